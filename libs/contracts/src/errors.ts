@@ -1,0 +1,53 @@
+/**
+ * The closed catalogue of public errors: code (header `X-Error-Code`) → status and text (interface, "Errors";
+ * decisions, 1.2). A text with `<…>` is completed by the place that raises it.
+ */
+export const ERRORS = {
+  VALIDATION_FAILED: { status: 400, text: "Invalid request" },
+  INVALID_JSON: { status: 400, text: "The request body is not valid JSON" },
+  UNSUPPORTED_CONTENT_TYPE: { status: 400, text: "The request body must be application/json" },
+  BODY_TOO_LARGE: { status: 400, text: "The request body is larger than 1 MiB" },
+  IDEMPOTENCY_KEY_REUSED: { status: 400, text: "Idempotency-Key was already used for a different request" },
+  LEVERAGE_NOT_SUPPORTED: { status: 400, text: "The server does not support this leverage" },
+  AUTHENTICATION_REQUIRED: { status: 401, text: "Management API authentication required" },
+  INSUFFICIENT_CREDITS: { status: 402, text: "Insufficient API credits" },
+  MISSING_SCOPE: { status: 403, text: "Missing API scope: <scope>" },
+  MISSING_SERVER_ACCESS: { status: 403, text: "Missing server access: <serverId>" },
+  TOO_MANY_CONNECTIONS: { status: 403, text: "Too many live connections for this organization" },
+  NOT_FOUND: { status: 404, text: "Not found" },
+  ACCOUNT_NOT_FOUND: { status: 404, text: "Trading account not found" },
+  COMMAND_NOT_FOUND: { status: 404, text: "Command not found" },
+  SERVER_NOT_FOUND: { status: 404, text: "Server not found" },
+  WALLET_NOT_FOUND: { status: 404, text: "Credit wallet not found" },
+  SERVER_DISABLED: { status: 409, text: "The server is disabled" },
+  ACCOUNT_QUOTA_REACHED: { status: 409, text: "The account quota of the organization is reached" },
+  RATE_LIMITED: { status: 429, text: "Rate limit exceeded" },
+  INTERNAL: { status: 500, text: "Internal server error" },
+  DEPENDENCY_UNAVAILABLE: { status: 500, text: "Internal server error" },
+} as const satisfies Record<string, { status: number; text: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** One finding of a schema: where, what kind, and a sentence. */
+export interface Issue {
+  readonly path: readonly (string | number)[];
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Body of every error answer: nothing but these two fields (decisions, 1.2). */
+export interface ErrorBody {
+  readonly error: string;
+  readonly issues?: readonly Issue[];
+}
+
+/** Header names that every answer or error may carry (decisions, 1.6 and 2.3). */
+export const HEADERS = {
+  requestId: "x-request-id",
+  errorCode: "x-error-code",
+  creditsCharged: "x-credits-charged",
+  creditsRemaining: "x-credits-remaining",
+  idempotentReplayed: "idempotent-replayed",
+  idempotencyKey: "idempotency-key",
+  retryAfter: "retry-after",
+} as const;

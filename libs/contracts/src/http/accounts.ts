@@ -1,0 +1,98 @@
+import { z } from "zod";
+
+import { minorFromAmount } from "@kapi/kernel";
+
+import { Currency, RequestId } from "../values.ts";
+import { Leverage, ServerEnvironment } from "./servers.ts";
+
+/** Largest amount of money of one request, in units of currency (interface, "Limits"). */
+export const MAX_AMOUNT = 1_000_000_000;
+
+const WHOLE_CENTS = { error: "must have at most two decimals" };
+
+/** True for an amount that is a whole number of cents (decisions, 6.1). */
+export function isWholeCents(amount: number): boolean {
+  return minorFromAmount(amount) !== null;
+}
+
+export const Password = z.string().min(8).max(128);
+export const AccountName = z.string().min(1).max(100);
+
+/** Body of createTradingAccount (interface, "Create account"). */
+export const CreateTradingAccountBody = z.object({
+  accountName: AccountName,
+  password: Password.optional(),
+  initialBalance: z.number().min(0).max(MAX_AMOUNT).refine(isWholeCents, WHOLE_CENTS),
+  leverage: Leverage,
+  requestId: RequestId,
+});
+export type CreateTradingAccountBody = z.infer<typeof CreateTradingAccountBody>;
+
+/** Life of a trading account (decisions, 4.3). */
+export const ACCOUNT_STATUSES = ["pending", "active", "failed", "disabled", "archived", "deleting"] as const;
+export const AccountStatus = z.enum(ACCOUNT_STATUSES);
+export type AccountStatus = z.infer<typeof AccountStatus>;
+
+/** Query of listTradingAccounts (decisions, 4.5); without any, every account is streamed. */
+export const ListTradingAccountsQuery = z.object({
+  page: z.coerce.number().pipe(z.int().min(1)).optional(),
+  limit: z.coerce.number().pipe(z.int().min(1).max(100)).optional(),
+  status: AccountStatus.optional(),
+  search: z.string().min(1).max(100).optional(),
+});
+export type ListTradingAccountsQuery = z.infer<typeof ListTradingAccountsQuery>;
+
+const NullableDateTime = z.iso.datetime().nullable();
+
+/** A trading account as the API shows it (decisions, 4.1). Money in units of currency. */
+export const TradingAccount = z.object({
+  id: z.uuid(),
+  organizationId: z.uuid(),
+  serverId: z.guid(),
+  accountNumber: z.string(),
+  accountName: z.string(),
+  status: AccountStatus,
+  statusReason: z.string().nullable(),
+  environment: ServerEnvironment,
+  currency: Currency,
+  currencySymbol: z.string(),
+  leverage: z.int(),
+  initialBalance: z.number(),
+  balance: z.number(),
+  equity: z.number(),
+  usedMargin: z.number(),
+  freeMargin: z.number(),
+  /** Percent; null with no margin in use. */
+  marginLevel: z.number().nullable(),
+  unrealizedProfit: z.number(),
+  openPositionCount: z.int(),
+  metricsSequence: z.int(),
+  metricsMeasuredAt: NullableDateTime,
+  version: z.int(),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+  activatedAt: NullableDateTime,
+  disabledAt: NullableDateTime,
+  archivedAt: NullableDateTime,
+});
+export type TradingAccount = z.infer<typeof TradingAccount>;
+
+/** Access data shown with the details of an account; never a password (decisions, 4.4). */
+export const AccountCredentials = z.object({
+  login: z.string(),
+  serverId: z.guid(),
+  serverName: z.string(),
+  tradingPasswordSet: z.boolean(),
+  investorPasswordSet: z.boolean(),
+  tradingPasswordChangedAt: NullableDateTime,
+  investorPasswordChangedAt: NullableDateTime,
+});
+export type AccountCredentials = z.infer<typeof AccountCredentials>;
+
+export const Pagination = z.object({
+  page: z.int().min(1),
+  limit: z.int().min(1).max(100),
+  total: z.int().min(0),
+  totalPages: z.int().min(0),
+});
+export type Pagination = z.infer<typeof Pagination>;

@@ -1,0 +1,81 @@
+import { z } from "zod";
+
+/** Every queued operation (interface, "Command"). */
+export const COMMAND_OPERATIONS = [
+  "account.create",
+  "account.update",
+  "account.enable",
+  "account.disable",
+  "account.archive",
+  "account.delete",
+  "account.password_reset",
+  "account.investor_password_reset",
+  "account.history_export",
+  "finance.deposit",
+  "finance.withdraw",
+] as const;
+export const CommandOperation = z.enum(COMMAND_OPERATIONS);
+export type CommandOperation = z.infer<typeof CommandOperation>;
+
+/** States of a command (interface, "States and transitions"). */
+export const COMMAND_STATUSES = ["queued", "leased", "succeeded", "failed", "expired"] as const;
+export const CommandStatus = z.enum(COMMAND_STATUSES);
+export type CommandStatus = z.infer<typeof CommandStatus>;
+
+/** The states that never change again (decisions, 3.1). */
+export const FINAL_COMMAND_STATUSES = ["succeeded", "failed", "expired"] as const satisfies readonly CommandStatus[];
+export type FinalCommandStatus = (typeof FINAL_COMMAND_STATUSES)[number];
+
+/** Whether `status` is one of {@link FINAL_COMMAND_STATUSES}. */
+export function isFinal(status: CommandStatus): status is FinalCommandStatus {
+  return status !== "queued" && status !== "leased";
+}
+
+/** Why a command failed (decisions, 3.4). */
+export const COMMAND_ERROR_CODES = [
+  "ACCOUNT_NOT_FOUND",
+  "ACCOUNT_NOT_READY",
+  "ACCOUNT_DISABLED",
+  "ACCOUNT_ARCHIVED",
+  "ACCOUNT_HAS_OPEN_POSITIONS",
+  "INVALID_STATE_TRANSITION",
+  "INSUFFICIENT_FUNDS",
+  "LEVERAGE_NOT_SUPPORTED",
+  "SERVER_DISABLED",
+  "SERVER_UNAVAILABLE",
+  "REJECTED_BY_SERVER",
+  "INTERNAL",
+] as const;
+export const CommandErrorCode = z.enum(COMMAND_ERROR_CODES);
+export type CommandErrorCode = z.infer<typeof CommandErrorCode>;
+
+/** A command as the API shows it (interface, "Command"; the last five fields: decisions, 3.3). */
+export const Command = z.object({
+  id: z.uuid(),
+  operation: CommandOperation,
+  status: CommandStatus,
+  managedAccountId: z.uuid().nullable(),
+  attempts: z.int().min(0),
+  payload: z.record(z.string(), z.unknown()),
+  result: z.record(z.string(), z.unknown()).nullable(),
+  errorCode: CommandErrorCode.nullable(),
+  errorMessage: z.string().nullable(),
+  idempotencyKey: z.string(),
+  createdAt: z.iso.datetime(),
+  completedAt: z.iso.datetime().nullable(),
+  requestId: z.string(),
+  serverId: z.guid(),
+  accountNumber: z.string().nullable(),
+  updatedAt: z.iso.datetime(),
+  deadlineAt: z.iso.datetime(),
+});
+export type Command = z.infer<typeof Command>;
+
+/** Answer of a queued mutation (interface, "Command envelope"). */
+export const CommandEnvelope = z.object({
+  command: Command,
+  duplicate: z.boolean(),
+  credentials: z.object({ tradingPassword: z.string(), investorPassword: z.string() }).optional(),
+  password: z.string().optional(),
+});
+export type CommandEnvelope = z.infer<typeof CommandEnvelope>;

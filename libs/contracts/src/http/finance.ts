@@ -1,0 +1,53 @@
+import { z } from "zod";
+
+import { Currency, RequestId } from "../values.ts";
+import { isWholeCents, MAX_AMOUNT } from "./accounts.ts";
+
+/** Body of depositAccountFunds and withdrawAccountFunds (interface, "Deposit / Withdraw"). */
+export const FundsBody = z.object({
+  amount: z
+    .number()
+    .positive()
+    .max(MAX_AMOUNT)
+    .refine((amount) => isWholeCents(amount) && amount >= 0.005, {
+      error: "must be at least one cent and have at most two decimals",
+    }),
+  description: z.string().max(250).optional(),
+  requestId: RequestId,
+});
+export type FundsBody = z.infer<typeof FundsBody>;
+
+export const TRANSACTION_TYPES = [
+  "initial_balance",
+  "deposit",
+  "withdrawal",
+  "realized_pnl",
+  "commission",
+  "swap",
+  "adjustment",
+  "reversal",
+] as const;
+export const TransactionType = z.enum(TRANSACTION_TYPES);
+export type TransactionType = z.infer<typeof TransactionType>;
+
+/** One row of an account's ledger as the API shows it (decisions, 6.2). Amounts in units of currency, signed. */
+export const Transaction = z.object({
+  id: z.uuid(),
+  accountNumber: z.string(),
+  sequence: z.int().min(1),
+  type: TransactionType,
+  amount: z.number(),
+  currency: Currency,
+  balanceBefore: z.number(),
+  balanceAfter: z.number(),
+  description: z.string().nullable(),
+  requestId: z.string().nullable(),
+  commandId: z.uuid().nullable(),
+  orderId: z.string().nullable(),
+  positionId: z.string().nullable(),
+  dealId: z.string().nullable(),
+  reversalOf: z.uuid().nullable(),
+  recordedAt: z.iso.datetime(),
+  createdAt: z.iso.datetime(),
+});
+export type Transaction = z.infer<typeof Transaction>;

@@ -1,0 +1,33 @@
+import { z } from "zod";
+
+import { CommandErrorCode, CommandOperation, CommandStatus } from "../http/commands.ts";
+
+/** How the reserved credits of a command end (decisions, 7.2); present on final states only. */
+export const Settlement = z.object({
+  chargeId: z.uuid(),
+  credits: z.int().min(0),
+  action: z.enum(["consume", "release"]),
+});
+export type Settlement = z.infer<typeof Settlement>;
+
+/**
+ * One state change of one command, on `command.events`. Of several events of a command the highest `version` is its
+ * state; the message itself, `queued`, is version 0.
+ */
+export const CommandEvent = z.object({
+  commandId: z.uuid(),
+  organizationId: z.uuid(),
+  serverId: z.guid(),
+  accountNumber: z.string().nullable(),
+  managedAccountId: z.uuid().nullable(),
+  operation: CommandOperation,
+  version: z.int().min(1),
+  status: CommandStatus,
+  attempts: z.int().min(0),
+  result: z.record(z.string(), z.unknown()).nullable(),
+  errorCode: CommandErrorCode.nullable(),
+  errorMessage: z.string().nullable(),
+  settlement: Settlement.nullable(),
+  occurredAt: z.iso.datetime(),
+});
+export type CommandEvent = z.infer<typeof CommandEvent>;

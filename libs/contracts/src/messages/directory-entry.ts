@@ -1,0 +1,65 @@
+import { z } from "zod";
+
+import { Leverage, ServerEnvironment } from "../http/servers.ts";
+import { Prices } from "../prices.ts";
+import { Scope } from "../scopes.ts";
+import { Currency } from "../values.ts";
+
+const Version = z.int().min(1);
+
+/** A management key (decisions, 12). A revocation is a status, never a tombstone. */
+export const KeyEntry = z.object({
+  kind: z.literal("key"),
+  version: Version,
+  keyId: z.string(),
+  organizationId: z.uuid(),
+  /** SHA-256 of the secret part, in hex. */
+  secretHash: z.string(),
+  scopes: z.array(Scope),
+  /** Null: all servers of the organization. */
+  serverIds: z.array(z.guid()).nullable(),
+  expiresAt: z.iso.datetime().nullable(),
+  status: z.enum(["active", "revoked"]),
+  /** Token bucket; null: no limit (decisions, 7.5). */
+  rateLimit: z.object({ perSecond: z.number().positive(), burst: z.int().min(1) }).nullable(),
+});
+export type KeyEntry = z.infer<typeof KeyEntry>;
+
+/** A trading server of an organization and where it is reached. `configuration` is only its first state: the account service owns it afterwards. */
+export const ServerEntry = z.object({
+  kind: z.literal("server"),
+  version: Version,
+  serverId: z.guid(),
+  organizationId: z.uuid(),
+  status: z.enum(["active", "disabled", "removed"]),
+  tradingServerUrl: z.url(),
+  configuration: z.object({
+    serverName: z.string(),
+    companyName: z.string(),
+    currency: Currency,
+    environment: ServerEnvironment,
+    supportedLeverage: z.array(Leverage).min(1).max(100),
+    defaultLeverage: Leverage.nullable(),
+  }),
+});
+export type ServerEntry = z.infer<typeof ServerEntry>;
+
+/** The prices in force. */
+export const PricesEntry = z.object({ kind: z.literal("prices"), version: Version, prices: Prices });
+export type PricesEntry = z.infer<typeof PricesEntry>;
+
+/** Value of a record of `organization.directory`; of one entity the highest `version` wins. */
+export const DirectoryEntry = z.discriminatedUnion("kind", [KeyEntry, ServerEntry, PricesEntry]);
+export type DirectoryEntry = z.infer<typeof DirectoryEntry>;
+
+/** The record key of an entry. */
+export function directoryKey(entry: DirectoryEntry): string {
+  switch (entry.kind) {
+    case "key":
+      return `key/${entry.keyId}`;
+    case "server":
+      return `server/${entry.serverId}`;
+    case "prices":
+      return "prices";
+  }
+}

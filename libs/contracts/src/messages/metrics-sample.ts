@@ -1,0 +1,36 @@
+import { z } from "zod";
+
+/**
+ * Headers of a record of `metrics.samples`, decimal text. The value is byte for byte the WebSocket frame
+ * (`AccountMetricsFrame`). A sample counts only if `sequence` is the account's last + 1 and `from` is the last `to`
+ * (design, 3, "A valuation").
+ */
+export const SAMPLE_HEADERS = {
+  sequence: "sequence",
+  /** The `to` of the account's sample before it; -1 for its first. */
+  from: "from",
+  /** Offset in `trading.valuations` of the last valuation that the sample takes in. */
+  to: "to",
+} as const;
+
+/**
+ * Value of a record of `metrics.latest`: an account's newest judged sample. `window` describes the oldest sample that
+ * the writer still held, from which a reader can judge the log forward again.
+ */
+export const SampleCheckpoint = z.object({
+  sequence: z.int().min(1),
+  to: z.int().min(0),
+  /** Offset of the sample in `metrics.samples`. */
+  offset: z.int().min(0),
+  window: z.object({ sequence: z.int().min(1), from: z.int().min(-1), offset: z.int().min(0) }),
+  /** The frame, as text. */
+  frame: z.string(),
+});
+export type SampleCheckpoint = z.infer<typeof SampleCheckpoint>;
+
+/**
+ * Value of the marker record `partition/<number>` of `metrics.latest`: every sample of the partition below
+ * `samplesOffset` is in the checkpoints.
+ */
+export const PartitionCheckpoint = z.object({ samplesOffset: z.int().min(0) });
+export type PartitionCheckpoint = z.infer<typeof PartitionCheckpoint>;

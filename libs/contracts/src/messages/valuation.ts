@@ -1,0 +1,19 @@
+import { z } from "zod";
+
+import { Minor } from "../values.ts";
+
+/** A record of `trading.valuations`: what an account is worth at one moment, as the trading server reckons it. */
+export const Valuation = z.object({
+  serverId: z.guid(),
+  accountNumber: z.string(),
+  measuredAt: z.iso.datetime(),
+  balanceMinor: Minor,
+  equityMinor: Minor,
+  marginMinor: Minor,
+  freeMarginMinor: Minor,
+  /** Percent with two decimals; 0 with no margin in use. */
+  marginLevel: z.number(),
+  unrealizedProfitMinor: Minor,
+  openPositionCount: z.int().min(0),
+});
+export type Valuation = z.infer<typeof Valuation>;

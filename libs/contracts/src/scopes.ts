@@ -1,0 +1,15 @@
+import { z } from "zod";
+
+/** The scopes that a management key can carry (interface, "Authentication", 3). */
+export const SCOPES = [
+  "credits:read",
+  "accounts:read",
+  "accounts:create",
+  "accounts:update",
+  "finance:deposit",
+  "finance:withdraw",
+  "metrics:read",
+] as const;
+
+export const Scope = z.enum(SCOPES);
+export type Scope = z.infer<typeof Scope>;

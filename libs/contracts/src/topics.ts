@@ -1,0 +1,48 @@
+/** How Kafka keeps a topic: by age, or the newest record of each key. */
+export interface TopicContract {
+  readonly name: string;
+  readonly cleanup: "delete" | "compact";
+  /** Only for `delete`. */
+  readonly retentionMs?: number;
+  /** What the record key is, for the reader of this table. */
+  readonly key: string;
+  /** The topic whose partition numbers this one repeats, if any. */
+  readonly partitionsAs?: string;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const ACCOUNT_KEY = "serverId/accountNumber";
+
+/** Every topic, declared once (design, 2). The topic job creates exactly these. */
+export const TOPICS = {
+  commandsAccount: {
+    name: "commands.account",
+    cleanup: "delete",
+    retentionMs: 7 * DAY_MS,
+    key: `${ACCOUNT_KEY}; a creation: managedAccountId`,
+  },
+  commandsFinance: { name: "commands.finance", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
+  commandsExport: { name: "commands.export", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
+  commandEvents: { name: "command.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: "commandId" },
+  tradingEvents: { name: "trading.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
+  tradingValuations: { name: "trading.valuations", cleanup: "delete", retentionMs: HOUR_MS, key: ACCOUNT_KEY },
+  metricsSamples: {
+    name: "metrics.samples",
+    cleanup: "delete",
+    retentionMs: DAY_MS,
+    key: ACCOUNT_KEY,
+    partitionsAs: "trading.valuations",
+  },
+  metricsLatest: { name: "metrics.latest", cleanup: "compact", key: ACCOUNT_KEY, partitionsAs: "trading.valuations" },
+  organizationDirectory: { name: "organization.directory", cleanup: "compact", key: "entity id" },
+  accountEvents: { name: "account.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
+  financeEvents: { name: "finance.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
+  creditsEvents: { name: "credits.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: "organizationId" },
+  deadLetter: { name: "dead-letter", cleanup: "delete", retentionMs: 30 * DAY_MS, key: "the original key" },
+} as const satisfies Record<string, TopicContract>;
+
+/** The record key of everything that concerns one account. */
+export function accountKey(serverId: string, accountNumber: string): string {
+  return `${serverId}/${accountNumber}`;
+}

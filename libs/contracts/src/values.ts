@@ -1,0 +1,26 @@
+import { z } from "zod";
+
+/** A UUID that a caller gives: any version, any letter case; kept in lower case. */
+export const Guid = z.guid().toLowerCase();
+/** A date-time with any offset (decisions, 1.4). */
+export const DateTime = z.iso.datetime({ offset: true });
+/** The number of an account as it stands in a path (interface, "Conventions", 2). */
+export const AccountNumber = z
+  .string()
+  .min(4)
+  .max(32)
+  .regex(/^[A-Za-z0-9_-]+$/);
+/** Header `Idempotency-Key` (interface, "Conventions", 4). */
+export const IdempotencyKey = z.string().min(1).max(100);
+/** Body field `requestId` (interface, "Conventions", 6). Correlation only. */
+export const RequestId = z.string().min(1).max(100);
+
+export const CURRENCIES = ["USD", "NGN"] as const;
+export const Currency = z.enum(CURRENCIES);
+export type Currency = z.infer<typeof Currency>;
+
+/** The symbol that follows from a currency (decisions, 4.10). */
+export const CURRENCY_SYMBOLS: Readonly<Record<Currency, string>> = { USD: "$", NGN: "₦" };
+
+/** Integer minor units of a currency with two decimals. */
+export const Minor = z.int();

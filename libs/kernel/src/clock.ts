@@ -1,0 +1,27 @@
+/** Where the time comes from. Domain code takes one as an argument and never reads the machine's clock itself. */
+export interface Clock {
+  /** Milliseconds since 1970-01-01T00:00:00Z. */
+  nowMs(): number;
+}
+
+/** The machine's clock. */
+export const systemClock: Clock = { nowMs: () => Date.now() };
+
+/** ISO 8601 with milliseconds and `Z`, the form of every date-time that kapi writes. */
+export function toIso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** Resolves after `ms` milliseconds, or at once when `signal` is aborted; it never rejects. */
+export function delay(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const finish = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", finish);
+      resolve();
+    };
+    const timer = setTimeout(finish, ms);
+    signal?.addEventListener("abort", finish, { once: true });
+  });
+}

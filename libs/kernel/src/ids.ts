@@ -1,0 +1,51 @@
+import { createHash, randomBytes } from "node:crypto";
+
+import { assert } from "./assert.ts";
+
+const HEX_OF_UUID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
+const BASE32_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
+
+/** Name-based UUID (RFC 9562, version 5) of `name` inside `namespace`, a UUID in text form. Lower case. */
+export function uuidV5(namespace: string, name: string): string {
+  assert(HEX_OF_UUID.test(namespace), "the namespace of a UUIDv5 is a UUID");
+  const hash = createHash("sha1")
+    .update(Buffer.from(namespace.replaceAll("-", ""), "hex"))
+    .update(name)
+    .digest();
+  hash[6] = ((hash[6] ?? 0) & 0x0f) | 0x50;
+  hash[8] = ((hash[8] ?? 0) & 0x3f) | 0x80;
+  return formatUuid(hash.toString("hex", 0, 16));
+}
+
+/** Time-ordered UUID (RFC 9562, version 7) for `nowMs`. */
+export function uuidV7(nowMs: number): string {
+  const bytes = randomBytes(16);
+  bytes.writeUIntBE(nowMs, 0, 6);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  return formatUuid(bytes.toString("hex"));
+}
+
+/** Whether `text` has the form of a UUID, of any version. */
+export function isUuid(text: string): boolean {
+  return text.length === 36 && HEX_OF_UUID.test(text);
+}
+
+/** The command that an organization's idempotency key names, in every store (decisions, 2.2). */
+export function commandIdOf(organizationId: string, idempotencyKey: string): string {
+  return uuidV5(organizationId, idempotencyKey);
+}
+
+/** The account that a creation command makes (decisions, 2.2). */
+export function managedAccountIdOf(commandId: string): string {
+  return uuidV5(commandId, "account");
+}
+
+/** `length` random characters of lower-case base32 (RFC 4648 alphabet); five bits each. */
+export function randomBase32(length: number): string {
+  return Array.from(randomBytes(length), (byte) => BASE32_ALPHABET.charAt(byte & 31)).join("");
+}
+
+function formatUuid(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

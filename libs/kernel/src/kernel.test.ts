@@ -1,0 +1,46 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+import { amountFromMinor, canonicalJson, isUuid, minorFromAmount, uuidV5, uuidV7 } from "./index.ts";
+
+describe("money", () => {
+  it("reads an amount within 1e-6 of a whole cent as that cent, and refuses any other", () => {
+    expect(minorFromAmount(10.25)).toBe(1025);
+    expect(minorFromAmount(0.1 + 0.2)).toBe(30);
+    expect(minorFromAmount(10.2500005)).toBe(1025);
+    expect(minorFromAmount(10.255)).toBeNull();
+    expect(minorFromAmount(0.001)).toBeNull();
+    expect(minorFromAmount(1e308)).toBeNull();
+    expect(Object.is(minorFromAmount(-0), 0)).toBe(true);
+  });
+
+  it("keeps every number of cents through JSON and back", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: -1e14, max: 1e14 }), (cents) => {
+        expect(minorFromAmount(amountFromMinor(cents))).toBe(cents);
+      }),
+    );
+  });
+});
+
+describe("ids", () => {
+  it("makes the UUIDv5 of RFC 9562, appendix A.4", () => {
+    expect(uuidV5("6ba7b810-9dad-11d1-80b4-00c04fd430c8", "www.example.com")).toBe(
+      "2ed6657d-e927-568b-95e1-2665a8aea6a2",
+    );
+  });
+
+  it("makes UUIDv7 that sort by time", () => {
+    const ids = [1, 2, 1_700_000_000_000].map(uuidV7);
+    expect(ids.toSorted()).toEqual(ids);
+    expect(ids.every(isUuid)).toBe(true);
+  });
+});
+
+describe("canonicalJson", () => {
+  it("gives equal text for equal values whatever the order of keys, and other text for others", () => {
+    expect(canonicalJson({ b: 1, a: [{ d: null, c: "x" }] })).toBe('{"a":[{"c":"x","d":null}],"b":1}');
+    expect(canonicalJson({ a: 1, b: undefined })).toBe(canonicalJson({ a: 1 }));
+    expect(canonicalJson({ a: "1" })).not.toBe(canonicalJson({ a: 1 }));
+  });
+});
