@@ -1,0 +1,121 @@
+/**
+ * The walls of the house: who may import whom. `services/<name>/src` holds the same rooms everywhere
+ * (main → service → inbound → operations → domain ← outbound); libraries never know a service.
+ * The `swc` parser is needed: with TypeScript 7 alone nothing would be read and every rule would pass.
+ */
+const SERVICE = "(^|/)services/([^/]+)/";
+/** Code that plays an outside client or measures it may use any package directly. */
+const OUTSIDE = "(^|/)(test|deploy/local)/|/bench/";
+
+/** One I/O package, and the one place that may import it. */
+function onlyIn(packageName, place) {
+  return {
+    name: `only-${place.replaceAll(/[^a-z]+/g, "-")}-imports-${packageName}`,
+    comment: `${packageName} does I/O: only ${place} may import it`,
+    severity: "error",
+    from: { pathNot: [`(^|/)${place}/`, OUTSIDE] },
+    to: { path: `node_modules/(@types/)?${packageName}/` },
+  };
+}
+
+/** Inside a service, room `from` must not import the rooms `to`. */
+function room(from, to) {
+  return {
+    name: `${from}-not-to-${to.join("-or-")}`,
+    comment: "main → service → inbound → operations → domain ← outbound",
+    severity: "error",
+    from: { path: `${SERVICE}src/${from}(/|\\.ts$)`, pathNot: "\\.test\\.ts$" },
+    to: { path: `${SERVICE}src/(${to.join("|")})(/|\\.ts$)` },
+  };
+}
+
+export default {
+  forbidden: [
+    {
+      name: "no-circular",
+      comment: "modules that need each other are one module, or lack a third",
+      severity: "error",
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: "not-to-unresolvable",
+      comment: "an import that leads nowhere",
+      severity: "error",
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: "lib-not-to-service",
+      comment: "libraries never know a service",
+      severity: "error",
+      from: { path: "(^|/)libs/" },
+      to: { path: "(^|/)services/" },
+    },
+    {
+      name: "service-not-to-service",
+      comment: "services meet on Kafka and over internal HTTP only",
+      severity: "error",
+      from: { path: SERVICE },
+      to: { path: SERVICE, pathNot: "(^|/)services/$2/" },
+    },
+    {
+      name: "kernel-depends-on-nothing",
+      comment: "the kernel has no dependency but Node's own pure modules",
+      severity: "error",
+      from: { path: "(^|/)libs/kernel/src/", pathNot: "\\.test\\.ts$" },
+      to: { pathNot: ["(^|/)libs/kernel/src/", "^(node:)?crypto$"] },
+    },
+    {
+      name: "contracts-depend-on-kernel-and-zod",
+      comment: "wire shapes need nothing else",
+      severity: "error",
+      from: { path: "(^|/)libs/contracts/src/", pathNot: "\\.test\\.ts$" },
+      to: { pathNot: ["(^|/)libs/(contracts|kernel)/src/", "node_modules/zod/"] },
+    },
+    {
+      name: "domain-is-pure",
+      comment: "a domain imports itself, the kernel, the contracts, and types",
+      severity: "error",
+      from: { path: `${SERVICE}src/domain/`, pathNot: "\\.test\\.ts$" },
+      to: {
+        pathNot: ["(^|/)services/$2/src/domain/", "(^|/)libs/(kernel|contracts)/src/", "^(node:)?crypto$"],
+        dependencyTypesNot: ["type-only"],
+      },
+    },
+    room("operations", ["inbound", "outbound", "service", "main", "config"]),
+    room("outbound", ["inbound", "operations", "service", "main", "config"]),
+    room("inbound", ["outbound", "service", "main", "config"]),
+    room("service", ["main"]),
+    room("main", ["inbound", "operations", "outbound", "domain"]),
+    onlyIn("pg", "libs/postgres"),
+    onlyIn("pg-cursor", "libs/postgres"),
+    onlyIn("kafkajs", "libs/kafka"),
+    onlyIn("fastify", "libs/http"),
+    onlyIn("undici", "libs/http"),
+    onlyIn("ioredis", "libs/redis"),
+    onlyIn("ws", "services/metrics/src/inbound/ws"),
+    {
+      name: "no-dustbins",
+      comment: "a room is named for what it does",
+      severity: "error",
+      from: {},
+      to: { path: "/(common|util|utils|shared|helper|helpers)(/|\\.ts$)", pathNot: "node_modules/" },
+    },
+    {
+      name: "production-not-to-tests",
+      comment: "what runs in production knows nothing of its tests",
+      severity: "error",
+      from: { path: "(^|/)(services|libs)/[^/]+/src/", pathNot: ["\\.test\\.ts$", "(^|/)libs/testkit/"] },
+      to: { path: ["(^|/)libs/testkit/", "(^|/)deploy/", "(^|/)test/", "\\.test\\.ts$"] },
+    },
+  ],
+  options: {
+    parser: "swc",
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: "node_modules" },
+    exclude: { path: "(^|/)test/tidy/fixtures/" },
+    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default"] },
+    moduleSystems: ["es6"],
+  },
+};

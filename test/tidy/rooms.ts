@@ -1,0 +1,38 @@
+import { existsSync, readdirSync } from "node:fs";
+import path from "node:path";
+
+/** The rooms that a service may have under `src`; a room may be absent, never renamed. */
+const ROOMS = new Set(["domain", "operations", "inbound", "outbound"]);
+const FRONT_DOORS = ["main.ts", "config.ts", "service.ts"];
+const INBOUND = new Set(["http", "kafka", "ws"]);
+const OUTBOUND = new Set(["postgres", "redis", "http", "kafka"]);
+
+/** What is wrong with the rooms of the services below `services`, a folder; one sentence each. */
+export function roomFaults(services: string): string[] {
+  return foldersOf(services).flatMap((name) => serviceFaults(path.join(services, name), name));
+}
+
+function serviceFaults(service: string, name: string): string[] {
+  const source = path.join(service, "src");
+  const faults: string[] = [];
+  if (!existsSync(path.join(service, "README.md"))) faults.push(`${name}: README.md is missing`);
+  for (const door of FRONT_DOORS) {
+    if (!existsSync(path.join(source, door))) faults.push(`${name}: src/${door} is missing`);
+  }
+  const foreign = (folder: string, allowed: ReadonlySet<string>): void => {
+    for (const room of foldersOf(path.join(source, folder))) {
+      if (!allowed.has(room)) faults.push(`${name}: src/${path.join(folder, room)} is no room of this house`);
+    }
+  };
+  foreign("", ROOMS);
+  foreign("inbound", INBOUND);
+  foreign("outbound", OUTBOUND);
+  return faults;
+}
+
+function foldersOf(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== "node_modules")
+    .map((entry) => entry.name);
+}
