@@ -1,0 +1,160 @@
+/**
+ * HTTP client of the trading-server contract. It never guesses: whatever is not a clear answer becomes
+ * {@link TradingServerUnreachable}, and the caller settles the references before it decides anything.
+ */
+import type { z } from "zod";
+
+import { createInternalClient, DependencyError, type InternalClient } from "@kapi/http";
+import { assert } from "@kapi/kernel";
+import type { Started } from "@kapi/runtime";
+
+import {
+  type AccountSnapshot,
+  type Change,
+  type History,
+  HistoryResponse,
+  MAX_BATCH_SIZE,
+  MAX_HISTORY_LIMIT,
+  type Outcome,
+  OutcomesResponse,
+  SequenceResponse,
+  type ServerConfiguration,
+  SnapshotResponse,
+} from "./contract.ts";
+
+/** The trading server could not be reached, or gave no clear answer: whether the change applied is unknown. */
+export class TradingServerUnreachable extends Error {
+  override readonly name = "TradingServerUnreachable";
+}
+
+export interface TradingServerClientOptions {
+  /** Base address of the server, or undefined where it is not known. */
+  readonly urlOf: (serverId: string) => string | undefined;
+  /** TRADING_SERVER_TOKEN. */
+  readonly token: string;
+  /** Deadline of one call. */
+  readonly timeoutMs: number;
+  /** Most connections per address. */
+  readonly connections?: number;
+}
+
+/** All calls reject with {@link TradingServerUnreachable} where there is no clear answer. */
+export interface TradingServerClient {
+  /** Tells the server its configuration; replaces the earlier one. */
+  configure(serverId: string, configuration: ServerConfiguration): Promise<void>;
+  /** Carries out at most {@link MAX_BATCH_SIZE} changes; one outcome each, in order. Changes of one account keep their order. */
+  change(serverId: string, changes: readonly Change[]): Promise<Outcome[]>;
+  /** The outcome of each reference, in order; one that has none is closed, so that it can never apply. */
+  settle(serverId: string, references: readonly string[]): Promise<Outcome[]>;
+  /** The account now, or null where there is none (or no longer). */
+  snapshot(serverId: string, accountNumber: string): Promise<AccountSnapshot | null>;
+  /** Sequence of the account's last event, also of a deleted account; null where there never was one. */
+  eventSequence(serverId: string, accountNumber: string): Promise<number | null>;
+  /** At most `limit` events above `sinceSequence`, in order, and the account's last sequence (0: no such account). */
+  history(serverId: string, accountNumber: string, sinceSequence: number, limit: number): Promise<History>;
+}
+
+/** Makes a client that keeps one connection pool per address. */
+export function createTradingServerClient(options: TradingServerClientOptions): Started<TradingServerClient> {
+  const clients = new Map<string, Started<InternalClient>>();
+  const clientOf = (serverId: string): InternalClient => {
+    const baseUrl = options.urlOf(serverId);
+    if (baseUrl === undefined) throw new TradingServerUnreachable(`the address of server ${serverId} is not known`);
+    const known = clients.get(baseUrl);
+    if (known !== undefined) return known.value;
+    const { token, timeoutMs, connections } = options;
+    const started = createInternalClient({
+      baseUrl,
+      token,
+      timeoutMs,
+      ...(connections === undefined ? {} : { connections }),
+    });
+    clients.set(baseUrl, started);
+    return started.value;
+  };
+
+  const call = async <T>(request: CallOptions<T>): Promise<T | null> => {
+    try {
+      const path = `/v1/servers/${encodeURIComponent(request.serverId)}${request.path}`;
+      const answer = await clientOf(request.serverId).request(request.method, path, request.body);
+      if (answer.status === 404 && request.absent === true) return null;
+      if (answer.status < 200 || answer.status > 299) throw unclear(request, `status ${answer.status}`);
+      return request.schema === null ? null : request.schema.parse(JSON.parse(answer.body.toString("utf8")));
+    } catch (error) {
+      if (error instanceof TradingServerUnreachable) throw error;
+      const reason = error instanceof DependencyError ? error.message : `unreadable answer: ${String(error)}`;
+      throw unclear(request, reason, error);
+    }
+  };
+  return {
+    value: contractCalls(call),
+    stop: async () => {
+      await Promise.all([...clients.values()].map((client) => client.stop()));
+    },
+  };
+}
+
+interface CallOptions<T> {
+  readonly serverId: string;
+  readonly method: "GET" | "POST" | "PUT";
+  readonly path: string;
+  readonly body?: unknown;
+  /** Null: the body of the answer is not read. */
+  readonly schema: z.ZodType<T> | null;
+  /** True: 404 means that there is no such thing, and gives null. */
+  readonly absent?: boolean;
+}
+
+function contractCalls(call: <T>(request: CallOptions<T>) => Promise<T | null>): TradingServerClient {
+  const outcomes = async (serverId: string, path: string, references: readonly string[], body: unknown) => {
+    assert(references.length <= MAX_BATCH_SIZE, `a batch has at most ${MAX_BATCH_SIZE} items`);
+    if (references.length === 0) return [];
+    const request: CallOptions<z.infer<typeof OutcomesResponse>> = {
+      serverId,
+      method: "POST",
+      path,
+      body,
+      schema: OutcomesResponse,
+    };
+    const answer = await call(request);
+    const answered = answer?.outcomes ?? [];
+    const inOrder = references.every((reference, index) => answered[index]?.reference === reference);
+    if (!inOrder || answered.length !== references.length) throw unclear(request, "not one outcome for each reference");
+    return answered;
+  };
+  return {
+    configure: async (serverId, configuration) => {
+      await call({ serverId, method: "PUT", path: "/configuration", body: configuration, schema: null });
+    },
+    change: (serverId, changes) => {
+      const references = changes.map((change) => change.reference);
+      return outcomes(serverId, "/changes", references, { changes });
+    },
+    settle: (serverId, references) => outcomes(serverId, "/settlements", references, { references }),
+    snapshot: async (serverId, accountNumber) => {
+      const path = `/accounts/${encodeURIComponent(accountNumber)}`;
+      const answer = await call({ serverId, method: "GET", path, schema: SnapshotResponse, absent: true });
+      return answer?.account ?? null;
+    },
+    eventSequence: async (serverId, accountNumber) => {
+      const path = `/accounts/${encodeURIComponent(accountNumber)}/sequence`;
+      const answer = await call({ serverId, method: "GET", path, schema: SequenceResponse, absent: true });
+      return answer?.sequence ?? null;
+    },
+    history: async (serverId, accountNumber, sinceSequence, limit) => {
+      assert(limit >= 1 && limit <= MAX_HISTORY_LIMIT, `a history page has at most ${MAX_HISTORY_LIMIT} events`);
+      const path = `/accounts/${encodeURIComponent(accountNumber)}/history?since=${sinceSequence}&limit=${limit}`;
+      const answer = await call({ serverId, method: "GET", path, schema: HistoryResponse, absent: true });
+      return answer ?? { events: [], lastSequence: 0 };
+    },
+  };
+}
+
+function unclear(
+  request: { readonly serverId: string; readonly method: string; readonly path: string },
+  reason: string,
+  cause?: unknown,
+): TradingServerUnreachable {
+  const text = `trading server ${request.serverId}: ${request.method} ${request.path}: ${reason}`;
+  return new TradingServerUnreachable(text, { cause });
+}

@@ -1,0 +1,148 @@
+/**
+ * The contract between kapi and a trading server (design, 1): what a bridge to any trading platform must speak.
+ *
+ * Every change carries a `reference`. The first outcome of a reference (applied, refused or closed) is final, kept for
+ * good and returned again. Settling a reference returns its outcome, or closes it, so that it can never apply
+ * afterwards. Each account's events have a gapless sequence; the answer to a change carries the event it made.
+ */
+import { z } from "zod";
+
+import {
+  AccountName,
+  AccountNumber,
+  Currency,
+  Leverage,
+  Minor,
+  Password,
+  ServerEntry,
+  TradingEvent,
+  Valuation,
+} from "@kapi/contracts";
+
+/** Most changes or references in one request. */
+export const MAX_BATCH_SIZE = 200;
+/** Most events in one answer of the history. */
+export const MAX_HISTORY_LIMIT = 1_000;
+/** Header that carries the shared token of kapi and its trading servers. */
+export const TOKEN_HEADER = "x-internal-token";
+
+/** The command id of the change: 1-128 visible ASCII characters. Unique per server, for good. */
+export const Reference = z.string().regex(/^[\x21-\x7e]{1,128}$/);
+
+const TRADING_STATUSES = ["active", "disabled", "archived"] as const;
+/** Status of an account as the trading server knows it; a deleted account has none. */
+export const TradingStatus = z.enum(TRADING_STATUSES);
+export type TradingStatus = z.infer<typeof TradingStatus>;
+
+const Target = { reference: Reference, accountNumber: AccountNumber };
+
+/** One change of one account. Money in minor units of the account's currency. */
+export const Change = z.discriminatedUnion("type", [
+  z.object({
+    ...Target,
+    type: z.literal("create"),
+    accountName: AccountName,
+    leverage: Leverage,
+    currency: Currency,
+    initialBalanceMinor: Minor.min(0),
+    tradingPassword: Password,
+    investorPassword: Password,
+  }),
+  z.object({
+    ...Target,
+    type: z.literal("update"),
+    accountName: AccountName.optional(),
+    leverage: Leverage.optional(),
+  }),
+  z.object({ ...Target, type: z.literal("set_status"), status: TradingStatus }),
+  z.object({
+    ...Target,
+    type: z.literal("set_password"),
+    passwordKind: z.enum(["trading", "investor"]),
+    password: Password,
+  }),
+  z.object({
+    ...Target,
+    type: z.literal("balance"),
+    kind: z.enum(["deposit", "withdrawal"]),
+    amountMinor: Minor.min(1),
+    description: z.string().max(250).nullable(),
+  }),
+  z.object({
+    ...Target,
+    type: z.literal("delete"),
+    /** True: open positions are closed at the market first. Otherwise they refuse the deletion. */
+    closePositions: z.boolean().optional(),
+  }),
+]);
+export type Change = z.infer<typeof Change>;
+
+/** Why a trading server refuses a change. A refusal is final for its reference. */
+export const REFUSAL_CODES = [
+  "ACCOUNT_NOT_FOUND",
+  "ACCOUNT_EXISTS",
+  "ACCOUNT_DISABLED",
+  "ACCOUNT_ARCHIVED",
+  "ACCOUNT_HAS_OPEN_POSITIONS",
+  "INVALID_STATE_TRANSITION",
+  "INSUFFICIENT_FUNDS",
+  "LEVERAGE_NOT_SUPPORTED",
+  "INVALID_CHANGE",
+] as const;
+export const RefusalCode = z.enum(REFUSAL_CODES);
+export type RefusalCode = z.infer<typeof RefusalCode>;
+
+/** The final outcome of a reference. */
+export const Outcome = z.discriminatedUnion("status", [
+  z.object({
+    reference: Reference,
+    status: z.literal("applied"),
+    /** The event that the change made; null where the account already was so. */
+    event: TradingEvent.nullable(),
+  }),
+  z.object({ reference: Reference, status: z.literal("refused"), code: RefusalCode, message: z.string() }),
+  z.object({ reference: Reference, status: z.literal("closed") }),
+]);
+export type Outcome = z.infer<typeof Outcome>;
+
+/** An account as it is at this moment. */
+export const AccountSnapshot = Valuation.extend({
+  accountName: z.string(),
+  leverage: z.int(),
+  status: TradingStatus,
+  currency: Currency,
+  /** Sequence of the account's last event that the values include. */
+  sequence: z.int().min(1),
+});
+export type AccountSnapshot = z.infer<typeof AccountSnapshot>;
+
+/** What a trading server is told about itself; replaces what it was told before. */
+export const ServerConfiguration = ServerEntry.shape.configuration;
+export type ServerConfiguration = z.infer<typeof ServerConfiguration>;
+
+/**
+ * Body of POST /v1/servers/:serverId/changes. Each item is read as a {@link Change} on its own: one that is no valid
+ * change but has a valid reference is refused INVALID_CHANGE, the others are carried out.
+ */
+export const ChangesRequest = z.object({
+  changes: z
+    .array(z.looseObject({ reference: Reference }))
+    .min(1)
+    .max(MAX_BATCH_SIZE),
+});
+/** Body of POST /v1/servers/:serverId/settlements. */
+export const SettlementsRequest = z.object({ references: z.array(Reference).min(1).max(MAX_BATCH_SIZE) });
+/** Answer to both: one outcome each, in the order of the request. */
+export const OutcomesResponse = z.object({ outcomes: z.array(Outcome) });
+/** Answer of GET /v1/servers/:serverId/accounts/:accountNumber. */
+export const SnapshotResponse = z.object({ account: AccountSnapshot });
+/** Answer of GET /v1/servers/:serverId/accounts/:accountNumber/sequence; also for a deleted account. */
+export const SequenceResponse = z.object({ sequence: z.int().min(1) });
+/** Query of GET /v1/servers/:serverId/accounts/:accountNumber/history. */
+export const HistoryQuery = z.object({
+  since: z.coerce.number().pipe(z.int().min(0)).default(0),
+  limit: z.coerce.number().pipe(z.int().min(1).max(MAX_HISTORY_LIMIT)).default(MAX_HISTORY_LIMIT),
+});
+/** Its answer: the events above `since` in order, at most `limit`, and the account's last sequence (0: no account). */
+export const HistoryResponse = z.object({ events: z.array(TradingEvent), lastSequence: z.int().min(0) });
+export type History = z.infer<typeof HistoryResponse>;
