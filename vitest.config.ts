@@ -1,0 +1,46 @@
+import { defineConfig } from "vitest/config";
+
+const TESTS = ["libs", "services", "deploy"];
+const EVERYWHERE = ["**/node_modules/**", "test/tidy/fixtures/**"];
+
+/**
+ * `unit` needs nothing but this machine; `integration` runs on real servers, which its global set-up starts once a run
+ * (or takes from KAFKA_BROKERS, POSTGRES_URL and REDIS_URL); `tidy` looks at the house itself.
+ */
+export default defineConfig({
+  test: {
+    // Two files at once: more would have the servers and the tests take the processor from each other on a small machine.
+    maxWorkers: 2,
+    retry: 0,
+    passWithNoTests: false,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: TESTS.map((folder) => `${folder}/**/*.test.ts`),
+          exclude: [...EVERYWHERE, "**/*.integration.test.ts"],
+          testTimeout: 10_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "integration",
+          include: [
+            ...TESTS.map((folder) => `${folder}/**/*.integration.test.ts`),
+            "test/{e2e,contract,faults}/**/*.test.ts",
+          ],
+          exclude: EVERYWHERE,
+          globalSetup: ["libs/testkit/src/global-setup.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        extends: true,
+        test: { name: "tidy", include: ["test/tidy/**/*.test.ts"], exclude: EVERYWHERE, testTimeout: 60_000 },
+      },
+    ],
+  },
+});
