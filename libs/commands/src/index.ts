@@ -1,0 +1,2 @@
+export * from "./executor.ts";
+export * from "./store.ts";
