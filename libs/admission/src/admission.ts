@@ -1,0 +1,233 @@
+import { CommandMessage, type KeyEntry, type Wallet } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+import { assert, type Clock, toIso } from "@kapi/kernel";
+import {
+  type AdmitReply,
+  CLAIM_SETTINGS,
+  type ClaimReply,
+  type ClaimSettings,
+  type RedisConnection,
+  type WalletState,
+  admit,
+  claimedMessage,
+  markAnswered,
+  refund,
+} from "@kapi/redis";
+
+import type { Directory } from "./directory.ts";
+
+/** Seconds after which a refused-for-now caller may come again. */
+const CLOSED_RETRY_AFTER_S = 1;
+/** Most of a request id that is kept for billing, in characters. */
+const MAX_BILLED_REQUEST_ID_LENGTH = 128;
+const MAX_CLAIMS = 100;
+
+/** A wish to be the one request that queues a command. */
+export interface Claim {
+  readonly commandId: string;
+  readonly fingerprint: string;
+  /** The whole `CommandMessage`, JSON: what is published, also by whoever takes the claim over. */
+  readonly message: string;
+  /** Credits to reserve: the message's `reservedCredits`. */
+  readonly credits: number;
+}
+
+/** What became of a claim; in the order of the claims. */
+export type ClaimOutcome =
+  /** Ours: publish the message that was sent, then mark answered, then 202. */
+  | { readonly kind: "claimed"; readonly claimToken: string }
+  /**
+   * Ours, from a request that never answered: publish `message`, then mark answered, then 202 as the first would have. Null:
+   * the command is already final; nothing to publish, command-status has it.
+   */
+  | { readonly kind: "taken_over"; readonly claimToken: string; readonly message: CommandMessage | null }
+  /** Queued before. `message` is null where only command-status knows it. */
+  | { readonly kind: "duplicate"; readonly message: CommandMessage | null }
+  /** An equal request is at work on it: nothing was charged; ask again with the same charge id. */
+  | { readonly kind: "open"; readonly ageMs: number }
+  /** The command id was claimed by a different request: nothing was claimed, the read price was charged. */
+  | { readonly kind: "mismatch" }
+  /** Another claim of this call is open or a mismatch: nothing was done with this one. */
+  | { readonly kind: "untouched" };
+
+export interface AdmissionRequest {
+  readonly key: KeyEntry;
+  /** For billing: the interface's operation id. */
+  readonly operation: string;
+  /** `X-Request-Id`; for billing. */
+  readonly requestId: string;
+  /** Credits; what `consume` costs. Not looked at for `reserve` (each claim has its credits) and `free`. */
+  readonly price: number;
+  readonly mode: "consume" | "reserve" | "free";
+  /** Credits; what a `reserve` costs that claims nothing new. */
+  readonly readPrice: number;
+  /** One UUIDv7 per request; the same for every call that the request makes. */
+  readonly chargeId: string;
+  /** Only for `reserve`: 1 to 100, of different commands. */
+  readonly claims?: readonly Claim[];
+  /** Per claim, whether command-status knows the command (under the same fingerprint); none unless told. */
+  readonly knownDuplicates?: readonly boolean[];
+}
+
+export interface Admitted {
+  /** Credits consumed or reserved for this request; for `X-Credits-Charged`. */
+  readonly charged: number;
+  /** Available credits after it; for `X-Credits-Remaining`. */
+  readonly remaining: number;
+  readonly wallet: WalletState;
+  readonly claims: readonly ClaimOutcome[];
+}
+
+export interface Admission {
+  /**
+   * Revoked set, rate limit, credits and claims, in one Redis call; repeated with the same charge id it charges once. Throws
+   * ApiError: 401; 429 with Retry-After; 402 (404 WALLET_NOT_FOUND for getCreditBalance); 500 DEPENDENCY_UNAVAILABLE with
+   * Retry-After where the tag is closed or Redis is away. Nothing was charged by a call that throws, unless Redis is away.
+   */
+  readonly admit: (request: AdmissionRequest) => Promise<Admitted>;
+  /** After Kafka's acknowledgement and before the 202, for all claims of the request. False: no 202 may be sent. */
+  readonly markAnswered: (
+    organizationId: string,
+    commandIds: readonly string[],
+    claimToken: string,
+  ) => Promise<boolean>;
+  /** For a request that was charged with `consume` and ended 5xx. Returns what was given back and what is available then. */
+  readonly refund: (request: RefundRequest) => Promise<{ credits: number; remaining: number | null }>;
+  /** The message that a claim on the command still holds, for reads that come before command-status has the command. */
+  readonly claimedMessage: (organizationId: string, commandId: string) => Promise<CommandMessage | null>;
+}
+
+export type RefundRequest = Pick<AdmissionRequest, "key" | "operation" | "requestId" | "chargeId">;
+
+export interface AdmissionOptions {
+  readonly redis: RedisConnection;
+  readonly directory: Pick<Directory, "key">;
+  readonly clock: Clock;
+  /** Only tests give other settings. */
+  readonly settings?: ClaimSettings;
+}
+
+/** Makes the last gate before an operation; authentication and authorization come before it. */
+export function createAdmission(options: AdmissionOptions): Admission {
+  const { redis, settings = CLAIM_SETTINGS } = options;
+  return {
+    admit: async (request) => {
+      const { key, claims = [], knownDuplicates = [] } = request;
+      assert(
+        (request.mode === "reserve") === claims.length > 0,
+        "claims are made by requests that reserve, and only those",
+      );
+      assert(claims.length <= MAX_CLAIMS, "a request makes no more claims than a bulk has items");
+      // The entry may be older than a revocation that came while the request was read.
+      if (options.directory.key(key.keyId)?.status === "revoked") throw new ApiError("AUTHENTICATION_REQUIRED");
+      const reply = await reaching(() =>
+        admit(
+          redis,
+          {
+            keyId: key.keyId,
+            organizationId: key.organizationId,
+            chargeId: request.chargeId,
+            mode: request.mode,
+            price: request.price,
+            readPrice: request.readPrice,
+            operation: request.operation,
+            requestId: billed(request.requestId),
+            rateLimit: key.rateLimit,
+            claims: claims.map((claim, index) => ({ ...claim, knownDuplicate: knownDuplicates[index] ?? false })),
+          },
+          settings,
+        ),
+      );
+      return admittedOr4xx(request, reply);
+    },
+    markAnswered: (organizationId, commandIds, claimToken) =>
+      reaching(() => markAnswered(redis, organizationId, commandIds, claimToken, settings)),
+    refund: async ({ key, operation, requestId, chargeId }) => {
+      const wanted = { organizationId: key.organizationId, chargeId, operation, requestId: billed(requestId) };
+      const reply = await reaching(() => refund(redis, wanted, settings));
+      if (reply.kind === "closed") throw unavailable();
+      return { credits: reply.credits, remaining: reply.wallet?.available ?? null };
+    },
+    claimedMessage: async (organizationId, commandId) =>
+      messageFromWire(await reaching(() => claimedMessage(redis, organizationId, commandId))),
+  };
+}
+
+/** A wallet as the interface shows it; `lowBalance` as in decisions, 7.3. */
+export function walletToWire(wallet: WalletState): Wallet {
+  return {
+    id: wallet.id,
+    organizationId: wallet.organizationId,
+    availableCredits: wallet.available,
+    reservedCredits: wallet.reserved,
+    lifetimePurchased: wallet.purchased,
+    lifetimeConsumed: wallet.consumed,
+    lowBalanceThreshold: wallet.lowBalanceThreshold,
+    createdAt: toIso(wallet.createdAtMs),
+    updatedAt: toIso(wallet.updatedAtMs),
+    lowBalance: wallet.available <= wallet.lowBalanceThreshold,
+  };
+}
+
+function admittedOr4xx(request: AdmissionRequest, reply: AdmitReply): Admitted {
+  switch (reply.kind) {
+    case "admitted":
+      return {
+        charged: reply.charged,
+        remaining: reply.wallet.available,
+        wallet: reply.wallet,
+        claims: reply.claims.map((claim) => outcomeOf(claim, request.chargeId)),
+      };
+    case "revoked":
+      throw new ApiError("AUTHENTICATION_REQUIRED");
+    case "limited":
+      throw new ApiError("RATE_LIMITED", { headers: { "retry-after": String(Math.ceil(reply.retryAfterMs / 1_000)) } });
+    case "no_wallet":
+      throw new ApiError(request.operation === "getCreditBalance" ? "WALLET_NOT_FOUND" : "INSUFFICIENT_CREDITS");
+    case "unpaid":
+      throw new ApiError("INSUFFICIENT_CREDITS");
+    case "refunded":
+      throw new ApiError("INTERNAL", {
+        cause: new Error(`charge ${request.chargeId} was refunded before it was admitted`),
+      });
+    case "closed":
+      throw unavailable();
+  }
+}
+
+/** The charge id is the claim token: it is as unique as the request. */
+function outcomeOf(claim: ClaimReply, claimToken: string): ClaimOutcome {
+  switch (claim.kind) {
+    case "claimed":
+      return { kind: "claimed", claimToken };
+    case "taken_over":
+      return { kind: "taken_over", claimToken, message: messageFromWire(claim.message) };
+    case "duplicate":
+      return { kind: "duplicate", message: messageFromWire(claim.message) };
+    case "open":
+    case "mismatch":
+    case "untouched":
+      return claim;
+  }
+}
+
+/** What we wrote ourselves; a message that is none is a broken promise of ours, not a caller's mistake. */
+function messageFromWire(message: string | null): CommandMessage | null {
+  return message === null ? null : CommandMessage.parse(JSON.parse(message));
+}
+
+async function reaching<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
+function unavailable(cause?: unknown): ApiError {
+  return new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": String(CLOSED_RETRY_AFTER_S) }, cause });
+}
+
+function billed(requestId: string): string {
+  return requestId.slice(0, MAX_BILLED_REQUEST_ID_LENGTH);
+}

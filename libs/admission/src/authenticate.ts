@@ -1,0 +1,46 @@
+import { hash, timingSafeEqual } from "node:crypto";
+
+import type { KeyEntry } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+import type { Clock } from "@kapi/kernel";
+
+import type { Directory } from "./directory.ts";
+
+/**
+ * `Management <KEY>` with the key `kapi.<key_id>.<secret>`: 16 characters base32, 32 bytes base64url (decisions, 12). The
+ * scheme's letter case is free (RFC 9110, 11.1), the key's is not.
+ */
+const AUTHORIZATION = /^management +kapi\.([a-z2-7]{16})\.([A-Za-z0-9_-]{43})$/i;
+const SHA256_BYTES = 32;
+/** Compared against where the key is unknown, so that unknown and wrong take the same steps. */
+const NO_HASH = Buffer.alloc(SHA256_BYTES);
+
+/** SHA-256, in hex, of the secret part of a key: what the directory keeps of it. */
+export function secretHashOf(secret: string): string {
+  return hash("sha256", secret, "hex");
+}
+
+/**
+ * The key that the header `Authorization` proves. Missing, malformed, unknown, wrong, revoked and expired are the same 401
+ * (AUTHENTICATION_REQUIRED); the secret is compared in constant time.
+ */
+export function authenticate(
+  directory: Pick<Directory, "key">,
+  clock: Clock,
+  authorizationHeader: string | undefined,
+): KeyEntry {
+  const [, keyId, secret] = AUTHORIZATION.exec(authorizationHeader ?? "") ?? [];
+  if (keyId === undefined || secret === undefined) throw new ApiError("AUTHENTICATION_REQUIRED");
+  const entry = directory.key(keyId);
+  const proven = timingSafeEqual(
+    hash("sha256", secret, "buffer"),
+    entry ? Buffer.from(entry.secretHash, "hex") : NO_HASH,
+  );
+  if (!entry || !proven || !isInForce(entry, clock.nowMs())) throw new ApiError("AUTHENTICATION_REQUIRED");
+  return entry;
+}
+
+/** Whether a key is neither revoked nor expired at `nowMs`; live sockets ask again while they are open. */
+export function isInForce(key: KeyEntry, nowMs: number): boolean {
+  return key.status === "active" && (key.expiresAt === null || Date.parse(key.expiresAt) > nowMs);
+}

@@ -1,0 +1,131 @@
+import {
+  DEFAULT_PRICES,
+  DirectoryEntry,
+  type KeyEntry,
+  type Prices,
+  type PricesEntry,
+  type ServerEntry,
+  TOPICS,
+  directoryKey,
+} from "@kapi/contracts";
+import { type KafkaConnection, type LogReader, type Message, createLogReader } from "@kapi/kafka";
+import type { Logger, Started } from "@kapi/runtime";
+
+/** Longest wait for the end of the topic at the start; above it the process should not come up. */
+const CATCH_UP_DEADLINE_MS = 60_000;
+
+/** What {@link createDirectory} needs. */
+export interface DirectoryOptions {
+  readonly kafka: KafkaConnection;
+  readonly logger: Logger;
+  /** Called once if the topic can no longer be read: what is in memory would grow stale unnoticed. */
+  readonly fatal: (error: Error) => void;
+}
+
+/** The keys, servers and prices in force, in memory, kept up to date from `organization.directory`. */
+export interface Directory {
+  readonly key: (keyId: string) => KeyEntry | undefined;
+  readonly server: (serverId: string) => ServerEntry | undefined;
+  readonly servers: () => Iterable<ServerEntry>;
+  /** The operator's prices, or the defaults of the contracts. */
+  readonly prices: () => Prices;
+  /** Calls `listener` with every entry that comes into force from now on; returns how to end that. */
+  readonly onChange: (listener: (entry: DirectoryEntry) => void) => () => void;
+  /** Null, or why the directory may be stale; for health checks. */
+  readonly check: () => string | null;
+}
+
+/** Reads the directory; the value is there only once everything that the topic held at the start was taken in. */
+export async function createDirectory(options: DirectoryOptions): Promise<Started<Directory>> {
+  const state = createDirectoryState(options.logger);
+  const reader: Started<LogReader> = await createLogReader(options.kafka, {
+    topic: TOPICS.organizationDirectory,
+    from: "beginning",
+    onBatch: (_partition, messages) => messages.forEach(state.take),
+    logger: options.logger,
+    fatal: options.fatal,
+  });
+  try {
+    await withDeadline(reader.value.caughtUp);
+  } catch (error) {
+    await reader.stop();
+    throw error;
+  }
+  return { value: { ...state.directory, check: () => reader.value.check() }, stop: () => reader.stop() };
+}
+
+/** The memory behind a {@link Directory}, apart from where its records come from. */
+export interface DirectoryState {
+  readonly directory: Omit<Directory, "check">;
+  readonly take: (record: Pick<Message, "key" | "value">) => void;
+}
+
+/** An empty directory. Of several records of an entity the highest version wins, in whatever order they come. */
+export function createDirectoryState(logger: Logger): DirectoryState {
+  const keys = new Map<string, KeyEntry>();
+  const servers = new Map<string, ServerEntry>();
+  const listeners = new Set<(entry: DirectoryEntry) => void>();
+  let prices: PricesEntry | undefined;
+
+  const keep = (entry: DirectoryEntry): boolean => {
+    const known =
+      entry.kind === "key" ? keys.get(entry.keyId) : entry.kind === "server" ? servers.get(entry.serverId) : prices;
+    if (known && known.version >= entry.version) return false;
+    if (entry.kind === "key") keys.set(entry.keyId, entry);
+    else if (entry.kind === "server") servers.set(entry.serverId, entry);
+    else prices = entry;
+    return true;
+  };
+  const take: DirectoryState["take"] = (record) => {
+    const entry = entryFromWire(record.value);
+    if (!entry || directoryKey(entry) !== record.key) {
+      // What cannot be understood may be a revocation: the entity is refused until a record that can be.
+      logger.error({ key: record.key }, "unreadable directory record: its entity is refused");
+      keys.delete(record.key.slice("key/".length));
+      servers.delete(record.key.slice("server/".length));
+      return;
+    }
+    if (keep(entry)) for (const listener of listeners) listener(entry);
+  };
+  return {
+    take,
+    directory: {
+      key: (keyId) => keys.get(keyId),
+      server: (serverId) => servers.get(serverId),
+      servers: () => servers.values(),
+      prices: () => prices?.prices ?? DEFAULT_PRICES,
+      onChange: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    },
+  };
+}
+
+function entryFromWire(value: Buffer): DirectoryEntry | null {
+  let json: unknown;
+  try {
+    json = JSON.parse(value.toString("utf8"));
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+  const parsed = DirectoryEntry.safeParse(json);
+  return parsed.success ? parsed.data : null;
+}
+
+async function withDeadline(caughtUp: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () =>
+        reject(new Error(`${TOPICS.organizationDirectory.name} was not read to its end in ${CATCH_UP_DEADLINE_MS} ms`)),
+      CATCH_UP_DEADLINE_MS,
+    );
+  });
+  try {
+    await Promise.race([caughtUp, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

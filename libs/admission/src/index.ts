@@ -1,0 +1,5 @@
+export * from "./admission.ts";
+export * from "./authenticate.ts";
+export * from "./authorize.ts";
+export { type Directory, type DirectoryOptions, createDirectory } from "./directory.ts";
+export * from "./known-accounts.ts";

@@ -1,0 +1,251 @@
+import type { RedisConnection } from "./client.ts";
+import {
+  bucketKey,
+  chargeKey,
+  claimKey,
+  metaKey,
+  reservedKey,
+  revokedKey,
+  settledKey,
+  tagOf,
+  usageKey,
+  walletKey,
+} from "./keys.ts";
+import { type WalletState, arrayReply, numberReply, textReply, walletReply } from "./replies.ts";
+import { USAGE_STREAM_LIMIT } from "./usage-stream.ts";
+
+/** A claim open for longer than this is taken over by the next equal request, and no 202 is sent for it (decisions, 2.6). */
+export const CLAIM_OPEN_MS = 5_000;
+/** How long a claim is kept while command-status has not seen its command: the log's retention is longer, a retry's patience shorter. */
+export const CLAIM_TTL_MS = 24 * 3_600_000;
+/** How long it is kept once command-status answers for it (decisions, 2.5). */
+export const SEEN_CLAIM_TTL_MS = 3_600_000;
+/** How long a repeated call with the same charge id is recognized; longer than any request lasts. */
+export const CHARGE_TTL_MS = 120_000;
+
+/** A claim on a command id. */
+export interface ClaimRequest {
+  readonly commandId: string;
+  readonly fingerprint: string;
+  /** The whole command message, JSON. */
+  readonly message: string;
+  /** Credits to reserve for it. */
+  readonly credits: number;
+  /** Whether command-status knows the command, under the same fingerprint. */
+  readonly knownDuplicate: boolean;
+}
+
+/** What became of a claim. `untouched`: another item of the call decided (mismatch or open), nothing was claimed. */
+export type ClaimReply =
+  | { readonly kind: "claimed" }
+  | { readonly kind: "taken_over"; readonly message: string | null }
+  | { readonly kind: "duplicate"; readonly message: string | null }
+  | { readonly kind: "open"; readonly ageMs: number }
+  | { readonly kind: "mismatch" }
+  | { readonly kind: "untouched" };
+
+export interface AdmitRequest {
+  readonly keyId: string;
+  readonly organizationId: string;
+  readonly chargeId: string;
+  readonly mode: "consume" | "reserve" | "free";
+  /** Credits; for `consume`. */
+  readonly price: number;
+  /** Credits; for a `reserve` that claims nothing new. */
+  readonly readPrice: number;
+  readonly operation: string;
+  readonly requestId: string;
+  readonly rateLimit: { readonly perSecond: number; readonly burst: number } | null;
+  readonly claims: readonly ClaimRequest[];
+}
+
+export type AdmitReply =
+  | { readonly kind: "closed" | "revoked" | "no_wallet" | "unpaid" | "refunded" }
+  | { readonly kind: "limited"; readonly retryAfterMs: number }
+  | {
+      readonly kind: "admitted";
+      /** Credits that this call consumed or reserved; of a taken-over claim those reserved by its first request. */
+      readonly charged: number;
+      readonly wallet: WalletState;
+      readonly claims: readonly ClaimReply[];
+    };
+
+/** Settings that only tests change. */
+export interface ClaimSettings {
+  readonly claimOpenMs: number;
+  readonly usageStreamLimit: number;
+}
+
+export const CLAIM_SETTINGS: ClaimSettings = {
+  claimOpenMs: CLAIM_OPEN_MS,
+  usageStreamLimit: USAGE_STREAM_LIMIT,
+};
+
+const REFUSALS = {
+  CLOSED: "closed",
+  REVOKED: "revoked",
+  NO_WALLET: "no_wallet",
+  UNPAID: "unpaid",
+  REFUNDED: "refunded",
+} as const;
+
+/**
+ * Admits one request, atomically: tag open, key not revoked, rate limit, credits, claims, usage entries (design, 3). A call
+ * repeated with the same charge id gets the first answer and is charged once. Rejects when Redis is away.
+ */
+export async function admit(
+  redis: RedisConnection,
+  request: AdmitRequest,
+  settings: ClaimSettings = CLAIM_SETTINGS,
+): Promise<AdmitReply> {
+  const { organizationId, claims } = request;
+  const tag = tagOf(organizationId);
+  const keys = [
+    metaKey(tag),
+    walletKey(tag, organizationId),
+    revokedKey(tag),
+    bucketKey(tag, request.keyId),
+    chargeKey(tag, request.chargeId),
+    usageKey(tag),
+    reservedKey(tag, organizationId),
+  ];
+  const args: (string | number)[] = [
+    request.keyId,
+    organizationId,
+    request.chargeId,
+    request.mode,
+    request.price,
+    request.readPrice,
+    request.operation,
+    request.requestId,
+    request.rateLimit?.perSecond ?? "",
+    request.rateLimit?.burst ?? "",
+    settings.claimOpenMs,
+    CLAIM_TTL_MS,
+    CHARGE_TTL_MS,
+    settings.usageStreamLimit,
+  ];
+  for (const claim of claims) {
+    keys.push(claimKey(tag, claim.commandId), settledKey(tag, claim.commandId));
+    args.push(claim.commandId, claim.fingerprint, claim.message, claim.credits, claim.knownDuplicate ? "1" : "0");
+  }
+  return admitReply(organizationId, arrayReply(await redis.call("kapi_admit", keys, args)));
+}
+
+/**
+ * Marks claims answered, all or none: true only where each is still held under `claimToken` and younger than
+ * {@link CLAIM_OPEN_MS}. After false no 202 may be sent (decisions, 2.6).
+ */
+export async function markAnswered(
+  redis: RedisConnection,
+  organizationId: string,
+  commandIds: readonly string[],
+  claimToken: string,
+  settings: ClaimSettings = CLAIM_SETTINGS,
+): Promise<boolean> {
+  const tag = tagOf(organizationId);
+  const keys = commandIds.map((commandId) => claimKey(tag, commandId));
+  return (await redis.call("kapi_mark_answered", keys, [claimToken, settings.claimOpenMs])) === 1;
+}
+
+export type RefundReply =
+  | { readonly kind: "closed" }
+  | { readonly kind: "refunded"; readonly credits: number; readonly wallet: WalletState | null };
+
+/** Reverses what the admission of `chargeId` consumed, once. What was reserved stays: the command's final event settles it. */
+export async function refund(
+  redis: RedisConnection,
+  request: { organizationId: string; chargeId: string; operation: string; requestId: string },
+  settings: ClaimSettings = CLAIM_SETTINGS,
+): Promise<RefundReply> {
+  const { organizationId, chargeId } = request;
+  const tag = tagOf(organizationId);
+  const keys = [metaKey(tag), walletKey(tag, organizationId), chargeKey(tag, chargeId), usageKey(tag)];
+  const args = [
+    organizationId,
+    chargeId,
+    request.operation,
+    request.requestId,
+    CHARGE_TTL_MS,
+    settings.usageStreamLimit,
+  ];
+  const [kind, credits, wallet] = arrayReply(await redis.call("kapi_refund", keys, args));
+  if (kind === "CLOSED") return { kind: "closed" };
+  return {
+    kind: "refunded",
+    credits: numberReply(credits),
+    wallet: wallet === undefined ? null : walletReply(organizationId, wallet),
+  };
+}
+
+/** The command message (JSON) that a claim holds, or null where there is none or it was forgotten. */
+export async function claimedMessage(
+  redis: RedisConnection,
+  organizationId: string,
+  commandId: string,
+): Promise<string | null> {
+  return redis.commands.hget(claimKey(tagOf(organizationId), commandId), "message");
+}
+
+/** A command of an organization. */
+export interface CommandRef {
+  readonly organizationId: string;
+  readonly commandId: string;
+}
+
+/** Told by command-status once it answers for these commands: their claims are kept for {@link SEEN_CLAIM_TTL_MS} more. */
+export async function seen(redis: RedisConnection, commands: readonly CommandRef[]): Promise<void> {
+  await forEachTag(redis, "kapi_seen", commands);
+}
+
+/** Told by command-status when these commands are final: the stored messages, which may hold a sealed password, are dropped. */
+export async function forget(redis: RedisConnection, commands: readonly CommandRef[]): Promise<void> {
+  await forEachTag(redis, "kapi_forget", commands);
+}
+
+/** Most claims handed to one call of a function, so that none holds Redis for long. */
+const MAX_CLAIMS_PER_CALL = 500;
+
+async function forEachTag(redis: RedisConnection, name: string, commands: readonly CommandRef[]): Promise<void> {
+  const byTag = Map.groupBy(commands, (command) => tagOf(command.organizationId));
+  const calls: Promise<unknown>[] = [];
+  for (const [tag, members] of byTag) {
+    const keys = members.map((command) => claimKey(tag, command.commandId));
+    for (let from = 0; from < keys.length; from += MAX_CLAIMS_PER_CALL) {
+      calls.push(redis.call(name, keys.slice(from, from + MAX_CLAIMS_PER_CALL), [SEEN_CLAIM_TTL_MS]));
+    }
+  }
+  await Promise.all(calls);
+}
+
+function admitReply(organizationId: string, reply: readonly unknown[]): AdmitReply {
+  const [status, first, wallet, outcomes] = reply;
+  if (status === "ADMITTED") {
+    return {
+      kind: "admitted",
+      charged: numberReply(first),
+      wallet: walletReply(organizationId, wallet),
+      claims: arrayReply(outcomes).map(claimReply),
+    };
+  }
+  if (status === "LIMITED") return { kind: "limited", retryAfterMs: numberReply(first) };
+  return { kind: REFUSALS[status as keyof typeof REFUSALS] };
+}
+
+function claimReply(outcome: unknown): ClaimReply {
+  const [kind, detail] = arrayReply(outcome);
+  switch (kind) {
+    case "fresh":
+      return { kind: "claimed" };
+    case "taken":
+      return { kind: "taken_over", message: textReply(detail) };
+    case "duplicate":
+      return { kind: "duplicate", message: textReply(detail) };
+    case "open":
+      return { kind: "open", ageMs: numberReply(detail) };
+    case "mismatch":
+      return { kind: "mismatch" };
+    default:
+      return { kind: "untouched" };
+  }
+}

@@ -1,0 +1,334 @@
+#!lua name=kapi
+
+-- Admission, claims and wallets, as one Redis function library. All keys of a call carry one hash tag, so that it runs on a
+-- Redis Cluster; every key is declared. What each function takes and gives is documented beside its typed wrapper
+-- (claim-functions.ts, wallet-functions.ts), and the rules it keeps in README.md.
+
+local RUN_ID
+local WALLET_FIELDS = { 'id', 'available', 'reserved', 'consumed', 'purchased', 'threshold', 'created', 'updated' }
+local AVAILABLE, RESERVED, CONSUMED, UPDATED = 2, 3, 4, 8
+local CHARGE_OPEN = 'O'
+local CHARGE_REFUNDED = 'R'
+
+-- A tag is open only on the run of Redis that it was opened on: another run may have lost writes. The run id of this
+-- process never changes, so it is asked for once.
+local function is_open(meta)
+  if not RUN_ID then
+    RUN_ID = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+  end
+  return redis.call('HGET', meta, 'run') == RUN_ID
+end
+
+local function now_ms()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+
+-- Milliseconds until a token is there, or 0 with one taken.
+local function take_token(bucket, per_second, burst, now)
+  local kept = redis.call('HMGET', bucket, 'tokens', 'at')
+  local tokens = burst
+  if kept[1] then
+    tokens = math.min(burst, tonumber(kept[1]) + math.max(0, now - tonumber(kept[2])) * per_second / 1000)
+  end
+  if tokens < 1 then
+    return math.max(1, math.ceil((1 - tokens) * 1000 / per_second))
+  end
+  redis.call('HSET', bucket, 'tokens', tokens - 1, 'at', now)
+  redis.call('PEXPIRE', bucket, math.ceil(burst * 1000 / per_second) + 1000)
+  return 0
+end
+
+local function write_wallet(key, wallet, now)
+  wallet[UPDATED] = now
+  redis.call('HSET', key, 'available', wallet[AVAILABLE], 'reserved', wallet[RESERVED], 'consumed', wallet[CONSUMED],
+    'updated', now)
+end
+
+local function write_usage(usage, charge_id, leg, organization, operation, request_id, credits, command_id)
+  redis.call('XADD', usage, '*', 'charge', charge_id, 'leg', leg, 'organization', organization, 'operation', operation,
+    'request', request_id, 'credits', credits, 'command', command_id)
+end
+
+-- What each claim of the call is, with nothing written yet.
+local function judge_claims(keys, args, first_key, first_arg, count, request, now, open_ms)
+  local outcomes, seen = {}, { mismatch = 0, open = 0, fresh = 0, taken = 0, duplicate = 0, fresh_credits = 0, credits = 0 }
+  for i = 1, count do
+    local at = first_arg + (i - 1) * 5
+    local kept = redis.call('HMGET', keys[first_key + (i - 1) * 2], 'fingerprint', 'answered', 'at', 'token', 'message', 'credits')
+    local outcome
+    if kept[1] then
+      local age = now - tonumber(kept[3])
+      if kept[1] ~= args[at + 1] then
+        outcome = { 'mismatch' }
+      elseif kept[2] == '1' then
+        outcome = { 'duplicate', kept[5] }
+      elseif age < open_ms and kept[4] ~= request then
+        outcome = { 'open', age }
+      else
+        outcome = { 'taken', kept[5] }
+        seen.credits = seen.credits + tonumber(kept[6])
+      end
+    elseif args[at + 4] == '1' then
+      outcome = { 'duplicate', false }
+    else
+      outcome = { 'fresh' }
+    end
+    seen[outcome[1]] = seen[outcome[1]] + 1
+    outcomes[i] = outcome
+  end
+  return outcomes, seen
+end
+
+-- A reservation is charged once per command: what is already reserved, or was settled, is not charged again.
+local function price_of_fresh(keys, args, first_key, first_arg, outcomes, reserved)
+  local total = 0
+  for i, outcome in ipairs(outcomes) do
+    if outcome[1] == 'fresh' then
+      local at = first_arg + (i - 1) * 5
+      if redis.call('HEXISTS', reserved, args[at]) == 0 and redis.call('EXISTS', keys[first_key + (i - 1) * 2 + 1]) == 0 then
+        outcome[2] = tonumber(args[at + 3])
+        total = total + outcome[2]
+      end
+    end
+  end
+  return total
+end
+
+local function untouched(outcomes, kept_kind)
+  for _, outcome in ipairs(outcomes) do
+    if outcome[1] ~= kept_kind then
+      outcome[1] = 'untouched'
+      outcome[2] = false
+    end
+  end
+end
+
+-- ADMIT. keys: meta wallet revoked bucket charge usage reserved, then per claim: claim settled.
+-- args: keyId organizationId chargeId mode price readPrice operation requestId perSecond burst openMs claimTtlMs
+--       chargeTtlMs streamLimit, then per claim: commandId fingerprint message credits knownDuplicate.
+local FIRST_KEY, FIRST_ARG = 8, 15
+
+local function admit(keys, args)
+  local wallet_key, charge, usage, reserved = keys[2], keys[5], keys[6], keys[7]
+  if not is_open(keys[1]) then return { 'CLOSED' } end
+  if redis.call('SISMEMBER', keys[3], args[1]) == 1 then return { 'REVOKED' } end
+  local record = redis.call('GET', charge)
+  if record == CHARGE_REFUNDED then return { 'REFUNDED' } end
+  if record and record ~= CHARGE_OPEN then return cmsgpack.unpack(record) end
+
+  local now = now_ms()
+  if args[9] ~= '' and not record then
+    local wait = take_token(keys[4], tonumber(args[9]), tonumber(args[10]), now)
+    if wait > 0 then return { 'LIMITED', wait } end
+  end
+  local wallet = redis.call('HMGET', wallet_key, unpack(WALLET_FIELDS))
+  if not wallet[1] then return { 'NO_WALLET' } end
+  local available = tonumber(wallet[AVAILABLE])
+
+  local count = (#keys - FIRST_KEY + 1) / 2
+  local price, must_pay, charged = tonumber(args[5]), true, 0
+  local outcomes, seen = {}, nil
+  local fresh_price = 0
+  if args[4] == 'free' then
+    price = 0
+  elseif args[4] == 'reserve' then
+    outcomes, seen = judge_claims(keys, args, FIRST_KEY, FIRST_ARG, count, args[3], now, tonumber(args[11]))
+    price = tonumber(args[6])
+    if seen.mismatch > 0 then
+      untouched(outcomes, 'mismatch')
+    elseif seen.open > 0 then
+      untouched(outcomes, 'open')
+      redis.call('SET', charge, CHARGE_OPEN, 'PX', args[13])
+      return { 'ADMITTED', 0, wallet, outcomes }
+    elseif seen.fresh + seen.taken > 0 then
+      price = 0
+      fresh_price = price_of_fresh(keys, args, FIRST_KEY, FIRST_ARG, outcomes, reserved)
+      charged = fresh_price + seen.credits
+    else
+      must_pay = false
+    end
+  end
+
+  if available < price + fresh_price then
+    if must_pay then return { 'UNPAID' } end
+    price = 0
+  end
+  local entries = math.max(1, seen and seen.fresh or 0)
+  if redis.call('XLEN', usage) + entries > tonumber(args[14]) then return { 'CLOSED' } end
+
+  if price > 0 then
+    charged = price
+    wallet[AVAILABLE] = available - price
+    wallet[CONSUMED] = tonumber(wallet[CONSUMED]) + price
+    write_wallet(wallet_key, wallet, now)
+    write_usage(usage, args[3], 'consume', args[2], args[7], args[8], price, '')
+  elseif fresh_price > 0 then
+    wallet[AVAILABLE] = available - fresh_price
+    wallet[RESERVED] = tonumber(wallet[RESERVED]) + fresh_price
+    write_wallet(wallet_key, wallet, now)
+  end
+  for i, outcome in ipairs(outcomes) do
+    local at, claim = FIRST_ARG + (i - 1) * 5, keys[FIRST_KEY + (i - 1) * 2]
+    if outcome[1] == 'taken' then
+      redis.call('HSET', claim, 'token', args[3], 'at', now)
+    elseif outcome[1] == 'fresh' then
+      local credits = outcome[2] or 0
+      redis.call('HSET', claim, 'fingerprint', args[at + 1], 'message', args[at + 2], 'credits', credits, 'token', args[3],
+        'at', now, 'answered', '0')
+      redis.call('PEXPIRE', claim, args[12])
+      if credits > 0 then
+        redis.call('HSET', reserved, args[at], credits)
+        write_usage(usage, args[at], 'reserve', args[2], args[7], args[8], credits, args[at])
+      end
+      outcome[2] = false
+    end
+  end
+  local answer = { 'ADMITTED', charged, wallet, outcomes }
+  if charged > 0 or count > 0 then
+    redis.call('SET', charge, cmsgpack.pack(answer), 'PX', args[13])
+  end
+  return answer
+end
+
+-- MARK ANSWERED. keys: claims. args: claimToken openMs. All of them, or none.
+local function mark_answered(keys, args)
+  local now = now_ms()
+  for _, claim in ipairs(keys) do
+    local kept = redis.call('HMGET', claim, 'token', 'at')
+    if kept[1] ~= args[1] or now - tonumber(kept[2]) >= tonumber(args[2]) then return 0 end
+  end
+  for _, claim in ipairs(keys) do
+    redis.call('HSET', claim, 'answered', '1')
+  end
+  return 1
+end
+
+-- REFUND. keys: meta wallet charge usage. args: organizationId chargeId operation requestId ttlMs streamLimit
+local function refund(keys, args)
+  if not is_open(keys[1]) then return { 'CLOSED' } end
+  local record = redis.call('GET', keys[3])
+  if not record or record == CHARGE_OPEN or record == CHARGE_REFUNDED then return { 'REFUNDED', 0 } end
+  local answer = cmsgpack.unpack(record)
+  for _, outcome in ipairs(answer[4]) do
+    -- A reservation is not refunded: its command may have been published, and its final event settles it.
+    if outcome[1] == 'fresh' or outcome[1] == 'taken' then return { 'REFUNDED', 0 } end
+  end
+  local credits = answer[2]
+  local wallet = redis.call('HMGET', keys[2], unpack(WALLET_FIELDS))
+  if credits == 0 or not wallet[1] then return { 'REFUNDED', 0 } end
+  if redis.call('XLEN', keys[4]) >= tonumber(args[6]) then return { 'CLOSED' } end
+  wallet[AVAILABLE] = tonumber(wallet[AVAILABLE]) + credits
+  wallet[CONSUMED] = tonumber(wallet[CONSUMED]) - credits
+  write_wallet(keys[2], wallet, now_ms())
+  write_usage(keys[4], args[2], 'refund', args[1], args[3], args[4], credits, '')
+  redis.call('SET', keys[3], CHARGE_REFUNDED, 'PX', args[5])
+  return { 'REFUNDED', credits, wallet }
+end
+
+-- SEEN. keys: claims. args: ttlMs
+local function seen(keys, args)
+  for _, claim in ipairs(keys) do
+    redis.call('PEXPIRE', claim, args[1], 'LT')
+  end
+  return #keys
+end
+
+-- FORGET. keys: claims. args: ttlMs
+local function forget(keys, args)
+  for _, claim in ipairs(keys) do
+    redis.call('HDEL', claim, 'message')
+    redis.call('PEXPIRE', claim, args[1], 'LT')
+  end
+  return #keys
+end
+
+-- SETTLE. keys: meta, then per settlement: wallet reserved settled. args: ttlMs, then per settlement: chargeId credits
+-- action epoch. One word each: done (now or before), included (in the opening's wallets), no_wallet.
+local function settle(keys, args)
+  if not is_open(keys[1]) then return { 'CLOSED' } end
+  local opened_at = tonumber(redis.call('HGET', keys[1], 'epoch'))
+  local now, outcomes = now_ms(), {}
+  for i = 1, (#keys - 1) / 3 do
+    local wallet_key, reserved, settled = keys[i * 3 - 1], keys[i * 3], keys[i * 3 + 1]
+    local at = i * 4 - 2
+    local wallet = redis.call('HMGET', wallet_key, unpack(WALLET_FIELDS))
+    if tonumber(args[at + 3]) < opened_at then
+      outcomes[i] = 'included'
+    elseif not wallet[1] then
+      outcomes[i] = 'no_wallet'
+    elseif not redis.call('SET', settled, '1', 'NX', 'PX', args[1]) then
+      outcomes[i] = 'done'
+    else
+      local credits, known = tonumber(args[at + 1]), redis.call('HGET', reserved, args[at])
+      if known then
+        credits = tonumber(known)
+        redis.call('HDEL', reserved, args[at])
+        wallet[RESERVED] = tonumber(wallet[RESERVED]) - credits
+      end
+      if args[at + 2] == 'consume' then
+        if not known then wallet[AVAILABLE] = tonumber(wallet[AVAILABLE]) - credits end
+        wallet[CONSUMED] = tonumber(wallet[CONSUMED]) + credits
+      elseif known then
+        wallet[AVAILABLE] = tonumber(wallet[AVAILABLE]) + credits
+      end
+      write_wallet(wallet_key, wallet, now)
+      outcomes[i] = 'done'
+    end
+  end
+  return { 'SETTLED', outcomes }
+end
+
+-- PURCHASE. keys: meta wallet settled. args: credits epoch ttlMs walletId threshold createdMs
+local function purchase(keys, args)
+  if not is_open(keys[1]) then return 'CLOSED' end
+  if tonumber(args[2]) < tonumber(redis.call('HGET', keys[1], 'epoch')) then return 'included' end
+  if not redis.call('SET', keys[3], '1', 'NX', 'PX', args[3]) then return 'done' end
+  if redis.call('EXISTS', keys[2]) == 0 then
+    redis.call('HSET', keys[2], 'id', args[4], 'available', 0, 'reserved', 0, 'consumed', 0, 'purchased', 0,
+      'threshold', args[5], 'created', args[6])
+  end
+  redis.call('HINCRBY', keys[2], 'available', args[1])
+  redis.call('HINCRBY', keys[2], 'purchased', args[1])
+  redis.call('HSET', keys[2], 'updated', now_ms())
+  return 'done'
+end
+
+-- OPEN TAG. keys: meta, then per wallet: wallet reserved. args: epoch, then per wallet: id available reserved consumed
+-- purchased threshold created updated, the number n of its reservations, and n times: chargeId credits.
+local function open_tag(keys, args)
+  if is_open(keys[1]) then return 'already' end
+  local at = 2
+  for i = 2, #keys, 2 do
+    local values = {}
+    for field, name in ipairs(WALLET_FIELDS) do
+      values[field * 2 - 1] = name
+      values[field * 2] = args[at + field - 1]
+    end
+    redis.call('DEL', keys[i], keys[i + 1])
+    redis.call('HSET', keys[i], unpack(values))
+    local count = tonumber(args[at + 8])
+    at = at + 9
+    for _ = 1, count do
+      redis.call('HSET', keys[i + 1], args[at], args[at + 1])
+      at = at + 2
+    end
+  end
+  redis.call('HSET', keys[1], 'run', RUN_ID, 'epoch', args[1])
+  return 'opened'
+end
+
+-- TAG STATE. keys: meta
+local function tag_state(keys)
+  return is_open(keys[1]) and 1 or 0
+end
+
+redis.register_function('kapi_admit', admit)
+redis.register_function('kapi_mark_answered', mark_answered)
+redis.register_function('kapi_refund', refund)
+redis.register_function('kapi_seen', seen)
+redis.register_function('kapi_forget', forget)
+redis.register_function('kapi_settle', settle)
+redis.register_function('kapi_purchase', purchase)
+redis.register_function('kapi_open_tag', open_tag)
+redis.register_function { function_name = 'kapi_tag_state', callback = tag_state, flags = { 'no-writes' } }
