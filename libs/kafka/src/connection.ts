@@ -1,0 +1,92 @@
+import net from "node:net";
+import tls from "node:tls";
+
+import type { TopicContract } from "@kapi/contracts";
+import type { Logger } from "@kapi/runtime";
+import { Kafka, type KafkaConfig, type LogEntry, logLevel, type RetryOptions, type SASLOptions } from "kafkajs";
+
+const CONNECT_TIMEOUT_MS = 3_000;
+const KEEP_ALIVE_MS = 60_000;
+
+/**
+ * How kafkajs tries again: from 50 ms, growing, never more than half a second apart, for about 10 s. Its defaults grow
+ * to many seconds, and after a broker's restart the first acknowledgement then comes 17 s late.
+ */
+const RETRY: RetryOptions = { initialRetryTime: 50, multiplier: 1.5, factor: 0.2, maxRetryTime: 500, retries: 25 };
+
+/** Where a Kafka cluster is and how this process calls itself there. */
+export interface KafkaOptions {
+  /** host:port of one or more brokers. */
+  readonly brokers: readonly string[];
+  readonly clientId: string;
+  /** Put before every topic name; lets several deployments, or tests, share a cluster. May be empty. */
+  readonly topicPrefix: string;
+  readonly logger: Logger;
+  readonly ssl?: tls.ConnectionOptions | boolean;
+  readonly sasl?: SASLOptions;
+}
+
+/** A way to reach a cluster. It holds no connection itself: producers, consumers and readers each have their own. */
+export interface KafkaConnection {
+  readonly logger: Logger;
+  readonly topicPrefix: string;
+  /** The name of `topic` in the cluster: the prefix, then the name of the contract. */
+  topicName(topic: TopicContract): string;
+  /** For this library only. */
+  client(tuning?: { requestTimeoutMs?: number }): Kafka;
+}
+
+/** Describes how to reach a cluster; connects nowhere yet. */
+export function createKafka(options: KafkaOptions): KafkaConnection {
+  const config: KafkaConfig = {
+    brokers: [...options.brokers],
+    clientId: options.clientId,
+    connectionTimeout: CONNECT_TIMEOUT_MS,
+    retry: RETRY,
+    logLevel: logLevel.INFO,
+    logCreator: () => logTo(options.logger),
+    socketFactory: openSocket,
+    ...(options.ssl === undefined ? {} : { ssl: options.ssl }),
+    ...(options.sasl === undefined ? {} : { sasl: options.sasl }),
+  };
+  return {
+    logger: options.logger,
+    topicPrefix: options.topicPrefix,
+    topicName: (topic) => options.topicPrefix + topic.name,
+    client: ({ requestTimeoutMs } = {}) =>
+      new Kafka(requestTimeoutMs === undefined ? config : { ...config, requestTimeout: requestTimeoutMs }),
+  };
+}
+
+/** kafkajs leaves Nagle's algorithm on, which can hold the end of a request back by 40 ms; this turns it off. */
+const openSocket: NonNullable<KafkaConfig["socketFactory"]> = ({ host, port, ssl, onConnect }) => {
+  const servername = net.isIP(host) === 0 ? { servername: host } : {};
+  const socket = ssl
+    ? tls.connect({ host, port, ...servername, ...ssl }, onConnect)
+    : net.connect({ host, port }, onConnect);
+  socket.setNoDelay(true);
+  socket.setKeepAlive(true, KEEP_ALIVE_MS);
+  return socket;
+};
+
+/**
+ * kafkajs logs as errors what it then repairs by itself, so its levels go down by one. Of an entry's fields only those
+ * named here are kept: no part of a message can reach the log.
+ */
+function logTo(logger: Logger): (entry: LogEntry) => void {
+  return ({ level, namespace, log }) => {
+    const fields = {
+      kafkajs: namespace,
+      broker: text(log["broker"]),
+      groupId: text(log["groupId"]),
+      error: text(log["error"]),
+    };
+    if (level <= logLevel.ERROR) logger.warn(fields, log.message);
+    else if (level === logLevel.WARN) logger.info(fields, log.message);
+    else logger.debug(fields, log.message);
+  };
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

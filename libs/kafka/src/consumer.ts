@@ -1,0 +1,314 @@
+import { TOPICS, type TopicContract } from "@kapi/contracts";
+import { assertDefined, type Clock, deferred, delay, systemClock } from "@kapi/kernel";
+import type { Logger, Started } from "@kapi/runtime";
+import type { Consumer as KafkaConsumer, EachBatchPayload } from "kafkajs";
+
+import type { KafkaConnection } from "./connection.ts";
+import { deadLetterMessage, LazyProducer } from "./dead-letters.ts";
+import { asError, RetryableError } from "./errors.ts";
+import { Generations, type PartitionAssignment } from "./generations.ts";
+import { fromWire, type Message } from "./message.ts";
+
+const SESSION_TIMEOUT_MS = 30_000;
+const REBALANCE_TIMEOUT_MS = 30_000;
+const HEARTBEAT_INTERVAL_MS = 3_000;
+const MAX_WAIT_MS = 100;
+const MAX_BATCH_MESSAGES = 1_000;
+const MAX_CONCURRENT_PARTITIONS = 4;
+const RETRY_DELAY_MIN_MS = 100;
+const RETRY_DELAY_MAX_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const STOP_DEADLINE_MS = 10_000;
+/** A member that vanished keeps its group waiting for a whole session; then the first join ends. */
+const JOIN_MARGIN_MS = 30_000;
+const STALLED_AFTER_MS = 60_000;
+
+/** One part of a partition, in log order. */
+export interface Batch {
+  readonly topic: TopicContract;
+  readonly partition: number;
+  readonly messages: readonly Message[];
+}
+
+export interface DeadLetter {
+  readonly message: Message;
+  /** Why it cannot be processed; ends up in a header. */
+  readonly reason: string;
+  /** Whether the dead letter carries the value. Default no: a value may hold a sealed password. */
+  readonly includeValue?: boolean;
+}
+
+/** How a batch ended. */
+export interface BatchOutcome {
+  readonly deadLetters?: readonly DeadLetter[];
+  /** Commit this offset (the next one to read after a restart) instead of the last one + 1. */
+  readonly commitOffset?: bigint;
+}
+
+export interface ConsumerOptions {
+  readonly groupId: string;
+  readonly topics: readonly TopicContract[];
+  /**
+   * Makes the effect of a batch durable; its offset is committed when this resolves. A {@link RetryableError} brings the
+   * same messages again after a pause; any other error is fatal.
+   */
+  readonly onBatch: (batch: Batch) => Promise<BatchOutcome>;
+  /**
+   * Told after every join which partitions of each topic this process has (none: an empty list). No batch of the new
+   * generation comes before it resolves, and none of the earlier one runs any more when it is called.
+   */
+  readonly onAssigned?: (assignment: readonly PartitionAssignment[]) => Promise<void>;
+  /** Most messages in one `onBatch`. Default 1,000. */
+  readonly maxBatchMessages?: number;
+  readonly logger: Logger;
+  /** Called once when this consumer cannot go on; the process should end, and the messages are read again. */
+  readonly fatal: (error: Error) => void;
+  /** `onBatch` calls of different partitions side by side. Default: the number of partitions, at most 4. */
+  readonly concurrentPartitions?: number;
+  /** How long the broker holds a fetch that finds nothing. It answers at once when a message comes. Default 100. */
+  readonly maxWaitTimeInMs?: number;
+  /** Bytes the broker gathers before it answers a fetch. Default 1. */
+  readonly minBytes?: number;
+  /** A member that sends no heartbeat for so long is out of the group. Default 30,000. */
+  readonly sessionTimeoutMs?: number;
+  /** How long a rebalance waits for the members to join. Default 30,000. */
+  readonly rebalanceTimeoutMs?: number;
+  /** Default 3,000. */
+  readonly heartbeatIntervalMs?: number;
+  readonly clock?: Clock;
+}
+
+export interface Consumer {
+  /** null, or why this consumer is not well; for the liveness of the process. */
+  check(): string | null;
+}
+
+/**
+ * Joins the group and reads its topics from their beginning, or from what the group committed. Resolves after the first
+ * join. `stop` lets running batches end and leaves the group, within a deadline.
+ */
+export async function createConsumer(kafka: KafkaConnection, options: ConsumerOptions): Promise<Started<Consumer>> {
+  const client = kafka.client({ requestTimeoutMs: REQUEST_TIMEOUT_MS }).consumer({
+    groupId: kafka.topicPrefix + options.groupId,
+    sessionTimeout: options.sessionTimeoutMs ?? SESSION_TIMEOUT_MS,
+    rebalanceTimeout: options.rebalanceTimeoutMs ?? REBALANCE_TIMEOUT_MS,
+    heartbeatInterval: options.heartbeatIntervalMs ?? HEARTBEAT_INTERVAL_MS,
+    maxWaitTimeInMs: options.maxWaitTimeInMs ?? MAX_WAIT_MS,
+    minBytes: options.minBytes ?? 1,
+    allowAutoTopicCreation: false,
+    readUncommitted: true,
+  });
+  const consumer = new GroupConsumer(kafka, client, options);
+  try {
+    await consumer.start();
+    return { value: consumer, stop: () => consumer.stop() };
+  } catch (error) {
+    await consumer.stop();
+    throw error;
+  }
+}
+
+class GroupConsumer implements Consumer {
+  readonly #client: KafkaConsumer;
+  readonly #options: ConsumerOptions;
+  readonly #clock: Clock;
+  readonly #topics: ReadonlyMap<string, TopicContract>;
+  readonly #generations: Generations;
+  readonly #deadLetters: LazyProducer;
+  /** How often the batch at the head of a partition was tried again, by partition. */
+  readonly #retries = new Map<string, number>();
+  readonly #resumeTimers = new Set<NodeJS.Timeout>();
+  readonly #joined = deferred<void>();
+  #failed = false;
+  #stopping = false;
+  #lastSignMs: number;
+
+  constructor(kafka: KafkaConnection, client: KafkaConsumer, options: ConsumerOptions) {
+    this.#client = client;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#lastSignMs = this.#clock.nowMs();
+    this.#topics = new Map(options.topics.map((topic) => [kafka.topicName(topic), topic]));
+    this.#deadLetters = new LazyProducer(kafka);
+    this.#generations = new Generations(async (assignment) => {
+      await options.onAssigned?.(assignment);
+    });
+  }
+
+  check(): string | null {
+    if (this.#failed) return `the consumer of group ${this.#options.groupId} has failed`;
+    const silentMs = this.#clock.nowMs() - this.#lastSignMs;
+    return silentMs > STALLED_AFTER_MS
+      ? `group ${this.#options.groupId} fetched nothing and ended no batch for ${silentMs} ms`
+      : null;
+  }
+
+  async start(): Promise<void> {
+    this.#watch();
+    await this.#client.connect();
+    await this.#client.subscribe({ topics: [...this.#topics.keys()], fromBeginning: true });
+    await this.#client.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      partitionsConsumedConcurrently: this.#options.concurrentPartitions ?? MAX_CONCURRENT_PARTITIONS,
+      eachBatch: (payload) => this.#eachBatch(payload),
+    });
+    const { sessionTimeoutMs = SESSION_TIMEOUT_MS, rebalanceTimeoutMs = REBALANCE_TIMEOUT_MS } = this.#options;
+    const deadlineMs = sessionTimeoutMs + rebalanceTimeoutMs + JOIN_MARGIN_MS;
+    const late = new Error(`group ${this.#options.groupId} was not joined within ${deadlineMs} ms`);
+    await within(this.#joined.promise, deadlineMs, late);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#generations.stop();
+    for (const timer of this.#resumeTimers) clearTimeout(timer);
+    // kafkajs leaves connections open when it is told to disconnect in the middle of a join.
+    await Promise.race([this.#generations.joined(), delay(STOP_DEADLINE_MS / 2)]);
+    await Promise.race([this.#client.disconnect(), delay(STOP_DEADLINE_MS)]);
+    await this.#deadLetters.stop();
+  }
+
+  #watch(): void {
+    const { events } = this.#client;
+    const sign = (): void => {
+      this.#lastSignMs = this.#clock.nowMs();
+    };
+    this.#client.on(events.FETCH_START, ({ payload }) => {
+      sign();
+      this.#generations.fetchStarted(String(payload.nodeId));
+    });
+    this.#client.on(events.FETCH, ({ payload }) => {
+      sign();
+      this.#generations.fetchEnded(String(payload.nodeId));
+    });
+    this.#client.on(events.END_BATCH_PROCESS, sign);
+    this.#client.on(events.REBALANCING, () => this.#generations.joinStarted());
+    this.#client.on(events.GROUP_JOIN, ({ payload }) => {
+      sign();
+      const assignment = Array.from(this.#topics, ([name, topic]) => ({
+        topic,
+        partitions: [...(payload.memberAssignment[name] ?? [])].sort((left, right) => left - right),
+      }));
+      this.#retries.clear();
+      this.#generations.joinEnded(assignment).catch((error: unknown) => this.#fail(asError(error)));
+      this.#joined.resolve();
+    });
+    this.#client.on(events.CRASH, ({ payload }) => {
+      if (payload.restart) this.#options.logger.warn({ error: payload.error.message }, "consumer restarts");
+      else this.#fail(payload.error);
+    });
+  }
+
+  /**
+   * Handles what kafkajs fetched of one partition. Leaving early without resolving an offset is always safe: the same
+   * messages are fetched again from the position of the then valid generation.
+   */
+  async #eachBatch(payload: EachBatchPayload): Promise<void> {
+    const { batch } = payload;
+    const run = this.#generations.enter();
+    if (run === null) return;
+    const heartbeat = this.#keepAlive(payload);
+    try {
+      await run.ready;
+      const topic = assertDefined(this.#topics.get(batch.topic), `the contract of topic ${batch.topic}`);
+      const size = this.#options.maxBatchMessages ?? MAX_BATCH_MESSAGES;
+      for (let start = 0; start < batch.messages.length; start += size) {
+        if (this.#stopping || this.#failed || !run.isCurrent() || payload.isStale()) return;
+        const messages = batch.messages.slice(start, start + size).map(fromWire);
+        const outcome = await this.#handle({ topic, partition: batch.partition, messages }, payload);
+        if (outcome === null || !run.isCurrent()) return;
+        await this.#settle(payload, messages, outcome);
+      }
+    } finally {
+      clearInterval(heartbeat);
+      run.leave();
+    }
+  }
+
+  /** Runs the handler; null where nothing of the batch may be committed. */
+  async #handle(batch: Batch, payload: EachBatchPayload): Promise<BatchOutcome | null> {
+    const place = `${batch.topic.name}/${batch.partition}`;
+    try {
+      const outcome = await this.#options.onBatch(batch);
+      await this.#publishDeadLetters(batch, outcome.deadLetters ?? []);
+      this.#retries.delete(place);
+      return outcome;
+    } catch (thrown) {
+      if (thrown instanceof RetryableError) this.#retryLater(place, thrown, payload);
+      else this.#fail(asError(thrown));
+      return null;
+    }
+  }
+
+  async #publishDeadLetters(batch: Batch, letters: readonly DeadLetter[]): Promise<void> {
+    if (letters.length === 0) return;
+    try {
+      const producer = await this.#deadLetters.get();
+      await Promise.all(
+        letters.map((letter) =>
+          producer.send(TOPICS.deadLetter, deadLetterMessage(batch, letter, this.#options.groupId)),
+        ),
+      );
+    } catch (error) {
+      throw new RetryableError("the dead letters of a batch were not published", { cause: error });
+    }
+  }
+
+  /** Moves the position, then commits: a commit that fails costs a repeat after a restart, not a repeat now. */
+  async #settle(payload: EachBatchPayload, messages: readonly Message[], outcome: BatchOutcome): Promise<void> {
+    const last = messages.at(-1);
+    if (last === undefined) return;
+    payload.resolveOffset(last.offset.toString());
+    const offset = (outcome.commitOffset ?? last.offset + 1n).toString();
+    const { topic, partition } = payload.batch;
+    await payload.commitOffsetsIfNecessary({ topics: [{ topic, partitions: [{ partition, offset }] }] });
+  }
+
+  /** The other partitions go on; kafkajs fetches this one again, from the same message, once it is resumed. */
+  #retryLater(place: string, error: RetryableError, payload: EachBatchPayload): void {
+    const tries = this.#retries.get(place) ?? 0;
+    this.#retries.set(place, tries + 1);
+    const delayMs = Math.min(RETRY_DELAY_MIN_MS * 2 ** tries, RETRY_DELAY_MAX_MS);
+    const fields = { place, tries: tries + 1, delayMs, reason: error.message };
+    this.#options.logger.warn(fields, "a batch will be tried again");
+    const resume = payload.pause();
+    const timer = setTimeout(() => {
+      this.#resumeTimers.delete(timer);
+      if (!this.#stopping) resume();
+    }, delayMs);
+    this.#resumeTimers.add(timer);
+  }
+
+  /** A batch may take longer than the session; what a heartbeat learns about the group, kafkajs's next one does too. */
+  #keepAlive(payload: EachBatchPayload): NodeJS.Timeout {
+    const intervalMs = (this.#options.heartbeatIntervalMs ?? HEARTBEAT_INTERVAL_MS) / 2;
+    return setInterval(() => {
+      payload.heartbeat().catch((error: unknown) => {
+        this.#options.logger.debug({ error: asError(error).message }, "a heartbeat failed during a batch");
+      });
+    }, intervalMs);
+  }
+
+  #fail(error: Error): void {
+    if (this.#failed || this.#stopping) return;
+    this.#failed = true;
+    this.#generations.stop();
+    const all = Array.from(this.#topics.keys(), (topic) => ({ topic }));
+    this.#client.pause(all);
+    this.#options.fatal(error);
+  }
+}
+
+async function within<T>(promise: Promise<T>, timeoutMs: number, late: Error): Promise<T> {
+  const cancel = new AbortController();
+  const timeout = delay(timeoutMs, cancel.signal).then(() => {
+    throw late;
+  });
+  try {
+    return await Promise.race([promise, timeout]);
+  } finally {
+    timeout.catch(() => undefined);
+    cancel.abort();
+  }
+}

@@ -1,0 +1,48 @@
+import type { Started } from "@kapi/runtime";
+
+import type { KafkaConnection } from "./connection.ts";
+import type { Batch, DeadLetter } from "./consumer.ts";
+import { createProducer, type OutgoingMessage, type Producer } from "./producer.ts";
+
+const MAX_REASON_LENGTH = 1_000;
+
+/** The record that tells about a message that could not be processed: its origin and the reason, in headers. */
+export function deadLetterMessage(batch: Batch, letter: DeadLetter, groupId: string): OutgoingMessage {
+  const { message, reason, includeValue = false } = letter;
+  return {
+    key: message.key,
+    value: includeValue ? message.value : "",
+    headers: {
+      reason: reason.slice(0, MAX_REASON_LENGTH),
+      topic: batch.topic.name,
+      partition: String(batch.partition),
+      offset: message.offset.toString(),
+      group: groupId,
+    },
+  };
+}
+
+/** A producer that is started when it is first needed; most consumers never have a dead letter. */
+export class LazyProducer {
+  readonly #kafka: KafkaConnection;
+  #started: Promise<Started<Producer>> | null = null;
+
+  constructor(kafka: KafkaConnection) {
+    this.#kafka = kafka;
+  }
+
+  async get(): Promise<Producer> {
+    this.#started ??= createProducer(this.#kafka);
+    try {
+      return (await this.#started).value;
+    } catch (error) {
+      this.#started = null;
+      throw error;
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (this.#started === null) return;
+    await (await this.#started).stop();
+  }
+}

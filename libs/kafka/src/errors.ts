@@ -1,0 +1,23 @@
+/** Thrown by `onBatch` when the same batch may succeed a little later: nothing is committed, it is handed over again. */
+export class RetryableError extends Error {
+  override readonly name = "RetryableError";
+}
+
+/**
+ * Why a message was not acknowledged. `not-sent`: it is certainly not in the log. `unknown`: it may be, or may yet
+ * appear; sending it again is safe only because every consumer drops repeats by id.
+ */
+export class ProduceError extends Error {
+  override readonly name = "ProduceError";
+  readonly outcome: "not-sent" | "unknown";
+
+  constructor(outcome: "not-sent" | "unknown", message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.outcome = outcome;
+  }
+}
+
+/** What was thrown, as an Error. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

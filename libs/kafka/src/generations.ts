@@ -1,0 +1,112 @@
+import type { TopicContract } from "@kapi/contracts";
+import { type Deferred, deferred } from "@kapi/kernel";
+
+/** The partitions of one topic that this process has. */
+export interface PartitionAssignment {
+  readonly topic: TopicContract;
+  readonly partitions: readonly number[];
+}
+
+/** One batch on its way through its generation. */
+export interface Run {
+  /** Resolves when the generation's assignment has been taken in. */
+  readonly ready: Promise<void>;
+  /** Whether the group is still in the generation this batch belongs to. */
+  isCurrent(): boolean;
+  leave(): void;
+}
+
+/**
+ * Keeps the generations of a consumer group apart inside one process: the batches of a generation end before the next
+ * assignment is announced, and none of the next begins until the announcement has been taken in.
+ *
+ * kafkajs joins again from any of its fetch loops while others still hold batches of the generation before; those are
+ * recognized by the time at which their fetch began, and dropped: they are fetched again from the committed offset.
+ */
+export class Generations {
+  readonly #announce: (assignment: readonly PartitionAssignment[]) => Promise<void>;
+  #current = 0;
+  #running = 0;
+  #drained: Deferred<void> | null = null;
+  #announced: Promise<void> = Promise.resolve();
+  #joining: Deferred<void> | null = deferred<void>();
+  #stopped = false;
+  /** By broker: the generation in which its latest fetch began, and whether its batches are being worked on. */
+  readonly #fetches = new Map<string, { generation: number; ended: boolean }>();
+
+  constructor(announce: (assignment: readonly PartitionAssignment[]) => Promise<void>) {
+    this.#announce = announce;
+  }
+
+  fetchStarted(nodeId: string): void {
+    this.#fetches.set(nodeId, { generation: this.#current, ended: false });
+  }
+
+  fetchEnded(nodeId: string): void {
+    const fetch = this.#fetches.get(nodeId);
+    if (fetch !== undefined) fetch.ended = true;
+  }
+
+  joinStarted(): void {
+    this.#joining ??= deferred<void>();
+  }
+
+  /** Resolves when no join is under way. */
+  joined(): Promise<void> {
+    return this.#joining?.promise ?? Promise.resolve();
+  }
+
+  /** A new generation: announces `assignment` once the running batches have ended. Rejects as the announcement does. */
+  joinEnded(assignment: readonly PartitionAssignment[]): Promise<void> {
+    this.#current += 1;
+    this.#joining?.resolve();
+    this.#joining = null;
+    const generation = this.#current;
+    const before = this.#announced.catch(() => undefined);
+    this.#announced = before.then(async () => {
+      if (this.#running > 0) {
+        this.#drained ??= deferred<void>();
+        await this.#drained.promise;
+      }
+      if (generation === this.#current && !this.#stopped) await this.#announce(assignment);
+    });
+    return this.#announced;
+  }
+
+  /** Lets a batch in; null if it was fetched in an earlier generation, or all is over. */
+  enter(): Run | null {
+    if (this.#stopped) return null;
+    for (const fetch of this.#fetches.values()) {
+      if (fetch.ended && fetch.generation !== this.#current) return null;
+    }
+    const generation = this.#current;
+    let entered = false;
+    const isCurrent = (): boolean => generation === this.#current && !this.#stopped;
+    // Waiting for the announcement is not running: the announcement itself waits for what runs.
+    const ready = this.#announced.then(
+      () => {
+        if (!isCurrent()) return;
+        entered = true;
+        this.#running += 1;
+      },
+      () => undefined,
+    );
+    return {
+      ready,
+      // An announcement that failed lets nothing in.
+      isCurrent: () => entered && isCurrent(),
+      leave: () => {
+        if (!entered) return;
+        this.#running -= 1;
+        if (this.#running > 0) return;
+        this.#drained?.resolve();
+        this.#drained = null;
+      },
+    };
+  }
+
+  /** No batch comes in any more, and nothing is announced. */
+  stop(): void {
+    this.#stopped = true;
+  }
+}

@@ -1,0 +1,314 @@
+import type { TopicContract } from "@kapi/contracts";
+import { type Clock, type Deferred, deferred, delay, systemClock } from "@kapi/kernel";
+import type { Logger, Started } from "@kapi/runtime";
+import { AssignerProtocol, type Cluster, type Consumer as KafkaConsumer, type KafkaMessage } from "kafkajs";
+
+import type { KafkaConnection } from "./connection.ts";
+import { asError } from "./errors.ts";
+import { fromWire, type Message } from "./message.ts";
+
+const MAX_WAIT_MS = 100;
+const MAX_BYTES = 10 * 1024 * 1024;
+const MAX_BYTES_PER_PARTITION = 1024 * 1024;
+const REQUEST_TIMEOUT_MS = 15_000;
+const STOP_DEADLINE_MS = 5_000;
+const RETRY_DELAY_MIN_MS = 50;
+const RETRY_DELAY_MAX_MS = 1_000;
+const STALLED_AFTER_MS = 30_000;
+const READ_UNCOMMITTED = 0;
+
+export interface LogReaderOptions {
+  readonly topic: TopicContract;
+  /** The first offset wanted of each partition; a partition that the map leaves out is read from its beginning. */
+  readonly from: "beginning" | ReadonlyMap<number, bigint>;
+  /** Gets the records of one partition, in order, never two batches of one partition at once. */
+  readonly onBatch: (partition: number, messages: readonly Message[]) => void | Promise<void>;
+  readonly logger: Logger;
+  /** Called once if `onBatch` throws: the reader has stopped, and the process should. */
+  readonly fatal: (error: Error) => void;
+  /** How long the broker holds a fetch that finds nothing. It answers at once when a record comes. Default 100. */
+  readonly maxWaitTimeInMs?: number;
+  /** Bytes the broker gathers before it answers a fetch. Default 1. */
+  readonly minBytes?: number;
+  readonly clock?: Clock;
+}
+
+export interface LogReader {
+  /** Resolves when everything that was in the topic at the start has been handled. */
+  readonly caughtUp: Promise<void>;
+  /** The offset of `partition` before which everything has been handled. */
+  position(partition: number): bigint;
+  /** Resolves when everything before `ends` has been handled; rejects after `timeoutMs`. */
+  waitFor(ends: ReadonlyMap<number, bigint>, timeoutMs: number): Promise<void>;
+  /** null, or why this reader is not well. */
+  check(): string | null;
+}
+
+/**
+ * Starts a reader of the whole topic. It belongs to no consumer group and commits nothing: it only fetches, so it starts
+ * without a join, cannot be rebalanced, and sees the end of the log itself.
+ */
+export async function createLogReader(kafka: KafkaConnection, options: LogReaderOptions): Promise<Started<LogReader>> {
+  const { consumer, cluster } = fetchOnlyClient(kafka);
+  await consumer.connect();
+  try {
+    const reader = new FetchingReader(kafka.topicName(options.topic), consumer, cluster, options);
+    await reader.start();
+    return { value: reader, stop: () => reader.stop() };
+  } catch (error) {
+    await consumer.disconnect();
+    throw error;
+  }
+}
+
+/** kafkajs hands its cluster (connections, metadata, fetch) to partition assigners; this one only keeps hold of it. */
+function fetchOnlyClient(kafka: KafkaConnection): { consumer: KafkaConsumer; cluster: Cluster } {
+  let cluster: Cluster | null = null;
+  const consumer = kafka.client({ requestTimeoutMs: REQUEST_TIMEOUT_MS }).consumer({
+    groupId: "never-joined",
+    allowAutoTopicCreation: false,
+    partitionAssigners: [
+      (config) => {
+        cluster = config.cluster;
+        return {
+          name: "none",
+          version: 0,
+          assign: () => Promise.resolve([]),
+          protocol: ({ topics }) => ({
+            name: "none",
+            metadata: AssignerProtocol.MemberMetadata.encode({ version: 0, topics, userData: Buffer.alloc(0) }),
+          }),
+        };
+      },
+    ],
+  });
+  if (cluster === null) throw new TypeError("kafkajs did not hand over its cluster");
+  return { consumer, cluster };
+}
+
+interface FetchedPartition {
+  readonly partition: number;
+  readonly highWatermark: string;
+  readonly messages: readonly (KafkaMessage & { readonly isControlRecord?: boolean })[];
+}
+
+interface Waiter {
+  readonly ends: ReadonlyMap<number, bigint>;
+  readonly answer: Deferred<void>;
+}
+
+class FetchingReader implements LogReader {
+  readonly #topic: string;
+  readonly #consumer: KafkaConsumer;
+  readonly #cluster: Cluster;
+  readonly #options: LogReaderOptions;
+  readonly #clock: Clock;
+  readonly #positions = new Map<number, bigint>();
+  readonly #waiters = new Set<Waiter>();
+  readonly #stopped = new AbortController();
+  readonly #caughtUp = deferred<void>();
+  #running: Promise<void> = Promise.resolve();
+  #lastFetchMs: number;
+
+  constructor(topic: string, consumer: KafkaConsumer, cluster: Cluster, options: LogReaderOptions) {
+    this.#topic = topic;
+    this.#consumer = consumer;
+    this.#cluster = cluster;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#lastFetchMs = this.#clock.nowMs();
+  }
+
+  get caughtUp(): Promise<void> {
+    return this.#caughtUp.promise;
+  }
+
+  position(partition: number): bigint {
+    const position = this.#positions.get(partition);
+    if (position === undefined) throw new RangeError(`${this.#topic} has no partition ${partition}`);
+    return position;
+  }
+
+  waitFor(ends: ReadonlyMap<number, bigint>, timeoutMs: number): Promise<void> {
+    const waiter: Waiter = { ends, answer: deferred<void>() };
+    const timer = setTimeout(() => {
+      this.#waiters.delete(waiter);
+      waiter.answer.reject(new Error(`${this.#topic} was not read to the wanted end within ${timeoutMs} ms`));
+    }, timeoutMs);
+    this.#waiters.add(waiter);
+    this.#answerWaiters();
+    return waiter.answer.promise.finally(() => clearTimeout(timer));
+  }
+
+  check(): string | null {
+    if (this.#stopped.signal.aborted) return `the reader of ${this.#topic} has stopped`;
+    const silentMs = this.#clock.nowMs() - this.#lastFetchMs;
+    return silentMs > STALLED_AFTER_MS ? `nothing was fetched from ${this.#topic} for ${silentMs} ms` : null;
+  }
+
+  /** Finds where to begin and which end counts as caught up, then reads until `stop`. */
+  async start(): Promise<void> {
+    await this.#cluster.addMultipleTargetTopics([this.#topic]);
+    await this.#cluster.refreshMetadataIfNecessary();
+    const partitions = this.#cluster.findTopicPartitionMetadata(this.#topic).map(({ partitionId }) => partitionId);
+    if (partitions.length === 0) throw new Error(`topic ${this.#topic} does not exist`);
+    const begins = await this.#listOffsets(partitions, true);
+    const ends = await this.#listOffsets(partitions, false);
+    for (const partition of partitions) {
+      const begin = begins.get(partition) ?? 0n;
+      const wanted = this.#options.from === "beginning" ? begin : (this.#options.from.get(partition) ?? begin);
+      const inRange = wanted >= begin && wanted <= (ends.get(partition) ?? begin);
+      if (!inRange) this.#warnLost(partition, wanted, begin);
+      this.#positions.set(partition, inRange ? wanted : begin);
+    }
+    this.#waiters.add({ ends, answer: this.#caughtUp });
+    this.#answerWaiters();
+    this.#running = this.#read();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await Promise.race([this.#running, delay(STOP_DEADLINE_MS)]);
+    await Promise.race([this.#consumer.disconnect(), delay(STOP_DEADLINE_MS)]);
+  }
+
+  async #listOffsets(partitions: readonly number[], fromBeginning: boolean): Promise<Map<number, bigint>> {
+    const topics = [{ topic: this.#topic, partitions: partitions.map((partition) => ({ partition })), fromBeginning }];
+    const [found] = await this.#cluster.fetchTopicsOffset(topics);
+    return new Map((found?.partitions ?? []).map(({ partition, offset }) => [partition, BigInt(offset)]));
+  }
+
+  /** One loop per broker that leads a partition; any failure ends all of them, and they are set up again. */
+  async #read(): Promise<void> {
+    let retryDelayMs = RETRY_DELAY_MIN_MS;
+    while (!this.#stopped.signal.aborted) {
+      const round = new AbortController();
+      const startedMs = this.#clock.nowMs();
+      try {
+        await this.#cluster.refreshMetadataIfNecessary();
+        const leaders = this.#cluster.findLeaderForPartitions(this.#topic, [...this.#positions.keys()]);
+        await Promise.all(
+          Object.entries(leaders).map(([nodeId, partitions]) => this.#readFrom(nodeId, partitions, round)),
+        );
+      } catch (error) {
+        if (this.#stopped.signal.aborted) return;
+        if (this.#clock.nowMs() - startedMs > RETRY_DELAY_MAX_MS) retryDelayMs = RETRY_DELAY_MIN_MS;
+        this.#options.logger.warn(
+          { topic: this.#topic, error: asError(error).message },
+          "fetching failed; trying again",
+        );
+        await delay(retryDelayMs, this.#stopped.signal);
+        retryDelayMs = Math.min(retryDelayMs * 2, RETRY_DELAY_MAX_MS);
+        await this.#recover(error);
+      }
+    }
+  }
+
+  async #readFrom(nodeId: string, partitions: readonly number[], round: AbortController): Promise<void> {
+    try {
+      while (!round.signal.aborted && !this.#stopped.signal.aborted) {
+        const fetched = await this.#fetch(nodeId, partitions);
+        const somethingCame = fetched.some(({ messages }) => messages.length > 0);
+        for (const partition of fetched) await this.#take(partition, somethingCame);
+        this.#answerWaiters();
+      }
+    } finally {
+      round.abort();
+    }
+  }
+
+  async #fetch(nodeId: string, partitions: readonly number[]): Promise<readonly FetchedPartition[]> {
+    const broker = await this.#cluster.findBroker({ nodeId });
+    const answer: { responses: { partitions: FetchedPartition[] }[] } = await broker.fetch({
+      replicaId: -1,
+      isolationLevel: READ_UNCOMMITTED,
+      maxWaitTime: this.#options.maxWaitTimeInMs ?? MAX_WAIT_MS,
+      minBytes: this.#options.minBytes ?? 1,
+      maxBytes: MAX_BYTES,
+      topics: [
+        {
+          topic: this.#topic,
+          partitions: partitions.map((partition) => ({
+            partition,
+            fetchOffset: this.position(partition).toString(),
+            maxBytes: MAX_BYTES_PER_PARTITION,
+          })),
+        },
+      ],
+    });
+    this.#lastFetchMs = this.#clock.nowMs();
+    return answer.responses.flatMap((topic) => topic.partitions);
+  }
+
+  /**
+   * Hands the new records over and moves the position. Compaction can remove the last records before the end of the log:
+   * then a fetch finds nothing although the end is further on, and only the end moves the position. That is taken from
+   * a fetch that found nothing anywhere, since a full answer leaves partitions out that do have records.
+   */
+  async #take({ partition, highWatermark, messages }: FetchedPartition, somethingCame: boolean): Promise<void> {
+    const position = this.position(partition);
+    const last = messages.at(-1);
+    if (last === undefined) {
+      const end = BigInt(highWatermark);
+      if (!somethingCame && end > position) this.#positions.set(partition, end);
+      return;
+    }
+    // A fetch answers with whole record batches, which may begin before the offset that was asked for.
+    const fresh = messages.filter(({ isControlRecord }) => isControlRecord !== true).map(fromWire);
+    const wanted =
+      fresh[0] !== undefined && fresh[0].offset >= position ? fresh : fresh.filter((m) => m.offset >= position);
+    if (wanted.length > 0) await this.#handOver(partition, wanted);
+    const next = BigInt(last.offset) + 1n;
+    if (next > position) this.#positions.set(partition, next);
+  }
+
+  async #handOver(partition: number, messages: readonly Message[]): Promise<void> {
+    try {
+      await this.#options.onBatch(partition, messages);
+    } catch (thrown) {
+      const error = asError(thrown);
+      this.#stopped.abort();
+      this.#options.fatal(error);
+      throw error;
+    }
+  }
+
+  /** A position outside the log (retention passed it, or the topic was made anew) goes on at the log's beginning. */
+  async #recover(error: unknown): Promise<void> {
+    try {
+      await this.#cluster.connect();
+      await this.#cluster.refreshMetadata();
+      if (asError(error).name !== "KafkaJSOffsetOutOfRange") return;
+      const partitions = [...this.#positions.keys()];
+      const begins = await this.#listOffsets(partitions, true);
+      const ends = await this.#listOffsets(partitions, false);
+      for (const partition of partitions) {
+        const begin = begins.get(partition) ?? 0n;
+        const position = this.position(partition);
+        if (position >= begin && position <= (ends.get(partition) ?? begin)) continue;
+        this.#warnLost(partition, position, begin);
+        this.#positions.set(partition, begin);
+      }
+    } catch (failure) {
+      this.#options.logger.warn(
+        { topic: this.#topic, error: asError(failure).message },
+        "the cluster is not reachable",
+      );
+    }
+  }
+
+  #warnLost(partition: number, wanted: bigint, begin: bigint): void {
+    const fields = { topic: this.#topic, partition, wanted: wanted.toString(), begin: begin.toString() };
+    this.#options.logger.warn(fields, "the wanted offset is not in the log; reading from its beginning");
+  }
+
+  #answerWaiters(): void {
+    for (const waiter of this.#waiters) {
+      let reached = true;
+      for (const [partition, end] of waiter.ends) reached &&= this.position(partition) >= end;
+      if (!reached) continue;
+      this.#waiters.delete(waiter);
+      waiter.answer.resolve();
+    }
+  }
+}

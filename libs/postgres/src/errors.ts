@@ -1,0 +1,43 @@
+import pg from "pg";
+
+const UNIQUE_VIOLATION = "23505";
+/** Serialization failure, deadlock, lock not available, statement timeout, out of connections, server going down. */
+const TRANSIENT_CODES = new Set(["40001", "40P01", "55P03", "57014", "53300", "57P01", "57P02", "57P03"]);
+const CONNECTION_CLASS = "08";
+const NETWORK_CODES = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND", "EAI_AGAIN"]);
+/** pg gives these no code. */
+const CONNECTION_LOST =
+  /^(Connection terminated|Client has encountered a connection error|timeout expired|timeout exceeded when trying to connect|Query read timeout)/;
+
+/** Whether `error` is the violation of a unique constraint or index; of that one, if `constraint` is given. */
+export function isUniqueViolation(error: unknown, constraint?: string): boolean {
+  if (!(error instanceof pg.DatabaseError) || error.code !== UNIQUE_VIOLATION) return false;
+  return constraint === undefined || error.constraint === constraint;
+}
+
+/**
+ * Whether the same work may succeed a little later: connection lost, serialization failure, deadlock, a lock or a
+ * statement that took too long. A connection lost during a commit leaves open whether it happened, so work that is
+ * tried again has to be idempotent.
+ */
+export function isTransient(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof pg.DatabaseError) {
+    const code = error.code ?? "";
+    return TRANSIENT_CODES.has(code) || code.startsWith(CONNECTION_CLASS);
+  }
+  return isConnectionLost(error);
+}
+
+/** Whether the connection to the server is gone, or the server no longer answers on it. */
+export function isConnectionLost(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof pg.DatabaseError) return false;
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  return NETWORK_CODES.has(code) || CONNECTION_LOST.test(error.message);
+}
+
+/** Whether the connection that `error` came from must not be used again: the server did not answer, or is closing. */
+export function breaksConnection(error: unknown): boolean {
+  if (!(error instanceof pg.DatabaseError)) return true;
+  return error.severity === "FATAL" || error.severity === "PANIC";
+}

@@ -1,0 +1,4 @@
+export { isTransient, isUniqueViolation } from "./errors.ts";
+export { createPool, type Database, type PoolOptions, type Queryable, type Transaction } from "./pool.ts";
+export { type MigrateOptions, type MigrationDirectory, migrate } from "./migrate.ts";
+export { type Statement, statement } from "./statement.ts";

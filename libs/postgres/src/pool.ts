@@ -1,0 +1,203 @@
+import { assert, delay } from "@kapi/kernel";
+import type { Logger, Started } from "@kapi/runtime";
+import pg from "pg";
+import Cursor from "pg-cursor";
+
+import { breaksConnection, isConnectionLost } from "./errors.ts";
+import { assertIdentifier } from "./identifier.ts";
+import type { Statement } from "./statement.ts";
+import { TYPES } from "./types.ts";
+
+const MAX_CONNECTIONS = 10;
+const STATEMENT_TIMEOUT_MS = 15_000;
+/** Waiting for a free connection, or for a new one to be made. */
+const CHECKOUT_TIMEOUT_MS = 10_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
+/** The server ends a statement first; this only ends waiting for a server that is gone. */
+const ANSWER_MARGIN_MS = 5_000;
+const STOP_DEADLINE_MS = 10_000;
+
+export interface PoolOptions {
+  /** postgres://…; TLS as its `sslmode` says. */
+  readonly connectionString: string;
+  /** Unqualified names mean tables of this schema. */
+  readonly schema: string;
+  /** How the connections are called in `pg_stat_activity`. */
+  readonly applicationName: string;
+  /** Most connections. Default 10. */
+  readonly max?: number;
+  /** After this the server ends a statement. Default 15,000. */
+  readonly statementTimeoutMs?: number;
+  readonly logger: Logger;
+}
+
+/** What a statement can be run on: the database (each statement by itself) or a transaction. */
+export interface Queryable {
+  /** Runs `statement` and returns its rows. Rejects with the server's error (`pg.DatabaseError`) or the connection's. */
+  query<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
+}
+
+export type Transaction = Queryable;
+
+export interface Database extends Queryable {
+  /** Runs `work` in a transaction: committed when it resolves, rolled back when it rejects. */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /**
+   * The rows of `statement`, `batchRows` at a time. Holds one connection until the loop ends; leaving the loop early
+   * closes the cursor.
+   */
+  stream<Row>(statement: Statement<Row>, values: readonly unknown[], batchRows: number): AsyncIterable<Row[]>;
+}
+
+/** Starts a pool and makes sure that the server answers. `stop` waits, within a deadline, for what is under way. */
+export async function createPool(options: PoolOptions): Promise<Started<Database>> {
+  assertIdentifier(options.schema);
+  const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
+  const pool = new pg.Pool({
+    connectionString: options.connectionString,
+    application_name: options.applicationName,
+    options: `-c search_path=${options.schema}`,
+    max: options.max ?? MAX_CONNECTIONS,
+    connectionTimeoutMillis: CHECKOUT_TIMEOUT_MS,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + ANSWER_MARGIN_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    keepAlive: true,
+    types: TYPES,
+  });
+  pool.on("error", (error) => options.logger.warn({ error: error.message }, "an idle database connection was lost"));
+  const database = new PoolDatabase(pool);
+  try {
+    await database.ping();
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+  return {
+    value: database,
+    stop: async () => {
+      await Promise.race([pool.end(), delay(STOP_DEADLINE_MS)]);
+    },
+  };
+}
+
+class PoolDatabase implements Database {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  async ping(): Promise<void> {
+    await this.#lend((lent) => lent.client.query("select 1"));
+  }
+
+  query<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
+    return this.#lend(async (lent) => {
+      try {
+        return await run(lent.client, statement, values);
+      } catch (error) {
+        lent.broken ||= breaksConnection(error);
+        throw error;
+      }
+    });
+  }
+
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#lend(async (lent) => {
+      const tx = new ClientTransaction(lent.client);
+      try {
+        await lent.client.query("begin");
+        const result = await work(tx);
+        tx.end();
+        const { command } = await lent.client.query("commit");
+        // PostgreSQL answers ROLLBACK when a statement had failed and `work` went on as if it had not.
+        assert(command === "COMMIT", "a transaction with a failed statement cannot be committed");
+        return result;
+      } catch (error) {
+        tx.end();
+        lent.broken ||= isConnectionLost(error) || !(await rolledBack(lent.client));
+        throw error;
+      }
+    });
+  }
+
+  async *stream<Row>(
+    statement: Statement<Row>,
+    values: readonly unknown[],
+    batchRows: number,
+  ): AsyncGenerator<Row[], void, undefined> {
+    const client = await this.#pool.connect();
+    let broken = false;
+    const onError = (): void => {
+      broken = true;
+    };
+    client.on("error", onError);
+    const cursor = client.query(new Cursor<Row>(statement.text, [...values], { types: TYPES }));
+    try {
+      for (let rows = await cursor.read(batchRows); rows.length > 0; rows = await cursor.read(batchRows)) yield rows;
+    } catch (error) {
+      broken ||= breaksConnection(error);
+      throw error;
+    } finally {
+      if (!broken) await cursor.close();
+      client.off("error", onError);
+      client.release(broken);
+    }
+  }
+
+  /** Lends `use` a connection. It goes back to the pool afterwards, or is closed if it is broken. */
+  async #lend<T>(use: (lent: Lent) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    const lent: Lent = { client, broken: false };
+    // Without a listener, a connection that is lost while it is lent out would end the process.
+    const onError = (): void => {
+      lent.broken = true;
+    };
+    client.on("error", onError);
+    try {
+      return await use(lent);
+    } finally {
+      client.off("error", onError);
+      client.release(lent.broken);
+    }
+  }
+}
+
+interface Lent {
+  readonly client: pg.PoolClient;
+  broken: boolean;
+}
+
+class ClientTransaction implements Transaction {
+  readonly #client: pg.PoolClient;
+  #ended = false;
+
+  constructor(client: pg.PoolClient) {
+    this.#client = client;
+  }
+
+  async query<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
+    assert(!this.#ended, `statement ${statement.name} was run after the end of its transaction`);
+    return await run(this.#client, statement, values);
+  }
+
+  /** From here on the connection belongs to somebody else. */
+  end(): void {
+    this.#ended = true;
+  }
+}
+
+async function run<Row>(client: pg.PoolClient, statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
+  const { rows } = await client.query({ name: statement.name, text: statement.text, values: [...values] });
+  return rows as Row[];
+}
+
+async function rolledBack(client: pg.PoolClient): Promise<boolean> {
+  try {
+    await client.query("rollback");
+    return true;
+  } catch {
+    return false;
+  }
+}
