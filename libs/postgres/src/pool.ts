@@ -1,7 +1,6 @@
 import { assert, delay } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
 import pg from "pg";
-import Cursor from "pg-cursor";
 
 import { breaksConnection, isConnectionLost } from "./errors.ts";
 import { assertIdentifier } from "./identifier.ts";
@@ -16,6 +15,8 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
 /** The server ends a statement first; this only ends waiting for a server that is gone. */
 const ANSWER_MARGIN_MS = 5_000;
 const STOP_DEADLINE_MS = 10_000;
+/** Lives in the transaction of its stream only. A cursor in SQL, so that a slow reader does not run into the timeout. */
+const CURSOR = "stream_rows";
 
 export interface PoolOptions {
   /** postgres://…; TLS as its `sslmode` says. */
@@ -43,8 +44,8 @@ export interface Database extends Queryable {
   /** Runs `work` in a transaction: committed when it resolves, rolled back when it rejects. */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /**
-   * The rows of `statement`, `batchRows` at a time. Holds one connection until the loop ends; leaving the loop early
-   * closes the cursor.
+   * The rows of `statement` (a select), `batchRows` at a time, as of one moment. Holds one connection until the loop
+   * ends, and the statement timeout counts for each batch; a loop that rests for a minute between two loses it.
    */
   stream<Row>(statement: Statement<Row>, values: readonly unknown[], batchRows: number): AsyncIterable<Row[]>;
 }
@@ -127,46 +128,58 @@ class PoolDatabase implements Database {
     values: readonly unknown[],
     batchRows: number,
   ): AsyncGenerator<Row[], void, undefined> {
-    const client = await this.#pool.connect();
-    let broken = false;
-    const onError = (): void => {
-      broken = true;
-    };
-    client.on("error", onError);
-    const cursor = client.query(new Cursor<Row>(statement.text, [...values], { types: TYPES }));
+    const lent = await this.#borrow();
     try {
-      for (let rows = await cursor.read(batchRows); rows.length > 0; rows = await cursor.read(batchRows)) yield rows;
+      await lent.client.query("begin read only");
+      await lent.client.query(`declare ${CURSOR} no scroll cursor for ${statement.text}`, [...values]);
+      for (let full = true; full; ) {
+        const { rows } = await lent.client.query(`fetch ${batchRows} from ${CURSOR}`);
+        full = rows.length === batchRows;
+        if (rows.length > 0) yield rows as Row[];
+      }
     } catch (error) {
-      broken ||= breaksConnection(error);
+      lent.broken ||= isConnectionLost(error);
       throw error;
     } finally {
-      if (!broken) await cursor.close();
-      client.off("error", onError);
-      client.release(broken);
+      // Nothing was written, so this ends the transaction after a full read too, and closes the cursor.
+      lent.broken ||= !(await rolledBack(lent.client));
+      lent.giveBack();
     }
   }
 
-  /** Lends `use` a connection. It goes back to the pool afterwards, or is closed if it is broken. */
   async #lend<T>(use: (lent: Lent) => Promise<T>): Promise<T> {
+    const lent = await this.#borrow();
+    try {
+      return await use(lent);
+    } finally {
+      lent.giveBack();
+    }
+  }
+
+  async #borrow(): Promise<Lent> {
     const client = await this.#pool.connect();
-    const lent: Lent = { client, broken: false };
     // Without a listener, a connection that is lost while it is lent out would end the process.
     const onError = (): void => {
       lent.broken = true;
     };
+    const lent: Lent = {
+      client,
+      broken: false,
+      giveBack: () => {
+        client.off("error", onError);
+        client.release(lent.broken);
+      },
+    };
     client.on("error", onError);
-    try {
-      return await use(lent);
-    } finally {
-      client.off("error", onError);
-      client.release(lent.broken);
-    }
+    return lent;
   }
 }
 
+/** A connection on loan. What is broken is closed when it is given back; everything else returns to the pool. */
 interface Lent {
   readonly client: pg.PoolClient;
   broken: boolean;
+  readonly giveBack: () => void;
 }
 
 class ClientTransaction implements Transaction {
