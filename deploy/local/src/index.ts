@@ -1,0 +1,12 @@
+export { LocalError } from "./local-error.ts";
+export { endProcess, isAlive, signalProcess, spawnProcess, type ProcessId } from "./machine/processes.ts";
+export { freePort } from "./machine/ports.ts";
+export { printedReport, silentReport, type Report } from "./report.ts";
+export { createDatabase, databaseUrl, dropDatabase } from "./servers/databases.ts";
+export type { NativeServer } from "./servers/native.ts";
+export { redis, startRedisProcess } from "./servers/redis.ts";
+export type { RunningServer, ServerContext } from "./servers/server.ts";
+export { type ServerAddresses, serverContext, type Servers, startServers } from "./servers/servers.ts";
+export { deleteTopics } from "./servers/topics.ts";
+export { isRunning, StateRecord, stopRecorded } from "./state/record.ts";
+export { generateSecrets, keptSecrets, type Secrets } from "./state/secrets.ts";

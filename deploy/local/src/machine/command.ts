@@ -1,0 +1,81 @@
+import { spawn } from "node:child_process";
+import { accessSync, constants } from "node:fs";
+import path from "node:path";
+
+import { LocalError } from "../local-error.ts";
+
+/** Output beyond this is of no use to anybody and is dropped. */
+const MAX_OUTPUT_CHARS = 1_000_000;
+const LAST_LINES = 3;
+
+export interface CommandOptions {
+  readonly timeoutMs: number;
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+export interface CommandResult {
+  /** Null where a signal ended it. */
+  readonly status: number | null;
+  readonly output: string;
+}
+
+/** Runs a command to its end and returns its exit status and what it printed. Throws where it cannot be run or takes too long. */
+export function run(command: string, args: readonly string[], options: CommandOptions): Promise<CommandResult> {
+  const { timeoutMs, ...rest } = options;
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { ...rest, stdio: ["ignore", "pipe", "pipe"] });
+    const timer = setTimeout(() => {
+      child.kill("SIGKILL");
+      reject(new LocalError(`${command} ${args[0] ?? ""} took longer than ${timeoutMs / 1000} s`));
+    }, timeoutMs);
+    let output = "";
+    const collect = (chunk: Buffer): void => {
+      if (output.length < MAX_OUTPUT_CHARS) output += chunk.toString("utf8");
+    };
+    child.stdout.on("data", collect);
+    child.stderr.on("data", collect);
+    child.on("error", (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    child.on("close", (status) => {
+      clearTimeout(timer);
+      resolve({ status, output });
+    });
+  });
+}
+
+/** Like {@link run}, and throws with the last lines of the output where the command fails. */
+export async function runOrThrow(command: string, args: readonly string[], options: CommandOptions): Promise<string> {
+  const { status, output } = await run(command, args, options);
+  if (status === 0) return output;
+  const last = output.trim().split("\n").slice(-LAST_LINES).join(" | ");
+  throw new LocalError(`${path.basename(command)} ${args[0] ?? ""} failed: ${last}`);
+}
+
+/** The full path of a command of this machine, or null. */
+export function findCommand(name: string, searchPath: string = process.env["PATH"] ?? ""): string | null {
+  // Debian keeps what only root needs out of an ordinary user's PATH.
+  for (const folder of [...searchPath.split(path.delimiter), "/usr/sbin", "/sbin"]) {
+    const file = path.join(folder, name);
+    if (folder !== "" && isExecutable(file)) return file;
+  }
+  return null;
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether this process runs as root. */
+export function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}

@@ -1,0 +1,42 @@
+import { existsSync } from "node:fs";
+import http from "node:http";
+import { homedir } from "node:os";
+import path from "node:path";
+
+const PING_TIMEOUT_MS = 2_000;
+
+/** Whether a Docker engine answers, at `DOCKER_HOST` or where engines usually listen. Never throws. */
+export async function dockerAnswers(env: Readonly<Record<string, string | undefined>>): Promise<boolean> {
+  for (const place of enginePlaces(env)) {
+    if (await ping(place)) return true;
+  }
+  return false;
+}
+
+type Place = { readonly socketPath: string } | { readonly host: string; readonly port: number };
+
+function enginePlaces(env: Readonly<Record<string, string | undefined>>): Place[] {
+  const given = env["DOCKER_HOST"];
+  if (given !== undefined && given !== "") {
+    const url = new URL(given);
+    if (url.protocol === "unix:") return [{ socketPath: url.pathname }];
+    // An engine behind TLS or SSH is for testcontainers to reach; whether a port is open says enough here.
+    return url.protocol === "tcp:" || url.protocol === "http:"
+      ? [{ host: url.hostname, port: Number(url.port === "" ? 2375 : url.port) }]
+      : [];
+  }
+  const sockets = ["/var/run/docker.sock", path.join(homedir(), ".docker/run/docker.sock")];
+  if (env["XDG_RUNTIME_DIR"] !== undefined) sockets.push(path.join(env["XDG_RUNTIME_DIR"], "docker.sock"));
+  return sockets.filter((socket) => existsSync(socket)).map((socketPath) => ({ socketPath }));
+}
+
+function ping(place: Place): Promise<boolean> {
+  return new Promise((resolve) => {
+    const request = http.get({ ...place, path: "/_ping", timeout: PING_TIMEOUT_MS, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    request.on("timeout", () => request.destroy());
+    request.on("error", () => resolve(false));
+  });
+}

@@ -1,0 +1,42 @@
+import net from "node:net";
+
+import { LocalError } from "../local-error.ts";
+
+/** Below the range from which the system takes ports for outgoing connections, so that none of those can be in the way later. */
+const FIRST_PORT = 12_000;
+const LAST_PORT = 32_000;
+const MAX_TRIES = 200;
+const PROBE_TIMEOUT_MS = 500;
+
+/** Whether something can listen there now. */
+export function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = net.createServer();
+    server.once("error", () => resolve(false));
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}
+
+/** A port that nothing listens on. `preferred` is taken where it is free. */
+export async function freePort(preferred?: number): Promise<number> {
+  if (preferred !== undefined && (await isFree(preferred))) return preferred;
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const port = FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT));
+    if (await isFree(port)) return port;
+  }
+  throw new LocalError(`No free port was found between ${FIRST_PORT} and ${LAST_PORT}.`);
+}
+
+/** Whether something accepts connections there. */
+export function accepts(port: number, host: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = net.connect({ port, host });
+    const finish = (answer: boolean): void => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(PROBE_TIMEOUT_MS, () => finish(false));
+    socket.once("connect", () => finish(true));
+    socket.once("error", () => finish(false));
+  });
+}

@@ -1,0 +1,17 @@
+/** What a long start tells while it goes on. */
+export interface Report {
+  /** A piece of work is done. */
+  done(what: string, sinceMs: number): void;
+  /** Something that takes long begins, or something noteworthy happened. */
+  note(what: string): void;
+}
+
+export const silentReport: Report = { done: () => {}, note: () => {} };
+
+/** Prints each step with the time it took. */
+export function printedReport(print: (line: string) => void = console.log): Report {
+  return {
+    done: (what, sinceMs) => print(`  ✓ ${what}  ${((Date.now() - sinceMs) / 1000).toFixed(1)} s`),
+    note: (what) => print(`  · ${what}`),
+  };
+}

@@ -1,0 +1,67 @@
+import { LocalError } from "../local-error.ts";
+import { testcontainers } from "../machine/container-runtime.ts";
+import type { RunningServer, ServerContext, ServerKind } from "./server.ts";
+import { answersWithin } from "./ways.ts";
+
+/** Getting an image and starting it; a registry that does not answer must not hold the start up for longer. */
+const START_TIMEOUT_MS = 150_000;
+const ANSWER_DEADLINE_MS = 60_000;
+const STOP_DEADLINE_S = 10;
+
+export interface ContainerPlan {
+  readonly image: string;
+  readonly port: number;
+  /** A port of this machine that must be used, where the server has to know it itself. */
+  readonly hostPort?: number;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly command?: readonly string[];
+  /** Where the server keeps its data. */
+  readonly dataFolder: string;
+  address(host: string, port: number): string;
+}
+
+/** Starts a container by `plan`, recorded by its id. Throws where image or server cannot be had. */
+export async function startContainer(
+  kind: ServerKind,
+  context: ServerContext,
+  plan: ContainerPlan,
+): Promise<RunningServer> {
+  const { GenericContainer, Wait } = await testcontainers();
+  const port = plan.hostPort === undefined ? plan.port : { container: plan.port, host: plan.hostPort };
+  let builder = new GenericContainer(plan.image)
+    .withExposedPorts(port)
+    .withEnvironment({ ...plan.environment })
+    .withWaitStrategy(Wait.forListeningPorts())
+    .withStartupTimeout(ANSWER_DEADLINE_MS);
+  if (plan.command !== undefined) builder = builder.withCommand([...plan.command]);
+  if (!context.ephemeral) {
+    const source = `kapi-${context.secrets.installation}-${kind.name}`;
+    builder = builder.withBindMounts([{ source, target: plan.dataFolder, mode: "rw" }]);
+  }
+  const container = await within(START_TIMEOUT_MS, plan.image, builder.start());
+  const entry = { kind: "container", name: kind.name, id: container.getId() } as const;
+  context.record.add(entry);
+  const address = plan.address(container.getHost(), container.getMappedPort(plan.port));
+  const stop = async (): Promise<void> => {
+    await container.stop({ timeout: STOP_DEADLINE_S * 1000, remove: true, removeVolumes: context.ephemeral });
+    context.record.remove(entry);
+  };
+  if (!(await answersWithin(kind, address, ANSWER_DEADLINE_MS))) {
+    await stop();
+    throw new LocalError(`${kind.title} in a container of ${plan.image} does not answer`);
+  }
+  return { name: kind.name, way: "container", address, stop };
+}
+
+async function within<T>(timeoutMs: number, what: string, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const error = new LocalError(`${what} was not there after ${timeoutMs / 1000} s`);
+    timer = setTimeout(() => reject(error), timeoutMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,202 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import net from "node:net";
+import path from "node:path";
+
+import { LocalError } from "../local-error.ts";
+import { cached, cacheFolder } from "../machine/cache.ts";
+import { findCommand, isRoot, run, runOrThrow } from "../machine/command.ts";
+import { freePort } from "../machine/ports.ts";
+import { startContainer } from "./containers.ts";
+import { startNative } from "./native.ts";
+import type { RunningServer, ServerContext, ServerKind } from "./server.ts";
+
+const VERSION = "4.1.0";
+const IMAGE = `apache/kafka:${VERSION}`;
+const PORT = 9092;
+const CLUSTER_ID = "a2FwaS1sb2NhbC1rYWZrYQ";
+const OLDEST_JAVA = 17;
+const JAVA_PACKAGES = ["openjdk-17-jre-headless", "openjdk-21-jre-headless", "default-jre-headless"];
+const PROBE_TIMEOUT_MS = 1_000;
+const VERSION_TIMEOUT_MS = 20_000;
+const JARS_TIMEOUT_MS = 180_000;
+const FORMAT_TIMEOUT_MS = 60_000;
+const HEAP = ["-Xms256m", "-Xmx512m", "-XX:+UseSerialGC"];
+const POM = path.join(import.meta.dirname, "kafka-pom.xml");
+
+/** One broker for one machine: quick to start, little memory, no wait for further members of a group. */
+const SETTINGS: Readonly<Record<string, string>> = {
+  "num.partitions": "4",
+  "auto.create.topics.enable": "false",
+  "default.replication.factor": "1",
+  "min.insync.replicas": "1",
+  "offsets.topic.num.partitions": "4",
+  "offsets.topic.replication.factor": "1",
+  "transaction.state.log.num.partitions": "1",
+  "transaction.state.log.replication.factor": "1",
+  "transaction.state.log.min.isr": "1",
+  "share.coordinator.state.topic.num.partitions": "1",
+  "share.coordinator.state.topic.replication.factor": "1",
+  "share.coordinator.state.topic.min.isr": "1",
+  "group.initial.rebalance.delay.ms": "0",
+  "group.min.session.timeout.ms": "1000",
+  "num.network.threads": "2",
+  "num.io.threads": "4",
+  "background.threads": "4",
+  "log.cleaner.dedupe.buffer.size": "16777216",
+  "log.index.size.max.bytes": "1048576",
+  "file.delete.delay.ms": "1000",
+};
+
+const ROLES: Readonly<Record<string, string>> = {
+  "process.roles": "broker,controller",
+  "node.id": "1",
+  "controller.listener.names": "CONTROLLER",
+  "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+};
+
+export const kafka: ServerKind = {
+  name: "kafka",
+  title: `Kafka ${VERSION}`,
+  variable: "KAFKA_BROKERS",
+  answers,
+  container,
+  native,
+};
+
+async function container(context: ServerContext): Promise<RunningServer> {
+  // Kafka tells its clients its own address, so the port of this machine is chosen beforehand.
+  const hostPort = await freePort();
+  const host = dockerHost(context.env);
+  const properties = {
+    ...ROLES,
+    ...SETTINGS,
+    "controller.quorum.voters": "1@localhost:9093",
+    listeners: `PLAINTEXT://:${PORT},CONTROLLER://:9093`,
+    "advertised.listeners": `PLAINTEXT://${host}:${hostPort}`,
+    "log.dirs": "/var/lib/kafka/data",
+  };
+  const environment = Object.entries(properties).map(([name, value]) => [
+    `KAFKA_${name.replaceAll(".", "_").toUpperCase()}`,
+    value,
+  ]);
+  return startContainer(kafka, context, {
+    image: IMAGE,
+    port: PORT,
+    hostPort,
+    environment: { ...Object.fromEntries(environment), CLUSTER_ID, KAFKA_HEAP_OPTS: "-Xms256m -Xmx512m" },
+    dataFolder: "/var/lib/kafka/data",
+    address: () => `${host}:${hostPort}`,
+  });
+}
+
+function dockerHost(env: Readonly<Record<string, string | undefined>>): string {
+  const given = env["DOCKER_HOST"];
+  return given !== undefined && given.startsWith("tcp:") ? new URL(given).hostname : "localhost";
+}
+
+async function native(context: ServerContext): Promise<RunningServer> {
+  const java = await javaOfThisMachine(context);
+  const classPath = path.join(await jars(context), "*");
+  const [port, controllerPort] = [await freePort(), await freePort()];
+  const folder = path.join(context.stateDir, "kafka");
+  const data = path.join(folder, "data");
+  mkdirSync(folder, { recursive: true });
+  const file = path.join(folder, "server.properties");
+  const properties = {
+    ...ROLES,
+    ...SETTINGS,
+    "controller.quorum.voters": `1@127.0.0.1:${controllerPort}`,
+    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+    "advertised.listeners": `PLAINTEXT://127.0.0.1:${port}`,
+    "log.dirs": data,
+  };
+  writeFileSync(
+    file,
+    Object.entries(properties)
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join(""),
+  );
+  if (!existsSync(path.join(data, "meta.properties"))) await format(java, classPath, file, data);
+  return startNative(kafka, context, {
+    command: java,
+    args: [...HEAP, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", classPath, "kafka.Kafka", file],
+    env: process.env,
+    address: `127.0.0.1:${port}`,
+    stopSignal: "SIGTERM",
+  });
+}
+
+async function format(java: string, classPath: string, file: string, data: string): Promise<void> {
+  rmSync(data, { recursive: true, force: true });
+  const args = ["-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", classPath, "kafka.tools.StorageTool"];
+  await runOrThrow(java, [...args, "format", "-t", CLUSTER_ID, "-c", file], { timeoutMs: FORMAT_TIMEOUT_MS });
+}
+
+/** The Java of this machine, else the one that root can install. */
+async function javaOfThisMachine(context: ServerContext): Promise<string> {
+  const found = await recentJava();
+  if (found !== null) return found;
+  if (!context.packages.canInstall) throw new LocalError(missing(`Java ${OLDEST_JAVA}`));
+  context.report.note("Kafka: installing Java (once)");
+  await context.packages.install(...JAVA_PACKAGES);
+  const installed = await recentJava();
+  if (installed === null) throw new LocalError(missing(`Java ${OLDEST_JAVA}`));
+  return installed;
+}
+
+async function recentJava(): Promise<string | null> {
+  const home = process.env["JAVA_HOME"];
+  const candidates = [home === undefined ? null : findCommand("java", path.join(home, "bin")), findCommand("java")];
+  for (const java of candidates) {
+    if (java === null) continue;
+    const { output } = await run(java, ["-version"], { timeoutMs: VERSION_TIMEOUT_MS });
+    const version = /version "(\d+)/.exec(output)?.[1];
+    if (version !== undefined && Number(version) >= OLDEST_JAVA) return java;
+  }
+  return null;
+}
+
+/** The folder with Kafka's jars, which Maven fetches once for this user. */
+async function jars(context: ServerContext): Promise<string> {
+  const cache = cacheFolder(context.env);
+  const name = `kafka-${VERSION}`;
+  if (existsSync(path.join(cache, name))) return path.join(cache, name);
+  if (findCommand("mvn") === null) {
+    if (!context.packages.canInstall) throw new LocalError(missing("Maven, which fetches its jars,"));
+    context.report.note("Kafka: installing Maven (once)");
+    await context.packages.install("maven");
+  }
+  context.report.note("Kafka: fetching its jars (43 MB, once)");
+  return cached(cache, name, async (folder) => {
+    const goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", `-DoutputDirectory=${folder}`];
+    await runOrThrow("mvn", ["-q", "-B", "-f", POM, ...goal], { timeoutMs: JARS_TIMEOUT_MS });
+  });
+}
+
+function missing(what: string): string {
+  const why = isRoot() ? "this machine has no apt to install it with" : "installing it needs root";
+  return `Kafka needs ${what} or a Docker engine; neither is here, and ${why}.`;
+}
+
+/** Asks for the versions of the protocol (request 18, version 0), which a broker answers once it takes requests. */
+function answers(address: string): Promise<boolean> {
+  const [broker = ""] = address.split(",");
+  const split = broker.lastIndexOf(":");
+  const request = Buffer.alloc(14);
+  request.writeInt32BE(10, 0);
+  request.writeInt16BE(18, 4);
+  request.writeInt32BE(1, 8);
+  request.writeInt16BE(-1, 12);
+  return new Promise((resolve) => {
+    const socket = net.connect({ host: broker.slice(0, split), port: Number(broker.slice(split + 1)) });
+    const finish = (answer: boolean): void => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(PROBE_TIMEOUT_MS, () => finish(false));
+    socket.once("connect", () => socket.write(request));
+    socket.once("data", () => finish(true));
+    socket.once("error", () => finish(false));
+    socket.once("close", () => finish(false));
+  });
+}

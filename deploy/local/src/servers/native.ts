@@ -1,0 +1,44 @@
+import path from "node:path";
+
+import { endProcess, type ProcessId, spawnProcess, type SpawnOptions } from "../machine/processes.ts";
+import type { RunningServer, ServerContext, ServerKind } from "./server.ts";
+import { processAnswers } from "./ways.ts";
+
+const START_DEADLINE_MS = 60_000;
+const STOP_DEADLINE_MS = 15_000;
+
+export interface NativePlan extends Omit<SpawnOptions, "logFile"> {
+  readonly address: string;
+  /** What the server takes as "end now, in good order". */
+  readonly stopSignal: "SIGTERM" | "SIGINT";
+}
+
+/** A native server, and the process that it is. */
+export interface NativeServer extends RunningServer {
+  readonly id: ProcessId;
+}
+
+/** Starts a process by `plan`, recorded by its id, and waits until the server answers. */
+export async function startNative(
+  kind: ServerKind,
+  context: ServerContext,
+  plan: NativePlan,
+  name: string = kind.name,
+): Promise<NativeServer> {
+  const logFile = path.join(context.stateDir, "logs", `${name}.log`);
+  const { address, stopSignal, ...spawn } = plan;
+  const { id } = await spawnProcess({ ...spawn, logFile });
+  const entry = { kind: "process", name, ...id, stopSignal } as const;
+  context.record.add(entry);
+  const stop = async (): Promise<void> => {
+    await endProcess(id, stopSignal, STOP_DEADLINE_MS);
+    context.record.remove(entry);
+  };
+  try {
+    await processAnswers(kind, address, { id, logFile, deadlineMs: START_DEADLINE_MS });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { name: kind.name, way: "native", address, id, stop };
+}

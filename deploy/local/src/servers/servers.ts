@@ -1,0 +1,67 @@
+import { LocalError } from "../local-error.ts";
+import { DebianPackages } from "../machine/packages.ts";
+import { type Report, silentReport } from "../report.ts";
+import type { StateRecord } from "../state/record.ts";
+import { keptSecrets } from "../state/secrets.ts";
+import { kafka } from "./kafka.ts";
+import { postgres } from "./postgres.ts";
+import { redis } from "./redis.ts";
+import type { RunningServer, ServerContext, ServerName } from "./server.ts";
+import { startServer } from "./ways.ts";
+
+/** Where the three servers are. */
+export interface ServerAddresses {
+  /** host:port, several separated by commas. */
+  readonly kafkaBrokers: string;
+  readonly postgresUrl: string;
+  readonly redisUrl: string;
+}
+
+export interface Servers extends ServerAddresses {
+  readonly running: readonly RunningServer[];
+  /** Stops what was started, the last first. */
+  stop(): Promise<void>;
+}
+
+export interface ServersOptions {
+  readonly stateDir: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly report?: Report;
+  readonly ephemeral?: boolean;
+}
+
+/** What starting a server in `stateDir` needs. `record` is the state record of the run. */
+export function serverContext(options: ServersOptions, record: StateRecord): ServerContext {
+  return {
+    stateDir: options.stateDir,
+    env: options.env ?? process.env,
+    record,
+    secrets: keptSecrets(options.stateDir),
+    report: options.report ?? silentReport,
+    packages: new DebianPackages(),
+    ephemeral: options.ephemeral ?? false,
+  };
+}
+
+/** Starts Kafka, PostgreSQL and Redis side by side. If one cannot be had, the others are stopped again. */
+export async function startServers(context: ServerContext): Promise<Servers> {
+  const settled = await Promise.allSettled([kafka, postgres, redis].map((kind) => startServer(kind, context)));
+  const running = settled.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  const stop = async (): Promise<void> => {
+    await Promise.all(running.map((server) => server.stop()));
+  };
+  const failed = settled.flatMap((result): unknown[] => (result.status === "rejected" ? [result.reason] : []));
+  if (failed.length > 0) {
+    await stop();
+    const [first] = failed;
+    throw failed.length === 1 ? first : new LocalError(failed.map(String).join("\n"));
+  }
+  const addressOf = (name: ServerName): string => running.find((server) => server.name === name)?.address ?? "";
+  return {
+    kafkaBrokers: addressOf("kafka"),
+    postgresUrl: addressOf("postgres"),
+    redisUrl: addressOf("redis"),
+    running,
+    stop,
+  };
+}

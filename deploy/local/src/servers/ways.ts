@@ -1,0 +1,78 @@
+import { delay } from "@kapi/kernel";
+
+import { LocalError, messageOf } from "../local-error.ts";
+import { dockerAnswers } from "../machine/docker.ts";
+import { lastLines, type ProcessId, isAlive } from "../machine/processes.ts";
+import type { RunningServer, ServerContext, ServerKind } from "./server.ts";
+
+const GIVEN_DEADLINE_MS = 10_000;
+const POLL_MS = 50;
+const LOG_LINES = 5;
+
+/** Gets a server: the one named in the environment, else a container where a Docker engine answers, else a native process. */
+export async function startServer(kind: ServerKind, context: ServerContext): Promise<RunningServer> {
+  const beganMs = Date.now();
+  const server = await byFirstWay(kind, context);
+  const shown = new URL(server.address.includes("://") ? server.address : `kafka://${server.address}`);
+  const how = { given: "given", container: "container", native: "native" }[server.way];
+  context.report.done(`${kind.title} (${how}) on ${shown.host}`, beganMs);
+  return server;
+}
+
+async function byFirstWay(kind: ServerKind, context: ServerContext): Promise<RunningServer> {
+  const given = context.env[kind.variable];
+  if (given !== undefined && given !== "") return givenServer(kind, given);
+  const forced = context.env["LOCAL_SERVERS"];
+  if (forced !== undefined && forced !== "native" && forced !== "containers") {
+    throw new LocalError(`LOCAL_SERVERS is "${forced}"; it can be "native" or "containers".`);
+  }
+  if (forced === "native") return kind.native(context);
+  if (await dockerAnswers(context.env)) {
+    try {
+      return await kind.container(context);
+    } catch (error) {
+      if (forced === "containers") throw error;
+      context.report.note(`${kind.title}: no container (${messageOf(error)}); as a process of this machine instead`);
+    }
+  } else if (forced === "containers") {
+    throw new LocalError("LOCAL_SERVERS asks for containers, but no Docker engine answers.");
+  }
+  return kind.native(context);
+}
+
+async function givenServer(kind: ServerKind, address: string): Promise<RunningServer> {
+  if (!(await answersWithin(kind, address, GIVEN_DEADLINE_MS))) {
+    throw new LocalError(`${kind.variable} is set, but no ${kind.title} answers there.`);
+  }
+  return { name: kind.name, way: "given", address, stop: () => Promise.resolve() };
+}
+
+/** Waits until a server answers at `address`; false after `deadlineMs`. */
+export async function answersWithin(kind: ServerKind, address: string, deadlineMs: number): Promise<boolean> {
+  const end = Date.now() + deadlineMs;
+  while (!(await kind.answers(address))) {
+    if (Date.now() > end) return false;
+    await delay(POLL_MS);
+  }
+  return true;
+}
+
+/** Waits until the process answers; throws with the end of its log where it dies or takes too long. */
+export async function processAnswers(
+  kind: ServerKind,
+  address: string,
+  started: { readonly id: ProcessId; readonly logFile: string; readonly deadlineMs: number },
+): Promise<void> {
+  const end = Date.now() + started.deadlineMs;
+  while (!(await kind.answers(address))) {
+    const alive = isAlive(started.id);
+    if (alive && Date.now() < end) {
+      await delay(POLL_MS);
+      continue;
+    }
+    const how = alive ? `does not answer after ${started.deadlineMs / 1000} s` : "ended while it started";
+    throw new LocalError(
+      `${kind.title} ${how}. The end of ${started.logFile}:\n${lastLines(started.logFile, LOG_LINES)}`,
+    );
+  }
+}

@@ -1,0 +1,53 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+import { z } from "zod";
+
+const SECRETS_FILE = "secrets.json";
+const OWNER_ONLY = 0o600;
+const KEY_BYTES = 32;
+
+const Secrets = z.object({
+  /** Names what belongs to this state folder outside it (volumes of containers). */
+  installation: z.uuid(),
+  postgresPassword: z.string(),
+  internalToken: z.string(),
+  tradingServerToken: z.string(),
+  passwordDerivationKeys: z.string(),
+  passwordSealingKeys: z.string(),
+  fingerprintKey: z.string(),
+});
+export type Secrets = z.infer<typeof Secrets>;
+
+/** New secrets, as every service expects them in its environment. */
+export function generateSecrets(): Secrets {
+  const key = (): string => randomBytes(KEY_BYTES).toString("base64");
+  const token = (): string => randomBytes(KEY_BYTES).toString("hex");
+  return {
+    installation: randomUUID(),
+    postgresPassword: token(),
+    internalToken: token(),
+    tradingServerToken: token(),
+    passwordDerivationKeys: `k1:${key()}`,
+    passwordSealingKeys: `k1:${key()}`,
+    fingerprintKey: key(),
+  };
+}
+
+/** The secrets of a state folder, made at its first start and readable by their owner alone. */
+export function keptSecrets(stateDir: string): Secrets {
+  const file = path.join(stateDir, SECRETS_FILE);
+  if (existsSync(file)) return Secrets.parse(JSON.parse(readFileSync(file, "utf8")));
+  const secrets = generateSecrets();
+  mkdirSync(stateDir, { recursive: true });
+  writePrivately(file, secrets);
+  return secrets;
+}
+
+/** Writes JSON that holds a secret: whole or not at all, for the owner's eyes. */
+export function writePrivately(file: string, value: unknown): void {
+  const fresh = `${file}.new`;
+  writeFileSync(fresh, `${JSON.stringify(value, null, 2)}\n`, { mode: OWNER_ONLY });
+  renameSync(fresh, file);
+}
