@@ -1,0 +1,178 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { type RedisConnection, admit, metaKey, purchase, refund, revokeKey, settle, tagOf } from "../src/index.ts";
+import {
+  EPOCH,
+  claim,
+  connectEmpty,
+  dropWallet,
+  organizationWith,
+  request,
+  reserve,
+  usageOf,
+  walletOf,
+} from "./support.ts";
+
+let redis: RedisConnection;
+let stop: () => Promise<void>;
+beforeAll(async () => {
+  ({ redis, stop } = await connectEmpty(7));
+});
+afterAll(() => stop());
+
+test("a call repeated with the same charge id charges once and answers the same", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const call = request(organizationId, { price: 7 });
+  const replies = await Promise.all(Array.from({ length: 20 }, () => admit(redis, call)));
+  expect(new Set(replies.map((reply) => JSON.stringify(reply))).size).toBe(1);
+  expect(replies[0]).toMatchObject({ kind: "admitted", charged: 7, wallet: { available: 93, consumed: 7 } });
+  expect(await usageOf(redis, organizationId)).toHaveLength(1);
+});
+
+test("a reservation repeated with the same charge id reserves once and keeps its claim", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const call = reserve(organizationId, [claim()]);
+  const first = await admit(redis, call);
+  expect(await admit(redis, call)).toEqual(first);
+  expect(first).toMatchObject({ charged: 5, wallet: { available: 95, reserved: 5 }, claims: [{ kind: "claimed" }] });
+});
+
+test("a price that is not there is refused, and the wallet never falls below zero", async () => {
+  const organizationId = await organizationWith(redis, 10);
+  const calls = Array.from({ length: 50 }, (_, at) =>
+    at % 2 ? request(organizationId, { price: 3 }) : reserve(organizationId, [claim({ credits: 3 })]),
+  );
+  const replies = await Promise.all(calls.map((call) => admit(redis, call)));
+  expect(replies.filter((reply) => reply.kind === "admitted")).toHaveLength(3);
+  expect(replies.filter((reply) => reply.kind === "unpaid")).toHaveLength(47);
+  expect((await walletOf(redis, organizationId)).available).toBe(1);
+});
+
+test("an organization without a wallet is told apart from one without credits", async () => {
+  const organizationId = await organizationWith(redis, 1);
+  await dropWallet(redis, organizationId);
+  expect(await admit(redis, request(organizationId))).toEqual({ kind: "no_wallet" });
+});
+
+test("a revoked key is refused at once and costs nothing", async () => {
+  const organizationId = await organizationWith(redis, 5);
+  const keyId = randomUUID();
+  await revokeKey(redis, organizationId, keyId);
+  expect(await admit(redis, request(organizationId, { keyId }))).toEqual({ kind: "revoked" });
+  expect((await walletOf(redis, organizationId)).available).toBe(5);
+});
+
+test("over the rate limit nothing is billed, and the answer says when to come again", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const rateLimit = { perSecond: 0.5, burst: 3 };
+  const keyId = randomUUID();
+  const replies = [];
+  for (let call = 0; call < 5; call += 1)
+    replies.push(await admit(redis, request(organizationId, { keyId, rateLimit })));
+  expect(replies.map((reply) => reply.kind)).toEqual(["admitted", "admitted", "admitted", "limited", "limited"]);
+  expect(replies[4]).toMatchObject({ retryAfterMs: expect.closeTo(2_000, -2) });
+  expect((await walletOf(redis, organizationId)).available).toBe(97);
+});
+
+test("a tag opened on another run of Redis answers as closed", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const meta = metaKey(tagOf(organizationId));
+  const run = (await redis.commands.hget(meta, "run")) ?? "";
+  await redis.commands.hset(meta, "run", "0123456789abcdef");
+  const settlement = { organizationId, chargeId: randomUUID(), credits: 1, action: "consume", epoch: EPOCH } as const;
+  try {
+    expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
+    expect(await settle(redis, [settlement])).toEqual(["closed"]);
+  } finally {
+    await redis.commands.hset(meta, "run", run);
+  }
+  expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted" });
+});
+
+test("at the stream's limit the tag answers as closed rather than lose an entry", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const settings = { claimOpenMs: 5_000, usageStreamLimit: 2 };
+  const entries = (): Promise<number> => usageOf(redis, organizationId).then((found) => found.length);
+  await redis.commands.xtrim(`{b${String(tagOf(organizationId)).padStart(2, "0")}}:usage`, "MAXLEN", 0);
+  expect(await admit(redis, request(organizationId), settings)).toMatchObject({ kind: "admitted" });
+  const bulk = reserve(organizationId, [claim(), claim()]);
+  expect(await admit(redis, bulk, settings)).toEqual({ kind: "closed" });
+  expect(await admit(redis, request(organizationId), settings)).toMatchObject({ kind: "admitted" });
+  expect(await admit(redis, request(organizationId), settings)).toEqual({ kind: "closed" });
+  expect(await entries()).toBe(2);
+  expect((await walletOf(redis, organizationId)).available).toBe(98);
+});
+
+test("a consumed charge is given back once, with a refund entry", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const call = request(organizationId, { price: 4 });
+  await admit(redis, call);
+  const again = { organizationId, chargeId: call.chargeId, operation: call.operation, requestId: call.requestId };
+  expect(await refund(redis, again)).toMatchObject({ credits: 4, wallet: { available: 100, consumed: 0 } });
+  expect(await refund(redis, again)).toMatchObject({ credits: 0 });
+  expect((await usageOf(redis, organizationId)).map((entry) => entry.leg)).toEqual(["consume", "refund"]);
+});
+
+test("what a command reserved is not refunded: its final event settles it", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const call = reserve(organizationId, [claim()]);
+  await admit(redis, call);
+  const again = { organizationId, chargeId: call.chargeId, operation: call.operation, requestId: call.requestId };
+  expect(await refund(redis, again)).toMatchObject({ credits: 0 });
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5 });
+});
+
+test("a reservation is settled once: consumed, or available again", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const [kept, released] = [claim(), claim()];
+  await admit(redis, reserve(organizationId, [kept, released]));
+  const both = [
+    { organizationId, chargeId: kept.commandId, credits: 5, action: "consume", epoch: EPOCH },
+    { organizationId, chargeId: released.commandId, credits: 5, action: "release", epoch: EPOCH },
+  ] as const;
+  expect(await settle(redis, [...both, ...both])).toEqual(["done", "done", "done", "done"]);
+  expect(await walletOf(redis, organizationId)).toMatchObject({
+    available: 95,
+    reserved: 0,
+    consumed: 5,
+    purchased: 100,
+  });
+});
+
+test("a settlement of a reservation that Redis lost is consumed from the available credits; its release changes nothing", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const lost = { organizationId, credits: 5, epoch: EPOCH };
+  await settle(redis, [
+    { ...lost, chargeId: randomUUID(), action: "consume" },
+    { ...lost, chargeId: randomUUID(), action: "release" },
+  ]);
+  expect(await walletOf(redis, organizationId)).toMatchObject({
+    available: 95,
+    reserved: 0,
+    consumed: 5,
+    purchased: 100,
+  });
+});
+
+test("what the opening's wallets include is not applied again", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const call = reserve(organizationId, [claim()]);
+  await admit(redis, call);
+  const chargeId = call.claims[0]?.commandId ?? "";
+  const older = { organizationId, chargeId, credits: 5, action: "consume", epoch: EPOCH - 1 } as const;
+  expect(await settle(redis, [older])).toEqual(["included"]);
+  const wallet = { walletId: randomUUID(), lowBalanceThreshold: 0, createdAtMs: 1 };
+  const bought = { organizationId, purchaseId: randomUUID(), credits: 9, ...wallet };
+  expect(await purchase(redis, { ...bought, epoch: EPOCH - 1 })).toBe("included");
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, purchased: 100 });
+  expect(await purchase(redis, { ...bought, epoch: EPOCH })).toBe("done");
+  expect(await purchase(redis, { ...bought, epoch: EPOCH })).toBe("done");
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 104, purchased: 109 });
+});
+
+test("a library that Redis has lost is loaded again, and the call goes through", async () => {
+  const organizationId = await organizationWith(redis, 2);
+  await redis.commands.function("DELETE", "kapi");
+  expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted", charged: 1 });
+});

@@ -1,0 +1,163 @@
+import { delay, systemClock } from "@kapi/kernel";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import {
+  type AdmitReply,
+  type AdmitRequest,
+  CLAIM_SETTINGS,
+  CLAIM_TTL_MS,
+  type RedisConnection,
+  SEEN_CLAIM_TTL_MS,
+  admit,
+  claimKey,
+  claimedMessage,
+  forget,
+  markAnswered,
+  seen,
+  tagOf,
+} from "../src/index.ts";
+import { claim, connectEmpty, organizationWith, request, reserve, usageOf, walletOf } from "./support.ts";
+
+/** Stands for the 5 s, so that the tests need not wait for them. */
+const QUICK = { ...CLAIM_SETTINGS, claimOpenMs: 150 };
+const POLL_MS = 10;
+const DEADLINE_MS = 5_000;
+
+let redis: RedisConnection;
+let stop: () => Promise<void>;
+beforeAll(async () => {
+  ({ redis, stop } = await connectEmpty(8));
+});
+afterAll(() => stop());
+
+/** Calls again, as the gateway does, while the claim is open. */
+async function whileOpen(call: AdmitRequest): Promise<AdmitReply> {
+  const until = systemClock.nowMs() + DEADLINE_MS;
+  for (;;) {
+    const reply = await admit(redis, call, QUICK);
+    const open = reply.kind === "admitted" && reply.claims.some((outcome) => outcome.kind === "open");
+    if (!open || systemClock.nowMs() > until) return reply;
+    await delay(POLL_MS);
+  }
+}
+
+test("an equal request waits for an open claim, and is a duplicate once that is answered", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = claim();
+  const first = reserve(organizationId, [wanted]);
+  const second = reserve(organizationId, [wanted], { rateLimit: { perSecond: 0.001, burst: 1 } });
+  await admit(redis, first);
+  const waiting = await admit(redis, second);
+  expect(waiting).toMatchObject({ kind: "admitted", charged: 0, claims: [{ kind: "open" }] });
+  expect(await markAnswered(redis, organizationId, [wanted.commandId], first.chargeId)).toBe(true);
+  const answered = await admit(redis, second);
+  expect(answered).toMatchObject({ charged: 1, claims: [{ kind: "duplicate", message: wanted.message }] });
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 94, reserved: 5, consumed: 1 });
+});
+
+test("one of many equal requests takes a claim over that stayed open, publishes the first's message and pays nothing more", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = claim();
+  const first = reserve(organizationId, [wanted]);
+  await admit(redis, first, QUICK);
+  const equals = Array.from({ length: 5 }, () => reserve(organizationId, [{ ...wanted, message: "{}" }]));
+  const firstPoll = await Promise.race(equals.map(whileOpen));
+  expect(firstPoll).toMatchObject({ charged: 5, claims: [{ kind: "taken_over", message: wanted.message }] });
+  expect(await markAnswered(redis, organizationId, [wanted.commandId], first.chargeId, QUICK)).toBe(false);
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
+  expect(await usageOf(redis, organizationId)).toHaveLength(1);
+});
+
+test("of many equal requests at once exactly one claims", async () => {
+  const organizationId = await organizationWith(redis, 1_000);
+  const wanted = claim();
+  const calls = Array.from({ length: 30 }, () => reserve(organizationId, [wanted]));
+  const replies = await Promise.all(calls.map((call) => admit(redis, call)));
+  const kinds = replies.map((reply) => (reply.kind === "admitted" ? reply.claims[0]?.kind : reply.kind));
+  expect(kinds.filter((kind) => kind === "claimed")).toHaveLength(1);
+  expect(kinds.filter((kind) => kind === "open")).toHaveLength(29);
+  expect((await walletOf(redis, organizationId)).reserved).toBe(5);
+});
+
+test("no answer is sent for a claim that is older than its time", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = claim();
+  const call = reserve(organizationId, [wanted]);
+  await admit(redis, call, QUICK);
+  expect(
+    await markAnswered(redis, organizationId, [wanted.commandId], call.chargeId, { ...QUICK, claimOpenMs: 0 }),
+  ).toBe(false);
+  expect(await markAnswered(redis, organizationId, [wanted.commandId], "another", QUICK)).toBe(false);
+  expect(await markAnswered(redis, organizationId, [wanted.commandId], call.chargeId)).toBe(true);
+});
+
+test("a different request under a used key claims nothing and pays the read price", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = claim();
+  await admit(redis, reserve(organizationId, [wanted]));
+  const other = reserve(organizationId, [{ ...wanted, fingerprint: "other" }, claim()]);
+  const reply = await admit(redis, other);
+  expect(reply).toMatchObject({ charged: 1, claims: [{ kind: "mismatch" }, { kind: "untouched" }] });
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 94, reserved: 5, consumed: 1 });
+});
+
+test("a bulk is priced by what is new in it", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const [known, used, fresh] = [claim({ knownDuplicate: true }), claim(), claim({ credits: 10 })];
+  const first = reserve(organizationId, [used]);
+  await admit(redis, first);
+  await markAnswered(redis, organizationId, [used.commandId], first.chargeId);
+  const reply = await admit(redis, reserve(organizationId, [known, used, fresh]));
+  expect(reply).toMatchObject({
+    charged: 10,
+    claims: [{ kind: "duplicate", message: null }, { kind: "duplicate" }, { kind: "claimed" }],
+  });
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 85, reserved: 15 });
+});
+
+test("a bulk of a hundred that cannot be paid whole claims nothing", async () => {
+  const organizationId = await organizationWith(redis, 999);
+  const items = Array.from({ length: 100 }, () => claim({ credits: 10 }));
+  expect(await admit(redis, reserve(organizationId, items))).toEqual({ kind: "unpaid" });
+  expect(await admit(redis, reserve(organizationId, items.slice(1)))).toMatchObject({ charged: 990 });
+  expect(await usageOf(redis, organizationId)).toHaveLength(99);
+});
+
+test("a duplicate is never refused for credits: what cannot be paid is not charged", async () => {
+  const organizationId = await organizationWith(redis, 5);
+  const wanted = claim();
+  const first = reserve(organizationId, [wanted]);
+  await admit(redis, first);
+  await markAnswered(redis, organizationId, [wanted.commandId], first.chargeId);
+  const reply = await admit(redis, reserve(organizationId, [wanted]));
+  expect(reply).toMatchObject({ kind: "admitted", charged: 0, claims: [{ kind: "duplicate" }] });
+  expect(await admit(redis, request(organizationId))).toEqual({ kind: "unpaid" });
+});
+
+test("an open claim counts before what command-status knows", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = claim();
+  await admit(redis, reserve(organizationId, [wanted]), QUICK);
+  const retry = reserve(organizationId, [{ ...wanted, knownDuplicate: true }]);
+  expect(await admit(redis, retry, QUICK)).toMatchObject({ claims: [{ kind: "open" }] });
+  expect(await whileOpen(retry)).toMatchObject({ claims: [{ kind: "taken_over" }] });
+});
+
+test("a claim lasts a day, an hour once its command was seen, and forgets the message when the command is final", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = claim();
+  const first = reserve(organizationId, [wanted]);
+  await admit(redis, first);
+  await markAnswered(redis, organizationId, [wanted.commandId], first.chargeId);
+  const key = claimKey(tagOf(organizationId), wanted.commandId);
+  const command = { organizationId, commandId: wanted.commandId };
+  const ttl = await redis.commands.pttl(key);
+  expect(ttl).toBeGreaterThan(CLAIM_TTL_MS - DEADLINE_MS);
+  await seen(redis, [command]);
+  expect(await redis.commands.pttl(key)).toBeLessThanOrEqual(SEEN_CLAIM_TTL_MS);
+  expect(await claimedMessage(redis, organizationId, wanted.commandId)).toBe(wanted.message);
+  await forget(redis, [command]);
+  expect(await claimedMessage(redis, organizationId, wanted.commandId)).toBeNull();
+  const reply = await admit(redis, reserve(organizationId, [wanted]));
+  expect(reply).toMatchObject({ claims: [{ kind: "duplicate", message: null }] });
+});

@@ -1,0 +1,180 @@
+import { randomUUID } from "node:crypto";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import {
+  type AdmitRequest,
+  type RedisConnection,
+  type UsageEntry,
+  type WalletState,
+  admit,
+  closedTags,
+  markAnswered,
+  openTag,
+  purchase,
+  refund,
+  settle,
+  tagOf,
+} from "../src/index.ts";
+import {
+  EPOCH,
+  claim,
+  connectEmpty,
+  openAll,
+  organizationWith,
+  request,
+  reserve,
+  usageOf,
+  walletOf,
+} from "./support.ts";
+
+const START_CREDITS = 200;
+
+let redis: RedisConnection;
+let stop: () => Promise<void>;
+beforeAll(async () => {
+  ({ redis, stop } = await connectEmpty(9));
+});
+afterAll(() => stop());
+
+type Step =
+  | { readonly do: "read"; readonly price: number }
+  | { readonly do: "reserve"; readonly items: readonly number[]; readonly credits: number }
+  | { readonly do: "settle"; readonly item: number; readonly credits: number; readonly action: "consume" | "release" }
+  | { readonly do: "refund"; readonly price: number }
+  | { readonly do: "buy"; readonly credits: number };
+
+const item = fc.integer({ min: 0, max: 15 });
+const steps: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ do: fc.constant("read"), price: fc.integer({ min: 0, max: 40 }) }),
+  fc.record({
+    do: fc.constant("reserve"),
+    items: fc.uniqueArray(item, { minLength: 1, maxLength: 5 }),
+    credits: fc.constant(7),
+  }),
+  fc.record({
+    do: fc.constant("settle"),
+    item,
+    credits: fc.constant(7),
+    action: fc.constantFrom("consume", "release"),
+  }),
+  fc.record({ do: fc.constant("refund"), price: fc.integer({ min: 1, max: 40 }) }),
+  fc.record({ do: fc.constant("buy"), credits: fc.integer({ min: 0, max: 30 }) }),
+);
+
+/** Whether a wallet keeps: purchased = available + reserved + consumed, and nothing below zero. */
+function isSound(wallet: WalletState): boolean {
+  const { available, reserved, consumed, purchased } = wallet;
+  return available + reserved + consumed === purchased && Math.min(available, reserved, consumed) >= 0;
+}
+
+class World {
+  readonly wallets: WalletState[] = [];
+  readonly settled = new Map<string, "consume" | "release">();
+  bought = START_CREDITS;
+  readonly organizationId: string;
+  readonly items = Array.from({ length: 16 }, () => randomUUID());
+
+  constructor(organizationId: string) {
+    this.organizationId = organizationId;
+  }
+
+  async take(step: Step): Promise<void> {
+    const { organizationId } = this;
+    switch (step.do) {
+      case "read":
+        return void (await this.admit(request(organizationId, { price: step.price })));
+      case "reserve": {
+        const claims = step.items.map((at) => claim({ commandId: this.items[at] ?? "", credits: step.credits }));
+        const call = reserve(organizationId, claims);
+        await this.admit(call);
+        await markAnswered(
+          redis,
+          organizationId,
+          claims.map((wanted) => wanted.commandId),
+          call.chargeId,
+        );
+        return;
+      }
+      case "settle":
+        return this.settle(this.items[step.item] ?? "", step.credits, step.action);
+      case "refund": {
+        const call = request(organizationId, { price: step.price });
+        await this.admit(call);
+        await refund(redis, { organizationId, chargeId: call.chargeId, operation: "x", requestId: "x" });
+        return;
+      }
+      case "buy": {
+        this.bought += step.credits;
+        const wallet = { walletId: randomUUID(), lowBalanceThreshold: 0, createdAtMs: 1, epoch: EPOCH };
+        await purchase(redis, { organizationId, purchaseId: randomUUID(), credits: step.credits, ...wallet });
+      }
+    }
+  }
+
+  private async admit(call: AdmitRequest): Promise<void> {
+    const reply = await admit(redis, call);
+    if (reply.kind === "admitted") this.wallets.push(reply.wallet);
+  }
+
+  /** Only what was reserved is settled, and always the same way: a command has one final event. */
+  private async settle(chargeId: string, credits: number, action: "consume" | "release"): Promise<void> {
+    const { organizationId } = this;
+    const isReserved = (await usageOf(redis, organizationId)).some((entry) => entry.chargeId === chargeId);
+    if (!isReserved) return;
+    const known = this.settled.get(chargeId) ?? action;
+    this.settled.set(chargeId, known);
+    await settle(redis, [{ organizationId, chargeId, credits, action: known, epoch: EPOCH }]);
+  }
+}
+
+/** The wallet that the ledger would derive from what was written. */
+function derived(world: World, entries: readonly UsageEntry[]): Record<string, number> {
+  const sum = (leg: string): number =>
+    entries.filter((entry) => entry.leg === leg).reduce((total, entry) => total + entry.credits, 0);
+  const settledAs = (action: string): number =>
+    entries
+      .filter((entry) => entry.leg === "reserve" && world.settled.get(entry.chargeId) === action)
+      .reduce((total, entry) => total + entry.credits, 0);
+  const consumed = sum("consume") - sum("refund") + settledAs("consume");
+  const reserved = sum("reserve") - settledAs("consume") - settledAs("release");
+  return { purchased: world.bought, consumed, reserved, available: world.bought - consumed - reserved };
+}
+
+test("under any calls at once, purchased = available + reserved + consumed, none below zero, and the entries tell the same", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(steps, { minLength: 1, maxLength: 60 }), async (sequence) => {
+      const world = new World(await organizationWith(redis, START_CREDITS));
+      await Promise.all(sequence.map((step) => world.take(step)));
+      const wallet = await walletOf(redis, world.organizationId);
+      expect([...world.wallets, wallet].filter((seen) => !isSound(seen))).toEqual([]);
+      expect(wallet).toMatchObject(derived(world, await usageOf(redis, world.organizationId)));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("a flushed Redis is closed, and opening it sets the wallets and reservations given", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = claim();
+  await admit(redis, reserve(organizationId, [wanted]));
+  const before = await walletOf(redis, organizationId);
+  const tag = tagOf(organizationId);
+
+  await redis.commands.flushdb();
+  expect(await closedTags(redis, [tag])).toEqual([tag]);
+  expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
+
+  const reservations = [{ chargeId: wanted.commandId, credits: 5 }];
+  expect(await openTag(redis, tag, EPOCH + 1, [{ ...before, reservations }])).toBe("opened");
+  expect(await openTag(redis, tag, EPOCH + 2, [])).toBe("already");
+  await openAll(redis);
+  expect(await walletOf(redis, organizationId)).toEqual(before);
+
+  const again = await admit(redis, reserve(organizationId, [wanted]));
+  expect(again).toMatchObject({ charged: 0, claims: [{ kind: "claimed" }], wallet: { reserved: 5 } });
+  await settle(redis, [
+    { organizationId, chargeId: wanted.commandId, credits: 5, action: "consume", epoch: EPOCH + 1 },
+  ]);
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 0, consumed: 5 });
+});
