@@ -1,0 +1,24 @@
+import { configFields } from "@kapi/runtime";
+import { z } from "zod";
+
+/** Every setting of the account service. */
+export const ConfigSchema = z.object({
+  HTTP_HOST: configFields.httpHost,
+  HTTP_PORT: configFields.httpPort,
+  KAFKA_BROKERS: configFields.kafkaBrokers,
+  KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
+  POSTGRES_URL: configFields.postgresUrl,
+  POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
+  INTERNAL_TOKEN: configFields.internalToken,
+  /** Base address of the metrics service: last samples of accounts. */
+  METRICS_URL: configFields.serviceUrl,
+  /** What calls to trading servers carry. */
+  TRADING_SERVER_TOKEN: configFields.internalToken,
+  /** Deadline of one call to a trading server: well below the 5 s in which the gateway must answer. */
+  TRADING_SERVER_TIMEOUT_MS: configFields.integer(100, 30_000).default(3_000),
+  /** Generated passwords are derived with the first key (decisions, 5.2); the gateway has the same keys. */
+  PASSWORD_DERIVATION_KEYS: configFields.keyring,
+  /** Opens supplied passwords (decisions, 5.2); the gateway has the same keys. */
+  PASSWORD_SEALING_KEYS: configFields.keyring,
+});
+export type Config = z.output<typeof ConfigSchema>;

@@ -1,0 +1,52 @@
+import { ACCOUNT_STATUSES } from "@kapi/contracts";
+import { describe, expect, it } from "vitest";
+
+import { ACCOUNT_MOVES } from "./account-status.ts";
+import { worthFromSample, worthFromValuation } from "./worth.ts";
+
+describe("the states of an account", () => {
+  it.each(ACCOUNT_STATUSES)("the end of a creation moves an account only out of pending: %s", (status) => {
+    expect(ACCOUNT_MOVES.activate.from.includes(status)).toBe(status === "pending");
+    expect(ACCOUNT_MOVES.fail.from.includes(status)).toBe(status === "pending");
+    expect([ACCOUNT_MOVES.activate.to, ACCOUNT_MOVES.fail.to]).toEqual(["active", "failed"]);
+  });
+});
+
+describe("the worth of an account", () => {
+  it("shows no margin level while no margin is in use, as the live value 0 means", () => {
+    const valuation = {
+      serverId: "0192d3a0-0000-7000-8000-000000000001",
+      accountNumber: "10000001",
+      measuredAt: "2026-01-05T00:00:00.000Z",
+      balanceMinor: 100_000,
+      equityMinor: 100_000,
+      marginMinor: 0,
+      freeMarginMinor: 100_000,
+      marginLevel: 0,
+      unrealizedProfitMinor: 0,
+      openPositionCount: 0,
+    };
+    expect(worthFromValuation(valuation, 7)).toMatchObject({ balance: 1000, marginLevel: null, metricsSequence: 7 });
+    expect(worthFromValuation({ ...valuation, marginMinor: 50_000, marginLevel: 200 }, 7).marginLevel).toBe(200);
+  });
+
+  it("reckons the unrealized profit of a sample in whole cents", () => {
+    const sample = {
+      type: "account.metrics",
+      eventId: "0192d3a0-0000-7000-8000-000000000002",
+      serverId: "0192d3a0-0000-7000-8000-000000000001",
+      accountNumber: "10000001",
+      sequence: 3,
+      measuredAt: "2026-01-05T00:00:00.000Z",
+      balance: 0.1,
+      equity: 0.3,
+      margin: 0,
+      freeMargin: 0.3,
+      marginLevel: 0,
+      openPositionCount: 1,
+      intervalMinimumEquity: 0.3,
+      intervalMinimumMeasuredAt: "2026-01-05T00:00:00.000Z",
+    } as const;
+    expect(worthFromSample(sample).unrealizedProfit).toBe(0.2);
+  });
+});

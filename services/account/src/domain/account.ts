@@ -1,0 +1,62 @@
+import type { AccountStatus, Currency, ServerEntry } from "@kapi/contracts";
+
+/** How a server is configured; the record that the API shows as `server`. */
+export interface ServerConfiguration {
+  readonly serverId: string;
+  readonly organizationId: string;
+  readonly status: ServerEntry["status"];
+  readonly serverName: string;
+  readonly companyName: string;
+  readonly currency: Currency;
+  readonly environment: "demo" | "real";
+  readonly supportedLeverage: readonly number[];
+  readonly defaultLeverage: number | null;
+}
+
+/** A trading account as the account service knows it. Times are null until they happen. */
+export interface Account {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly serverId: string;
+  readonly accountNumber: string;
+  readonly accountName: string;
+  readonly status: AccountStatus;
+  readonly statusReason: string | null;
+  readonly currency: Currency;
+  readonly leverage: number;
+  readonly initialBalanceMinor: number;
+  readonly version: number;
+  readonly tradingPasswordChangedAt: Date | null;
+  readonly investorPasswordChangedAt: Date | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly activatedAt: Date | null;
+  readonly disabledAt: Date | null;
+  readonly archivedAt: Date | null;
+}
+
+/** What an account is worth at one moment. Money in units of currency; `marginLevel` null with no margin in use. */
+export interface AccountWorth {
+  readonly balance: number;
+  readonly equity: number;
+  readonly usedMargin: number;
+  readonly freeMargin: number;
+  readonly marginLevel: number | null;
+  readonly unrealizedProfit: number;
+  readonly openPositionCount: number;
+  /** Sequence of the live sample it was taken from; 0 where it is no sample. */
+  readonly metricsSequence: number;
+  readonly metricsMeasuredAt: string | null;
+}
+
+/** A creation as the commands topic brings it, checked. */
+export interface AccountCreation {
+  readonly commandId: string;
+  readonly managedAccountId: string;
+  readonly organizationId: string;
+  readonly serverId: string;
+  readonly accountName: string;
+  readonly leverage: number;
+  readonly initialBalanceMinor: number;
+  readonly createdAt: string;
+}

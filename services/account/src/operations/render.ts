@@ -1,0 +1,59 @@
+import { type AccountCredentials, CURRENCY_SYMBOLS, type Server, type TradingAccount } from "@kapi/contracts";
+import { amountFromMinor } from "@kapi/kernel";
+
+import type { Account, AccountWorth, ServerConfiguration } from "../domain/account.ts";
+
+const isoOrNull = (time: Date | null): string | null => (time === null ? null : time.toISOString());
+
+/** The record of an account as the API shows it (decisions, 4.1). */
+export function toTradingAccount(account: Account, server: ServerConfiguration, worth: AccountWorth): TradingAccount {
+  return {
+    id: account.id,
+    organizationId: account.organizationId,
+    serverId: account.serverId,
+    accountNumber: account.accountNumber,
+    accountName: account.accountName,
+    status: account.status,
+    statusReason: account.statusReason,
+    environment: server.environment,
+    currency: account.currency,
+    currencySymbol: CURRENCY_SYMBOLS[account.currency],
+    leverage: account.leverage,
+    initialBalance: amountFromMinor(account.initialBalanceMinor),
+    ...worth,
+    version: account.version,
+    createdAt: account.createdAt.toISOString(),
+    updatedAt: account.updatedAt.toISOString(),
+    activatedAt: isoOrNull(account.activatedAt),
+    disabledAt: isoOrNull(account.disabledAt),
+    archivedAt: isoOrNull(account.archivedAt),
+  };
+}
+
+/** The access data of an account, without any password (decisions, 4.4). */
+export function toCredentials(account: Account, server: ServerConfiguration): AccountCredentials {
+  return {
+    login: account.accountNumber,
+    serverId: account.serverId,
+    serverName: server.serverName,
+    tradingPasswordSet: account.tradingPasswordChangedAt !== null,
+    investorPasswordSet: account.investorPasswordChangedAt !== null,
+    tradingPasswordChangedAt: isoOrNull(account.tradingPasswordChangedAt),
+    investorPasswordChangedAt: isoOrNull(account.investorPasswordChangedAt),
+  };
+}
+
+/** The configuration of a server as the API shows it (interface, "Server configuration"). A removed server shows as disabled. */
+export function toServer(server: ServerConfiguration): Server {
+  return {
+    serverId: server.serverId,
+    serverName: server.serverName,
+    companyName: server.companyName,
+    currency: server.currency,
+    currencySymbol: CURRENCY_SYMBOLS[server.currency],
+    environment: server.environment,
+    supportedLeverage: [...server.supportedLeverage],
+    defaultLeverage: server.defaultLeverage,
+    status: server.status === "active" ? "active" : "disabled",
+  };
+}

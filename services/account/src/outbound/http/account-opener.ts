@@ -1,0 +1,44 @@
+import type { CommandErrorCode } from "@kapi/contracts";
+import { assertDefined } from "@kapi/kernel";
+import type { Outcome, RefusalCode, TradingServerClient } from "@kapi/trading-server";
+
+import type { AccountOpener, OpeningOutcome } from "../../domain/ports.ts";
+
+/** What a refusal of the trading server means for the command; what is not named is REJECTED_BY_SERVER. */
+const ERROR_CODES: Partial<Record<RefusalCode, CommandErrorCode>> = {
+  LEVERAGE_NOT_SUPPORTED: "LEVERAGE_NOT_SUPPORTED",
+};
+
+/** Opens accounts through the trading-server contract. */
+export function createAccountOpener(client: TradingServerClient): AccountOpener {
+  return {
+    async open(serverId, openings) {
+      const changes = openings.map(({ commandId, ...opening }) => ({
+        ...opening,
+        type: "create" as const,
+        reference: commandId,
+      }));
+      return (await client.change(serverId, changes)).map(fromOutcome);
+    },
+    async settle(serverId, commandIds) {
+      return (await client.settle(serverId, commandIds)).map(fromOutcome);
+    },
+  };
+}
+
+function fromOutcome(outcome: Outcome): OpeningOutcome {
+  switch (outcome.status) {
+    case "applied": {
+      const event = assertDefined(outcome.event, "the event of a creation");
+      return { kind: "opened", openedAt: event.occurredAt };
+    }
+    case "refused":
+      return {
+        kind: "refused",
+        errorCode: ERROR_CODES[outcome.code] ?? "REJECTED_BY_SERVER",
+        reason: outcome.message,
+      };
+    case "closed":
+      return { kind: "closed" };
+  }
+}

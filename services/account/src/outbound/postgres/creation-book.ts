@@ -1,0 +1,91 @@
+import { assertDefined } from "@kapi/kernel";
+import { type Database, type Queryable, statement } from "@kapi/postgres";
+
+import type { Account, AccountCreation } from "../../domain/account.ts";
+import { ACCOUNT_MOVES } from "../../domain/account-status.ts";
+import type { CreationBook, CreationEnd } from "../../domain/ports.ts";
+import { ACCOUNT_COLUMNS, type AccountRow, fromRow } from "./account-row.ts";
+
+const SELECT_BY_ID = statement<AccountRow>(
+  "account-select-by-id",
+  `select ${ACCOUNT_COLUMNS} from accounts where id = any($1::uuid[])`,
+);
+// Takes numbers for all creations of a server at once; the row's lock keeps two processes from giving the same one.
+const TAKE_NUMBERS = statement<{ last_account_number: number; currency: string }>(
+  "server-take-numbers",
+  `update servers set last_account_number = last_account_number + $2 where server_id = $1
+   returning last_account_number, currency`,
+);
+const INSERT_PENDING = statement(
+  "account-insert-pending",
+  `insert into accounts (id, organization_id, server_id, account_number, account_name, status, currency, leverage,
+     initial_balance_minor, created_at, updated_at)
+   select id, organization_id, $1, account_number, account_name, 'pending', $2, leverage, initial_balance_minor,
+     created_at, created_at
+   from unnest($3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::integer[], $8::bigint[], $9::timestamptz[])
+     as taken(id, organization_id, account_number, account_name, leverage, initial_balance_minor, created_at)
+   on conflict (id) do nothing`,
+);
+
+// Only what is still pending moves: a creation that ended before, or an account that is being deleted, stays as it is.
+const CLOSE = statement<AccountRow>(
+  "account-close-creation",
+  `update accounts set status = ended.status, status_reason = ended.reason, version = version + 1,
+     updated_at = ended.at, activated_at = case when ended.opened then ended.at end,
+     trading_password_changed_at = case when ended.opened then ended.at end,
+     investor_password_changed_at = case when ended.opened then ended.at end
+   from unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[], $5::boolean[]) as ended(id, status, reason, at, opened)
+   where accounts.id = ended.id and accounts.status = any($6::text[])
+   returning ${ACCOUNT_COLUMNS.replaceAll(/\w+/g, "accounts.$&")}`,
+);
+
+/** Gives account numbers and writes new accounts as `pending` (decisions, 4.2). */
+export function createCreationBook(database: Database): CreationBook {
+  return {
+    takeUp: (creations) => database.transaction((tx) => takeUp(tx, creations)),
+    close,
+  };
+}
+
+async function takeUp(tx: Queryable, creations: readonly AccountCreation[]): Promise<Account[]> {
+  const ids = creations.map((creation) => creation.managedAccountId);
+  const known = new Set((await tx.query(SELECT_BY_ID, [ids])).map((row) => row.id));
+  const fresh = creations.filter((creation) => !known.has(creation.managedAccountId));
+  // In order of server id, so that two processes lock servers in the same order.
+  const byServer = Map.groupBy(fresh, (creation) => creation.serverId);
+  for (const serverId of [...byServer.keys()].toSorted()) {
+    await insertPending(tx, serverId, byServer.get(serverId) ?? []);
+  }
+  const accounts = new Map((await tx.query(SELECT_BY_ID, [ids])).map((row) => [row.id, fromRow(row)]));
+  return ids.map((id) => assertDefined(accounts.get(id), `account ${id}`));
+}
+
+async function insertPending(tx: Queryable, serverId: string, creations: readonly AccountCreation[]): Promise<void> {
+  const [taken] = await tx.query(TAKE_NUMBERS, [serverId, creations.length]);
+  const server = assertDefined(taken, `server ${serverId}`);
+  const first = server.last_account_number - creations.length + 1;
+  await tx.query(INSERT_PENDING, [
+    serverId,
+    server.currency,
+    creations.map((creation) => creation.managedAccountId),
+    creations.map((creation) => creation.organizationId),
+    creations.map((_, index) => String(first + index)),
+    creations.map((creation) => creation.accountName),
+    creations.map((creation) => creation.leverage),
+    creations.map((creation) => creation.initialBalanceMinor),
+    creations.map((creation) => creation.createdAt),
+  ]);
+}
+
+async function close(tx: Queryable, ends: readonly CreationEnd[]): Promise<Account[]> {
+  if (ends.length === 0) return [];
+  const rows = await tx.query(CLOSE, [
+    ends.map((end) => end.managedAccountId),
+    ends.map((end) => ACCOUNT_MOVES[end.move].to),
+    ends.map((end) => (end.move === "fail" ? end.reason : null)),
+    ends.map((end) => end.at),
+    ends.map((end) => end.move === "activate"),
+    [...ACCOUNT_MOVES.activate.from],
+  ]);
+  return rows.map(fromRow);
+}

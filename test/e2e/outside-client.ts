@@ -1,0 +1,213 @@
+/** An organization's backend, as anyone could write it from the interface alone: plain fetch and a plain WebSocket. */
+import { randomUUID } from "node:crypto";
+import WebSocket from "ws";
+
+/** What `npm start` leaves in `.local/demo.json`. */
+export interface Demo {
+  readonly baseUrl: string;
+  readonly wsBase: string;
+  readonly managementKey: string;
+  readonly organizationId: string;
+  readonly serverId: string;
+  readonly tradingServerUrl: string;
+}
+
+/** An HTTP answer with its JSON body read. */
+export interface Answer<T> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: T;
+}
+
+export interface ErrorAnswer {
+  readonly error: string;
+  readonly issues?: readonly { readonly path: readonly (string | number)[]; readonly message: string }[];
+}
+
+export interface CommandView {
+  readonly id: string;
+  readonly operation: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly managedAccountId: string | null;
+  readonly result: Readonly<Record<string, unknown>> | null;
+  readonly errorCode: string | null;
+  readonly idempotencyKey: string;
+}
+
+export interface EnvelopeView {
+  readonly command: CommandView;
+  readonly duplicate: boolean;
+  readonly credentials?: { readonly tradingPassword: string; readonly investorPassword: string };
+}
+
+export interface AccountView {
+  readonly id: string;
+  readonly accountNumber: string;
+  readonly accountName: string;
+  readonly status: string;
+  readonly balance: number;
+  readonly equity: number;
+  readonly openPositionCount: number;
+}
+
+const COMMAND_DEADLINE_MS = 60_000;
+const POLL_INTERVAL_MS = 20;
+const FINAL = new Set(["succeeded", "failed", "expired"]);
+
+/** A backend with one management key. */
+export class OutsideClient {
+  readonly demo: Demo;
+
+  constructor(demo: Demo) {
+    this.demo = demo;
+  }
+
+  /** The same backend with another key. */
+  withKey(managementKey: string): OutsideClient {
+    return new OutsideClient({ ...this.demo, managementKey });
+  }
+
+  async call<T>(
+    method: string,
+    path: string,
+    options: { body?: unknown; idempotencyKey?: string; authorization?: string | null } = {},
+  ): Promise<Answer<T>> {
+    const headers: Record<string, string> = {};
+    const authorization =
+      options.authorization === undefined ? `Management ${this.demo.managementKey}` : options.authorization;
+    if (authorization !== null) headers["authorization"] = authorization;
+    if (options.body !== undefined) headers["content-type"] = "application/json";
+    if (options.idempotencyKey !== undefined) headers["idempotency-key"] = options.idempotencyKey;
+    const response = await fetch(`${this.demo.baseUrl}/api/v1/management${path}`, {
+      method,
+      headers,
+      body: options.body === undefined ? null : JSON.stringify(options.body),
+      signal: AbortSignal.timeout(30_000),
+    });
+    return { status: response.status, headers: response.headers, body: (await response.json()) as T };
+  }
+
+  /** Path below the demo's own server. */
+  server(path: string): string {
+    return `/servers/${this.demo.serverId}${path}`;
+  }
+
+  createAccount(body: object, idempotencyKey: string = randomUUID()): Promise<Answer<EnvelopeView>> {
+    return this.call("POST", this.server("/accounts"), { body, idempotencyKey });
+  }
+
+  deposit(accountNumber: string, body: object, idempotencyKey: string = randomUUID()): Promise<Answer<EnvelopeView>> {
+    return this.call("POST", this.server(`/accounts/${accountNumber}/finance/deposits`), { body, idempotencyKey });
+  }
+
+  withdraw(accountNumber: string, body: object, idempotencyKey: string = randomUUID()): Promise<Answer<EnvelopeView>> {
+    return this.call("POST", this.server(`/accounts/${accountNumber}/finance/withdrawals`), { body, idempotencyKey });
+  }
+
+  async account(accountNumber: string): Promise<AccountView> {
+    const answer = await this.call<{ account: AccountView }>("GET", this.server(`/accounts/${accountNumber}`));
+    if (answer.status !== 200) throw new Error(`account details answered ${answer.status}`);
+    return answer.body.account;
+  }
+
+  /** Polls the command as the interface advises, until it is final. */
+  async finished(commandId: string): Promise<CommandView> {
+    const deadline = Date.now() + COMMAND_DEADLINE_MS;
+    for (;;) {
+      const { status, body } = await this.call<{ command: CommandView }>("GET", `/commands/${commandId}`);
+      if (status === 200 && FINAL.has(body.command.status)) return body.command;
+      if (Date.now() > deadline) throw new Error(`command ${commandId} is not final: ${JSON.stringify(body)}`);
+      await pause(POLL_INTERVAL_MS);
+    }
+  }
+
+  /** Creates an account, waits for it and gives its number. */
+  async openAccount(initialBalance = 1000, leverage = 100): Promise<string> {
+    const created = await this.createAccount({
+      accountName: "Outside client",
+      initialBalance,
+      leverage,
+      requestId: randomUUID(),
+    });
+    if (created.status !== 202) throw new Error(`create answered ${created.status} ${JSON.stringify(created.body)}`);
+    const command = await this.finished(created.body.command.id);
+    if (command.status !== "succeeded") throw new Error(`the creation ended ${JSON.stringify(command)}`);
+    return String(command.result?.["accountNumber"]);
+  }
+
+  /** Opens the live stream; resolves once the socket is open. */
+  async live(): Promise<LiveClient> {
+    const socket = new WebSocket(`${this.demo.wsBase}/api/v1/management/live-metrics`, {
+      headers: { authorization: `Management ${this.demo.managementKey}` },
+    });
+    const client = new LiveClient(socket);
+    await new Promise<void>((resolve, reject) => {
+      socket.once("open", resolve);
+      socket.once("error", reject);
+    });
+    return client;
+  }
+}
+
+export interface LiveMessage {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+/** One socket of the live stream; keeps every message and gives them out in order. */
+export class LiveClient {
+  readonly #socket: WebSocket;
+  readonly #messages: string[] = [];
+  #wake: () => void = () => undefined;
+
+  constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.on("message", (data) => {
+      this.#messages.push((data as Buffer).toString("utf8"));
+      this.#wake();
+    });
+  }
+
+  send(message: object | string): void {
+    this.#socket.send(typeof message === "string" ? message : JSON.stringify(message));
+  }
+
+  /** The next message as text, in order of arrival. */
+  async nextText(timeoutMs = 20_000): Promise<string> {
+    const deadline = Date.now() + timeoutMs;
+    for (;;) {
+      const text = this.#messages.shift();
+      if (text !== undefined) return text;
+      const leftMs = deadline - Date.now();
+      if (leftMs <= 0) throw new Error("no message came in time");
+      await Promise.race([new Promise<void>((resolve) => (this.#wake = resolve)), pause(leftMs)]);
+    }
+  }
+
+  async next(timeoutMs?: number): Promise<LiveMessage> {
+    return JSON.parse(await this.nextText(timeoutMs)) as LiveMessage;
+  }
+
+  /** The next `count` samples; anything else in between is an error. */
+  async samples(count: number): Promise<LiveMessage[]> {
+    const samples: LiveMessage[] = [];
+    while (samples.length < count) {
+      const message = await this.next();
+      if (message.type !== "account.metrics") throw new Error(`expected a sample: ${JSON.stringify(message)}`);
+      samples.push(message);
+    }
+    return samples;
+  }
+
+  close(): void {
+    this.#socket.terminate();
+  }
+}
+
+/** Waits between two polls of a state that the outside can only ask for. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

@@ -1,0 +1,40 @@
+/**
+ * The baseline of bench:accept: Fastify, one Redis function call and one batched acks-all publish for each request, and
+ * nothing else: no validation, no look-up, no claim. Prints its address as JSON when it listens.
+ */
+import { TOPICS } from "@kapi/contracts";
+import { createKafka, createProducer } from "@kapi/kafka";
+import { createLogger } from "@kapi/runtime";
+import { fastify } from "fastify";
+import { Redis } from "ioredis";
+
+const FUNCTION = `#!lua name=bareloop
+redis.register_function('bare_take', function(keys, args)
+  redis.call('HINCRBY', keys[1], 'available', -1)
+  redis.call('HINCRBY', keys[1], 'reserved', 1)
+  redis.call('SET', keys[2], args[1], 'EX', 60)
+  return 1
+end)`;
+
+const logger = createLogger({ service: "bare-loop", level: "error" });
+const redis = new Redis(process.env["REDIS_URL"] ?? "", { enableAutoPipelining: true });
+await redis.call("FUNCTION", "LOAD", "REPLACE", FUNCTION);
+const kafka = createKafka({
+  brokers: (process.env["KAFKA_BROKERS"] ?? "").split(","),
+  clientId: "bare-loop",
+  topicPrefix: process.env["KAFKA_TOPIC_PREFIX"] ?? "",
+  logger,
+});
+const producer = await createProducer(kafka, {});
+const app = fastify();
+let count = 0;
+app.post("/bare", async (request) => {
+  count += 1;
+  const key = `{bare}:${count}`;
+  const value = JSON.stringify(request.body);
+  await redis.call("FCALL", "bare_take", 2, "{bare}:wallet", key, value);
+  await producer.value.send(TOPICS.commandsExport, { key, value });
+  return { accepted: true };
+});
+const url = await app.listen({ host: "127.0.0.1", port: 0 });
+process.stdout.write(`${JSON.stringify({ url })}\n`);

@@ -1,0 +1,96 @@
+/**
+ * The peer of bench:accept: BullMQ doing the ledger work of a deposit behind the same Fastify route, in two processes
+ * as kapi's gateway and worker are two. `node bullmq-peer.ts route` prints its address as JSON; `node bullmq-peer.ts
+ * worker` writes one double-entry deposit a job, in one transaction, into PostgreSQL.
+ */
+import { Queue, Worker } from "bullmq";
+import { fastify } from "fastify";
+import pg from "pg";
+
+const QUEUE = "deposits";
+const WORKER_CONCURRENCY = 64;
+const POOL_SIZE = 32;
+
+const redis = new URL(process.env["REDIS_URL"] ?? "");
+const connection = { host: redis.hostname, port: Number(redis.port), maxRetriesPerRequest: null };
+
+interface Deposit {
+  readonly accountNumber: string;
+  readonly amountMinor: number;
+  readonly commandId: string;
+}
+
+const SCHEMA = `
+create schema if not exists peer;
+create table if not exists peer.accounts (account_number text primary key, balance_minor bigint not null, sequence bigint not null);
+create table if not exists peer.transactions (command_id text primary key, account_number text not null, sequence bigint not null,
+  amount_minor bigint not null, balance_before bigint not null, balance_after bigint not null, recorded_at timestamptz not null default now(),
+  unique (account_number, sequence));
+create table if not exists peer.entries (command_id text not null, ledger text not null, amount_minor bigint not null, primary key (command_id, ledger));`;
+
+async function book(pool: pg.Pool, deposit: Deposit): Promise<number> {
+  const client = await pool.connect();
+  try {
+    await client.query("begin");
+    const { rows } = await client.query<{ balance_minor: string; sequence: string }>({
+      name: "account",
+      text: `insert into peer.accounts values ($1, $2, 1) on conflict (account_number) do update
+             set balance_minor = peer.accounts.balance_minor + $2, sequence = peer.accounts.sequence + 1
+             returning balance_minor, sequence`,
+      values: [deposit.accountNumber, deposit.amountMinor],
+    });
+    const balance = Number(rows[0]?.balance_minor);
+    await client.query({
+      name: "transaction",
+      text: `insert into peer.transactions (command_id, account_number, sequence, amount_minor, balance_before, balance_after)
+             values ($1, $2, $3, $4, $5, $6)`,
+      values: [
+        deposit.commandId,
+        deposit.accountNumber,
+        rows[0]?.sequence,
+        deposit.amountMinor,
+        balance - deposit.amountMinor,
+        balance,
+      ],
+    });
+    await client.query({
+      name: "entries",
+      text: "insert into peer.entries values ($1, 'account', $2), ($1, 'deposits', -$2)",
+      values: [deposit.commandId, deposit.amountMinor],
+    });
+    await client.query("commit");
+    return balance;
+  } catch (error) {
+    await client.query("rollback");
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+async function work(): Promise<void> {
+  const pool = new pg.Pool({ connectionString: process.env["POSTGRES_URL"] ?? "", max: POOL_SIZE });
+  await pool.query(SCHEMA);
+  const worker = new Worker<Deposit, number>(QUEUE, (job) => book(pool, job.data), {
+    connection,
+    concurrency: WORKER_CONCURRENCY,
+  });
+  await worker.waitUntilReady();
+  process.stdout.write(`${JSON.stringify({ ready: true })}\n`);
+}
+
+async function route(): Promise<void> {
+  const queue = new Queue<Deposit, number>(QUEUE, {
+    connection,
+    defaultJobOptions: { removeOnComplete: 1000, attempts: 5, backoff: { type: "exponential", delay: 1000 } },
+  });
+  const app = fastify();
+  app.post<{ Body: Deposit }>("/deposits", async (request, reply) => {
+    const job = await queue.add("deposit", request.body, { jobId: request.body.commandId });
+    return reply.code(202).send({ id: job.id });
+  });
+  const url = await app.listen({ host: "127.0.0.1", port: 0 });
+  process.stdout.write(`${JSON.stringify({ url })}\n`);
+}
+
+await (process.argv[2] === "worker" ? work() : route());

@@ -1,0 +1,53 @@
+/** Closed-loop load and its figures. */
+
+/** Figures of one measured phase. */
+export interface Figures {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly count: number;
+}
+
+/** How a phase is driven. */
+export interface LoadOptions {
+  /** Calls under way at once. */
+  readonly concurrency: number;
+  readonly warmUpMs: number;
+  readonly measureMs: number;
+  /** One call; rejects where the answer was not the expected one, which ends the phase. */
+  readonly call: () => Promise<unknown>;
+}
+
+/** Runs calls one after the other in each of `concurrency` loops; counts those that end after the warm-up. */
+export async function closedLoop(options: LoadOptions): Promise<Figures> {
+  const startedMs = performance.now();
+  const measureFromMs = startedMs + options.warmUpMs;
+  const endMs = measureFromMs + options.measureMs;
+  const latenciesMs: number[] = [];
+  const loop = async (): Promise<void> => {
+    for (;;) {
+      const beforeMs = performance.now();
+      if (beforeMs >= endMs) return;
+      await options.call();
+      const afterMs = performance.now();
+      if (beforeMs >= measureFromMs && afterMs <= endMs) latenciesMs.push(afterMs - beforeMs);
+    }
+  };
+  await Promise.all(Array.from({ length: options.concurrency }, loop));
+  return figuresOf(latenciesMs, options.measureMs);
+}
+
+/** Percentiles and rate of latencies that were gathered over `overMs`. */
+export function figuresOf(latenciesMs: number[], overMs: number): Figures {
+  const sorted = latenciesMs.toSorted((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
+  return { perSecond: (sorted.length * 1000) / overMs, p50Ms: at(0.5), p99Ms: at(0.99), count: sorted.length };
+}
+
+/** One line of the report. */
+export function line(label: string, figures: Figures): string {
+  const rate = Math.round(figures.perSecond).toLocaleString("en").padStart(9);
+  const p50 = figures.p50Ms.toFixed(2).padStart(8);
+  const p99 = figures.p99Ms.toFixed(2).padStart(8);
+  return `${label.padEnd(64)} ${rate}/s   p50 ${p50} ms   p99 ${p99} ms   n=${figures.count}`;
+}

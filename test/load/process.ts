@@ -1,0 +1,33 @@
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import path from "node:path";
+
+/** A child process that said hello in one line of JSON. */
+export interface ChildProcess<T> {
+  readonly hello: T;
+  stop(): Promise<void>;
+}
+
+/** Starts a script of this folder under the same Node and waits for its first line. */
+export async function startProcess<T>(
+  script: string,
+  args: readonly string[],
+  environment: Record<string, string>,
+): Promise<ChildProcess<T>> {
+  const child = spawn(process.execPath, [path.join(import.meta.dirname, script), ...args], {
+    env: { ...process.env, ...environment },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const first = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).once("line", resolve);
+    child.once("exit", (code) => reject(new Error(`${script} ended with ${code} before it was ready`)));
+  });
+  return {
+    hello: JSON.parse(first) as T,
+    stop: () => {
+      child.kill("SIGTERM");
+      return ended;
+    },
+  };
+}
