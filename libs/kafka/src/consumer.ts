@@ -3,10 +3,11 @@ import { assertDefined, type Clock, deferred, delay, systemClock } from "@kapi/k
 import type { Logger, Started } from "@kapi/runtime";
 import type { Consumer as KafkaConsumer, EachBatchPayload } from "kafkajs";
 
+import { Commits } from "./commits.ts";
 import type { KafkaConnection } from "./connection.ts";
 import { deadLetterMessage, LazyProducer } from "./dead-letters.ts";
 import { asError, RetryableError } from "./errors.ts";
-import { Generations, type PartitionAssignment } from "./generations.ts";
+import { Generations, type PartitionAssignment, type Run } from "./generations.ts";
 import { fromWire, type Message } from "./message.ts";
 
 const SESSION_TIMEOUT_MS = 30_000;
@@ -49,7 +50,7 @@ export interface ConsumerOptions {
   readonly groupId: string;
   readonly topics: readonly TopicContract[];
   /**
-   * Makes the effect of a batch durable; its offset is committed when this resolves. A {@link RetryableError} brings the
+   * Makes the effect of a batch durable; its offset is committed soon after this resolves. A {@link RetryableError} brings the
    * same messages again after a pause; any other error is fatal.
    */
   readonly onBatch: (batch: Batch) => Promise<BatchOutcome>;
@@ -115,6 +116,7 @@ class GroupConsumer implements Consumer {
   readonly #topics: ReadonlyMap<string, TopicContract>;
   readonly #generations: Generations;
   readonly #deadLetters: LazyProducer;
+  readonly #commits: Commits;
   /** How often the batch at the head of a partition was tried again, by partition. */
   readonly #retries = new Map<string, number>();
   readonly #resumeTimers = new Set<NodeJS.Timeout>();
@@ -130,6 +132,7 @@ class GroupConsumer implements Consumer {
     this.#lastSignMs = this.#clock.nowMs();
     this.#topics = new Map(options.topics.map((topic) => [kafka.topicName(topic), topic]));
     this.#deadLetters = new LazyProducer(kafka);
+    this.#commits = new Commits(options.logger);
     this.#generations = new Generations(async (assignment) => {
       await options.onAssigned?.(assignment);
     });
@@ -161,8 +164,11 @@ class GroupConsumer implements Consumer {
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#generations.stop();
     for (const timer of this.#resumeTimers) clearTimeout(timer);
+    await Promise.race([this.#generations.drained(), delay(STOP_DEADLINE_MS / 2)]);
+    await Promise.race([this.#commits.flush(), delay(STOP_DEADLINE_MS / 2)]);
+    this.#commits.stop();
+    this.#generations.stop();
     // kafkajs leaves connections open when it is told to disconnect in the middle of a join.
     await Promise.race([this.#generations.joined(), delay(STOP_DEADLINE_MS / 2)]);
     await Promise.race([this.#client.disconnect(), delay(STOP_DEADLINE_MS)]);
@@ -183,7 +189,11 @@ class GroupConsumer implements Consumer {
       this.#generations.fetchEnded(String(payload.nodeId));
     });
     this.#client.on(events.END_BATCH_PROCESS, sign);
-    this.#client.on(events.REBALANCING, () => this.#generations.joinStarted());
+    this.#client.on(events.REBALANCING, () => {
+      this.#generations.joinStarted();
+      // Goes out before the request to join; the next owner of a partition then repeats nothing.
+      void this.#commits.flush();
+    });
     this.#client.on(events.GROUP_JOIN, ({ payload }) => {
       sign();
       const assignment = Array.from(this.#topics, ([name, topic]) => ({
@@ -206,6 +216,7 @@ class GroupConsumer implements Consumer {
    */
   async #eachBatch(payload: EachBatchPayload): Promise<void> {
     const { batch } = payload;
+    if (this.#stopping) return;
     const run = this.#generations.enter();
     if (run === null) return;
     const heartbeat = this.#keepAlive(payload);
@@ -218,7 +229,7 @@ class GroupConsumer implements Consumer {
         const messages = batch.messages.slice(start, start + size).map(fromWire);
         const outcome = await this.#handle({ topic, partition: batch.partition, messages }, payload);
         if (outcome === null || !run.isCurrent()) return;
-        await this.#settle(payload, messages, outcome);
+        this.#settle(payload, run, messages.at(-1), outcome);
       }
     } finally {
       clearInterval(heartbeat);
@@ -255,14 +266,16 @@ class GroupConsumer implements Consumer {
     }
   }
 
-  /** Moves the position, then commits: a commit that fails costs a repeat after a restart, not a repeat now. */
-  async #settle(payload: EachBatchPayload, messages: readonly Message[], outcome: BatchOutcome): Promise<void> {
-    const last = messages.at(-1);
+  #settle(payload: EachBatchPayload, run: Run, last: Message | undefined, outcome: BatchOutcome): void {
     if (last === undefined) return;
     payload.resolveOffset(last.offset.toString());
-    const offset = (outcome.commitOffset ?? last.offset + 1n).toString();
-    const { topic, partition } = payload.batch;
-    await payload.commitOffsetsIfNecessary({ topics: [{ topic, partitions: [{ partition, offset }] }] });
+    this.#commits.add({
+      topic: payload.batch.topic,
+      partition: payload.batch.partition,
+      offset: (outcome.commitOffset ?? last.offset + 1n).toString(),
+      isCurrent: () => run.isCurrent(),
+      send: (offsets) => payload.commitOffsetsIfNecessary(offsets),
+    });
   }
 
   /** The other partitions go on; kafkajs fetches this one again, from the same message, once it is resumed. */
@@ -293,6 +306,7 @@ class GroupConsumer implements Consumer {
   #fail(error: Error): void {
     if (this.#failed || this.#stopping) return;
     this.#failed = true;
+    void this.#commits.flush();
     this.#generations.stop();
     const all = Array.from(this.#topics.keys(), (topic) => ({ topic }));
     this.#client.pause(all);

@@ -56,6 +56,13 @@ export class Generations {
     return this.#joining?.promise ?? Promise.resolve();
   }
 
+  /** Resolves when no batch is running. */
+  async drained(): Promise<void> {
+    if (this.#running === 0) return;
+    this.#drained ??= deferred<void>();
+    await this.#drained.promise;
+  }
+
   /** A new generation: announces `assignment` once the running batches have ended. Rejects as the announcement does. */
   joinEnded(assignment: readonly PartitionAssignment[]): Promise<void> {
     this.#current += 1;
@@ -64,10 +71,7 @@ export class Generations {
     const generation = this.#current;
     const before = this.#announced.catch(() => undefined);
     this.#announced = before.then(async () => {
-      if (this.#running > 0) {
-        this.#drained ??= deferred<void>();
-        await this.#drained.promise;
-      }
+      await this.drained();
       if (generation === this.#current && !this.#stopped) await this.#announce(assignment);
     });
     return this.#announced;
