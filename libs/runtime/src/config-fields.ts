@@ -1,0 +1,101 @@
+import type { Keyring } from "@kapi/kernel";
+import { z } from "zod";
+
+const MAX_PORT = 65_535;
+const MIN_TOKEN_CHARACTERS = 16;
+const KEY_BYTES = 32;
+const BROKER = /^[^\s:/,]+:\d{1,5}$/;
+const KEY_ID = /^[A-Za-z0-9._-]{1,32}$/;
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+
+/** A whole number in decimal digits between `min` and `max`, both included. */
+function integer(min: number, max: number): z.ZodType<number, string> {
+  return z.string().transform((text, context) => {
+    const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    context.addIssue({ code: "custom", message: `must be a whole number from ${min} to ${max}` });
+    return z.NEVER;
+  });
+}
+
+/** A URL whose scheme is one of `schemes`; without the slash at its end. */
+function url(...schemes: string[]): z.ZodType<string, string> {
+  return z.string().transform((text, context) => {
+    const scheme = URL.canParse(text) ? new URL(text).protocol.slice(0, -1) : "";
+    if (schemes.includes(scheme)) return text.replace(/\/+$/, "");
+    context.addIssue({ code: "custom", message: `must be a URL beginning with ${schemes.join(":// or ")}://` });
+    return z.NEVER;
+  });
+}
+
+/** The bytes of one base64 text of exactly {@link KEY_BYTES} bytes, or null. */
+function keyFromBase64(text: string): Buffer | null {
+  if (!BASE64.test(text)) return null;
+  const key = Buffer.from(text, "base64");
+  return key.length === KEY_BYTES ? key : null;
+}
+
+const keyring = z.string().transform((text, context): Keyring => {
+  const keys = new Map<string, Buffer>();
+  for (const entry of text.split(",")) {
+    const [keyId = "", encoded = ""] = entry.trim().split(":");
+    const key = keyFromBase64(encoded);
+    if (!KEY_ID.test(keyId) || key === null || keys.has(keyId)) {
+      const message = `must be "<id>:<base64 of ${KEY_BYTES} bytes>", several with commas, each id once; the first is in use`;
+      context.addIssue({ code: "custom", message });
+      return z.NEVER;
+    }
+    keys.set(keyId, key);
+  }
+  const [currentKeyId = ""] = keys.keys();
+  return { currentKeyId, keys };
+});
+
+const secretKey = z.string().transform((text, context): Buffer => {
+  const key = keyFromBase64(text);
+  if (key !== null) return key;
+  context.addIssue({ code: "custom", message: `must be base64 of ${KEY_BYTES} bytes` });
+  return z.NEVER;
+});
+
+const kafkaBrokers = z.string().transform((text, context): readonly string[] => {
+  const brokers = text.split(",").map((broker) => broker.trim());
+  if (brokers.every((broker) => BROKER.test(broker))) return brokers;
+  context.addIssue({ code: "custom", message: "must be host:port, several with commas" });
+  return z.NEVER;
+});
+
+/** Ready-made fields for the schemas of services; a schema's keys are the names of the environment variables. */
+export const configFields = {
+  /** HTTP_HOST: the address to listen on; this machine alone unless told otherwise. */
+  httpHost: z.string().default("127.0.0.1"),
+  /** HTTP_PORT and LIVE_PORT: the port to listen on; 0 takes a free one. */
+  httpPort: integer(0, MAX_PORT),
+  /** LOG_LEVEL. */
+  logLevel: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
+  /** KAFKA_BROKERS: host:port, several with commas. */
+  kafkaBrokers,
+  /** KAFKA_TOPIC_PREFIX: put before the name of every topic; none by default. */
+  kafkaTopicPrefix: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,64}$/, "must be 1 to 64 letters, digits, dots, dashes or underscores")
+    .default(""),
+  /** POSTGRES_URL. */
+  postgresUrl: url("postgres", "postgresql"),
+  /** POSTGRES_POOL_SIZE: most connections of one process. */
+  postgresPoolSize: integer(1, 500).default(16),
+  /** REDIS_URL. */
+  redisUrl: url("redis", "rediss"),
+  /** INTERNAL_TOKEN and TRADING_SERVER_TOKEN: what calls between services prove themselves with. */
+  internalToken: z.string().min(MIN_TOKEN_CHARACTERS, `must have at least ${MIN_TOKEN_CHARACTERS} characters`),
+  /** ACCOUNT_URL and its like: the base address of another service. */
+  serviceUrl: url("http", "https"),
+  /** PASSWORD_DERIVATION_KEYS and PASSWORD_SEALING_KEYS: "<id>:<base64>,<id2>:<base64>", the first in use. */
+  keyring,
+  /** FINGERPRINT_KEY: base64 of 32 bytes. */
+  secretKey,
+  /** A whole number within limits; add `.default(n)` to make it optional. */
+  integer,
+} as const;

@@ -1,0 +1,22 @@
+import type { Environment } from "./config.ts";
+
+/**
+ * Makes the function behind {@link faultPoint}. `die` is called when the point named by FAULT_POINT has been passed
+ * FAULT_POINT_AFTER times (default 0: at the first pass).
+ */
+export function createFaultPoint(env: Environment, die: () => void): (name: string) => void {
+  const armed = env["FAULT_POINT"];
+  if (armed === undefined || armed === "") return () => undefined;
+  let passesLeft = Number(env["FAULT_POINT_AFTER"] ?? 0);
+  return (name) => {
+    if (name !== armed) return;
+    if (passesLeft > 0) passesLeft -= 1;
+    else die();
+  };
+}
+
+/**
+ * A marked point at which a crash test may end this process: with SIGKILL, so that nothing is flushed, closed or rolled
+ * back by us. Without FAULT_POINT in the environment it does nothing and costs a call.
+ */
+export const faultPoint = createFaultPoint(process.env, () => process.kill(process.pid, "SIGKILL"));

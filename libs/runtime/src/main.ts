@@ -1,0 +1,130 @@
+import { type Clock, systemClock } from "@kapi/kernel";
+import { z } from "zod";
+
+import { ConfigError, type Environment, loadConfig } from "./config.ts";
+import { configFields } from "./config-fields.ts";
+import { Health } from "./health.ts";
+import { createLogger, type Logger } from "./logger.ts";
+import { Scope } from "./scope.ts";
+
+/** How long the whole stop may take, in milliseconds: below the 30 s after which orchestrators kill. */
+export const PROCESS_STOP_DEADLINE_MS = 25_000;
+
+const STOP_SIGNALS = ["SIGTERM", "SIGINT"] as const;
+type StopSignal = (typeof STOP_SIGNALS)[number];
+
+/** What a service's composition root is given. */
+export interface MainContext<Config> {
+  readonly config: Readonly<Config>;
+  readonly scope: Scope;
+  readonly logger: Logger;
+  readonly health: Health;
+  readonly clock: Clock;
+  /** Logs the error and ends the process at once with exit code 1; for states that only a fresh start can mend. */
+  fatal(error: unknown): void;
+}
+
+/** What {@link runMain} runs. */
+export interface MainOptions<S extends z.ZodObject> {
+  readonly service: string;
+  readonly schema: S;
+  /** Starts everything through `context.scope`; the process is ready when it resolves. */
+  start(context: MainContext<z.output<S>>): Promise<void>;
+}
+
+/**
+ * A process's life, and the only place that ends it: reads the configuration (all problems on standard error, one line
+ * each, exit 1), starts, logs "ready", waits for SIGTERM or SIGINT, stops within {@link PROCESS_STOP_DEADLINE_MS}, exits 0.
+ * Exit 1: a start or stop that failed, `fatal`, an uncaught exception, an unhandled rejection. A second signal exits at once.
+ */
+export async function runMain<S extends z.ZodObject>(options: MainOptions<S>): Promise<void> {
+  const read = readConfig(options, process.env);
+  if (read === null) return process.exit(1);
+  const logger = createLogger({ service: options.service, level: read.logLevel });
+  const fatal = (error: unknown): void => {
+    logger.fatal({ err: error }, "fatal error, the process ends");
+    process.exit(1);
+  };
+  process.on("uncaughtException", fatal);
+  process.on("unhandledRejection", fatal);
+
+  const signal = nextStopSignal();
+  const health = new Health();
+  const scope = new Scope();
+  let state = "starting";
+  health.readiness("process", () => (state === "started" ? null : state));
+
+  const context = { config: read.config, scope, logger, health, clock: systemClock, fatal };
+  const started = options.start(context).then(
+    () => {
+      state = "started";
+      if (health.ready().ok) logger.info("ready");
+      else logger.info({ reasons: health.ready().reasons }, "started, not ready yet");
+    },
+    async (error: unknown) => {
+      // A start that a stop signal broke off did not fail.
+      if (state === "stopping") return;
+      logger.fatal({ err: error }, "the start failed");
+      await endWith(1, scope, logger);
+    },
+  );
+  const received = await Promise.race([signal, started.then(() => signal)]);
+  state = "stopping";
+  logger.info({ signal: received }, "stopping");
+  health.beginStop();
+  await endWith(0, scope, logger);
+}
+
+/** Both the service's own fields and the log level, all problems of both told at once; null when there are any. */
+function readConfig<S extends z.ZodObject>(
+  options: MainOptions<S>,
+  env: Environment,
+): { config: Readonly<z.output<S>>; logLevel: string } | null {
+  const problems = new Set<string>();
+  const config = collect(problems, () => loadConfig(options.schema, env));
+  const log = collect(problems, () => loadConfig(z.object({ LOG_LEVEL: configFields.logLevel }), env));
+  if (config !== null && log !== null) return { config, logLevel: log.LOG_LEVEL };
+  process.stderr.write(`${options.service} cannot start, its configuration has ${problems.size} problem(s):\n`);
+  for (const problem of problems) process.stderr.write(`  ${problem}\n`);
+  return null;
+}
+
+function collect<T>(problems: Set<string>, read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    for (const problem of error.problems) problems.add(problem);
+    return null;
+  }
+}
+
+/** Resolves at the first stop signal; a second one ends the process at once. */
+function nextStopSignal(): Promise<StopSignal> {
+  return new Promise((resolve) => {
+    let received = 0;
+    for (const signal of STOP_SIGNALS) {
+      process.on(signal, () => {
+        received += 1;
+        if (received > 1) process.exit(1);
+        resolve(signal);
+      });
+    }
+  });
+}
+
+async function endWith(exitCode: number, scope: Scope, logger: Logger): Promise<void> {
+  const late = setTimeout(() => {
+    logger.fatal({ deadlineMs: PROCESS_STOP_DEADLINE_MS }, "the stop took too long, the process ends");
+    process.exit(1);
+  }, PROCESS_STOP_DEADLINE_MS);
+  late.unref();
+  try {
+    await scope.stop();
+  } catch (error) {
+    logger.error({ err: error }, "not everything stopped cleanly");
+    process.exit(1);
+  }
+  logger.info("stopped");
+  process.exit(exitCode);
+}

@@ -1,0 +1,95 @@
+/** How long one component may take to stop, in milliseconds; after it the next one is stopped. */
+export const STOP_DEADLINE_MS = 10_000;
+
+/** What has been started: the value to use, and the way to end it. */
+export interface Started<T> {
+  readonly value: T;
+  stop(): Promise<void>;
+}
+
+interface Component {
+  readonly name: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Owns what a process has started. Stopping goes in reverse order, each component within a deadline, and a component that
+ * fails to stop keeps none of the others from stopping. A start that fails stops everything started before it.
+ */
+export class Scope {
+  readonly #components: Component[] = [];
+  readonly #stopDeadlineMs: number;
+  #stopped: Promise<void> | null = null;
+
+  constructor(options: { stopDeadlineMs?: number } = {}) {
+    this.#stopDeadlineMs = options.stopDeadlineMs ?? STOP_DEADLINE_MS;
+  }
+
+  /**
+   * Starts a component and takes charge of its stop. Returns the component's value.
+   * @throws what `start` threw, after everything started before has been stopped; or an Error when the scope is stopping
+   * (what was started meanwhile is stopped again).
+   */
+  async start<T>(name: string, start: () => Promise<Started<T>> | Started<T>): Promise<T> {
+    if (this.#stopped !== null) throw new Error(`${name} was not started: the process is stopping`);
+    let started: Started<T>;
+    try {
+      started = await start();
+    } catch (error) {
+      await this.#rollBack(name, error);
+      throw new Error(`${name} did not start: ${textOf(error)}`, { cause: error });
+    }
+    if (this.#stopped !== null) {
+      await this.#stopOne({ name, stop: () => started.stop() });
+      throw new Error(`${name} was stopped again: the process is stopping`);
+    }
+    this.#components.push({ name, stop: () => started.stop() });
+    return started.value;
+  }
+
+  /**
+   * Stops everything in reverse order; called again, it waits for the same stop.
+   * @throws AggregateError after all have been tried, with one error for each component that failed or took too long.
+   */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stopAll();
+    return this.#stopped;
+  }
+
+  async #stopAll(): Promise<void> {
+    const failures: unknown[] = [];
+    for (let component = this.#components.pop(); component !== undefined; component = this.#components.pop()) {
+      try {
+        await this.#stopOne(component);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw new AggregateError(failures, failures.map(textOf).join("; "));
+  }
+
+  async #stopOne(component: Component): Promise<void> {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => reject(new Error(`no end within ${this.#stopDeadlineMs} ms`)), this.#stopDeadlineMs);
+    try {
+      await Promise.race([component.stop(), late]);
+    } catch (error) {
+      throw new Error(`${component.name} did not stop: ${textOf(error)}`, { cause: error });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #rollBack(name: string, startError: unknown): Promise<void> {
+    try {
+      await this.stop();
+    } catch (stopError) {
+      const message = `${name} did not start: ${textOf(startError)}; then ${textOf(stopError)}`;
+      throw new AggregateError([startError, stopError], message);
+    }
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
