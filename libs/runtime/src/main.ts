@@ -10,6 +10,8 @@ import { Scope } from "./scope.ts";
 /** How long the whole stop may take, in milliseconds: below the 30 s after which orchestrators kill. */
 export const PROCESS_STOP_DEADLINE_MS = 25_000;
 
+/** Node ends a process that waits for signals alone; a timer, of this many milliseconds, keeps it. */
+const STAY_ALIVE_MS = 2 ** 30;
 const STOP_SIGNALS = ["SIGTERM", "SIGINT"] as const;
 type StopSignal = (typeof STOP_SIGNALS)[number];
 
@@ -99,8 +101,9 @@ function collect<T>(problems: Set<string>, read: () => T): T | null {
   }
 }
 
-/** Resolves at the first stop signal; a second one ends the process at once. */
+/** Resolves at the first stop signal; a second one ends the process at once. Until then the process stays, even if idle. */
 function nextStopSignal(): Promise<StopSignal> {
+  setInterval(() => undefined, STAY_ALIVE_MS);
   return new Promise((resolve) => {
     let received = 0;
     for (const signal of STOP_SIGNALS) {

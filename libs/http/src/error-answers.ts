@@ -1,0 +1,67 @@
+import type { Socket } from "node:net";
+
+import { HEADERS } from "@kapi/contracts";
+import type { Logger } from "@kapi/runtime";
+import type { FastifyReply, FastifyRequest } from "fastify";
+
+import { ApiError } from "./api-error.ts";
+import { DependencyError } from "./dependency-error.ts";
+
+export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
+/** What Retry-After says when a dependency is down, in seconds (decisions, 1.5). */
+const RETRY_AFTER_SECONDS = "1";
+
+/** The one table from what was thrown to what is answered. */
+export function toApiError(error: unknown, isDependencyFailure: (error: unknown) => boolean): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof DependencyError || isDependencyFailure(error)) {
+    const headers = { [HEADERS.retryAfter]: RETRY_AFTER_SECONDS };
+    return new ApiError("DEPENDENCY_UNAVAILABLE", { headers, cause: error });
+  }
+  return isRefusedByFastify(error)
+    ? new ApiError("VALIDATION_FAILED", { cause: error })
+    : new ApiError("INTERNAL", { cause: error });
+}
+
+/** Answers with the error and logs what only we can mend: 5xx, with the cause. */
+export function sendError(error: ApiError, request: FastifyRequest, reply: FastifyReply, logger: Logger): void {
+  if (error.status >= 500) {
+    const entry = {
+      requestId: request.id,
+      method: request.method,
+      route: request.routeOptions.url,
+      err: error.cause ?? error,
+    };
+    if (error.code === "INTERNAL") logger.error(entry, "request failed");
+    else logger.warn(entry, "request failed: a dependency is unavailable");
+  }
+  reply.code(error.status).header("content-type", JSON_CONTENT_TYPE).header(HEADERS.errorCode, error.code);
+  if (error.headers !== undefined) reply.headers(error.headers);
+  reply.send(JSON.stringify(error.body()));
+}
+
+/** Answers what is not even HTTP, or came too slowly, and closes the connection. */
+export function answerBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const answer = new ApiError("VALIDATION_FAILED", { text: "The request is not valid HTTP" });
+  const body = JSON.stringify(answer.body());
+  const head = [
+    "HTTP/1.1 400 Bad Request",
+    `content-type: ${JSON_CONTENT_TYPE}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+    `${HEADERS.errorCode}: ${answer.code}`,
+    `${HEADERS.requestId}: ${requestId}`,
+    "connection: close",
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+}
+
+/** Fastify's own refusals, such as a header that it cannot read: the caller's mistake. */
+function isRefusedByFastify(error: unknown): boolean {
+  if (!(error instanceof Error) || !("code" in error) || !("statusCode" in error)) return false;
+  const { code, statusCode } = error;
+  return typeof code === "string" && code.startsWith("FST_ERR_") && typeof statusCode === "number" && statusCode < 500;
+}

@@ -1,0 +1,28 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+
+import type { FastifyInstance } from "fastify";
+
+import { ApiError } from "./api-error.ts";
+
+/** The header by which services know each other. */
+export const INTERNAL_TOKEN_HEADER = "x-internal-token";
+const INTERNAL_PREFIX = "/internal/";
+
+/**
+ * Lets nobody into the routes under `prefix` (default /internal/) without the token in `x-internal-token`; 401 else, before the body
+ * is read. What counts is the route that was found, not the path as written, which may be encoded in many ways.
+ */
+export function requireInternalToken(app: FastifyInstance, token: string, prefix: string = INTERNAL_PREFIX): void {
+  const expected = digest(token);
+  app.addHook("onRequest", (request, _reply, done) => {
+    if (request.routeOptions.url?.startsWith(prefix) !== true) return done();
+    const given = request.headers[INTERNAL_TOKEN_HEADER];
+    if (typeof given === "string" && timingSafeEqual(digest(given), expected)) return done();
+    done(new ApiError("AUTHENTICATION_REQUIRED", { text: "Internal authentication required" }));
+  });
+}
+
+/** Of equal length for every text, so that the comparison tells nothing, not even a length. */
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

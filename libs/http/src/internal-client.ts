@@ -1,0 +1,181 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
+
+import { assert } from "@kapi/kernel";
+import type { Started } from "@kapi/runtime";
+import { type Dispatcher, Pool } from "undici";
+import { z } from "zod";
+
+import { Call, type InternalResponse } from "./call.ts";
+import { DependencyError } from "./dependency-error.ts";
+import { INTERNAL_TOKEN_HEADER } from "./internal-auth.ts";
+
+export type { InternalResponse } from "./call.ts";
+
+/** Connections to one service from one process, unless told otherwise. */
+const DEFAULT_CONNECTIONS = 64;
+/** How long a connection is kept idle, in milliseconds; shorter than the server keeps it, so that none is used as it closes. */
+const CLIENT_KEEP_ALIVE_MS = 30_000;
+/** Largest answer that is kept in memory, in bytes; larger ones are streamed. */
+const MAX_RESPONSE_BYTES = 64 * 1_048_576;
+/** How long calls under way may go on after the client's stop, in milliseconds. */
+const CLOSE_TIMEOUT_MS = 5_000;
+const UNAUTHORIZED = 401;
+const SERVER_ERRORS_FROM = 500;
+
+export interface CallOptions {
+  /** The deadline of this call alone, in milliseconds. */
+  readonly timeoutMs?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An answer that is read as it comes. Destroying `body` ends the call at the other side too. */
+export interface InternalStream {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Readable;
+}
+
+/**
+ * Calls another service. Every method throws DependencyError when it is not reached, takes too long, answers 5xx, or does
+ * not know us (401: a wrong token is our mistake, never the caller's).
+ */
+export interface InternalClient {
+  /** The answer's bytes, whatever its status below 500. A Buffer is sent as it is; any other body as JSON. */
+  request(method: string, path: string, body?: unknown, options?: CallOptions): Promise<InternalResponse>;
+  /** The answer checked by `schema`; any status but 2xx and any other shape is a DependencyError. */
+  json<T>(method: string, path: string, body: unknown, schema: z.ZodType<T>, options?: CallOptions): Promise<T>;
+  /** The answer as a stream: `timeoutMs` to its head, then at most `timeoutMs` between two pieces that the reader waits for. */
+  stream(method: string, path: string, options?: CallOptions): Promise<InternalStream>;
+}
+
+export interface InternalClientOptions {
+  /** The service's address, such as http://127.0.0.1:4001; a path in it is put before every path. */
+  readonly baseUrl: string;
+  readonly token: string;
+  /** The deadline of a call, in milliseconds, unless the call gives its own. */
+  readonly timeoutMs: number;
+  /** Most connections at once. */
+  readonly connections?: number;
+}
+
+/** Makes a client over connections that are kept open. Nothing is connected before the first call. */
+export function createInternalClient(options: InternalClientOptions): Started<InternalClient> {
+  const base = new URL(options.baseUrl);
+  const pool = new Pool(base.origin, {
+    connections: options.connections ?? DEFAULT_CONNECTIONS,
+    pipelining: 1,
+    keepAliveTimeout: CLIENT_KEEP_ALIVE_MS,
+    connect: { timeout: options.timeoutMs },
+  });
+  const prefix = base.pathname.replace(/\/$/, "");
+  const client = new PooledClient(pool, { ...options, prefix });
+  return { value: client, stop: () => close(pool) };
+}
+
+class PooledClient implements InternalClient {
+  readonly #pool: Pool;
+  readonly #options: InternalClientOptions & { prefix: string };
+
+  constructor(pool: Pool, options: InternalClientOptions & { prefix: string }) {
+    this.#pool = pool;
+    this.#options = options;
+  }
+
+  async request(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<InternalResponse> {
+    const { timeoutMs, baseUrl } = this.#options;
+    const what = `${method} ${baseUrl}${path}`;
+    const call = new Call(what, { timeoutMs: options.timeoutMs ?? timeoutMs, maxBytes: MAX_RESPONSE_BYTES });
+    try {
+      this.#pool.dispatch(this.#dispatchOptions(method, path, body, options), call);
+    } catch (error) {
+      call.fail(error instanceof Error ? error : new Error(String(error)));
+    }
+    const response = await call.response;
+    refuseFailure(what, response.status);
+    return response;
+  }
+
+  async json<T>(
+    method: string,
+    path: string,
+    body: unknown,
+    schema: z.ZodType<T>,
+    options: CallOptions = {},
+  ): Promise<T> {
+    const response = await this.request(method, path, body, options);
+    const what = `${method} ${this.#options.baseUrl}${path}`;
+    if (response.status < 200 || response.status > 299) {
+      throw new DependencyError(`${what}: answered ${response.status}`, { status: response.status });
+    }
+    const parsed = schema.safeParse(jsonOf(what, response.body));
+    if (parsed.success) return parsed.data;
+    throw new DependencyError(`${what}: not the agreed shape: ${z.prettifyError(parsed.error)}`, {
+      status: response.status,
+    });
+  }
+
+  async stream(method: string, path: string, options: CallOptions = {}): Promise<InternalStream> {
+    const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
+    const what = `${method} ${this.#options.baseUrl}${path}`;
+    const abort = new AbortController();
+    const timer = setTimeout(() => abort.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    try {
+      const response = await this.#pool.request({
+        ...this.#dispatchOptions(method, path, undefined, options),
+        bodyTimeout: timeoutMs,
+        signal: abort.signal,
+      });
+      const { statusCode: status, headers, body } = response;
+      if (isFailure(status)) body.destroy();
+      refuseFailure(what, status);
+      return { status, headers, body };
+    } catch (error) {
+      if (error instanceof DependencyError) throw error;
+      throw new DependencyError(`${what}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #dispatchOptions(method: string, path: string, body: unknown, options: CallOptions): Dispatcher.DispatchOptions {
+    assert(path.startsWith("/"), "an internal path begins with a slash");
+    const headers: Record<string, string> = { ...options.headers, [INTERNAL_TOKEN_HEADER]: this.#options.token };
+    if (body !== undefined) headers["content-type"] = "application/json";
+    return {
+      method,
+      path: this.#options.prefix + path,
+      headers,
+      body: body === undefined ? null : Buffer.isBuffer(body) ? body : JSON.stringify(body),
+      // The deadline is the call's own; undici's two timers beside it would only cost.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    };
+  }
+}
+
+function isFailure(status: number): boolean {
+  return status >= SERVER_ERRORS_FROM || status === UNAUTHORIZED;
+}
+
+function refuseFailure(what: string, status: number): void {
+  if (isFailure(status)) throw new DependencyError(`${what}: answered ${status}`, { status });
+}
+
+function jsonOf(what: string, body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch (cause) {
+    throw new DependencyError(`${what}: the answer is no JSON`, { cause });
+  }
+}
+
+/** Lets calls under way finish within {@link CLOSE_TIMEOUT_MS}, then ends them. */
+async function close(pool: Pool): Promise<void> {
+  const timer = setTimeout(() => void pool.destroy(new Error("the client was stopped")), CLOSE_TIMEOUT_MS);
+  try {
+    await pool.close();
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,54 @@
+import type { AddressInfo, Socket } from "node:net";
+
+import { assert } from "@kapi/kernel";
+import type { Started } from "@kapi/runtime";
+import type { FastifyInstance } from "fastify";
+
+/** How long requests under way may go on after the stop began, in milliseconds; then their connections are cut. */
+export const DRAIN_TIMEOUT_MS = 8_000;
+/** How often connections that have become idle are closed while draining, in milliseconds. */
+const IDLE_SWEEP_MS = 25;
+
+/** Where the server listens. */
+export interface Listening {
+  readonly url: string;
+  readonly port: number;
+}
+
+/**
+ * Starts to listen; port 0 takes a free one. `stop` turns readiness off, takes no new connections, lets requests under way
+ * finish within `drainTimeoutMs`, and closes the rest.
+ * @throws the system's error (such as EADDRINUSE) when the address cannot be had.
+ */
+export async function listen(
+  app: FastifyInstance,
+  options: { host: string; port: number; drainTimeoutMs?: number },
+): Promise<Started<Listening>> {
+  const sockets = new Set<Socket>();
+  app.server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  await app.listen({ host: options.host, port: options.port });
+  const address = app.server.address();
+  assert(address !== null && typeof address === "object", "a TCP server has an address and a port");
+  const stop = (): Promise<void> => closeGracefully(app, sockets, options.drainTimeoutMs ?? DRAIN_TIMEOUT_MS);
+  return { value: { url: urlOf(address), port: address.port }, stop };
+}
+
+async function closeGracefully(app: FastifyInstance, sockets: ReadonlySet<Socket>, limitMs: number): Promise<void> {
+  const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
+  const cut = setTimeout(() => {
+    for (const socket of sockets) socket.destroy();
+  }, limitMs);
+  try {
+    await app.close();
+  } finally {
+    clearInterval(sweep);
+    clearTimeout(cut);
+  }
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  return family === "IPv6" ? `http://[${address}]:${port}` : `http://${address}:${port}`;
+}

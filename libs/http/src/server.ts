@@ -1,0 +1,82 @@
+import { HEADERS } from "@kapi/contracts";
+import { type Clock, systemClock } from "@kapi/kernel";
+import type { Health, Logger } from "@kapi/runtime";
+import { fastify, type FastifyInstance } from "fastify";
+
+import { ApiError } from "./api-error.ts";
+import { type BodyErrors, installBodyParser, normalizeContentType } from "./body.ts";
+import { answerBrokenHttp, sendError, toApiError } from "./error-answers.ts";
+import { installHealthRoutes } from "./health-routes.ts";
+import { createRequestIds } from "./request-id.ts";
+
+/** How long a request may take to arrive whole, in milliseconds. */
+const REQUEST_ARRIVAL_TIMEOUT_MS = 30_000;
+/** How long a connection may lie idle between requests, in milliseconds; longer than our own client keeps one. */
+export const SERVER_KEEP_ALIVE_MS = 75_000;
+/** How long nothing may move on a connection while a request is under way, in milliseconds: a reader that went away. */
+const SOCKET_IDLE_TIMEOUT_MS = 60_000;
+/** Longest path parameter, in characters; the schemas' own limits are stricter and answer 400 with issues. */
+const MAX_PATH_PARAMETER_CHARACTERS = 8_192;
+
+export interface HttpServerOptions {
+  readonly logger: Logger;
+  readonly health: Health;
+  readonly clock?: Clock;
+  /** When a body that cannot be used is told; `at-once` unless the handler's own checks come first. */
+  readonly bodyErrors?: BodyErrors;
+  /** Which errors beside DependencyError mean that a dependency is down and the caller may try again. */
+  readonly isDependencyFailure?: (error: unknown) => boolean;
+}
+
+/**
+ * Fastify made ours: every error in the interface's form, X-Request-Id on every answer, bodies read by our rules, /livez and
+ * /readyz. Nothing is done per request that its answer does not need: no schema compilers, no logger of Fastify's.
+ */
+export function createHttpServer(options: HttpServerOptions): FastifyInstance {
+  const { logger, health } = options;
+  const isDependencyFailure = options.isDependencyFailure ?? ((): boolean => false);
+  const requestIdOf = createRequestIds(options.clock ?? systemClock);
+  const app: FastifyInstance = fastify({
+    logger: false,
+    genReqId: requestIdOf,
+    requestTimeout: REQUEST_ARRIVAL_TIMEOUT_MS,
+    keepAliveTimeout: SERVER_KEEP_ALIVE_MS,
+    connectionTimeout: SOCKET_IDLE_TIMEOUT_MS,
+    // While stopping, requests on open connections are still answered: 503 is no status of the interface.
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: MAX_PATH_PARAMETER_CHARACTERS },
+    exposeHeadRoutes: false,
+    clientErrorHandler: (error, socket) => answerBrokenHttp(error, socket, requestIdOf({ headers: {} })),
+    // A path that cannot be decoded names no route.
+    frameworkErrors: (error, request, reply) => {
+      reply.header(HEADERS.requestId, request.id);
+      sendError(new ApiError("NOT_FOUND", { cause: error }), request, reply, logger);
+    },
+  });
+  app.addHook("onRequest", (request, reply, done) => {
+    reply.header(HEADERS.requestId, request.id);
+    normalizeContentType(request.raw.headers);
+    done();
+  });
+  installBodyParser(app, options.bodyErrors ?? "at-once");
+  app.setErrorHandler((error, request, reply) => {
+    sendError(toApiError(error, isDependencyFailure), request, reply, logger);
+  });
+  app.setNotFoundHandler((request, reply) => sendError(new ApiError("NOT_FOUND"), request, reply, logger));
+  app.addHook("preClose", (done) => {
+    health.beginStop();
+    done();
+  });
+  if (logger.isLevelEnabled("debug")) installAnswerLog(app, logger);
+  installHealthRoutes(app, health);
+  return app;
+}
+
+function installAnswerLog(app: FastifyInstance, logger: Logger): void {
+  app.addHook("onResponse", (request, reply, done) => {
+    const { id: requestId, method, routeOptions } = request;
+    const elapsedMs = Math.round(reply.elapsedTime);
+    logger.debug({ requestId, method, route: routeOptions.url, status: reply.statusCode, elapsedMs }, "answered");
+    done();
+  });
+}
