@@ -50,12 +50,15 @@ export interface AppliedOutcome<Effect> {
 export interface ClosedOutcome {
   readonly kind: "closed";
   readonly status: "failed" | "expired";
+  readonly errorCode: CommandErrorCode | null;
+  readonly errorMessage: string | null;
 }
 
 /**
  * What a service gives to the worker. `execute` and `settle` get at most `MAX_BATCH_COMMANDS` commands of one server,
- * each of another account, and answer one outcome for each, in order. A call that throws counts as `retry` for all its
- * commands, or as `unreachable` where {@link CommandExecutor.isUnreachable} says so.
+ * each of another account, and answer one outcome for each, in order. A call that throws counts as `unreachable` for all
+ * its commands where {@link CommandExecutor.isUnreachable} says so, as `retry` where the database was away. After any
+ * other error its commands run one by one; one that throws again and again is settled and fails INTERNAL.
  */
 export interface CommandExecutor<Effect> {
   /** Carries commands out on the server, by reference (= command id): the same command may come again. */

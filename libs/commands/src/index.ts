@@ -1,2 +1,22 @@
+import { fileURLToPath } from "node:url";
+
+import type { MigrationDirectory } from "@kapi/postgres";
+
 export * from "./executor.ts";
-export * from "./store.ts";
+export {
+  type CommandStore,
+  type CommandStoreOptions,
+  createCommandStore,
+  type FinalState,
+  type OpenCommand,
+  type OutboxMessage,
+  type WorkTransaction,
+} from "./store.ts";
+export { type CommandWorker, type CommandWorkerOptions, createCommandWorker } from "./worker.ts";
+export { MAX_BATCH_COMMANDS } from "./limits.ts";
+
+/** The migrations of inbox, leases and outbox: one of the `directories` of the service's `migrate`. */
+export const COMMANDS_MIGRATIONS: MigrationDirectory = {
+  name: "commands",
+  path: fileURLToPath(new URL("../migrations", import.meta.url)),
+};

@@ -1,9 +1,16 @@
 /**
- * The commands and the outbox of one service in its own schema. A unit of work is one transaction: effects, final
- * states and what is to be published are written together; the process that committed publishes at once.
+ * The commands and the outbox of one service in its own schema. A unit of work is one transaction: effects, states of
+ * commands and what is to be published are written together; the process that committed publishes at once.
  */
-import type { CommandErrorCode, CommandMessage, TopicContract } from "@kapi/contracts";
-import type { Queryable } from "@kapi/postgres";
+import type { CommandErrorCode, CommandMessage, CommandStatus, TopicContract } from "@kapi/contracts";
+import type { Clock } from "@kapi/kernel";
+import type { Producer } from "@kapi/kafka";
+import { type Database, isTransient, type Queryable } from "@kapi/postgres";
+import { faultPoint, type Logger, type Started } from "@kapi/runtime";
+
+import { MAX_TRANSACTION_TRIES } from "./limits.ts";
+import { Outbox } from "./outbox.ts";
+import { Unit } from "./unit.ts";
 
 /** One message for Kafka, published after the commit of the transaction that enqueued it. */
 export interface OutboxMessage {
@@ -15,6 +22,7 @@ export interface OutboxMessage {
 /** A command that is not final, locked until the end of the transaction that read it. */
 export interface OpenCommand {
   readonly message: CommandMessage;
+  readonly status: CommandStatus;
   readonly version: number;
   readonly attempts: number;
 }
@@ -40,11 +48,59 @@ export interface WorkTransaction extends Queryable {
   finish(finals: readonly FinalState[]): void;
 }
 
+export interface CommandStoreOptions {
+  /** Name of the service; part of the fault points' names. */
+  readonly worker: string;
+  readonly database: Database;
+  readonly producer: Producer;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
 /** What {@link createCommandStore} gives. */
 export interface CommandStore {
+  readonly database: Database;
   /**
    * Runs `work` in one transaction, and again where the database says that only the moment was bad (deadlock,
-   * serialization). Resolves after the commit; publishing goes on behind it.
+   * connection lost), so `work` must find by itself what an unanswered commit may have done. Resolves after the
+   * commit; publishing goes on behind it.
    */
-  transact<T>(work: (transaction: WorkTransaction) => Promise<T>): Promise<T>;
+  transact<T>(work: (transaction: Unit) => Promise<T>): Promise<T>;
+  /** Tells of commands made final by any path of this process, after the commit. */
+  onFinal(listener: (commandIds: readonly string[]) => void): void;
+}
+
+/** Starts the outbox of the service's schema. `stop` publishes and deletes what is under way. */
+export function createCommandStore(options: CommandStoreOptions): Started<CommandStore> {
+  const outbox = new Outbox(options);
+  const listeners: ((commandIds: readonly string[]) => void)[] = [];
+  const { database, worker, clock, logger } = options;
+
+  const once = async <T>(work: (transaction: Unit) => Promise<T>): Promise<{ value: T; unit: Unit }> =>
+    database.transaction(async (transaction) => {
+      const unit = new Unit(transaction, clock);
+      const value = await work(unit);
+      await unit.write();
+      if (unit.finalIds.length > 0) faultPoint(`${worker}.in-transaction`);
+      return { value, unit };
+    });
+  const transact = async <T>(work: (transaction: Unit) => Promise<T>): Promise<T> => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const { value, unit } = await once(work);
+        const endsCommands = unit.finalIds.length > 0;
+        if (endsCommands) faultPoint(`${worker}.after-commit`);
+        if (unit.outboxIds.length > 0) outbox.publish(unit.outboxIds, unit.messages, endsCommands);
+        if (endsCommands) for (const listener of listeners) listener(unit.finalIds);
+        return value;
+      } catch (error) {
+        if (attempt >= MAX_TRANSACTION_TRIES || !isTransient(error)) throw error;
+        logger.warn({ err: error, attempt }, "a unit of work is tried again");
+      }
+    }
+  };
+  return {
+    value: { database, transact, onFinal: (listener) => listeners.push(listener) },
+    stop: () => outbox.stop(),
+  };
 }

@@ -1,0 +1,66 @@
+/**
+ * The breaker of one trading server: after some unanswered calls in a row its commands are parked, and one command at
+ * a time probes whether it is back. Other servers never notice.
+ */
+import type { Clock } from "@kapi/kernel";
+
+import { backOffMs } from "./back-off.ts";
+import { BREAKER_FAILURES } from "./limits.ts";
+
+export class Breaker {
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  #failures = 0;
+  #openings = 0;
+  #openUntilMs = 0;
+  #probing = false;
+
+  constructor(clock: Clock, random: () => number) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  get open(): boolean {
+    return this.#failures >= BREAKER_FAILURES;
+  }
+
+  /** How many commands may be sent now: all, one (a probe), or none. */
+  allowance(): number {
+    if (!this.open) return Number.POSITIVE_INFINITY;
+    return this.#probing || this.#clock.nowMs() < this.#openUntilMs ? 0 : 1;
+  }
+
+  /** Milliseconds until a probe is allowed; 0 where nothing has to be waited for. */
+  waitMs(): number {
+    return this.open ? Math.max(0, this.#openUntilMs - this.#clock.nowMs()) : 0;
+  }
+
+  /** A batch goes out. */
+  sent(): void {
+    if (this.open) this.#probing = true;
+  }
+
+  /** The server answered. */
+  answered(): void {
+    this.#failures = 0;
+    this.#openings = 0;
+    this.#probing = false;
+  }
+
+  /** The server gave no clear answer. Returns true where this opened the breaker. */
+  failed(): boolean {
+    const wasOpen = this.open;
+    this.#failures += 1;
+    // A batch that was under way when the breaker opened says nothing new.
+    if (!this.open || (wasOpen && !this.#probing)) return false;
+    this.#probing = false;
+    this.#openings += 1;
+    this.#openUntilMs = this.#clock.nowMs() + backOffMs(this.#openings, this.#random);
+    return !wasOpen;
+  }
+
+  /** The batch ended without having asked the server. */
+  unused(): void {
+    this.#probing = false;
+  }
+}

@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+
+import { COMMAND_STATUSES, type CommandStatus } from "@kapi/contracts";
+
+import { assertMove, mayMove } from "./command-state.ts";
+
+const ALLOWED: readonly (readonly [CommandStatus, CommandStatus])[] = [
+  ["queued", "leased"],
+  ["queued", "queued"],
+  ["queued", "succeeded"],
+  ["queued", "failed"],
+  ["queued", "expired"],
+  ["leased", "queued"],
+  ["leased", "succeeded"],
+  ["leased", "failed"],
+];
+
+describe("the life of a command", () => {
+  const pairs = COMMAND_STATUSES.flatMap((from) => COMMAND_STATUSES.map((to) => [from, to] as const));
+  it.each(pairs)("%s to %s is allowed only where the table says so", (from, to) => {
+    const allowed = ALLOWED.some(([a, b]) => a === from && b === to);
+    expect(mayMove(from, to)).toBe(allowed);
+    if (allowed) assertMove("c", from, to);
+    else expect(() => assertMove("c", from, to)).toThrow(/cannot go/);
+  });
+
+  it("never changes a final state again", () => {
+    for (const from of ["succeeded", "failed", "expired"] as const) {
+      expect(COMMAND_STATUSES.filter((to) => mayMove(from, to))).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,33 @@
+import type { CommandErrorCode, CommandMessage } from "@kapi/contracts";
+
+import type { PartitionQueue } from "./partition-queue.ts";
+
+/** How a command is to fail once it is settled and was not applied. */
+export interface Refusal {
+  readonly errorCode: CommandErrorCode;
+  readonly errorMessage: string;
+}
+
+/** A command in memory. */
+export interface Entry {
+  readonly message: CommandMessage;
+  readonly offset: number;
+  readonly partition: PartitionQueue;
+  readonly deadlineMs: number;
+  /** Attempts begun. */
+  attempts: number;
+  /** False only while this process knows that the trading server was never sent it. */
+  maybeSent: boolean;
+  /** Set: to be settled, then failed with this. */
+  refusal: Refusal | null;
+  /** Attempts that ended in an error nobody expected; such a command runs in a batch of its own. */
+  broken: number;
+  /** It was made final by another path, or its partition is gone: whatever its batch brings is of no interest. */
+  gone: boolean;
+}
+
+/** The commands of one account run one at a time, in the order of the log. A creation has its own account. */
+export function orderKeyOf(message: CommandMessage): string {
+  if (message.accountNumber === null) return message.managedAccountId ?? message.commandId;
+  return `${message.serverId}/${message.accountNumber}`;
+}

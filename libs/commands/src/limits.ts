@@ -1,0 +1,50 @@
+/** Every limit of the machinery, with its unit and reason. */
+
+/** Most messages of one partition in one insert into the inbox. */
+export const MAX_INBOX_BATCH = 1_000;
+/** Most commands in one call of an executor; the trading-server contract takes no more. */
+export const MAX_BATCH_COMMANDS = 200;
+/** Batches under way at once for one server. More only makes the batches smaller. */
+export const MAX_BATCHES_PER_SERVER = 4;
+/** Commands of one partition and server kept in memory; the others wait in the inbox. */
+export const MAX_LOADED_PER_LANE = 4_000;
+/** Commands of one partition kept in memory, before every lane has its minimum. */
+export const MAX_LOADED_PER_PARTITION = 20_000;
+/** What a lane may always hold, so that one server's flood stops no other server. */
+export const MIN_LOADED_PER_LANE = 100;
+
+/** How long a fence holds without renewal (decisions, 3.2). */
+export const LEASE_MS = 30_000;
+export const LEASE_RENEWAL_MS = 10_000;
+/** Pause before a lost or unobtainable lease is taken again. */
+export const REOPEN_DELAY_MS = 1_000;
+
+/** An attempt that lasts longer is shown as `leased`. */
+export const LEASED_EVENT_AFTER_MS = 250;
+/** Back-off between attempts: 1-2-4-8-16 s (decisions, 3.1). */
+export const FIRST_RETRY_MS = 1_000;
+export const MAX_RETRY_MS = 16_000;
+/** A command that applied is asked for again when its fact has not come by then. */
+export const PENDING_TIMEOUT_MS = 5_000;
+/** Unanswered calls in a row that open a server's breaker. */
+export const BREAKER_FAILURES = 3;
+/** Attempts that ended in an error nobody expected, before the command is settled and fails INTERNAL. */
+export const MAX_BROKEN_ATTEMPTS = 3;
+/** How often the heads behind an open breaker are looked at for their deadline. */
+export const EXPIRY_SWEEP_MS = 1_000;
+
+/** Tries of one transaction where the database says that only the moment was bad. */
+export const MAX_TRANSACTION_TRIES = 4;
+
+/** Published rows are deleted together after this time. */
+export const OUTBOX_DELETE_INTERVAL_MS = 100;
+/** Most rows in one delete. */
+export const OUTBOX_DELETE_BATCH = 5_000;
+/** A row this old was left by a process that died, or could not be published. */
+export const OUTBOX_LEFTOVER_AGE_MS = 5_000;
+export const OUTBOX_POLL_INTERVAL_MS = 1_000;
+/** Leftovers published together. */
+export const OUTBOX_POLL_BATCH = 500;
+
+/** How long a stopping worker waits for the batches under way. */
+export const DRAIN_DEADLINE_MS = 10_000;

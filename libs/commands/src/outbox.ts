@@ -1,0 +1,138 @@
+/**
+ * Publishing of committed messages. What: the process that committed publishes at once, and deletes the rows in bulk a
+ * little later; a poller publishes what a dead process, or a Kafka that was away, left behind. Why: a message is
+ * published at least once after its commit, and never without it. Invariant: a row is deleted only after Kafka has
+ * acknowledged every message of its unit.
+ */
+import { TOPICS, type TopicContract } from "@kapi/contracts";
+import { assertDefined } from "@kapi/kernel";
+import type { Producer } from "@kapi/kafka";
+import type { Database } from "@kapi/postgres";
+import { faultPoint, type Logger } from "@kapi/runtime";
+
+import {
+  OUTBOX_DELETE_BATCH,
+  OUTBOX_DELETE_INTERVAL_MS,
+  OUTBOX_LEFTOVER_AGE_MS,
+  OUTBOX_POLL_BATCH,
+  OUTBOX_POLL_INTERVAL_MS,
+} from "./limits.ts";
+import { DELETE_OUTBOX, LEFTOVERS } from "./statements.ts";
+import type { OutboxMessage } from "./store.ts";
+
+const TOPIC_BY_NAME: ReadonlyMap<string, TopicContract> = new Map(
+  Object.values(TOPICS).map((topic) => [topic.name, topic]),
+);
+
+export interface OutboxOptions {
+  readonly worker: string;
+  readonly database: Database;
+  readonly producer: Producer;
+  readonly logger: Logger;
+}
+
+export class Outbox {
+  readonly #options: OutboxOptions;
+  /** Rows that this process is publishing, or has published and not yet deleted; the poller leaves them alone. */
+  readonly #mine = new Set<number>();
+  readonly #deletable: number[] = [];
+  readonly #publishing = new Set<Promise<void>>();
+  #deleteTimer: NodeJS.Timeout | null = null;
+  #pollTimer: NodeJS.Timeout | null = null;
+  #polling: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    this.#pollLater();
+  }
+
+  /** Publishes the messages of one committed unit, whose rows are `ids`. Failures are left to the poller. */
+  publish(ids: readonly number[], messages: readonly OutboxMessage[], endsCommands: boolean): void {
+    for (const id of ids) this.#mine.add(id);
+    const work = this.#publishUnit(ids, messages, endsCommands).finally(() => this.#publishing.delete(work));
+    this.#publishing.add(work);
+  }
+
+  /** Ends publishing and deletes what was published; what is left over stays for the next process. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    if (this.#pollTimer !== null) clearTimeout(this.#pollTimer);
+    await this.#polling;
+    await Promise.all(this.#publishing);
+    if (this.#deleteTimer !== null) clearTimeout(this.#deleteTimer);
+    while (this.#deletable.length > 0) {
+      if (!(await this.#deleteSome())) return;
+    }
+  }
+
+  async #publishUnit(ids: readonly number[], messages: readonly OutboxMessage[], endsCommands: boolean): Promise<void> {
+    const { producer, worker, logger } = this.#options;
+    const sent = await Promise.allSettled(
+      messages.map(({ topic, key, value }) => producer.send(topic, { key, value })),
+    );
+    const failure = sent.find((result) => result.status === "rejected");
+    if (failure !== undefined) {
+      logger.warn({ err: failure.reason, messages: messages.length }, "messages stay in the outbox for now");
+      for (const id of ids) this.#mine.delete(id);
+      return;
+    }
+    if (endsCommands) faultPoint(`${worker}.after-publish`);
+    this.#deletable.push(...ids);
+    this.#deleteTimer ??= setTimeout(() => void this.#deleteLater(), OUTBOX_DELETE_INTERVAL_MS);
+  }
+
+  async #deleteLater(): Promise<void> {
+    const ok = await this.#deleteSome();
+    this.#deleteTimer = null;
+    if (this.#deletable.length === 0 || this.#stopped) return;
+    const delayMs = ok ? OUTBOX_DELETE_INTERVAL_MS : OUTBOX_POLL_INTERVAL_MS;
+    this.#deleteTimer = setTimeout(() => void this.#deleteLater(), delayMs);
+  }
+
+  /** Deletes one batch of published rows; false where the database did not let it. */
+  async #deleteSome(): Promise<boolean> {
+    const ids = this.#deletable.splice(0, OUTBOX_DELETE_BATCH);
+    try {
+      await this.#options.database.query(DELETE_OUTBOX, [ids]);
+      for (const id of ids) this.#mine.delete(id);
+      return true;
+    } catch (error) {
+      this.#options.logger.warn({ err: error, rows: ids.length }, "published rows could not be deleted yet");
+      this.#deletable.push(...ids);
+      return false;
+    }
+  }
+
+  #pollLater(): void {
+    if (this.#stopped) return;
+    this.#pollTimer = setTimeout(() => {
+      this.#polling = this.#poll().then(() => this.#pollLater());
+    }, OUTBOX_POLL_INTERVAL_MS);
+  }
+
+  /** Publishes leftovers until there are none; the row locks keep two pollers from doing it twice. */
+  async #poll(): Promise<void> {
+    const { database, producer, logger } = this.#options;
+    let found = OUTBOX_POLL_BATCH;
+    try {
+      while (found === OUTBOX_POLL_BATCH && !this.#stopped) {
+        found = await database.transaction(async (transaction) => {
+          const values = [OUTBOX_LEFTOVER_AGE_MS, OUTBOX_POLL_BATCH];
+          const rows = (await transaction.query(LEFTOVERS, values)).filter(({ id }) => !this.#mine.has(id));
+          if (rows.length === 0) return 0;
+          await Promise.all(
+            rows.map(({ topic, key, value }) =>
+              producer.send(assertDefined(TOPIC_BY_NAME.get(topic), `topic ${topic}`), { key, value }),
+            ),
+          );
+          await transaction.query(DELETE_OUTBOX, [rows.map(({ id }) => id)]);
+          logger.info({ messages: rows.length }, "published leftovers of the outbox");
+          return rows.length;
+        });
+      }
+    } catch (error) {
+      logger.warn({ err: error }, "leftovers of the outbox could not be published yet");
+    }
+  }
+}

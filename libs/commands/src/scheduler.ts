@@ -1,0 +1,246 @@
+/**
+ * Which command runs when. Commands of one account wait in a queue in log order and run one at a time; the heads of all
+ * queues of a server are gathered into batches, several of which are under way at once. A server whose breaker is open
+ * keeps its own commands parked and nothing else.
+ *
+ * Invariants: of an account at most one command is under way; a command leaves its queue only by `done` or `drop`.
+ */
+import type { Clock } from "@kapi/kernel";
+
+import { Breaker } from "./breaker.ts";
+import { type Entry, orderKeyOf } from "./entry.ts";
+import { EXPIRY_SWEEP_MS, MAX_BATCH_COMMANDS, MAX_BATCHES_PER_SERVER } from "./limits.ts";
+
+/**
+ * What is done with a batch: `execute` carries it out, `settle` learns what became of it and closes what did not
+ * happen, `expire` ends commands that were never sent.
+ */
+export type BatchMode = "execute" | "settle" | "expire";
+
+/** How the trading server behaved in a batch. */
+export type ServerAnswer = "answered" | "unreachable" | "unused";
+
+export interface SchedulerOptions {
+  readonly clock: Clock;
+  /** Between 0 and 1; for jitter. */
+  readonly random: () => number;
+  /** Runs a batch; settles its entries through `done`, `again` or `hold` before it resolves. Never rejects. */
+  readonly run: (serverId: string, mode: BatchMode, batch: readonly Entry[]) => Promise<ServerAnswer>;
+  readonly onBreaker: (serverId: string, open: boolean) => void;
+}
+
+interface AccountQueue {
+  readonly key: string;
+  readonly server: ServerQueue;
+  readonly entries: Entry[];
+  /** Its head is under way, held or backing off. */
+  blocked: boolean;
+  timer: NodeJS.Timeout | null;
+}
+
+interface ServerQueue {
+  readonly serverId: string;
+  readonly accounts: Map<string, AccountQueue>;
+  /** Accounts whose head may run, longest waiting first. */
+  readonly ready: Set<AccountQueue>;
+  readonly breaker: Breaker;
+  running: number;
+  woken: boolean;
+  probeTimer: NodeJS.Timeout | null;
+}
+
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #servers = new Map<string, ServerQueue>();
+  readonly #batches = new Set<Promise<void>>();
+  readonly #sweep: NodeJS.Timeout;
+  #stopped = false;
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+    this.#sweep = setInterval(() => this.#expireParked(), EXPIRY_SWEEP_MS);
+  }
+
+  /** Queues a command behind those of its account with a lower offset. */
+  add(entry: Entry): void {
+    const account = this.#accountOf(entry);
+    const { entries } = account;
+    let index = entries.length;
+    const first = account.blocked ? 1 : 0;
+    while (index > first && (entries[index - 1]?.offset ?? -1) > entry.offset) index -= 1;
+    entries.splice(index, 0, entry);
+    if (!account.blocked) this.#makeReady(account);
+  }
+
+  /** The command is final: the next of its account may run. */
+  done(entry: Entry): void {
+    this.#remove(entry);
+  }
+
+  /** The command has to run again, after `delayMs`. */
+  again(entry: Entry, delayMs: number): void {
+    const account = this.#findAccount(entry);
+    if (account?.entries[0] !== entry) return;
+    if (account.timer !== null) clearTimeout(account.timer);
+    account.timer = null;
+    if (delayMs <= 0) return this.#makeReady(account);
+    account.timer = setTimeout(() => {
+      account.timer = null;
+      this.#makeReady(account);
+    }, delayMs);
+  }
+
+  /** Takes a command out, whether it waits or is under way; what its batch brings is ignored. */
+  drop(entry: Entry): void {
+    entry.gone = true;
+    this.#remove(entry);
+  }
+
+  /** Starts nothing more; resolves when the batches under way have ended. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#sweep);
+    for (const server of this.#servers.values()) {
+      if (server.probeTimer !== null) clearTimeout(server.probeTimer);
+      for (const { timer } of server.accounts.values()) if (timer !== null) clearTimeout(timer);
+    }
+    await Promise.all(this.#batches);
+  }
+
+  #remove(entry: Entry): void {
+    const account = this.#findAccount(entry);
+    const index = account?.entries.indexOf(entry) ?? -1;
+    if (account === undefined || index === -1) return;
+    account.entries.splice(index, 1);
+    if (index > 0) return;
+    if (account.timer !== null) clearTimeout(account.timer);
+    account.timer = null;
+    account.blocked = false;
+    account.server.ready.delete(account);
+    if (account.entries.length > 0) return this.#makeReady(account);
+    account.server.accounts.delete(account.key);
+    this.#forget(account.server);
+  }
+
+  #accountOf(entry: Entry): AccountQueue {
+    const { serverId } = entry.message;
+    let server = this.#servers.get(serverId);
+    if (server === undefined) {
+      const breaker = new Breaker(this.#options.clock, this.#options.random);
+      const queues = { accounts: new Map<string, AccountQueue>(), ready: new Set<AccountQueue>() };
+      server = { serverId, ...queues, breaker, running: 0, woken: false, probeTimer: null };
+      this.#servers.set(serverId, server);
+    }
+    const key = orderKeyOf(entry.message);
+    let account = server.accounts.get(key);
+    if (account === undefined) {
+      account = { key, server, entries: [], blocked: false, timer: null };
+      server.accounts.set(key, account);
+    }
+    return account;
+  }
+
+  #findAccount(entry: Entry): AccountQueue | undefined {
+    return this.#servers.get(entry.message.serverId)?.accounts.get(orderKeyOf(entry.message));
+  }
+
+  /** A server without commands is forgotten, unless its breaker still has something to remember. */
+  #forget(server: ServerQueue): void {
+    const idle = server.accounts.size === 0 && server.running === 0 && !server.breaker.open;
+    if (idle) this.#servers.delete(server.serverId);
+  }
+
+  #makeReady(account: AccountQueue): void {
+    account.blocked = false;
+    account.server.ready.add(account);
+    this.#wake(account.server);
+  }
+
+  /** Dispatches after the current synchronous work, so that what comes together goes out together. */
+  #wake(server: ServerQueue): void {
+    if (server.woken) return;
+    server.woken = true;
+    queueMicrotask(() => {
+      server.woken = false;
+      this.#dispatch(server);
+    });
+  }
+
+  #dispatch(server: ServerQueue): void {
+    while (!this.#stopped && server.ready.size > 0 && server.running < MAX_BATCHES_PER_SERVER) {
+      const allowance = Math.min(MAX_BATCH_COMMANDS, server.breaker.allowance());
+      if (allowance === 0) return this.#probeLater(server);
+      const { mode, batch } = this.#take(server, allowance);
+      server.running += 1;
+      if (mode !== "expire") server.breaker.sent();
+      const work = this.#run(server, mode, batch).finally(() => this.#batches.delete(work));
+      this.#batches.add(work);
+    }
+  }
+
+  /** The heads that have waited longest and need the same thing done. */
+  #take(server: ServerQueue, limit: number): { mode: BatchMode; batch: Entry[] } {
+    const nowMs = this.#options.clock.nowMs();
+    let mode: BatchMode | null = null;
+    const batch: Entry[] = [];
+    for (const account of server.ready) {
+      const head = account.entries[0];
+      if (head === undefined) continue;
+      const needed = modeOf(head, nowMs);
+      if (mode !== null && (needed !== mode || head.broken > 0)) continue;
+      mode = needed;
+      account.blocked = true;
+      server.ready.delete(account);
+      batch.push(head);
+      if (batch.length >= limit || head.broken > 0) break;
+    }
+    return { mode: mode ?? "execute", batch };
+  }
+
+  async #run(server: ServerQueue, mode: BatchMode, batch: readonly Entry[]): Promise<void> {
+    const answer = await this.#options.run(server.serverId, mode, batch);
+    server.running -= 1;
+    const wasOpen = server.breaker.open;
+    if (answer === "answered") server.breaker.answered();
+    else if (answer === "unused") server.breaker.unused();
+    else if (server.breaker.failed()) this.#options.onBreaker(server.serverId, true);
+    if (wasOpen && !server.breaker.open) this.#options.onBreaker(server.serverId, false);
+    this.#forget(server);
+    this.#wake(server);
+  }
+
+  #probeLater(server: ServerQueue): void {
+    const waitMs = server.breaker.waitMs();
+    if (server.probeTimer !== null || waitMs === 0) return;
+    server.probeTimer = setTimeout(() => {
+      server.probeTimer = null;
+      this.#wake(server);
+    }, waitMs);
+  }
+
+  /** Behind an open breaker a command that was never sent still expires in time: nothing has to be asked for that. */
+  #expireParked(): void {
+    const nowMs = this.#options.clock.nowMs();
+    for (const server of this.#servers.values()) {
+      if (!server.breaker.open) continue;
+      const batch: Entry[] = [];
+      for (const account of server.ready) {
+        const head = account.entries[0];
+        if (head === undefined || modeOf(head, nowMs) !== "expire" || batch.length >= MAX_BATCH_COMMANDS) continue;
+        account.blocked = true;
+        server.ready.delete(account);
+        batch.push(head);
+      }
+      if (batch.length === 0) continue;
+      const work = this.#options.run(server.serverId, "expire", batch).then(() => this.#forget(server));
+      this.#batches.add(work);
+      void work.finally(() => this.#batches.delete(work));
+    }
+  }
+}
+
+function modeOf(entry: Entry, nowMs: number): BatchMode {
+  if (entry.refusal !== null) return "settle";
+  if (nowMs < entry.deadlineMs) return "execute";
+  return entry.maybeSent ? "settle" : "expire";
+}

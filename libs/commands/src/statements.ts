@@ -1,0 +1,141 @@
+/** The SQL of inbox, leases and outbox: one statement a function's worth, each over many rows. */
+import { type Statement, statement } from "@kapi/postgres";
+import type { CommandStatus } from "@kapi/contracts";
+
+/** A row of the inbox that is not final, with what is needed to run it. */
+export interface OpenRow {
+  readonly command_id: string;
+  readonly log_offset: number;
+  readonly message: string;
+  readonly sealed_password: string | null;
+  readonly attempts: number;
+}
+
+/** What a transaction has to know about a command that it changes. */
+export interface LockedRow {
+  readonly command_id: string;
+  readonly status: CommandStatus;
+  readonly version: number;
+  readonly attempts: number;
+}
+
+/** $1 partition, then arrays: command id, offset, server, message, sealed password. Returns those not known before. */
+export const INSERT_INBOX: Statement<{ command_id: string }> = statement(
+  "commands_insert_inbox",
+  `insert into command_inbox (partition, command_id, log_offset, server_id, message, sealed_password)
+   select $1, m.* from unnest($2::uuid[], $3::bigint[], $4::uuid[], $5::text[], $6::text[]) m
+   on conflict (command_id) do nothing
+   returning command_id`,
+);
+
+/** $1 partition, $2 server, $3 first offset, $4 limit. In the order of the log. */
+export const LOAD_OPEN: Statement<OpenRow> = statement(
+  "commands_load_open",
+  `select command_id, log_offset, message, sealed_password, attempts from command_inbox
+   where partition = $1 and server_id = $2 and log_offset >= $3 and status in ('queued', 'leased')
+   order by log_offset limit $4`,
+);
+
+/** $1 partition, $2 command ids: those of them that are open. */
+export const LOAD_OPEN_BY_ID: Statement<OpenRow> = statement(
+  "commands_load_open_by_id",
+  `select command_id, log_offset, message, sealed_password, attempts from command_inbox
+   where command_id = any($2::uuid[]) and partition = $1 and status in ('queued', 'leased')
+   order by log_offset`,
+);
+
+/** $1 partition: the servers that have open commands in it. */
+export const OPEN_SERVERS: Statement<{ server_id: string }> = statement(
+  "commands_open_servers",
+  `select distinct server_id from command_inbox where partition = $1 and status in ('queued', 'leased')`,
+);
+
+/** Locks open commands in the order of their ids, so that two transactions cannot wait for each other. */
+export const LOCK_OPEN: Statement<LockedRow> = statement(
+  "commands_lock_open",
+  `select command_id, status, version, attempts from command_inbox
+   where command_id = any($1::uuid[]) and status in ('queued', 'leased')
+   order by command_id for update`,
+);
+
+/** As {@link LOCK_OPEN}, with the message: for a caller that does not hold the command in memory. */
+export const LOCK_OPEN_WITH_MESSAGE: Statement<LockedRow & { message: string }> = statement(
+  "commands_lock_open_with_message",
+  `select command_id, status, version, attempts, message from command_inbox
+   where command_id = any($1::uuid[]) and status in ('queued', 'leased')
+   order by command_id for update`,
+);
+
+/** $1 partition: what an earlier holder left as leased, locked. */
+export const LOCK_LEASED: Statement<LockedRow & { message: string }> = statement(
+  "commands_lock_leased",
+  `select command_id, status, version, attempts, message from command_inbox
+   where partition = $1 and status = 'leased'
+   order by command_id for update`,
+);
+
+/**
+ * New states of locked commands, and in the same statement all messages of the unit. Arrays $1-$8: command id, status,
+ * version, attempts, result, error code, error message, completed at; $9-$11: topic, key, value.
+ */
+export const WRITE_UNIT: Statement<{ id: number }> = statement(
+  "commands_write_unit",
+  `with changed as (
+     update command_inbox i
+     set status = c.status, version = c.version, attempts = c.attempts, result = c.result, error_code = c.error_code,
+         error_message = c.error_message, completed_at = c.completed_at,
+         sealed_password = case when c.completed_at is null then i.sealed_password end
+     from unnest($1::uuid[], $2::text[], $3::integer[], $4::integer[], $5::text[], $6::text[], $7::text[],
+                 $8::timestamptz[])
+       as c (command_id, status, version, attempts, result, error_code, error_message, completed_at)
+     where i.command_id = c.command_id
+   )
+   insert into outbox (topic, key, value)
+   select * from unnest($9::text[], $10::text[], $11::text[])
+   returning id`,
+);
+
+/** $1 topic, $2 partitions, $3 holder, $4 lease in ms. Whoever had them is fenced off from here on. */
+export const TAKE_LEASES: Statement<{ partition: number; token: number }> = statement(
+  "commands_take_leases",
+  `insert into partition_lease as l (topic, partition, token, holder, expires_at)
+   select $1, p, 1, $3, clock_timestamp() + $4 * interval '1 millisecond'
+   from unnest($2::integer[]) p order by p
+   on conflict (topic, partition) do update
+     set token = l.token + 1, holder = excluded.holder, expires_at = excluded.expires_at
+   returning partition, token`,
+);
+
+/** $1 topic, $2 partitions, $3 tokens, $4 lease in ms. Returns what is still held. */
+export const RENEW_LEASES: Statement<{ partition: number }> = statement(
+  "commands_renew_leases",
+  `update partition_lease l set expires_at = clock_timestamp() + $4 * interval '1 millisecond'
+   from unnest($2::integer[], $3::bigint[]) h (partition, token)
+   where l.topic = $1 and l.partition = h.partition and l.token = h.token
+   returning l.partition`,
+);
+
+/**
+ * $1 topic, $2 partitions, $3 tokens. The fence: returns what is held and not expired, and keeps others from taking it
+ * until this transaction ends.
+ */
+export const CHECK_LEASES: Statement<{ partition: number }> = statement(
+  "commands_check_leases",
+  `select l.partition from partition_lease l
+   join unnest($2::integer[], $3::bigint[]) h (partition, token) on h.partition = l.partition and h.token = l.token
+   where l.topic = $1 and l.expires_at > clock_timestamp()
+   for share of l`,
+);
+
+export const DELETE_OUTBOX: Statement<never> = statement(
+  "commands_delete_outbox",
+  `delete from outbox where id = any($1::bigint[])`,
+);
+
+/** $1 age in ms, $2 limit. What another poller is at is left to it. */
+export const LEFTOVERS: Statement<{ id: number; topic: string; key: string; value: string }> = statement(
+  "commands_leftovers",
+  `select id, topic, key, value from outbox
+   where created_at < clock_timestamp() - $1 * interval '1 millisecond'
+   order by id limit $2 for update skip locked`,
+);

@@ -1,0 +1,126 @@
+/** One transaction's worth of work: collects state changes and messages, and writes them in one statement. */
+import {
+  CommandMessage,
+  type CommandErrorCode,
+  type CommandEvent,
+  type CommandStatus,
+  isFinal,
+  TOPICS,
+} from "@kapi/contracts";
+import { assert, type Clock, toIso } from "@kapi/kernel";
+import type { Queryable, Statement } from "@kapi/postgres";
+
+import { assertMove } from "./command-state.ts";
+import { LOCK_OPEN_WITH_MESSAGE, WRITE_UNIT } from "./statements.ts";
+import type { FinalState, OpenCommand, OutboxMessage, WorkTransaction } from "./store.ts";
+
+/** A move of one command along the table of `command-state.ts`. */
+export interface StateChange {
+  readonly command: OpenCommand;
+  readonly status: CommandStatus;
+  readonly attempts: number;
+  readonly result: Record<string, unknown> | null;
+  readonly errorCode: CommandErrorCode | null;
+  readonly errorMessage: string | null;
+}
+
+export class Unit implements WorkTransaction {
+  readonly messages: OutboxMessage[] = [];
+  readonly finalIds: string[] = [];
+  outboxIds: readonly number[] = [];
+  readonly #transaction: Queryable;
+  readonly #nowIso: string;
+  readonly #changes = new Map<string, StateChange>();
+
+  constructor(transaction: Queryable, clock: Clock) {
+    this.#transaction = transaction;
+    this.#nowIso = toIso(clock.nowMs());
+  }
+
+  query<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
+    return this.#transaction.query(statement, values);
+  }
+
+  enqueue(messages: readonly OutboxMessage[]): void {
+    this.messages.push(...messages);
+  }
+
+  async lockOpen(commandIds: readonly string[]): Promise<readonly OpenCommand[]> {
+    if (commandIds.length === 0) return [];
+    const rows = await this.query(LOCK_OPEN_WITH_MESSAGE, [commandIds]);
+    return rows.map(({ status, version, attempts, message }) => ({
+      message: CommandMessage.parse(JSON.parse(message)),
+      status,
+      version,
+      attempts,
+    }));
+  }
+
+  finish(finals: readonly FinalState[]): void {
+    this.change(finals.map((final) => ({ ...final, attempts: final.attempts ?? Math.max(final.command.attempts, 1) })));
+  }
+
+  /** Moves locked commands on, each at most once a unit, and enqueues their events. */
+  change(changes: readonly StateChange[]): void {
+    for (const change of changes) {
+      const { commandId } = change.command.message;
+      assert(!this.#changes.has(commandId), `command ${commandId} changes once in a transaction`);
+      assertMove(commandId, change.command.status, change.status);
+      this.#changes.set(commandId, change);
+      if (isFinal(change.status)) this.finalIds.push(commandId);
+      const value = JSON.stringify(toEvent(change, this.#nowIso));
+      this.messages.push({ topic: TOPICS.commandEvents, key: commandId, value });
+    }
+  }
+
+  /** Writes everything collected; nothing may be added afterwards. */
+  async write(): Promise<void> {
+    if (this.messages.length === 0) return;
+    const changes = [...this.#changes.values()];
+    const rows = await this.query(WRITE_UNIT, [
+      changes.map(({ command }) => command.message.commandId),
+      changes.map(({ status }) => status),
+      changes.map(({ command }) => command.version + 1),
+      changes.map(({ attempts }) => attempts),
+      changes.map(({ result }) => (result === null ? null : JSON.stringify(result))),
+      changes.map(({ errorCode }) => errorCode),
+      changes.map(({ errorMessage }) => errorMessage),
+      changes.map(({ status }) => (isFinal(status) ? this.#nowIso : null)),
+      this.messages.map(({ topic }) => topic.name),
+      this.messages.map(({ key }) => key),
+      this.messages.map(({ value }) => value),
+    ]);
+    this.outboxIds = rows.map(({ id }) => id);
+  }
+}
+
+/** The event of a change; final states settle the reserved credits (decisions, 7.2). */
+function toEvent(
+  { command, status, attempts, result, errorCode, errorMessage }: StateChange,
+  now: string,
+): CommandEvent {
+  const { message, version } = command;
+  const action = status === "expired" ? "release" : "consume";
+  return {
+    commandId: message.commandId,
+    organizationId: message.organizationId,
+    serverId: message.serverId,
+    accountNumber: accountNumberOf(message, result),
+    managedAccountId: message.managedAccountId,
+    operation: message.operation,
+    version: version + 1,
+    status,
+    attempts,
+    result,
+    errorCode,
+    errorMessage,
+    settlement: isFinal(status) ? { chargeId: message.commandId, credits: message.reservedCredits, action } : null,
+    occurredAt: now,
+  };
+}
+
+/** A creation has no account number until its result gives one. */
+function accountNumberOf(message: CommandMessage, result: Record<string, unknown> | null): string | null {
+  const given = result?.["accountNumber"];
+  return message.accountNumber ?? (typeof given === "string" ? given : null);
+}

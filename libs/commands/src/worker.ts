@@ -1,0 +1,176 @@
+/**
+ * The worker of one command topic: Kafka → inbox → memory → executor → final state.
+ *
+ * Life: joins the consumer group; takes the fence of each partition it is given and reads what is open from the inbox;
+ * writes every new message there before its offset is committed; runs commands until the partition is taken away.
+ * Invariants: a command is in the inbox before it is sent anywhere; it is changed only under the fence of its partition,
+ * or by a settled fact; what is in memory is always in the inbox too, so a crash loses nothing.
+ */
+import { hostname } from "node:os";
+
+import { CommandMessage, type TopicContract } from "@kapi/contracts";
+import { type Clock, delay } from "@kapi/kernel";
+import {
+  type Batch,
+  type BatchOutcome,
+  type Consumer,
+  createConsumer,
+  type DeadLetter,
+  type KafkaConnection,
+  type Message,
+  RetryableError,
+} from "@kapi/kafka";
+import { isTransient } from "@kapi/postgres";
+import { faultPoint, type Health, type Logger, type Started } from "@kapi/runtime";
+
+import type { CommandExecutor } from "./executor.ts";
+import { DRAIN_DEADLINE_MS, MAX_INBOX_BATCH } from "./limits.ts";
+import { Partitions } from "./partitions.ts";
+import { Runner } from "./runner.ts";
+import { LeaseBook } from "./lease-book.ts";
+import { Scheduler } from "./scheduler.ts";
+import { INSERT_INBOX } from "./statements.ts";
+import type { CommandStore } from "./store.ts";
+
+export interface CommandWorkerOptions<Effect> {
+  /** Name of the service: consumer group, fault points. */
+  readonly worker: string;
+  readonly topic: TopicContract;
+  readonly store: CommandStore;
+  readonly kafka: KafkaConnection;
+  readonly executor: CommandExecutor<Effect>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly health: Health;
+  readonly fatal: (error: Error) => void;
+  /** For jitter. Default Math.random. */
+  readonly random?: () => number;
+}
+
+export interface CommandWorker {
+  /** Commands in memory. */
+  loaded(): number;
+}
+
+/** Starts the worker; it runs until `stop`, which lets the batches under way end within a deadline. */
+export async function createCommandWorker<Effect>(
+  options: CommandWorkerOptions<Effect>,
+): Promise<Started<CommandWorker>> {
+  const { worker, topic, store, clock, logger, health } = options;
+  const random = options.random ?? Math.random;
+  const leases = new LeaseBook(topic, `${hostname()}/${process.pid}`);
+  const scheduler = new Scheduler({
+    clock,
+    random,
+    run: (serverId, mode, batch) => runner.run(serverId, mode, batch),
+    onBreaker: (serverId, open) =>
+      logger.warn(
+        { serverId },
+        open ? "trading server unreachable: its commands are parked" : "trading server is back",
+      ),
+  });
+  const partitions = new Partitions({ store, leases, scheduler, logger });
+  const runner = new Runner({
+    ...options,
+    leases,
+    random,
+    onEnd: (entry) => partitions.end(entry),
+    onAgain: (entry, delayMs) => scheduler.again(entry, delayMs),
+    onLost: (lease) => partitions.lose(lease),
+  });
+  store.onFinal((commandIds) => partitions.endAll(commandIds));
+
+  let consumer: Started<Consumer> | null = null;
+  health.liveness(`${worker} commands`, () => consumer?.value.check() ?? null);
+  health.readiness(`${worker} commands`, () => partitions.check());
+  try {
+    consumer = await createConsumer(options.kafka, {
+      groupId: worker,
+      topics: [topic],
+      onBatch: (batch) => takeIn(options, partitions, batch),
+      onAssigned: async (assignment) => {
+        const mine = assignment.filter((assigned) => assigned.topic.name === topic.name);
+        await partitions.assign(mine.flatMap((assigned) => assigned.partitions));
+      },
+      maxBatchMessages: MAX_INBOX_BATCH,
+      logger,
+      fatal: options.fatal,
+    });
+  } catch (error) {
+    await Promise.all([partitions.stop(), scheduler.stop()]);
+    throw error;
+  }
+  const running = consumer;
+  return {
+    value: { loaded: () => partitions.loaded() },
+    stop: async () => {
+      await running.stop();
+      await Promise.race([scheduler.stop(), delay(DRAIN_DEADLINE_MS)]);
+      await partitions.stop();
+    },
+  };
+}
+
+interface Incoming {
+  readonly message: CommandMessage;
+  readonly offset: number;
+}
+
+/** Writes a batch of messages to the inbox, and hands the new ones on. */
+async function takeIn(
+  { store, worker, logger }: Pick<CommandWorkerOptions<never>, "store" | "worker" | "logger">,
+  partitions: Partitions,
+  batch: Batch,
+): Promise<BatchOutcome> {
+  const deadLetters: DeadLetter[] = [];
+  const incoming = new Map<string, Incoming>();
+  for (const message of batch.messages) {
+    const decoded = decode(message);
+    if (typeof decoded === "string") deadLetters.push({ message, reason: decoded });
+    else if (!incoming.has(decoded.commandId)) {
+      incoming.set(decoded.commandId, { message: decoded, offset: Number(message.offset) });
+    }
+  }
+  if (deadLetters.length > 0) logger.error({ messages: deadLetters.length }, "undecodable command messages");
+  if (incoming.size === 0) return { deadLetters };
+  try {
+    const rows = [...incoming.values()];
+    const inserted = await store.database.query(INSERT_INBOX, [batch.partition, ...columns(rows)]);
+    faultPoint(`${worker}.after-inbox`);
+    const fresh = new Set(inserted.map(({ command_id: commandId }) => commandId));
+    partitions.add(
+      batch.partition,
+      rows.filter(({ message }) => fresh.has(message.commandId)),
+    );
+    const repeats = [...incoming.keys()].filter((commandId) => !fresh.has(commandId));
+    if (repeats.length > 0) await partitions.addRepeats(batch.partition, repeats);
+  } catch (error) {
+    if (isTransient(error)) throw new RetryableError("the inbox cannot be written", { cause: error });
+    throw error;
+  }
+  return { deadLetters };
+}
+
+/** The message, or why it is none. The reason never quotes the value: it may hold a sealed password. */
+function decode({ value }: Message): CommandMessage | string {
+  let json: unknown;
+  try {
+    json = JSON.parse(value.toString("utf8"));
+  } catch {
+    return "not JSON";
+  }
+  const parsed = CommandMessage.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const findings = parsed.error.issues.map(({ path, code }) => `${path.join(".")}: ${code}`);
+  return `not a command message (${findings.join(", ")})`;
+}
+
+function columns(rows: readonly Incoming[]): unknown[] {
+  return [
+    rows.map(({ message }) => message.commandId),
+    rows.map(({ offset }) => offset),
+    rows.map(({ message }) => message.serverId),
+    rows.map(({ message }) => JSON.stringify({ ...message, sealedPassword: null })),
+    rows.map(({ message }) => (message.sealedPassword === null ? null : JSON.stringify(message.sealedPassword))),
+  ];
+}
