@@ -1,0 +1,151 @@
+import { rmSync } from "node:fs";
+import path from "node:path";
+
+import { createKafka, createTopics } from "@kapi/kafka";
+import { assertDefined, randomBase32 } from "@kapi/kernel";
+import {
+  createDatabase,
+  deleteTopics,
+  dropDatabase,
+  generateSecrets,
+  type Secrets,
+  type ServerContext,
+  serverContext,
+  silentReport,
+  StateRecord,
+} from "@kapi/local";
+import { createLogger, Scope } from "@kapi/runtime";
+
+import { STATE_VARIABLE, TEST_STATE_ROOT } from "./state-folder.ts";
+import { startTestRedis, type TestRedis } from "./test-redis.ts";
+
+const NAME_CHARACTERS = 10;
+const DEFAULT_PARTITIONS = 4;
+
+export interface EnvironmentOptions {
+  /** What the test needs; all three unless told otherwise. Less is faster. */
+  readonly needs?: readonly ("kafka" | "postgres" | "redis")[];
+  /** Partitions of each topic. */
+  readonly partitions?: number;
+}
+
+/** What one test file has for itself on the real servers. */
+export interface TestEnvironment {
+  /** Unlike that of any other environment; lower-case letters and digits. */
+  readonly name: string;
+  readonly kafkaBrokers: string;
+  /** All topics exist under this prefix. */
+  readonly topicPrefix: string;
+  /** A database of its own, empty. */
+  readonly postgresUrl: string;
+  /** A Redis of its own, empty. */
+  readonly redisUrl: string;
+  readonly redis: TestRedis;
+  readonly secrets: Secrets;
+  /** A folder of its own, removed at the end. */
+  readonly stateDir: string;
+  /** The environment variables of a service in here, but for its port and the addresses of others. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Removes all of it. */
+  stop(): Promise<void>;
+}
+
+/** Makes what one test file needs; call it in `beforeAll` and its `stop` in `afterAll`. */
+export async function createTestEnvironment(options: EnvironmentOptions = {}): Promise<TestEnvironment> {
+  const { needs = ["kafka", "postgres", "redis"], partitions = DEFAULT_PARTITIONS } = options;
+  const name = `test${randomBase32(NAME_CHARACTERS)}`;
+  const stateDir = path.join(process.env[STATE_VARIABLE] ?? path.join(TEST_STATE_ROOT, "alone"), name);
+  const scope = new Scope();
+  const record = await StateRecord.open(stateDir);
+  await scope.start("state", () => ({ value: record, stop: () => forget(record, stateDir) }));
+  const context = serverContext({ stateDir, ephemeral: true, report: silentReport }, record);
+  try {
+    const [kafka, postgresUrl, redis] = await Promise.all([
+      needs.includes("kafka") ? scope.start("topics", () => ownTopics(name, partitions)) : null,
+      needs.includes("postgres") ? scope.start("database", () => ownDatabase(name)) : null,
+      needs.includes("redis") ? scope.start("redis", () => startTestRedis(context)) : null,
+    ]);
+    return assemble({ name, stateDir, context, kafka, postgresUrl, redis, stop: () => scope.stop() });
+  } catch (error) {
+    await scope.stop();
+    throw error;
+  }
+}
+
+interface Parts {
+  readonly name: string;
+  readonly stateDir: string;
+  readonly context: ServerContext;
+  readonly kafka: { readonly brokers: string; readonly topicPrefix: string } | null;
+  readonly postgresUrl: string | null;
+  readonly redis: TestRedis | null;
+  stop(): Promise<void>;
+}
+
+function assemble(parts: Parts): TestEnvironment {
+  const secrets = generateSecrets();
+  const had = <T>(part: T | null, name: string): T => assertDefined(part ?? undefined, `"${name}" in needs`);
+  const env: Record<string, string> = {
+    HTTP_HOST: "127.0.0.1",
+    LOG_LEVEL: "warn",
+    INTERNAL_TOKEN: secrets.internalToken,
+    TRADING_SERVER_TOKEN: secrets.tradingServerToken,
+    PASSWORD_DERIVATION_KEYS: secrets.passwordDerivationKeys,
+    PASSWORD_SEALING_KEYS: secrets.passwordSealingKeys,
+    FINGERPRINT_KEY: secrets.fingerprintKey,
+  };
+  if (parts.kafka !== null) {
+    env["KAFKA_BROKERS"] = parts.kafka.brokers;
+    env["KAFKA_TOPIC_PREFIX"] = parts.kafka.topicPrefix;
+  }
+  if (parts.postgresUrl !== null) env["POSTGRES_URL"] = parts.postgresUrl;
+  if (parts.redis !== null) env["REDIS_URL"] = parts.redis.url;
+  return {
+    name: parts.name,
+    stateDir: parts.stateDir,
+    secrets,
+    env,
+    get kafkaBrokers() {
+      return had(parts.kafka, "kafka").brokers;
+    },
+    get topicPrefix() {
+      return had(parts.kafka, "kafka").topicPrefix;
+    },
+    get postgresUrl() {
+      return had(parts.postgresUrl, "postgres");
+    },
+    get redis() {
+      return had(parts.redis, "redis");
+    },
+    get redisUrl() {
+      return had(parts.redis, "redis").url;
+    },
+    stop: () => parts.stop(),
+  };
+}
+
+async function ownTopics(
+  name: string,
+  partitions: number,
+): Promise<{ value: { brokers: string; topicPrefix: string }; stop(): Promise<void> }> {
+  const brokers = given("KAFKA_BROKERS");
+  const topicPrefix = `${name}.`;
+  const logger = createLogger({ service: "testkit", level: "error" });
+  const kafka = createKafka({ brokers: brokers.split(","), clientId: "testkit", topicPrefix, logger });
+  await createTopics(kafka, { partitions, replicationFactor: 1, minInsyncReplicas: 1 });
+  return { value: { brokers, topicPrefix }, stop: () => deleteTopics(brokers, topicPrefix) };
+}
+
+async function ownDatabase(name: string): Promise<{ value: string; stop(): Promise<void> }> {
+  const server = given("POSTGRES_URL");
+  return { value: await createDatabase(server, name), stop: () => dropDatabase(server, name) };
+}
+
+function given(variable: string): string {
+  return assertDefined(process.env[variable], `${variable}, which the global set-up of the tests gives`);
+}
+
+async function forget(record: StateRecord, stateDir: string): Promise<void> {
+  await record.close();
+  rmSync(stateDir, { recursive: true, force: true });
+}

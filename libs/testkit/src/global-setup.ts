@@ -1,0 +1,26 @@
+import path from "node:path";
+
+import { printedReport, serverContext, StateRecord, startServers } from "@kapi/local";
+
+import { removeRun, STATE_VARIABLE, sweepDeadRuns, TEST_STATE_ROOT } from "./state-folder.ts";
+
+/**
+ * Starts Kafka, PostgreSQL and Redis once for a run of tests, empty, where the environment does not name them, and tells
+ * the test files through the same variables. Everything is gone after the run, and after a killed run when the next begins.
+ */
+export default async function setup(): Promise<() => Promise<void>> {
+  await sweepDeadRuns();
+  const stateDir = path.join(TEST_STATE_ROOT, String(process.pid));
+  const record = await StateRecord.open(stateDir);
+  const context = serverContext({ stateDir, ephemeral: true, report: printedReport() }, record);
+  const servers = await startServers(context);
+  process.env["KAFKA_BROKERS"] = servers.kafkaBrokers;
+  process.env["POSTGRES_URL"] = servers.postgresUrl;
+  process.env["REDIS_URL"] = servers.redisUrl;
+  process.env[STATE_VARIABLE] = stateDir;
+  return async () => {
+    await servers.stop();
+    await record.close();
+    await removeRun(stateDir);
+  };
+}

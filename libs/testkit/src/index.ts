@@ -1,0 +1,5 @@
+export * from "./builders.ts";
+export * from "./environment.ts";
+export * from "./eventually.ts";
+export * from "./test-clock.ts";
+export type { TestRedis } from "./test-redis.ts";
