@@ -13,14 +13,20 @@ export default async function setup(): Promise<() => Promise<void>> {
   const stateDir = path.join(TEST_STATE_ROOT, String(process.pid));
   const record = await StateRecord.open(stateDir);
   const context = serverContext({ stateDir, ephemeral: true, report: printedReport() }, record);
-  const servers = await startServers(context);
+  const forget = async (): Promise<void> => {
+    await record.close();
+    await removeRun(stateDir);
+  };
+  const servers = await startServers(context).catch(async (error: unknown) => {
+    await forget();
+    throw error;
+  });
   process.env["KAFKA_BROKERS"] = servers.kafkaBrokers;
   process.env["POSTGRES_URL"] = servers.postgresUrl;
   process.env["REDIS_URL"] = servers.redisUrl;
   process.env[STATE_VARIABLE] = stateDir;
   return async () => {
     await servers.stop();
-    await record.close();
-    await removeRun(stateDir);
+    await forget();
   };
 }
