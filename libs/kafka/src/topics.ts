@@ -1,11 +1,12 @@
 import { TOPICS, type TopicContract } from "@kapi/contracts";
-import { assert } from "@kapi/kernel";
-import type { Admin, ITopicConfig } from "kafkajs";
+import { assert, delay } from "@kapi/kernel";
+import { type Admin, type ITopicConfig, KafkaJSError } from "kafkajs";
 
 import type { KafkaConnection } from "./connection.ts";
 
 const HOUR_MS = 3_600_000;
 const CREATE_TIMEOUT_MS = 30_000;
+const METADATA_POLL_MS = 50;
 /** A segment is only deleted or compacted after it is closed, so it is closed several times within the retention. */
 const SEGMENTS_PER_RETENTION = 4;
 /** Compacted topics are read from their start by every process, so what is superseded goes soon. */
@@ -43,10 +44,12 @@ export async function createTopics(kafka: KafkaConnection, options: CreateTopics
     if (missing.length > 0) {
       await admin.createTopics({
         timeout: CREATE_TIMEOUT_MS,
+        // kafkajs gives up where the broker does not know a new topic yet; a broker that has just started takes a moment.
+        waitForLeaders: false,
         topics: missing.map((topic) => topicConfig(kafka, topic, options)),
       });
     }
-    await assertSamePartitions(kafka, admin);
+    assertSamePartitions(kafka, await metadataOfAll(kafka, admin));
   });
 }
 
@@ -112,15 +115,32 @@ function deleteConfigs(topic: TopicContract): Record<string, string> {
   };
 }
 
-async function assertSamePartitions(kafka: KafkaConnection, admin: Admin): Promise<void> {
-  const topics: readonly TopicContract[] = Object.values(TOPICS);
-  const names = topics.map((topic) => kafka.topicName(topic));
-  const metadata = await admin.fetchTopicMetadata({ topics: names });
+function assertSamePartitions(kafka: KafkaConnection, metadata: TopicsMetadata): void {
   const counts = new Map(metadata.topics.map(({ name, partitions }) => [name, partitions.length]));
+  const topics: readonly TopicContract[] = Object.values(TOPICS);
   for (const topic of topics) {
     if (topic.partitionsAs === undefined) continue;
     const same = counts.get(kafka.topicName(topic)) === counts.get(kafka.topicPrefix + topic.partitionsAs);
     assert(same, `topic ${topic.name} has another number of partitions than ${topic.partitionsAs}`);
+  }
+}
+
+type TopicsMetadata = Awaited<ReturnType<Admin["fetchTopicMetadata"]>>;
+
+/** The metadata of all topics, once every partition has a leader; what is new gets there within moments. */
+async function metadataOfAll(kafka: KafkaConnection, admin: Admin): Promise<TopicsMetadata> {
+  const topics = Object.values(TOPICS).map((topic) => kafka.topicName(topic));
+  const end = Date.now() + CREATE_TIMEOUT_MS;
+  for (;;) {
+    try {
+      const metadata = await admin.fetchTopicMetadata({ topics });
+      const leaders = metadata.topics.flatMap(({ partitions }) => partitions.map(({ leader }) => leader));
+      if (leaders.every((leader) => leader >= 0)) return metadata;
+      if (Date.now() > end) throw new Error("partitions without a leader");
+    } catch (error) {
+      if (!(error instanceof KafkaJSError && error.retriable) || Date.now() > end) throw error;
+    }
+    await delay(METADATA_POLL_MS);
   }
 }
 
