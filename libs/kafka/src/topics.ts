@@ -1,6 +1,6 @@
 import { TOPICS, type TopicContract } from "@kapi/contracts";
 import { assert, delay } from "@kapi/kernel";
-import { type Admin, type ITopicConfig, KafkaJSError } from "kafkajs";
+import type { Admin, ITopicConfig } from "kafkajs";
 
 import type { KafkaConnection } from "./connection.ts";
 
@@ -138,7 +138,7 @@ async function metadataOfAll(kafka: KafkaConnection, admin: Admin): Promise<Topi
       if (leaders.every((leader) => leader >= 0)) return metadata;
       if (Date.now() > end) throw new Error("partitions without a leader");
     } catch (error) {
-      if (!(error instanceof KafkaJSError && error.retriable) || Date.now() > end) throw error;
+      if ((error as { retriable?: unknown }).retriable !== true || Date.now() > end) throw error;
     }
     await delay(METADATA_POLL_MS);
   }
