@@ -1,0 +1,152 @@
+import { assert, assertDefined } from "@kapi/kernel";
+
+import { IntervalLows } from "./interval.ts";
+import { type LogState, sameSpan, type Span } from "./judge.ts";
+import { type Reading, sameValues, type Values } from "./reading.ts";
+import type { Sample } from "./sample.ts";
+
+/**
+ * What became of a valuation. `covered`: a sample in the log has it already. `older`: measured before the one before
+ * it. `unchanged`: says what the last sample said. `waits`: part of the next sample. `due`: a sample is to be cut now.
+ */
+export type Taken = "covered" | "older" | "unchanged" | "waits" | "due";
+
+interface WrittenSample {
+  readonly span: Span;
+  readonly values: Values;
+  /** Offset of the first valuation that it takes in. */
+  readonly first: number;
+}
+
+/**
+ * The writer's side of one account: coalesces its valuations, gives sequences ahead of the log, and goes back to the
+ * log's word when that is another.
+ *
+ * Invariants: the written samples that the log has not shown yet follow `log` and each other without a gap; `head` is
+ * the end of that chain; every valuation behind `log.to` is still in `#lows`, so none is lost when the chain is dropped.
+ */
+export class AccountWriter {
+  readonly serverId: string;
+  readonly accountNumber: string;
+  readonly key: string;
+  #log: LogState;
+  #head: LogState;
+  readonly #written: WrittenSample[] = [];
+  readonly #lows = new IntervalLows();
+  #latest: Reading | null = null;
+  #latestMeasuredAtMs: number;
+  /** Offset of the first valuation of the next sample; null when nothing waits. */
+  #waitsFrom: number | null = null;
+  /** The first dropped valuation since the newest sample: it says the same, but was observed in the interval too. */
+  #unchanged: Reading | null = null;
+  /** What the newest written or judged sample says; null when that is not known. */
+  #published: Values | null;
+  #publishedAtMs = Number.NEGATIVE_INFINITY;
+  #urgent = false;
+
+  constructor(
+    account: { readonly key: string; readonly serverId: string; readonly accountNumber: string },
+    log: LogState,
+    newest: (Values & { readonly measuredAtMs: number }) | null,
+  ) {
+    this.key = account.key;
+    this.serverId = account.serverId;
+    this.accountNumber = account.accountNumber;
+    this.#log = log;
+    this.#head = log;
+    this.#published = newest;
+    this.#latestMeasuredAtMs = newest?.measuredAtMs ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** Whether valuations wait for the next sample. */
+  get waits(): boolean {
+    return this.#waitsFrom !== null;
+  }
+
+  /** When the newest sample was cut. */
+  get publishedAtMs(): number {
+    return this.#publishedAtMs;
+  }
+
+  /** Offset of the first valuation that no judged sample has yet; null when all are durable. */
+  get firstOpenOffset(): number | null {
+    return this.#written[0]?.first ?? this.#waitsFrom;
+  }
+
+  /** Takes in a valuation; `coalesceMs` is the least time between two samples that only prices have moved. */
+  take(reading: Reading, nowMs: number, coalesceMs: number): Taken {
+    if (reading.offset <= this.#head.to || reading.offset <= (this.#latest?.offset ?? -1)) return "covered";
+    if (reading.measuredAtMs < this.#latestMeasuredAtMs) return "older";
+    this.#latestMeasuredAtMs = reading.measuredAtMs;
+    if (!this.waits && this.#published !== null && sameValues(this.#published, reading)) {
+      this.#unchanged ??= reading;
+      return "unchanged";
+    }
+    const before: Values | null = this.waits ? this.#latest : this.#published;
+    this.#urgent ||=
+      before === null ||
+      before.balanceMinor !== reading.balanceMinor ||
+      before.openPositionCount !== reading.openPositionCount;
+    this.#latest = reading;
+    if (this.#unchanged !== null && this.#unchanged.offset > this.#head.to) {
+      this.#lows.add(this.#unchanged.offset, this.#unchanged.equityMinor, this.#unchanged.measuredAt);
+    }
+    this.#unchanged = null;
+    this.#lows.add(reading.offset, reading.equityMinor, reading.measuredAt);
+    this.#waitsFrom ??= reading.offset;
+    return this.isDue(nowMs, coalesceMs) ? "due" : "waits";
+  }
+
+  /** Whether a sample is to be cut at `nowMs`. */
+  isDue(nowMs: number, coalesceMs: number): boolean {
+    return this.waits && (this.#urgent || this.#publishedAtMs + coalesceMs <= nowMs);
+  }
+
+  /** Makes the next sample of everything that waits; something must. */
+  cut(nowMs: number): Sample {
+    assert(this.#waitsFrom !== null, "a sample is cut only of valuations that wait");
+    const latest = assertDefined(this.#latest, "the latest valuation");
+    const minimum = assertDefined(this.#lows.lowestAfter(this.#head.to), "the lowest equity of the interval");
+    const span = { sequence: this.#head.sequence + 1, from: this.#head.to, to: latest.offset };
+    this.#written.push({ span, values: latest, first: this.#waitsFrom });
+    this.#head = span;
+    this.#published = latest;
+    this.#publishedAtMs = nowMs;
+    this.#waitsFrom = null;
+    this.#urgent = false;
+    return { span, values: latest, measuredAt: latest.measuredAt, minimum };
+  }
+
+  /**
+   * The log has shown the account's next sample. Ours: it is durable now. Another's: the log's word counts; what
+   * ours had taken in beyond it waits for the next sample. `valuesOf` reads what that other sample says.
+   */
+  judged(span: Span, valuesOf: () => (Values & { readonly measuredAtMs: number }) | null): "ours" | "another's" {
+    const ours = this.#written[0];
+    this.#log = span;
+    this.#lows.forgetUpTo(span.to);
+    if (ours !== undefined && sameSpan(ours.span, span)) {
+      this.#written.shift();
+      return "ours";
+    }
+    this.#goBack(valuesOf());
+    return "another's";
+  }
+
+  /** Gives up the written samples that the log will not show any more; their valuations wait for the next one. */
+  abandon(valuesOf: () => (Values & { readonly measuredAtMs: number }) | null): void {
+    if (this.#written.length > 0) this.#goBack(valuesOf());
+  }
+
+  #goBack(published: (Values & { readonly measuredAtMs: number }) | null): void {
+    const open = [...this.#written.map((sample) => sample.first), this.#waitsFrom].filter((offset) => offset !== null);
+    this.#written.length = 0;
+    this.#head = this.#log;
+    this.#published = published;
+    const latest = this.#latest;
+    const rest = latest !== null && latest.offset > this.#log.to && open.length > 0;
+    this.#waitsFrom = rest ? Math.max(open[0] ?? 0, this.#log.to + 1) : null;
+    this.#urgent = rest;
+    if (published !== null) this.#latestMeasuredAtMs = Math.max(this.#latestMeasuredAtMs, published.measuredAtMs);
+  }
+}

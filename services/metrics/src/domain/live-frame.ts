@@ -1,0 +1,37 @@
+/**
+ * WebSocket text frames of a server (RFC 6455, 5.2: final, unmasked), so that the bytes of a sample can be framed once
+ * and written to any number of sockets.
+ */
+const FINAL_TEXT = 0x81;
+const LENGTH_IN_16_BITS = 126;
+const LENGTH_IN_64_BITS = 127;
+
+/** Bytes before a payload of `payloadBytes`. */
+export function frameHeaderBytes(payloadBytes: number): number {
+  return payloadBytes < LENGTH_IN_16_BITS ? 2 : payloadBytes < 0x1_0000 ? 4 : 10;
+}
+
+/** Writes the frame header of a payload of `payloadBytes` into `target` at `start`. */
+export function writeFrameHeader(target: Buffer, start: number, payloadBytes: number): void {
+  target[start] = FINAL_TEXT;
+  if (payloadBytes < LENGTH_IN_16_BITS) {
+    target[start + 1] = payloadBytes;
+  } else if (payloadBytes < 0x1_0000) {
+    target[start + 1] = LENGTH_IN_16_BITS;
+    target.writeUInt16BE(payloadBytes, start + 2);
+  } else {
+    target[start + 1] = LENGTH_IN_64_BITS;
+    target.writeUIntBE(0, start + 2, 4);
+    target.writeUInt32BE(payloadBytes, start + 6);
+  }
+}
+
+/** `text` as a whole frame. */
+export function textFrame(text: string): Buffer {
+  const payloadBytes = Buffer.byteLength(text);
+  const headerBytes = frameHeaderBytes(payloadBytes);
+  const frame = Buffer.allocUnsafe(headerBytes + payloadBytes);
+  writeFrameHeader(frame, 0, payloadBytes);
+  frame.write(text, headerBytes);
+  return frame;
+}

@@ -1,0 +1,314 @@
+import { assert, assertDefined } from "@kapi/kernel";
+
+import { frameHeaderBytes, writeFrameHeader } from "./live-frame.ts";
+
+/**
+ * The last samples of every account, in memory (decisions, 10.2): at most so many, at most so old, all together within
+ * a budget, and always each account's newest one.
+ *
+ * The samples of all accounts lie one behind the other in slabs of raw memory, in the order of the log, each with its
+ * WebSocket frame header before it; an account has only the places of its own. So a sample costs its bytes, a record
+ * of 40 bytes and a place of 8, no object. The budget is kept by giving up the oldest slab whole: every account then
+ * keeps the same stretch of time. What is an account's newest sample there is first copied to the newest slab.
+ *
+ * Invariants: the samples kept of an account are consecutive, [first, last]; the places of all of them are in slabs
+ * that exist; a slab in which nothing is kept is given up at once, unless it is the newest.
+ */
+
+/** Record before each frame, as doubles: owner, frame bytes, time, from, offset. */
+const RECORD_FIELDS = 5;
+const RECORD_BYTES = RECORD_FIELDS * 8;
+const FIRST_PLACES = 4;
+
+export interface WindowLimits {
+  /** Most samples kept of an account. */
+  readonly maxSamples: number;
+  /** Oldest sample kept beside the newest one. */
+  readonly maxAgeMs: number;
+  /** Memory for all samples; exceeded only if the newest sample of every account needs it. */
+  readonly budgetBytes: number;
+  /** Size of the pieces in which memory is taken and given up. */
+  readonly slabBytes: number;
+}
+
+/** A sample as the log has it. */
+export interface LoggedSample {
+  readonly sequence: number;
+  /** Header `from`. */
+  readonly from: number;
+  /** Offset in `metrics.samples`. */
+  readonly offset: number;
+  /** The record's time. */
+  readonly atMs: number;
+  readonly payload: Buffer;
+}
+
+/** The kept samples of one account. Made by {@link SampleWindows.open}; only that class changes it. */
+export interface SampleWindow {
+  /** Lowest sequence kept; `last + 1` when nothing is kept. */
+  readonly first: number;
+  /** Highest sequence kept; 0 before the first sample. */
+  readonly last: number;
+}
+
+class Window implements SampleWindow {
+  readonly id: number;
+  first = 1;
+  last = 0;
+  /** Where the sample of a sequence lies: at index sequence modulo length. */
+  places = new Float64Array(FIRST_PLACES);
+
+  constructor(id: number) {
+    this.id = id;
+  }
+}
+
+class Slab {
+  readonly id: number;
+  readonly bytes: Buffer;
+  readonly fields: Float64Array;
+  used = 0;
+  /** Samples in it that are kept. */
+  kept = 0;
+  writtenAtMs = 0;
+
+  constructor(id: number, size: number) {
+    this.id = id;
+    const memory = new ArrayBuffer(size);
+    this.bytes = Buffer.from(memory);
+    this.fields = new Float64Array(memory);
+  }
+}
+
+export class SampleWindows {
+  readonly #limits: WindowLimits;
+  readonly #slabs = new Map<number, Slab>();
+  readonly #windows: (Window | undefined)[] = [];
+  readonly #freeIds: number[] = [];
+  #newest: Slab;
+  #nextSlabId = 1;
+  #makingRoom = false;
+
+  constructor(limits: WindowLimits) {
+    assert(limits.slabBytes % 8 === 0, "a slab is a whole number of doubles");
+    this.#limits = limits;
+    this.#newest = this.#addSlab();
+  }
+
+  /** Bytes held for samples. */
+  get bytes(): number {
+    return this.#slabs.size * this.#limits.slabBytes;
+  }
+
+  /** An empty window. */
+  open(): SampleWindow {
+    const id = this.#freeIds.pop() ?? this.#windows.length;
+    const window = new Window(id);
+    this.#windows[id] = window;
+    return window;
+  }
+
+  /** Gives a window up with all its samples. */
+  close(given: SampleWindow): void {
+    const window = owned(given);
+    while (window.first <= window.last) this.#dropFirst(window);
+    this.#windows[window.id] = undefined;
+    this.#freeIds.push(window.id);
+  }
+
+  /** Adds the account's next sample. One that does not follow the last one begins the window anew. */
+  append(given: SampleWindow, sample: LoggedSample, nowMs: number): void {
+    const window = owned(given);
+    if (sample.sequence !== window.last + 1) {
+      while (window.first <= window.last) this.#dropFirst(window);
+      window.first = sample.sequence;
+      window.last = sample.sequence - 1;
+    }
+    if (sample.sequence - window.first >= this.#limits.maxSamples) this.#dropFirst(window);
+    const { payload } = sample;
+    const headerBytes = frameHeaderBytes(payload.length);
+    const { slab, at } = this.#reserve(headerBytes + payload.length, nowMs);
+    slab.fields.set([window.id, headerBytes + payload.length, sample.atMs, sample.from, sample.offset], at / 8);
+    const start = at + RECORD_BYTES;
+    writeFrameHeader(slab.bytes, start, payload.length);
+    payload.copy(slab.bytes, start + headerBytes);
+    window.last = sample.sequence;
+    this.#setPlace(window, sample.sequence, slab, at);
+  }
+
+  /** Drops what is too old at `nowMs`, but for the newest sample. */
+  trim(given: SampleWindow, nowMs: number): void {
+    const window = owned(given);
+    const oldestMs = nowMs - this.#limits.maxAgeMs;
+    while (window.first < window.last) {
+      const { slab, at } = this.#find(window, window.first);
+      if ((slab.fields[at / 8 + 2] ?? 0) >= oldestMs) return;
+      this.#dropFirst(window);
+    }
+  }
+
+  /** Gives up the memory of samples that are too old at `nowMs`; to be called every few seconds. */
+  expire(nowMs: number): void {
+    for (const slab of this.#slabs.values()) {
+      if (slab === this.#newest || slab.writtenAtMs > nowMs - this.#limits.maxAgeMs) return;
+      this.#giveUp(slab, nowMs);
+    }
+  }
+
+  /**
+   * The frames from `fromSequence` on, as one piece of bytes ready for a socket: as many as fit into `maxBytes`, but at
+   * least one, and the sequence after the last of them. `fromSequence` must be kept.
+   */
+  frames(given: SampleWindow, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number } {
+    const window = owned(given);
+    let total = 0;
+    let next = fromSequence;
+    while (next <= window.last) {
+      const { slab, at } = this.#find(window, next);
+      const length = slab.fields[at / 8 + 1] ?? 0;
+      if (total > 0 && total + length > maxBytes) break;
+      total += length;
+      next += 1;
+    }
+    const bytes = Buffer.allocUnsafe(total);
+    let written = 0;
+    for (let sequence = fromSequence; sequence < next; sequence += 1) {
+      const { slab, at } = this.#find(window, sequence);
+      const start = at + RECORD_BYTES;
+      written += slab.bytes.copy(bytes, written, start, start + (slab.fields[at / 8 + 1] ?? 0));
+    }
+    return { bytes, next };
+  }
+
+  /** The sample of a kept sequence as the log has it; its payload is a copy. */
+  sample(given: SampleWindow, sequence: number): LoggedSample {
+    const { slab, at } = this.#find(owned(given), sequence);
+    const field = at / 8;
+    const end = at + RECORD_BYTES + (slab.fields[field + 1] ?? 0);
+    return {
+      sequence,
+      atMs: slab.fields[field + 2] ?? 0,
+      from: slab.fields[field + 3] ?? 0,
+      offset: slab.fields[field + 4] ?? 0,
+      payload: Buffer.from(slab.bytes.subarray(payloadStart(slab, at), end)),
+    };
+  }
+
+  #reserve(frameBytes: number, nowMs: number): { slab: Slab; at: number } {
+    const needed = Math.ceil((RECORD_BYTES + frameBytes) / 8) * 8;
+    assert(needed <= this.#limits.slabBytes, "a sample fits into a slab");
+    if (this.#newest.used + needed > this.#limits.slabBytes) {
+      const full = this.#newest;
+      this.#newest = this.#addSlab();
+      if (full.kept === 0) this.#slabs.delete(full.id);
+      this.#makeRoom(nowMs);
+      // Making room can have filled the new slab with newest samples.
+      if (this.#newest.used + needed > this.#limits.slabBytes) this.#newest = this.#addSlab();
+    }
+    const slab = this.#newest;
+    const at = slab.used;
+    slab.used += needed;
+    slab.writtenAtMs = nowMs;
+    return { slab, at };
+  }
+
+  /** One slab given up for one taken: if newest samples fill all of it, the budget is exceeded rather than they lost. */
+  #makeRoom(nowMs: number): void {
+    if (this.#makingRoom || this.bytes <= this.#limits.budgetBytes) return;
+    for (const slab of this.#slabs.values()) {
+      if (slab !== this.#newest) this.#giveUp(slab, nowMs);
+      return;
+    }
+  }
+
+  #giveUp(slab: Slab, nowMs: number): void {
+    this.#makingRoom = true;
+    for (let at = 0; at < slab.used && slab.kept > 0; at += this.#recordBytes(slab, at)) {
+      const window = this.#windows[slab.fields[at / 8] ?? -1];
+      if (window === undefined) continue;
+      if (window.last >= window.first && this.#isAt(window, window.last, slab, at))
+        this.#moveLast(window, slab, at, nowMs);
+      else this.#dropUpTo(window, slab, at);
+    }
+    this.#slabs.delete(slab.id);
+    this.#makingRoom = false;
+  }
+
+  #moveLast(window: Window, from: Slab, at: number, nowMs: number): void {
+    while (window.first < window.last) this.#dropFirst(window);
+    const length = from.fields[at / 8 + 1] ?? 0;
+    const target = this.#reserve(length, nowMs);
+    const end = at + RECORD_BYTES + length;
+    from.bytes.copy(target.slab.bytes, target.at, at, end);
+    from.kept -= 1;
+    this.#setPlace(window, window.last, target.slab, target.at);
+  }
+
+  /** Drops the window's samples up to the one at this place, if that one is still kept. */
+  #dropUpTo(window: Window, slab: Slab, at: number): void {
+    for (let sequence = window.first; sequence <= window.last; sequence += 1) {
+      const place = this.#placeOf(window, sequence);
+      // Later samples lie in later places, but for a newest one that was moved, and that is the last of its window.
+      if (place > slab.id * this.#limits.slabBytes + at) return;
+      this.#dropFirst(window);
+    }
+  }
+
+  #dropFirst(window: Window): void {
+    const { slab } = this.#find(window, window.first);
+    slab.kept -= 1;
+    window.first += 1;
+    if (slab.kept === 0 && slab !== this.#newest && !this.#makingRoom) this.#slabs.delete(slab.id);
+  }
+
+  #addSlab(): Slab {
+    const slab = new Slab(this.#nextSlabId++, this.#limits.slabBytes);
+    this.#slabs.set(slab.id, slab);
+    return slab;
+  }
+
+  #recordBytes(slab: Slab, at: number): number {
+    return Math.ceil((RECORD_BYTES + (slab.fields[at / 8 + 1] ?? 0)) / 8) * 8;
+  }
+
+  #placeOf(window: Window, sequence: number): number {
+    return window.places[sequence % window.places.length] ?? 0;
+  }
+
+  #isAt(window: Window, sequence: number, slab: Slab, at: number): boolean {
+    return this.#placeOf(window, sequence) === slab.id * this.#limits.slabBytes + at;
+  }
+
+  #find(window: Window, sequence: number): { slab: Slab; at: number } {
+    assert(sequence >= window.first && sequence <= window.last, "the sample is kept");
+    const place = this.#placeOf(window, sequence);
+    const at = place % this.#limits.slabBytes;
+    return { slab: assertDefined(this.#slabs.get((place - at) / this.#limits.slabBytes), "the slab of a sample"), at };
+  }
+
+  #setPlace(window: Window, sequence: number, slab: Slab, at: number): void {
+    if (window.last - window.first >= window.places.length) this.#growPlaces(window);
+    window.places[sequence % window.places.length] = slab.id * this.#limits.slabBytes + at;
+    slab.kept += 1;
+  }
+
+  #growPlaces(window: Window): void {
+    const before = window.places;
+    const places = new Float64Array(Math.min(before.length * 4, this.#limits.maxSamples));
+    for (let sequence = window.first; sequence < window.last; sequence += 1) {
+      places[sequence % places.length] = before[sequence % before.length] ?? 0;
+    }
+    window.places = places;
+  }
+}
+
+function payloadStart(slab: Slab, at: number): number {
+  const start = at + RECORD_BYTES;
+  const length7 = (slab.bytes[start + 1] ?? 0) & 0x7f;
+  return start + (length7 < 126 ? 2 : length7 === 126 ? 4 : 10);
+}
+
+function owned(window: SampleWindow): Window {
+  assert(window instanceof Window, "the window was opened here");
+  return window;
+}

@@ -1,0 +1,17 @@
+import { accountKey, AccountMetricsFrame } from "@kapi/contracts";
+
+import type { SampleLog } from "./sample-log.ts";
+
+/** The newest sample of each account as the log has it, in order; null where there is none. */
+export function readLatestSamples(
+  log: SampleLog,
+  serverId: string,
+  accountNumbers: readonly string[],
+): (AccountMetricsFrame | null)[] {
+  return accountNumbers.map((accountNumber) => {
+    const stream = log.find(accountKey(serverId, accountNumber));
+    if (stream === undefined || stream.window.first > stream.window.last) return null;
+    const parsed = AccountMetricsFrame.safeParse(JSON.parse(log.newest(stream).toString("utf8")));
+    return parsed.success ? parsed.data : null;
+  });
+}

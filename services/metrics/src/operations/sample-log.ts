@@ -1,0 +1,191 @@
+import type { SampleCheckpoint } from "@kapi/contracts";
+import type { Clock } from "@kapi/kernel";
+
+import { type AccountStream, FROM_UNKNOWN } from "../domain/account-stream.ts";
+import { counts, type LogState, type Span, spanFromWire } from "../domain/judge.ts";
+import { WITHOUT_CHECKPOINT, type StartingPoint } from "../domain/restore.ts";
+import { accountOfKey } from "../domain/sample.ts";
+import type { SampleWindows } from "../domain/sample-windows.ts";
+
+/** A record of `metrics.samples`. */
+export interface SampleRecord {
+  readonly key: string;
+  readonly value: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly offset: bigint;
+  readonly timestampMs: number;
+}
+
+/** Told of what the log says, in log order, in the turn in which it was read. */
+export interface SampleListener {
+  /** The account's next sample counts and is in its window. */
+  counted?(account: AccountStream, span: Span): void;
+  /** The account is gone for good. */
+  removed?(account: AccountStream): void;
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+interface Stream extends Mutable<AccountStream> {
+  /** Records below it are passed over: they are in the state already. */
+  judgeFrom: number;
+}
+
+/**
+ * All judged samples, as this process reads them from the log: the state of every account and its window. The one
+ * place where the judge is applied; the sequencer and the live stream listen to it.
+ */
+export class SampleLog {
+  readonly #windows: SampleWindows;
+  readonly #clock: Clock;
+  readonly #streams = new Map<string, Stream>();
+  readonly #gone = new Set<string>();
+  readonly #positions = new Map<number, number>();
+  readonly #listeners: SampleListener[] = [];
+  #refused = 0;
+
+  constructor(options: { windows: SampleWindows; clock: Clock }) {
+    this.#windows = options.windows;
+    this.#clock = options.clock;
+  }
+
+  /** Samples that were read and did not count. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  /** Accounts with samples. */
+  get size(): number {
+    return this.#streams.size;
+  }
+
+  listen(listener: SampleListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** The account's stream, if it has samples. */
+  find(key: string): AccountStream | undefined {
+    return this.#streams.get(key);
+  }
+
+  /** Whether the account is known to have been deleted. */
+  isGone(key: string): boolean {
+    return this.#gone.has(key);
+  }
+
+  /** The offset before which every sample of `partition` has been judged. */
+  position(partition: number): number {
+    return this.#positions.get(partition) ?? 0;
+  }
+
+  /** The samples kept of an account at this moment, by sequence. */
+  kept(account: AccountStream): { first: number; last: number } {
+    this.#windows.trim(account.window, this.#clock.nowMs());
+    const { first, last } = account.window;
+    return first <= last ? { first, last } : { first: account.sequence + 1, last: account.sequence };
+  }
+
+  /** The newest sample's bytes as the log has them. */
+  newest(account: AccountStream): Buffer {
+    return this.#windows.sample(account.window, account.window.last).payload;
+  }
+
+  /** Frames ready for a socket, from a kept sequence on. */
+  frames(account: AccountStream, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number } {
+    return this.#windows.frames(account.window, fromSequence, maxBytes);
+  }
+
+  /** Where judging can begin again for this account: its oldest kept sample of which everything is known. */
+  anchorOf(account: AccountStream): SampleCheckpoint["window"] {
+    const { first, last } = this.kept(account);
+    for (let sequence = first; sequence <= last; sequence += 1) {
+      const sample = this.#windows.sample(account.window, sequence);
+      if (sample.from !== FROM_UNKNOWN) return { sequence, from: sample.from, offset: sample.offset };
+    }
+    return account.anchor ?? { sequence: account.sequence, from: -1, offset: account.offset };
+  }
+
+  /** Sets the place from which a partition is read; before any of its records. */
+  begin(partition: number, offset: number): void {
+    this.#positions.set(partition, offset);
+  }
+
+  /** Takes an account up from its checkpoint. */
+  restore(partition: number, key: string, checkpoint: SampleCheckpoint, point: StartingPoint): void {
+    if (this.#gone.has(key)) return;
+    const stream = this.#open(partition, key, point);
+    if (stream === null) return;
+    stream.anchor = checkpoint.window;
+    stream.offset = checkpoint.offset;
+    if (!point.takeFrame) return;
+    const { sequence, offset } = checkpoint;
+    const sample = { sequence, from: FROM_UNKNOWN, offset, atMs: 0, payload: Buffer.from(checkpoint.frame) };
+    this.#windows.append(stream.window, sample, this.#clock.nowMs());
+  }
+
+  /** Judges records of a partition, in log order. */
+  apply(partition: number, records: readonly SampleRecord[]): void {
+    const nowMs = this.#clock.nowMs();
+    for (const record of records) this.#judge(partition, record, nowMs);
+    const last = records.at(-1);
+    if (last !== undefined) this.#positions.set(partition, Number(last.offset) + 1);
+  }
+
+  /** An account was deleted: its samples go, and none of it ever counts again. */
+  remove(key: string): void {
+    this.#gone.add(key);
+    const stream = this.#streams.get(key);
+    if (stream === undefined) return;
+    this.#streams.delete(key);
+    for (const listener of this.#listeners) listener.removed?.(stream);
+    this.#windows.close(stream.window);
+  }
+
+  /** Gives up memory of samples that are too old; to be called every few seconds. */
+  expire(): void {
+    this.#windows.expire(this.#clock.nowMs());
+  }
+
+  #judge(partition: number, record: SampleRecord, nowMs: number): void {
+    const offset = Number(record.offset);
+    const span = spanFromWire(record.headers);
+    const known = this.#streams.get(record.key);
+    if (known !== undefined && (offset < known.judgeFrom || known.partition !== partition)) return;
+    const state: LogState = known ?? WITHOUT_CHECKPOINT.state;
+    if (span === null || this.#gone.has(record.key) || !counts(state, span, record.value.length)) {
+      this.#refused += 1;
+      return;
+    }
+    const stream = known ?? this.#open(partition, record.key, WITHOUT_CHECKPOINT);
+    if (stream === null) return;
+    const { sequence, from } = span;
+    this.#windows.append(
+      stream.window,
+      { sequence, from, offset, atMs: record.timestampMs, payload: record.value },
+      nowMs,
+    );
+    stream.sequence = sequence;
+    stream.to = span.to;
+    stream.offset = offset;
+    stream.anchor = null;
+    for (const listener of this.#listeners) listener.counted?.(stream, span);
+  }
+
+  #open(partition: number, key: string, point: StartingPoint): Stream | null {
+    const account = accountOfKey(key);
+    if (account === null) return null;
+    const stream: Stream = {
+      key,
+      ...account,
+      partition,
+      sequence: point.state.sequence,
+      to: point.state.to,
+      offset: -1,
+      window: this.#windows.open(),
+      anchor: null,
+      judgeFrom: point.judgeFrom,
+    };
+    this.#streams.set(key, stream);
+    return stream;
+  }
+}

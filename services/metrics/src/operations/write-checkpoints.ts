@@ -1,0 +1,111 @@
+import type { PartitionCheckpoint, SampleCheckpoint } from "@kapi/contracts";
+import type { Logger } from "@kapi/runtime";
+
+import type { AccountStream } from "../domain/account-stream.ts";
+import type { CheckpointSink } from "../domain/ports.ts";
+import { markerKey } from "../domain/restore.ts";
+import type { SampleListener, SampleLog } from "./sample-log.ts";
+
+/** Checkpoints on their way at once. */
+const MAX_WRITES_AT_ONCE = 1_000;
+/** What stands in `metrics.latest` for an account that is gone for good. */
+const GONE = "";
+
+export interface CheckpointsOptions {
+  readonly log: SampleLog;
+  readonly sink: CheckpointSink;
+  /** The partitions that this process sequences: of others it writes none. */
+  readonly partitions: () => readonly number[];
+  readonly logger: Logger;
+}
+
+/**
+ * Keeps `metrics.latest` near the log: per account its newest sample, per partition up to where all accounts are in.
+ * A marker is written only after every checkpoint that it speaks of is durable. It also reads `metrics.latest` back: an
+ * older checkpoint than the account's state, left by a writer that had lost the partition, is written over.
+ */
+export class Checkpoints implements SampleListener {
+  readonly #options: CheckpointsOptions;
+  /** Accounts with samples that are not in a checkpoint, by partition. */
+  #changed = new Map<number, Map<string, AccountStream>>();
+  #gone = new Map<number, Set<string>>();
+  readonly #marked = new Map<number, number>();
+  #running: Promise<void> | null = null;
+
+  constructor(options: CheckpointsOptions) {
+    this.#options = options;
+  }
+
+  counted(stream: AccountStream): void {
+    const changed = this.#changed.get(stream.partition);
+    if (changed === undefined) this.#changed.set(stream.partition, new Map([[stream.key, stream]]));
+    else changed.set(stream.key, stream);
+  }
+
+  removed(stream: AccountStream): void {
+    this.#changed.get(stream.partition)?.delete(stream.key);
+    const gone = this.#gone.get(stream.partition) ?? new Set();
+    this.#gone.set(stream.partition, gone.add(stream.key));
+  }
+
+  /** A checkpoint was read back from `metrics.latest`. */
+  readBack(key: string, checkpoint: SampleCheckpoint): void {
+    const stream = this.#options.log.find(key);
+    if (stream !== undefined && checkpoint.sequence < stream.sequence) this.counted(stream);
+  }
+
+  /** Writes what has changed; a call that comes while one is running waits for that one. */
+  write(): Promise<void> {
+    this.#running ??= this.#writeAll().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  async #writeAll(): Promise<void> {
+    const owned = new Set(this.#options.partitions());
+    for (const partition of owned) await this.#writePartition(partition);
+    // What another process sequences is in its care; should the partition come here, the log since its marker is known.
+    for (const partition of this.#changed.keys()) if (!owned.has(partition)) this.#marked.delete(partition);
+  }
+
+  async #writePartition(partition: number): Promise<void> {
+    const { log, sink, logger } = this.#options;
+    const samplesOffset = log.position(partition);
+    const changed = this.#changed.get(partition) ?? new Map<string, AccountStream>();
+    const gone = this.#gone.get(partition) ?? new Set<string>();
+    if (changed.size + gone.size === 0 && this.#marked.get(partition) === samplesOffset) return;
+    this.#changed.delete(partition);
+    this.#gone.delete(partition);
+    try {
+      for (const key of gone) await sink.write(partition, key, GONE);
+      let batch: Promise<void>[] = [];
+      for (const stream of changed.values()) {
+        if (log.find(stream.key) !== stream) continue;
+        batch.push(sink.write(partition, stream.key, JSON.stringify(this.#checkpointOf(stream))));
+        if (batch.length < MAX_WRITES_AT_ONCE) continue;
+        await Promise.all(batch);
+        batch = [];
+      }
+      await Promise.all(batch);
+      const marker: PartitionCheckpoint = { samplesOffset };
+      await sink.write(partition, markerKey(partition), JSON.stringify(marker));
+      this.#marked.set(partition, samplesOffset);
+    } catch (error) {
+      logger.warn({ err: error, partition }, "checkpoints were not written; the next turn writes them");
+      for (const stream of changed.values()) if (log.find(stream.key) === stream) this.counted(stream);
+      for (const key of gone) this.#gone.set(partition, (this.#gone.get(partition) ?? new Set()).add(key));
+    }
+  }
+
+  #checkpointOf(stream: AccountStream): SampleCheckpoint {
+    const { log } = this.#options;
+    return {
+      sequence: stream.sequence,
+      to: stream.to,
+      offset: stream.offset,
+      window: log.anchorOf(stream),
+      frame: log.newest(stream).toString("utf8"),
+    };
+  }
+}
