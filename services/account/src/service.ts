@@ -29,8 +29,8 @@ const SAMPLES_TIMEOUT_MS = 2_000;
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, clock, fatal } = context;
   const connectionString = config.POSTGRES_URL;
-  await migrate({ connectionString, schema: SERVICE, directory: MIGRATIONS, logger });
-  await migrate({ connectionString, schema: SERVICE, directory: COMMANDS_MIGRATIONS, logger });
+  const directories = [COMMANDS_MIGRATIONS];
+  await migrate({ connectionString, schema: SERVICE, directory: MIGRATIONS, directories, logger });
   const database = await scope.start("postgres", () =>
     createPool({ connectionString, schema: SERVICE, applicationName: SERVICE, max: config.POSTGRES_POOL_SIZE, logger }),
   );
@@ -88,7 +88,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
 
   const topic = TOPICS.commandsAccount;
   const store = await scope.start("command store", () =>
-    createCommandStore({ worker: SERVICE, topic, database, producer, clock, logger }),
+    createCommandStore({ worker: SERVICE, database, producer, clock, logger }),
   );
   const executor = createAccountCommands({
     createTradingAccounts: (serverId, requested) =>
@@ -101,18 +101,6 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     isUnreachable: (error) => error instanceof TradingServerUnreachable,
   });
   await scope.start("command worker", () =>
-    createCommandWorker({
-      worker: SERVICE,
-      topic,
-      store,
-      kafka,
-      producer,
-      database,
-      logger,
-      clock,
-      health,
-      fatal,
-      executor,
-    }),
+    createCommandWorker({ worker: SERVICE, topic, store, kafka, executor, clock, logger, health, fatal }),
   );
 }
