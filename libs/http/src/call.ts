@@ -17,6 +17,8 @@ export interface InternalResponse {
  */
 export class Call implements Dispatcher.DispatchHandler {
   readonly response: Promise<InternalResponse>;
+  /** Called once, when the connection is free for another call. */
+  onFinished: (() => void) | null = null;
   readonly #what: string;
   readonly #maxBytes: number;
   readonly #resolve: (response: InternalResponse) => void;
@@ -24,7 +26,7 @@ export class Call implements Dispatcher.DispatchHandler {
   readonly #timer: NodeJS.Timeout;
   readonly #chunks: Buffer[] = [];
   #controller: Dispatcher.DispatchController | null = null;
-  #ended: DependencyError | null = null;
+  #settled = false;
   #length = 0;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
@@ -36,12 +38,19 @@ export class Call implements Dispatcher.DispatchHandler {
     this.response = promise;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#timer = setTimeout(() => this.#end(`no answer within ${options.timeoutMs} ms`), options.timeoutMs);
+    this.#timer = setTimeout(() => {
+      this.fail(new Error(`no answer within ${options.timeoutMs} ms`));
+    }, options.timeoutMs);
+  }
+
+  /** Whether the caller has its answer, or its error. */
+  get settled(): boolean {
+    return this.#settled;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#ended !== null) controller.abort(this.#ended);
+    if (this.#settled) controller.abort(new Error(`${this.#what}: given up`));
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
@@ -51,32 +60,37 @@ export class Call implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#length += chunk.length;
-    if (this.#length > this.#maxBytes) this.#end(`the answer is larger than ${this.#maxBytes} bytes`);
+    if (this.#length > this.#maxBytes) this.fail(new Error(`the answer is larger than ${this.#maxBytes} bytes`));
     else this.#chunks.push(chunk);
   }
 
   onResponseEnd(): void {
     clearTimeout(this.#timer);
+    this.#settled = true;
     const [first] = this.#chunks;
     const body = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks, this.#length);
     this.#resolve({ status: this.#status, headers: this.#headers, body });
+    this.finish();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.fail(error);
+    this.finish();
   }
 
-  /** Ends the call because of an error outside it, such as a pool that is closed. */
+  /** Ends the call with an error, at the other side too if it is under way; a call that has ended stays as it is. */
   fail(cause: Error): void {
+    if (this.#settled) return;
+    this.#settled = true;
     clearTimeout(this.#timer);
     this.#reject(new DependencyError(`${this.#what}: ${cause.message}`, { cause }));
+    this.#controller?.abort(cause);
   }
 
-  #end(reason: string): void {
-    if (this.#ended !== null) return;
-    clearTimeout(this.#timer);
-    this.#ended = new DependencyError(`${this.#what}: ${reason}`);
-    this.#reject(this.#ended);
-    this.#controller?.abort(this.#ended);
+  /** Tells that the connection is free; only the first time counts. */
+  finish(): void {
+    const { onFinished } = this;
+    this.onFinished = null;
+    onFinished?.();
   }
 }

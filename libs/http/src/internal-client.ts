@@ -7,6 +7,7 @@ import { type Dispatcher, Pool } from "undici";
 import { z } from "zod";
 
 import { Call, type InternalResponse } from "./call.ts";
+import { CallQueue } from "./call-queue.ts";
 import { DependencyError } from "./dependency-error.ts";
 import { INTERNAL_TOKEN_HEADER } from "./internal-auth.ts";
 
@@ -14,6 +15,12 @@ export type { InternalResponse } from "./call.ts";
 
 /** Connections to one service from one process, unless told otherwise. */
 const DEFAULT_CONNECTIONS = 64;
+/** Calls that wait for a connection, unless told otherwise; one more fails at once. */
+const DEFAULT_MAX_WAITING_CALLS = 10_000;
+/** Connections for streams, beside those for calls: a slow reader must not hold up a short call. */
+const STREAM_CONNECTIONS = 32;
+/** Streams open or waiting for a connection; one more fails at once. */
+const MAX_STREAMS = 256;
 /** How long a connection is kept idle, in milliseconds; shorter than the server keeps it, so that none is used as it closes. */
 const CLIENT_KEEP_ALIVE_MS = 30_000;
 /** Largest answer that is kept in memory, in bytes; larger ones are streamed. */
@@ -55,42 +62,57 @@ export interface InternalClientOptions {
   readonly token: string;
   /** The deadline of a call, in milliseconds, unless the call gives its own. */
   readonly timeoutMs: number;
-  /** Most connections at once. */
+  /** Most calls at once, and so most connections. */
   readonly connections?: number;
+  /** Most calls that wait for a connection. */
+  readonly maxWaitingCalls?: number;
 }
 
 /** Makes a client over connections that are kept open. Nothing is connected before the first call. */
 export function createInternalClient(options: InternalClientOptions): Started<InternalClient> {
-  const base = new URL(options.baseUrl);
-  const pool = new Pool(base.origin, {
-    connections: options.connections ?? DEFAULT_CONNECTIONS,
+  const { origin } = new URL(options.baseUrl);
+  const connections = options.connections ?? DEFAULT_CONNECTIONS;
+  const calls = createPool(origin, connections, options.timeoutMs);
+  const streams = createPool(origin, STREAM_CONNECTIONS, options.timeoutMs);
+  const maxWaiting = options.maxWaitingCalls ?? DEFAULT_MAX_WAITING_CALLS;
+  const queue = new CallQueue(calls, { maxRunning: connections, maxWaiting });
+  return {
+    value: new PooledClient(options, queue, streams),
+    stop: async () => {
+      await Promise.all([close(calls), close(streams)]);
+    },
+  };
+}
+
+function createPool(origin: string, connections: number, connectTimeoutMs: number): Pool {
+  return new Pool(origin, {
+    connections,
     pipelining: 1,
     keepAliveTimeout: CLIENT_KEEP_ALIVE_MS,
-    connect: { timeout: options.timeoutMs },
+    connect: { timeout: connectTimeoutMs },
   });
-  const prefix = base.pathname.replace(/\/$/, "");
-  const client = new PooledClient(pool, { ...options, prefix });
-  return { value: client, stop: () => close(pool) };
 }
 
 class PooledClient implements InternalClient {
-  readonly #pool: Pool;
-  readonly #options: InternalClientOptions & { prefix: string };
+  readonly #options: InternalClientOptions;
+  readonly #queue: CallQueue;
+  readonly #streams: Pool;
+  readonly #pathPrefix: string;
+  #openStreams = 0;
 
-  constructor(pool: Pool, options: InternalClientOptions & { prefix: string }) {
-    this.#pool = pool;
+  constructor(options: InternalClientOptions, queue: CallQueue, streams: Pool) {
     this.#options = options;
+    this.#queue = queue;
+    this.#streams = streams;
+    this.#pathPrefix = new URL(options.baseUrl).pathname.replace(/\/$/, "");
   }
 
   async request(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<InternalResponse> {
-    const { timeoutMs, baseUrl } = this.#options;
-    const what = `${method} ${baseUrl}${path}`;
-    const call = new Call(what, { timeoutMs: options.timeoutMs ?? timeoutMs, maxBytes: MAX_RESPONSE_BYTES });
-    try {
-      this.#pool.dispatch(this.#dispatchOptions(method, path, body, options), call);
-    } catch (error) {
-      call.fail(error instanceof Error ? error : new Error(String(error)));
-    }
+    const what = this.#what(method, path);
+    const dispatchOptions = this.#dispatchOptions(method, path, body, options);
+    const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
+    const call = new Call(what, { timeoutMs, maxBytes: MAX_RESPONSE_BYTES });
+    this.#queue.send(dispatchOptions, call);
     const response = await call.response;
     refuseFailure(what, response.status);
     return response;
@@ -104,7 +126,7 @@ class PooledClient implements InternalClient {
     options: CallOptions = {},
   ): Promise<T> {
     const response = await this.request(method, path, body, options);
-    const what = `${method} ${this.#options.baseUrl}${path}`;
+    const what = this.#what(method, path);
     if (response.status < 200 || response.status > 299) {
       throw new DependencyError(`${what}: answered ${response.status}`, { status: response.status });
     }
@@ -116,26 +138,50 @@ class PooledClient implements InternalClient {
   }
 
   async stream(method: string, path: string, options: CallOptions = {}): Promise<InternalStream> {
+    const what = this.#what(method, path);
+    if (this.#openStreams >= MAX_STREAMS) throw new DependencyError(`${what}: ${MAX_STREAMS} streams are open already`);
+    this.#openStreams += 1;
+    try {
+      const stream = await this.#openStream(method, path, options);
+      stream.body.once("close", () => {
+        this.#openStreams -= 1;
+      });
+      return stream;
+    } catch (error) {
+      this.#openStreams -= 1;
+      if (error instanceof DependencyError) throw error;
+      throw new DependencyError(`${what}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    }
+  }
+
+  async #openStream(method: string, path: string, options: CallOptions): Promise<InternalStream> {
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
-    const what = `${method} ${this.#options.baseUrl}${path}`;
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
     try {
-      const response = await this.#pool.request({
-        ...this.#dispatchOptions(method, path, undefined, options),
+      const dispatchOptions = this.#dispatchOptions(method, path, undefined, options);
+      const {
+        statusCode: status,
+        headers,
+        body,
+      } = await this.#streams.request({
+        ...dispatchOptions,
         bodyTimeout: timeoutMs,
         signal: abort.signal,
       });
-      const { statusCode: status, headers, body } = response;
-      if (isFailure(status)) body.destroy();
-      refuseFailure(what, status);
+      if (isFailure(status)) {
+        // The error is told by the status; what else goes wrong with a body that nobody reads is of no interest.
+        body.on("error", () => undefined).destroy();
+        refuseFailure(this.#what(method, path), status);
+      }
       return { status, headers, body };
-    } catch (error) {
-      if (error instanceof DependencyError) throw error;
-      throw new DependencyError(`${what}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  #what(method: string, path: string): string {
+    return `${method} ${this.#options.baseUrl}${path}`;
   }
 
   #dispatchOptions(method: string, path: string, body: unknown, options: CallOptions): Dispatcher.DispatchOptions {
@@ -144,7 +190,7 @@ class PooledClient implements InternalClient {
     if (body !== undefined) headers["content-type"] = "application/json";
     return {
       method,
-      path: this.#options.prefix + path,
+      path: this.#pathPrefix + path,
       headers,
       body: body === undefined ? null : Buffer.isBuffer(body) ? body : JSON.stringify(body),
       // The deadline is the call's own; undici's two timers beside it would only cost.
@@ -172,10 +218,9 @@ function jsonOf(what: string, body: Buffer): unknown {
 
 /** Lets calls under way finish within {@link CLOSE_TIMEOUT_MS}, then ends them. */
 async function close(pool: Pool): Promise<void> {
-  const timer = setTimeout(() => void pool.destroy(new Error("the client was stopped")), CLOSE_TIMEOUT_MS);
-  try {
-    await pool.close();
-  } finally {
-    clearTimeout(timer);
-  }
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
+  await Promise.race([pool.close(), late]);
+  clearTimeout(timer);
+  await pool.destroy(new Error("the client was stopped"));
 }
