@@ -1,0 +1,69 @@
+import type { CommandEvent, CommandMessage } from "@kapi/contracts";
+
+/** Which command is asked for, and by whose caller. */
+export interface CommandRead {
+  readonly organizationId: string;
+  readonly commandId: string;
+}
+
+/** A command whose message has arrived, as text and as what the look-up needs besides. */
+export interface StoredCommand {
+  readonly commandId: string;
+  readonly organizationId: string;
+  readonly fingerprint: string;
+  /** The command as the API shows it, as JSON text. */
+  readonly json: string;
+}
+
+/** A command that is not final, with the credits that it still holds. */
+export interface OpenCommand {
+  readonly commandId: string;
+  readonly organizationId: string;
+  readonly reservedCredits: number;
+}
+
+/** The place in a log up to which a batch goes. */
+export interface LogPosition {
+  /** Name of the topic's contract. */
+  readonly topic: string;
+  readonly partition: number;
+  /** Offset of the first record that the batch does not hold. */
+  readonly nextOffset: bigint;
+}
+
+/** What a row is after a batch was taken in. */
+export interface TakenIn {
+  readonly commandId: string;
+  readonly organizationId: string;
+  readonly final: boolean;
+  /** Whether the command's message has arrived, so that it can be read here. */
+  readonly readable: boolean;
+}
+
+/** The commands that this service owns. */
+export interface CommandStore {
+  /** Takes messages in, one per command at most, and moves the position, both or neither. */
+  takeInMessages(messages: readonly CommandMessage[], position: LogPosition): Promise<readonly TakenIn[]>;
+  /** Takes events in, one per command at most, and moves the position, both or neither. */
+  takeInEvents(events: readonly CommandEvent[], position: LogPosition): Promise<readonly TakenIn[]>;
+  /** The readable ones among `commandIds`, by id. */
+  byIds(commandIds: readonly string[]): Promise<ReadonlyMap<string, StoredCommand>>;
+  /** The commands of the organizations that are not final. */
+  openOf(organizationIds: readonly string[]): Promise<readonly OpenCommand[]>;
+  /** How far each partition has been taken in. */
+  positions(): Promise<readonly LogPosition[]>;
+}
+
+/** The claims in Redis that stand in for a command until it can be read here (decisions, 2.6 and 3.7). */
+export interface ClaimKeeper {
+  /** These can be read here from now on: their claims may expire. */
+  seen(commands: readonly CommandRead[]): Promise<void>;
+  /** These are final and can be read here: the stored messages, with what was sealed in them, are wiped. */
+  forget(commands: readonly CommandRead[]): Promise<void>;
+}
+
+/** What has been published so far. */
+export interface LogEnds {
+  /** Of each partition that holds records: the offset after its last. */
+  current(): Promise<readonly LogPosition[]>;
+}

@@ -1,0 +1,21 @@
+import { TOPICS, type TopicContract } from "@kapi/contracts";
+import { beginOffsets, endOffsets, type KafkaConnection } from "@kapi/kafka";
+
+import { COMMAND_TOPICS } from "../../domain/command-topics.ts";
+import type { LogEnds, LogPosition } from "../../domain/ports.ts";
+
+const ALL_TOPICS: readonly TopicContract[] = [...COMMAND_TOPICS, TOPICS.commandEvents];
+
+/** The ends of every topic that this service takes in. A partition that is empty by now has no end to wait for. */
+export function createLogEnds(kafka: KafkaConnection): LogEnds {
+  return {
+    current: async () => (await Promise.all(ALL_TOPICS.map((topic) => endsOf(kafka, topic)))).flat(),
+  };
+}
+
+async function endsOf(kafka: KafkaConnection, topic: TopicContract): Promise<LogPosition[]> {
+  const [ends, begins] = await Promise.all([endOffsets(kafka, topic), beginOffsets(kafka, topic)]);
+  return Array.from(ends, ([partition, nextOffset]) => ({ topic: topic.name, partition, nextOffset })).filter(
+    ({ partition, nextOffset }) => nextOffset > (begins.get(partition) ?? 0n),
+  );
+}

@@ -1,0 +1,47 @@
+import type { StoredCommand } from "../../domain/ports.ts";
+
+/** A row as the read statements give it; times are already in the form of the API, JSON columns are text. */
+export interface CommandRow {
+  readonly command_id: string;
+  readonly organization_id: string;
+  readonly server_id: string;
+  readonly account_number: string | null;
+  readonly managed_account_id: string | null;
+  readonly operation: string;
+  readonly request_id: string;
+  readonly idempotency_key: string;
+  readonly fingerprint: string;
+  readonly payload: string;
+  readonly created_at: string;
+  readonly deadline_at: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly result: string | null;
+  readonly error_code: string | null;
+  readonly error_message: string | null;
+  readonly updated_at: string;
+  readonly completed_at: string | null;
+}
+
+/** Renders the row as the JSON of a command (interface, "Command"), once; nothing after it parses it again. */
+export function fromRow(row: CommandRow): StoredCommand {
+  const json =
+    `{"id":"${row.command_id}","operation":"${row.operation}","status":"${row.status}",` +
+    `"managedAccountId":${quoted(row.managed_account_id)},"attempts":${row.attempts},"payload":${row.payload},` +
+    `"result":${row.result ?? "null"},"errorCode":${quoted(row.error_code)},` +
+    `"errorMessage":${text(row.error_message)},"idempotencyKey":${text(row.idempotency_key)},` +
+    `"createdAt":"${row.created_at}","completedAt":${quoted(row.completed_at)},"requestId":${text(row.request_id)},` +
+    `"serverId":"${row.server_id}","accountNumber":${quoted(row.account_number)},"updatedAt":"${row.updated_at}",` +
+    `"deadlineAt":"${row.deadline_at}"}`;
+  return { commandId: row.command_id, organizationId: row.organization_id, fingerprint: row.fingerprint, json };
+}
+
+/** For ids, codes and times, which hold nothing that JSON escapes. */
+function quoted(value: string | null): string {
+  return value === null ? "null" : `"${value}"`;
+}
+
+/** For what people wrote. */
+function text(value: string | null): string {
+  return value === null ? "null" : JSON.stringify(value);
+}

@@ -1,0 +1,181 @@
+import { type CommandEvent, type CommandMessage, type CommandStatus, isFinal } from "@kapi/contracts";
+import { type Database, statement } from "@kapi/postgres";
+
+import type { CommandStore, LogPosition, OpenCommand, StoredCommand, TakenIn } from "../../domain/ports.ts";
+import { type CommandRow, fromRow } from "./command-row.ts";
+
+interface TakenInRow {
+  readonly command_id: string;
+  readonly organization_id: string;
+  readonly status: CommandStatus;
+  readonly readable: boolean;
+}
+
+/** The position is written by the statement that takes the batch in, so that it tells exactly what is here. */
+const MOVE_POSITION = `
+  with position as (
+    insert into positions (topic, partition, next_offset) values ($1, $2, $3)
+    on conflict (topic, partition) do update set next_offset = excluded.next_offset
+  )`;
+
+/**
+ * A message meets a row of its command where an event came first, or where it was published again; it fills what is
+ * missing and changes nothing else. Rows that were complete are written unchanged, so that they are among the
+ * answers: after a crash between commit and claims, the repeat must tell the claims again.
+ */
+const TAKE_IN_MESSAGES = statement<TakenInRow>(
+  "take_in_messages",
+  `${MOVE_POSITION}
+  insert into commands (command_id, organization_id, server_id, account_number, managed_account_id, operation,
+    request_id, idempotency_key, fingerprint, payload, reserved_credits, created_at, deadline_at,
+    version, status, attempts, updated_at)
+  select given.*, 0, 'queued', 0, given.created_at
+  from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::text[], $11::text[],
+    $12::text[], $13::json[], $14::integer[], $15::timestamptz[], $16::timestamptz[])
+    as given (command_id, organization_id, server_id, account_number, managed_account_id, operation, request_id,
+      idempotency_key, fingerprint, payload, reserved_credits, created_at, deadline_at)
+  on conflict (command_id) do update set
+    request_id = coalesce(commands.request_id, excluded.request_id),
+    idempotency_key = coalesce(commands.idempotency_key, excluded.idempotency_key),
+    fingerprint = coalesce(commands.fingerprint, excluded.fingerprint),
+    payload = coalesce(commands.payload, excluded.payload),
+    reserved_credits = coalesce(commands.reserved_credits, excluded.reserved_credits),
+    created_at = coalesce(commands.created_at, excluded.created_at),
+    deadline_at = coalesce(commands.deadline_at, excluded.deadline_at)
+  returning command_id, organization_id, status, true as readable`,
+);
+
+/** `=` lets the repeat of an event be answered too; it writes what is there already. */
+const TAKE_IN_EVENTS = statement<TakenInRow>(
+  "take_in_events",
+  `${MOVE_POSITION}
+  insert into commands (command_id, organization_id, server_id, account_number, managed_account_id, operation,
+    version, status, attempts, result, error_code, error_message, updated_at, completed_at)
+  select given.*
+  from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::integer[], $11::text[],
+    $12::integer[], $13::json[], $14::text[], $15::text[], $16::timestamptz[], $17::timestamptz[])
+    as given (command_id, organization_id, server_id, account_number, managed_account_id, operation, version, status,
+      attempts, result, error_code, error_message, updated_at, completed_at)
+  on conflict (command_id) do update set
+    account_number = coalesce(excluded.account_number, commands.account_number),
+    managed_account_id = coalesce(excluded.managed_account_id, commands.managed_account_id),
+    version = excluded.version,
+    status = excluded.status,
+    attempts = excluded.attempts,
+    result = excluded.result,
+    error_code = excluded.error_code,
+    error_message = excluded.error_message,
+    updated_at = excluded.updated_at,
+    completed_at = excluded.completed_at
+  where excluded.version = commands.version
+    or (excluded.version > commands.version and commands.status not in ('succeeded', 'failed', 'expired'))
+  returning command_id, organization_id, status, created_at is not null as readable`,
+);
+
+const ISO = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
+const isoOf = (column: string): string => `to_char(${column} at time zone 'UTC', ${ISO}) as ${column}`;
+
+const BY_IDS = statement<CommandRow>(
+  "commands_by_ids",
+  `select command_id, organization_id, server_id, account_number, managed_account_id, operation, request_id,
+     idempotency_key, fingerprint, payload::text as payload, ${isoOf("created_at")}, ${isoOf("deadline_at")}, status,
+     attempts, result::text as result, error_code, error_message, ${isoOf("updated_at")}, ${isoOf("completed_at")}
+   from commands where command_id = any($1::uuid[]) and created_at is not null`,
+);
+
+/** What is reserved for a command stands in its message; callers wait for both topics first (`caught-up`). */
+const OPEN_OF = statement<{ command_id: string; organization_id: string; reserved_credits: number }>(
+  "open_commands_of",
+  `select command_id, organization_id, coalesce(reserved_credits, 0) as reserved_credits
+   from commands where organization_id = any($1::uuid[]) and status in ('queued', 'leased')`,
+);
+
+const POSITIONS = statement<{ topic: string; partition: number; next_offset: number }>(
+  "positions",
+  "select topic, partition, next_offset from positions",
+);
+
+/** The commands in PostgreSQL. Each function is one statement; batches are sorted by id so that two cannot deadlock. */
+export function createCommandStore(database: Database): CommandStore {
+  return {
+    takeInMessages: async (messages, position) => {
+      const sorted = messages.toSorted(byCommandId);
+      return (await database.query(TAKE_IN_MESSAGES, [...placeOf(position), ...messageColumns(sorted)])).map(toTakenIn);
+    },
+    takeInEvents: async (events, position) => {
+      const sorted = events.toSorted(byCommandId);
+      return (await database.query(TAKE_IN_EVENTS, [...placeOf(position), ...eventColumns(sorted)])).map(toTakenIn);
+    },
+    byIds: async (commandIds) => {
+      const found = new Map<string, StoredCommand>();
+      for (const row of await database.query(BY_IDS, [commandIds])) found.set(row.command_id, fromRow(row));
+      return found;
+    },
+    openOf: async (organizationIds) =>
+      (await database.query(OPEN_OF, [organizationIds])).map((row): OpenCommand => ({
+        commandId: row.command_id,
+        organizationId: row.organization_id,
+        reservedCredits: row.reserved_credits,
+      })),
+    positions: async () =>
+      (await database.query(POSITIONS, [])).map((row) => ({
+        topic: row.topic,
+        partition: row.partition,
+        nextOffset: BigInt(row.next_offset),
+      })),
+  };
+}
+
+function byCommandId(left: { commandId: string }, right: { commandId: string }): number {
+  return left.commandId < right.commandId ? -1 : 1;
+}
+
+function placeOf({ topic, partition, nextOffset }: LogPosition): [string, number, string] {
+  return [topic, partition, nextOffset.toString()];
+}
+
+function toTakenIn(row: TakenInRow): TakenIn {
+  return {
+    commandId: row.command_id,
+    organizationId: row.organization_id,
+    final: isFinal(row.status),
+    readable: row.readable,
+  };
+}
+
+function messageColumns(messages: readonly CommandMessage[]): unknown[] {
+  return [
+    messages.map((message) => message.commandId),
+    messages.map((message) => message.organizationId),
+    messages.map((message) => message.serverId),
+    messages.map((message) => message.accountNumber),
+    messages.map((message) => message.managedAccountId),
+    messages.map((message) => message.operation),
+    messages.map((message) => message.requestId),
+    messages.map((message) => message.idempotencyKey),
+    messages.map((message) => message.fingerprint),
+    messages.map((message) => JSON.stringify(message.payload)),
+    messages.map((message) => message.reservedCredits),
+    messages.map((message) => message.createdAt),
+    messages.map((message) => message.deadlineAt),
+  ];
+}
+
+function eventColumns(events: readonly CommandEvent[]): unknown[] {
+  return [
+    events.map((event) => event.commandId),
+    events.map((event) => event.organizationId),
+    events.map((event) => event.serverId),
+    events.map((event) => event.accountNumber),
+    events.map((event) => event.managedAccountId),
+    events.map((event) => event.operation),
+    events.map((event) => event.version),
+    events.map((event) => event.status),
+    events.map((event) => event.attempts),
+    events.map((event) => (event.result === null ? null : JSON.stringify(event.result))),
+    events.map((event) => event.errorCode),
+    events.map((event) => event.errorMessage),
+    events.map((event) => event.occurredAt),
+    events.map((event) => (isFinal(event.status) ? event.occurredAt : null)),
+  ];
+}

@@ -1,0 +1,20 @@
+import { forget, type RedisConnection, seen } from "@kapi/redis";
+
+import { ClaimsUnavailable } from "../../domain/errors.ts";
+import type { ClaimKeeper } from "../../domain/ports.ts";
+
+/** The claims in Redis. Both calls may be repeated; both throw {@link ClaimsUnavailable} where Redis is away. */
+export function createClaimKeeper(redis: RedisConnection): ClaimKeeper {
+  return {
+    seen: (commands) => telling(() => seen(redis, commands)),
+    forget: (commands) => telling(() => forget(redis, commands)),
+  };
+}
+
+async function telling(tell: () => Promise<void>): Promise<void> {
+  try {
+    await tell();
+  } catch (error) {
+    throw new ClaimsUnavailable("the claims were not told", { cause: error });
+  }
+}

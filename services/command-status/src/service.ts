@@ -1,0 +1,55 @@
+import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
+import { createKafka } from "@kapi/kafka";
+import { createPool, migrate } from "@kapi/postgres";
+import { createRedis } from "@kapi/redis";
+import type { MainContext } from "@kapi/runtime";
+import { fileURLToPath } from "node:url";
+
+import type { Config } from "./config.ts";
+import { registerRoutes } from "./inbound/http/routes.ts";
+import { createEventConsumer, createMessageConsumer } from "./inbound/kafka/consumers.ts";
+import { createLogEnds } from "./outbound/kafka/log-ends.ts";
+import { createCommandStore } from "./outbound/postgres/command-store.ts";
+import { createClaimKeeper } from "./outbound/redis/claims.ts";
+
+const SERVICE = "command-status";
+const SCHEMA = "command_status";
+const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
+
+/** Starts the service: stores, then the consumers (ready once both have joined), then the routes. */
+export async function startService(context: MainContext<Config>): Promise<{ url: string }> {
+  const { config, scope, logger, health, clock } = context;
+  const connectionString = config.POSTGRES_URL;
+  await migrate({ connectionString, schema: SCHEMA, directory: MIGRATIONS, logger });
+  const database = await scope.start("postgres", () =>
+    createPool({ connectionString, schema: SCHEMA, applicationName: SERVICE, max: config.POSTGRES_POOL_SIZE, logger }),
+  );
+  const redis = await scope.start("redis", () => createRedis({ url: config.REDIS_URL, clientName: SERVICE, logger }));
+  health.readiness("redis", () => redis.check());
+
+  const kafka = createKafka({
+    brokers: config.KAFKA_BROKERS,
+    clientId: SERVICE,
+    topicPrefix: config.KAFKA_TOPIC_PREFIX,
+    logger,
+  });
+  const store = createCommandStore(database);
+  const claims = createClaimKeeper(redis);
+  let joined = false;
+  health.readiness("consumers", () => (joined ? null : "the consumers have not joined yet"));
+
+  const app = createHttpServer({ logger, health, clock });
+  requireInternalToken(app, config.INTERNAL_TOKEN);
+  registerRoutes(app, { store, ends: createLogEnds(kafka), clock });
+  const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
+
+  const needs = { kafka, store, claims, logger, fatal: (error: Error) => context.fatal(error) };
+  const [messages, events] = await Promise.all([
+    scope.start("message consumer", () => createMessageConsumer(needs)),
+    scope.start("event consumer", () => createEventConsumer(needs)),
+  ]);
+  health.liveness("message consumer", () => messages.check());
+  health.liveness("event consumer", () => events.check());
+  joined = true;
+  return { url };
+}

@@ -1,0 +1,23 @@
+import { configFields } from "@kapi/runtime";
+import { z } from "zod";
+
+/** Everything that this service can be told, by the name of its environment variable. */
+export const ConfigSchema = z.object({
+  HTTP_HOST: configFields.httpHost,
+  HTTP_PORT: configFields.httpPort,
+  LOG_LEVEL: configFields.logLevel,
+  KAFKA_BROKERS: configFields.kafkaBrokers,
+  KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
+  REDIS_URL: configFields.redisUrl,
+  INTERNAL_TOKEN: configFields.internalToken,
+  ACCOUNT_URL: configFields.serviceUrl,
+  COMMAND_STATUS_URL: configFields.serviceUrl,
+  /** Generated passwords are derived from these; the account service has the same. */
+  PASSWORD_DERIVATION_KEYS: configFields.keyring,
+  /** Supplied passwords travel under these; the account service opens them. */
+  PASSWORD_SEALING_KEYS: configFields.keyring,
+  /** Keys the hash by which a supplied password enters a fingerprint; all gateways have the same, for good. */
+  FINGERPRINT_KEY: configFields.secretKey,
+});
+
+export type Config = z.output<typeof ConfigSchema>;

@@ -1,0 +1,40 @@
+import { type CommandMessage, type CommandOperation, COMMAND_DEADLINE_MS, EXPORT_DEADLINE_MS } from "@kapi/contracts";
+import { type Keyring, managedAccountIdOf, sealPassword, toIso } from "@kapi/kernel";
+
+/** A validated mutation, before it is a command. */
+export interface CommandDraft {
+  readonly commandId: string;
+  readonly organizationId: string;
+  readonly serverId: string;
+  readonly accountNumber: string | null;
+  readonly operation: CommandOperation;
+  readonly idempotencyKey: string;
+  readonly fingerprint: string;
+  /** As its schema gives it. */
+  readonly body: Readonly<Record<string, unknown>> & { readonly requestId: string; readonly password?: unknown };
+  /** Credits to reserve. */
+  readonly price: number;
+  readonly nowMs: number;
+}
+
+/** The message that names the command: the body without `requestId`, a supplied password sealed (decisions, 5.2). */
+export function commandMessageOf(draft: CommandDraft, sealingKeys: Keyring): CommandMessage {
+  const { requestId, password, ...payload } = draft.body;
+  const deadlineMs = draft.operation === "account.history_export" ? EXPORT_DEADLINE_MS : COMMAND_DEADLINE_MS;
+  return {
+    commandId: draft.commandId,
+    organizationId: draft.organizationId,
+    serverId: draft.serverId,
+    accountNumber: draft.accountNumber,
+    managedAccountId: draft.operation === "account.create" ? managedAccountIdOf(draft.commandId) : null,
+    operation: draft.operation,
+    requestId,
+    idempotencyKey: draft.idempotencyKey,
+    fingerprint: draft.fingerprint,
+    payload,
+    sealedPassword: typeof password === "string" ? sealPassword(sealingKeys, draft.commandId, password) : null,
+    reservedCredits: draft.price,
+    createdAt: toIso(draft.nowMs),
+    deadlineAt: toIso(draft.nowMs + deadlineMs),
+  };
+}

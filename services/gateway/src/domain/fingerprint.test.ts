@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+
+import { type FingerprintInput, fingerprintOf } from "./fingerprint.ts";
+
+const KEY = Buffer.alloc(32, 7);
+const REQUEST: FingerprintInput = {
+  operation: "account.create",
+  path: "/api/v1/management/servers/6f1d0c1e-52b4-4a8e-9d0a-1f0e3f2a7c11/accounts",
+  body: { accountName: "Ada", initialBalance: 100, leverage: 100, requestId: "r-1" },
+};
+
+const of = (change: Partial<FingerprintInput> = {}, body: Record<string, unknown> = {}): string =>
+  fingerprintOf({ ...REQUEST, ...change, body: { ...REQUEST.body, ...body } }, KEY);
+
+describe("the fingerprint of a request", () => {
+  it("is the same for the same request, whatever its requestId and the order of its fields", () => {
+    expect(of()).toMatch(/^[0-9a-f]{64}$/);
+    expect(of({}, { requestId: "r-2" })).toBe(of());
+    const body = Object.fromEntries(Object.entries(REQUEST.body).reverse());
+    expect(fingerprintOf({ ...REQUEST, body }, KEY)).toBe(of());
+  });
+
+  it.each([
+    ["another operation", of({ operation: "account.update" })],
+    ["another path", of({ path: `${REQUEST.path}/bulk` })],
+    ["another value", of({}, { leverage: 200 })],
+    ["a field more", of({}, { password: "correct horse" })],
+  ])("differs for %s", (_what, other) => {
+    expect(other).not.toBe(of());
+  });
+
+  it("tells passwords apart without being their plain hash", () => {
+    const one = of({}, { password: "correct horse" });
+    expect(one).not.toBe(of({}, { password: "battery staple" }));
+    const otherKey = fingerprintOf(
+      { ...REQUEST, body: { ...REQUEST.body, password: "correct horse" } },
+      Buffer.alloc(32, 8),
+    );
+    expect(otherKey).not.toBe(one);
+  });
+});

@@ -1,0 +1,44 @@
+import type { Readable } from "node:stream";
+
+import type { Command, CommandMessage, ListTradingAccountsQuery, Server } from "@kapi/contracts";
+
+/** A command as command-status knows it. */
+export interface KnownCommand {
+  readonly fingerprint: string;
+  readonly organizationId: string;
+  readonly command: Command;
+}
+
+/** The service that owns the states of commands. Every function throws DependencyError where it is away. */
+export interface CommandStatus {
+  /** The exact body of the answer to getCommand, or null where the command is not known there (yet). */
+  readonly read: (organizationId: string, commandId: string) => Promise<Buffer | null>;
+  readonly lookUp: (commandId: string) => Promise<KnownCommand | null>;
+}
+
+/** The service that owns servers and accounts. Every function throws DependencyError where it is away. */
+export interface Accounts {
+  /** The exact body of the answer to getServerConfiguration. */
+  readonly configurationBytes: (serverId: string) => Promise<Buffer>;
+  readonly configuration: (serverId: string) => Promise<Server>;
+  /** The exact body of the answer to getTradingAccount, or null where there is no such account. */
+  readonly accountBytes: (serverId: string, accountNumber: string) => Promise<Buffer | null>;
+  /** The exact body of the answer to listTradingAccounts, as it comes. */
+  readonly list: (serverId: string, query: ListTradingAccountsQuery) => Promise<Readable>;
+  readonly existing: (accounts: readonly { serverId: string; accountNumber: string }[]) => Promise<readonly boolean[]>;
+}
+
+/** The logs of commands. */
+export interface CommandLog {
+  /**
+   * Publishes a message, as the text `value`, to the log of its operation. Throws ApiError DEPENDENCY_UNAVAILABLE where it
+   * was not acknowledged; whether it is in the log is not known then.
+   */
+  readonly publish: (message: CommandMessage, value: string) => Promise<void>;
+}
+
+/** What an organization has available, in credits; for answers that no admission gave a number to. */
+export interface Wallets {
+  /** 0 where there is no wallet, or where it cannot be known now. */
+  readonly available: (organizationId: string) => Promise<number>;
+}

@@ -1,0 +1,165 @@
+import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
+
+import { type Admission, authenticate, authorize, type Directory } from "@kapi/admission";
+import {
+  HEADERS,
+  type KeyEntry,
+  type OperationContract,
+  type OperationId,
+  OPERATIONS,
+  type ServerEntry,
+} from "@kapi/contracts";
+import { ApiError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "@kapi/http";
+import { type Clock, isUuid } from "@kapi/kernel";
+import type { Logger } from "@kapi/runtime";
+
+import type { Wallets } from "../../domain/ports.ts";
+import type { Answer, Call, Operation } from "../../operations/call.ts";
+
+const CALLER = "caller";
+const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
+const NOTHING = "0";
+
+/** Who calls, and the server that the path names. */
+interface Caller {
+  readonly key: KeyEntry;
+  readonly server: ServerEntry | undefined;
+}
+
+export interface RouteNeeds {
+  readonly directory: Pick<Directory, "key" | "server">;
+  readonly admission: Pick<Admission, "refund">;
+  readonly wallets: Wallets;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Serves every operation of the contract. Each route's functions are made once; a request makes none. */
+export function registerRoutes(
+  app: FastifyInstance,
+  needs: RouteNeeds,
+  operations: Readonly<Record<OperationId, Operation>>,
+): void {
+  app.decorateRequest(CALLER, null);
+  app.addHook("onRequest", (_request, reply, done) => {
+    reply.header(HEADERS.creditsCharged, NOTHING).header(HEADERS.creditsRemaining, NOTHING);
+    done();
+  });
+  for (const [operation, contract] of Object.entries(OPERATIONS) as [OperationId, OperationContract][]) {
+    registerRoute(app, needs, operation, contract, operations[operation]);
+  }
+}
+
+function registerRoute(
+  app: FastifyInstance,
+  needs: RouteNeeds,
+  operation: OperationId,
+  contract: OperationContract,
+  work: Operation,
+): void {
+  app.route({
+    method: contract.method,
+    url: contract.path,
+    // Before the body is read: a caller who is not known is not listened to.
+    onRequest: (request, reply) => admitCaller(needs, contract, request, reply),
+    handler: async (request, reply) => {
+      const call = fromRequest(operation, contract, request);
+      let answer: Answer;
+      try {
+        answer = await work(call);
+      } catch (error) {
+        await settleFailure(needs, call, error, reply);
+        throw error;
+      }
+      if (answer.body instanceof Readable) refundBrokenStream(needs, call, answer.body);
+      return toReply(call, answer, reply);
+    },
+  });
+}
+
+/**
+ * 401, then 403 for the scope, then 403 for the server, all from memory. A path that names no UUID leaves the server out
+ * here and is 400 later. A refusal shows what the caller's organization has left, where that can be known.
+ */
+async function admitCaller(
+  { directory, clock, wallets }: RouteNeeds,
+  contract: OperationContract,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const key = authenticate(directory, clock, request.headers.authorization);
+  const serverId = contract.server ? paramsOf(request)["serverId"] : undefined;
+  const named = serverId !== undefined && isUuid(serverId) ? serverId.toLowerCase() : undefined;
+  try {
+    const server = authorize(key, contract.scope, directory, named, { allowRemoved: contract.errors.includes(404) });
+    request.setDecorator<Caller>(CALLER, { key, server });
+  } catch (error) {
+    reply.header(HEADERS.creditsRemaining, String(await wallets.available(key.organizationId)));
+    throw error;
+  }
+}
+
+function fromRequest(operation: OperationId, contract: OperationContract, request: FastifyRequest): Call {
+  const { key, server } = request.getDecorator<Caller>(CALLER);
+  const idempotencyKey = request.headers[HEADERS.idempotencyKey];
+  return {
+    operation,
+    contract,
+    key,
+    server,
+    requestId: request.id,
+    chargeId: randomUUID(),
+    params: paramsOf(request),
+    query: request.query,
+    idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined,
+    body: request.body,
+    admitted: null,
+  };
+}
+
+function toReply(call: Call, { status, body, replayed }: Answer, reply: FastifyReply): FastifyReply {
+  if (call.admitted !== null) {
+    reply
+      .header(HEADERS.creditsCharged, String(call.admitted.charged))
+      .header(HEADERS.creditsRemaining, String(call.admitted.remaining));
+  }
+  if (replayed === true) reply.header(HEADERS.idempotentReplayed, "true");
+  return reply.code(status).header("content-type", JSON_CONTENT_TYPE).send(body);
+}
+
+/** Sets the credit headers of an error; a 5xx costs nothing, so what was consumed for it is given back (decisions, 7.1). */
+async function settleFailure(needs: RouteNeeds, call: Call, error: unknown, reply: FastifyReply): Promise<void> {
+  const status = error instanceof ApiError ? error.status : 500;
+  let charged = call.admitted?.charged ?? 0;
+  let remaining = call.admitted?.remaining;
+  if (status >= 500 && charged > 0) {
+    remaining = (await refund(needs, call)) ?? remaining;
+    charged = 0;
+  }
+  remaining ??= await needs.wallets.available(call.key.organizationId);
+  reply.header(HEADERS.creditsCharged, String(charged)).header(HEADERS.creditsRemaining, String(remaining));
+}
+
+/** What is available after it; null where that is not known. A refund that fails is told: nobody repeats it. */
+async function refund({ admission, logger }: RouteNeeds, call: Call): Promise<number | null> {
+  const { key, operation, requestId, chargeId } = call;
+  try {
+    return (await admission.refund({ key, operation, requestId, chargeId })).remaining;
+  } catch (error) {
+    logger.error({ err: error, requestId, chargeId, operation }, "a failed request was not refunded");
+    return null;
+  }
+}
+
+/** An answer that breaks off in the middle was no answer. That the caller went away is not our failure. */
+function refundBrokenStream(needs: RouteNeeds, call: Call, body: Readable): void {
+  body.once("error", (error) => {
+    needs.logger.warn({ err: error, requestId: call.requestId }, "an answer broke off");
+    void refund(needs, call);
+  });
+}
+
+function paramsOf(request: FastifyRequest): Readonly<Record<string, string>> {
+  return request.params as Readonly<Record<string, string>>;
+}

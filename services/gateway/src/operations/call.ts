@@ -1,0 +1,37 @@
+import type { Readable } from "node:stream";
+
+import type { Admitted } from "@kapi/admission";
+import type { KeyEntry, OperationContract, OperationId, ServerEntry } from "@kapi/contracts";
+
+/** One request of a caller who is known and may use the operation (401 and 403 are behind it). */
+export interface Call {
+  readonly operation: OperationId;
+  readonly contract: OperationContract;
+  readonly key: KeyEntry;
+  /** The server that the path names; undefined where it names none, or what is no id. May be a removed one. */
+  readonly server: ServerEntry | undefined;
+  /** `X-Request-Id`. */
+  readonly requestId: string;
+  /** By which everything that this request is charged is charged once. */
+  readonly chargeId: string;
+  /** As they stand in the path, percent-decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: unknown;
+  readonly idempotencyKey: string | undefined;
+  /** The JSON value; undefined where there is none, an ApiError where it cannot be read. */
+  readonly body: unknown;
+  /** What admission said last; null before it. For the credit headers, and for the refund of a failure. */
+  admitted: Pick<Admitted, "charged" | "remaining"> | null;
+}
+
+/** What an operation answers; errors are thrown. */
+export interface Answer {
+  readonly status: 200 | 202;
+  /** JSON, passed on as it is. */
+  readonly body: string | Buffer | Readable;
+  /** The answer repeats that of an earlier request with the same key. */
+  readonly replayed?: boolean;
+}
+
+/** One operation of the interface. Charges by itself, in the order of decisions, 1.1. */
+export type Operation = (call: Call) => Promise<Answer>;

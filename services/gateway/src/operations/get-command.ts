@@ -1,0 +1,80 @@
+import { Guid, queuedCommand } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+import { delay } from "@kapi/kernel";
+
+import type { Call, Operation } from "./call.ts";
+import { chargeRead, refuse } from "./charge-read.ts";
+import type { Needs } from "./needs.ts";
+
+/** Longest time that `?wait=` may ask for (decisions, 3.7). */
+const MAX_WAIT_S = 30;
+/** How often a waiting request looks: often at first, when a command that goes well ends, then seldom. */
+const WAIT_POLL_MIN_MS = 25;
+const WAIT_POLL_MAX_MS = 250;
+const STATUS_MEMBER = Buffer.from('"status":"');
+/** First letters of `queued` and `leased`; no final state begins with them. */
+const OPEN_STATES: ReadonlySet<number | undefined> = new Set(Buffer.from("ql"));
+
+/**
+ * GET a command: command-status's bytes. What it does not have yet is answered from the claim, so that a read right after
+ * the 202 always finds the command (decisions, 3.7). A malformed id is 404, for the operation has no 400.
+ */
+export function getCommand(needs: Needs): Operation {
+  return async (call) => {
+    const id = Guid.safeParse(call.params["commandId"]);
+    if (!id.success) return refuse(needs, call, new ApiError("COMMAND_NOT_FOUND"));
+    await chargeRead(needs, call);
+    let body = await findCommand(needs, call.key.organizationId, id.data);
+    const waitMs = waitOf(call);
+    if (waitMs > 0) body = await waitUntilFinal(needs, call, id.data, body, waitMs);
+    if (body === null) throw new ApiError("COMMAND_NOT_FOUND");
+    return { status: 200, body };
+  };
+}
+
+async function findCommand(
+  { commandStatus, admission }: Needs,
+  organizationId: string,
+  commandId: string,
+): Promise<Buffer | null> {
+  const read = await commandStatus.read(organizationId, commandId);
+  if (read !== null) return read;
+  const claimed = await admission.claimedMessage(organizationId, commandId);
+  if (claimed !== null) return Buffer.from(JSON.stringify({ command: queuedCommand(claimed) }));
+  // The claim may have given way to command-status between the two questions.
+  return commandStatus.read(organizationId, commandId);
+}
+
+async function waitUntilFinal(
+  { commandStatus, clock }: Needs,
+  call: Call,
+  commandId: string,
+  found: Buffer | null,
+  waitMs: number,
+): Promise<Buffer | null> {
+  const deadlineMs = clock.nowMs() + waitMs;
+  let body = found;
+  let pollMs = WAIT_POLL_MIN_MS;
+  while (body !== null && isOpen(body)) {
+    const leftMs = deadlineMs - clock.nowMs();
+    if (leftMs <= 0) break;
+    await delay(Math.min(pollMs, leftMs));
+    pollMs = Math.min(pollMs * 2, WAIT_POLL_MAX_MS);
+    body = (await commandStatus.read(call.key.organizationId, commandId)) ?? body;
+  }
+  return body;
+}
+
+/** Looks at the bytes: the command's own status is the first member of that name, before everything a caller wrote. */
+function isOpen(body: Buffer): boolean {
+  const at = body.indexOf(STATUS_MEMBER);
+  return at >= 0 && OPEN_STATES.has(body[at + STATUS_MEMBER.length]);
+}
+
+/** Milliseconds to wait. The operation has no 400: what is no number of seconds means no wait, above 30 means 30. */
+function waitOf(call: Call): number {
+  const { query } = call;
+  if (query === null || typeof query !== "object" || !("wait" in query)) return 0;
+  const seconds = typeof query.wait === "string" && query.wait !== "" ? Number(query.wait) : 0;
+  return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), MAX_WAIT_S) * 1_000 : 0;
+}

@@ -1,0 +1,21 @@
+import type { Admission, Directory, KnownAccounts } from "@kapi/admission";
+import type { Clock, Keyring } from "@kapi/kernel";
+
+import type { Accounts, CommandLog, CommandStatus } from "../domain/ports.ts";
+import type { ServerConfigurations } from "./server-configurations.ts";
+
+/** What the operations are made of. */
+export interface Needs {
+  readonly directory: Pick<Directory, "prices">;
+  readonly admission: Admission;
+  readonly knownAccounts: KnownAccounts;
+  readonly accounts: Accounts;
+  readonly configurations: ServerConfigurations;
+  readonly commandStatus: CommandStatus;
+  readonly commandLog: CommandLog;
+  readonly clock: Clock;
+  readonly derivationKeys: Keyring;
+  readonly sealingKeys: Keyring;
+  /** Keys the hash by which a supplied password enters a fingerprint. */
+  readonly fingerprintKey: Buffer;
+}

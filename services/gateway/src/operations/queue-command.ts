@@ -1,0 +1,183 @@
+import type { Claim, ClaimOutcome } from "@kapi/admission";
+import { type Command, type CommandMessage, type CommandOperation, queuedCommand } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+import { assert, commandIdOf, delay } from "@kapi/kernel";
+import { faultPoint } from "@kapi/runtime";
+
+import { type CommandDraft, commandMessageOf } from "../domain/command-message.ts";
+import { fingerprintOf } from "../domain/fingerprint.ts";
+import type { KnownCommand } from "../domain/ports.ts";
+import type { Answer, Call } from "./call.ts";
+import { refuse } from "./charge-read.ts";
+import type { Needs } from "./needs.ts";
+
+/** How often a request looks again whether the equal request before it was answered. */
+const OPEN_CLAIM_POLL_MS = 50;
+/** How long it does so: a claim is open for 5 s (decisions, 2.6), and then it is answered or ours. */
+const OPEN_CLAIM_WAIT_MS = 8_000;
+const RETRY_AFTER_HEADERS = { "retry-after": "1" };
+
+/** A mutation whose path, header and body are in order. */
+export interface QueueRequest {
+  readonly operation: CommandOperation;
+  readonly serverId: string;
+  readonly accountNumber: string | null;
+  readonly idempotencyKey: string;
+  readonly body: CommandDraft["body"];
+  /** What the state of server and account says against it: 400 before 404 before 409; null: nothing. */
+  readonly stateFinding: () => Promise<ApiError | null>;
+  /** Status of a key that was used for another request (decisions, 2.3). */
+  readonly reusedStatus: 400 | 409;
+  /** What only the answer to the first request carries, as members of the envelope. */
+  readonly oneTime?: (commandId: string) => Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Queues a command, once per idempotency key (decisions, 2; design, 3): look-up → admission with the claim → publish →
+ * answered → 202. An equal request before it makes it a 200 with that command; a different one is refused.
+ */
+export async function queueCommand(needs: Needs, call: Call, request: QueueRequest): Promise<Answer> {
+  const { message, claim } = claimOf(needs, call, request);
+  const known = await findEarlier(needs, call, request, message);
+  const outcome = await claimOrWait(needs, call, claim, known !== null);
+  switch (outcome.kind) {
+    case "claimed":
+      faultPoint("gateway.claimed");
+      await needs.commandLog.publish(message, claim.message);
+      return accepted(needs, call, request, queuedCommand(message), outcome.claimToken);
+    case "taken_over":
+      return takeOver(needs, call, request, outcome.message, outcome.claimToken);
+    case "duplicate":
+      return duplicate(await commandAsItIs(needs, message.commandId, known, outcome.message));
+    case "mismatch":
+      throw keyReused(request);
+    case "open":
+    case "untouched":
+      throw new ApiError("DEPENDENCY_UNAVAILABLE", { headers: RETRY_AFTER_HEADERS });
+  }
+}
+
+function claimOf(needs: Needs, call: Call, request: QueueRequest): { message: CommandMessage; claim: Claim } {
+  const { organizationId } = call.key;
+  const { operation, serverId, accountNumber, idempotencyKey, body } = request;
+  const commandId = commandIdOf(organizationId, idempotencyKey);
+  const path = call.contract.path.replace(":serverId", serverId).replace(":accountNumber", accountNumber ?? "");
+  const fingerprint = fingerprintOf({ operation, path, body }, needs.fingerprintKey);
+  const price = needs.directory.prices()[call.contract.price];
+  const nowMs = needs.clock.nowMs();
+  const message = commandMessageOf(
+    { commandId, organizationId, serverId, accountNumber, operation, idempotencyKey, fingerprint, body, price, nowMs },
+    needs.sealingKeys,
+  );
+  return { message, claim: { commandId, fingerprint, message: JSON.stringify(message), credits: price } };
+}
+
+/**
+ * The command of an equal earlier request, if command-status has it. Throws what stands against the request, after it
+ * was charged; what state says does not stand against the repeat of a request that was accepted before the state changed.
+ */
+async function findEarlier(
+  needs: Needs,
+  call: Call,
+  request: QueueRequest,
+  message: CommandMessage,
+): Promise<KnownCommand | null> {
+  const { organizationId, commandId, fingerprint } = message;
+  const [known, finding] = await Promise.all([needs.commandStatus.lookUp(commandId), request.stateFinding()]);
+  if (known !== null) {
+    assert(known.organizationId === organizationId, "a command id belongs to one organization");
+    return known.fingerprint === fingerprint ? known : refuse(needs, call, keyReused(request));
+  }
+  if (finding !== null) {
+    const claimed = await needs.admission.claimedMessage(organizationId, commandId);
+    if (claimed?.fingerprint !== fingerprint) return refuse(needs, call, finding);
+  }
+  return null;
+}
+
+/** Admits the request; while an equal one is at work on the command, waits for it. */
+async function claimOrWait(
+  { admission, directory, clock }: Needs,
+  call: Call,
+  claim: Claim,
+  knownDuplicate: boolean,
+): Promise<ClaimOutcome> {
+  const giveUpAtMs = clock.nowMs() + OPEN_CLAIM_WAIT_MS;
+  for (;;) {
+    const admitted = await admission.admit({
+      key: call.key,
+      operation: call.operation,
+      requestId: call.requestId,
+      chargeId: call.chargeId,
+      mode: "reserve",
+      price: claim.credits,
+      readPrice: directory.prices().read,
+      claims: [claim],
+      knownDuplicates: [knownDuplicate],
+    });
+    call.admitted = admitted;
+    const [outcome] = admitted.claims;
+    assert(outcome !== undefined, "one claim has one outcome");
+    if (outcome.kind !== "open" || clock.nowMs() >= giveUpAtMs) return outcome;
+    await delay(OPEN_CLAIM_POLL_MS);
+  }
+}
+
+/** Does what a request that claimed the command never came to do. Without a message the command is final already. */
+async function takeOver(
+  needs: Needs,
+  call: Call,
+  request: QueueRequest,
+  message: CommandMessage | null,
+  claimToken: string,
+): Promise<Answer> {
+  if (message !== null) {
+    await needs.commandLog.publish(message, JSON.stringify(message));
+    return accepted(needs, call, request, queuedCommand(message), claimToken);
+  }
+  const commandId = commandIdOf(call.key.organizationId, request.idempotencyKey);
+  return accepted(needs, call, request, await commandAsItIs(needs, commandId, null, null), claimToken);
+}
+
+/** The 202, unless it would come too late: then another request may be answering in this one's place. */
+async function accepted(
+  { admission }: Needs,
+  call: Call,
+  request: QueueRequest,
+  command: Command,
+  claimToken: string,
+): Promise<Answer> {
+  faultPoint("gateway.published");
+  if (!(await admission.markAnswered(call.key.organizationId, [command.id], claimToken))) {
+    throw new ApiError("DEPENDENCY_UNAVAILABLE", {
+      headers: RETRY_AFTER_HEADERS,
+      cause: new Error(`the claim on command ${command.id} is no longer this request's to answer`),
+    });
+  }
+  faultPoint("gateway.answered");
+  return { status: 202, body: JSON.stringify({ command, duplicate: false, ...request.oneTime?.(command.id) }) };
+}
+
+function duplicate(command: Command): Answer {
+  return { status: 200, body: JSON.stringify({ command, duplicate: true }), replayed: true };
+}
+
+/** What command-status said before the claim, or says now; what the claim holds where it does not have it yet. */
+async function commandAsItIs(
+  { commandStatus }: Needs,
+  commandId: string,
+  known: KnownCommand | null,
+  claimed: CommandMessage | null,
+): Promise<Command> {
+  const now = known ?? (await commandStatus.lookUp(commandId));
+  if (now !== null) return now.command;
+  if (claimed !== null) return queuedCommand(claimed);
+  throw new ApiError("DEPENDENCY_UNAVAILABLE", {
+    headers: RETRY_AFTER_HEADERS,
+    cause: new Error(`command ${commandId} is neither with its claim nor in command-status`),
+  });
+}
+
+function keyReused(request: QueueRequest): ApiError {
+  return new ApiError("IDEMPOTENCY_KEY_REUSED", { status: request.reusedStatus });
+}

@@ -1,0 +1,62 @@
+import type { Server } from "@kapi/contracts";
+import type { Clock } from "@kapi/kernel";
+
+/** How old a remembered configuration may be when it is used. */
+export const CONFIGURATION_TTL_MS = 1_000;
+/** From this age on, its use starts a refresh in the background. */
+const REFRESH_AFTER_MS = CONFIGURATION_TTL_MS / 2;
+/** Most servers remembered; the one known longest gives way. */
+const MAX_SERVERS = 10_000;
+
+/** What servers support, for checks before a command is queued; the worker that carries it out checks again. */
+export interface ServerConfigurations {
+  /** Whether the server supports `leverage`. A no is never from memory: it was asked for just now. */
+  readonly supportsLeverage: (serverId: string, leverage: number) => Promise<boolean>;
+}
+
+interface Remembered {
+  readonly supported: ReadonlySet<number>;
+  readonly atMs: number;
+}
+
+/** Remembers each server's leverages for {@link CONFIGURATION_TTL_MS}; one `load` per server at a time. */
+export function createServerConfigurations(
+  load: (serverId: string) => Promise<Server>,
+  clock: Clock,
+): ServerConfigurations {
+  const remembered = new Map<string, Remembered>();
+  const underWay = new Map<string, Promise<Remembered>>();
+
+  const loadNow = async (serverId: string): Promise<Remembered> => {
+    const atMs = clock.nowMs();
+    try {
+      const fresh = { supported: new Set((await load(serverId)).supportedLeverage), atMs };
+      remembered.delete(serverId);
+      remembered.set(serverId, fresh);
+      for (const oldest of remembered.keys()) {
+        if (remembered.size <= MAX_SERVERS) break;
+        remembered.delete(oldest);
+      }
+      return fresh;
+    } finally {
+      underWay.delete(serverId);
+    }
+  };
+  const refresh = (serverId: string): Promise<Remembered> => {
+    const running = underWay.get(serverId) ?? loadNow(serverId);
+    underWay.set(serverId, running);
+    return running;
+  };
+  return {
+    supportsLeverage: async (serverId, leverage) => {
+      const known = remembered.get(serverId);
+      const ageMs = known === undefined ? Infinity : clock.nowMs() - known.atMs;
+      if (known?.supported.has(leverage) && ageMs < CONFIGURATION_TTL_MS) {
+        // A refresh that fails changes nothing: the next use after the TTL waits for one, and gets its error.
+        if (ageMs >= REFRESH_AFTER_MS) refresh(serverId).catch(() => undefined);
+        return true;
+      }
+      return (await refresh(serverId)).supported.has(leverage);
+    },
+  };
+}

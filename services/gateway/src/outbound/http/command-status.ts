@@ -1,0 +1,51 @@
+import { Command } from "@kapi/contracts";
+import { DependencyError, type InternalClient } from "@kapi/http";
+import { batcher } from "@kapi/kernel";
+import { z } from "zod";
+
+import type { CommandStatus, KnownCommand } from "../../domain/ports.ts";
+
+/** Most commands of one call; command-status accepts twice as many. */
+const MAX_BATCH_SIZE = 500;
+/** Calls under way at once, of each kind; what comes meanwhile makes larger batches. */
+const MAX_CONCURRENT_BATCHES = 4;
+const LINE_FEED = 0x0a;
+
+const LookUpAnswer = z.object({
+  commands: z.array(z.object({ fingerprint: z.string(), organizationId: z.string(), command: Command }).nullable()),
+});
+
+/** command-status over internal HTTP. All reads, and all look-ups, of one turn of the event loop share one call. */
+export function createCommandStatus(client: InternalClient, lookUpTimeoutMs: number): CommandStatus {
+  const read = batcher<{ organizationId: string; commandId: string }, Buffer | null>({
+    load: async (reads) => {
+      const { status, body } = await client.request("POST", "/internal/commands/read", { reads });
+      if (status !== 200) throw new DependencyError(`command-status answered a read with ${status}`);
+      return linesOf(body, reads.length);
+    },
+    maxBatchSize: MAX_BATCH_SIZE,
+    maxConcurrentBatches: MAX_CONCURRENT_BATCHES,
+  });
+  const lookUp = batcher<string, KnownCommand | null>({
+    load: async (commandIds) => {
+      const options = { timeoutMs: lookUpTimeoutMs };
+      return (await client.json("POST", "/internal/commands/lookup", { commandIds }, LookUpAnswer, options)).commands;
+    },
+    maxBatchSize: MAX_BATCH_SIZE,
+    maxConcurrentBatches: MAX_CONCURRENT_BATCHES,
+  });
+  return { read: (organizationId, commandId) => read({ organizationId, commandId }), lookUp };
+}
+
+/** The lines of a body, not copied; an empty one is null. */
+export function linesOf(body: Buffer, count: number): (Buffer | null)[] {
+  const lines: (Buffer | null)[] = [];
+  let start = 0;
+  while (lines.length < count) {
+    const end = body.indexOf(LINE_FEED, start);
+    if (end < 0) throw new DependencyError(`command-status answered ${lines.length} of ${count} reads`);
+    lines.push(end === start ? null : body.subarray(start, end));
+    start = end + 1;
+  }
+  return lines;
+}

@@ -1,0 +1,32 @@
+import { accountKey, type CommandMessage, TOPICS, type TopicContract } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+import { ProduceError, type Producer } from "@kapi/kafka";
+import { assertDefined } from "@kapi/kernel";
+
+import type { CommandLog } from "../../domain/ports.ts";
+
+/** The logs of commands in Kafka; messages that come together share one produce request. */
+export function createCommandLog(producer: Producer): CommandLog {
+  return {
+    publish: async (message, value) => {
+      try {
+        await producer.send(topicOf(message), { key: recordKeyOf(message), value });
+      } catch (error) {
+        if (!(error instanceof ProduceError)) throw error;
+        throw new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": "1" }, cause: error });
+      }
+    },
+  };
+}
+
+/** The log whose worker carries the operation out (design, 1). */
+export function topicOf({ operation }: Pick<CommandMessage, "operation">): TopicContract {
+  if (operation.startsWith("finance.")) return TOPICS.commandsFinance;
+  return operation === "account.history_export" ? TOPICS.commandsExport : TOPICS.commandsAccount;
+}
+
+/** The record key: the account; of a creation, which has no number yet, the account to be (design, 2). */
+export function recordKeyOf(message: CommandMessage): string {
+  if (message.accountNumber !== null) return accountKey(message.serverId, message.accountNumber);
+  return assertDefined(message.managedAccountId, "the account of a creation");
+}

@@ -1,0 +1,82 @@
+import { createAdmission, createDirectory, createKnownAccounts } from "@kapi/admission";
+import { createHttpServer, createInternalClient, listen } from "@kapi/http";
+import { createKafka, createProducer } from "@kapi/kafka";
+import { CLAIM_SETTINGS, type ClaimSettings, createRedis } from "@kapi/redis";
+import type { MainContext } from "@kapi/runtime";
+
+import type { Config } from "./config.ts";
+import { registerRoutes } from "./inbound/http/routes.ts";
+import { createOperations } from "./operations/operations.ts";
+import { createServerConfigurations } from "./operations/server-configurations.ts";
+import { createAccounts } from "./outbound/http/accounts.ts";
+import { createCommandStatus } from "./outbound/http/command-status.ts";
+import { createCommandLog } from "./outbound/kafka/command-log.ts";
+import { createWallets } from "./outbound/redis/wallets.ts";
+
+const SERVICE = "gateway";
+/**
+ * Deadlines of what a request waits for. A mutation waits for one check, three calls of Redis and one publish at most; a
+ * read for one read and three calls of Redis: in sum below the 5 s within which every request is answered (decisions, 1.5).
+ */
+const REDIS_TIMEOUT_MS = 600;
+const CHECK_TIMEOUT_MS = 1_200;
+const PRODUCE_TIMEOUT_MS = 1_600;
+const READ_TIMEOUT_MS = 2_500;
+/** Most accounts that are remembered to exist: about 200 bytes each. */
+const MAX_KNOWN_ACCOUNTS = 500_000;
+
+/** What only tests set otherwise. */
+export interface ServiceSettings {
+  readonly claims?: ClaimSettings;
+}
+
+/** Starts the gateway; ready once the directory has been read to its end. */
+export async function startService(
+  context: MainContext<Config>,
+  settings: ServiceSettings = {},
+): Promise<{ url: string }> {
+  const { config, scope, logger, health, clock } = context;
+  const redis = await scope.start("redis", () =>
+    createRedis({ url: config.REDIS_URL, clientName: SERVICE, commandTimeoutMs: REDIS_TIMEOUT_MS, logger }),
+  );
+  health.readiness("redis", () => redis.check());
+  const kafka = createKafka({
+    brokers: config.KAFKA_BROKERS,
+    clientId: SERVICE,
+    topicPrefix: config.KAFKA_TOPIC_PREFIX,
+    logger,
+  });
+  const producer = await scope.start("producer", () => createProducer(kafka, { produceTimeoutMs: PRODUCE_TIMEOUT_MS }));
+  const directory = await scope.start("directory", () =>
+    createDirectory({ kafka, logger, fatal: (error) => context.fatal(error) }),
+  );
+  health.liveness("directory", () => directory.check());
+
+  const token = config.INTERNAL_TOKEN;
+  const accountClient = await scope.start("account client", () =>
+    createInternalClient({ baseUrl: config.ACCOUNT_URL, token, timeoutMs: READ_TIMEOUT_MS }),
+  );
+  const commandStatusClient = await scope.start("command-status client", () =>
+    createInternalClient({ baseUrl: config.COMMAND_STATUS_URL, token, timeoutMs: READ_TIMEOUT_MS }),
+  );
+  const accounts = createAccounts(accountClient, CHECK_TIMEOUT_MS);
+  const admission = createAdmission({ redis, directory, clock, settings: settings.claims ?? CLAIM_SETTINGS });
+  const operations = createOperations({
+    directory,
+    admission,
+    accounts,
+    knownAccounts: createKnownAccounts({ load: accounts.existing, maxEntries: MAX_KNOWN_ACCOUNTS }),
+    configurations: createServerConfigurations(accounts.configuration, clock),
+    commandStatus: createCommandStatus(commandStatusClient, CHECK_TIMEOUT_MS),
+    commandLog: createCommandLog(producer),
+    clock,
+    derivationKeys: config.PASSWORD_DERIVATION_KEYS,
+    sealingKeys: config.PASSWORD_SEALING_KEYS,
+    fingerprintKey: config.FINGERPRINT_KEY,
+  });
+
+  // A body that cannot be read is told after 401, 403, 429 and 402.
+  const app = createHttpServer({ logger, health, clock, bodyErrors: "when-parsed" });
+  registerRoutes(app, { directory, admission, wallets: createWallets(redis, logger), clock, logger }, operations);
+  return scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
+}
