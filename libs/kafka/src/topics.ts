@@ -6,7 +6,7 @@ import type { KafkaConnection } from "./connection.ts";
 
 const HOUR_MS = 3_600_000;
 const CREATE_TIMEOUT_MS = 30_000;
-const METADATA_POLL_MS = 50;
+const READY_POLL_MS = 20;
 /** A segment is only deleted or compacted after it is closed, so it is closed several times within the retention. */
 const SEGMENTS_PER_RETENTION = 4;
 /** Compacted topics are read from their start by every process, so what is superseded goes soon. */
@@ -49,7 +49,8 @@ export async function createTopics(kafka: KafkaConnection, options: CreateTopics
         topics: missing.map((topic) => topicConfig(kafka, topic, options)),
       });
     }
-    assertSamePartitions(kafka, await metadataOfAll(kafka, admin));
+    await Promise.all(Object.values(TOPICS).map((topic) => untilReady(admin, kafka.topicName(topic))));
+    await assertSamePartitions(kafka, admin);
   });
 }
 
@@ -107,6 +108,20 @@ function topicConfig(kafka: KafkaConnection, topic: TopicContract, options: Crea
   };
 }
 
+/** Brokers learn of a new topic one after the other; until its leaders answer, clients would fail. */
+async function untilReady(admin: Admin, name: string): Promise<void> {
+  const deadline = AbortSignal.timeout(CREATE_TIMEOUT_MS);
+  for (;;) {
+    try {
+      await admin.fetchTopicOffsets(name);
+      return;
+    } catch (error) {
+      if (deadline.aborted) throw error;
+      await delay(READY_POLL_MS);
+    }
+  }
+}
+
 function deleteConfigs(topic: TopicContract): Record<string, string> {
   if (topic.retentionMs === undefined) return {};
   return {
@@ -115,32 +130,16 @@ function deleteConfigs(topic: TopicContract): Record<string, string> {
   };
 }
 
-function assertSamePartitions(kafka: KafkaConnection, metadata: TopicsMetadata): void {
+async function assertSamePartitions(kafka: KafkaConnection, admin: Admin): Promise<void> {
+  const metadata = await admin.fetchTopicMetadata({
+    topics: Object.values(TOPICS).map((topic) => kafka.topicName(topic)),
+  });
   const counts = new Map(metadata.topics.map(({ name, partitions }) => [name, partitions.length]));
   const topics: readonly TopicContract[] = Object.values(TOPICS);
   for (const topic of topics) {
     if (topic.partitionsAs === undefined) continue;
     const same = counts.get(kafka.topicName(topic)) === counts.get(kafka.topicPrefix + topic.partitionsAs);
     assert(same, `topic ${topic.name} has another number of partitions than ${topic.partitionsAs}`);
-  }
-}
-
-type TopicsMetadata = Awaited<ReturnType<Admin["fetchTopicMetadata"]>>;
-
-/** The metadata of all topics, once every partition has a leader; what is new gets there within moments. */
-async function metadataOfAll(kafka: KafkaConnection, admin: Admin): Promise<TopicsMetadata> {
-  const topics = Object.values(TOPICS).map((topic) => kafka.topicName(topic));
-  const end = Date.now() + CREATE_TIMEOUT_MS;
-  for (;;) {
-    try {
-      const metadata = await admin.fetchTopicMetadata({ topics });
-      const leaders = metadata.topics.flatMap(({ partitions }) => partitions.map(({ leader }) => leader));
-      if (leaders.every((leader) => leader >= 0)) return metadata;
-      if (Date.now() > end) throw new Error("partitions without a leader");
-    } catch (error) {
-      if ((error as { retriable?: unknown }).retriable !== true || Date.now() > end) throw error;
-    }
-    await delay(METADATA_POLL_MS);
   }
 }
 
