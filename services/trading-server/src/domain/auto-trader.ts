@@ -1,0 +1,80 @@
+/** A demo account that trades by itself. Its choices come from its own random stream, so that a seed fixes them too. */
+import type { Account } from "./account.ts";
+import type { Desk } from "./desk.ts";
+import { checkOrder, normalPrice } from "./order-checks.ts";
+import { openPriceOf, type Side } from "./prices.ts";
+import { nextRandom, type RandomState } from "./random-walk.ts";
+import { reckon } from "./reckoning.ts";
+import { cancelOrder, closePosition, type OrderRequest, placeOrder } from "./trading.ts";
+
+/** How an account trades by itself. */
+export interface AutoTrader extends RandomState {
+  readonly symbols: readonly string[];
+  /** Of each order, in hundredths of a lot. */
+  readonly volume: number;
+  readonly maxPositions: number;
+  /** Ticks of the market from one decision to the next. */
+  readonly everyTicks: number;
+  ticksLeft: number;
+}
+
+const MAX_WAITING_ORDERS = 2;
+/** Parts of the decisions that open (while there is room), and of those that wait with a limit order. */
+const OPENING_PART = 0.6;
+const WAITING_PART = 0.15;
+/** How far from the market a limit order waits and its stops are, as a part of the price. */
+const DISTANCE = 0.0008;
+/** Percent: below this margin level nothing is opened. */
+const CAREFUL_LEVEL = 300;
+
+/** Counts one tick, and decides when it is time: opens, waits with a limit order, or closes (a part or all). */
+export function autoTrade(desk: Desk, account: Account, trader: AutoTrader): boolean {
+  trader.ticksLeft -= 1;
+  if (trader.ticksLeft > 0 || account.status !== "active") return false;
+  trader.ticksLeft = trader.everyTicks;
+  const figures = reckon(desk.prices, account);
+  const hasRoom = account.positions.size < trader.maxPositions && figures.freeMarginMinor > 0;
+  const isCareful = figures.marginMinor > 0 && figures.marginLevel < CAREFUL_LEVEL;
+  if (account.positions.size === 0 || (nextRandom(trader) < OPENING_PART && hasRoom)) {
+    if (!hasRoom || isCareful) return false;
+    return open(desk, account, trader);
+  }
+  return close(desk, account, trader);
+}
+
+function open(desk: Desk, account: Account, trader: AutoTrader): boolean {
+  const symbol = trader.symbols[Math.floor(nextRandom(trader) * trader.symbols.length)];
+  if (symbol === undefined) return false;
+  const side: Side = nextRandom(trader) < 0.5 ? "buy" : "sell";
+  const oldest = account.orders.values().next().value;
+  if (oldest !== undefined && account.orders.size >= MAX_WAITING_ORDERS) {
+    cancelOrder(desk, account, oldest, null);
+    return true;
+  }
+  const waits = nextRandom(trader) < WAITING_PART;
+  const market = openPriceOf(desk.prices.quote(symbol), side);
+  const direction = side === "buy" ? 1 : -1;
+  const at = (parts: number): number | null => normalPrice(symbol, market * (1 + direction * parts * DISTANCE));
+  const request: OrderRequest = {
+    symbol,
+    side,
+    volume: trader.volume,
+    orderType: waits ? "limit" : "market",
+    price: waits ? at(-1) : null,
+    stopLoss: waits ? at(-4) : null,
+    takeProfit: waits ? at(3) : null,
+  };
+  if (checkOrder(desk.prices, account, request) !== null) return false;
+  placeOrder(desk, account, request);
+  return true;
+}
+
+function close(desk: Desk, account: Account, trader: AutoTrader): boolean {
+  const positions = [...account.positions.values()];
+  const position = positions[Math.floor(nextRandom(trader) * positions.length)];
+  if (position === undefined) return false;
+  const half = Math.floor(position.volume / 2);
+  const volume = half > 0 && nextRandom(trader) < 0.5 ? half : position.volume;
+  closePosition(desk, account, position, volume, null);
+  return true;
+}

@@ -1,0 +1,69 @@
+import { type RefusalCode, REFUSAL_CODES } from "@kapi/trading-server";
+
+import type { Fault, FaultOperation, Faults, FaultTarget } from "./faults.ts";
+
+/** How the faults of a server shape the handling of one request. */
+export interface FaultPlan {
+  /** Nothing is done; 503, or no answer at all. */
+  readonly unreachable: { readonly disconnect: boolean } | null;
+  /** Waited before anything is done. */
+  readonly delayMs: number;
+  /** Everything is done, but the connection is cut instead of the answer. */
+  readonly dropAnswer: boolean;
+}
+
+/** The plan of a batch of changes, with what happens to each change. */
+export interface ChangesPlan extends FaultPlan {
+  readonly changes: readonly {
+    readonly body: ChangeBody;
+    /** Applied so many milliseconds later, unless its reference is settled first; null: now. */
+    readonly lateMs: number | null;
+    readonly refusal: { readonly code: RefusalCode; readonly message: string } | null;
+  }[];
+}
+
+/** A change as it came: only its reference is known to be good. */
+export type ChangeBody = { readonly reference: string } & Readonly<Record<string, unknown>>;
+
+/** Takes the faults that meet a request without changes. Of several targets each may be met. */
+export function planRequest(faults: Faults, targets: readonly FaultTarget[]): FaultPlan {
+  const unreachable = firstOf(targets, (target) => faults.take(["unreachable"], target));
+  if (unreachable !== null) return { unreachable, delayMs: 0, dropAnswer: false };
+  const delayed = firstOf(targets, (target) => faults.take(["delay"], target));
+  const dropped = firstOf(targets, (target) => faults.take(["drop_answer"], target));
+  return { unreachable: null, delayMs: delayed?.delayMs ?? 0, dropAnswer: dropped !== null };
+}
+
+/** Takes the faults that meet a batch of changes. */
+export function planChanges(faults: Faults, bodies: readonly ChangeBody[]): ChangesPlan {
+  const targets = bodies.map(targetOf);
+  const plan = planRequest(faults, targets);
+  if (plan.unreachable !== null) return { ...plan, changes: [] };
+  const changes = bodies.map((body, index) => {
+    const target = targets[index] ?? targetOf(body);
+    const refusing = faults.take(["refuse"], target);
+    const late = refusing === null ? faults.take(["apply_late"], target) : null;
+    const code = REFUSAL_CODES.find((known) => known === refusing?.code) ?? "INVALID_CHANGE";
+    const refusal = refusing === null ? null : { code, message: "refused by an injected fault" };
+    return { body, lateMs: late?.delayMs ?? null, refusal };
+  });
+  return { ...plan, dropAnswer: plan.dropAnswer || changes.some((change) => change.lateMs !== null), changes };
+}
+
+function targetOf(body: ChangeBody): FaultTarget {
+  const { reference, accountNumber, type, kind } = body;
+  const operation = type === "balance" ? kind : type;
+  return {
+    reference,
+    accountNumber: typeof accountNumber === "string" ? accountNumber : null,
+    operation: operation as FaultOperation,
+  };
+}
+
+function firstOf(targets: readonly FaultTarget[], take: (target: FaultTarget) => Fault | null): Fault | null {
+  for (const target of targets) {
+    const fault = take(target);
+    if (fault !== null) return fault;
+  }
+  return null;
+}

@@ -1,0 +1,98 @@
+/** What a moved price does to an account: pending orders, stop loss and take profit, margin call and stop-out. */
+import { type Account, MAX_POSITIONS, type PendingOrder, type Position } from "./account.ts";
+import type { Desk } from "./desk.ts";
+import { closePriceOf, openPriceOf, type Quote } from "./prices.ts";
+import { type Figures, nightlySwapMinor, openProfitMinor, reckon } from "./reckoning.ts";
+import { cancelOrder, closePosition, executeOrder } from "./trading.ts";
+
+/** Margin level, in percent, below which the account is called (once, until the level is back at it). */
+export const MARGIN_CALL_LEVEL = 100;
+/** Margin level, in percent, at or below which positions are closed, the largest loss first. */
+export const STOP_OUT_LEVEL = 50;
+
+/** Whether the price of a pending order has come. */
+export function isTriggered(order: PendingOrder, quote: Quote): boolean {
+  const price = openPriceOf(quote, order.side);
+  const waitsBelow = (order.side === "buy") === (order.orderType === "limit");
+  return waitsBelow ? price <= order.price : price >= order.price;
+}
+
+/** Which of a position's stops the price has reached: the loss is looked at first. */
+export function reachedStop(position: Position, quote: Quote): "stop_loss" | "take_profit" | null {
+  const price = closePriceOf(quote, position.side);
+  const direction = position.side === "buy" ? 1 : -1;
+  if (position.stopLoss !== null && (price - position.stopLoss) * direction <= 0) return "stop_loss";
+  if (position.takeProfit !== null && (price - position.takeProfit) * direction >= 0) return "take_profit";
+  return null;
+}
+
+/**
+ * Carries out what the new prices of the symbols in `moved` set off on an account, in this order: stops, pending orders,
+ * margin. Gives the account's figures afterwards.
+ */
+export function applyPrices(desk: Desk, account: Account, moved: ReadonlySet<string>): Figures {
+  for (const position of account.positions.values()) {
+    if (!moved.has(position.symbol)) continue;
+    const stop = reachedStop(position, desk.prices.quote(position.symbol));
+    if (stop !== null) closePosition(desk, account, position, position.volume, stop);
+  }
+  for (const order of account.orders.values()) {
+    if (!moved.has(order.symbol) || !isTriggered(order, desk.prices.quote(order.symbol))) continue;
+    if (account.status !== "active") cancelOrder(desk, account, order, "account_disabled");
+    else if (account.positions.size >= MAX_POSITIONS) cancelOrder(desk, account, order, "too_many_positions");
+    else executeOrder(desk, account, order);
+  }
+  return watchMargin(desk, account);
+}
+
+/**
+ * Calls the account when its margin level falls below 100 %, and at 50 % closes positions, the largest loss first, until
+ * the level is above 50 % or none is left. After a gap the balance may end below zero. Gives the figures afterwards.
+ */
+export function watchMargin(desk: Desk, account: Account): Figures {
+  let figures = reckon(desk.prices, account);
+  if (figures.marginMinor === 0 || figures.marginLevel >= MARGIN_CALL_LEVEL) {
+    if (account.marginCalled) {
+      account.marginCalled = false;
+      desk.touch(account);
+    }
+    return figures;
+  }
+  const levels = (): { equityMinor: number; marginMinor: number; marginLevel: number } => ({
+    equityMinor: figures.equityMinor,
+    marginMinor: figures.marginMinor,
+    marginLevel: figures.marginLevel,
+  });
+  if (!account.marginCalled) {
+    account.marginCalled = true;
+    desk.emit(account, { type: "margin.call", ...levels() });
+  }
+  if (figures.marginLevel > STOP_OUT_LEVEL) return figures;
+  desk.emit(account, { type: "margin.stop_out", ...levels() });
+  while (figures.marginMinor > 0 && figures.marginLevel <= STOP_OUT_LEVEL) {
+    closePosition(desk, account, ...largestLoss(desk, account), "stop_out");
+    figures = reckon(desk.prices, account);
+  }
+  if (figures.marginMinor === 0) account.marginCalled = false;
+  return figures;
+}
+
+/** Books one night's swap on every open position (00:00 UTC). Tells whether there was one. */
+export function bookNightlySwap(desk: Desk, account: Account): boolean {
+  for (const position of account.positions.values()) {
+    position.swapMinor += nightlySwapMinor(desk.prices, account.currency, position);
+  }
+  if (account.positions.size === 0) return false;
+  desk.touch(account);
+  return true;
+}
+
+function largestLoss(desk: Desk, account: Account): [position: Position, volume: number] {
+  let worst: { position: Position; profit: number } | null = null;
+  for (const position of account.positions.values()) {
+    const profit = openProfitMinor(desk.prices, account, position) + position.swapMinor;
+    if (worst === null || profit < worst.profit) worst = { position, profit };
+  }
+  if (worst === null) throw new TypeError("margin is in use, so there is a position");
+  return [worst.position, worst.position.volume];
+}

@@ -1,0 +1,25 @@
+import { assert } from "@kapi/kernel";
+
+const MINOR_UNITS_PER_UNIT = 100;
+/**
+ * Added before rounding, so that a half cent that binary fractions show as a little less (1.005 as 1.00499…) still
+ * rounds away from zero.
+ */
+const HALF_CENT_TOLERANCE = 1e-7;
+
+/** An amount in units of currency as minor units, half a cent rounded away from zero. */
+export function roundToMinor(amount: number): number {
+  const minor = Math.sign(amount) * Math.floor(Math.abs(amount) * MINOR_UNITS_PER_UNIT + 0.5 + HALF_CENT_TOLERANCE);
+  assert(Number.isSafeInteger(minor), "an amount of money is a safe integer of minor units");
+  return minor + 0;
+}
+
+/**
+ * The part of `totalMinor` that belongs to `part` of `whole`, rounded; what remains with the rest is the difference, so
+ * that no cent appears or is lost over any series of parts.
+ */
+export function shareOfMinor(totalMinor: number, part: number, whole: number): number {
+  if (part === whole) return totalMinor;
+  const share = (totalMinor * part) / whole;
+  return Math.sign(share) * Math.round(Math.abs(share)) + 0;
+}

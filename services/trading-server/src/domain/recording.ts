@@ -1,0 +1,108 @@
+/** Recorded quotes: reading them from CSV, and playing them again at a speed. */
+
+/** Quotes of one symbol in the order of their time; equal indexes belong together. */
+export interface Recording {
+  readonly symbol: string;
+  readonly timesMs: readonly number[];
+  readonly bids: readonly number[];
+  readonly asks: readonly number[];
+}
+
+const TICK_HEADER = "time,bid,ask";
+const BAR_HEADER = "time,bidOpen,bidHigh,bidLow,bidClose,askOpen,askHigh,askLow,askClose";
+/** A minute's bar is played as four quotes, this far apart. */
+const BAR_QUOTE_STEP_MS = 15_000;
+/** Time from the last quote to the first one of the next round. */
+const ROUND_GAP_MS = 1_000;
+
+/**
+ * Reads tick files (`time,bid,ask`) and one-minute bars (`time,bidOpen…askClose`). A bar becomes its open, its two
+ * extremes (the one against its direction first) and its close. Throws a RangeError that names the line.
+ */
+export function parseRecording(symbol: string, csv: string): Recording {
+  const [header = "", ...lines] = csv.split(/\r?\n/);
+  const columns = header.trim().replace(/^\uFEFF/, "");
+  if (columns !== TICK_HEADER && columns !== BAR_HEADER) {
+    throw new RangeError(`line 1: the header is neither "${TICK_HEADER}" nor "${BAR_HEADER}"`);
+  }
+  const rows: Quoted[] = [];
+  for (const [index, line] of lines.entries()) {
+    if (line.trim() === "") continue;
+    const [time = "", ...cells] = line.split(",");
+    const atMs = Date.parse(time);
+    const values = cells.map(Number);
+    const complete = values.length === (columns === TICK_HEADER ? 2 : 8);
+    if (Number.isNaN(atMs) || !complete || values.some((value) => !(value > 0))) {
+      throw new RangeError(`line ${index + 2}: not a time and prices above 0`);
+    }
+    if (columns === TICK_HEADER) rows.push([atMs, values[0] ?? 0, values[1] ?? 0]);
+    else rows.push(...quotesOfBar(atMs, values));
+  }
+  if (rows.length === 0) throw new RangeError("line 2: there are no quotes");
+  rows.sort((a, b) => a[0] - b[0]);
+  return {
+    symbol,
+    timesMs: rows.map((row) => row[0]),
+    bids: rows.map((row) => row[1]),
+    asks: rows.map((row) => row[2]),
+  };
+}
+
+/** The symbol that a file is named after: `EURUSD-ticks-2020-01.csv` holds EURUSD. Null where none is known. */
+export function symbolOfFile(path: string, known: ReadonlyMap<string, unknown>): string | null {
+  const name = path.split(/[\\/]/).at(-1) ?? "";
+  const symbol = /^[A-Za-z0-9]+/.exec(name)?.[0].toUpperCase() ?? "";
+  return known.has(symbol) ? symbol : null;
+}
+
+/** Where in a recording the market is. */
+export interface RecordingPosition {
+  /** Index of the next quote. */
+  next: number;
+  /** Time in the recording, counted on over the rounds, in milliseconds since its first quote. */
+  elapsedMs: number;
+  /** How often the recording was played to its end. */
+  round: number;
+}
+
+/** How long one round takes, in milliseconds of the recording. */
+export function roundMs(recording: Recording): number {
+  return (recording.timesMs.at(-1) ?? 0) - (recording.timesMs[0] ?? 0) + ROUND_GAP_MS;
+}
+
+/**
+ * Moves on by `stepMs` of the recording's time and gives the indexes of the quotes that became due, at most `limit`; the
+ * time does not run past a quote that was held back by the limit. At the end it begins again.
+ */
+export function advance(recording: Recording, position: RecordingPosition, stepMs: number, limit: number): number[] {
+  const due: number[] = [];
+  const target = position.elapsedMs + stepMs;
+  const dueAt = (): number =>
+    position.round * roundMs(recording) + (recording.timesMs[position.next] ?? 0) - (recording.timesMs[0] ?? 0);
+  while (dueAt() <= target) {
+    if (due.length === limit) {
+      position.elapsedMs = Math.max(position.elapsedMs, Math.min(target, dueAt()));
+      return due;
+    }
+    due.push(position.next);
+    position.next += 1;
+    if (position.next === recording.timesMs.length) {
+      position.next = 0;
+      position.round += 1;
+    }
+  }
+  position.elapsedMs = target;
+  return due;
+}
+
+type Quoted = readonly [atMs: number, bid: number, ask: number];
+
+function quotesOfBar(atMs: number, values: readonly number[]): Quoted[] {
+  const [bidOpen = 0, bidHigh = 0, bidLow = 0, bidClose = 0, askOpen = 0, askHigh = 0, askLow = 0, askClose = 0] =
+    values;
+  const high: [number, number] = [bidHigh, askHigh];
+  const low: [number, number] = [bidLow, askLow];
+  const extremes = bidClose >= bidOpen ? [low, high] : [high, low];
+  const path: [number, number][] = [[bidOpen, askOpen], ...extremes, [bidClose, askClose]];
+  return path.map(([bid, ask], index) => [atMs + index * BAR_QUOTE_STEP_MS, bid, ask]);
+}

@@ -1,0 +1,113 @@
+import { assertDefined } from "@kapi/kernel";
+
+/** Currencies that prices are quoted in or accounts are kept in. */
+export type CurrencyCode = "USD" | "JPY" | "CHF" | "CAD" | "NGN";
+
+/** What is fixed about a tradable symbol. */
+export interface SymbolSpec {
+  readonly name: string;
+  readonly description: string;
+  readonly quoteCurrency: CurrencyCode;
+  /** Units of the base in one lot. */
+  readonly contractSize: number;
+  /** Decimals of its prices; one point is 10^-digits. */
+  readonly digits: number;
+  /** Ask - bid of the seeded feed, in points. */
+  readonly spreadPoints: number;
+  /** Price around which the seeded feed walks. */
+  readonly basePrice: number;
+  /** Standard deviation of one step of the seeded feed, as a part of the price. */
+  readonly stepDeviation: number;
+  /** Booked on a bought position each night, in points; a cost is negative. */
+  readonly swapLongPoints: number;
+  /** The same for a sold position. */
+  readonly swapShortPoints: number;
+  /** Cost of each execution, in USD per lot. */
+  readonly commissionPerLotUsd: number;
+  /** Most leverage that the symbol grants, whatever the account's is. */
+  readonly maxLeverage: number;
+}
+
+/** One hundredth of a lot, the unit in which volumes are kept. */
+export const VOLUME_UNITS_PER_LOT = 100;
+/** Smallest and largest volume of one order, in hundredths of a lot. */
+export const MIN_VOLUME = 1;
+export const MAX_VOLUME = 100 * VOLUME_UNITS_PER_LOT;
+
+type Row = readonly [
+  name: string,
+  description: string,
+  quoteCurrency: CurrencyCode,
+  contractSize: number,
+  digits: number,
+  spreadPoints: number,
+  basePrice: number,
+  stepDeviation: number,
+  swapLongPoints: number,
+  swapShortPoints: number,
+  commissionPerLotUsd: number,
+  maxLeverage: number,
+];
+
+const ROWS: readonly Row[] = [
+  ["EURUSD", "Euro against US dollar", "USD", 100_000, 5, 8, 1.1, 2e-5, -6.5, 2.1, 3, 10_000],
+  ["GBPUSD", "Pound against US dollar", "USD", 100_000, 5, 10, 1.27, 2.4e-5, -4.2, -1.1, 3, 10_000],
+  ["AUDUSD", "Australian dollar against US dollar", "USD", 100_000, 5, 9, 0.66, 2.6e-5, -3.4, -0.8, 3, 10_000],
+  ["USDJPY", "US dollar against yen", "JPY", 100_000, 3, 9, 150, 2.2e-5, 11.2, -19.5, 3, 10_000],
+  ["USDCHF", "US dollar against Swiss franc", "CHF", 100_000, 5, 10, 0.89, 2e-5, 5.1, -9.6, 3, 10_000],
+  ["USDCAD", "US dollar against Canadian dollar", "CAD", 100_000, 5, 11, 1.36, 1.8e-5, 1.2, -4.4, 3, 10_000],
+  ["XAUUSD", "Gold, ounce", "USD", 100, 2, 25, 2350, 3.5e-5, -38, 19, 5, 500],
+  ["BTCUSD", "Bitcoin", "USD", 1, 2, 2_000, 65_000, 9e-5, -1_800, -600, 8, 20],
+  ["NAS100", "Nasdaq 100 index", "USD", 10, 1, 15, 18_500, 4e-5, -42, 12, 2, 200],
+  ["USDNGN", "US dollar against naira", "NGN", 100_000, 2, 300, 1_550, 3e-5, -60, -60, 3, 50],
+];
+
+/** Every symbol of a trading server, by name. */
+export const SYMBOLS: ReadonlyMap<string, SymbolSpec> = new Map(
+  ROWS.map((row) => [
+    row[0],
+    {
+      name: row[0],
+      description: row[1],
+      quoteCurrency: row[2],
+      contractSize: row[3],
+      digits: row[4],
+      spreadPoints: row[5],
+      basePrice: row[6],
+      stepDeviation: row[7],
+      swapLongPoints: row[8],
+      swapShortPoints: row[9],
+      commissionPerLotUsd: row[10],
+      maxLeverage: row[11],
+    },
+  ]),
+);
+
+/** The symbol that prices a currency in US dollars, except for the dollar itself. */
+export const CONVERSION_SYMBOLS: Readonly<Record<Exclude<CurrencyCode, "USD">, string>> = {
+  JPY: "USDJPY",
+  CHF: "USDCHF",
+  CAD: "USDCAD",
+  NGN: "USDNGN",
+};
+
+/** The specification of a symbol that is known to exist. */
+export function symbolSpec(name: string): SymbolSpec {
+  return assertDefined(SYMBOLS.get(name), `symbol ${name}`);
+}
+
+/** `price` rounded to the symbol's decimals. */
+export function roundPrice(spec: SymbolSpec, price: number): number {
+  return Number(price.toFixed(spec.digits));
+}
+
+/** Lots (as callers write them) in hundredths, or null where they are no whole number of hundredths. */
+export function volumeFromLots(lots: number): number | null {
+  const units = Math.round(lots * VOLUME_UNITS_PER_LOT);
+  return Math.abs(lots * VOLUME_UNITS_PER_LOT - units) < 1e-6 ? units : null;
+}
+
+/** Hundredths of a lot as lots. */
+export function lotsFromVolume(volume: number): number {
+  return volume / VOLUME_UNITS_PER_LOT;
+}

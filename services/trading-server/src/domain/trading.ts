@@ -1,0 +1,187 @@
+/** Opening and closing: every way in which an execution books a deal on an account. */
+import type { TradingOrder } from "@kapi/contracts";
+
+import type { Account, PendingOrder, Position } from "./account.ts";
+import { type Desk, nextTicket, toWireOrder, toWirePosition } from "./desk.ts";
+import { shareOfMinor } from "./money.ts";
+import { closePriceOf, openPriceOf, oppositeOf, type Side } from "./prices.ts";
+import { commissionMinor, marginMinor, profitMinor, reckon } from "./reckoning.ts";
+import { lotsFromVolume } from "./symbols.ts";
+
+/** A new order. Volume in hundredths of a lot; `price` null for a market order. */
+export interface OrderRequest {
+  readonly symbol: string;
+  readonly side: Side;
+  readonly orderType: TradingOrder["orderType"];
+  readonly volume: number;
+  readonly price: number | null;
+  readonly stopLoss: number | null;
+  readonly takeProfit: number | null;
+}
+
+/** What became of an order that was executed or placed, or why it was rejected. */
+export interface OrderResult {
+  readonly order: TradingOrder;
+  readonly position: Position | null;
+}
+
+/** Why an order is rejected for want of money. */
+export const INSUFFICIENT_MARGIN = "INSUFFICIENT_MARGIN";
+
+/**
+ * Takes a valid order of an active account: a market order is executed at once, another is placed. Without enough free
+ * margin for a market order it is rejected, with an event.
+ */
+export function placeOrder(desk: Desk, account: Account, request: OrderRequest): OrderResult {
+  const common = { ...request, id: nextTicket(account), createdAtMs: desk.nowMs };
+  if (request.orderType === "market") return executeOrder(desk, account, { ...common, price: null });
+  const { orderType, price } = request;
+  if (price === null) throw new TypeError("a pending order has a price");
+  const pending: PendingOrder = { ...common, orderType, price };
+  account.orders.set(pending.id, pending);
+  const order = toWireOrder(pending, { status: "placed", reason: null, positionId: null, executedAtMs: null });
+  desk.emit(account, { type: "order.placed", order });
+  return { order, position: null };
+}
+
+/**
+ * Executes a market order, or a pending one whose price has come, at the price of this moment: order, entry deal with
+ * its commission, position. Rejects it where the free margin does not cover margin and commission.
+ */
+export function executeOrder(
+  desk: Desk,
+  account: Account,
+  order: Omit<PendingOrder, "orderType" | "price"> & Pick<TradingOrder, "orderType" | "price">,
+): OrderResult {
+  account.orders.delete(order.id);
+  const { symbol, side, volume } = order;
+  const openPrice = openPriceOf(desk.prices.quote(symbol), side);
+  const commission = commissionMinor(desk.prices, account.currency, order);
+  const needed = marginMinor(desk.prices, account, { symbol, volume, openPrice }) - commission;
+  if (reckon(desk.prices, account).freeMarginMinor < needed) {
+    const state = { status: "rejected", reason: INSUFFICIENT_MARGIN, positionId: null, executedAtMs: null } as const;
+    const rejected = toWireOrder(order, state);
+    desk.emit(account, { type: "order.rejected", order: rejected });
+    return { order: rejected, position: null };
+  }
+  const position: Position = {
+    id: nextTicket(account),
+    orderId: order.id,
+    symbol,
+    side,
+    volume,
+    openPrice,
+    openedAtMs: desk.nowMs,
+    stopLoss: order.stopLoss,
+    takeProfit: order.takeProfit,
+    swapMinor: 0,
+    dealIds: [nextTicket(account)],
+  };
+  const executed = toWireOrder(order, {
+    status: "executed",
+    reason: null,
+    positionId: null,
+    executedAtMs: desk.nowMs,
+  });
+  desk.emit(account, { type: "order.executed", order: executed });
+  account.balanceMinor += commission;
+  desk.emit(account, {
+    type: "deal.executed",
+    deal: {
+      id: position.dealIds[0] ?? "",
+      orderId: order.id,
+      positionId: position.id,
+      symbol,
+      side,
+      kind: "entry",
+      volume: lotsFromVolume(volume),
+      price: openPrice,
+      realizedPnlMinor: 0,
+      commissionMinor: commission,
+      swapMinor: 0,
+      executedAt: executed.executedAt ?? "",
+    },
+  });
+  account.positions.set(position.id, position);
+  desk.emit(account, { type: "position.opened", position: toWirePosition(position, null) });
+  return { order: executed, position };
+}
+
+/**
+ * Closes `volume` (hundredths of a lot, at most the position's) at the price of this moment: closing order, deal with
+ * realized profit, commission and the volume's share of the swap, then the position as it is after. Needs no margin and
+ * no active account. `reason` says who closed it where it was not the trader.
+ */
+export function closePosition(
+  desk: Desk,
+  account: Account,
+  position: Position,
+  volume: number,
+  reason: string | null,
+): OrderResult {
+  const { symbol } = position;
+  const side = oppositeOf(position.side);
+  const whole = volume === position.volume;
+  const closePrice = closePriceOf(desk.prices.quote(symbol), position.side);
+  const realizedPnl = profitMinor(desk.prices, account.currency, { ...position, volume, closePrice });
+  const commission = commissionMinor(desk.prices, account.currency, { symbol, volume });
+  const swap = shareOfMinor(position.swapMinor, volume, position.volume);
+  const order = toWireOrder(
+    {
+      id: nextTicket(account),
+      symbol,
+      side,
+      orderType: "market",
+      volume,
+      price: null,
+      stopLoss: null,
+      takeProfit: null,
+      createdAtMs: desk.nowMs,
+    },
+    { status: "executed", reason, positionId: position.id, executedAtMs: desk.nowMs },
+  );
+  desk.emit(account, { type: "order.executed", order });
+  const dealId = nextTicket(account);
+  account.balanceMinor += realizedPnl + commission + swap;
+  desk.emit(account, {
+    type: "deal.executed",
+    deal: {
+      id: dealId,
+      orderId: order.id,
+      positionId: position.id,
+      symbol,
+      side,
+      kind: whole ? "exit" : "partial_close",
+      volume: lotsFromVolume(volume),
+      price: closePrice,
+      realizedPnlMinor: realizedPnl,
+      commissionMinor: commission,
+      swapMinor: swap,
+      executedAt: order.createdAt,
+    },
+  });
+  position.dealIds.push(dealId);
+  if (whole) {
+    account.positions.delete(position.id);
+    const dealIds = [...position.dealIds];
+    desk.emit(account, { type: "position.closed", position: toWirePosition(position, desk.nowMs), dealIds });
+  } else {
+    position.volume -= volume;
+    position.swapMinor -= swap;
+    desk.emit(account, { type: "position.updated", position: toWirePosition(position, null) });
+  }
+  return { order, position };
+}
+
+/** Takes a pending order away; `reason` null where the trader did. */
+export function cancelOrder(desk: Desk, account: Account, order: PendingOrder, reason: string | null): TradingOrder {
+  account.orders.delete(order.id);
+  const cancelled = toWireOrder(order, { status: "cancelled", reason, positionId: null, executedAtMs: null });
+  desk.emit(account, { type: "order.cancelled", order: cancelled });
+  return cancelled;
+}
+
+/** Takes every pending order away, the oldest first. */
+export function cancelAllOrders(desk: Desk, account: Account, reason: string): void {
+  for (const order of account.orders.values()) cancelOrder(desk, account, order, reason);
+}

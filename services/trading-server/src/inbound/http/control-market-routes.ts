@@ -1,0 +1,125 @@
+/** The control API of a server's market, its nights and its faults. */
+import { randomUUID } from "node:crypto";
+
+import { Guid } from "@kapi/contracts";
+import { ApiError, type FastifyInstance, parse } from "@kapi/http";
+import { z } from "zod";
+
+import { MAX_FAULTS } from "../../domain/faults.ts";
+import { SYMBOLS, symbolSpec } from "../../domain/symbols.ts";
+import type { Engine } from "../../operations/engine.ts";
+import { rollOver, runTick } from "../../operations/run-market.ts";
+import type { TradingServer } from "../../operations/server.ts";
+import { setPrice } from "../../operations/trade.ts";
+import { FaultBody, MarketBody, MovePriceBody, SetPriceBody, SymbolName, TicksBody } from "./control-schemas.ts";
+
+const ServerParams = z.object({ serverId: Guid });
+const SymbolParams = z.object({ serverId: Guid, symbol: SymbolName });
+const FaultParams = z.object({ serverId: Guid, faultId: z.string() });
+
+const SERVER = "/control/v1/servers/:serverId";
+
+/** Adds the routes of market and faults. `tickIntervalMs` is what one tick that is asked for stands for. */
+export function addControlMarketRoutes(app: FastifyInstance, engine: Engine, tickIntervalMs: number): void {
+  addPriceRoutes(app, engine);
+  addMarketRoutes(app, engine, tickIntervalMs);
+  addFaultRoutes(app, engine);
+}
+
+function addPriceRoutes(app: FastifyInstance, engine: Engine): void {
+  app.get("/control/v1/symbols", () => ({ symbols: [...SYMBOLS.values()] }));
+  app.get("/control/v1/servers", () => ({
+    servers: [...engine.servers.values()].map(({ serverId, configuration, accounts }) => ({
+      serverId,
+      configuration,
+      accounts: accounts.size,
+    })),
+  }));
+  app.get(`${SERVER}/prices`, (request) => {
+    const { market } = engine.server(parse(ServerParams, request.params).serverId);
+    const prices = [...SYMBOLS.keys()].map((symbol) => priceOf(market, symbol));
+    return { tick: market.state.tick, paused: market.state.paused, prices };
+  });
+  app.put(`${SERVER}/prices/:symbol`, async (request) => {
+    const { serverId, symbol } = parse(SymbolParams, request.params);
+    const { bid, ask, hold } = parse(SetPriceBody, request.body);
+    const spec = symbolSpec(symbol);
+    const quote = { bid, ask: ask ?? bid + spec.spreadPoints * 10 ** -spec.digits, held: hold };
+    if (quote.ask < quote.bid) throw new ApiError("VALIDATION_FAILED", { text: "the ask is below the bid" });
+    const server = engine.server(serverId);
+    await setPrice(engine, server, symbol, quote);
+    return priceOf(server.market, symbol);
+  });
+  app.post(`${SERVER}/prices/:symbol/move`, async (request) => {
+    const { serverId, symbol } = parse(SymbolParams, request.params);
+    const move = parse(MovePriceBody, request.body);
+    const server = engine.server(serverId);
+    const { bid, ask } = server.market.quote(symbol);
+    const by = "points" in move ? move.points * 10 ** -symbolSpec(symbol).digits : (bid * move.percent) / 100;
+    if (bid + by <= 0) throw new ApiError("VALIDATION_FAILED", { text: "the price would not be above 0" });
+    await setPrice(engine, server, symbol, { bid: bid + by, ask: ask + by, held: move.hold });
+    return priceOf(server.market, symbol);
+  });
+  app.post(`${SERVER}/prices/:symbol/release`, async (request) => {
+    const { serverId, symbol } = parse(SymbolParams, request.params);
+    const server = engine.server(serverId);
+    await setPrice(engine, server, symbol, { ...server.market.quote(symbol), held: false });
+    return priceOf(server.market, symbol);
+  });
+}
+
+function addMarketRoutes(app: FastifyInstance, engine: Engine, tickIntervalMs: number): void {
+  app.put(`${SERVER}/market`, async (request) => {
+    const server = engine.server(parse(ServerParams, request.params).serverId);
+    server.market.pause(parse(MarketBody, request.body).paused);
+    engine.committer.turn().servers.add(server);
+    await engine.committer.stored();
+    return { paused: server.market.state.paused, tick: server.market.state.tick };
+  });
+  app.post(`${SERVER}/market/ticks`, async (request) => {
+    const server = engine.server(parse(ServerParams, request.params).serverId);
+    const { count } = parse(TicksBody, request.body ?? undefined);
+    for (let tick = 0; tick < count; tick += 1) {
+      engine.refuseWhenFull();
+      runTick(engine, server, tickIntervalMs);
+    }
+    await engine.committer.stored();
+    return { tick: server.market.state.tick };
+  });
+  app.post(`${SERVER}/rollover`, async (request) => {
+    const server = engine.server(parse(ServerParams, request.params).serverId);
+    engine.refuseWhenFull();
+    const accounts = rollOver(engine, server);
+    await engine.committer.stored();
+    return { accounts };
+  });
+}
+
+function addFaultRoutes(app: FastifyInstance, engine: Engine): void {
+  app.get(`${SERVER}/faults`, (request) => ({
+    faults: engine.server(parse(ServerParams, request.params).serverId).faults.list(),
+  }));
+  app.post(`${SERVER}/faults`, (request, reply) => {
+    const server = engine.server(parse(ServerParams, request.params).serverId);
+    const { count, ...fault } = parse(FaultBody, request.body);
+    const added = { id: randomUUID(), ...fault, remaining: count };
+    if (!server.faults.add(added)) {
+      throw new ApiError("VALIDATION_FAILED", { text: `a server has at most ${MAX_FAULTS} faults` });
+    }
+    return reply.code(201).send(added);
+  });
+  app.delete(`${SERVER}/faults`, (request) => ({
+    cleared: engine.server(parse(ServerParams, request.params).serverId).faults.clear(),
+  }));
+  app.delete(`${SERVER}/faults/:faultId`, (request) => {
+    const { serverId, faultId } = parse(FaultParams, request.params);
+    const cleared = engine.server(serverId).faults.clear(faultId);
+    if (cleared === 0) throw new ApiError("NOT_FOUND");
+    return { cleared };
+  });
+}
+
+function priceOf(market: TradingServer["market"], symbol: string) {
+  const { bid, ask } = market.quote(symbol);
+  return { symbol, bid, ask, held: market.isHeld(symbol) };
+}

@@ -1,0 +1,122 @@
+/**
+ * The trading servers of this process. Every use case changes accounts through {@link Engine.operate}: at once, in memory,
+ * in one turn of the event loop, and recorded in the committer's open turn; it answers only when that turn is stored.
+ */
+import { ApiError } from "@kapi/http";
+import { type Clock, toIso } from "@kapi/kernel";
+
+import type { Account } from "../domain/account.ts";
+import { type Desk, type EventBody, nextEvent } from "../domain/desk.ts";
+import type { Feed } from "../domain/market.ts";
+import { type Figures, reckon, toValuation } from "../domain/reckoning.ts";
+import type { Committer } from "./committer.ts";
+import type { References } from "./references.ts";
+import type { TradingServer } from "./server.ts";
+
+export interface EngineOptions {
+  readonly clock: Clock;
+  readonly feed: Feed;
+  readonly committer: Committer;
+  readonly references: References;
+  readonly servers: Map<string, TradingServer>;
+}
+
+/** A desk that also gives the text of the event it recorded last. */
+export interface RecordingDesk extends Desk {
+  readonly lastEventText: string;
+}
+
+export class Engine {
+  readonly clock: Clock;
+  readonly feed: Feed;
+  readonly committer: Committer;
+  readonly references: References;
+  readonly servers: Map<string, TradingServer>;
+  #isoOf = { ms: Number.NaN, iso: "" };
+
+  constructor(options: EngineOptions) {
+    this.clock = options.clock;
+    this.feed = options.feed;
+    this.committer = options.committer;
+    this.references = options.references;
+    this.servers = options.servers;
+  }
+
+  /** The server, or an ApiError 503: whoever asks must configure it first, and ask again. */
+  server(serverId: string): TradingServer {
+    const server = this.servers.get(serverId.toLowerCase());
+    if (server !== undefined) return server;
+    throw new ApiError("DEPENDENCY_UNAVAILABLE", { status: 503, text: `server ${serverId} is not configured` });
+  }
+
+  /** A desk of this moment on one server. */
+  desk(server: TradingServer): RecordingDesk {
+    return new EngineDesk(this.committer, server, this.clock.nowMs(), (ms) => this.#iso(ms));
+  }
+
+  /**
+   * To be called after a change of an account: looks after it when prices move, and publishes what it is worth now.
+   * `figures` saves reckoning again.
+   */
+  changed(server: TradingServer, desk: Desk, account: Account, figures?: Figures): void {
+    server.reindex(account);
+    this.value(server, desk, account, figures ?? reckon(desk.prices, account));
+  }
+
+  /** Publishes what an account is worth, with the open turn. */
+  value(server: TradingServer, desk: Desk, account: Account, figures: Figures): void {
+    if (account.positions.size > 0) {
+      server.lastValued.set(account, { equityMinor: figures.equityMinor, marginMinor: figures.marginMinor });
+    }
+    const value = JSON.stringify(toValuation(account, figures, this.#iso(desk.nowMs)));
+    this.committer.turn().valuations.push({ key: account.key, value });
+  }
+
+  /** Throws an ApiError 503 while too much waits to be stored. */
+  refuseWhenFull(): void {
+    if (!this.committer.isFull) return;
+    throw new ApiError("DEPENDENCY_UNAVAILABLE", { status: 503, text: "too much waits to be stored" });
+  }
+
+  /** Many events share a millisecond: its text is made once. */
+  #iso(ms: number): string {
+    if (this.#isoOf.ms !== ms) this.#isoOf = { ms, iso: toIso(ms) };
+    return this.#isoOf.iso;
+  }
+}
+
+class EngineDesk implements RecordingDesk {
+  readonly prices: Desk["prices"];
+  readonly nowMs: number;
+  lastEventText = "";
+  readonly #committer: Committer;
+  readonly #iso: (ms: number) => string;
+
+  constructor(committer: Committer, server: TradingServer, nowMs: number, iso: (ms: number) => string) {
+    this.prices = server.market;
+    this.nowMs = nowMs;
+    this.#committer = committer;
+    this.#iso = iso;
+  }
+
+  emit(account: Account, body: EventBody, reference?: string): ReturnType<Desk["emit"]> {
+    const event = nextEvent(account, body, this.#iso(this.nowMs), reference ?? null);
+    this.lastEventText = JSON.stringify(event);
+    this.#committer.append({
+      serverId: account.serverId,
+      accountNumber: account.accountNumber,
+      sequence: event.sequence,
+      reference: event.reference,
+      event: this.lastEventText,
+      outcome: null,
+    });
+    // A deposit costs one journal row: the account's stored state follows later.
+    if (body.type === "balance.changed") this.#committer.turn().movedAccounts.add(account);
+    else this.touch(account);
+    return event;
+  }
+
+  touch(account: Account): void {
+    this.#committer.turn().accounts.add(account);
+  }
+}

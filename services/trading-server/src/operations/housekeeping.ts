@@ -1,0 +1,61 @@
+import { delay } from "@kapi/kernel";
+import type { Started } from "@kapi/runtime";
+
+import type { Journal } from "../domain/ports.ts";
+import type { Engine } from "./engine.ts";
+
+/** Accounts whose state is stored in one transaction beside the other work. */
+const CHUNK_ACCOUNTS = 500;
+/** How often the published position is kept: what a restart publishes again is at most this old. */
+const PROGRESS_INTERVAL_MS = 1_000;
+
+export interface HousekeepingOptions {
+  readonly engine: Engine;
+  readonly journal: Journal;
+  readonly events: { readonly published: number };
+  /** From one storing of the states that the journal is ahead of to the next. */
+  readonly intervalMs: number;
+  readonly warn: (error: unknown) => void;
+}
+
+/**
+ * Keeps, in the background, what makes a restart short: the states of accounts and markets, and how far the events are
+ * published. `stop` does it a last time.
+ */
+export function startHousekeeping(options: HousekeepingOptions): Started<undefined> {
+  const { engine, journal, events } = options;
+  const stop = new AbortController();
+  let checkpoint = 0;
+  const storeStates = async (): Promise<void> => {
+    for (const server of engine.servers.values()) engine.committer.turn().servers.add(server);
+    checkpoint = await engine.committer.storeAccounts(CHUNK_ACCOUNTS);
+  };
+  const every = async (intervalMs: number, work: () => Promise<void>): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await delay(intervalMs, stop.signal);
+      try {
+        await work();
+      } catch (error) {
+        options.warn(error);
+      }
+    }
+  };
+  let kept = { checkpoint: 0, published: 0 };
+  const saveProgress = async (): Promise<void> => {
+    const now = { checkpoint, published: events.published };
+    if (now.checkpoint === kept.checkpoint && now.published === kept.published) return;
+    await journal.saveProgress(now);
+    kept = now;
+  };
+  // Each loop does its work once more after the stop began: the states first, then the progress that rests on them.
+  const storing = every(options.intervalMs, storeStates);
+  const saving = every(PROGRESS_INTERVAL_MS, saveProgress);
+  return {
+    value: undefined,
+    stop: async () => {
+      stop.abort();
+      await Promise.all([storing, saving]);
+      await saveProgress();
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import type { TradingEvent } from "@kapi/contracts";
+import { assert, assertDefined } from "@kapi/kernel";
+
+import { type Account, fromState } from "../domain/account.ts";
+import type { Feed } from "../domain/market.ts";
+import type { Progress, StoredState } from "../domain/ports.ts";
+import { TradingServer } from "./server.ts";
+
+/** The servers as the last process left them. */
+export interface Restored {
+  readonly servers: Map<string, TradingServer>;
+  readonly lastPosition: number;
+  readonly progress: Progress;
+  /** Accounts whose stored state is behind the journal. */
+  readonly movedAccounts: ReadonlySet<Account>;
+  /** Accounts with events that may not be published yet. */
+  readonly unpublishedAccounts: readonly Account[];
+}
+
+/**
+ * Reads servers and accounts, then the journal after the checkpoint. Every event but a change of balance was stored
+ * together with its account's state, so what the journal is ahead by is balance and sequence.
+ */
+export async function restore(stored: StoredState, feed: Feed): Promise<Restored> {
+  const progress = await stored.progress();
+  const servers = new Map<string, TradingServer>();
+  for (const { serverId, state } of await stored.servers()) {
+    servers.set(serverId, TradingServer.fromState(serverId, feed, state));
+  }
+  const find = (serverId: string, accountNumber: string): Account =>
+    assertDefined(servers.get(serverId)?.accounts.get(accountNumber), `account ${serverId}/${accountNumber}`);
+  const positions = new Map<Account, number>();
+  for await (const rows of stored.accounts()) {
+    for (const row of rows) {
+      const account = fromState(row.state);
+      const server = assertDefined(servers.get(row.serverId), `server ${row.serverId}`);
+      server.accounts.set(account.accountNumber, account);
+      server.reindex(account);
+      if (row.position > progress.checkpoint) positions.set(account, row.position);
+    }
+  }
+  const movedAccounts = new Set<Account>();
+  for await (const rows of stored.eventsAfter(progress.checkpoint)) {
+    for (const row of rows) {
+      const account = find(row.serverId, row.accountNumber);
+      if (row.position <= (positions.get(account) ?? 0)) continue;
+      applyTail(account, JSON.parse(row.event) as TradingEvent);
+      movedAccounts.add(account);
+    }
+  }
+  const unpublished = await stored.accountsWithEventsAfter(progress.published);
+  return {
+    servers,
+    lastPosition: await stored.lastPosition(),
+    progress,
+    movedAccounts,
+    unpublishedAccounts: unpublished.map((at) => find(at.serverId, at.accountNumber)),
+  };
+}
+
+function applyTail(account: Account, event: TradingEvent): void {
+  if (event.sequence <= account.sequence) return;
+  assert(event.type === "balance.changed", `the stored state of ${account.key} has event ${event.sequence}`);
+  assert(event.sequence === account.sequence + 1, `the journal of ${account.key} has no gap`);
+  account.sequence = event.sequence;
+  account.balanceMinor = event.balanceMinor;
+}

@@ -1,0 +1,126 @@
+/** What a trader does on an account through the control API. Each answers when it is stored. */
+import type { TradingOrder } from "@kapi/contracts";
+
+import type { Account, PendingOrder, Position } from "../domain/account.ts";
+import type { AutoTrader } from "../domain/auto-trader.ts";
+import type { Desk } from "../domain/desk.ts";
+import { watchMargin } from "../domain/market-effects.ts";
+import { checkOrder, checkPending, checkPositionStops, type TradeRefusal } from "../domain/order-checks.ts";
+import type { Quote } from "../domain/prices.ts";
+import { randomState } from "../domain/random-walk.ts";
+import { symbolSpec } from "../domain/symbols.ts";
+import { cancelOrder, closePosition, type OrderRequest, type OrderResult, placeOrder } from "../domain/trading.ts";
+import type { Engine } from "./engine.ts";
+import { applyMovedPrices } from "./run-market.ts";
+import type { TradingServer } from "./server.ts";
+
+export type TradeResult<T> = { readonly done: T } | { readonly refusal: TradeRefusal };
+
+/** An account on its server. */
+export interface AccountAt {
+  readonly engine: Engine;
+  readonly server: TradingServer;
+  readonly account: Account;
+}
+
+/** Places an order; one without money for it is rejected, which its status tells. */
+export function placeOrderOn(at: AccountAt, request: OrderRequest): Promise<TradeResult<OrderResult>> {
+  const refusal = checkOrder(at.server.market, at.account, request);
+  if (refusal !== null) return Promise.resolve({ refusal });
+  return operate(at, (desk) => placeOrder(desk, at.account, request));
+}
+
+/** Closes `volume` (hundredths of a lot) of a position, or all of it. */
+export function closePositionOn(
+  at: AccountAt,
+  position: Position,
+  volume: number | null,
+): Promise<TradeResult<OrderResult>> {
+  if (volume !== null && (volume < 1 || volume > position.volume)) {
+    const message = `the position has ${position.volume / 100} lots`;
+    return Promise.resolve({ refusal: { code: "INVALID_VOLUME", message } });
+  }
+  return operate(at, (desk) => closePosition(desk, at.account, position, volume ?? position.volume, null));
+}
+
+/** Cancels a pending order. */
+export function cancelOrderOn(at: AccountAt, order: PendingOrder): Promise<TradeResult<TradingOrder>> {
+  return operate(at, (desk) => cancelOrder(desk, at.account, order, null));
+}
+
+/** Changes price or stops of a pending order; undefined leaves one as it is, null takes it away. */
+export function modifyOrderOn(
+  at: AccountAt,
+  order: PendingOrder,
+  change: { price?: number | undefined; stopLoss?: number | null | undefined; takeProfit?: number | null | undefined },
+): Promise<TradeResult<PendingOrder>> {
+  const wanted = {
+    ...order,
+    price: change.price ?? order.price,
+    stopLoss: change.stopLoss === undefined ? order.stopLoss : change.stopLoss,
+    takeProfit: change.takeProfit === undefined ? order.takeProfit : change.takeProfit,
+  };
+  const refusal = checkPending(at.server.market, wanted);
+  if (refusal !== null) return Promise.resolve({ refusal });
+  return operate(at, (desk) => {
+    Object.assign(order, { price: wanted.price, stopLoss: wanted.stopLoss, takeProfit: wanted.takeProfit });
+    desk.touch(at.account);
+    return order;
+  });
+}
+
+/** Changes the stops of a position; undefined leaves one as it is, null takes it away. */
+export function modifyPositionOn(
+  at: AccountAt,
+  position: Position,
+  change: { stopLoss?: number | null | undefined; takeProfit?: number | null | undefined },
+): Promise<TradeResult<Position>> {
+  const stopLoss = change.stopLoss === undefined ? position.stopLoss : change.stopLoss;
+  const takeProfit = change.takeProfit === undefined ? position.takeProfit : change.takeProfit;
+  const refusal = checkPositionStops(at.server.market, position, stopLoss, takeProfit);
+  if (refusal !== null) return Promise.resolve({ refusal });
+  return operate(at, (desk) => {
+    Object.assign(position, { stopLoss, takeProfit });
+    desk.touch(at.account);
+    return position;
+  });
+}
+
+/** Lets an account trade by itself, or ends that (null). */
+export async function setAutoTrader(
+  { engine, server, account }: AccountAt,
+  settings: Pick<AutoTrader, "symbols" | "volume" | "maxPositions" | "everyTicks"> | null,
+): Promise<void> {
+  account.autoTrader =
+    settings === null
+      ? null
+      : { ...settings, ...randomState(engine.feed.seed, account.accountNumber), ticksLeft: settings.everyTicks };
+  server.reindex(account);
+  engine.committer.turn().accounts.add(account);
+  await engine.committer.stored();
+}
+
+/** Sets the price of a symbol and carries out what it sets off. */
+export async function setPrice(
+  engine: Engine,
+  server: TradingServer,
+  symbol: string,
+  price: Quote & { readonly held: boolean },
+): Promise<Quote> {
+  server.market.setQuote(symbolSpec(symbol).name, price, price.held);
+  engine.committer.turn().servers.add(server);
+  applyMovedPrices(engine, server, [symbol]);
+  const quote = server.market.quote(symbol);
+  const shown = { bid: quote.bid, ask: quote.ask };
+  await engine.committer.stored();
+  return shown;
+}
+
+async function operate<T>({ engine, server, account }: AccountAt, action: (desk: Desk) => T): Promise<TradeResult<T>> {
+  engine.refuseWhenFull();
+  const desk = engine.desk(server);
+  const done = action(desk);
+  engine.changed(server, desk, account, watchMargin(desk, account));
+  await engine.committer.stored();
+  return { done };
+}

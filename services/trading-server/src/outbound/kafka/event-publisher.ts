@@ -1,0 +1,127 @@
+/**
+ * Events to `trading.events`, in order, at least once. What is committed waits in a short queue; what does not fit (Kafka
+ * is slow or away), or was left by the last process, is read from the journal again. One chunk is under way at a time:
+ * if any of it is not acknowledged the whole chunk is sent again, so that an account's events never change places.
+ */
+import { TOPICS } from "@kapi/contracts";
+import { delay } from "@kapi/kernel";
+import type { Producer } from "@kapi/kafka";
+import type { Logger, Started } from "@kapi/runtime";
+
+import type { Journal, PublishableEvent } from "../../domain/ports.ts";
+
+/** Most events in one chunk. */
+const CHUNK_EVENTS = 2_000;
+/** Most events that wait in memory; beyond it the journal is read. */
+const MAX_QUEUED_EVENTS = 20_000;
+const RETRY_DELAY_MS = 250;
+/** How long a stop goes on sending. */
+const STOP_DEADLINE_MS = 5_000;
+
+export interface EventPublisherOptions {
+  readonly producer: Producer;
+  readonly journal: Pick<Journal, "eventsAfter">;
+  /** Position up to which everything is published. */
+  readonly published: number;
+  /** Position up to which everything is committed. */
+  readonly committed: number;
+  readonly logger: Logger;
+}
+
+export class EventPublisher {
+  readonly #options: EventPublisherOptions;
+  readonly #stop = new AbortController();
+  #queue: PublishableEvent[] = [];
+  #published: number;
+  #committed: number;
+  /** True: events between `published` and the queue are only in the journal; the queue stays empty. */
+  #isBehind: boolean;
+  #running: Promise<void> | null = null;
+  #failures = 0;
+
+  constructor(options: EventPublisherOptions) {
+    this.#options = options;
+    this.#published = options.published;
+    this.#committed = options.committed;
+    this.#isBehind = options.committed > options.published;
+  }
+
+  /** Starts a publisher; `stop` sends what waits, as far as Kafka takes it. */
+  static start(options: EventPublisherOptions): Started<EventPublisher> {
+    const publisher = new EventPublisher(options);
+    publisher.#wake();
+    return { value: publisher, stop: () => publisher.#end() };
+  }
+
+  /** Position up to which all events are on the topic. */
+  get published(): number {
+    return this.#published;
+  }
+
+  /** A reason not to be well: Kafka takes no events; null when it does. */
+  check(): string | null {
+    return this.#failures === 0 ? null : `events were not published ${this.#failures} times in a row`;
+  }
+
+  /** Takes committed events, in order of their positions. */
+  push(events: readonly PublishableEvent[]): void {
+    this.#committed = events.at(-1)?.position ?? this.#committed;
+    if (this.#queue.length + events.length > MAX_QUEUED_EVENTS) {
+      this.#isBehind = true;
+      this.#queue = [];
+    }
+    if (!this.#isBehind) for (const event of events) this.#queue.push(event);
+    this.#wake();
+  }
+
+  #wake(): void {
+    if (this.#running !== null || this.#stop.signal.aborted) return;
+    this.#running = this.#run().finally(() => {
+      this.#running = null;
+    });
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stop.signal.aborted && (this.#isBehind || this.#queue.length > 0)) {
+      try {
+        await this.#publishNext();
+        this.#failures = 0;
+      } catch (error) {
+        this.#failures += 1;
+        this.#options.logger.warn({ err: error, failures: this.#failures }, "events were not published, trying again");
+        await delay(RETRY_DELAY_MS, this.#stop.signal);
+      }
+    }
+  }
+
+  async #publishNext(): Promise<void> {
+    if (!this.#isBehind) {
+      const chunk = this.#queue.slice(0, CHUNK_EVENTS);
+      await this.#send(chunk);
+      // While it was sent the queue may have been given up for the journal.
+      if (!this.#isBehind) this.#queue = this.#queue.slice(chunk.length);
+      return;
+    }
+    const committed = this.#committed;
+    const chunk = await this.#options.journal.eventsAfter(this.#published, CHUNK_EVENTS);
+    if (chunk.length > 0) await this.#send(chunk);
+    else this.#published = Math.max(this.#published, committed);
+    this.#isBehind = this.#published < this.#committed;
+  }
+
+  async #send(chunk: readonly PublishableEvent[]): Promise<void> {
+    const sends = chunk.map(({ key, value }) => this.#options.producer.send(TOPICS.tradingEvents, { key, value }));
+    const results = await Promise.allSettled(sends);
+    for (const result of results) if (result.status === "rejected") throw result.reason;
+    this.#published = chunk.at(-1)?.position ?? this.#published;
+  }
+
+  async #end(): Promise<void> {
+    const drained = (async () => {
+      while (this.#running !== null && this.#failures === 0) await this.#running;
+    })();
+    await Promise.race([drained, delay(STOP_DEADLINE_MS)]);
+    this.#stop.abort();
+    await this.#running;
+  }
+}

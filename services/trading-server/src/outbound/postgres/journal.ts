@@ -1,0 +1,154 @@
+/** The journal and the stored states in PostgreSQL. */
+import { type Clock, delay } from "@kapi/kernel";
+import { type Database, isTransient, isUniqueViolation, statement } from "@kapi/postgres";
+
+import type { CommitBatch, Journal, Progress, PublishableEvent } from "../../domain/ports.ts";
+
+/**
+ * Separates the items of a list in one text parameter: JSON and the other texts here never hold it. PostgreSQL splits
+ * such a text much faster than it reads an array literal with every quote of every event escaped.
+ */
+const SEPARATOR = "\u001f";
+/** How long a turn is tried again while the database cannot be reached. */
+const WRITE_DEADLINE_MS = 30_000;
+const RETRY_DELAY_MS = 200;
+
+/** One statement stores a whole turn, so that it is one round trip and one transaction. */
+const WRITE_TURN = statement<Record<string, never>>(
+  "trading_server_write_turn",
+  `with new_rows as (
+     insert into journal (position, server_id, account_number, sequence, reference, event, outcome)
+     select * from unnest(
+       $1::bigint[], string_to_array($2, E'\\x1f')::uuid[], string_to_array($3, E'\\x1f', ''), $4::bigint[],
+       string_to_array($5, E'\\x1f', ''), string_to_array($6, E'\\x1f', ''), string_to_array($7, E'\\x1f', '')
+     )
+   ), new_accounts as (
+     insert into accounts (server_id, account_number, position, state)
+     select * from unnest(
+       string_to_array($8, E'\\x1f')::uuid[], string_to_array($9, E'\\x1f'), $10::bigint[], string_to_array($11, E'\\x1f')
+     )
+     on conflict (server_id, account_number) do update set position = excluded.position, state = excluded.state
+   )
+   insert into servers (server_id, state)
+   select * from unnest(string_to_array($12, E'\\x1f')::uuid[], string_to_array($13, E'\\x1f'))
+   on conflict (server_id) do update set state = excluded.state`,
+);
+
+const ROW_AT = statement<{ event: string | null; outcome: string | null }>(
+  "trading_server_row_at",
+  "select event, outcome from journal where position = $1",
+);
+
+/** Lateral, so that each reference is one step down the index whatever the planner thinks of the table's size. */
+const OUTCOMES = statement<{ reference: string; event: string | null; outcome: string | null }>(
+  "trading_server_outcomes",
+  `select known.reference, known.event, known.outcome
+   from unnest(string_to_array($2, E'\\x1f')) as wanted (reference)
+   cross join lateral (
+     select reference, event, outcome from journal
+     where server_id = $1 and journal.reference = wanted.reference and journal.reference is not null
+     limit 1
+   ) as known`,
+);
+
+const HISTORY = statement<{ event: string }>(
+  "trading_server_history",
+  `select event from journal
+   where server_id = $1 and account_number = $2 and sequence > $3 and sequence is not null
+   order by sequence limit $4`,
+);
+
+const EVENTS_AFTER = statement<{ position: number; server_id: string; account_number: string; event: string }>(
+  "trading_server_events_after",
+  `select position, server_id, account_number, event from journal
+   where position > $1 and event is not null order by position limit $2`,
+);
+
+const SAVE_PROGRESS = statement<Record<string, never>>(
+  "trading_server_save_progress",
+  "update progress set checkpoint = greatest(checkpoint, $1), published = greatest(published, $2)",
+);
+
+/** Makes the {@link Journal}. `outcomeOf` writes the outcome of a reference whose change made an event. */
+export function createJournal(
+  database: Database,
+  clock: Clock,
+  outcomeOf: (reference: string, event: string) => string,
+): Journal {
+  return {
+    write: (batch) => write(database, clock, batch),
+    outcomesOf: async (serverId, references) => {
+      const rows = await database.query(OUTCOMES, [serverId, references.join(SEPARATOR)]);
+      return new Map(
+        rows.map(({ reference, event, outcome }) => [
+          reference,
+          event === null ? (outcome ?? "") : outcomeOf(reference, event),
+        ]),
+      );
+    },
+    history: async (serverId, accountNumber, since, limit) => {
+      const rows = await database.query(HISTORY, [serverId, accountNumber, since, limit]);
+      return rows.map((row) => row.event);
+    },
+    eventsAfter: async (position, limit) => {
+      const rows = await database.query(EVENTS_AFTER, [position, limit]);
+      return rows.map((row): PublishableEvent => ({
+        position: row.position,
+        key: `${row.server_id}/${row.account_number}`,
+        value: row.event,
+      }));
+    },
+    saveProgress: async ({ checkpoint, published }: Progress) => {
+      await database.query(SAVE_PROGRESS, [checkpoint, published]);
+    },
+  };
+}
+
+/**
+ * Stores a turn. While the database cannot be reached it is tried again; whether a try whose answer was lost had stored
+ * the turn is seen at the turn's last position. A position that another process took is never taken again.
+ */
+async function write(database: Database, clock: Clock, batch: CommitBatch): Promise<void> {
+  const values = valuesOf(batch);
+  const deadlineMs = clock.nowMs() + WRITE_DEADLINE_MS;
+  for (let isRetry = false; ; isRetry = true) {
+    try {
+      if (isRetry && (await isStored(database, batch))) return;
+      await database.query(WRITE_TURN, values);
+      return;
+    } catch (error) {
+      const isUnclear = isTransient(error) || (isRetry && isUniqueViolation(error));
+      if (!isUnclear || clock.nowMs() > deadlineMs) throw error;
+      await delay(RETRY_DELAY_MS);
+    }
+  }
+}
+
+/** Whether the turn's last row is in the journal. Throws where another one is in its place. */
+async function isStored(database: Database, batch: CommitBatch): Promise<boolean> {
+  const last = batch.rows.at(-1);
+  if (last === undefined) return false;
+  const [row] = await database.query(ROW_AT, [last.position]);
+  if (row === undefined) return false;
+  if (row.event === last.event && row.outcome === last.outcome) return true;
+  throw new Error(`another process writes this journal: position ${last.position} is taken`);
+}
+
+function valuesOf({ rows, accounts, servers }: CommitBatch): unknown[] {
+  const joined = (texts: readonly (string | null)[]): string => texts.map((text) => text ?? "").join(SEPARATOR);
+  return [
+    rows.map((row) => row.position),
+    joined(rows.map((row) => row.serverId)),
+    joined(rows.map((row) => row.accountNumber)),
+    rows.map((row) => row.sequence),
+    joined(rows.map((row) => row.reference)),
+    joined(rows.map((row) => row.event)),
+    joined(rows.map((row) => row.outcome)),
+    joined(accounts.map((account) => account.serverId)),
+    joined(accounts.map((account) => account.accountNumber)),
+    accounts.map((account) => account.position),
+    joined(accounts.map((account) => account.state)),
+    joined(servers.map((server) => server.serverId)),
+    joined(servers.map((server) => server.state)),
+  ];
+}

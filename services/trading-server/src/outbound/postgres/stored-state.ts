@@ -1,0 +1,64 @@
+import { type Database, statement } from "@kapi/postgres";
+
+import type { JournalTail, Progress, StoredAccount, StoredServer, StoredState } from "../../domain/ports.ts";
+
+/** Rows read at a time. */
+const BATCH_ROWS = 1_000;
+
+const SERVERS = statement<{ server_id: string; state: string }>(
+  "trading_server_servers",
+  "select server_id, state from servers",
+);
+const ACCOUNTS = statement<{ server_id: string; account_number: string; position: number; state: string }>(
+  "trading_server_accounts",
+  "select server_id, account_number, position, state from accounts",
+);
+const PROGRESS = statement<Progress>("trading_server_progress", "select checkpoint, published from progress");
+const LAST_POSITION = statement<{ position: number }>(
+  "trading_server_last_position",
+  "select coalesce(max(position), 0) as position from journal",
+);
+const TAIL = statement<{ position: number; server_id: string; account_number: string; event: string }>(
+  "trading_server_tail",
+  "select position, server_id, account_number, event from journal where position > $1 and event is not null order by position",
+);
+const UNPUBLISHED_ACCOUNTS = statement<{ server_id: string; account_number: string }>(
+  "trading_server_unpublished_accounts",
+  "select distinct server_id, account_number from journal where position > $1 and event is not null",
+);
+
+/** What the last process left. */
+export function createStoredState(database: Database): StoredState {
+  return {
+    progress: async () => (await database.query(PROGRESS, []))[0] ?? { checkpoint: 0, published: 0 },
+    lastPosition: async () => (await database.query(LAST_POSITION, []))[0]?.position ?? 0,
+    servers: async () => (await database.query(SERVERS, [])).map(serverFromRow),
+    accounts: async function* () {
+      for await (const rows of database.stream(ACCOUNTS, [], BATCH_ROWS)) yield rows.map(accountFromRow);
+    },
+    eventsAfter: async function* (position) {
+      for await (const rows of database.stream(TAIL, [position], BATCH_ROWS)) yield rows.map(tailFromRow);
+    },
+    accountsWithEventsAfter: async (position) => {
+      const rows = await database.query(UNPUBLISHED_ACCOUNTS, [position]);
+      return rows.map((row) => ({ serverId: row.server_id, accountNumber: row.account_number }));
+    },
+  };
+}
+
+function serverFromRow(row: { server_id: string; state: string }): StoredServer {
+  return { serverId: row.server_id, state: row.state };
+}
+
+function accountFromRow(row: {
+  server_id: string;
+  account_number: string;
+  position: number;
+  state: string;
+}): StoredAccount {
+  return { serverId: row.server_id, accountNumber: row.account_number, position: row.position, state: row.state };
+}
+
+function tailFromRow(row: { position: number; server_id: string; account_number: string; event: string }): JournalTail {
+  return { position: row.position, serverId: row.server_id, accountNumber: row.account_number, event: row.event };
+}

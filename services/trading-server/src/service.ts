@@ -1,0 +1,125 @@
+/** The composition root: plain calls, in the order in which things start. */
+import { createKafka, createProducer } from "@kapi/kafka";
+import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
+import { createPool, migrate } from "@kapi/postgres";
+import { faultPoint, type MainContext } from "@kapi/runtime";
+
+import type { Config } from "./config.ts";
+import { reckon } from "./domain/reckoning.ts";
+import { addContractRoutes } from "./inbound/http/contract-routes.ts";
+import { addControlAccountRoutes } from "./inbound/http/control-account-routes.ts";
+import { addControlMarketRoutes } from "./inbound/http/control-market-routes.ts";
+import { Committer } from "./operations/committer.ts";
+import { Engine } from "./operations/engine.ts";
+import { appliedOutcome } from "./operations/execute-changes.ts";
+import { LateChanges } from "./operations/late-changes.ts";
+import { References } from "./operations/references.ts";
+import { restore } from "./operations/restore.ts";
+import { startHousekeeping } from "./operations/housekeeping.ts";
+import { startMarketClock } from "./operations/market-clock.ts";
+import { EventPublisher } from "./outbound/kafka/event-publisher.ts";
+import { ValuationPublisher } from "./outbound/kafka/valuation-publisher.ts";
+import { createJournal } from "./outbound/postgres/journal.ts";
+import { createStoredState } from "./outbound/postgres/stored-state.ts";
+import { readRecording } from "./outbound/quotes-file.ts";
+
+const SCHEMA = "trading_server";
+const MIGRATIONS = new URL("../migrations", import.meta.url).pathname;
+/** What one tick stands for when only the control API asks for ticks. */
+const MANUAL_TICK_MS = 250;
+
+/** Starts the service; it is ready when this resolves. */
+export async function startService({
+  config,
+  scope,
+  logger,
+  health,
+  clock,
+  fatal,
+}: MainContext<Config>): Promise<void> {
+  const recording =
+    config.QUOTES_FILE === undefined ? null : await readRecording(config.QUOTES_FILE, config.QUOTES_SYMBOL ?? null);
+  const feed = { seed: config.MARKET_SEED, recording, recordingSpeed: config.QUOTES_SPEED };
+
+  await migrate({ connectionString: config.POSTGRES_URL, schema: SCHEMA, directory: MIGRATIONS, logger });
+  const database = await scope.start("postgres", () =>
+    createPool({
+      connectionString: config.POSTGRES_URL,
+      schema: SCHEMA,
+      applicationName: "trading-server",
+      max: config.POSTGRES_POOL_SIZE,
+      logger,
+    }),
+  );
+  const journal = createJournal(database, clock, appliedOutcome);
+  const restored = await restore(createStoredState(database), feed);
+
+  const kafka = createKafka({
+    brokers: config.KAFKA_BROKERS,
+    clientId: "trading-server",
+    topicPrefix: config.KAFKA_TOPIC_PREFIX,
+    logger,
+  });
+  const producer = await scope.start("producer", () => createProducer(kafka));
+  const { published } = restored.progress;
+  const events = await scope.start("event publisher", () =>
+    EventPublisher.start({ producer, journal, published, committed: restored.lastPosition, logger }),
+  );
+  const valuations = await scope.start("valuation publisher", () => ValuationPublisher.start({ producer, logger }));
+  health.readiness("events", () => events.check());
+
+  const committer = new Committer({
+    journal,
+    publisher: {
+      events: (committed) => events.push(committed),
+      valuations: (committed) => valuations.push(committed),
+    },
+    lastPosition: restored.lastPosition,
+    onStored: () => faultPoint("trading-server.stored"),
+    fatal,
+  });
+  committer.addLazyAccounts(restored.movedAccounts);
+  const references = new References(journal);
+  const engine = new Engine({ clock, feed, committer, references, servers: restored.servers });
+  const warn = (error: unknown): void => logger.warn({ err: error }, "work in the background failed");
+  await scope.start("housekeeping", () =>
+    startHousekeeping({ engine, journal, events, intervalMs: config.SNAPSHOT_INTERVAL_MS, warn }),
+  );
+  const late = await scope.start("late changes", () => LateChanges.start(engine, warn));
+
+  // What the last process may not have told of is told now.
+  for (const account of restored.unpublishedAccounts) {
+    if (account.status === "deleted") continue;
+    const server = engine.server(account.serverId);
+    engine.value(server, engine.desk(server), account, reckon(server.market, account));
+  }
+  if (config.TICK_INTERVAL_MS > 0) {
+    await scope.start("market", () => startMarketClock(engine, config.TICK_INTERVAL_MS, fatal));
+  }
+
+  const app = createHttpServer({ logger, health, clock });
+  requireInternalToken(app, config.TRADING_SERVER_TOKEN, "/v1/");
+  addContractRoutes(app, { engine, journal, late });
+  if (isControlServed(config)) {
+    if (config.CONTROL_TOKEN !== undefined) requireInternalToken(app, config.CONTROL_TOKEN, "/control/");
+    addControlMarketRoutes(app, engine, config.TICK_INTERVAL_MS || MANUAL_TICK_MS);
+    addControlAccountRoutes(app, engine);
+  } else {
+    logger.info("the control API is off: this is no loopback address, and CONTROL_TOKEN is not set");
+  }
+  const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
+  logger.info({ url, accounts: countAccounts(engine), seed: config.MARKET_SEED }, "trading servers are open");
+}
+
+/** Without a token only for callers on this machine. */
+function isControlServed(config: Config): boolean {
+  const isLoopback =
+    config.HTTP_HOST === "localhost" || config.HTTP_HOST === "::1" || config.HTTP_HOST.startsWith("127.");
+  return isLoopback || config.CONTROL_TOKEN !== undefined;
+}
+
+function countAccounts(engine: Engine): number {
+  let count = 0;
+  for (const server of engine.servers.values()) count += server.accounts.size;
+  return count;
+}
