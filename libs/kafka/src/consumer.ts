@@ -19,7 +19,9 @@ const MAX_CONCURRENT_PARTITIONS = 4;
 const RETRY_DELAY_MIN_MS = 100;
 const RETRY_DELAY_MAX_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-const STOP_DEADLINE_MS = 10_000;
+/** Less than a process gives each of its components. */
+const STOP_DEADLINE_MS = 8_000;
+const JOIN_DEADLINE_MS = 3_000;
 /** A member that vanished keeps its group waiting for a whole session; then the first join ends. */
 const JOIN_MARGIN_MS = 30_000;
 const STALLED_AFTER_MS = 60_000;
@@ -165,13 +167,17 @@ class GroupConsumer implements Consumer {
   async stop(): Promise<void> {
     this.#stopping = true;
     for (const timer of this.#resumeTimers) clearTimeout(timer);
-    await Promise.race([this.#generations.drained(), delay(STOP_DEADLINE_MS / 2)]);
-    await Promise.race([this.#commits.flush(), delay(STOP_DEADLINE_MS / 2)]);
+    await Promise.race([this.#end(), delay(STOP_DEADLINE_MS)]);
+  }
+
+  async #end(): Promise<void> {
+    await this.#generations.drained();
+    await this.#commits.flush();
     this.#commits.stop();
     this.#generations.stop();
     // kafkajs leaves connections open when it is told to disconnect in the middle of a join.
-    await Promise.race([this.#generations.joined(), delay(STOP_DEADLINE_MS / 2)]);
-    await Promise.race([this.#client.disconnect(), delay(STOP_DEADLINE_MS)]);
+    await Promise.race([this.#generations.joined(), delay(JOIN_DEADLINE_MS)]);
+    await this.#client.disconnect();
     await this.#deadLetters.stop();
   }
 

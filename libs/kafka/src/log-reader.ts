@@ -1,7 +1,13 @@
 import type { TopicContract } from "@kapi/contracts";
 import { type Clock, type Deferred, deferred, delay, systemClock } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
-import { AssignerProtocol, type Cluster, type Consumer as KafkaConsumer, type KafkaMessage } from "kafkajs";
+import {
+  AssignerProtocol,
+  type Cluster,
+  type Consumer as KafkaConsumer,
+  KafkaJSError,
+  type KafkaMessage,
+} from "kafkajs";
 
 import type { KafkaConnection } from "./connection.ts";
 import { asError } from "./errors.ts";
@@ -11,6 +17,7 @@ const MAX_WAIT_MS = 100;
 const MAX_BYTES = 10 * 1024 * 1024;
 const MAX_BYTES_PER_PARTITION = 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 15_000;
+const START_DEADLINE_MS = 30_000;
 const STOP_DEADLINE_MS = 5_000;
 const RETRY_DELAY_MIN_MS = 50;
 const RETRY_DELAY_MAX_MS = 1_000;
@@ -148,10 +155,26 @@ class FetchingReader implements LogReader {
 
   /** Finds where to begin and which end counts as caught up, then reads until `stop`. */
   async start(): Promise<void> {
+    const deadline = AbortSignal.timeout(START_DEADLINE_MS);
+    for (let retryDelayMs = RETRY_DELAY_MIN_MS; ; retryDelayMs = Math.min(retryDelayMs * 2, RETRY_DELAY_MAX_MS)) {
+      try {
+        await this.#locate();
+        break;
+      } catch (error) {
+        // A leader is changing, or a topic is so new that not every broker knows it.
+        const mayPass = error instanceof KafkaJSError && error.retriable;
+        if (!mayPass || deadline.aborted) throw error;
+        await delay(retryDelayMs);
+      }
+    }
+    this.#answerWaiters();
+    this.#running = this.#read();
+  }
+
+  async #locate(): Promise<void> {
     await this.#cluster.addMultipleTargetTopics([this.#topic]);
-    await this.#cluster.refreshMetadataIfNecessary();
+    await this.#cluster.refreshMetadata();
     const partitions = this.#cluster.findTopicPartitionMetadata(this.#topic).map(({ partitionId }) => partitionId);
-    if (partitions.length === 0) throw new Error(`topic ${this.#topic} does not exist`);
     const begins = await this.#listOffsets(partitions, true);
     const ends = await this.#listOffsets(partitions, false);
     for (const partition of partitions) {
@@ -162,8 +185,6 @@ class FetchingReader implements LogReader {
       this.#positions.set(partition, inRange ? wanted : begin);
     }
     this.#waiters.add({ ends, answer: this.#caughtUp });
-    this.#answerWaiters();
-    this.#running = this.#read();
   }
 
   async stop(): Promise<void> {

@@ -14,7 +14,9 @@ const MAX_BATCH_MESSAGES = 1_000;
 const MAX_BATCH_BYTES = 900_000;
 const MAX_QUEUED_MESSAGES = 20_000;
 const PRODUCE_TIMEOUT_MS = 10_000;
-const STOP_DEADLINE_MS = 10_000;
+/** Less than a process gives each of its components. */
+const STOP_DEADLINE_MS = 8_000;
+const DISCONNECT_DEADLINE_MS = 1_000;
 /** How often deadlines are looked at while something waits. */
 const SWEEP_INTERVAL_MS = 100;
 /** What a record costs beside its key, value and headers, at most. */
@@ -153,7 +155,7 @@ class BatchingProducer implements Producer {
     const left = this.#queue;
     this.#queue = [];
     for (const waiting of left) waiting.answer.reject(new ProduceError("not-sent", "the producer was stopped"));
-    await Promise.race([this.#client.disconnect(), delay(STOP_DEADLINE_MS)]);
+    await Promise.race([this.#client.disconnect(), delay(DISCONNECT_DEADLINE_MS)]);
   }
 
   #countOf(topic: string): number {

@@ -1,0 +1,68 @@
+import { deferred } from "@kapi/kernel";
+import { createLogger } from "@kapi/runtime";
+import type { Offsets } from "kafkajs";
+import { expect, test } from "vitest";
+
+import { type Commit, Commits } from "./commits.ts";
+
+const logger = createLogger({ service: "test", level: "silent" });
+
+function commit(partition: number, offset: string, send: Commit["send"], isCurrent = (): boolean => true): Commit {
+  return { topic: "t", partition, offset, isCurrent, send };
+}
+
+test("of several offsets of a partition only the newest is committed, all partitions in one request", async () => {
+  const sent: Offsets[] = [];
+  const send = (offsets: Offsets): Promise<void> => Promise.resolve(void sent.push(offsets));
+  const commits = new Commits(logger);
+  commits.add(commit(0, "5", send));
+  commits.add(commit(1, "7", send));
+  commits.add(commit(0, "9", send));
+  await commits.flush();
+  expect(sent).toEqual([
+    {
+      topics: [
+        {
+          topic: "t",
+          partitions: [
+            { partition: 0, offset: "9" },
+            { partition: 1, offset: "7" },
+          ],
+        },
+      ],
+    },
+  ]);
+});
+
+test("an offset is never committed after its generation", async () => {
+  const sent: Offsets[] = [];
+  let current = true;
+  const commits = new Commits(logger);
+  const send = (offsets: Offsets): Promise<void> => Promise.resolve(void sent.push(offsets));
+  commits.add(commit(0, "5", send, () => current));
+  current = false;
+  await commits.flush();
+  expect(sent).toEqual([]);
+});
+
+test("a commit that was refused is sent again, unless a newer one has taken its place", async () => {
+  const sent: string[] = [];
+  const refusal = deferred<void>();
+  const commits = new Commits(logger);
+  const send = async (offsets: Offsets): Promise<void> => {
+    sent.push(JSON.stringify(offsets.topics[0]?.partitions));
+    if (sent.length === 1) await refusal.promise;
+  };
+  commits.add(commit(0, "5", send));
+  commits.add(commit(1, "6", send));
+  const flushed = commits.flush();
+  commits.add(commit(0, "8", send));
+  refusal.reject(new Error("coordinator is moving"));
+  await flushed;
+  await commits.flush();
+  expect(sent).toEqual([
+    '[{"partition":0,"offset":"5"},{"partition":1,"offset":"6"}]',
+    '[{"partition":0,"offset":"8"},{"partition":1,"offset":"6"}]',
+  ]);
+  commits.stop();
+});

@@ -1,0 +1,84 @@
+import { deferred } from "@kapi/kernel";
+import { expect, test } from "vitest";
+
+import { Generations, type Run } from "./generations.ts";
+
+const NOTHING = (): Promise<void> => Promise.resolve();
+
+function entered(run: Run | null): Run {
+  if (run === null) throw new Error("the batch was not let in");
+  return run;
+}
+
+test("no batch begins before its assignment has been taken in", async () => {
+  const announcement = deferred<void>();
+  const generations = new Generations(() => announcement.promise);
+  const joined = generations.joinEnded([]);
+  const run = entered(generations.enter());
+  expect(run.isCurrent()).toBe(false);
+  announcement.resolve();
+  await joined;
+  await run.ready;
+  expect(run.isCurrent()).toBe(true);
+});
+
+test("an assignment is announced only after the batches of the generation before have ended", async () => {
+  const announced: number[] = [];
+  const generations = new Generations(() => Promise.resolve(void announced.push(1)));
+  await generations.joinEnded([]);
+  const run = entered(generations.enter());
+  await run.ready;
+  const second = generations.joinEnded([]);
+  expect(run.isCurrent()).toBe(false);
+  await new Promise(setImmediate);
+  expect(announced).toHaveLength(1);
+  run.leave();
+  await second;
+  expect(announced).toHaveLength(2);
+});
+
+test("what was fetched in an earlier generation is not let in", async () => {
+  const generations = new Generations(NOTHING);
+  await generations.joinEnded([]);
+  generations.fetchStarted("1");
+  await generations.joinEnded([]);
+  generations.fetchEnded("1");
+  expect(generations.enter()).toBeNull();
+  generations.fetchStarted("1");
+  generations.fetchEnded("1");
+  expect(generations.enter()).not.toBeNull();
+});
+
+test("a batch that waited for its assignment when the next join came is not run", async () => {
+  const first = deferred<void>();
+  const waits = [first.promise, Promise.resolve()];
+  const generations = new Generations(() => waits.shift() ?? Promise.resolve());
+  const joined = generations.joinEnded([]);
+  const run = entered(generations.enter());
+  const second = generations.joinEnded([]);
+  first.resolve();
+  await joined;
+  await run.ready;
+  expect(run.isCurrent()).toBe(false);
+  run.leave();
+  await second;
+});
+
+test("an assignment that was overtaken by the next is not announced", async () => {
+  const announced: string[] = [];
+  const generations = new Generations((assignment) => Promise.resolve(void announced.push(String(assignment.length))));
+  const topic = { name: "t", cleanup: "delete", key: "" } as const;
+  const first = generations.joinEnded([]);
+  const second = generations.joinEnded([{ topic, partitions: [0] }]);
+  await Promise.all([first, second]);
+  expect(announced).toEqual(["1"]);
+});
+
+test("an assignment that was not taken in lets no batch in", async () => {
+  const generations = new Generations(() => Promise.reject(new Error("no memory")));
+  const joined = generations.joinEnded([]);
+  const run = entered(generations.enter());
+  await expect(joined).rejects.toThrow("no memory");
+  await run.ready;
+  expect(run.isCurrent()).toBe(false);
+});

@@ -1,0 +1,151 @@
+import { TOPICS } from "@kapi/contracts";
+import { deferred } from "@kapi/kernel";
+import type { Started } from "@kapi/runtime";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import {
+  beginOffsets,
+  createLogReader,
+  createProducer,
+  endOffsets,
+  type KafkaConnection,
+  type LogReader,
+  type LogReaderOptions,
+  offsetsForTime,
+  type Producer,
+} from "../src/index.ts";
+import { deleteRecords, logger, ownTopics, unexpected, until } from "./support.ts";
+
+let kafka: KafkaConnection;
+let drop: () => Promise<void>;
+let producer: Started<Producer>;
+
+beforeAll(async () => {
+  ({ kafka, drop } = await ownTopics());
+  producer = await createProducer(kafka);
+});
+afterAll(async () => {
+  await producer.stop();
+  await drop();
+});
+
+async function reader(
+  options: Partial<LogReaderOptions> & Pick<LogReaderOptions, "topic">,
+): Promise<{ started: Started<LogReader>; values: string[] }> {
+  const values: string[] = [];
+  const started = await createLogReader(kafka, {
+    from: "beginning",
+    logger,
+    fatal: unexpected,
+    onBatch: (_partition, messages) => void values.push(...messages.map(({ value }) => value.toString())),
+    ...options,
+  });
+  return { started, values };
+}
+
+test("a reader of an empty topic is caught up at once", async () => {
+  const { started, values } = await reader({ topic: TOPICS.commandsExport });
+  await started.value.caughtUp;
+  expect(values).toEqual([]);
+  expect(started.value.position(0)).toBe(0n);
+  await started.stop();
+});
+
+test("a reader that is caught up has handled all that was there, and goes on with what comes", async () => {
+  for (let index = 0; index < 300; index += 1) {
+    await producer.value.send(TOPICS.organizationDirectory, { key: `k${index % 2}`, value: String(index) });
+  }
+  const { started, values } = await reader({ topic: TOPICS.organizationDirectory });
+  await started.value.caughtUp;
+  expect(values).toHaveLength(300);
+  const { partition, offset } = await producer.value.send(TOPICS.organizationDirectory, { key: "k0", value: "new" });
+  await started.value.waitFor(new Map([[partition, offset + 1n]]), 5_000);
+  expect(values.at(-1)).toBe("new");
+  expect(started.value.position(partition)).toBe(offset + 1n);
+  expect(started.value.check()).toBeNull();
+  await started.stop();
+  expect(started.value.check()).not.toBeNull();
+});
+
+test("a reader begins at the offset that it is given, in the middle of a request's records too", async () => {
+  const sends = Array.from({ length: 10 }, (_, index) =>
+    producer.value.send(TOPICS.commandsAccount, { key: "same", value: String(index) }),
+  );
+  const [first] = await Promise.all(sends);
+  const partition = first?.partition ?? -1;
+  const { started, values } = await reader({ topic: TOPICS.commandsAccount, from: new Map([[partition, 6n]]) });
+  await started.value.caughtUp;
+  expect(values).toEqual(["6", "7", "8", "9"]);
+  await started.stop();
+});
+
+test("offsets that the log no longer has, or not yet, are read from its beginning", async () => {
+  const { partition } = await producer.value.send(TOPICS.commandsFinance, { key: "k", value: "gone" });
+  await producer.value.send(TOPICS.commandsFinance, { key: "k", value: "kept" });
+  await deleteRecords(kafka, TOPICS.commandsFinance, partition, 1n);
+  expect((await beginOffsets(kafka, TOPICS.commandsFinance)).get(partition)).toBe(1n);
+  for (const wanted of [0n, 99n]) {
+    const { started, values } = await reader({ topic: TOPICS.commandsFinance, from: new Map([[partition, wanted]]) });
+    await started.value.caughtUp;
+    expect(values).toEqual(["kept"]);
+    await started.stop();
+  }
+});
+
+test("a reader is caught up where all records up to the end are gone", async () => {
+  const { partition, offset } = await producer.value.send(TOPICS.tradingEvents, { key: "k", value: "gone" });
+  await deleteRecords(kafka, TOPICS.tradingEvents, partition, offset + 1n);
+  const { started, values } = await reader({ topic: TOPICS.tradingEvents });
+  await started.value.caughtUp;
+  expect(values).toEqual([]);
+  expect(started.value.position(partition)).toBe(offset + 1n);
+  await started.stop();
+});
+
+test("the position moves only after a batch has been handled", async () => {
+  const handled = deferred<void>();
+  let called = false;
+  const { partition } = await producer.value.send(TOPICS.financeEvents, { key: "k", value: "v" });
+  const { started } = await reader({
+    topic: TOPICS.financeEvents,
+    onBatch: () => {
+      called = true;
+      return handled.promise;
+    },
+  });
+  await until("the batch is handed over", () => called);
+  expect(started.value.position(partition)).toBe(0n);
+  handled.resolve();
+  await started.value.caughtUp;
+  expect(started.value.position(partition)).toBe(1n);
+  await started.stop();
+});
+
+test("waiting for an end that does not come is given up in time", async () => {
+  const { started } = await reader({ topic: TOPICS.creditsEvents });
+  await expect(started.value.waitFor(new Map([[0, 1n]]), 50)).rejects.toThrow("within 50 ms");
+  await started.stop();
+});
+
+test("a handler that throws ends the reader and is reported once", async () => {
+  const errors: Error[] = [];
+  await producer.value.send(TOPICS.accountEvents, { key: "k", value: "v" });
+  const { started } = await reader({
+    topic: TOPICS.accountEvents,
+    onBatch: () => Promise.reject(new Error("broken state")),
+    fatal: (error) => void errors.push(error),
+  });
+  await until("fatal is called", () => errors.length > 0);
+  expect(errors.map(({ message }) => message)).toEqual(["broken state"]);
+  expect(started.value.check()).not.toBeNull();
+  await started.stop();
+});
+
+test("the offset of a time is that of the first record made then or later", async () => {
+  const { partition } = await producer.value.send(TOPICS.deadLetter, { key: "k", value: "v" });
+  const hourMs = 3_600_000;
+  const now = Date.now();
+  expect((await offsetsForTime(kafka, TOPICS.deadLetter, now - hourMs)).get(partition)).toBe(0n);
+  expect((await offsetsForTime(kafka, TOPICS.deadLetter, now + hourMs)).get(partition)).toBe(1n);
+  expect((await endOffsets(kafka, TOPICS.deadLetter)).get(partition)).toBe(1n);
+});

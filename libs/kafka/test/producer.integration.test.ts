@@ -1,0 +1,129 @@
+import { TOPICS } from "@kapi/contracts";
+import type { Started } from "@kapi/runtime";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import {
+  createLogReader,
+  createProducer,
+  endOffsets,
+  type KafkaConnection,
+  type Message,
+  partitionOfKey,
+  type Producer,
+  ProduceError,
+} from "../src/index.ts";
+import { logger, ownTopics, PARTITIONS, unexpected } from "./support.ts";
+
+let kafka: KafkaConnection;
+let drop: () => Promise<void>;
+let producer: Started<Producer>;
+
+beforeAll(async () => {
+  ({ kafka, drop } = await ownTopics());
+  producer = await createProducer(kafka);
+});
+afterAll(async () => {
+  await producer.stop();
+  await drop();
+});
+
+async function read(topic: (typeof TOPICS)[keyof typeof TOPICS]): Promise<Map<string, Message>> {
+  const found = new Map<string, Message>();
+  const reader = await createLogReader(kafka, {
+    topic,
+    from: "beginning",
+    logger,
+    fatal: unexpected,
+    onBatch: (partition, messages) => {
+      for (const message of messages) found.set(`${partition}/${message.offset}`, message);
+    },
+  });
+  await reader.value.caughtUp;
+  await reader.stop();
+  return found;
+}
+
+test("every message is found at the place its acknowledgement names, with its key, value and headers", async () => {
+  const texts = Array.from({ length: 3_000 }, (_, index) => `message ${index}`);
+  const places = await Promise.all(
+    texts.map((text, index) =>
+      producer.value.send(TOPICS.tradingEvents, {
+        key: `key ${index % 50}`,
+        value: text,
+        headers: { index: `${index}` },
+      }),
+    ),
+  );
+  const found = await read(TOPICS.tradingEvents);
+  expect(found.size).toBe(texts.length);
+  for (const [index, { partition, offset }] of places.entries()) {
+    const message = found.get(`${partition}/${offset}`);
+    expect(message?.value.toString()).toBe(texts[index]);
+    expect(message?.key).toBe(`key ${index % 50}`);
+    expect(message?.headers).toEqual({ index: `${index}` });
+    expect(partition).toBe(partitionOfKey(`key ${index % 50}`, PARTITIONS));
+  }
+});
+
+test("messages of one key keep the order of the calls, also across requests", async () => {
+  const small = await createProducer(kafka, { maxBatchMessages: 7 });
+  const places = await Promise.all(
+    Array.from({ length: 100 }, (_, index) =>
+      small.value.send(TOPICS.commandEvents, { key: "one", value: String(index) }),
+    ),
+  );
+  await small.stop();
+  expect(places.map(({ offset }) => Number(offset))).toEqual(Array.from({ length: 100 }, (_, index) => index));
+});
+
+test("a message can be put on a partition by its number", async () => {
+  const place = await producer.value.send(TOPICS.metricsSamples, { key: "a", value: "b", partition: 3 });
+  expect(place.partition).toBe(3);
+  await expect(
+    producer.value.send(TOPICS.metricsSamples, { key: "a", value: "b", partition: PARTITIONS }),
+  ).rejects.toMatchObject({ outcome: "not-sent" });
+});
+
+test("a message beyond the queue's limit is refused at once and never published", async () => {
+  const narrow = await createProducer(kafka, { maxQueuedMessages: 2 });
+  const sends = ["a", "b", "c"].map((value) => narrow.value.send(TOPICS.financeEvents, { key: "k", value }));
+  const settled = await Promise.allSettled(sends);
+  expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
+  await narrow.stop();
+  const ends = await endOffsets(kafka, TOPICS.financeEvents);
+  expect([...ends.values()].reduce((sum, end) => sum + end, 0n)).toBe(2n);
+});
+
+test("a message larger than a request is refused, the others of its turn are published", async () => {
+  const large = producer.value.send(TOPICS.creditsEvents, { key: "k", value: Buffer.alloc(1_000_000) });
+  const small = producer.value.send(TOPICS.creditsEvents, { key: "k", value: "small" });
+  await expect(large).rejects.toBeInstanceOf(ProduceError);
+  await expect(small).resolves.toMatchObject({ offset: 0n });
+});
+
+test("stopping publishes what was asked for before", async () => {
+  const short = await createProducer(kafka);
+  const sends = Array.from({ length: 2_500 }, (_, index) =>
+    short.value.send(TOPICS.accountEvents, { key: String(index), value: "x" }),
+  );
+  await short.stop();
+  await expect(Promise.all(sends)).resolves.toHaveLength(2_500);
+  await expect(short.value.send(TOPICS.accountEvents, { key: "k", value: "x" })).rejects.toMatchObject({
+    outcome: "not-sent",
+  });
+});
+
+test("a message without an acknowledgement in time is rejected with an unknown outcome", async () => {
+  let nowMs = 0;
+  const late = await createProducer(kafka, { produceTimeoutMs: 5_000, clock: { nowMs: () => nowMs } });
+  const sends = Array.from({ length: 20_000 }, () =>
+    late.value.send(TOPICS.deadLetter, { key: "k", value: "x".repeat(400) }),
+  );
+  nowMs = 60_000;
+  const settled = await Promise.allSettled(sends);
+  const outcomes = new Set(
+    settled.map((result) => (result.status === "rejected" ? result.reason.outcome : "acknowledged")),
+  );
+  expect(outcomes.has("not-sent")).toBe(true);
+  await late.stop();
+});

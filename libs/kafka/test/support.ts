@@ -1,0 +1,59 @@
+import { randomBytes } from "node:crypto";
+
+import { TOPICS, type TopicContract } from "@kapi/contracts";
+import { delay, systemClock } from "@kapi/kernel";
+import { createLogger, type Logger } from "@kapi/runtime";
+
+import { createKafka, createTopics, type KafkaConnection, type TopicOverride } from "../src/index.ts";
+
+export const PARTITIONS = 4;
+export const logger: Logger = createLogger({ service: "kafka-test", level: "error" });
+const POLL_MS = 10;
+const DEADLINE_MS = 20_000;
+
+/** Topics of its own on the test run's Kafka; `drop` removes them again. */
+export async function ownTopics(
+  overrides: Readonly<Record<string, TopicOverride>> = {},
+): Promise<{ kafka: KafkaConnection; drop: () => Promise<void> }> {
+  const brokers = process.env["KAFKA_BROKERS"];
+  if (brokers === undefined) throw new Error("KAFKA_BROKERS is not set: run the tests with npm test");
+  const topicPrefix = `test-${randomBytes(6).toString("hex")}.`;
+  const kafka = createKafka({ brokers: brokers.split(","), clientId: "kafka-test", topicPrefix, logger });
+  await createTopics(kafka, { partitions: PARTITIONS, replicationFactor: 1, minInsyncReplicas: 1, overrides });
+  const drop = async (): Promise<void> => {
+    const admin = kafka.client().admin();
+    await admin.connect();
+    await admin.deleteTopics({ topics: Object.values(TOPICS).map((topic) => kafka.topicName(topic)) });
+    await admin.disconnect();
+  };
+  return { kafka, drop };
+}
+
+/** Waits until `condition` holds. Fails, with `what` was waited for, after 20 s. */
+export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadlineMs = systemClock.nowMs() + DEADLINE_MS;
+  while (!(await condition())) {
+    if (systemClock.nowMs() > deadlineMs) throw new Error(`not within ${DEADLINE_MS} ms: ${what}`);
+    await delay(POLL_MS);
+  }
+}
+
+/** A `fatal` that a test does not expect to be called: the error ends up as an unhandled rejection and fails the run. */
+export function unexpected(error: Error): void {
+  void Promise.reject(error);
+}
+
+/** Removes the records of one partition before `offset`, as retention would. */
+export async function deleteRecords(
+  kafka: KafkaConnection,
+  topic: TopicContract,
+  partition: number,
+  offset: bigint,
+): Promise<void> {
+  const admin = kafka.client().admin();
+  await admin.connect();
+  const name = kafka.topicName(topic);
+  await admin.fetchTopicOffsets(name);
+  await admin.deleteTopicRecords({ topic: name, partitions: [{ partition, offset: offset.toString() }] });
+  await admin.disconnect();
+}
