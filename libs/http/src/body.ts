@@ -36,7 +36,10 @@ export function installBodyParser(app: FastifyInstance, bodyErrors: BodyErrors):
     readBody(payload, (body) => {
       if (body === null || body instanceof ApiError) done(null, body ?? undefined);
       else if (!isUtf8(body)) done(null, new ApiError("INVALID_JSON"));
-      else parseJson(request, body.toString("utf8"), (error, value) => done(null, error ? invalidJson(error) : value));
+      else
+        void parseJson(request, body.toString("utf8"), (error, value) =>
+          done(null, error ? invalidJson(error) : value),
+        );
     });
   });
   app.addContentTypeParser("*", (_request: FastifyRequest, payload: Payload, done: Done) => {

@@ -1,6 +1,8 @@
-import { pino } from "pino";
+import { destination, pino } from "pino";
 
 export type Logger = pino.Logger;
+
+const STANDARD_OUTPUT = 1;
 
 /** Names whose values never reach a log, at the top of an entry and one level below (decisions, 5.3). */
 const SECRET_NAMES = [
@@ -19,7 +21,8 @@ const SECRET_NAMES = [
 
 /**
  * The logger of a process: JSON lines on standard output, each with `service`. Values under the names of secrets are
- * replaced by "[redacted]". Writing is synchronous, so the last line before an exit is never lost.
+ * replaced by "[redacted]". Writing is synchronous: asked for by name, because pino's own default would lose the order of
+ * the last lines before an exit.
  * @param options.destination where the lines go instead, for tests.
  */
 export function createLogger(options: {
@@ -34,7 +37,7 @@ export function createLogger(options: {
     formatters: { level: (label) => ({ level: label }) },
     redact: { paths: SECRET_NAMES.flatMap(everyDepth), censor: "[redacted]" },
   };
-  return options.destination === undefined ? pino(settings) : pino(settings, options.destination);
+  return pino(settings, options.destination ?? destination({ dest: STANDARD_OUTPUT, sync: true }));
 }
 
 /** A name at the top, one and two levels below: pino's redaction needs each depth named. */

@@ -85,7 +85,7 @@ export class Scope {
       await this.stop();
     } catch (stopError) {
       const message = `${name} did not start: ${textOf(startError)}; then ${textOf(stopError)}`;
-      throw new AggregateError([startError, stopError], message);
+      throw new AggregateError([startError, stopError], message, { cause: stopError });
     }
   }
 }

@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+
+import { ConfigError, loadConfig } from "./config.ts";
+import { configFields } from "./config-fields.ts";
+
+const KEY = Buffer.alloc(32, 7).toString("base64");
+
+function problemsOf(schema: z.ZodObject, env: Record<string, string | undefined>): readonly string[] {
+  try {
+    loadConfig(schema, env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe("configuration", () => {
+  it("tells every problem at once, each by the name of its variable", () => {
+    const schema = z.object({
+      HTTP_PORT: configFields.httpPort,
+      KAFKA_BROKERS: configFields.kafkaBrokers,
+      POSTGRES_URL: configFields.postgresUrl,
+      INTERNAL_TOKEN: configFields.internalToken,
+      LOG_LEVEL: configFields.logLevel,
+    });
+    const problems = problemsOf(schema, {
+      HTTP_PORT: "70000",
+      KAFKA_BROKERS: "localhost",
+      POSTGRES_URL: "mysql://localhost/kapi",
+      LOG_LEVEL: "loud",
+    });
+    expect(problems).toEqual([
+      "HTTP_PORT: must be a whole number from 0 to 65535",
+      "KAFKA_BROKERS: must be host:port, several with commas",
+      "POSTGRES_URL: must be a URL beginning with postgres:// or postgresql://",
+      "INTERNAL_TOKEN: is required and not set",
+      "LOG_LEVEL: must be one of trace, debug, info, warn, error, fatal, silent",
+    ]);
+  });
+
+  it("never tells a value, which may be a secret", () => {
+    const schema = z.object({ INTERNAL_TOKEN: configFields.internalToken, KEYS: configFields.keyring });
+    const told = problemsOf(schema, { INTERNAL_TOKEN: "hunter2", KEYS: "k1:hunter3" }).join("\n");
+    expect(told).toContain("INTERNAL_TOKEN");
+    expect(told).not.toContain("hunter");
+  });
+
+  it("takes a variable that is set to nothing as not set", () => {
+    const schema = z.object({ HTTP_HOST: configFields.httpHost, HTTP_PORT: configFields.httpPort });
+    expect(loadConfig(schema, { HTTP_HOST: "", HTTP_PORT: "8080" })).toEqual({
+      HTTP_HOST: "127.0.0.1",
+      HTTP_PORT: 8080,
+    });
+    expect(problemsOf(schema, { HTTP_PORT: "" })).toEqual(["HTTP_PORT: is required and not set"]);
+  });
+
+  it("is frozen and holds only what the schema names", () => {
+    const schema = z.object({ KAFKA_BROKERS: configFields.kafkaBrokers });
+    const config = loadConfig(schema, { KAFKA_BROKERS: "a:9092, b:9093", HOME: "/root" });
+    expect(config).toEqual({ KAFKA_BROKERS: ["a:9092", "b:9093"] });
+    expect(Object.isFrozen(config)).toBe(true);
+    expect(Object.isFrozen(config.KAFKA_BROKERS)).toBe(true);
+  });
+
+  it("reads a keyring, its first key the one in use", () => {
+    const schema = z.object({ KEYS: configFields.keyring });
+    const { KEYS } = loadConfig(schema, { KEYS: `new:${KEY},old:${KEY}` });
+    expect(KEYS.currentKeyId).toBe("new");
+    expect([...KEYS.keys.keys()]).toEqual(["new", "old"]);
+    expect(KEYS.keys.get("old")).toEqual(Buffer.alloc(32, 7));
+  });
+
+  it.each(["", "a", `a:${KEY},a:${KEY}`, "a:AAAA", `:${KEY}`, `a:${KEY},`])("refuses the keyring %j", (text) => {
+    expect(problemsOf(z.object({ KEYS: configFields.keyring }), { KEYS: text })).toHaveLength(1);
+  });
+
+  it.each(["1.5", "0x10", "1e3", " 1", "-1", "99999999999999999999"])("refuses %j as a port", (text) => {
+    expect(problemsOf(z.object({ HTTP_PORT: configFields.httpPort }), { HTTP_PORT: text })).toHaveLength(1);
+  });
+});

@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+
+import { Health } from "./health.ts";
+
+describe("health", () => {
+  it("is well as long as no check has a reason, and names each check that has one", () => {
+    const health = new Health();
+    let lag: string | null = null;
+    health.readiness("directory", () => lag);
+    health.liveness("consumer", () => null);
+    expect(health.ready()).toEqual({ ok: true, reasons: {} });
+    lag = "not at the end yet";
+    expect(health.ready()).toEqual({ ok: false, reasons: { directory: "not at the end yet" } });
+    expect(health.live()).toEqual({ ok: true, reasons: {} });
+  });
+
+  it("counts a check that throws as failed", () => {
+    const health = new Health();
+    health.liveness("consumer", () => {
+      throw new Error("no group");
+    });
+    expect(health.live()).toEqual({ ok: false, reasons: { consumer: "the check failed: no group" } });
+  });
+
+  it("is not ready from the start of the stop, yet alive", () => {
+    const health = new Health();
+    health.beginStop();
+    expect(health.ready()).toEqual({ ok: false, reasons: { process: "stopping" } });
+    expect(health.live().ok).toBe(true);
+  });
+});

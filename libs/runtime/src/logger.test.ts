@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+
+import { createLogger } from "./logger.ts";
+
+describe("the log", () => {
+  it("never shows a secret, wherever in an entry it stands", () => {
+    const { logger, lines } = captured();
+    logger.info({ password: "s3cret", sealedPassword: { iv: "s3cret" }, token: "s3cret" }, "top");
+    logger.info(
+      { headers: { authorization: "s3cret", "x-internal-token": "s3cret" }, key: { secret: "s3cret" } },
+      "one",
+    );
+    logger.info({ command: { change: { password: "s3cret", tradingPassword: "s3cret" } } }, "two below");
+    expect(lines).toHaveLength(3);
+    expect(lines.join("")).not.toContain("s3cret");
+    expect(lines.join("")).toContain("[redacted]");
+  });
+
+  it("names the service and the level in words", () => {
+    const { logger, lines } = captured();
+    logger.warn("careful");
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ level: "warn", service: "account", msg: "careful" });
+  });
+
+  it("tells the cause of an error", () => {
+    const { logger, lines } = captured();
+    logger.error({ err: new Error("request failed", { cause: new Error("connection reset") }) }, "failed");
+    expect(lines[0]).toContain("connection reset");
+  });
+});
+
+function captured(): { logger: ReturnType<typeof createLogger>; lines: string[] } {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  return { logger: createLogger({ service: "account", level: "info", destination }), lines };
+}

@@ -1,0 +1,139 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+
+import { describe, expect, it } from "vitest";
+
+const RUNTIME = new URL("index.ts", import.meta.url).href;
+
+describe("a process", () => {
+  it("prints every problem of its configuration on standard error, one line each, and starts nothing", async () => {
+    const child = run(`start: async () => console.log("started")`, { HTTP_PORT: "x", LOG_LEVEL: "loud" });
+    const { exitCode, stdout, stderr } = await ended(child);
+    expect(exitCode).toBe(1);
+    expect(stdout).toBe("");
+    expect(stderr.trim().split("\n")).toEqual([
+      "demo cannot start, its configuration has 3 problem(s):",
+      "  HTTP_PORT: must be a whole number from 0 to 65535",
+      "  INTERNAL_TOKEN: is required and not set",
+      "  LOG_LEVEL: must be one of trace, debug, info, warn, error, fatal, silent",
+    ]);
+  });
+
+  it.each(["SIGTERM", "SIGINT"] as const)("stops in order at %s and exits 0", async (signal) => {
+    const child = run(`start: async ({ scope, logger, health }) => {
+      const component = (name) => ({ value: name, stop: async () => logger.info({ ready: health.ready().ok }, "stop " + name) });
+      await scope.start("first", () => component("first"));
+      await scope.start("second", async () => component("second"));
+    }`);
+    const output = ended(child);
+    await lineWith(child, '"ready"');
+    child.kill(signal);
+    const { exitCode, stdout } = await output;
+    expect(messagesOf(stdout)).toEqual(["ready", "stopping", "stop second", "stop first", "stopped"]);
+    expect(stdout).toContain('"ready":false');
+    expect(exitCode).toBe(0);
+  });
+
+  it("undoes a start that fails and exits 1", async () => {
+    const child = run(`start: async ({ scope, logger }) => {
+      await scope.start("first", () => ({ value: 1, stop: async () => logger.info("stop first") }));
+      await scope.start("second", () => { throw new Error("address in use"); });
+    }`);
+    const { exitCode, stdout } = await ended(child);
+    expect(exitCode).toBe(1);
+    expect(messagesOf(stdout)).toEqual(["stop first", "the start failed", "stopped"]);
+    expect(stdout).toContain("second did not start: address in use");
+  });
+
+  it.each([
+    ["an unhandled rejection", `Promise.reject(new Error("lost"))`],
+    ["an uncaught exception", `setTimeout(() => { throw new Error("lost"); })`],
+    ["a fatal error", `context.fatal(new Error("lost"))`],
+  ])("ends with exit code 1 and says why at %s", async (_what, code) => {
+    const { exitCode, stdout } = await ended(run(`start: async (context) => { ${code}; }`));
+    expect(exitCode).toBe(1);
+    expect(messagesOf(stdout)).toContain("fatal error, the process ends");
+    expect(stdout).toContain("lost");
+  });
+
+  it("stops at a signal that comes while it is starting", async () => {
+    const child = run(`start: async ({ scope, logger }) => {
+      await scope.start("first", () => ({ value: 1, stop: async () => logger.info("stop first") }));
+      logger.info("waiting");
+      await scope.start("never", () => new Promise(() => undefined));
+    }`);
+    const output = ended(child);
+    await lineWith(child, "waiting");
+    child.kill("SIGTERM");
+    const { exitCode, stdout } = await output;
+    expect(messagesOf(stdout)).toEqual(["waiting", "stopping", "stop first", "stopped"]);
+    expect(exitCode).toBe(0);
+  });
+
+  it("exits 1 when something did not stop cleanly", async () => {
+    const child = run(`start: async ({ scope }) => {
+      await scope.start("broken", () => ({ value: 1, stop: async () => { throw new Error("stuck"); } }));
+    }`);
+    const output = ended(child);
+    await lineWith(child, '"ready"');
+    child.kill("SIGTERM");
+    const { exitCode, stdout } = await output;
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain("broken did not stop: stuck");
+  });
+
+  it("is killed at a fault point without a last word", async () => {
+    const child = run(
+      `start: async ({ logger }) => { logger.info("before"); faultPoint("here"); logger.info("after"); }`,
+      {
+        HTTP_PORT: "0",
+        INTERNAL_TOKEN: "a token of this test",
+        FAULT_POINT: "here",
+      },
+    );
+    const { signal, stdout } = await ended(child);
+    expect(signal).toBe("SIGKILL");
+    expect(messagesOf(stdout)).toEqual(["before"]);
+  });
+});
+
+const WELL_CONFIGURED = { HTTP_PORT: "0", INTERNAL_TOKEN: "a token of this test" };
+
+/** A process of its own around `start`, the text of a property of runMain's options. */
+function run(start: string, env: Record<string, string> = WELL_CONFIGURED): ChildProcess {
+  const code = `
+    import { configFields, faultPoint, runMain } from ${JSON.stringify(RUNTIME)};
+    import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
+    const schema = z.object({ HTTP_PORT: configFields.httpPort, INTERNAL_TOKEN: configFields.internalToken });
+    await runMain({ service: "demo", schema, ${start} });
+  `;
+  return spawn(process.execPath, ["--input-type=module", "--eval", code], { env, stdio: ["ignore", "pipe", "pipe"] });
+}
+
+interface Ended {
+  readonly exitCode: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function ended(child: ChildProcess): Promise<Ended> {
+  const output = { stdout: "", stderr: "" };
+  child.stdout?.on("data", (chunk: Buffer) => (output.stdout += chunk.toString()));
+  child.stderr?.on("data", (chunk: Buffer) => (output.stderr += chunk.toString()));
+  await once(child, "close");
+  return { exitCode: child.exitCode, signal: child.signalCode, ...output };
+}
+
+function lineWith(child: ChildProcess, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    child.stdout?.on("data", (chunk: Buffer) => {
+      if (chunk.toString().includes(text)) resolve();
+    });
+  });
+}
+
+function messagesOf(stdout: string): string[] {
+  const lines = stdout.split("\n").filter((line) => line !== "");
+  return lines.map((line) => String((JSON.parse(line) as { msg: unknown }).msg));
+}
