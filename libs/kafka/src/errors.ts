@@ -21,3 +21,11 @@ export class ProduceError extends Error {
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
+
+/**
+ * Whether kafkajs holds its own error for passing: a leader that changes, a topic that not every broker knows yet. Told
+ * by the field, since its error classes cannot be imported by name into an ES module.
+ */
+export function mayPass(error: unknown): boolean {
+  return error instanceof Error && "retriable" in error && error.retriable === true;
+}

@@ -1,16 +1,10 @@
 import type { TopicContract } from "@kapi/contracts";
 import { type Clock, type Deferred, deferred, delay, systemClock } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
-import {
-  AssignerProtocol,
-  type Cluster,
-  type Consumer as KafkaConsumer,
-  KafkaJSError,
-  type KafkaMessage,
-} from "kafkajs";
+import { AssignerProtocol, type Cluster, type Consumer as KafkaConsumer, type KafkaMessage } from "kafkajs";
 
 import type { KafkaConnection } from "./connection.ts";
-import { asError } from "./errors.ts";
+import { asError, mayPass } from "./errors.ts";
 import { fromWire, type Message } from "./message.ts";
 
 const MAX_WAIT_MS = 100;
@@ -162,8 +156,7 @@ class FetchingReader implements LogReader {
         break;
       } catch (error) {
         // A leader is changing, or a topic is so new that not every broker knows it.
-        const mayPass = error instanceof KafkaJSError && error.retriable;
-        if (!mayPass || deadline.aborted) throw error;
+        if (!mayPass(error) || deadline.aborted) throw error;
         await delay(retryDelayMs);
       }
     }
