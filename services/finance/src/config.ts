@@ -1,0 +1,18 @@
+import { configFields } from "@kapi/runtime";
+import { z } from "zod";
+
+/** Every setting of the finance service. */
+export const ConfigSchema = z.object({
+  HTTP_HOST: configFields.httpHost,
+  HTTP_PORT: configFields.httpPort,
+  KAFKA_BROKERS: configFields.kafkaBrokers,
+  KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
+  POSTGRES_URL: configFields.postgresUrl,
+  POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
+  INTERNAL_TOKEN: configFields.internalToken,
+  /** What calls to trading servers carry. */
+  TRADING_SERVER_TOKEN: configFields.internalToken,
+  /** Deadline of one call to a trading server; after it the outcome counts as unknown, and is settled or asked again. */
+  TRADING_SERVER_TIMEOUT_MS: configFields.integer(100, 30_000).default(5_000),
+});
+export type Config = z.output<typeof ConfigSchema>;

@@ -1,0 +1,118 @@
+/**
+ * Booking as arithmetic: the state of an account and its next events give transactions and the new state. Nothing here
+ * reads or writes; the database's constraints check the same again.
+ */
+import type { TradingEvent, TransactionType } from "@kapi/contracts";
+import { isUuid, uuidV5 } from "@kapi/kernel";
+
+import { postingsOf } from "./posting.ts";
+
+/** What tells an account from all others. */
+export interface AccountName {
+  readonly serverId: string;
+  readonly accountNumber: string;
+}
+
+/** How far an account is booked. Money in minor units. */
+export interface LedgerAccount extends AccountName {
+  readonly organizationId: string;
+  readonly currency: "USD" | "NGN";
+  readonly lastSequence: number;
+  readonly balanceMinor: number;
+  readonly transactionSequence: number;
+}
+
+/** A row of the ledger. Money in minor units. */
+export interface LedgerTransaction extends AccountName {
+  readonly id: string;
+  readonly sequence: number;
+  readonly eventSequence: number;
+  readonly type: TransactionType;
+  readonly amountMinor: number;
+  readonly balanceBeforeMinor: number;
+  readonly balanceAfterMinor: number;
+  readonly description: string | null;
+  /** The change that made the event, where it is a command's. */
+  readonly commandId: string | null;
+  readonly orderId: string | null;
+  readonly positionId: string | null;
+  readonly dealId: string | null;
+  /** When it happened on the trading server. */
+  readonly recordedAt: string;
+}
+
+/** The ledger and the trading server do not agree after an event; told, never mended. */
+export interface Discrepancy extends AccountName {
+  readonly eventSequence: number;
+  readonly ledgerBalanceMinor: number;
+  readonly serverBalanceMinor: number;
+}
+
+/** What became of one event: `gap` where one before it is not booked yet. */
+export type Booking = "booked" | "repeat" | "gap";
+
+export interface Booked {
+  readonly account: LedgerAccount;
+  readonly transactions: readonly LedgerTransaction[];
+  readonly discrepancies: readonly Discrepancy[];
+  /** One for each event, in order. */
+  readonly bookings: readonly Booking[];
+}
+
+/** Books events of one account, given in the order of their sequence. */
+export function book(account: LedgerAccount, events: readonly TradingEvent[]): Booked {
+  const transactions: LedgerTransaction[] = [];
+  const discrepancies: Discrepancy[] = [];
+  const bookings: Booking[] = [];
+  let state = account;
+  for (const event of events) {
+    const next = state.lastSequence + 1;
+    bookings.push(event.sequence < next ? "repeat" : event.sequence > next ? "gap" : "booked");
+    if (event.sequence !== next) continue;
+    const made = transactionsOf(state, event);
+    transactions.push(...made);
+    const last = made.at(-1);
+    state = {
+      ...state,
+      lastSequence: event.sequence,
+      balanceMinor: last?.balanceAfterMinor ?? state.balanceMinor,
+      transactionSequence: last?.sequence ?? state.transactionSequence,
+    };
+    if (state.balanceMinor !== event.balanceMinor) discrepancies.push(discrepancyOf(state, event));
+  }
+  return { account: state, transactions, discrepancies, bookings };
+}
+
+function transactionsOf(account: LedgerAccount, event: TradingEvent): LedgerTransaction[] {
+  let { balanceMinor, transactionSequence } = account;
+  const { reference } = event;
+  const byCommand = event.type === "balance.changed" || event.type === "account.created";
+  const commandId = byCommand && reference !== null && isUuid(reference) ? reference : null;
+  return postingsOf(event).map((posting) => {
+    const balanceBeforeMinor = balanceMinor;
+    balanceMinor += posting.amountMinor;
+    transactionSequence += 1;
+    return {
+      ...posting,
+      id: uuidV5(event.eventId, posting.type),
+      serverId: account.serverId,
+      accountNumber: account.accountNumber,
+      sequence: transactionSequence,
+      eventSequence: event.sequence,
+      balanceBeforeMinor,
+      balanceAfterMinor: balanceMinor,
+      commandId,
+      recordedAt: event.occurredAt,
+    };
+  });
+}
+
+function discrepancyOf(account: LedgerAccount, event: TradingEvent): Discrepancy {
+  return {
+    serverId: account.serverId,
+    accountNumber: account.accountNumber,
+    eventSequence: event.sequence,
+    ledgerBalanceMinor: account.balanceMinor,
+    serverBalanceMinor: event.balanceMinor,
+  };
+}

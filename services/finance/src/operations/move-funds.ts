@@ -1,0 +1,136 @@
+/**
+ * depositAccountFunds and withdrawAccountFunds: sent to the trading server by reference; the event in its answer is
+ * booked at once, and booking it ends the command. A refusal ends it too. Nothing is ever guessed.
+ */
+import type { CommandExecutor, CommandOutcome, LeasedCommand } from "@kapi/commands";
+import { FundsBody, type ServerEntry, type TradingEvent } from "@kapi/contracts";
+import { minorFromAmount } from "@kapi/kernel";
+import { faultPoint } from "@kapi/runtime";
+import type { Change, Outcome, TradingServerClient } from "@kapi/trading-server";
+
+import type { Booking } from "../domain/ledger.ts";
+import type { Ledger } from "../domain/ports.ts";
+import { errorCodeOf } from "../domain/refusals.ts";
+
+type FundsOutcome = CommandOutcome<null>;
+
+export interface MoveFundsOptions {
+  readonly client: Pick<TradingServerClient, "change" | "settle">;
+  readonly ledger: Ledger;
+  readonly book: (event: TradingEvent) => Promise<Booking>;
+  readonly serverOf: (serverId: string) => ServerEntry | undefined;
+  readonly isUnreachable: (error: unknown) => boolean;
+}
+
+const Payload = FundsBody.omit({ requestId: true });
+
+/** Makes the executor of finance commands. */
+export function createFundsExecutor(options: MoveFundsOptions): CommandExecutor<null> {
+  return {
+    execute: (serverId, commands) => execute(options, serverId, commands),
+    settle: async (serverId, commands) => {
+      const references = commands.map(({ message }) => message.commandId);
+      return conclude(options, commands, await options.client.settle(serverId, references));
+    },
+    // Effects are the ledger's, and its rows come from events alone.
+    apply: async () => new Map(),
+    isUnreachable: options.isUnreachable,
+  };
+}
+
+async function execute(
+  options: MoveFundsOptions,
+  serverId: string,
+  commands: readonly LeasedCommand[],
+): Promise<readonly FundsOutcome[]> {
+  const stopped = commands.map(() => serverProblem(options.serverOf(serverId)));
+  const changes = commands.map(({ message }) => changeOf(message));
+  const sendable = commands.flatMap((command, index) => {
+    const change = changes[index];
+    return stopped[index] === null && change !== undefined && change !== null ? [{ command, change }] : [];
+  });
+  if (sendable.length === 0) return commands.map((_, index) => stopped[index] ?? MALFORMED);
+  const answers = await options.client.change(
+    serverId,
+    sendable.map(({ change }) => change),
+  );
+  faultPoint("finance.after-answer");
+  const sent = sendable.map(({ command }) => command);
+  const concluded = await conclude(options, sent, answers);
+  const outcomeOf = new Map(sent.map((command, index) => [command, concluded[index]]));
+  return commands.map((command, index) => outcomeOf.get(command) ?? stopped[index] ?? MALFORMED);
+}
+
+const MALFORMED: FundsOutcome = {
+  kind: "refuse",
+  errorCode: "INTERNAL",
+  errorMessage: "The command could not be processed",
+};
+
+/** Why no change may be sent to the server now, or null. */
+function serverProblem(server: ServerEntry | undefined): FundsOutcome | null {
+  if (server === undefined) return { kind: "retry", reason: "the directory does not know the server yet" };
+  if (server.status === "active") return null;
+  if (server.status === "disabled") {
+    return { kind: "refuse", errorCode: "SERVER_DISABLED", errorMessage: "The server is disabled" };
+  }
+  return { kind: "refuse", errorCode: "SERVER_UNAVAILABLE", errorMessage: "The server was removed" };
+}
+
+/** The change that a message asks for; null where it makes no sense. */
+function changeOf({ commandId, accountNumber, operation, payload }: LeasedCommand["message"]): Change | null {
+  const parsed = Payload.safeParse(payload);
+  const kind = operation === "finance.deposit" ? "deposit" : operation === "finance.withdraw" ? "withdrawal" : null;
+  const amountMinor = parsed.success ? minorFromAmount(parsed.data.amount) : null;
+  if (!parsed.success || amountMinor === null || kind === null || accountNumber === null) return null;
+  const description = parsed.data.description ?? null;
+  return { reference: commandId, accountNumber, type: "balance", kind, amountMinor, description };
+}
+
+/** Books what applied and translates what did not. */
+async function conclude(
+  options: MoveFundsOptions,
+  commands: readonly LeasedCommand[],
+  answers: readonly Outcome[],
+): Promise<readonly FundsOutcome[]> {
+  const bookings = await Promise.all(
+    answers.map((answer) => (answer.status === "applied" && answer.event !== null ? options.book(answer.event) : null)),
+  );
+  const repeats = commands.flatMap(({ message }, index) => (bookings[index] === "repeat" ? [message.commandId] : []));
+  const final = repeats.length === 0 ? new Set<string>() : await options.ledger.confirm(repeats);
+  const known = await knownAccounts(options, commands, answers);
+  return commands.map(({ message }, index) => {
+    const answer = answers[index];
+    switch (answer?.status) {
+      case "applied":
+        if (bookings[index] === "gap") return { kind: "pending" };
+        if (bookings[index] === "booked" || final.has(message.commandId)) return { kind: "finished" };
+        return { kind: "retry", reason: "applied, but no booked event says so" };
+      case "refused": {
+        const errorCode = errorCodeOf(answer.code, known.has(message.commandId));
+        return { kind: "failed", errorCode, errorMessage: answer.message, effect: null };
+      }
+      case "closed":
+        return { kind: "closed" };
+      case undefined:
+        return { kind: "retry", reason: "no answer for the command" };
+    }
+  });
+}
+
+/** Ids of the commands whose account the trading server does not know but the ledger does. */
+async function knownAccounts(
+  { ledger }: MoveFundsOptions,
+  commands: readonly LeasedCommand[],
+  answers: readonly Outcome[],
+): Promise<ReadonlySet<string>> {
+  const unknown = commands.flatMap(({ message }, index) => {
+    const answer = answers[index];
+    const { accountNumber, serverId, commandId } = message;
+    const asked = answer?.status === "refused" && answer.code === "ACCOUNT_NOT_FOUND" && accountNumber !== null;
+    return asked ? [{ commandId, serverId, accountNumber }] : [];
+  });
+  if (unknown.length === 0) return new Set();
+  const known = await ledger.known(unknown);
+  return new Set(unknown.flatMap(({ commandId }, index) => (known[index] === true ? [commandId] : [])));
+}

@@ -1,0 +1,52 @@
+import type { OutboxMessage } from "@kapi/commands";
+import { accountKey, type FinanceFact, TOPICS, type Transaction } from "@kapi/contracts";
+import { amountFromMinor, toIso } from "@kapi/kernel";
+
+import type { LedgerAccount, LedgerTransaction } from "../../domain/ledger.ts";
+
+/** The fact that a row of the ledger was committed, for `finance.events`. Its event id is the transaction's. */
+export function toFactMessage(
+  account: LedgerAccount,
+  transaction: LedgerTransaction,
+  requestId: string | null,
+  createdAt: string,
+): OutboxMessage {
+  const { serverId, accountNumber } = transaction;
+  const fact: FinanceFact = {
+    eventId: transaction.id,
+    organizationId: account.organizationId,
+    serverId,
+    accountNumber,
+    occurredAt: createdAt,
+    type: "transaction.recorded",
+    transaction: toWire(account, transaction, requestId, createdAt),
+  };
+  return { topic: TOPICS.financeEvents, key: accountKey(serverId, accountNumber), value: JSON.stringify(fact) };
+}
+
+function toWire(
+  account: LedgerAccount,
+  transaction: LedgerTransaction,
+  requestId: string | null,
+  createdAt: string,
+): Transaction {
+  return {
+    id: transaction.id,
+    accountNumber: transaction.accountNumber,
+    sequence: transaction.sequence,
+    type: transaction.type,
+    amount: amountFromMinor(transaction.amountMinor),
+    currency: account.currency,
+    balanceBefore: amountFromMinor(transaction.balanceBeforeMinor),
+    balanceAfter: amountFromMinor(transaction.balanceAfterMinor),
+    description: transaction.description,
+    requestId,
+    commandId: transaction.commandId,
+    orderId: transaction.orderId,
+    positionId: transaction.positionId,
+    dealId: transaction.dealId,
+    reversalOf: null,
+    recordedAt: toIso(Date.parse(transaction.recordedAt)),
+    createdAt,
+  };
+}

@@ -1,0 +1,31 @@
+import type { Database } from "@kapi/postgres";
+
+import type { Gap, GapBook } from "../../domain/ports.ts";
+import { CLOSE_GAP, DUE_GAPS, FIND_GAP, type GapRow, POSTPONE_GAP } from "./statements.ts";
+
+/** The gaps of the ledger, kept in this service's schema so that none is forgotten over a restart. */
+export function createGapBook(database: Database): GapBook {
+  return {
+    due: async (limit) => (await database.query(DUE_GAPS, [limit])).map(fromRow),
+    find: async ({ serverId, accountNumber }) => {
+      const [row] = await database.query(FIND_GAP, [serverId, accountNumber]);
+      return row === undefined ? null : fromRow(row);
+    },
+    close: async ({ serverId, accountNumber }) => {
+      await database.query(CLOSE_GAP, [serverId, accountNumber]);
+    },
+    postpone: async ({ serverId, accountNumber }, delayMs) => {
+      await database.query(POSTPONE_GAP, [serverId, accountNumber, delayMs]);
+    },
+  };
+}
+
+function fromRow(row: GapRow): Gap {
+  return {
+    serverId: row.server_id,
+    accountNumber: row.account_number,
+    neededSequence: row.needed_sequence,
+    bookedSequence: row.booked_sequence,
+    attempts: row.attempts,
+  };
+}

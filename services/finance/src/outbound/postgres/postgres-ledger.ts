@@ -1,0 +1,213 @@
+/** The ledger in PostgreSQL: one unit of booking is one transaction of a handful of statements. */
+import type { CommandStore, OpenCommand, WorkTransaction } from "@kapi/commands";
+import type { TradingEvent } from "@kapi/contracts";
+import { amountFromMinor, type Clock, toIso } from "@kapi/kernel";
+
+import {
+  type AccountName,
+  book,
+  type Booked,
+  type LedgerAccount,
+  type LedgerTransaction,
+} from "../../domain/ledger.ts";
+import type { BookingReport, Ledger } from "../../domain/ports.ts";
+import { toFactMessage } from "../kafka/finance-facts.ts";
+import {
+  type AccountRow,
+  INSERT_ACCOUNTS,
+  KNOWN_ACCOUNTS,
+  LOCK_ACCOUNTS,
+  NOTE_GAPS,
+  TRANSACTIONS_OF_COMMANDS,
+  WRITE_BOOKINGS,
+} from "./statements.ts";
+
+export interface PostgresLedgerOptions {
+  readonly store: CommandStore;
+  readonly clock: Clock;
+  /** The organization that a server belongs to; undefined while the directory does not know it. */
+  readonly organizationOf: (serverId: string) => string | undefined;
+}
+
+/** Makes the {@link Ledger} of this service's schema. */
+export function createPostgresLedger({ store, clock, organizationOf }: PostgresLedgerOptions): Ledger {
+  return {
+    book: (events) => store.transact((unit) => bookUnit(unit, events, toIso(clock.nowMs()), organizationOf)),
+    noteGap: async (account, neededSequence) => {
+      await store.database.query(NOTE_GAPS, [[account.serverId], [account.accountNumber], [neededSequence]]);
+    },
+    confirm: (commandIds) => store.transact((unit) => confirmUnit(unit, commandIds)),
+    known: async (accounts) => {
+      const rows = await store.database.query(KNOWN_ACCOUNTS, [
+        accounts.map(({ serverId }) => serverId),
+        accounts.map(({ accountNumber }) => accountNumber),
+      ]);
+      const known = new Set(rows.map((row) => `${row.server_id}/${row.account_number}`));
+      return accounts.map(({ serverId, accountNumber }) => known.has(`${serverId}/${accountNumber}`));
+    },
+  };
+}
+
+/** Books one unit: locks, arithmetic, rows, ends of commands, facts. */
+async function bookUnit(
+  unit: WorkTransaction,
+  events: readonly TradingEvent[],
+  now: string,
+  organizationOf: (serverId: string) => string | undefined,
+): Promise<BookingReport> {
+  const byAccount = Map.groupBy(events, ({ serverId, accountNumber }) => `${serverId}/${accountNumber}`);
+  const accounts = await lockAccounts(unit, byAccount, organizationOf);
+  const booked: Booked[] = [];
+  const gaps = new Map<string, AccountName & { readonly neededSequence: number }>();
+  const bookingOf = new Map<TradingEvent, Booked["bookings"][number]>();
+  for (const [key, ofAccount] of byAccount) {
+    const account = accounts.get(key);
+    const result = account === undefined ? null : book(account, ofAccount);
+    if (result !== null) booked.push(result);
+    for (const [index, event] of ofAccount.entries()) {
+      const booking = result?.bookings[index] ?? "gap";
+      bookingOf.set(event, booking);
+      if (booking !== "gap") continue;
+      gaps.set(key, {
+        serverId: event.serverId,
+        accountNumber: event.accountNumber,
+        neededSequence: Math.max(event.sequence, gaps.get(key)?.neededSequence ?? 0),
+      });
+    }
+  }
+  const moved = booked.filter(({ bookings }) => bookings.includes("booked"));
+  if (moved.length > 0) await writeBookings(unit, moved, now);
+  if (gaps.size > 0) await noteGaps(unit, [...gaps.values()]);
+  return {
+    bookings: events.map((event) => bookingOf.get(event) ?? "gap"),
+    discrepancies: booked.flatMap(({ discrepancies }) => discrepancies),
+    gaps: [...gaps.values()],
+  };
+}
+
+/** The states of the accounts, locked. An account whose first event is here comes into being. */
+async function lockAccounts(
+  unit: WorkTransaction,
+  byAccount: ReadonlyMap<string, readonly TradingEvent[]>,
+  organizationOf: (serverId: string) => string | undefined,
+): Promise<Map<string, LedgerAccount>> {
+  const firsts = [...byAccount.values()].flatMap(([first]) => (first === undefined ? [] : [first]));
+  const rows = await unit.query(LOCK_ACCOUNTS, [
+    firsts.map(({ serverId }) => serverId),
+    firsts.map(({ accountNumber }) => accountNumber),
+  ]);
+  const accounts = new Map(rows.map((row) => [`${row.server_id}/${row.account_number}`, fromRow(row)]));
+  const created = firsts.flatMap((event) => {
+    if (accounts.has(`${event.serverId}/${event.accountNumber}`) || event.type !== "account.created") return [];
+    const organizationId = organizationOf(event.serverId);
+    return organizationId === undefined ? [] : [{ event, organizationId }];
+  });
+  if (created.length === 0) return accounts;
+  // One that another process makes at this moment is not returned: its events count as a gap and are asked for again.
+  const made = await unit.query(INSERT_ACCOUNTS, [
+    created.map(({ event }) => event.serverId),
+    created.map(({ event }) => event.accountNumber),
+    created.map(({ organizationId }) => organizationId),
+    created.map(({ event }) => event.currency),
+  ]);
+  for (const row of made) accounts.set(`${row.server_id}/${row.account_number}`, fromRow(row));
+  return accounts;
+}
+
+async function writeBookings(unit: WorkTransaction, booked: readonly Booked[], now: string): Promise<void> {
+  const transactions = booked.flatMap(({ account, transactions: made }) =>
+    made.map((transaction) => ({ account, transaction })),
+  );
+  const commandIds = transactions.flatMap(({ transaction }) => transaction.commandId ?? []);
+  const open = new Map((await unit.lockOpen(commandIds)).map((command) => [command.message.commandId, command]));
+  const rows = transactions.map(({ account, transaction }) => {
+    const command = transaction.commandId === null ? undefined : open.get(transaction.commandId);
+    return { account, transaction, requestId: command?.message.requestId ?? null, command };
+  });
+  await unit.query(WRITE_BOOKINGS, columns(booked, rows, now));
+  unit.enqueue(rows.map(({ account, transaction, requestId }) => toFactMessage(account, transaction, requestId, now)));
+  unit.finish(rows.flatMap(({ command, transaction }) => (command === undefined ? [] : [ended(command, transaction)])));
+}
+
+function columns(
+  booked: readonly Booked[],
+  rows: readonly { account: LedgerAccount; transaction: LedgerTransaction; requestId: string | null }[],
+  now: string,
+): unknown[] {
+  return [
+    booked.map(({ account }) => account.serverId),
+    booked.map(({ account }) => account.accountNumber),
+    booked.map(({ account }) => account.lastSequence),
+    booked.map(({ account }) => account.balanceMinor),
+    booked.map(({ account }) => account.transactionSequence),
+    rows.map(({ transaction }) => transaction.id),
+    rows.map(({ transaction }) => transaction.serverId),
+    rows.map(({ transaction }) => transaction.accountNumber),
+    rows.map(({ transaction }) => transaction.sequence),
+    rows.map(({ transaction }) => transaction.eventSequence),
+    rows.map(({ transaction }) => transaction.type),
+    rows.map(({ transaction }) => transaction.amountMinor),
+    rows.map(({ transaction }) => transaction.balanceBeforeMinor),
+    rows.map(({ transaction }) => transaction.balanceAfterMinor),
+    rows.map(({ transaction }) => transaction.description),
+    rows.map(({ requestId }) => requestId),
+    rows.map(({ transaction }) => transaction.commandId),
+    rows.map(({ transaction }) => transaction.orderId),
+    rows.map(({ transaction }) => transaction.positionId),
+    rows.map(({ transaction }) => transaction.dealId),
+    rows.map(({ transaction }) => transaction.recordedAt),
+    rows.map(() => now),
+    rows.map(({ account, transaction }) => `organization/${account.organizationId}/${transaction.type}`),
+  ];
+}
+
+async function noteGaps(
+  unit: WorkTransaction,
+  gaps: readonly (AccountName & { readonly neededSequence: number })[],
+): Promise<void> {
+  await unit.query(NOTE_GAPS, [
+    gaps.map(({ serverId }) => serverId),
+    gaps.map(({ accountNumber }) => accountNumber),
+    gaps.map(({ neededSequence }) => neededSequence),
+  ]);
+}
+
+/** Ends commands whose transaction is booked. All others of `commandIds` that are still open stay so. */
+async function confirmUnit(unit: WorkTransaction, commandIds: readonly string[]): Promise<ReadonlySet<string>> {
+  const final = new Set(commandIds);
+  const open = await unit.lockOpen(commandIds);
+  if (open.length === 0) return final;
+  const rows = await unit.query(TRANSACTIONS_OF_COMMANDS, [
+    open.map(({ message }) => message.serverId),
+    open.map(({ message }) => message.commandId),
+  ]);
+  const booked = new Map(rows.map((row) => [row.command_id, row]));
+  for (const command of open) {
+    const row = booked.get(command.message.commandId);
+    if (row === undefined) final.delete(command.message.commandId);
+    else unit.finish([ended(command, { id: row.id, balanceAfterMinor: row.balance_after_minor })]);
+  }
+  return final;
+}
+
+function ended(command: OpenCommand, transaction: Pick<LedgerTransaction, "id" | "balanceAfterMinor">) {
+  return {
+    command,
+    status: "succeeded" as const,
+    result: { transactionId: transaction.id, balanceAfter: amountFromMinor(transaction.balanceAfterMinor) },
+    errorCode: null,
+    errorMessage: null,
+  };
+}
+
+function fromRow(row: AccountRow): LedgerAccount {
+  return {
+    serverId: row.server_id,
+    accountNumber: row.account_number,
+    organizationId: row.organization_id,
+    currency: row.currency,
+    lastSequence: row.last_sequence,
+    balanceMinor: row.balance_minor,
+    transactionSequence: row.transaction_sequence,
+  };
+}

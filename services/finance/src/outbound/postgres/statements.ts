@@ -1,0 +1,131 @@
+/** The SQL of the ledger; every statement works on many rows. */
+import { type Statement, statement } from "@kapi/postgres";
+
+export interface AccountRow {
+  readonly server_id: string;
+  readonly account_number: string;
+  readonly organization_id: string;
+  readonly currency: "USD" | "NGN";
+  readonly last_sequence: number;
+  readonly balance_minor: number;
+  readonly transaction_sequence: number;
+}
+
+/** $1 servers, $2 account numbers. Locks in key order, so that two units cannot wait for each other. */
+export const LOCK_ACCOUNTS: Statement<AccountRow> = statement(
+  "finance_lock_accounts",
+  `select a.* from ledger_accounts a
+   join unnest($1::uuid[], $2::text[]) k (server_id, account_number) using (server_id, account_number)
+   order by a.server_id, a.account_number for update of a`,
+);
+
+/** Arrays: server, account number, organization, currency. Returns those that this transaction made. */
+export const INSERT_ACCOUNTS: Statement<AccountRow> = statement(
+  "finance_insert_accounts",
+  `insert into ledger_accounts
+     (server_id, account_number, organization_id, currency, last_sequence, balance_minor, transaction_sequence)
+   select server_id, account_number, organization_id, currency, 0, 0, 0
+   from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[])
+     as n (server_id, account_number, organization_id, currency)
+   order by server_id, account_number
+   on conflict do nothing
+   returning *`,
+);
+
+/**
+ * Transactions, their two entries each, and the new state of the accounts, in one statement. $1-$5 accounts: server,
+ * number, last sequence, balance, transaction sequence. $6-$22 transactions, in the order of the columns; $23 the
+ * organization's counter account of each.
+ */
+export const WRITE_BOOKINGS: Statement<never> = statement(
+  "finance_write_bookings",
+  `with accounts as (
+     update ledger_accounts a
+     set last_sequence = n.last_sequence, balance_minor = n.balance_minor, transaction_sequence = n.transaction_sequence
+     from unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[])
+       as n (server_id, account_number, last_sequence, balance_minor, transaction_sequence)
+     where a.server_id = n.server_id and a.account_number = n.account_number
+   ), rows as materialized (
+     select * from unnest($6::uuid[], $7::uuid[], $8::text[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[],
+                          $13::bigint[], $14::bigint[], $15::text[], $16::text[], $17::uuid[], $18::text[], $19::text[],
+                          $20::text[], $21::timestamptz[], $22::timestamptz[], $23::text[])
+       as t (id, server_id, account_number, sequence, event_sequence, type, amount_minor, balance_before_minor,
+             balance_after_minor, description, request_id, command_id, order_id, position_id, deal_id, recorded_at,
+             created_at, counter_ledger)
+   ), transactions_made as (
+     insert into transactions
+       (id, server_id, account_number, sequence, event_sequence, type, amount_minor, balance_before_minor,
+        balance_after_minor, description, request_id, command_id, order_id, position_id, deal_id, recorded_at, created_at)
+     select id, server_id, account_number, sequence, event_sequence, type, amount_minor, balance_before_minor,
+        balance_after_minor, description, request_id, command_id, order_id, position_id, deal_id, recorded_at, created_at
+     from rows
+   )
+   insert into entries (transaction_id, line, ledger, amount_minor)
+   select id, 1, 'account/' || server_id || '/' || account_number, amount_minor from rows
+   union all
+   select id, 2, counter_ledger, -amount_minor from rows`,
+);
+
+/** Arrays: server, account number, sequence up to which the account has to be booked. */
+export const NOTE_GAPS: Statement<never> = statement(
+  "finance_note_gaps",
+  `insert into ledger_gaps as g (server_id, account_number, needed_sequence)
+   select * from unnest($1::uuid[], $2::text[], $3::bigint[]) as n (server_id, account_number, needed_sequence)
+   order by 1, 2
+   on conflict (server_id, account_number) do update
+     set needed_sequence = greatest(g.needed_sequence, excluded.needed_sequence)`,
+);
+
+/** Transactions of commands, for those that are booked and yet open. */
+export const TRANSACTIONS_OF_COMMANDS: Statement<{
+  id: string;
+  server_id: string;
+  command_id: string;
+  balance_after_minor: number;
+}> = statement(
+  "finance_transactions_of_commands",
+  `select t.id, t.server_id, t.command_id, t.balance_after_minor from transactions t
+   join unnest($1::uuid[], $2::uuid[]) c (server_id, command_id) using (server_id, command_id)`,
+);
+
+/** $1 servers, $2 account numbers: those that the ledger knows. */
+export const KNOWN_ACCOUNTS: Statement<{ server_id: string; account_number: string }> = statement(
+  "finance_known_accounts",
+  `select server_id, account_number from ledger_accounts
+   join unnest($1::uuid[], $2::text[]) k (server_id, account_number) using (server_id, account_number)`,
+);
+
+export interface GapRow {
+  readonly server_id: string;
+  readonly account_number: string;
+  readonly needed_sequence: number;
+  readonly attempts: number;
+  readonly booked_sequence: number;
+}
+
+export const DUE_GAPS: Statement<GapRow> = statement(
+  "finance_due_gaps",
+  `select g.server_id, g.account_number, g.needed_sequence, g.attempts, coalesce(a.last_sequence, 0) as booked_sequence
+   from ledger_gaps g left join ledger_accounts a using (server_id, account_number)
+   where g.retry_at <= now() order by g.retry_at limit $1`,
+);
+
+export const FIND_GAP: Statement<GapRow> = statement(
+  "finance_find_gap",
+  `select g.server_id, g.account_number, g.needed_sequence, g.attempts, coalesce(a.last_sequence, 0) as booked_sequence
+   from ledger_gaps g left join ledger_accounts a using (server_id, account_number)
+   where g.server_id = $1 and g.account_number = $2`,
+);
+
+export const CLOSE_GAP: Statement<never> = statement(
+  "finance_close_gap",
+  `delete from ledger_gaps g using ledger_accounts a
+   where g.server_id = $1 and g.account_number = $2
+     and a.server_id = g.server_id and a.account_number = g.account_number and g.needed_sequence <= a.last_sequence`,
+);
+
+export const POSTPONE_GAP: Statement<never> = statement(
+  "finance_postpone_gap",
+  `update ledger_gaps set attempts = attempts + 1, retry_at = now() + $3 * interval '1 millisecond'
+   where server_id = $1 and account_number = $2`,
+);
