@@ -70,7 +70,8 @@ const openSocket: NonNullable<KafkaConfig["socketFactory"]> = ({ host, port, ssl
 };
 
 /**
- * kafkajs logs as errors what it then repairs by itself, so its levels go down by one. Of an entry's fields only those
+ * kafkajs logs as errors what it then repairs by itself, so its levels go down by one; an answer with an error code is
+ * mostly the way to ask again ("not the leader"), and who asked tells of it if it is not. Of an entry's fields only those
  * named here are kept: no part of a message can reach the log.
  */
 function logTo(logger: Logger): (entry: LogEntry) => void {
@@ -81,7 +82,9 @@ function logTo(logger: Logger): (entry: LogEntry) => void {
       groupId: text(log["groupId"]),
       error: text(log["error"]),
     };
-    if (level <= logLevel.ERROR) logger.warn(fields, log.message);
+    const isAnswer = namespace === "Connection" && log.message.startsWith("Response ");
+    if (isAnswer) logger.debug(fields, log.message);
+    else if (level <= logLevel.ERROR) logger.warn(fields, log.message);
     else if (level === logLevel.WARN) logger.info(fields, log.message);
     else logger.debug(fields, log.message);
   };

@@ -232,10 +232,10 @@ test("when a second process joins, no partition is handled by both and no messag
       },
     });
   const one = await member("one");
-  let sending = true;
+  const enough = new AbortController();
   const sent: string[] = [];
   const sender = (async () => {
-    while (sending) {
+    while (!enough.signal.aborted) {
       const value = `event ${sent.length}`;
       await producer.value.send(topic, { key: value, value });
       sent.push(value);
@@ -248,7 +248,7 @@ test("when a second process joins, no partition is handled by both and no messag
   await until("both handle messages", () => seen.size > before + 50);
   await one.stop();
   await until("the second has all partitions", () => owned.get("two")?.length === PARTITIONS);
-  sending = false;
+  enough.abort();
   await sender;
   await until("every message was handled", () => seen.size === sent.length);
   await two.stop();

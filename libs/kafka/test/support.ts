@@ -38,9 +38,11 @@ export async function until(what: string, condition: () => boolean | Promise<boo
   }
 }
 
-/** A `fatal` that a test does not expect to be called: the error ends up as an unhandled rejection and fails the run. */
+/** A `fatal` that a test does not expect to be called. It throws where nobody catches, which fails the run. */
 export function unexpected(error: Error): void {
-  void Promise.reject(error);
+  queueMicrotask(() => {
+    throw error;
+  });
 }
 
 /** Removes the records of one partition before `offset`, as retention would. */

@@ -1,4 +1,4 @@
-import pg from "pg";
+import { DatabaseError } from "pg";
 
 const UNIQUE_VIOLATION = "23505";
 /** Serialization failure, deadlock, lock not available, statement timeout, out of connections, server going down. */
@@ -11,7 +11,7 @@ const CONNECTION_LOST =
 
 /** Whether `error` is the violation of a unique constraint or index; of that one, if `constraint` is given. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
-  if (!(error instanceof pg.DatabaseError) || error.code !== UNIQUE_VIOLATION) return false;
+  if (!(error instanceof DatabaseError) || error.code !== UNIQUE_VIOLATION) return false;
   return constraint === undefined || error.constraint === constraint;
 }
 
@@ -22,7 +22,7 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
  */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if (error instanceof pg.DatabaseError) {
+  if (error instanceof DatabaseError) {
     const code = error.code ?? "";
     return TRANSIENT_CODES.has(code) || code.startsWith(CONNECTION_CLASS);
   }
@@ -31,13 +31,13 @@ export function isTransient(error: unknown): boolean {
 
 /** Whether the connection to the server is gone, or the server no longer answers on it. */
 export function isConnectionLost(error: unknown): boolean {
-  if (!(error instanceof Error) || error instanceof pg.DatabaseError) return false;
+  if (!(error instanceof Error) || error instanceof DatabaseError) return false;
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   return NETWORK_CODES.has(code) || CONNECTION_LOST.test(error.message);
 }
 
 /** Whether the connection that `error` came from must not be used again: the server did not answer, or is closing. */
 export function breaksConnection(error: unknown): boolean {
-  if (!(error instanceof pg.DatabaseError)) return true;
+  if (!(error instanceof DatabaseError)) return true;
   return error.severity === "FATAL" || error.severity === "PANIC";
 }

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 
 import type { Logger } from "@kapi/runtime";
-import pg from "pg";
+import { Client } from "pg";
 
 import { assertIdentifier } from "./identifier.ts";
 
@@ -47,7 +47,7 @@ interface MigrationFile {
 export async function migrate(options: MigrateOptions): Promise<void> {
   assertIdentifier(options.schema);
   const files = await readFiles(options);
-  const client = new pg.Client({
+  const client = new Client({
     connectionString: options.connectionString,
     application_name: `migrate ${options.schema}`,
     options: `-c search_path=${options.schema}`,
@@ -96,11 +96,7 @@ function assertNames(directory: string, names: readonly string[]): void {
   }
 }
 
-async function pendingFiles(
-  client: pg.Client,
-  schema: string,
-  files: readonly MigrationFile[],
-): Promise<MigrationFile[]> {
+async function pendingFiles(client: Client, schema: string, files: readonly MigrationFile[]): Promise<MigrationFile[]> {
   await client.query(`create schema if not exists ${schema}`);
   await client.query(
     `create table if not exists schema_migrations (
@@ -125,7 +121,7 @@ async function pendingFiles(
   return files.filter((file) => !applied.has(keyOf(file)));
 }
 
-async function apply(client: pg.Client, file: MigrationFile): Promise<void> {
+async function apply(client: Client, file: MigrationFile): Promise<void> {
   try {
     await client.query("begin");
     await client.query(file.text);

@@ -1,6 +1,6 @@
 import { assert, delay } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
-import pg from "pg";
+import { Pool, type PoolClient } from "pg";
 
 import { breaksConnection, isConnectionLost } from "./errors.ts";
 import { assertIdentifier } from "./identifier.ts";
@@ -54,7 +54,7 @@ export interface Database extends Queryable {
 export async function createPool(options: PoolOptions): Promise<Started<Database>> {
   assertIdentifier(options.schema);
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
-  const pool = new pg.Pool({
+  const pool = new Pool({
     connectionString: options.connectionString,
     application_name: options.applicationName,
     options: `-c search_path=${options.schema}`,
@@ -83,9 +83,9 @@ export async function createPool(options: PoolOptions): Promise<Started<Database
 }
 
 class PoolDatabase implements Database {
-  readonly #pool: pg.Pool;
+  readonly #pool: Pool;
 
-  constructor(pool: pg.Pool) {
+  constructor(pool: Pool) {
     this.#pool = pool;
   }
 
@@ -132,7 +132,7 @@ class PoolDatabase implements Database {
     try {
       await lent.client.query("begin read only");
       await lent.client.query(`declare ${CURSOR} no scroll cursor for ${statement.text}`, [...values]);
-      for (let full = true; full; ) {
+      for (let full = true; full;) {
         const { rows } = await lent.client.query(`fetch ${batchRows} from ${CURSOR}`);
         full = rows.length === batchRows;
         if (rows.length > 0) yield rows as Row[];
@@ -177,16 +177,16 @@ class PoolDatabase implements Database {
 
 /** A connection on loan. What is broken is closed when it is given back; everything else returns to the pool. */
 interface Lent {
-  readonly client: pg.PoolClient;
+  readonly client: PoolClient;
   broken: boolean;
   readonly giveBack: () => void;
 }
 
 class ClientTransaction implements Transaction {
-  readonly #client: pg.PoolClient;
+  readonly #client: PoolClient;
   #ended = false;
 
-  constructor(client: pg.PoolClient) {
+  constructor(client: PoolClient) {
     this.#client = client;
   }
 
@@ -201,12 +201,12 @@ class ClientTransaction implements Transaction {
   }
 }
 
-async function run<Row>(client: pg.PoolClient, statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
+async function run<Row>(client: PoolClient, statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
   const { rows } = await client.query({ name: statement.name, text: statement.text, values: [...values] });
   return rows as Row[];
 }
 
-async function rolledBack(client: pg.PoolClient): Promise<boolean> {
+async function rolledBack(client: PoolClient): Promise<boolean> {
   try {
     await client.query("rollback");
     return true;

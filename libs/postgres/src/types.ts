@@ -1,18 +1,19 @@
-import pg from "pg";
+import { type CustomTypesConfig, types } from "pg";
 
-const INT8: number = 20;
-const INT8_ARRAY: number = 1016;
+const INT8 = 20;
+const INT8_ARRAY = 1016;
 
 /**
  * How column values become JavaScript values: int8 becomes a number, asserted to be a safe one; numeric stays a string;
  * timestamptz becomes a Date; json and jsonb are parsed; bytea becomes a Buffer.
  */
-export const TYPES: pg.CustomTypesConfig = {
-  getTypeParser: (oid: number, format?: "text" | "binary") => {
-    if (format === "binary") return pg.types.getTypeParser(oid, "binary");
-    if (oid === INT8) return safeInteger;
-    if (oid === INT8_ARRAY) return (text: string) => safeIntegers(pg.types.getTypeParser(INT8_ARRAY, "text")(text));
-    return pg.types.getTypeParser(oid, "text");
+export const TYPES: CustomTypesConfig = {
+  getTypeParser: (oid, format) => {
+    const parse = types.getTypeParser(oid, format);
+    if (format === "binary") return parse;
+    if (Number(oid) === INT8) return safeInteger;
+    if (Number(oid) === INT8_ARRAY) return (text: string) => safeIntegers(parse(text));
+    return parse;
   },
 };
 
