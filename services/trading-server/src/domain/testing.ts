@@ -1,0 +1,77 @@
+/** What the unit tests of the domain stand on: a market that moves only when told, and a desk that keeps the events. */
+import type { TradingEvent } from "@kapi/contracts";
+import { toIso } from "@kapi/kernel";
+
+import { type Account, newAccount } from "./account.ts";
+import { type Desk, nextEvent } from "./desk.ts";
+import { Market } from "./market.ts";
+import type { Quote } from "./prices.ts";
+import { SYMBOLS } from "./symbols.ts";
+import type { OrderRequest } from "./trading.ts";
+
+/** 2026-03-02T12:00:00Z, a Monday. */
+export const NOON_MS = Date.UTC(2026, 2, 2, 12);
+
+export const SERVER_ID = "11111111-1111-4111-8111-111111111111";
+
+/** A desk over a market of its own, in which every symbol has the quote given or stands at 1. */
+export class TestDesk implements Desk {
+  readonly prices = new Market({ seed: "test", recording: null, recordingSpeed: 1 }, null);
+  readonly events: TradingEvent[] = [];
+  nowMs = NOON_MS;
+  touched = 0;
+
+  constructor(quotes: Readonly<Record<string, Quote>> = {}) {
+    for (const symbol of SYMBOLS.keys()) this.set(symbol, quotes[symbol] ?? { bid: 1, ask: 1 });
+  }
+
+  set(symbol: string, quote: Quote): void {
+    this.prices.setQuote(symbol, quote, true);
+  }
+
+  emit(account: Account, body: Parameters<Desk["emit"]>[1], reference?: string): TradingEvent {
+    const event = nextEvent(account, body, toIso(this.nowMs), reference ?? null);
+    this.events.push(event);
+    return event;
+  }
+
+  touch(): void {
+    this.touched += 1;
+  }
+
+  /** The types of the events so far, in order; the list begins anew. */
+  takeTypes(): string[] {
+    return this.events.splice(0).map((event) => event.type);
+  }
+}
+
+/** An active account with `balanceMinor` and leverage 100. */
+export function testAccount(
+  balanceMinor: number,
+  fields: Partial<Pick<Account, "currency" | "leverage">> = {},
+): Account {
+  return newAccount({
+    serverId: SERVER_ID,
+    accountNumber: "10000001",
+    name: "Test",
+    leverage: fields.leverage ?? 100,
+    currency: fields.currency ?? "USD",
+    balanceMinor,
+    tradingPasswordHash: "",
+    investorPasswordHash: "",
+  });
+}
+
+/** A market order to buy one lot of EURUSD, but for what is given. */
+export function order(fields: Partial<OrderRequest> = {}): OrderRequest {
+  return {
+    symbol: "EURUSD",
+    side: "buy",
+    orderType: "market",
+    volume: 100,
+    price: null,
+    stopLoss: null,
+    takeProfit: null,
+    ...fields,
+  };
+}
