@@ -34,12 +34,11 @@ export function installBodyParser(app: FastifyInstance, bodyErrors: BodyErrors):
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(JSON_TYPE, (request: FastifyRequest, payload: Payload, done: Done) => {
     readBody(payload, (body) => {
-      if (body === null || body instanceof ApiError) done(null, body ?? undefined);
-      else if (!isUtf8(body)) done(null, new ApiError("INVALID_JSON"));
-      else
-        void parseJson(request, body.toString("utf8"), (error, value) =>
-          done(null, error ? invalidJson(error) : value),
-        );
+      if (!(body instanceof Buffer)) return done(null, body ?? undefined);
+      if (!isUtf8(body)) return done(null, new ApiError("INVALID_JSON"));
+      void parseJson(request, body.toString("utf8"), (error, value) => {
+        done(null, error ? new ApiError("INVALID_JSON", { cause: error }) : value);
+      });
     });
   });
   app.addContentTypeParser("*", (_request: FastifyRequest, payload: Payload, done: Done) => {
@@ -49,7 +48,7 @@ export function installBodyParser(app: FastifyInstance, bodyErrors: BodyErrors):
   });
   if (bodyErrors === "at-once") {
     app.addHook("preValidation", (request, _reply, done) => {
-      if (request.body instanceof ApiError) done(request.body);
+      if (request.body instanceof ApiError && !request.is404) done(request.body);
       else done();
     });
   }
@@ -64,10 +63,6 @@ export function normalizeContentType(headers: IncomingMessage["headers"]): void 
   if (given === undefined || given === JSON_TYPE) return;
   const [mediaType = ""] = given.split(";", 1);
   headers["content-type"] = mediaType.trim().toLowerCase() === JSON_TYPE ? JSON_TYPE : OTHER_TYPE;
-}
-
-function invalidJson(cause: Error): ApiError {
-  return new ApiError("INVALID_JSON", { cause });
 }
 
 /** Reads a body whole: null when it is empty, an ApiError when it is too large or broke off. Calls `done` once. */

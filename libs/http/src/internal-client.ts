@@ -169,11 +169,10 @@ class PooledClient implements InternalClient {
         bodyTimeout: timeoutMs,
         signal: abort.signal,
       });
-      if (isFailure(status)) {
-        // The error is told by the status; what else goes wrong with a body that nobody reads is of no interest.
-        body.on("error", () => undefined).destroy();
-        refuseFailure(this.#what(method, path), status);
-      }
+      // A reader that destroys the stream makes it emit an error; without this listener that would end the process.
+      body.on("error", () => undefined);
+      if (isFailure(status)) body.destroy();
+      refuseFailure(this.#what(method, path), status);
       return { status, headers, body };
     } finally {
       clearTimeout(timer);

@@ -1,0 +1,171 @@
+import { once } from "node:events";
+import { Readable } from "node:stream";
+
+import { createLogger, Health } from "@kapi/runtime";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+
+import { DependencyError } from "./dependency-error.ts";
+import { requireInternalToken } from "./internal-auth.ts";
+import { createInternalClient, type InternalClient, type InternalClientOptions } from "./internal-client.ts";
+import { listen } from "./listen.ts";
+import { createHttpServer } from "./server.ts";
+
+const TOKEN = "the internal token";
+const LONG_MS = 5_000;
+const SHORT_MS = 40;
+
+const server = createHttpServer({ logger: createLogger({ service: "test", level: "silent" }), health: new Health() });
+const seen = { slow: 0, streamClosed: Promise.withResolvers<void>() };
+const stops: (() => Promise<void>)[] = [];
+let url = "";
+
+function client(options: Partial<InternalClientOptions> = {}): InternalClient {
+  const started = createInternalClient({ baseUrl: url, token: TOKEN, timeoutMs: LONG_MS, ...options });
+  stops.unshift(() => started.stop());
+  return started.value;
+}
+
+beforeAll(async () => {
+  requireInternalToken(server, TOKEN);
+  server.get("/internal/number", () => ({ number: 7 }));
+  server.post("/internal/echo", (request) => ({ got: request.body, type: request.headers["content-type"] }));
+  server.get("/internal/missing", (_request, reply) => reply.code(404).send({ error: "Not found" }));
+  server.get("/internal/broken", () => {
+    throw new Error("broken");
+  });
+  server.get("/internal/silent", () => {
+    seen.slow += 1;
+    return Promise.withResolvers<never>().promise;
+  });
+  server.get("/internal/halves", (_request, reply) => {
+    const half = new Readable({ read: () => undefined });
+    half.push('{"number":');
+    half.once("close", () => seen.streamClosed.resolve());
+    return reply.header("content-type", "application/json").send(half);
+  });
+  server.get("/internal/pieces", (_request, reply) => reply.send(Readable.from(["a", "b", "c"])));
+  const started = await listen(server, { host: "127.0.0.1", port: 0, drainTimeoutMs: 0 });
+  ({ url } = started.value);
+  stops.push(() => started.stop());
+});
+afterAll(async () => {
+  for (const stop of stops) await stop();
+});
+
+describe("a call to another service", () => {
+  it("gives the bytes as they were sent, and passes on a status below 500", async () => {
+    const { status, headers, body } = await client().request("GET", "/internal/number");
+    expect({ status, type: headers["content-type"], text: body.toString() }).toEqual({
+      status: 200,
+      type: "application/json; charset=utf-8",
+      text: '{"number":7}',
+    });
+    expect((await client().request("GET", "/internal/missing")).status).toBe(404);
+  });
+
+  it("sends bytes as they are and anything else as JSON", async () => {
+    const expected = { got: { a: [1] }, type: "application/json" };
+    for (const body of [Buffer.from('{ "a": [1] }'), { a: [1] }]) {
+      const response = await client().request("POST", "/internal/echo", body);
+      expect(JSON.parse(response.body.toString())).toEqual(expected);
+    }
+  });
+
+  it("puts the path of the base address before every path", async () => {
+    const { status } = await client({ baseUrl: `${url}/internal/` }).request("GET", "/number");
+    expect(status).toBe(200);
+  });
+
+  it("checks the shape of the answer where one is asked for", async () => {
+    const Good = z.object({ number: z.number() });
+    expect(await client().json("GET", "/internal/number", undefined, Good)).toEqual({ number: 7 });
+    const Other = z.object({ text: z.string() });
+    await expect(client().json("GET", "/internal/number", undefined, Other)).rejects.toThrow("not the agreed shape");
+    await expect(client().json("GET", "/internal/missing", undefined, Good)).rejects.toThrow("answered 404");
+  });
+
+  it.each([
+    ["fails", "/internal/broken", {}, "answered 500"],
+    ["does not know our token", "/internal/number", { token: "another" }, "answered 401"],
+    ["cannot be reached", "/", { baseUrl: "http://127.0.0.1:1" }, "ECONNREFUSED"],
+    ["does not answer in time", "/internal/silent", { timeoutMs: SHORT_MS }, `no answer within ${SHORT_MS} ms`],
+    ["stops in the middle", "/internal/halves", { timeoutMs: SHORT_MS }, `no answer within ${SHORT_MS} ms`],
+  ])("is a DependencyError when the other side %s", async (_what, path, options, message) => {
+    const call = client(options).request("GET", path);
+    await expect(call).rejects.toThrow(message);
+    await expect(call).rejects.toBeInstanceOf(DependencyError);
+  });
+
+  it("is never sent when its time is over before a connection is free", async () => {
+    const before = seen.slow;
+    const narrow = client({ connections: 1, timeoutMs: SHORT_MS });
+    const calls = [1, 2, 3].map(() => narrow.request("GET", "/internal/silent"));
+    const outcomes = await Promise.allSettled(calls);
+    expect(outcomes.map((outcome) => outcome.status)).toEqual(["rejected", "rejected", "rejected"]);
+    expect((await narrow.request("GET", "/internal/number", undefined, { timeoutMs: LONG_MS })).status).toBe(200);
+    expect(seen.slow - before).toBe(1);
+  });
+
+  it("fails at once when too many are waiting already", async () => {
+    const narrow = client({ connections: 1, maxWaitingCalls: 1, timeoutMs: SHORT_MS });
+    const calls = [1, 2, 3].map(() => narrow.request("GET", "/internal/silent"));
+    const [first, second, third] = await Promise.allSettled(calls);
+    expect([first, second].map((outcome) => String(outcome && "reason" in outcome && outcome.reason))).toEqual([
+      expect.stringContaining("no answer within"),
+      expect.stringContaining("no answer within"),
+    ]);
+    expect(third).toMatchObject({ reason: { message: expect.stringContaining("1 calls are waiting already") } });
+  });
+
+  it("finds every connection free again after many calls at once", async () => {
+    const narrow = client({ connections: 4 });
+    const responses = await Promise.all(Array.from({ length: 200 }, () => narrow.request("GET", "/internal/number")));
+    expect(responses.every(({ status }) => status === 200)).toBe(true);
+  });
+});
+
+describe("a stream from another service", () => {
+  it("gives the answer as it comes", async () => {
+    const { status, body } = await client().stream("GET", "/internal/pieces");
+    expect(status).toBe(200);
+    expect(Buffer.concat(await body.toArray()).toString()).toBe("abc");
+  });
+
+  it("ends at the other side when the reader goes away", async () => {
+    seen.streamClosed = Promise.withResolvers();
+    const { body } = await client().stream("GET", "/internal/halves");
+    await once(body, "readable");
+    body.destroy();
+    await seen.streamClosed.promise;
+  });
+
+  it("ends at the other side when the client that it is passed on to goes away", async () => {
+    seen.streamClosed = Promise.withResolvers();
+    const upstream = client();
+    const gateway = createHttpServer({ logger: createLogger({ service: "t", level: "silent" }), health: new Health() });
+    gateway.get("/halves", async (_request, reply) => {
+      const { body } = await upstream.stream("GET", "/internal/halves");
+      return reply.header("content-type", "application/json").send(body);
+    });
+    const started = await listen(gateway, { host: "127.0.0.1", port: 0 });
+    const abort = new AbortController();
+    const response = await fetch(`${started.value.url}/halves`, { signal: abort.signal });
+    expect(response.status).toBe(200);
+    abort.abort();
+    await seen.streamClosed.promise;
+    await started.stop();
+  });
+
+  it("fails when nothing comes within the deadline, at the head or between two pieces", async () => {
+    const hasty = client({ timeoutMs: SHORT_MS });
+    await expect(hasty.stream("GET", "/internal/silent")).rejects.toThrow(`no answer within ${SHORT_MS} ms`);
+    const { body } = await hasty.stream("GET", "/internal/halves");
+    await expect(body.toArray()).rejects.toThrow("Timeout");
+  });
+
+  it("is a DependencyError when the other side fails", async () => {
+    await expect(client().stream("GET", "/internal/broken")).rejects.toBeInstanceOf(DependencyError);
+    await expect(client({ baseUrl: "http://127.0.0.1:1" }).stream("GET", "/")).rejects.toThrow("ECONNREFUSED");
+  });
+});

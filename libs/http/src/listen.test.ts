@@ -1,0 +1,84 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+
+import { createLogger, Health } from "@kapi/runtime";
+import { describe, expect, it } from "vitest";
+
+import { type Listening, listen } from "./listen.ts";
+import { createHttpServer } from "./server.ts";
+
+interface Running {
+  readonly listening: Listening;
+  readonly health: Health;
+  /** Resolves when a request to /slow has begun. */
+  readonly begun: Promise<void>;
+  readonly finish: () => void;
+  stop(): Promise<void>;
+}
+
+async function start(drainTimeoutMs?: number): Promise<Running> {
+  const health = new Health();
+  const app = createHttpServer({ logger: createLogger({ service: "test", level: "silent" }), health });
+  const begun = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  app.get("/slow", async () => {
+    begun.resolve();
+    await finish.promise;
+    return { done: true };
+  });
+  const limit = drainTimeoutMs === undefined ? {} : { drainTimeoutMs };
+  const { value, stop } = await listen(app, { host: "127.0.0.1", port: 0, ...limit });
+  return { listening: value, health, begun: begun.promise, finish: finish.resolve, stop };
+}
+
+describe("stopping a server", () => {
+  it("lets a request under way finish, with readiness off and no new connection taken", async () => {
+    const { listening, health, begun, finish, stop } = await start();
+    const answer = fetch(`${listening.url}/slow`);
+    await begun;
+    const stopped = stop();
+    await refusesConnections(listening.port);
+    expect(health.ready().ok).toBe(false);
+    finish();
+    expect(await (await answer).json()).toEqual({ done: true });
+    await stopped;
+  });
+
+  it("does not wait for connections that lie idle", async () => {
+    const { listening, stop } = await start(60_000);
+    const idle = connect(listening.port, "127.0.0.1");
+    const closed = once(idle, "close");
+    idle.write("GET /livez HTTP/1.1\r\nhost: x\r\n\r\n");
+    await once(idle, "data");
+    await stop();
+    await closed;
+  });
+
+  it("cuts what is still under way after the limit", async () => {
+    const { listening, begun, stop } = await start(30);
+    const cut = expect(fetch(`${listening.url}/slow`)).rejects.toThrow("fetch failed");
+    await begun;
+    await stop();
+    await cut;
+  });
+
+  it("fails to start where the address is taken", async () => {
+    const { listening, stop } = await start();
+    const logger = createLogger({ service: "test", level: "silent" });
+    const second = createHttpServer({ logger, health: new Health() });
+    await expect(listen(second, { host: "127.0.0.1", port: listening.port })).rejects.toThrow("EADDRINUSE");
+    await stop();
+  });
+});
+
+/** Polls until a new connection is refused; the test's own time limit is the deadline. */
+async function refusesConnections(port: number): Promise<void> {
+  for (;;) {
+    const socket = connect(port, "127.0.0.1");
+    const refused = await new Promise<boolean>((resolve) => {
+      socket.once("connect", () => resolve(false)).once("error", () => resolve(true));
+    });
+    socket.destroy();
+    if (refused) return;
+  }
+}

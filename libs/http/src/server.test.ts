@@ -1,0 +1,272 @@
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
+import { Readable } from "node:stream";
+
+import { ERRORS } from "@kapi/contracts";
+import { createLogger, Health } from "@kapi/runtime";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+
+import { ApiError } from "./api-error.ts";
+import { DependencyError } from "./dependency-error.ts";
+import { requireInternalToken } from "./internal-auth.ts";
+import { listen } from "./listen.ts";
+import { parse } from "./parse.ts";
+import { createHttpServer } from "./server.ts";
+
+const JSON_HEADERS = { "content-type": "application/json" };
+const BYTES = Buffer.from('{"balance":10.50,"spaces":  "kept"}');
+
+const health = new Health();
+const logLines: string[] = [];
+const destination = { write: (line: string) => void logLines.push(line) };
+const server = createHttpServer({ logger: createLogger({ service: "test", level: "info", destination }), health });
+let url = "";
+let stop = (): Promise<void> => Promise.resolve();
+
+beforeAll(async () => {
+  requireInternalToken(server, "the internal token");
+  server.get("/bytes", (_request, reply) => reply.header("content-type", "application/json").send(BYTES));
+  server.get("/stream", (_request, reply) =>
+    reply.header("content-type", "application/json").send(Readable.from([BYTES.subarray(0, 5), BYTES.subarray(5)])),
+  );
+  server.get("/items/:name", (request) => request.params);
+  server.post("/echo", (request, reply) => reply.send({ body: request.body ?? null, id: request.id }));
+  server.post("/shape", (request) => parse(z.object({ name: z.string() }), request.body));
+  server.delete("/item", (_request, reply) => reply.send({ deleted: true }));
+  server.get("/refused", () => {
+    throw new ApiError("RATE_LIMITED", { headers: { "retry-after": "7" } });
+  });
+  server.get("/unknown-error", () => {
+    throw new Error("the secret of the house", { cause: new Error("the pool is empty") });
+  });
+  server.get("/dependency", () => {
+    throw new DependencyError("account: connection refused");
+  });
+  server.get("/internal/thing", () => ({ inside: true }));
+  const started = await listen(server, { host: "127.0.0.1", port: 0 });
+  ({ url } = started.value);
+  stop = () => started.stop();
+});
+afterAll(() => stop());
+
+interface Answer {
+  readonly status: number;
+  readonly code: string | null;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+async function ask(path: string, init?: RequestInit): Promise<Answer> {
+  const response = await fetch(url + path, init);
+  const body: unknown = await response.json();
+  return { status: response.status, code: response.headers.get("x-error-code"), headers: response.headers, body };
+}
+
+const post = (path: string, body: string | Buffer, headers: Record<string, string> = JSON_HEADERS): Promise<Answer> =>
+  ask(path, { method: "POST", body: typeof body === "string" ? body : new Uint8Array(body), headers });
+
+describe("errors", () => {
+  it("have the catalogue's status and text, the code in a header, and no other field", async () => {
+    const answer = await ask("/refused");
+    expect(answer).toMatchObject({ status: 429, code: "RATE_LIMITED", body: { error: "Rate limit exceeded" } });
+    expect(Object.keys(answer.body as object)).toEqual(["error"]);
+    expect(answer.headers.get("retry-after")).toBe("7");
+    expect(answer.headers.get("content-type")).toContain("application/json");
+  });
+
+  it("of an unknown kind tell the caller nothing and the log everything", async () => {
+    const answer = await ask("/unknown-error");
+    expect(answer).toMatchObject({ status: 500, code: "INTERNAL", body: { error: "Internal server error" } });
+    expect(JSON.stringify(answer.body)).not.toContain("secret");
+    const line = logLines.find((text) => text.includes("the secret of the house")) ?? "";
+    expect(line).toContain("the pool is empty");
+    expect(line).toContain(answer.headers.get("x-request-id"));
+  });
+
+  it("of a dependency invite the caller to try again", async () => {
+    const answer = await ask("/dependency");
+    expect(answer).toMatchObject({
+      status: 500,
+      code: "DEPENDENCY_UNAVAILABLE",
+      body: { error: "Internal server error" },
+    });
+    expect(answer.headers.get("retry-after")).toBe("1");
+  });
+
+  it.each(["/nowhere", "/items", "/%zz", "/bytes/"])(
+    "answer 404 in the same form at the unknown route %s",
+    async (path) => {
+      expect(await ask(path)).toMatchObject({ status: 404, code: "NOT_FOUND", body: { error: "Not found" } });
+    },
+  );
+
+  it("answer 404, not 400, at an unknown route with a broken body", async () => {
+    expect((await post("/nowhere", "{")).status).toBe(404);
+  });
+});
+
+describe("X-Request-Id", () => {
+  it("is echoed when the caller gives an acceptable one, on errors too", async () => {
+    for (const path of ["/bytes", "/nowhere", "/refused", "/%zz"]) {
+      const response = await fetch(url + path, { headers: { "x-request-id": "order-17/b" } });
+      expect(response.headers.get("x-request-id")).toBe("order-17/b");
+    }
+  });
+
+  it.each(["has space", "x".repeat(201), "caf\u00e9", ""])("is replaced when it is %j", async (given) => {
+    const response = await fetch(`${url}/bytes`, { headers: { "x-request-id": given } });
+    expect(response.headers.get("x-request-id")).toMatch(/^[a-z0-9]+-[a-z2-7]{16}-[a-z0-9]+$/);
+  });
+
+  it("is unique and known to the handler", async () => {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => post("/echo", "{}")));
+    const ids = answers.map((answer) => answer.headers.get("x-request-id"));
+    expect(new Set(ids).size).toBe(50);
+    expect(answers.map((answer) => (answer.body as { id: string }).id)).toEqual(ids);
+  });
+});
+
+describe("bodies", () => {
+  it.each([
+    ["text that is no JSON", "{", JSON_HEADERS, "INVALID_JSON"],
+    ["bytes that are no UTF-8", Buffer.from([0x22, 0xff, 0x22]), JSON_HEADERS, "INVALID_JSON"],
+    [
+      "another content type",
+      "a=1",
+      { "content-type": "application/x-www-form-urlencoded" },
+      "UNSUPPORTED_CONTENT_TYPE",
+    ],
+    ["a content type that is none", "{}", { "content-type": "json" }, "UNSUPPORTED_CONTENT_TYPE"],
+    ["a body over 1 MiB", `"${"x".repeat(1_048_575)}"`, JSON_HEADERS, "BODY_TOO_LARGE"],
+    ["a body far over 1 MiB", `"${"x".repeat(20_000_000)}"`, JSON_HEADERS, "BODY_TOO_LARGE"],
+  ] as const)("answer 400 to %s", async (_what, body, headers, code) => {
+    const answer = await post("/echo", body, headers);
+    expect(answer).toMatchObject({ status: 400, code, body: { error: ERRORS[code].text } });
+  });
+
+  it("are accepted up to 1 MiB exactly, and with any writing of the content type", async () => {
+    const text = `"${"x".repeat(1_048_574)}"`;
+    const answer = await post("/echo", text, { "content-type": "Application/JSON; charset=utf-8" });
+    expect(answer.status).toBe(200);
+  });
+
+  it("answer 400 when a body of unknown length goes on without end", async () => {
+    expect(await endlessUpload()).toBe(400);
+  });
+
+  it("may nest 10,000 deep without harm", async () => {
+    const deep = "[".repeat(10_000) + "]".repeat(10_000);
+    expect((await post("/shape", deep)).status).toBe(400);
+    expect((await post("/shape", `{"name":"n","extra":${deep}}`)).body).toEqual({ name: "n" });
+  });
+
+  it("cannot change what objects are", async () => {
+    const answer = await post("/echo", '{"a":1,"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}}}');
+    expect(answer.body).toMatchObject({ body: { a: 1 } });
+    expect(JSON.stringify(answer.body)).not.toContain("admin");
+  });
+
+  it("may be absent under a JSON content type at GET and DELETE", async () => {
+    expect((await ask("/bytes", { headers: JSON_HEADERS })).status).toBe(200);
+    expect(await ask("/item", { method: "DELETE", headers: JSON_HEADERS })).toMatchObject({ body: { deleted: true } });
+  });
+
+  it("that are absent are refused by the schema, with issues", async () => {
+    const answer = await post("/shape", "");
+    expect(answer).toMatchObject({
+      status: 400,
+      code: "VALIDATION_FAILED",
+      body: { issues: [{ code: "invalid_type" }] },
+    });
+  });
+});
+
+describe("a server whose handlers check the caller first", () => {
+  it("tells of a broken body only when the handler parses it", async () => {
+    const logger = createLogger({ service: "test", level: "silent" });
+    const app = createHttpServer({ logger, health: new Health(), bodyErrors: "when-parsed" });
+    app.post("/guarded", (request) => {
+      if (request.headers.authorization === undefined) throw new ApiError("AUTHENTICATION_REQUIRED");
+      return parse(z.object({}), request.body);
+    });
+    const started = await listen(app, { host: "127.0.0.1", port: 0 });
+    const send = async (headers: Record<string, string>): Promise<string | null> => {
+      const response = await fetch(`${started.value.url}/guarded`, { method: "POST", body: "{", headers });
+      return response.headers.get("x-error-code");
+    };
+    expect(await send(JSON_HEADERS)).toBe("AUTHENTICATION_REQUIRED");
+    expect(await send({ ...JSON_HEADERS, authorization: "Management k" })).toBe("INVALID_JSON");
+    expect(await send({ "content-type": "nonsense" })).toBe("AUTHENTICATION_REQUIRED");
+    expect(await send({ "content-type": "nonsense", authorization: "Management k" })).toBe("UNSUPPORTED_CONTENT_TYPE");
+    await started.stop();
+  });
+});
+
+describe("answers", () => {
+  it("pass bytes on unchanged, whole or as a stream", async () => {
+    for (const path of ["/bytes", "/stream"]) {
+      const response = await fetch(url + path);
+      expect(response.headers.get("content-type")).toContain("application/json");
+      expect(Buffer.from(await response.arrayBuffer()).equals(BYTES)).toBe(true);
+    }
+  });
+
+  it("reach the handler with long path parameters, whose schema is to refuse them", async () => {
+    const name = "x".repeat(4_000);
+    expect((await ask(`/items/${name}`)).body).toEqual({ name });
+  });
+
+  it("to what is no HTTP are 400 in the same form", async () => {
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    socket.end("NONSENSE\r\n\r\n");
+    const chunks: Buffer[] = await socket.toArray();
+    const [head = "", body = ""] = Buffer.concat(chunks).toString().split("\r\n\r\n");
+    expect(head).toMatch(/^HTTP\/1\.1 400 .*\r\n[^]*x-error-code: VALIDATION_FAILED/);
+    expect(JSON.parse(body)).toEqual({ error: "The request is not valid HTTP" });
+  });
+});
+
+describe("internal routes", () => {
+  it("answer only to the internal token, however the path is written", async () => {
+    const withToken = { headers: { "x-internal-token": "the internal token" } };
+    expect((await ask("/internal/thing", withToken)).body).toEqual({ inside: true });
+    for (const path of ["/internal/thing", "/%69nternal/thing", "/internal/%74hing", "/internal/thing?x=1"]) {
+      expect(await ask(path)).toMatchObject({ status: 401, code: "AUTHENTICATION_REQUIRED" });
+      expect(await ask(path, { headers: { "x-internal-token": "another" } })).toMatchObject({ status: 401 });
+    }
+    expect((await ask("/bytes")).status).toBe(200);
+  });
+});
+
+describe("probes", () => {
+  it("tell of each check that failed with 503", async () => {
+    expect(await ask("/livez")).toMatchObject({ status: 200, body: { status: "ok" } });
+    expect(await ask("/readyz")).toMatchObject({ status: 200, body: { status: "ok" } });
+    health.readiness("kafka", () => "no connection");
+    expect(await ask("/readyz")).toMatchObject({
+      status: 503,
+      body: { status: "not ok", reasons: { kafka: "no connection" } },
+    });
+    expect((await ask("/livez")).status).toBe(200);
+    health.readiness("kafka", () => null);
+  });
+});
+
+/** Uploads in pieces without a length until an answer comes; resolves with its status. */
+async function endlessUpload(): Promise<number> {
+  const upload = httpRequest(`${url}/echo`, { method: "POST", headers: JSON_HEADERS });
+  const piece = Buffer.alloc(1_048_576, " ");
+  const push = (): void => {
+    upload.write(piece, () => {
+      if (!upload.destroyed) push();
+    });
+  };
+  // The server closes the connection once it has answered: the pieces still on their way are lost.
+  upload.on("error", () => upload.destroy());
+  push();
+  const [response] = (await once(upload, "response")) as [{ statusCode: number }];
+  upload.destroy();
+  return response.statusCode;
+}
