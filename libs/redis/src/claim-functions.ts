@@ -31,8 +31,6 @@ export interface ClaimRequest {
   readonly message: string;
   /** Credits to reserve for it. */
   readonly credits: number;
-  /** Whether command-status knows the command, under the same fingerprint. */
-  readonly knownDuplicate: boolean;
 }
 
 /** What became of a claim. `untouched`: another item of the call decided (mismatch or open), nothing was claimed. */
@@ -57,6 +55,8 @@ export interface AdmitRequest {
   readonly requestId: string;
   readonly rateLimit: { readonly perSecond: number; readonly burst: number } | null;
   readonly claims: readonly ClaimRequest[];
+  /** Per claim, whether command-status knows the command, under the same fingerprint; none unless told. */
+  readonly knownDuplicates?: readonly boolean[];
 }
 
 export type AdmitReply =
@@ -125,9 +125,10 @@ export async function admit(
     CHARGE_TTL_MS,
     settings.usageStreamLimit,
   ];
-  for (const claim of claims) {
+  for (const [index, claim] of claims.entries()) {
     keys.push(claimKey(tag, claim.commandId), settledKey(tag, claim.commandId));
-    args.push(claim.commandId, claim.fingerprint, claim.message, claim.credits, claim.knownDuplicate ? "1" : "0");
+    args.push(claim.commandId, claim.fingerprint, claim.message, claim.credits);
+    args.push(request.knownDuplicates?.[index] ? "1" : "0");
   }
   return admitReply(organizationId, arrayReply(await redis.call("kapi_admit", keys, args)));
 }

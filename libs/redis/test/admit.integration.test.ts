@@ -17,7 +17,7 @@ import {
 let redis: RedisConnection;
 let stop: () => Promise<void>;
 beforeAll(async () => {
-  ({ redis, stop } = await connectEmpty(7));
+  ({ redis, stop } = await connectEmpty());
 });
 afterAll(() => stop());
 

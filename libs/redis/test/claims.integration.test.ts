@@ -26,7 +26,7 @@ const DEADLINE_MS = 5_000;
 let redis: RedisConnection;
 let stop: () => Promise<void>;
 beforeAll(async () => {
-  ({ redis, stop } = await connectEmpty(8));
+  ({ redis, stop } = await connectEmpty());
 });
 afterAll(() => stop());
 
@@ -103,11 +103,11 @@ test("a different request under a used key claims nothing and pays the read pric
 
 test("a bulk is priced by what is new in it", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const [known, used, fresh] = [claim({ knownDuplicate: true }), claim(), claim({ credits: 10 })];
+  const [known, used, fresh] = [claim(), claim(), claim({ credits: 10 })];
   const first = reserve(organizationId, [used]);
   await admit(redis, first);
   await markAnswered(redis, organizationId, [used.commandId], first.chargeId);
-  const reply = await admit(redis, reserve(organizationId, [known, used, fresh]));
+  const reply = await admit(redis, reserve(organizationId, [known, used, fresh], { knownDuplicates: [true] }));
   expect(reply).toMatchObject({
     charged: 10,
     claims: [{ kind: "duplicate", message: null }, { kind: "duplicate" }, { kind: "claimed" }],
@@ -138,7 +138,7 @@ test("an open claim counts before what command-status knows", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = claim();
   await admit(redis, reserve(organizationId, [wanted]), QUICK);
-  const retry = reserve(organizationId, [{ ...wanted, knownDuplicate: true }]);
+  const retry = reserve(organizationId, [wanted], { knownDuplicates: [true] });
   expect(await admit(redis, retry, QUICK)).toMatchObject({ claims: [{ kind: "open" }] });
   expect(await whileOpen(retry)).toMatchObject({ claims: [{ kind: "taken_over" }] });
 });

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 
-import type { Logger } from "@kapi/runtime";
+import { createLogger } from "@kapi/runtime";
+import { createTestEnvironment } from "@kapi/testkit";
 
 import {
   ALL_TAGS,
@@ -21,16 +22,18 @@ import {
 /** The epoch that the tests open tags with. */
 export const EPOCH = 5;
 
-const silent = { warn: () => undefined } as unknown as Logger;
+const logger = createLogger({ service: "redis-test", level: "error" });
 
-/** Connects to a database that one test file has for itself, empties it and opens all tags. */
-export async function connectEmpty(database: number): Promise<{ redis: RedisConnection; stop: () => Promise<void> }> {
-  const url = new URL(process.env["REDIS_URL"] ?? "");
-  url.pathname = `/${database}`;
-  const { value: redis, stop } = await createRedis({ url: url.href, clientName: "redis-test", logger: silent });
-  await redis.commands.flushdb();
-  await openAll(redis);
-  return { redis, stop };
+/** A Redis of one test file's own, empty, with all tags open. */
+export async function connectEmpty(): Promise<{ redis: RedisConnection; stop: () => Promise<void> }> {
+  const environment = await createTestEnvironment({ needs: ["redis"] });
+  const started = await createRedis({ url: environment.redisUrl, clientName: "redis-test", logger });
+  await openAll(started.value);
+  const stop = async (): Promise<void> => {
+    await started.stop();
+    await environment.stop();
+  };
+  return { redis: started.value, stop };
 }
 
 /** Opens every tag without wallets. */
@@ -78,7 +81,6 @@ export function claim(changes: Partial<ClaimRequest> = {}): ClaimRequest {
     fingerprint: "print",
     message: `{"commandId":"${commandId}"}`,
     credits: 5,
-    knownDuplicate: false,
     ...changes,
   };
 }

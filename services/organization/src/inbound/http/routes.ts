@@ -1,0 +1,73 @@
+import { Guid, KeyEntry, Prices, Scope, ServerEntry } from "@kapi/contracts";
+import { type FastifyInstance, parse } from "@kapi/http";
+import { z } from "zod";
+
+import { changePrices } from "../../operations/change-prices.ts";
+import { createKey } from "../../operations/create-key.ts";
+import { createOrganization } from "../../operations/create-organization.ts";
+import type { OperatorContext } from "../../operations/operator-context.ts";
+import { purchaseCredits } from "../../operations/purchase-credits.ts";
+import { registerServer } from "../../operations/register-server.ts";
+import { revokeKey } from "../../operations/revoke-key.ts";
+
+/** Far above any wallet, far below where integers lose their exactness. */
+const MAX_CREDITS = 1_000_000_000_000;
+const Credits = z.int().min(0).max(MAX_CREDITS);
+
+const NewOrganization = z.object({
+  name: z.string().min(1).max(200),
+  credits: Credits,
+  lowBalanceThreshold: Credits.optional(),
+});
+const NewKey = z.object({
+  scopes: z.array(Scope).min(1),
+  serverIds: z.array(Guid).nullable().default(null),
+  expiresAt: z.iso
+    .datetime({ offset: true })
+    .transform((text) => new Date(text).toISOString())
+    .nullable()
+    .default(null),
+  rateLimit: KeyEntry.shape.rateLimit.default(null),
+});
+const NewServer = z.object({
+  serverId: Guid.optional(),
+  tradingServerUrl: z.url(),
+  configuration: ServerEntry.shape.configuration,
+});
+const Purchase = z.object({ credits: Credits, purchaseId: Guid });
+const OrganizationPath = z.object({ organizationId: Guid });
+const KeyPath = z.object({ keyId: KeyEntry.shape.keyId });
+
+/** The operator's routes; who may call them is decided before (the internal token). */
+export function installRoutes(app: FastifyInstance, context: OperatorContext): void {
+  app.post("/internal/organizations", async (request, reply) => {
+    const created = await createOrganization(context, parse(NewOrganization, request.body));
+    return reply.status(201).send(created);
+  });
+  app.post("/internal/organizations/:organizationId/keys", async (request, reply) => {
+    const { organizationId } = parse(OrganizationPath, request.params);
+    const created = await createKey(context, { organizationId, ...parse(NewKey, request.body) });
+    return reply.status(201).send(created);
+  });
+  app.post("/internal/organizations/:organizationId/servers", async (request, reply) => {
+    const { organizationId } = parse(OrganizationPath, request.params);
+    const registered = await registerServer(context, { organizationId, ...parse(NewServer, request.body) });
+    return reply.status(201).send(registered);
+  });
+  app.post("/internal/organizations/:organizationId/credits", async (request, reply) => {
+    const { organizationId } = parse(OrganizationPath, request.params);
+    const { credits, purchaseId } = parse(Purchase, request.body);
+    await purchaseCredits(context, { organizationId, credits, purchaseId });
+    return reply.send({ purchaseId });
+  });
+  app.delete("/internal/keys/:keyId", async (request, reply) => {
+    const { keyId } = parse(KeyPath, request.params);
+    await revokeKey(context, keyId);
+    return reply.send({ keyId, revoked: true });
+  });
+  app.put("/internal/prices", async (request, reply) => {
+    const prices = parse(Prices, request.body);
+    await changePrices(context, prices);
+    return reply.send({ prices });
+  });
+}

@@ -1,0 +1,6 @@
+import { runMain } from "@kapi/runtime";
+
+import { Config } from "./config.ts";
+import { start } from "./service.ts";
+
+await runMain({ service: "organization", schema: Config, start });

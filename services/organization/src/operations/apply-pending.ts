@@ -1,0 +1,48 @@
+import { type SettlementReply, purchase, settle } from "@kapi/redis";
+
+import { type PendingWalletChange, deletePending, readPending } from "../outbound/postgres/pending-wallet-changes.ts";
+import { readWallet } from "../outbound/postgres/wallets.ts";
+import type { LedgerContext } from "./ledger-context.ts";
+import { isApplied } from "./record-settlements.ts";
+
+const MAX_CHANGES_PER_BATCH = 500;
+
+/** Gives Redis the legs that it does not have yet; returns how many it took. What it cannot take stays. */
+export async function applyPending(context: LedgerContext): Promise<number> {
+  const changes = await readPending(context.database, MAX_CHANGES_PER_BATCH);
+  return applyChanges(context, changes);
+}
+
+/** Gives Redis these legs, and removes those that it took. */
+export async function applyChanges(context: LedgerContext, changes: readonly PendingWalletChange[]): Promise<number> {
+  const applied: string[] = [];
+  for (const change of changes) {
+    if (change.kind === "purchase" && isApplied(await applyPurchase(context, change))) applied.push(change.chargeId);
+  }
+  const settlements = changes.flatMap(({ kind, ...change }) =>
+    kind === "purchase" ? [] : [{ ...change, action: kind }],
+  );
+  const replies = await settle(context.redis, settlements);
+  for (const [index, settlement] of settlements.entries()) {
+    if (isApplied(replies[index])) applied.push(settlement.chargeId);
+  }
+  await deletePending(context.database, applied);
+  return applied.length;
+}
+
+async function applyPurchase(
+  { database, redis }: LedgerContext,
+  change: PendingWalletChange,
+): Promise<SettlementReply | undefined> {
+  const wallet = await readWallet(database, change.organizationId);
+  if (!wallet) return undefined;
+  return purchase(redis, {
+    organizationId: change.organizationId,
+    purchaseId: change.chargeId,
+    credits: change.credits,
+    epoch: change.epoch,
+    walletId: wallet.id,
+    lowBalanceThreshold: wallet.lowBalanceThreshold,
+    createdAtMs: wallet.createdAtMs,
+  });
+}

@@ -1,0 +1,33 @@
+import { uuidV7 } from "@kapi/kernel";
+
+import { insertOrganization, readWallet } from "../outbound/postgres/wallets.ts";
+import type { LedgerContext } from "./ledger-context.ts";
+import { applyNow, recordPurchase } from "./purchase-credits.ts";
+
+export interface CreateOrganization {
+  readonly name: string;
+  /** Credits to begin with. */
+  readonly credits: number;
+  readonly lowBalanceThreshold?: number | undefined;
+}
+
+/** Makes an organization with its wallet, which is usable when this resolves (unless Redis is away). */
+export async function createOrganization(
+  context: LedgerContext,
+  wanted: CreateOrganization,
+): Promise<{ organizationId: string; walletId: string }> {
+  const nowMs = context.clock.nowMs();
+  const organizationId = uuidV7(nowMs);
+  const { change, walletId } = await context.database.transaction(async (tx) => {
+    await insertOrganization(tx, organizationId, wanted.name, nowMs);
+    const change = await recordPurchase(tx, nowMs, {
+      organizationId,
+      purchaseId: uuidV7(nowMs),
+      credits: wanted.credits,
+      lowBalanceThreshold: wanted.lowBalanceThreshold ?? 0,
+    });
+    return { change, walletId: (await readWallet(tx, organizationId))?.id ?? "" };
+  });
+  await applyNow(context, change);
+  return { organizationId, walletId };
+}

@@ -1,0 +1,102 @@
+import { type Clock, delay } from "@kapi/kernel";
+import { type Tag, closedTags, openTag, tagOf } from "@kapi/redis";
+
+import type { Leg } from "../domain/leg.ts";
+import type { CommandStatus, OpenCommand } from "../domain/ports.ts";
+import { consumedOffsets } from "../outbound/postgres/consumed-offsets.ts";
+import { recordLegs, shareTagLocks } from "../outbound/postgres/ledger.ts";
+import { organizationsOf, readForOpening } from "../outbound/postgres/wallets.ts";
+import type { LedgerContext } from "./ledger-context.ts";
+import { recordAllUsage } from "./record-usage.ts";
+
+/**
+ * Longest wait for the ledger's own reading of `command.events`. What it does not reach is not lost: a settlement recorded
+ * after the opening has its epoch, and is applied to the wallets then.
+ */
+const CONSUMPTION_WAIT_MS = 5_000;
+const CONSUMPTION_POLL_MS = 20;
+const RESERVATIONS_PER_BATCH = 1_000;
+
+/** Reads where `command.events` begins and ends. */
+export interface EventLog {
+  readonly begins: () => Promise<Map<number, bigint>>;
+  readonly ends: () => Promise<Map<number, bigint>>;
+}
+
+export interface OpeningContext extends LedgerContext {
+  readonly commandStatus: CommandStatus;
+  readonly eventLog: EventLog;
+}
+
+/**
+ * Opens those of `tags` that are closed (a Redis that lost its data, or is another one): everything that tells of money is
+ * taken into the ledger first, then the wallets are set from it (design, 3, "Admission"). Returns which tags were closed.
+ * Throws where a source is away; the tags stay closed, and the call can be repeated at any time, also by several processes.
+ */
+export async function openClosedTags(context: OpeningContext, tags: readonly Tag[]): Promise<Tag[]> {
+  const closed = await closedTags(context.redis, tags);
+  if (closed.length === 0) return closed;
+  await recordAllUsage(context, closed);
+  const organizationIds = await organizationsOf(context.database, closed);
+  if (organizationIds.length > 0) {
+    await recordOpenReservations(context, organizationIds);
+    await waitForOwnConsumption(context);
+  }
+  for (const tag of closed) await openFromLedger(context, tag);
+  context.logger.info({ tags: closed.length, organizations: organizationIds.length }, "opened tags from the ledger");
+  return closed;
+}
+
+/** Reservations whose usage entry was lost with an earlier Redis: command-status knows their commands. */
+async function recordOpenReservations(context: OpeningContext, organizationIds: readonly string[]): Promise<void> {
+  const { commandStatus, clock } = context;
+  await commandStatus.caughtUp();
+  const open = await commandStatus.open(organizationIds);
+  const legs = open.filter((command) => command.reservedCredits > 0).map((command) => legOf(command, clock));
+  for (let from = 0; from < legs.length; from += RESERVATIONS_PER_BATCH) {
+    const batch = legs.slice(from, from + RESERVATIONS_PER_BATCH);
+    await context.database.transaction(async (tx) => {
+      const tags = [...new Set(batch.map((leg) => tagOf(leg.organizationId)))];
+      await recordLegs(tx, await shareTagLocks(tx, tags), batch, clock.nowMs());
+    });
+  }
+}
+
+async function waitForOwnConsumption({ database, clock, eventLog, logger }: OpeningContext): Promise<void> {
+  const [begins, ends] = await Promise.all([eventLog.begins(), eventLog.ends()]);
+  const untilMs = clock.nowMs() + CONSUMPTION_WAIT_MS;
+  for (;;) {
+    const consumed = await consumedOffsets(database);
+    const behind = [...ends].filter(
+      ([partition, end]) => end > (begins.get(partition) ?? 0n) && end > (consumed.get(partition) ?? 0n),
+    );
+    if (behind.length === 0) return;
+    if (clock.nowMs() > untilMs) {
+      logger.warn(
+        { partitions: behind.map(([partition]) => partition) },
+        "opening before all command events were taken in",
+      );
+      return;
+    }
+    await delay(CONSUMPTION_POLL_MS);
+  }
+}
+
+async function openFromLedger({ database, redis }: OpeningContext, tag: Tag): Promise<void> {
+  const { epoch, wallets } = await database.transaction((tx) => readForOpening(tx, tag));
+  await openTag(redis, tag, epoch, wallets);
+}
+
+function legOf(command: OpenCommand, clock: Clock): Leg {
+  return {
+    chargeId: command.commandId,
+    kind: "reserve",
+    organizationId: command.organizationId,
+    credits: command.reservedCredits,
+    action: null,
+    operation: "command",
+    requestId: null,
+    commandId: command.commandId,
+    atMs: clock.nowMs(),
+  };
+}

@@ -1,0 +1,78 @@
+import { ApiError } from "@kapi/http";
+import { uuidV7 } from "@kapi/kernel";
+import type { Transaction } from "@kapi/postgres";
+import { tagOf } from "@kapi/redis";
+
+import type { Leg } from "../domain/leg.ts";
+import { readPurchase, recordLegs, shareTagLocks } from "../outbound/postgres/ledger.ts";
+import { type PendingWalletChange, insertPending } from "../outbound/postgres/pending-wallet-changes.ts";
+import { insertWallet, organizationExists } from "../outbound/postgres/wallets.ts";
+import { applyChanges } from "./apply-pending.ts";
+import type { LedgerContext } from "./ledger-context.ts";
+
+export interface PurchaseCredits {
+  readonly organizationId: string;
+  readonly credits: number;
+  /** Names the purchase: the same id adds its credits once. */
+  readonly purchaseId: string;
+  /** Of the wallet, where the purchase makes it. */
+  readonly lowBalanceThreshold?: number;
+}
+
+/**
+ * Adds bought credits to an organization's wallet, and makes the wallet if there is none. Throws 404 for an unknown
+ * organization, 400 IDEMPOTENCY_KEY_REUSED where the purchase id names another purchase.
+ */
+export async function purchaseCredits(context: LedgerContext, wanted: PurchaseCredits): Promise<void> {
+  if (!(await organizationExists(context.database, wanted.organizationId))) throw new ApiError("NOT_FOUND");
+  const change = await context.database.transaction((tx) => recordPurchase(tx, context.clock.nowMs(), wanted));
+  await applyNow(context, change);
+}
+
+/** Records a purchase in the ledger, and that Redis does not have it yet. */
+export async function recordPurchase(
+  tx: Transaction,
+  nowMs: number,
+  wanted: PurchaseCredits,
+): Promise<PendingWalletChange> {
+  const { organizationId, purchaseId, credits, lowBalanceThreshold = 0 } = wanted;
+  await insertWallet(tx, { organizationId, id: uuidV7(nowMs), lowBalanceThreshold, createdAtMs: nowMs });
+  const leg: Leg = {
+    chargeId: purchaseId,
+    kind: "purchase",
+    organizationId,
+    credits,
+    action: null,
+    operation: "purchase",
+    requestId: null,
+    commandId: null,
+    atMs: nowMs,
+  };
+  const epochs = await shareTagLocks(tx, [tagOf(organizationId)]);
+  const [recorded] = await recordLegs(tx, epochs, [leg], nowMs);
+  const change = {
+    chargeId: purchaseId,
+    organizationId,
+    kind: "purchase",
+    credits,
+    epoch: recorded?.epoch ?? 0,
+  } as const;
+  if (recorded?.isNew) await insertPending(tx, [change]);
+  else await refuseOther(tx, wanted);
+  return change;
+}
+
+/** Applies a recorded change at once; what Redis cannot take now, the loop applies later. */
+export async function applyNow(context: LedgerContext, change: PendingWalletChange): Promise<void> {
+  try {
+    await applyChanges(context, [change]);
+  } catch (error) {
+    context.logger.warn({ err: error, chargeId: change.chargeId }, "a purchase waits for Redis");
+  }
+}
+
+async function refuseOther(tx: Transaction, wanted: PurchaseCredits): Promise<void> {
+  const known = await readPurchase(tx, wanted.purchaseId);
+  if (known?.organizationId === wanted.organizationId && known.credits === wanted.credits) return;
+  throw new ApiError("IDEMPOTENCY_KEY_REUSED", { text: "The purchase id was already used for another purchase" });
+}

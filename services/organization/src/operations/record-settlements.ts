@@ -1,0 +1,94 @@
+import type { CommandEvent } from "@kapi/contracts";
+import { isFinal } from "@kapi/contracts";
+import { type SettlementReply, type SettlementRequest, settle, tagOf } from "@kapi/redis";
+
+import type { Leg } from "../domain/leg.ts";
+import { raiseConsumedOffset } from "../outbound/postgres/consumed-offsets.ts";
+import { type RecordedLeg, recordLegs, shareTagLocks } from "../outbound/postgres/ledger.ts";
+import { insertPending } from "../outbound/postgres/pending-wallet-changes.ts";
+import type { LedgerContext } from "./ledger-context.ts";
+
+/** Where in `command.events` a batch ends. */
+export interface TakenIn {
+  readonly partition: number;
+  readonly nextOffset: bigint;
+}
+
+/**
+ * Takes the settlements of final commands into the ledger, then into the wallets. The ledger is first: what Redis cannot take
+ * now (closed, away) is kept for {@link applyPending}, so that the events never wait for Redis.
+ */
+export async function recordSettlements(
+  context: LedgerContext,
+  events: readonly CommandEvent[],
+  takenIn: TakenIn,
+): Promise<void> {
+  const legs = events.flatMap(legsOf);
+  const tags = [...new Set(legs.map((leg) => tagOf(leg.organizationId)))];
+  const recorded = await context.database.transaction(async (tx) => {
+    const epochs = await shareTagLocks(tx, tags);
+    const added = await recordLegs(tx, epochs, legs, context.clock.nowMs());
+    await raiseConsumedOffset(tx, takenIn.partition, takenIn.nextOffset);
+    return added;
+  });
+  await settleInRedis(context, recorded.flatMap(settlementOf));
+}
+
+/** Settles in Redis what the ledger has recorded; keeps what cannot be settled now. */
+export async function settleInRedis(context: LedgerContext, settlements: readonly SettlementRequest[]): Promise<void> {
+  if (settlements.length === 0) return;
+  const replies = await settleOrNull(context, settlements);
+  const left = settlements.filter((_, index) => !isApplied(replies?.[index]));
+  await insertPending(
+    context.database,
+    left.map(({ chargeId, organizationId, action, credits, epoch }) => ({
+      chargeId,
+      organizationId,
+      kind: action,
+      credits,
+      epoch,
+    })),
+  );
+}
+
+/** The settlement that a recorded leg asks for, if it is one. */
+export function settlementOf({ leg, epoch }: RecordedLeg): SettlementRequest[] {
+  const { organizationId, chargeId, credits, action } = leg;
+  return action === null ? [] : [{ organizationId, chargeId, credits, action, epoch }];
+}
+
+/** Whether the wallet has a change, by itself or through its opening. */
+export function isApplied(reply: SettlementReply | undefined): boolean {
+  return reply === "done" || reply === "included";
+}
+
+async function settleOrNull(
+  { redis, logger }: LedgerContext,
+  settlements: readonly SettlementRequest[],
+): Promise<SettlementReply[] | null> {
+  try {
+    return await settle(redis, settlements);
+  } catch (error) {
+    logger.warn({ err: error, count: settlements.length }, "settlements wait for Redis");
+    return null;
+  }
+}
+
+/** A settlement implies its reservation: whichever of the two the ledger hears of first, it has both. */
+function legsOf(event: CommandEvent): Leg[] {
+  if (event.settlement === null || !isFinal(event.status)) return [];
+  const { chargeId, credits, action } = event.settlement;
+  const common = {
+    chargeId,
+    organizationId: event.organizationId,
+    credits,
+    operation: event.operation,
+    requestId: null,
+    commandId: event.commandId,
+    atMs: Date.parse(event.occurredAt),
+  };
+  return [
+    { ...common, kind: "reserve", action: null },
+    { ...common, kind: "settle", action },
+  ];
+}

@@ -1,0 +1,69 @@
+import { type Tag, type UsageEntry, deleteUsage, readUsage, usageBacklog } from "@kapi/redis";
+
+import type { Leg } from "../domain/leg.ts";
+import { recordLegs, shareTagLocks } from "../outbound/postgres/ledger.ts";
+import type { LedgerContext } from "./ledger-context.ts";
+
+/** Most entries of one tag, and of all tags together, in one transaction. */
+const MAX_ENTRIES_PER_TAG = 1_000;
+const MAX_ENTRIES_PER_BATCH = 5_000;
+
+/**
+ * Moves one batch of the usage streams of `tags` into the ledger; returns how many entries it moved, 0 when the streams are
+ * empty. Entries are deleted once they are committed; one that is read twice is the same leg.
+ */
+export async function recordUsage(context: LedgerContext, tags: readonly Tag[]): Promise<number> {
+  const { database, redis, clock, logger } = context;
+  const waiting = await tagsWithUsage(context, tags);
+  if (waiting.length === 0) return 0;
+  const entries = await database.transaction(async (tx) => {
+    const epochs = await shareTagLocks(tx, waiting);
+    const found = await readUsage(redis, waiting, MAX_ENTRIES_PER_TAG);
+    const legs = [...found.values()].flat().map(legFromEntry);
+    const recorded = await recordLegs(tx, epochs, legs, clock.nowMs());
+    if (recorded.length < legs.length) {
+      logger.error(
+        { told: legs.length, recorded: recorded.length },
+        "usage of organizations without a wallet, or told twice",
+      );
+    }
+    return found;
+  });
+  await Promise.all([...entries].map(([tag, ofTag]) => deleteUsage(redis, tag, ofTag)));
+  return [...entries.values()].reduce((total, ofTag) => total + ofTag.length, 0);
+}
+
+/** Moves everything that the streams hold; for closed tags, whose streams do not grow. */
+export async function recordAllUsage(context: LedgerContext, tags: readonly Tag[]): Promise<void> {
+  while ((await recordUsage(context, tags)) > 0);
+}
+
+async function tagsWithUsage(context: LedgerContext, tags: readonly Tag[]): Promise<Tag[]> {
+  const backlog = await usageBacklog(context.redis, tags);
+  const chosen: Tag[] = [];
+  let entries = 0;
+  // The fullest first, so that no stream waits for ever behind the others.
+  const byBacklog = tags
+    .map((tag, index) => ({ tag, waiting: backlog[index] ?? 0 }))
+    .sort((a, b) => b.waiting - a.waiting);
+  for (const { tag, waiting } of byBacklog) {
+    if (waiting === 0 || entries >= MAX_ENTRIES_PER_BATCH) break;
+    chosen.push(tag);
+    entries += Math.min(waiting, MAX_ENTRIES_PER_TAG);
+  }
+  return chosen;
+}
+
+function legFromEntry(entry: UsageEntry): Leg {
+  return {
+    chargeId: entry.chargeId,
+    kind: entry.leg,
+    organizationId: entry.organizationId,
+    credits: entry.credits,
+    action: null,
+    operation: entry.operation,
+    requestId: entry.requestId,
+    commandId: entry.commandId,
+    atMs: entry.atMs,
+  };
+}

@@ -1,0 +1,41 @@
+import { CLAIM_TTL_MS, tagOf } from "@kapi/redis";
+
+import type { CommandStatus } from "../domain/ports.ts";
+import { recordLegs, shareTagLocks } from "../outbound/postgres/ledger.ts";
+import { oldReservations } from "../outbound/postgres/wallets.ts";
+import type { LedgerContext } from "./ledger-context.ts";
+import { settleInRedis, settlementOf } from "./record-settlements.ts";
+
+/** After its claim has ended no request can publish a command any more; an hour more for clocks and slow hands. */
+const ORPHAN_AGE_MS = CLAIM_TTL_MS + 3_600_000;
+const MAX_RESERVATIONS_PER_BATCH = 100;
+
+/**
+ * Gives credits back that were reserved for commands which were never published: their request ended 5xx and was not made
+ * again. Returns how many reservations were released.
+ */
+export async function releaseOrphans(context: LedgerContext, commandStatus: CommandStatus): Promise<number> {
+  const { database, clock } = context;
+  const old = await oldReservations(database, clock.nowMs() - ORPHAN_AGE_MS, MAX_RESERVATIONS_PER_BATCH);
+  if (old.length === 0) return 0;
+  await commandStatus.caughtUp();
+  const known = await commandStatus.known(old.map((reservation) => reservation.chargeId));
+  const orphans = old.filter((_, index) => !known[index]);
+  const legs = orphans.map(({ chargeId, organizationId, credits }) => ({
+    chargeId,
+    organizationId,
+    credits,
+    kind: "settle" as const,
+    action: "release" as const,
+    operation: "never published",
+    requestId: null,
+    commandId: chargeId,
+    atMs: clock.nowMs(),
+  }));
+  const recorded = await database.transaction(async (tx) => {
+    const tags = [...new Set(legs.map((leg) => tagOf(leg.organizationId)))];
+    return recordLegs(tx, await shareTagLocks(tx, tags), legs, clock.nowMs());
+  });
+  await settleInRedis(context, recorded.flatMap(settlementOf));
+  return recorded.length;
+}

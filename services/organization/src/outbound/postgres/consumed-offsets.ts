@@ -1,0 +1,23 @@
+import { type Queryable, statement } from "@kapi/postgres";
+
+const raiseOffset = statement<Record<string, never>>(
+  "consumed_offsets_raise",
+  `insert into consumed_offsets (partition_number, next_offset) values ($1, $2)
+   on conflict (partition_number) do update
+   set next_offset = greatest(consumed_offsets.next_offset, excluded.next_offset)`,
+);
+const selectOffsets = statement<{ partition_number: number; next_offset: number }>(
+  "consumed_offsets_select",
+  `select partition_number, next_offset from consumed_offsets`,
+);
+
+/** Notes, in the transaction that took them in, that the ledger has all events of a partition before `nextOffset`. */
+export async function raiseConsumedOffset(tx: Queryable, partition: number, nextOffset: bigint): Promise<void> {
+  await tx.query(raiseOffset, [partition, String(nextOffset)]);
+}
+
+/** Per partition of `command.events`, the offset before which the ledger has everything. */
+export async function consumedOffsets(database: Queryable): Promise<Map<number, bigint>> {
+  const rows = await database.query(selectOffsets, []);
+  return new Map(rows.map((row) => [row.partition_number, BigInt(row.next_offset)]));
+}

@@ -1,0 +1,169 @@
+import {
+  type DirectoryEntry,
+  type KeyEntry,
+  type Prices,
+  type PricesEntry,
+  type ServerEntry,
+  TOPICS,
+  directoryKey,
+} from "@kapi/contracts";
+import { toIso } from "@kapi/kernel";
+import { type Database, type Queryable, statement } from "@kapi/postgres";
+
+import { enqueue } from "./outbox.ts";
+
+const ROWS_PER_READ = 500;
+
+interface KeyRow {
+  readonly key_id: string;
+  readonly organization_id: string;
+  readonly secret_hash: string;
+  readonly scopes: KeyEntry["scopes"];
+  readonly server_ids: string[] | null;
+  readonly expires_at: Date | null;
+  readonly status: KeyEntry["status"];
+  readonly rate_limit: KeyEntry["rateLimit"];
+  readonly version: number;
+}
+
+interface ServerRow {
+  readonly server_id: string;
+  readonly organization_id: string;
+  readonly status: ServerEntry["status"];
+  readonly trading_server_url: string;
+  readonly configuration: ServerEntry["configuration"];
+  readonly version: number;
+}
+
+interface PricesRow {
+  readonly prices: Prices;
+  readonly version: number;
+}
+
+const KEY_COLUMNS = `key_id, organization_id, secret_hash, scopes, server_ids, expires_at, status, rate_limit, version`;
+const SERVER_COLUMNS = `server_id, organization_id, status, trading_server_url, configuration, version`;
+
+const insertKeyRow = statement<KeyRow>(
+  "directory_insert_key",
+  `insert into management_keys (${KEY_COLUMNS}, created_at)
+   values ($1, $2, $3, $4, $5, $6, 'active', $7, 1, $8) returning ${KEY_COLUMNS}`,
+);
+const revokeKeyRow = statement<KeyRow>(
+  "directory_revoke_key",
+  `update management_keys set status = 'revoked', version = version + 1
+   where key_id = $1 and status = 'active' returning ${KEY_COLUMNS}`,
+);
+const selectKeyRow = statement<KeyRow>(
+  "directory_select_key",
+  `select ${KEY_COLUMNS} from management_keys where key_id = $1`,
+);
+const selectKeyRows = statement<KeyRow>("directory_select_keys", `select ${KEY_COLUMNS} from management_keys`);
+
+// A server id belongs to one organization for good: another's is no row.
+const upsertServerRow = statement<ServerRow>(
+  "directory_upsert_server",
+  `insert into servers (${SERVER_COLUMNS}, created_at) values ($1, $2, 'active', $3, $4, 1, $5)
+   on conflict (server_id) do update
+   set trading_server_url = excluded.trading_server_url, configuration = excluded.configuration, version = servers.version + 1
+   where servers.organization_id = excluded.organization_id
+   returning ${SERVER_COLUMNS}`,
+);
+const selectServerRows = statement<ServerRow>("directory_select_servers", `select ${SERVER_COLUMNS} from servers`);
+
+const upsertPricesRow = statement<PricesRow>(
+  "directory_upsert_prices",
+  `insert into prices (prices, version) values ($1, 1)
+   on conflict (the_only) do update set prices = excluded.prices, version = prices.version + 1
+   returning prices, version`,
+);
+const selectPricesRows = statement<PricesRow>("directory_select_prices", `select prices, version from prices`);
+
+/** Adds a key and the record that tells of it. */
+export async function insertKey(
+  tx: Queryable,
+  key: Omit<KeyEntry, "kind" | "version" | "status">,
+  nowMs: number,
+): Promise<void> {
+  const [row] = await tx.query(insertKeyRow, [
+    key.keyId,
+    key.organizationId,
+    key.secretHash,
+    key.scopes,
+    key.serverIds,
+    key.expiresAt,
+    key.rateLimit === null ? null : JSON.stringify(key.rateLimit),
+    toIso(nowMs),
+  ]);
+  if (row) await tell(tx, keyFromRow(row));
+}
+
+/** Revokes a key and tells of it; a revoked key stays so. Null: there is no such key. */
+export async function revokeKey(tx: Queryable, keyId: string): Promise<KeyEntry | null> {
+  const [revoked] = await tx.query(revokeKeyRow, [keyId]);
+  if (revoked) await tell(tx, keyFromRow(revoked));
+  const [row] = revoked ? [revoked] : await tx.query(selectKeyRow, [keyId]);
+  return row ? keyFromRow(row) : null;
+}
+
+/** Adds a server, or changes where it is reached, and tells of it. Null: the id is another organization's. */
+export async function upsertServer(
+  tx: Queryable,
+  server: Pick<ServerEntry, "serverId" | "organizationId" | "tradingServerUrl" | "configuration">,
+  nowMs: number,
+): Promise<ServerEntry | null> {
+  const { serverId, organizationId, tradingServerUrl, configuration } = server;
+  const values = [serverId, organizationId, tradingServerUrl, JSON.stringify(configuration), toIso(nowMs)];
+  const [row] = await tx.query(upsertServerRow, values);
+  if (!row) return null;
+  await tell(tx, serverFromRow(row));
+  return serverFromRow(row);
+}
+
+/** Sets the operator's prices and tells of them. */
+export async function setPrices(tx: Queryable, prices: Prices): Promise<void> {
+  const [row] = await tx.query(upsertPricesRow, [JSON.stringify(prices)]);
+  if (row) await tell(tx, pricesFromRow(row));
+}
+
+/** Every entry of the directory, some hundred at a time. */
+export async function* readDirectory(database: Database): AsyncGenerator<DirectoryEntry[]> {
+  const prices = await database.query(selectPricesRows, []);
+  yield prices.map(pricesFromRow);
+  for await (const rows of database.stream(selectServerRows, [], ROWS_PER_READ)) yield rows.map(serverFromRow);
+  for await (const rows of database.stream(selectKeyRows, [], ROWS_PER_READ)) yield rows.map(keyFromRow);
+}
+
+async function tell(tx: Queryable, entry: DirectoryEntry): Promise<void> {
+  await enqueue(tx, TOPICS.organizationDirectory, directoryKey(entry), JSON.stringify(entry));
+}
+
+function pricesFromRow({ prices, version }: PricesRow): PricesEntry {
+  return { kind: "prices", version, prices };
+}
+
+function keyFromRow(row: KeyRow): KeyEntry {
+  return {
+    kind: "key",
+    version: row.version,
+    keyId: row.key_id,
+    organizationId: row.organization_id,
+    secretHash: row.secret_hash,
+    scopes: row.scopes,
+    serverIds: row.server_ids,
+    expiresAt: row.expires_at === null ? null : row.expires_at.toISOString(),
+    status: row.status,
+    rateLimit: row.rate_limit,
+  };
+}
+
+function serverFromRow(row: ServerRow): ServerEntry {
+  return {
+    kind: "server",
+    version: row.version,
+    serverId: row.server_id,
+    organizationId: row.organization_id,
+    status: row.status,
+    tradingServerUrl: row.trading_server_url,
+    configuration: row.configuration,
+  };
+}

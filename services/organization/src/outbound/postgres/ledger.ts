@@ -1,0 +1,228 @@
+import { TOPICS } from "@kapi/contracts";
+import { type Queryable, statement } from "@kapi/postgres";
+import { type Tag, tagOf } from "@kapi/redis";
+import { assertDefined, toIso, uuidV5 } from "@kapi/kernel";
+
+import { type Leg, type LegKind, deltasByOrganization, distinctInOrder, legName } from "../../domain/leg.ts";
+import { crossedThreshold } from "../../domain/low-balance.ts";
+import { enqueue } from "./outbox.ts";
+
+/** A leg that is in the ledger. */
+export interface RecordedLeg {
+  readonly leg: Leg;
+  /** The tag's epoch under which it was recorded first. */
+  readonly epoch: number;
+  /** Whether this call added it. */
+  readonly isNew: boolean;
+}
+
+// Openings take the lock alone, everything that records legs shares it: an opening then sees each leg either committed, with an
+// epoch below its own, or recorded after it, with its own. Advisory, so that sharing writes nothing.
+const shareTags = statement<Record<string, never>>(
+  "ledger_share_tags",
+  `select pg_advisory_xact_lock_shared(hashtext(current_schema()), tag)
+   from (select tag from unnest($1::int[]) as tag order by tag) as ordered`,
+);
+
+const readEpochs = statement<{ tag: number; epoch: number }>(
+  "ledger_read_epochs",
+  `select tag, epoch from tags where tag = any($1::smallint[])`,
+);
+
+const selectOrganizations = statement<{ organization_id: string }>(
+  "ledger_select_organizations",
+  `select organization_id from wallets where organization_id = any($1::uuid[])`,
+);
+
+const insertLegs = statement<{ charge_id: string; leg: LegKind }>(
+  "ledger_insert_legs",
+  `insert into credit_legs
+     (charge_id, leg, organization_id, credits, action, operation, x_request_id, command_id, at, epoch)
+   select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::uuid[],
+     $9::timestamptz[], $10::bigint[])
+   on conflict (charge_id, leg) do nothing
+   returning charge_id, leg`,
+);
+
+const readLegEpochs = statement<{ charge_id: string; leg: LegKind; epoch: number }>(
+  "ledger_read_leg_epochs",
+  `select charge_id, leg, epoch from credit_legs
+   where (charge_id, leg) in (select * from unnest($1::uuid[], $2::text[]))`,
+);
+
+const insertOpenReservations = statement<Record<string, never>>(
+  "ledger_insert_open_reservations",
+  `insert into open_reservations (charge_id, organization_id, credits, at)
+   select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::timestamptz[])`,
+);
+
+const deleteOpenReservations = statement<Record<string, never>>(
+  "ledger_delete_open_reservations",
+  `delete from open_reservations where charge_id = any($1::uuid[])`,
+);
+
+// The final event of a command may have told of its reservation first, without the details of the request.
+const completeReserveLegs = statement<Record<string, never>>(
+  "ledger_complete_reserve_legs",
+  `update credit_legs as kept
+   set operation = told.operation, x_request_id = told.x_request_id, at = told.at
+   from unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[]) as told (charge_id, operation, x_request_id, at)
+   where kept.charge_id = told.charge_id and kept.leg = 'reserve' and kept.x_request_id is null`,
+);
+
+const lockWallets = statement<Record<string, never>>(
+  "ledger_lock_wallets",
+  `select 1 from wallets where organization_id = any($1::uuid[]) order by organization_id for update`,
+);
+
+interface ChangedWallet {
+  readonly organization_id: string;
+  readonly available: number;
+  readonly low_balance_threshold: number;
+  readonly change: number;
+}
+
+const addToWallets = statement<ChangedWallet>(
+  "ledger_add_to_wallets",
+  `update wallets as kept
+   set purchased = kept.purchased + delta.purchased, reserved = kept.reserved + delta.reserved,
+     consumed = kept.consumed + delta.consumed, updated_at = $5
+   from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[]) as delta (organization_id, purchased, reserved, consumed)
+   where kept.organization_id = delta.organization_id
+   returning kept.organization_id, kept.available, kept.low_balance_threshold,
+     delta.purchased - delta.reserved - delta.consumed as change`,
+);
+
+/**
+ * Shares the locks of `tags` until the transaction ends and returns their epochs. It comes before anything is read from
+ * Redis that the ledger shall record: no opening computes wallets in between.
+ */
+export async function shareTagLocks(tx: Queryable, tags: readonly Tag[]): Promise<Map<Tag, number>> {
+  await tx.query(shareTags, [tags]);
+  const rows = await tx.query(readEpochs, [tags]);
+  return new Map(rows.map((row) => [row.tag, row.epoch]));
+}
+
+/**
+ * Adds what the ledger does not have yet of `legs`, in any order and however often it is told; keeps the wallets' sums and the
+ * open reservations, and writes a fact where a wallet reaches its low-balance threshold. The tags' locks must be shared.
+ * Returns every distinct leg with the epoch it was recorded under first; legs of organizations without a wallet are left out.
+ */
+export async function recordLegs(
+  tx: Queryable,
+  epochs: ReadonlyMap<Tag, number>,
+  told: Iterable<Leg>,
+  nowMs: number,
+): Promise<RecordedLeg[]> {
+  const legs = await ofKnownOrganizations(tx, distinctInOrder(told));
+  if (legs.length === 0) return [];
+  const epochOf = (leg: Leg): number => assertDefined(epochs.get(tagOf(leg.organizationId)), "the tag's lock");
+  const inserted = await tx.query(insertLegs, [...legColumns(legs), legs.map(epochOf)]);
+  const added = new Set(inserted.map((row) => legName({ chargeId: row.charge_id, kind: row.leg })));
+  const fresh = legs.filter((leg) => added.has(legName(leg)));
+  const known = legs.filter((leg) => !added.has(legName(leg)));
+  await keepReservations(tx, fresh);
+  await completeReservations(tx, known);
+  await keepWallets(tx, fresh, nowMs);
+  const earlier = await epochsOfKnown(tx, known);
+  return legs.map((leg) => ({
+    leg,
+    epoch: earlier.get(legName(leg)) ?? epochOf(leg),
+    isNew: added.has(legName(leg)),
+  }));
+}
+
+async function ofKnownOrganizations(tx: Queryable, legs: readonly Leg[]): Promise<Leg[]> {
+  const rows = await tx.query(selectOrganizations, [[...new Set(legs.map((leg) => leg.organizationId))]]);
+  const known = new Set(rows.map((row) => row.organization_id));
+  return legs.filter((leg) => known.has(leg.organizationId));
+}
+
+function legColumns(legs: readonly Leg[]): unknown[] {
+  return [
+    legs.map((leg) => leg.chargeId),
+    legs.map((leg) => leg.kind),
+    legs.map((leg) => leg.organizationId),
+    legs.map((leg) => leg.credits),
+    legs.map((leg) => leg.action),
+    legs.map((leg) => leg.operation),
+    legs.map((leg) => leg.requestId),
+    legs.map((leg) => leg.commandId),
+    legs.map((leg) => toIso(leg.atMs)),
+  ];
+}
+
+async function keepReservations(tx: Queryable, fresh: readonly Leg[]): Promise<void> {
+  const reserved = fresh.filter((leg) => leg.kind === "reserve");
+  const settled = fresh.filter((leg) => leg.kind === "settle");
+  if (reserved.length > 0) {
+    await tx.query(insertOpenReservations, [
+      reserved.map((leg) => leg.chargeId),
+      reserved.map((leg) => leg.organizationId),
+      reserved.map((leg) => leg.credits),
+      reserved.map((leg) => toIso(leg.atMs)),
+    ]);
+  }
+  if (settled.length > 0) await tx.query(deleteOpenReservations, [settled.map((leg) => leg.chargeId)]);
+}
+
+async function completeReservations(tx: Queryable, known: readonly Leg[]): Promise<void> {
+  const complete = known.filter((leg) => leg.kind === "reserve" && leg.requestId !== null);
+  if (complete.length === 0) return;
+  await tx.query(completeReserveLegs, [
+    complete.map((leg) => leg.chargeId),
+    complete.map((leg) => leg.operation),
+    complete.map((leg) => leg.requestId),
+    complete.map((leg) => toIso(leg.atMs)),
+  ]);
+}
+
+async function keepWallets(tx: Queryable, fresh: readonly Leg[], nowMs: number): Promise<void> {
+  const deltas = deltasByOrganization(fresh);
+  if (deltas.size === 0) return;
+  const organizationIds = [...deltas.keys()];
+  await tx.query(lockWallets, [organizationIds]);
+  const changed = await tx.query(addToWallets, [
+    organizationIds,
+    [...deltas.values()].map((delta) => delta.purchased),
+    [...deltas.values()].map((delta) => delta.reserved),
+    [...deltas.values()].map((delta) => delta.consumed),
+    toIso(nowMs),
+  ]);
+  const [cause] = fresh;
+  for (const wallet of changed) await tellLowBalance(tx, wallet, nowMs, cause ? legName(cause) : "");
+}
+
+async function tellLowBalance(tx: Queryable, wallet: ChangedWallet, nowMs: number, cause: string): Promise<void> {
+  const { available: after, low_balance_threshold: threshold, organization_id: organizationId } = wallet;
+  if (!crossedThreshold({ before: after - wallet.change, after, threshold })) return;
+  const fact = {
+    eventId: uuidV5(organizationId, `credits.low_balance/${cause}`),
+    organizationId,
+    occurredAt: toIso(nowMs),
+    type: "credits.low_balance",
+    availableCredits: after,
+    lowBalanceThreshold: threshold,
+  };
+  await enqueue(tx, TOPICS.creditsEvents, organizationId, JSON.stringify(fact));
+}
+
+async function epochsOfKnown(tx: Queryable, known: readonly Leg[]): Promise<Map<string, number>> {
+  if (known.length === 0) return new Map();
+  const rows = await tx.query(readLegEpochs, [known.map((leg) => leg.chargeId), known.map((leg) => leg.kind)]);
+  return new Map(rows.map((row) => [legName({ chargeId: row.charge_id, kind: row.leg }), row.epoch]));
+}
+
+const selectPurchase = statement<{ organization_id: string; credits: number }>(
+  "ledger_select_purchase",
+  `select organization_id, credits from credit_legs where charge_id = $1 and leg = 'purchase'`,
+);
+
+/** What a purchase id names, or null. */
+export async function readPurchase(
+  database: Queryable,
+  purchaseId: string,
+): Promise<{ organizationId: string; credits: number } | null> {
+  const [row] = await database.query(selectPurchase, [purchaseId]);
+  return row ? { organizationId: row.organization_id, credits: row.credits } : null;
+}

@@ -1,0 +1,64 @@
+import { type Queryable, statement } from "@kapi/postgres";
+
+/** A leg of the ledger that the wallet in Redis does not have yet. */
+export interface PendingWalletChange {
+  readonly chargeId: string;
+  readonly organizationId: string;
+  readonly kind: "purchase" | "consume" | "release";
+  readonly credits: number;
+  readonly epoch: number;
+}
+
+interface Row {
+  readonly charge_id: string;
+  readonly organization_id: string;
+  readonly kind: PendingWalletChange["kind"];
+  readonly credits: number;
+  readonly epoch: number;
+}
+
+const insertRows = statement<Record<string, never>>(
+  "pending_insert",
+  `insert into pending_wallet_changes (charge_id, organization_id, kind, credits, epoch)
+   select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bigint[], $5::bigint[])
+   on conflict (charge_id) do nothing`,
+);
+// Purchases first: one of them makes the wallet that a settlement needs.
+const selectRows = statement<Row>(
+  "pending_select",
+  `select charge_id, organization_id, kind, credits, epoch from pending_wallet_changes
+   order by kind = 'purchase' desc, charge_id limit $1`,
+);
+const deleteRows = statement<Record<string, never>>(
+  "pending_delete",
+  `delete from pending_wallet_changes where charge_id = any($1::uuid[])`,
+);
+
+/** Keeps changes until Redis has them. */
+export async function insertPending(database: Queryable, changes: readonly PendingWalletChange[]): Promise<void> {
+  if (changes.length === 0) return;
+  await database.query(insertRows, [
+    changes.map((change) => change.chargeId),
+    changes.map((change) => change.organizationId),
+    changes.map((change) => change.kind),
+    changes.map((change) => change.credits),
+    changes.map((change) => change.epoch),
+  ]);
+}
+
+/** At most `limit` changes that wait for Redis. */
+export async function readPending(database: Queryable, limit: number): Promise<PendingWalletChange[]> {
+  const rows = await database.query(selectRows, [limit]);
+  return rows.map((row) => ({
+    chargeId: row.charge_id,
+    organizationId: row.organization_id,
+    kind: row.kind,
+    credits: row.credits,
+    epoch: row.epoch,
+  }));
+}
+
+/** Removes changes that Redis has. */
+export async function deletePending(database: Queryable, chargeIds: readonly string[]): Promise<void> {
+  if (chargeIds.length > 0) await database.query(deleteRows, [chargeIds]);
+}

@@ -1,0 +1,139 @@
+import { toIso } from "@kapi/kernel";
+import { type Queryable, statement } from "@kapi/postgres";
+import { type OpeningWallet, type Tag, tagOf } from "@kapi/redis";
+
+/** A wallet's own facts, without its sums. */
+export interface WalletRecord {
+  readonly organizationId: string;
+  readonly id: string;
+  readonly lowBalanceThreshold: number;
+  readonly createdAtMs: number;
+}
+
+interface WalletRow {
+  readonly organization_id: string;
+  readonly id: string;
+  readonly purchased: number;
+  readonly reserved: number;
+  readonly consumed: number;
+  readonly available: number;
+  readonly low_balance_threshold: number;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+interface ReservationRow {
+  readonly charge_id: string;
+  readonly organization_id: string;
+  readonly credits: number;
+}
+
+const insertOrganizationRow = statement<Record<string, never>>(
+  "wallets_insert_organization",
+  `insert into organizations (id, name, created_at) values ($1, $2, $3)`,
+);
+const selectOrganizationRow = statement<{ id: string }>(
+  "wallets_select_organization",
+  `select id from organizations where id = $1`,
+);
+const insertWalletRow = statement<Record<string, never>>(
+  "wallets_insert",
+  `insert into wallets (organization_id, id, tag, low_balance_threshold, created_at, updated_at)
+   values ($1, $2, $3, $4, $5, $5) on conflict (organization_id) do nothing`,
+);
+const selectWalletRow = statement<WalletRow>("wallets_select", `select * from wallets where organization_id = $1`);
+
+const lockTag = statement<Record<string, never>>(
+  "wallets_lock_tag",
+  `select pg_advisory_xact_lock(hashtext(current_schema()), $1::int)`,
+);
+const raiseEpoch = statement<{ epoch: number }>(
+  "wallets_raise_epoch",
+  `update tags set epoch = greatest(epoch + 1, extract(epoch from now())::bigint) where tag = $1 returning epoch`,
+);
+const selectTagWallets = statement<WalletRow>("wallets_select_of_tag", `select * from wallets where tag = $1`);
+const selectTagReservations = statement<ReservationRow>(
+  "wallets_select_reservations",
+  `select open_reservations.charge_id, open_reservations.organization_id, open_reservations.credits
+   from open_reservations join wallets using (organization_id) where wallets.tag = $1`,
+);
+const selectOrganizationsOfTags = statement<{ organization_id: string }>(
+  "wallets_select_organizations",
+  `select organization_id from wallets where tag = any($1::smallint[])`,
+);
+const selectOldReservations = statement<ReservationRow>(
+  "wallets_select_old_reservations",
+  `select charge_id, organization_id, credits from open_reservations where at < $1 order by at limit $2`,
+);
+
+/** Adds an organization. */
+export async function insertOrganization(tx: Queryable, id: string, name: string, nowMs: number): Promise<void> {
+  await tx.query(insertOrganizationRow, [id, name, toIso(nowMs)]);
+}
+
+export async function organizationExists(database: Queryable, id: string): Promise<boolean> {
+  return (await database.query(selectOrganizationRow, [id])).length > 0;
+}
+
+/** Makes an organization's wallet, empty, unless it has one. */
+export async function insertWallet(tx: Queryable, wallet: WalletRecord): Promise<void> {
+  const { organizationId, id, lowBalanceThreshold, createdAtMs } = wallet;
+  await tx.query(insertWalletRow, [organizationId, id, tagOf(organizationId), lowBalanceThreshold, toIso(createdAtMs)]);
+}
+
+/** An organization's wallet, or null. */
+export async function readWallet(database: Queryable, organizationId: string): Promise<WalletRecord | null> {
+  const [row] = await database.query(selectWalletRow, [organizationId]);
+  return row ? walletFromRow(row, []) : null;
+}
+
+/** The organizations with a wallet in one of `tags`. */
+export async function organizationsOf(database: Queryable, tags: readonly Tag[]): Promise<string[]> {
+  const rows = await database.query(selectOrganizationsOfTags, [tags]);
+  return rows.map((row) => row.organization_id);
+}
+
+/**
+ * Raises the tag's epoch and reads its wallets and open reservations. Alone with the tag until the transaction ends: every leg
+ * that the wallets include is of an earlier epoch, every later one of this epoch or above.
+ */
+export async function readForOpening(tx: Queryable, tag: Tag): Promise<{ epoch: number; wallets: OpeningWallet[] }> {
+  await tx.query(lockTag, [tag]);
+  const [raised] = await tx.query(raiseEpoch, [tag]);
+  const rows = await tx.query(selectTagWallets, [tag]);
+  const reservations = Map.groupBy(await tx.query(selectTagReservations, [tag]), (row) => row.organization_id);
+  const wallets = rows.map((row) => walletFromRow(row, reservations.get(row.organization_id) ?? []));
+  return { epoch: raised?.epoch ?? 0, wallets };
+}
+
+/** Reservations open since before `beforeMs`, the oldest first. */
+export async function oldReservations(
+  database: Queryable,
+  beforeMs: number,
+  limit: number,
+): Promise<{ chargeId: string; organizationId: string; credits: number }[]> {
+  const rows = await database.query(selectOldReservations, [toIso(beforeMs), limit]);
+  return rows.map((row) => ({
+    chargeId: row.charge_id,
+    organizationId: row.organization_id,
+    credits: row.credits,
+  }));
+}
+
+function walletFromRow(row: WalletRow, reservations: readonly ReservationRow[]): OpeningWallet {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    available: row.available,
+    reserved: row.reserved,
+    consumed: row.consumed,
+    purchased: row.purchased,
+    lowBalanceThreshold: row.low_balance_threshold,
+    createdAtMs: row.created_at.getTime(),
+    updatedAtMs: row.updated_at.getTime(),
+    reservations: reservations.map((reservation) => ({
+      chargeId: reservation.charge_id,
+      credits: reservation.credits,
+    })),
+  };
+}

@@ -1,0 +1,193 @@
+import { randomUUID } from "node:crypto";
+
+import { ALL_TAGS, CLAIM_TTL_MS, SEEN_CLAIM_TTL_MS, purchase, readUsage, tagOf } from "@kapi/redis";
+import { eventually, TestClock } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { readOutbox } from "../src/outbound/postgres/outbox.ts";
+import { recordLegs, shareTagLocks } from "../src/outbound/postgres/ledger.ts";
+import { applyPending } from "../src/operations/apply-pending.ts";
+import { openClosedTags } from "../src/operations/open-tags.ts";
+import { purchaseCredits } from "../src/operations/purchase-credits.ts";
+import { recordAllUsage } from "../src/operations/record-usage.ts";
+import { releaseOrphans } from "../src/operations/release-orphans.ts";
+import { finish, ledgerSums, organizationWith, read, redisSums, reserve, startWorld, type World } from "./support.ts";
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world.stop());
+
+/** Expects Redis, the ledger's sums and its legs to tell the same wallet. */
+async function expectWallet(organizationId: string, sums: object): Promise<void> {
+  const { kept, derived } = await ledgerSums(world.context, organizationId);
+  expect(kept).toMatchObject(sums);
+  expect(derived).toEqual(kept);
+  expect(await redisSums(world.context, organizationId)).toEqual(kept);
+}
+
+test("every charge is in the ledger once, also when the streams are read by two at once", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 1_000);
+  await Promise.all(Array.from({ length: 40 }, () => read(context, organizationId, 3)));
+  await Promise.all([recordAllUsage(context, ALL_TAGS), recordAllUsage(context, ALL_TAGS)]);
+  await expectWallet(organizationId, { purchased: 1_000, consumed: 120, available: 880, reserved: 0 });
+  expect(await readUsage(context.redis, ALL_TAGS, 10)).toEqual(new Map());
+});
+
+test("a command's legs make the same wallet in whatever order they come, and however often", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 100);
+  const early = await reserve(context, organizationId, 5);
+  await finish(context, organizationId, early, 5);
+  await finish(context, organizationId, early, 5);
+  await recordAllUsage(context, ALL_TAGS);
+  const late = await reserve(context, organizationId, 7);
+  await recordAllUsage(context, ALL_TAGS);
+  await finish(context, organizationId, late, 7, "release");
+  await reserve(context, organizationId, 9);
+  await recordAllUsage(context, ALL_TAGS);
+  await expectWallet(organizationId, { purchased: 100, consumed: 5, reserved: 9, available: 86 });
+});
+
+test("a purchase adds its credits once, and its id names no other purchase", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 10);
+  const bought = { organizationId, credits: 25, purchaseId: randomUUID() };
+  await purchaseCredits(context, bought);
+  await purchaseCredits(context, bought);
+  await expectWallet(organizationId, { purchased: 35, available: 35 });
+  await expect(purchaseCredits(context, { ...bought, credits: 26 })).rejects.toMatchObject({ status: 400 });
+  await expectWallet(organizationId, { purchased: 35, available: 35 });
+});
+
+test("a wallet that comes down to its threshold is told of once", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 20, 10);
+  for (const price of [9, 1, 1]) {
+    await read(context, organizationId, price);
+    await recordAllUsage(context, ALL_TAGS);
+  }
+  const facts = (await readOutbox(context.database, 1_000)).filter((row) => row.key === organizationId);
+  expect(facts.map((row) => JSON.parse(row.value) as object)).toMatchObject([
+    { type: "credits.low_balance", availableCredits: 10, lowBalanceThreshold: 10 },
+  ]);
+});
+
+test("a Redis that comes back empty opens with the same wallets, and nothing is charged twice", async () => {
+  const { context, commands } = world;
+  const organizationId = await organizationWith(world, 100);
+  const tag = tagOf(organizationId);
+  await read(context, organizationId, 11);
+  const kept = await reserve(context, organizationId, 5);
+  await recordAllUsage(context, ALL_TAGS);
+  const lost = await reserve(context, organizationId, 7);
+  const before = await redisSums(context, organizationId);
+
+  await context.redis.commands.flushall();
+  expect(await read(context, organizationId, 1)).toEqual({ kind: "closed" });
+  commands.open = [{ commandId: lost, organizationId, reservedCredits: 7 }];
+  expect(await openClosedTags(context, [tag])).toEqual([tag]);
+  expect(await redisSums(context, organizationId)).toEqual(before);
+  await expectWallet(organizationId, { purchased: 100, consumed: 11, reserved: 12, available: 77 });
+
+  await reserve(context, organizationId, 5, kept);
+  await finish(context, organizationId, kept, 5);
+  await finish(context, organizationId, lost, 7);
+  await recordAllUsage(context, ALL_TAGS);
+  await expectWallet(organizationId, { purchased: 100, consumed: 23, reserved: 0, available: 77 });
+});
+
+test("what the ledger heard while the tag was closed is in the opened wallet once", async () => {
+  const { context, commands } = world;
+  const organizationId = await organizationWith(world, 100);
+  const commandId = await reserve(context, organizationId, 5);
+  await context.redis.commands.flushall();
+  await finish(context, organizationId, commandId, 5);
+  await purchaseCredits(context, { organizationId, credits: 50, purchaseId: randomUUID() });
+  commands.open = [];
+  await openClosedTags(context, ALL_TAGS);
+  await applyPending(context);
+  await finish(context, organizationId, commandId, 5);
+  await expectWallet(organizationId, { purchased: 150, consumed: 5, reserved: 0, available: 145 });
+});
+
+test("a settlement that is recorded after an opening read the ledger is applied to the opened wallet", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 100);
+  const commandId = await reserve(context, organizationId, 5);
+  await context.redis.commands.flushall();
+  // Nobody knows of the reservation when the tag opens: its event comes later.
+  await openClosedTags(context, ALL_TAGS);
+  expect(await redisSums(context, organizationId)).toMatchObject({ available: 100, reserved: 0 });
+  await finish(context, organizationId, commandId, 5);
+  await expectWallet(organizationId, { purchased: 100, consumed: 5, reserved: 0, available: 95 });
+});
+
+test("two openings at once set the wallets once", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 100);
+  await context.redis.commands.flushall();
+  const consume = async (): Promise<void> => {
+    await eventually(async () => (await read(context, organizationId, 2)).kind === "admitted");
+  };
+  await Promise.all([openClosedTags(context, ALL_TAGS), openClosedTags(context, ALL_TAGS), consume()]);
+  await recordAllUsage(context, ALL_TAGS);
+  await finish(context, organizationId, randomUUID(), 3);
+  await expectWallet(organizationId, { purchased: 100, consumed: 5, available: 95 });
+});
+
+test("credits reserved for a command that was never published come back when its claim is over; others stay", async () => {
+  const { context, commands } = world;
+  const organizationId = await organizationWith(world, 100);
+  const orphan = await reserve(context, organizationId, 5);
+  const published = await reserve(context, organizationId, 7);
+  commands.known = new Set([published]);
+  await recordAllUsage(context, ALL_TAGS);
+  expect(await releaseOrphans(context, context.commandStatus)).toBe(0);
+  const later = new TestClock(context.clock.nowMs() + CLAIM_TTL_MS + 2 * SEEN_CLAIM_TTL_MS);
+  await releaseOrphans({ ...context, clock: later }, context.commandStatus);
+  await expectWallet(organizationId, { available: 93, reserved: 7, consumed: 0 });
+  await reserve(context, organizationId, 5, orphan);
+  await expectWallet(organizationId, { available: 93, reserved: 7, consumed: 0 });
+});
+
+test("legs of organizations that the ledger does not know hold up nobody", async () => {
+  const { context } = world;
+  const unknown = randomUUID();
+  const wallet = { walletId: randomUUID(), lowBalanceThreshold: 0, createdAtMs: 1, epoch: Number.MAX_SAFE_INTEGER };
+  await openClosedTags(context, ALL_TAGS);
+  await purchase(context.redis, { organizationId: unknown, purchaseId: randomUUID(), credits: 5, ...wallet });
+  await read(context, unknown, 1);
+  const organizationId = await organizationWith(world, 10);
+  await read(context, organizationId, 1);
+  await recordAllUsage(context, ALL_TAGS);
+  await expectWallet(organizationId, { available: 9 });
+});
+
+test("a leg keeps the epoch under which it was recorded first", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 10);
+  const tag = tagOf(organizationId);
+  const leg = {
+    chargeId: randomUUID(),
+    kind: "settle",
+    organizationId,
+    credits: 1,
+    action: "consume",
+    operation: "x",
+    requestId: null,
+    commandId: null,
+    atMs: 0,
+  } as const;
+  const record = () =>
+    context.database.transaction(async (tx) => recordLegs(tx, await shareTagLocks(tx, [tag]), [leg], 0));
+  const [first] = await record();
+  await context.redis.commands.flushall();
+  await openClosedTags(context, [tag]);
+  const [again] = await record();
+  expect(again).toMatchObject({ isNew: false, epoch: first?.epoch });
+  const epochs = await context.database.transaction((tx) => shareTagLocks(tx, [tag]));
+  expect(epochs.get(tag)).toBeGreaterThan(first?.epoch ?? 0);
+});

@@ -1,0 +1,178 @@
+import { randomUUID } from "node:crypto";
+import { fileURLToPath } from "node:url";
+
+import { type AdmitReply, admit, createRedis, tagOf } from "@kapi/redis";
+import { type CommandEvent, type Settlement } from "@kapi/contracts";
+import { systemClock, toIso } from "@kapi/kernel";
+import { createPool, migrate, statement } from "@kapi/postgres";
+import { createLogger, Scope } from "@kapi/runtime";
+import { createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
+
+import type { CommandStatus, OpenCommand } from "../src/domain/ports.ts";
+import { createOrganization } from "../src/operations/create-organization.ts";
+import type { LedgerContext } from "../src/operations/ledger-context.ts";
+import { type OpeningContext, openClosedTags } from "../src/operations/open-tags.ts";
+import { recordSettlements } from "../src/operations/record-settlements.ts";
+
+const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
+
+/** What command-status would answer; the tests fill it. */
+export interface KnownCommands {
+  open: OpenCommand[];
+  known: Set<string>;
+}
+
+export interface World {
+  readonly environment: TestEnvironment;
+  readonly context: OpeningContext;
+  readonly commands: KnownCommands;
+  stop(): Promise<void>;
+}
+
+/** A ledger on a PostgreSQL and a Redis of its own, all tags closed. */
+export async function startWorld(): Promise<World> {
+  const scope = new Scope();
+  const environment = await createTestEnvironment({ needs: ["postgres", "redis"] });
+  await scope.start("environment", () => ({ value: environment, stop: () => environment.stop() }));
+  const logger = createLogger({ service: "organization-test", level: "silent" });
+  const connectionString = environment.postgresUrl;
+  await migrate({ connectionString, schema: "organization", directory: MIGRATIONS, logger });
+  const database = await scope.start("postgres", () =>
+    createPool({ connectionString, schema: "organization", applicationName: "organization-test", logger }),
+  );
+  const redis = await scope.start("redis", () =>
+    createRedis({ url: environment.redisUrl, clientName: "organization-test", logger }),
+  );
+  const commands: KnownCommands = { open: [], known: new Set() };
+  const nothing = (): Promise<Map<number, bigint>> => Promise.resolve(new Map());
+  const context: OpeningContext = {
+    database,
+    redis,
+    clock: systemClock,
+    logger,
+    commandStatus: commandStatusOf(commands),
+    eventLog: { begins: nothing, ends: nothing },
+  };
+  return { environment, context, commands, stop: () => scope.stop() };
+}
+
+function commandStatusOf(commands: KnownCommands): CommandStatus {
+  return {
+    caughtUp: () => Promise.resolve(),
+    open: (organizationIds) =>
+      Promise.resolve(commands.open.filter((command) => organizationIds.includes(command.organizationId))),
+    known: (commandIds) => Promise.resolve(commandIds.map((commandId) => commands.known.has(commandId))),
+  };
+}
+
+/** A new organization with `credits`, its tag open. */
+export async function organizationWith(world: World, credits: number, lowBalanceThreshold = 0): Promise<string> {
+  const wanted = { name: "Test", credits, lowBalanceThreshold };
+  const { organizationId } = await createOrganization(world.context, wanted);
+  await openClosedTags(world.context, [tagOf(organizationId)]);
+  return organizationId;
+}
+
+/** Consumes `price` as a read would. */
+export function read(context: LedgerContext, organizationId: string, price: number): Promise<AdmitReply> {
+  return admit(context.redis, request(organizationId, price));
+}
+
+/** Reserves `credits` for a new command; returns its id. */
+export async function reserve(
+  context: LedgerContext,
+  organizationId: string,
+  credits: number,
+  commandId: string = randomUUID(),
+): Promise<string> {
+  await admit(context.redis, {
+    ...request(organizationId, 0),
+    mode: "reserve",
+    claims: [{ commandId, fingerprint: "print", message: "{}", credits }],
+  });
+  return commandId;
+}
+
+function request(organizationId: string, price: number) {
+  return {
+    keyId: "aaaaaaaaaaaaaaaa",
+    organizationId,
+    chargeId: randomUUID(),
+    mode: "consume" as const,
+    price,
+    readPrice: 1,
+    operation: "getCommand",
+    requestId: "request",
+    rateLimit: null,
+    claims: [],
+  };
+}
+
+/** The final event of a command arrives. */
+export async function finish(
+  context: LedgerContext,
+  organizationId: string,
+  commandId: string,
+  credits: number,
+  action: Settlement["action"] = "consume",
+): Promise<void> {
+  const event: CommandEvent = {
+    commandId,
+    organizationId,
+    serverId: randomUUID(),
+    accountNumber: null,
+    managedAccountId: null,
+    operation: "finance.deposit",
+    version: 1,
+    status: action === "consume" ? "succeeded" : "expired",
+    attempts: 1,
+    result: null,
+    errorCode: null,
+    errorMessage: null,
+    settlement: { chargeId: commandId, credits, action },
+    occurredAt: toIso(context.clock.nowMs()),
+  };
+  await recordSettlements(context, [event], { partition: 0, nextOffset: 1n });
+}
+
+export interface Sums {
+  readonly available: number;
+  readonly reserved: number;
+  readonly consumed: number;
+  readonly purchased: number;
+}
+
+/** The wallet as Redis has it. */
+export async function redisSums(context: LedgerContext, organizationId: string): Promise<Sums> {
+  const reply = await admit(context.redis, { ...request(organizationId, 0), mode: "free" });
+  if (reply.kind !== "admitted") throw new Error(`the wallet cannot be read: ${reply.kind}`);
+  const { available, reserved, consumed, purchased } = reply.wallet;
+  return { available, reserved, consumed, purchased };
+}
+
+const selectSums = statement<Sums>(
+  "test_select_sums",
+  `select available, reserved, consumed, purchased from wallets where organization_id = $1`,
+);
+const selectDerived = statement<Sums>(
+  "test_select_derived",
+  `with legs as (select * from credit_legs where organization_id = $1),
+     sums as (
+       select coalesce(sum(credits) filter (where leg = 'purchase'), 0)::bigint as purchased,
+         coalesce(sum(case when leg = 'reserve' then credits when leg = 'settle' then -credits end), 0)::bigint as reserved,
+         coalesce(sum(case when leg = 'consume' or action = 'consume' then credits when leg = 'refund' then -credits end), 0)::bigint
+           as consumed
+       from legs)
+   select purchased - reserved - consumed as available, reserved, consumed, purchased from sums`,
+);
+
+/** The wallet's sums as the ledger keeps them, and as its legs alone give them. */
+export async function ledgerSums(
+  context: LedgerContext,
+  organizationId: string,
+): Promise<{ kept: Sums; derived: Sums }> {
+  const [kept] = await context.database.query(selectSums, [organizationId]);
+  const [derived] = await context.database.query(selectDerived, [organizationId]);
+  if (!kept || !derived) throw new Error("the organization has no wallet in the ledger");
+  return { kept, derived };
+}
