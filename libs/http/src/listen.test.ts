@@ -13,7 +13,7 @@ interface Running {
   /** Resolves when a request to /slow has begun. */
   readonly begun: Promise<void>;
   readonly finish: () => void;
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 async function start(drainTimeoutMs?: number): Promise<Running> {

@@ -4,12 +4,12 @@ export const STOP_DEADLINE_MS = 10_000;
 /** What has been started: the value to use, and the way to end it. */
 export interface Started<T> {
   readonly value: T;
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 interface Component {
   readonly name: string;
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /**
