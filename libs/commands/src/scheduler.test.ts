@@ -1,0 +1,225 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+import type { CommandMessage } from "@kapi/contracts";
+import { commandMessage, TestClock } from "@kapi/testkit";
+
+import type { Entry } from "./entry.ts";
+import { MAX_BATCH_COMMANDS, MAX_BATCHES_PER_SERVER } from "./limits.ts";
+import { PartitionQueue } from "./partition-queue.ts";
+import { type BatchMode, Scheduler, type ServerAnswer } from "./scheduler.ts";
+
+const SERVER = "0190f6d2-0000-4000-8000-000000000001";
+const OTHER_SERVER = "0190f6d2-0000-4000-8000-000000000002";
+
+interface Batch {
+  readonly serverId: string;
+  readonly mode: BatchMode;
+  readonly entries: readonly Entry[];
+  readonly end: (answer: ServerAnswer) => Promise<void>;
+}
+
+function setUp() {
+  const clock = new TestClock(Date.now());
+  const batches: Batch[] = [];
+  const breakers: { serverId: string; open: boolean }[] = [];
+  const scheduler = new Scheduler({
+    clock,
+    random: () => 0,
+    run: (serverId, mode, entries) =>
+      new Promise((resolve) => {
+        const end = async (answer: ServerAnswer): Promise<void> => {
+          resolve(answer);
+          await flush();
+        };
+        batches.push({ serverId, mode, entries, end });
+      }),
+    onBreaker: (serverId, open) => breakers.push({ serverId, open }),
+  });
+  return { clock, batches, breakers, scheduler };
+}
+
+/** Lets everything that is ready in this turn run. */
+function flush(): Promise<void> {
+  return vi.advanceTimersByTimeAsync(0).then(() => undefined);
+}
+
+const partition = new PartitionQueue(0, {
+  database: {
+    query: () => Promise.resolve([]),
+    transaction: () => Promise.reject(new Error("unused")),
+    stream: () => {
+      throw new Error("unused");
+    },
+  },
+  schedule: () => undefined,
+  onReadError: () => undefined,
+});
+
+let nextOffset = 0;
+function entry(accountNumber: string, overrides: Partial<CommandMessage & { maybeSent: boolean }> = {}): Entry {
+  const { maybeSent = false, ...message } = overrides;
+  const full = commandMessage({ serverId: SERVER, accountNumber, ...message });
+  const deadlineMs = Date.parse(full.deadlineAt);
+  nextOffset += 1;
+  const state = { attempts: 0, maybeSent, refusal: null, broken: 0, gone: false };
+  return { message: full, offset: nextOffset, partition, deadlineMs, ...state };
+}
+
+function at<T>(items: readonly T[], index: number): T {
+  const item = items[index];
+  if (item === undefined) throw new Error(`nothing at ${index}`);
+  return item;
+}
+
+describe("the scheduler", () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it("runs the commands of one account one at a time, in log order", async () => {
+    const { batches, scheduler } = setUp();
+    const first = entry("1001");
+    const second = entry("1001");
+    scheduler.add(first);
+    scheduler.add(second);
+    await flush();
+    expect(batches.map(({ entries }) => entries)).toEqual([[first]]);
+    scheduler.done(first);
+    await at(batches, 0).end("answered");
+    expect(batches.map(({ entries }) => entries)).toEqual([[first], [second]]);
+  });
+
+  it("puts a command that comes late before those of its account with a higher offset", async () => {
+    const { batches, scheduler } = setUp();
+    const [running, early, late] = [entry("1001"), entry("1001"), entry("1001")];
+    scheduler.add(running);
+    await flush();
+    scheduler.add(late);
+    scheduler.add(early);
+    for (const [index, expected] of [running, early, late].entries()) {
+      expect(at(batches, index).entries).toEqual([expected]);
+      scheduler.done(expected);
+      await at(batches, index).end("answered");
+    }
+  });
+
+  it("gathers different accounts into one batch, and keeps several batches of a server under way", async () => {
+    const { batches, scheduler } = setUp();
+    const count = MAX_BATCH_COMMANDS * (MAX_BATCHES_PER_SERVER + 1);
+    for (let index = 0; index < count; index += 1) scheduler.add(entry(`2${String(index).padStart(4, "0")}`));
+    await flush();
+    expect(batches).toHaveLength(MAX_BATCHES_PER_SERVER);
+    expect(batches.map(({ entries }) => entries.length)).toEqual(Array(MAX_BATCHES_PER_SERVER).fill(200));
+    const first = at(batches, 0);
+    for (const done of first.entries) scheduler.done(done);
+    await first.end("answered");
+    expect(batches).toHaveLength(MAX_BATCHES_PER_SERVER + 1);
+  });
+
+  it("tries a command again after its pause, and not before, keeping its account behind it", async () => {
+    const { batches, scheduler } = setUp();
+    const [first, second] = [entry("1001"), entry("1001")];
+    scheduler.add(first);
+    scheduler.add(second);
+    await flush();
+    scheduler.again(first, 1_000);
+    await at(batches, 0).end("answered");
+    await vi.advanceTimersByTimeAsync(999);
+    expect(batches).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(at(batches, 1).entries).toEqual([first]);
+  });
+
+  it("parks only the commands of an unreachable server, probes with one, and goes on when it answers", async () => {
+    const { batches, breakers, clock, scheduler } = setUp();
+    const entries = ["1001", "1002", "1003", "1004"].map((number) => entry(number));
+    for (const [index, one] of entries.slice(0, 3).entries()) {
+      scheduler.add(one);
+      await flush();
+      scheduler.again(one, 60_000);
+      await at(batches, index).end("unreachable");
+    }
+    expect(breakers).toEqual([{ serverId: SERVER, open: true }]);
+    scheduler.add(at(entries, 3));
+    const elsewhere = entry("1001", { serverId: OTHER_SERVER });
+    scheduler.add(elsewhere);
+    await flush();
+    expect(at(batches, 3).entries).toEqual([elsewhere]);
+    expect(batches).toHaveLength(4);
+
+    clock.advance(1_000);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(at(batches, 4).entries).toEqual([at(entries, 3)]);
+    scheduler.again(at(entries, 3), 60_000);
+    await at(batches, 4).end("unreachable");
+    clock.advance(59_000);
+    await vi.advanceTimersByTimeAsync(59_000);
+    expect(batches).toHaveLength(6);
+    expect(at(batches, 5).entries).toHaveLength(1);
+    scheduler.done(at(at(batches, 5).entries, 0));
+    await at(batches, 5).end("answered");
+    expect(breakers).toEqual([
+      { serverId: SERVER, open: true },
+      { serverId: SERVER, open: false },
+    ]);
+  });
+
+  it("settles a command past its deadline if it may have been sent, and expires it if it never was", async () => {
+    const { batches, clock, scheduler } = setUp();
+    const sent = entry("1001", { maybeSent: true });
+    const never = entry("1002");
+    clock.set(sent.deadlineMs + 1_000);
+    scheduler.add(sent);
+    scheduler.add(never);
+    await flush();
+    const modes = new Map(batches.map(({ mode, entries }) => [mode, entries]));
+    expect(modes.get("settle")).toEqual([sent]);
+    expect(modes.get("expire")).toEqual([never]);
+  });
+
+  it("expires a command that was never sent in time, though its server is parked", async () => {
+    const { batches, clock, scheduler } = setUp();
+    for (const [index, one] of ["1001", "1002", "1003"].map((number) => entry(number)).entries()) {
+      scheduler.add(one);
+      await flush();
+      scheduler.again(one, 3_600_000);
+      await at(batches, index).end("unreachable");
+    }
+    const parked = entry("1009");
+    scheduler.add(parked);
+    await flush();
+    expect(batches).toHaveLength(3);
+    clock.set(parked.deadlineMs);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(batches.slice(3).map(({ mode, entries }) => [mode, entries])).toContainEqual(["expire", [parked]]);
+  });
+
+  it("lets the next command of an account run when the first ends by another path", async () => {
+    const { batches, scheduler } = setUp();
+    const [first, second] = [entry("1001"), entry("1001")];
+    scheduler.add(first);
+    scheduler.add(second);
+    await flush();
+    scheduler.again(first, 5_000);
+    await at(batches, 0).end("answered");
+    scheduler.drop(first);
+    await flush();
+    expect(first.gone).toBe(true);
+    expect(at(batches, 1).entries).toEqual([second]);
+  });
+
+  it("runs a command that broke in a batch of its own", async () => {
+    const { batches, scheduler } = setUp();
+    const broken = entry("1001");
+    broken.broken = 1;
+    scheduler.add(broken);
+    scheduler.add(entry("1002"));
+    scheduler.add(entry("1003"));
+    await flush();
+    expect(batches.map(({ entries }) => entries.length).toSorted()).toEqual([1, 2]);
+    expect(batches.find(({ entries }) => entries.length === 1)?.entries).toEqual([broken]);
+  });
+});

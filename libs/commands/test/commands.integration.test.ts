@@ -1,0 +1,231 @@
+import { randomUUID } from "node:crypto";
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import type { CommandMessage } from "@kapi/contracts";
+import { toIso } from "@kapi/kernel";
+import { statement } from "@kapi/postgres";
+import { anyAccountNumber, commandMessage, eventually } from "@kapi/testkit";
+
+import { Harness } from "./harness.ts";
+
+const STEAL_LEASE = statement<never>(
+  "test_steal_lease",
+  "update partition_lease set token = token + 1, holder = 'another' where partition = $1",
+);
+const INSERT_OPEN = statement<never>(
+  "test_insert_open",
+  `insert into command_inbox (command_id, partition, log_offset, server_id, message, status, version, attempts)
+   values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+);
+const OUTBOX_COUNT = statement<{ count: number }>("test_outbox_count", "select count(*)::integer as count from outbox");
+const INSERT_OUTBOX = statement<never>(
+  "test_insert_outbox",
+  "insert into outbox (topic, key, value, created_at) values ($1, $2, $3, now() - interval '1 minute')",
+);
+
+describe("commands", () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await Harness.create();
+    await harness.startWorker();
+  });
+  afterAll(async () => {
+    await harness.stop();
+  });
+
+  it("acts once and tells one final state, however often the message comes", async () => {
+    const message = commandMessage();
+    await harness.publish(message, message);
+    await harness.until(message.commandId, "succeeded");
+    await harness.publish(message, message);
+    const last = commandMessage({ serverId: message.serverId, accountNumber: message.accountNumber });
+    await harness.publish(last);
+    await harness.until(last.commandId, "succeeded");
+    expect(harness.book.applied.filter((id) => id === message.commandId)).toHaveLength(1);
+    const [event, ...others] = harness.eventsOf(message.commandId);
+    expect(others).toEqual([]);
+    expect(event).toMatchObject({
+      version: 1,
+      attempts: 1,
+      result: { done: true },
+      settlement: { chargeId: message.commandId, credits: 5, action: "consume" },
+    });
+  });
+
+  it("tells a refusal of the trading server as a failure, and charges for it", async () => {
+    const message = commandMessage();
+    harness.book.behave(message.accountNumber ?? "", "refuse");
+    await harness.publish(message);
+    expect(await harness.until(message.commandId, "failed")).toMatchObject({
+      errorCode: "INSUFFICIENT_FUNDS",
+      settlement: { action: "consume" },
+    });
+  });
+
+  it("acts once though the answer was lost, and shows the command as queued in between", async () => {
+    const message = commandMessage();
+    harness.book.behave(message.accountNumber ?? "", "drop-answer");
+    await harness.publish(message);
+    expect(await harness.until(message.commandId, "queued")).toMatchObject({ attempts: 1, settlement: null });
+    harness.book.behave(message.accountNumber ?? "", "apply");
+    expect(await harness.until(message.commandId, "succeeded")).toMatchObject({ attempts: 2 });
+    expect(harness.book.applied.filter((id) => id === message.commandId)).toHaveLength(1);
+    const versions = harness.eventsOf(message.commandId).map(({ version }) => version);
+    expect(versions).toEqual(versions.toSorted((a, b) => a - b));
+    expect(new Set(versions).size).toBe(versions.length);
+  });
+
+  it("shows an attempt that lasts as leased", async () => {
+    const message = commandMessage();
+    harness.book.behave(message.accountNumber ?? "", "hang");
+    await harness.publish(message);
+    expect(await harness.until(message.commandId, "leased")).toMatchObject({ version: 1, attempts: 1 });
+    harness.book.release();
+    expect(await harness.until(message.commandId, "succeeded")).toMatchObject({ version: 2, attempts: 1 });
+  });
+
+  it("lets a holder whose fence is gone change nothing, and acts once all the same", async () => {
+    const message = commandMessage();
+    harness.book.behave(message.accountNumber ?? "", "hang");
+    await harness.publish(message);
+    await harness.until(message.commandId, "leased");
+    await harness.database.query(STEAL_LEASE, [harness.partitionOf(message)]);
+    harness.book.behave(message.accountNumber ?? "", "apply");
+    harness.book.release();
+    // The worker still has the partition by Kafka's word, so it takes the fence again and starts over.
+    expect(await harness.until(message.commandId, "succeeded")).toMatchObject({ version: 3 });
+    expect(harness.eventsOf(message.commandId).map(({ status }) => status)).toEqual(["leased", "queued", "succeeded"]);
+    expect(harness.book.applied.filter((id) => id === message.commandId)).toHaveLength(1);
+  });
+
+  it("takes over what an earlier holder left open, in log order", async () => {
+    await harness.stopWorker();
+    const accountNumber = anyAccountNumber();
+    const first = commandMessage({ accountNumber });
+    const second = commandMessage({ accountNumber, serverId: first.serverId });
+    const partition = harness.partitionOf(first);
+    const insert = (message: CommandMessage, offset: number, status: string, version: number, attempts: number) =>
+      harness.database.query(INSERT_OPEN, [
+        message.commandId,
+        partition,
+        offset,
+        message.serverId,
+        JSON.stringify(message),
+        status,
+        version,
+        attempts,
+      ]);
+    await insert(second, 1_000_001, "queued", 0, 0);
+    await insert(first, 1_000_000, "leased", 1, 1);
+    await harness.startWorker();
+    await harness.until(first.commandId, "succeeded");
+    await harness.until(second.commandId, "succeeded");
+    expect(harness.eventsOf(first.commandId).map(({ status, version }) => [status, version])).toEqual([
+      ["queued", 2],
+      ["succeeded", 3],
+    ]);
+    const order = harness.book.applied.filter((id) => id === first.commandId || id === second.commandId);
+    expect(order).toEqual([first.commandId, second.commandId]);
+  });
+
+  it("expires a command past its deadline that was never sent, and releases its credits", async () => {
+    const message = commandMessage({ deadlineAt: toIso(Date.now() - 1_000) });
+    await harness.publish(message);
+    expect(await harness.until(message.commandId, "expired")).toMatchObject({
+      attempts: 0,
+      settlement: { action: "release" },
+    });
+    expect(harness.book.applied).not.toContain(message.commandId);
+  });
+
+  it("keeps a sent command queued past its deadline while nobody can tell, and believes what settling says", async () => {
+    const [applied, closed] = [1, 2].map(() => commandMessage({ deadlineAt: toIso(Date.now() + 1_500) }));
+    if (applied === undefined || closed === undefined) throw new Error("two commands");
+    harness.book.settles = false;
+    for (const { accountNumber } of [applied, closed]) harness.book.behave(accountNumber ?? "", "unreachable");
+    await harness.publish(applied, closed);
+    await harness.until(applied.commandId, "queued");
+    await harness.until(closed.commandId, "queued");
+    await eventually(() => Date.now() > Date.parse(applied.deadlineAt) + 1_500, { timeoutMs: 6_000 });
+    for (const { commandId } of [applied, closed]) {
+      expect((await harness.row(commandId))?.status).toBe("queued");
+    }
+    // The first attempt of one applies only now: late, but before anything was settled.
+    harness.book.applyLate(applied.commandId);
+    harness.book.settles = true;
+    await harness.until(applied.commandId, "succeeded", 30_000);
+    await harness.until(closed.commandId, "expired", 30_000);
+    harness.book.applyLate(closed.commandId);
+    expect(harness.book.applied).not.toContain(closed.commandId);
+  });
+
+  it("fails a command that cannot be processed, alone, and only after settling it", async () => {
+    const serverId = randomUUID();
+    const broken = commandMessage({ serverId });
+    const others = Array.from({ length: 5 }, () => commandMessage({ serverId }));
+    harness.book.behave(broken.accountNumber ?? "", "throw");
+    await harness.publish(broken, ...others);
+    for (const { commandId } of others) await harness.until(commandId, "succeeded");
+    expect(await harness.until(broken.commandId, "failed", 30_000)).toMatchObject({ errorCode: "INTERNAL" });
+    harness.book.applyLate(broken.commandId);
+    expect(harness.book.applied).not.toContain(broken.commandId);
+  });
+
+  it("puts what is no command aside, without its content, and goes on behind it", async () => {
+    const message = commandMessage();
+    const secret = "sealed-text-of-a-password";
+    await harness.publishRaw(
+      `${message.serverId}/${message.accountNumber}`,
+      JSON.stringify({ sealedPassword: secret }),
+    );
+    await harness.publish(message);
+    await harness.until(message.commandId, "succeeded");
+    const letter = await eventually(() => harness.deadLetters[0] ?? false);
+    const everything = letter.value.toString("utf8") + JSON.stringify(letter.headers);
+    expect(everything).not.toContain(secret);
+    expect(everything).toContain("not a command message");
+  });
+
+  it("wipes a sealed password when the command is final", async () => {
+    const sealedPassword = { keyId: "k1", iv: "aXY", ciphertext: "Y2lwaGVy", tag: "dGFn" };
+    const message = commandMessage({ sealedPassword });
+    harness.book.behave(message.accountNumber ?? "", "hang");
+    await harness.publish(message);
+    await harness.until(message.commandId, "leased");
+    expect((await harness.row(message.commandId))?.sealed_password).toContain("Y2lwaGVy");
+    harness.book.release();
+    await harness.until(message.commandId, "succeeded");
+    expect((await harness.row(message.commandId))?.sealed_password).toBeNull();
+  });
+
+  it("publishes what a process that died had committed", async () => {
+    const [previous] = harness.events;
+    if (previous === undefined) throw new Error("an event of an earlier test");
+    const commandId = randomUUID();
+    const value = JSON.stringify({ ...previous, commandId });
+    await harness.database.query(INSERT_OUTBOX, ["command.events", commandId, value]);
+    await eventually(() => harness.eventsOf(commandId).length > 0);
+    await eventually(async () => (await harness.database.query(OUTBOX_COUNT, []))[0]?.count === 0);
+    expect(harness.eventsOf(commandId)).toHaveLength(1);
+  });
+
+  it("runs more commands than it keeps in memory, each once and in the order of its account", async () => {
+    const serverId = randomUUID();
+    const organizationId = randomUUID();
+    const accounts = Array.from({ length: 300 }, () => anyAccountNumber());
+    const messages = Array.from({ length: 12_000 }, (_, index) => {
+      const accountNumber = accounts[index % accounts.length] ?? "";
+      return commandMessage({ serverId, organizationId, accountNumber });
+    });
+    const before = harness.book.applied.length;
+    await harness.publish(...messages);
+    await eventually(() => harness.book.applied.length - before >= messages.length, { timeoutMs: 50_000 });
+    const position = new Map(harness.book.applied.slice(before).map((commandId, index) => [commandId, index]));
+    expect(position.size).toBe(messages.length);
+    for (let index = accounts.length; index < messages.length; index += 1) {
+      const earlier = position.get(messages[index - accounts.length]?.commandId ?? "");
+      expect(earlier).toBeLessThan(position.get(messages[index]?.commandId ?? "") ?? -1);
+    }
+  });
+});

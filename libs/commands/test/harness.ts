@@ -1,0 +1,174 @@
+import { type CommandEvent, CommandEvent as CommandEventSchema, type CommandMessage, TOPICS } from "@kapi/contracts";
+import { createKafka, createLogReader, createProducer, type Message, type Producer } from "@kapi/kafka";
+import { systemClock } from "@kapi/kernel";
+import { createPool, type Database, migrate, statement } from "@kapi/postgres";
+import { createLogger, Health, type Logger, Scope } from "@kapi/runtime";
+import { createTestEnvironment, eventually } from "@kapi/testkit";
+
+import { COMMANDS_MIGRATIONS, type CommandStore, createCommandStore, createCommandWorker } from "../src/index.ts";
+import { orderKeyOf } from "../src/entry.ts";
+import { ReferenceBook } from "./reference-book.ts";
+
+const SCHEMA = "worker";
+const WORKER = "worker";
+const TOPIC = TOPICS.commandsFinance;
+
+export interface InboxRow {
+  readonly status: string;
+  readonly version: number;
+  readonly attempts: number;
+  readonly error_code: string | null;
+  readonly sealed_password: string | null;
+}
+
+const INBOX_ROW = statement<InboxRow>("test_inbox_row", "select * from command_inbox where command_id = $1");
+
+/** Real Kafka and PostgreSQL, one worker at a time, and a counterpart that keeps outcomes by reference. */
+export class Harness {
+  readonly book = new ReferenceBook();
+  readonly events: CommandEvent[] = [];
+  readonly deadLetters: Message[] = [];
+  readonly logger: Logger = createLogger({ service: "test", level: "silent" });
+  readonly #scope: Scope;
+  readonly #producer: Producer;
+  readonly #kafka: ReturnType<typeof createKafka>;
+  readonly database: Database;
+  store: CommandStore | null = null;
+  #workerScope: Scope | null = null;
+
+  private constructor(scope: Scope, kafka: ReturnType<typeof createKafka>, producer: Producer, database: Database) {
+    this.#scope = scope;
+    this.#kafka = kafka;
+    this.#producer = producer;
+    this.database = database;
+  }
+
+  static async create(): Promise<Harness> {
+    const scope = new Scope({ stopDeadlineMs: 30_000 });
+    const environment = await createTestEnvironment({ needs: ["kafka", "postgres"], partitions: 2 });
+    await scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
+    const logger = createLogger({ service: "test", level: "silent" });
+    const { kafkaBrokers, topicPrefix, postgresUrl: connectionString } = environment;
+    const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
+    await migrate({ connectionString, schema: SCHEMA, directories: [COMMANDS_MIGRATIONS], logger });
+    const database = await scope.start("postgres", () =>
+      createPool({ connectionString, schema: SCHEMA, applicationName: "test", logger }),
+    );
+    const producer = await scope.start("producer", () => createProducer(kafka));
+    const harness = new Harness(scope, kafka, producer, database);
+    await harness.#follow();
+    return harness;
+  }
+
+  /** Starts the worker under test; ends the one before it. */
+  async startWorker(): Promise<void> {
+    await this.stopWorker();
+    const scope = new Scope({ stopDeadlineMs: 30_000 });
+    this.#workerScope = scope;
+    const health = new Health();
+    const { logger, database } = this;
+    const store = await scope.start("store", () =>
+      createCommandStore({ worker: WORKER, database, producer: this.#producer, clock: systemClock, logger }),
+    );
+    this.store = store;
+    await scope.start("worker", () =>
+      createCommandWorker({
+        worker: WORKER,
+        topic: TOPIC,
+        store,
+        kafka: this.#kafka,
+        executor: this.book.executor,
+        clock: systemClock,
+        logger,
+        health,
+        fatal: (error) => {
+          throw error;
+        },
+      }),
+    );
+    await eventually(() => health.ready().ok);
+  }
+
+  async stopWorker(): Promise<void> {
+    await this.#workerScope?.stop();
+    this.#workerScope = null;
+  }
+
+  async stop(): Promise<void> {
+    this.book.release();
+    await this.stopWorker();
+    await this.#scope.stop();
+  }
+
+  /** Publishes commands as the gateway does. */
+  async publish(...messages: readonly CommandMessage[]): Promise<void> {
+    await Promise.all(
+      messages.map((message) =>
+        this.#producer.send(TOPIC, { key: orderKeyOf(message), value: JSON.stringify(message) }),
+      ),
+    );
+  }
+
+  async publishRaw(key: string, value: string): Promise<void> {
+    await this.#producer.send(TOPIC, { key, value });
+  }
+
+  partitionOf(message: CommandMessage): number {
+    return this.#producer.partitionOf(TOPIC, orderKeyOf(message));
+  }
+
+  async row(commandId: string): Promise<InboxRow | undefined> {
+    return (await this.database.query(INBOX_ROW, [commandId]))[0];
+  }
+
+  /** The published states of a command, in the order of the topic. */
+  eventsOf(commandId: string): CommandEvent[] {
+    return this.events.filter((event) => event.commandId === commandId);
+  }
+
+  /** Waits until a command was told to be `status`; returns that event. */
+  until(commandId: string, status: CommandEvent["status"], timeoutMs = 15_000): Promise<CommandEvent> {
+    return eventually(
+      () => {
+        const event = this.eventsOf(commandId).find((candidate) => candidate.status === status);
+        if (event === undefined) {
+          const seen = this.eventsOf(commandId).map((candidate) => candidate.status);
+          throw new Error(`command ${commandId} is not ${status}; events: ${seen.join(", ")}`);
+        }
+        return event;
+      },
+      { timeoutMs },
+    );
+  }
+
+  async #follow(): Promise<void> {
+    const fatal = (error: Error): void => {
+      throw error;
+    };
+    const { logger } = this;
+    await this.#scope.start("events", () =>
+      createLogReader(this.#kafka, {
+        topic: TOPICS.commandEvents,
+        from: "beginning",
+        onBatch: (_partition, messages) => {
+          for (const { value } of messages) {
+            this.events.push(CommandEventSchema.parse(JSON.parse(value.toString("utf8"))));
+          }
+        },
+        logger,
+        fatal,
+      }),
+    );
+    await this.#scope.start("dead letters", () =>
+      createLogReader(this.#kafka, {
+        topic: TOPICS.deadLetter,
+        from: "beginning",
+        onBatch: (_partition, messages) => {
+          this.deadLetters.push(...messages);
+        },
+        logger,
+        fatal,
+      }),
+    );
+  }
+}

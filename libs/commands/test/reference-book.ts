@@ -1,0 +1,97 @@
+import type { CommandExecutor, CommandOutcome, LeasedCommand } from "../src/index.ts";
+
+/** No clear answer came. */
+class NoAnswer extends Error {}
+
+/** How the next call with a command of an account behaves. */
+export type Behaviour = "apply" | "refuse" | "unreachable" | "drop-answer" | "throw" | "hang";
+
+/**
+ * A counterpart that keeps outcomes by reference as the trading-server contract asks: the first outcome of a reference
+ * stays, settling closes what has none. It counts what applied, so that a test sees every command that acted twice.
+ */
+export class ReferenceBook {
+  /** Command ids in the order they applied. */
+  readonly applied: string[] = [];
+  readonly #outcomes = new Map<string, CommandOutcome<null>>();
+  readonly #behaviours = new Map<string, Behaviour>();
+  readonly #hanging: (() => void)[] = [];
+  /** False: settling gets no answer either. */
+  settles = true;
+  calls = 0;
+
+  /** From now on commands of the account meet this. */
+  behave(accountNumber: string, behaviour: Behaviour): void {
+    this.#behaviours.set(accountNumber, behaviour);
+  }
+
+  /** Lets the calls that hang go on; their changes apply now. */
+  release(): void {
+    for (const go of this.#hanging.splice(0)) go();
+  }
+
+  /** The outcome as a change that was still on its way makes it, unless the reference was closed meanwhile. */
+  applyLate(commandId: string): void {
+    this.#apply(commandId);
+  }
+
+  /** How many calls hang. */
+  get hanging(): number {
+    return this.#hanging.length;
+  }
+
+  readonly executor: CommandExecutor<null> = {
+    execute: async (_serverId, commands) => {
+      this.calls += 1;
+      return Promise.all(commands.map((command) => this.#execute(command)));
+    },
+    settle: async (_serverId, commands) => {
+      if (!this.settles) throw new NoAnswer("settle");
+      return commands.map(({ message }) => {
+        const outcome = this.#outcomes.get(message.commandId) ?? { kind: "closed" as const };
+        this.#outcomes.set(message.commandId, outcome);
+        return outcome;
+      });
+    },
+    apply: async () => new Map(),
+    isUnreachable: (error) => error instanceof NoAnswer,
+  };
+
+  async #execute({ message }: LeasedCommand): Promise<CommandOutcome<null>> {
+    const { commandId, accountNumber } = message;
+    switch (this.#behaviours.get(accountNumber ?? "") ?? "apply") {
+      case "apply":
+        return this.#apply(commandId);
+      case "refuse":
+        return this.#keep(commandId, {
+          kind: "failed",
+          errorCode: "INSUFFICIENT_FUNDS",
+          errorMessage: "no money",
+          effect: null,
+        });
+      case "unreachable":
+        return { kind: "unreachable", reason: "told so" };
+      case "drop-answer":
+        this.#apply(commandId);
+        return { kind: "unreachable", reason: "the answer was lost" };
+      case "throw":
+        throw new TypeError("a mistake of ours");
+      case "hang":
+        await new Promise<void>((resolve) => this.#hanging.push(resolve));
+        return this.#apply(commandId);
+    }
+  }
+
+  #apply(commandId: string): CommandOutcome<null> {
+    const known = this.#outcomes.get(commandId);
+    if (known !== undefined) return known;
+    this.applied.push(commandId);
+    return this.#keep(commandId, { kind: "succeeded", result: { done: true }, effect: null });
+  }
+
+  #keep(commandId: string, outcome: CommandOutcome<null>): CommandOutcome<null> {
+    const known = this.#outcomes.get(commandId) ?? outcome;
+    this.#outcomes.set(commandId, known);
+    return known;
+  }
+}
