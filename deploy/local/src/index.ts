@@ -6,7 +6,18 @@ export { createDatabase, databaseUrl, dropDatabase } from "./servers/databases.t
 export type { NativeServer } from "./servers/native.ts";
 export { redis, startRedisProcess } from "./servers/redis.ts";
 export type { RunningServer, ServerContext } from "./servers/server.ts";
-export { type ServerAddresses, serverContext, type Servers, startServers } from "./servers/servers.ts";
+export { type Demo, type DemoOptions, type DemoWithAccounts, makeDemo } from "./demo/demo.ts";
+export { createOrganization, type ReadyOrganization } from "./demo/operator.ts";
+export {
+  type ServerAddresses,
+  serverContext,
+  type Servers,
+  type ServersOptions,
+  startServers,
+  startServersIn,
+} from "./servers/servers.ts";
+export { type Ending, ServiceProcess } from "./services/service-process.ts";
+export { type Stack, type StackOptions, startStack } from "./stack.ts";
 export { deleteTopics } from "./servers/topics.ts";
 export { isRunning, StateRecord, stopRecorded } from "./state/record.ts";
 export { generateSecrets, keptSecrets, type Secrets } from "./state/secrets.ts";

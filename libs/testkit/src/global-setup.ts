@@ -1,6 +1,6 @@
 import path from "node:path";
 
-import { printedReport, serverContext, StateRecord, startServers } from "@kapi/local";
+import { printedReport, serverContext, StateRecord, startServersIn } from "@kapi/local";
 
 import { removeRun, STATE_VARIABLE, sweepDeadRuns, TEST_STATE_ROOT } from "./state-folder.ts";
 
@@ -17,7 +17,7 @@ export default async function setup(): Promise<() => Promise<void>> {
     await record.close();
     await removeRun(stateDir);
   };
-  const servers = await startServers(context).catch(async (error: unknown) => {
+  const servers = await startServersIn(context).catch(async (error: unknown) => {
     await forget();
     throw error;
   });

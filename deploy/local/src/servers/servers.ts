@@ -1,7 +1,9 @@
+import path from "node:path";
+
 import { LocalError } from "../local-error.ts";
 import { DebianPackages } from "../machine/packages.ts";
 import { type Report, silentReport } from "../report.ts";
-import type { StateRecord } from "../state/record.ts";
+import { StateRecord } from "../state/record.ts";
 import { keptSecrets } from "../state/secrets.ts";
 import { kafka } from "./kafka.ts";
 import { postgres } from "./postgres.ts";
@@ -43,8 +45,27 @@ export function serverContext(options: ServersOptions, record: StateRecord): Ser
   };
 }
 
+/** Starts the three servers by themselves, under `servers` of the state folder; their `stop` forgets the run. */
+export async function startServers(options: ServersOptions): Promise<Servers> {
+  const stateDir = path.join(options.stateDir, "servers");
+  const record = await StateRecord.open(stateDir);
+  try {
+    const servers = await startServersIn(serverContext({ ...options, stateDir }, record));
+    return {
+      ...servers,
+      stop: async () => {
+        await servers.stop();
+        await record.close();
+      },
+    };
+  } catch (error) {
+    await record.close();
+    throw error;
+  }
+}
+
 /** Starts Kafka, PostgreSQL and Redis side by side. If one cannot be had, the others are stopped again. */
-export async function startServers(context: ServerContext): Promise<Servers> {
+export async function startServersIn(context: ServerContext): Promise<Servers> {
   const settled = await Promise.allSettled([kafka, postgres, redis].map((kind) => startServer(kind, context)));
   const running = settled.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
   const stop = async (): Promise<void> => {

@@ -33,6 +33,7 @@ type State = z.infer<typeof State>;
 export class StateRecord {
   readonly #file: string;
   #state: State;
+  #closed = false;
 
   private constructor(file: string, state: State) {
     this.#file = file;
@@ -45,7 +46,7 @@ export class StateRecord {
     const file = path.join(stateDir, STATE_FILE);
     const previous = readState(file);
     if (previous !== null) {
-      if (previous.owner.pid !== process.pid && isAlive(previous.owner)) {
+      if (isAlive(previous.owner)) {
         throw new LocalError(
           `kapi already runs here (process ${previous.owner.pid}); stop it with Ctrl-C there, or with npm stop.`,
         );
@@ -58,7 +59,13 @@ export class StateRecord {
     return record;
   }
 
+  /** Lists what was just started. After `close` it is ended instead: a start that is given up may still be at work. */
   add(entry: Entry): void {
+    if (this.#closed) {
+      if (entry.kind === "process") signalProcess(entry, "SIGKILL");
+      else void removeContainer(entry.id);
+      throw new LocalError(`${entry.name} was not started: everything is being stopped`);
+    }
     this.#state = { ...this.#state, started: [...this.#state.started, entry] };
     this.#write();
   }
@@ -71,11 +78,13 @@ export class StateRecord {
 
   /** Ends what is still listed and gives the folder free. */
   async close(): Promise<void> {
+    this.#closed = true;
     await endAll(this.#state.started);
     rmSync(this.#file, { force: true });
   }
 
   #write(): void {
+    if (this.#closed) return;
     const fresh = `${this.#file}.new`;
     writeFileSync(fresh, `${JSON.stringify(this.#state, null, 2)}\n`);
     renameSync(fresh, this.#file);
@@ -87,7 +96,7 @@ export async function stopRecorded(stateDir: string): Promise<boolean> {
   const file = path.join(stateDir, STATE_FILE);
   const state = readState(file);
   if (state === null) return false;
-  if (signalProcess(state.owner, "SIGTERM")) await endProcess(state.owner, "SIGTERM", OWNER_DEADLINE_MS);
+  if (state.owner.pid !== process.pid) await endProcess(state.owner, "SIGTERM", OWNER_DEADLINE_MS);
   await endAll((readState(file) ?? { started: [] }).started);
   rmSync(file, { force: true });
   return true;

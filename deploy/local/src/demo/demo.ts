@@ -1,0 +1,104 @@
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+import { delay } from "@kapi/kernel";
+import { z } from "zod";
+
+import { LocalError } from "../local-error.ts";
+import type { Stack } from "../stack.ts";
+import { writePrivately } from "../state/secrets.ts";
+import { createOrganization, type ReadyOrganization, registerServer } from "./operator.ts";
+import { createTradingAccounts } from "./trading-accounts.ts";
+
+const DEMO_FILE = "demo.json";
+const DEMO_CREDITS = 1_000_000;
+const REQUEST_TIMEOUT_MS = 5_000;
+/** A new key reaches the gateway within moments; a wallet whose Redis is new takes a little longer. */
+const USABLE_DEADLINE_MS = 20_000;
+const POLL_MS = 50;
+const UNAUTHORIZED = 401;
+
+/** What programs need to use the demo organization; the file `demo.json`. */
+const Demo = z.object({
+  baseUrl: z.url(),
+  wsBase: z.url(),
+  managementKey: z.string(),
+  organizationId: z.guid(),
+  serverId: z.guid(),
+  tradingServerUrl: z.url(),
+});
+export type Demo = z.infer<typeof Demo>;
+
+/** A demo and the accounts in it that trade by themselves. */
+export type DemoWithAccounts = Demo & { readonly accountNumbers: readonly string[] };
+
+export interface DemoOptions {
+  readonly name?: string;
+  readonly credits?: number;
+  /** How many accounts trade by themselves: 0 to 3, which is the default. */
+  readonly autoTraders?: number;
+}
+
+/** Makes a new demo organization, with everything needed to use it. */
+export async function makeDemo(stack: Stack, options: DemoOptions = {}): Promise<DemoWithAccounts> {
+  const { name = "Demo organization", credits = DEMO_CREDITS, autoTraders } = options;
+  const organization = await newOrganization(stack, { name, credits });
+  const demo = { ...addressesOf(stack), ...organization };
+  return { ...demo, accountNumbers: await createTradingAccounts(stack, demo, autoTraders) };
+}
+
+/** The demo organization of a state folder: the one it has, or a new one where its data is gone. */
+export async function keptDemo(stack: Stack, stateDir: string): Promise<DemoWithAccounts> {
+  const file = path.join(stateDir, DEMO_FILE);
+  const known = await knownOrganization(stack, file);
+  if (known === null) {
+    const made = await makeDemo(stack);
+    const { accountNumbers: _shown, ...demo } = made;
+    writePrivately(file, demo);
+    return made;
+  }
+  const demo: Demo = { ...addressesOf(stack), ...known };
+  writePrivately(file, demo);
+  return { ...demo, accountNumbers: await createTradingAccounts(stack, demo) };
+}
+
+function addressesOf(stack: Stack): Pick<Demo, "baseUrl" | "wsBase" | "tradingServerUrl"> {
+  return { baseUrl: stack.baseUrl, wsBase: stack.wsBase, tradingServerUrl: stack.tradingServerUrl };
+}
+
+async function knownOrganization(stack: Stack, file: string): Promise<ReadyOrganization | null> {
+  if (!existsSync(file)) return null;
+  const { managementKey, organizationId, serverId } = Demo.parse(JSON.parse(readFileSync(file, "utf8")));
+  if ((await whenUsable(stack, managementKey)) === UNAUTHORIZED) return null;
+  // The trading server may listen elsewhere than last time.
+  await registerServer(stack, organizationId, serverId);
+  return { managementKey, organizationId, serverId };
+}
+
+async function newOrganization(
+  stack: Stack,
+  options: { readonly name: string; readonly credits: number },
+): Promise<ReadyOrganization> {
+  const organization = await createOrganization(stack, options);
+  const end = Date.now() + USABLE_DEADLINE_MS;
+  while ((await whenUsable(stack, organization.managementKey)) === UNAUTHORIZED) {
+    if (Date.now() > end) throw new LocalError("The gateway does not know the key of the demo organization.");
+    await delay(POLL_MS);
+  }
+  return organization;
+}
+
+/** Asks for the wallet until the gateway answers yes, or that the key is unknown; returns that status. */
+async function whenUsable(stack: Stack, managementKey: string): Promise<number> {
+  const end = Date.now() + USABLE_DEADLINE_MS;
+  for (;;) {
+    const response = await fetch(`${stack.baseUrl}/api/v1/management/credits/balance`, {
+      headers: { authorization: `Management ${managementKey}` },
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+    });
+    const text = await response.text();
+    if (response.ok || response.status === UNAUTHORIZED) return response.status;
+    if (Date.now() > end) throw new LocalError(`The demo organization's wallet answered ${response.status}: ${text}`);
+    await delay(POLL_MS);
+  }
+}

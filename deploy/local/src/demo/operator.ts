@@ -1,0 +1,63 @@
+import { SCOPES, type ServerEntry } from "@kapi/contracts";
+import { z } from "zod";
+
+import { LocalError } from "../local-error.ts";
+import type { Stack } from "../stack.ts";
+
+const REQUEST_TIMEOUT_MS = 10_000;
+const ERROR_CHARACTERS = 300;
+
+/** Leverages of the demo server (decisions, 4.10). */
+const DEMO_LEVERAGES = [1, 2, 5, 10, 20, 25, 30, 50, 100, 200, 300, 400, 500, 1000, 2000, 5000, 10000];
+
+export const DEMO_CONFIGURATION: ServerEntry["configuration"] = {
+  serverName: "Kapi-Demo",
+  companyName: "Kapi Demo Markets",
+  currency: "USD",
+  environment: "demo",
+  supportedLeverage: DEMO_LEVERAGES,
+  defaultLeverage: 100,
+};
+
+const Organization = z.object({ organizationId: z.guid() });
+const Server = z.object({ serverId: z.guid() });
+const Key = z.object({ managementKey: z.string(), keyId: z.string() });
+
+/** An organization that can be used: its credits, a server, and a key with all scopes. */
+export interface ReadyOrganization {
+  readonly organizationId: string;
+  readonly serverId: string;
+  readonly managementKey: string;
+}
+
+/** Makes an organization through the operator's routes, as often as it is called. */
+export async function createOrganization(
+  stack: Stack,
+  options: { readonly name: string; readonly credits: number },
+): Promise<ReadyOrganization> {
+  const { organizationId } = await call(stack, "", { ...options }, Organization);
+  const { serverId } = await registerServer(stack, organizationId);
+  const { managementKey } = await call(stack, `/${organizationId}/keys`, { scopes: SCOPES }, Key);
+  return { organizationId, serverId, managementKey };
+}
+
+/** Registers a demo server, or tells under which address a known one is reached now. */
+export function registerServer(stack: Stack, organizationId: string, serverId?: string): Promise<{ serverId: string }> {
+  const known = serverId === undefined ? {} : { serverId };
+  const body = { ...known, tradingServerUrl: stack.tradingServerUrl, configuration: DEMO_CONFIGURATION };
+  return call(stack, `/${organizationId}/servers`, body, Server);
+}
+
+async function call<T>(stack: Stack, path: string, body: unknown, schema: z.ZodType<T>): Promise<T> {
+  const response = await fetch(`${stack.url("organization")}/internal/organizations${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-internal-token": stack.secrets.internalToken },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+  });
+  const text = await response.text();
+  if (response.ok) return schema.parse(JSON.parse(text));
+  throw new LocalError(
+    `The organization service refused ${path === "" ? "a new organization" : path}: ${response.status} ${text.slice(0, ERROR_CHARACTERS)}`,
+  );
+}

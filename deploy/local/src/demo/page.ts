@@ -1,0 +1,65 @@
+import path from "node:path";
+
+import { commandIdOf } from "@kapi/kernel";
+
+import type { Stack } from "../stack.ts";
+import type { DemoWithAccounts } from "./demo.ts";
+
+const LABEL_WIDTH = 16;
+
+/** What `npm start` ends with: where everything is, and three commands that work as they stand. */
+export function readyPage(
+  stack: Stack,
+  demo: DemoWithAccounts,
+  stateDir: string,
+): string {
+  const row = (label: string, value: string): string => `  ${label.padEnd(LABEL_WIDTH)}${value}`;
+  const shownState = path.relative(process.cwd(), stateDir) || ".";
+  return [
+    "",
+    "kapi is ready",
+    "",
+    row("API", demo.baseUrl),
+    row("Live metrics", `${demo.wsBase}/api/v1/management/live-metrics`),
+    row("Trading server", `${demo.tradingServerUrl}  (control API)`),
+    row("Management key", demo.managementKey),
+    row("Organization", demo.organizationId),
+    row("Server", demo.serverId),
+    row("Accounts", `${demo.accountNumbers.join(", ")}  (trade by themselves)`),
+    row("Kafka", stack.servers.kafkaBrokers),
+    row("State and logs", `${shownState}, ${shownState}/logs; for programs: ${shownState}/demo.json`),
+    "",
+    "Try, in another terminal:",
+    "",
+    ...commands(demo).flatMap(([title, command]) => [`# ${title}`, command, ""]),
+    "Ctrl-C stops everything; what was done is still there at the next start.",
+    "",
+  ].join("\n");
+}
+
+/** Titles and commands. Each is complete in itself and can be repeated. */
+export function commands(demo: DemoWithAccounts): [string, string][] {
+  const api = `${demo.baseUrl}/api/v1/management`;
+  const key = `-H 'Authorization: Management ${demo.managementKey}'`;
+  const body = JSON.stringify({
+    accountName: "My first account",
+    initialBalance: 1000,
+    leverage: 100,
+    requestId: "my-first-request",
+  });
+  const idempotencyKey = "my-first-account";
+  return [
+    [
+      "Create an account; sent again, it answers with the same command",
+      `curl -s ${api}/servers/${demo.serverId}/accounts ${key} -H 'Idempotency-Key: ${idempotencyKey}' -H 'Content-Type: application/json' -d '${body}'`,
+    ],
+    [
+      "Read that command until it has succeeded: its result names the account",
+      `curl -s '${api}/commands/${commandIdOf(demo.organizationId, idempotencyKey)}?wait=5' ${key}`,
+    ],
+    [
+      "See what the accounts are worth now; equity moves with the market",
+      `curl -s ${api}/servers/${demo.serverId}/accounts ${key}`,
+    ],
+  ];
+}

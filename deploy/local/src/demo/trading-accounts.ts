@@ -1,0 +1,93 @@
+import { delay } from "@kapi/kernel";
+import { z } from "zod";
+
+import { LocalError } from "../local-error.ts";
+import type { Stack } from "../stack.ts";
+import type { ReadyOrganization } from "./operator.ts";
+
+const REQUEST_TIMEOUT_MS = 10_000;
+const CREATION_DEADLINE_MS = 30_000;
+const POLL_MS = 100;
+
+/** Accounts that trade by themselves, so that there is something to look at from the first minute. */
+const ACCOUNTS = [
+  { accountName: "Ada, majors", initialBalance: 10_000, leverage: 100, symbols: ["EURUSD", "GBPUSD"], volume: 0.1 },
+  { accountName: "Bola, gold", initialBalance: 25_000, leverage: 200, symbols: ["XAUUSD"], volume: 0.05 },
+  { accountName: "Chen, mixed", initialBalance: 50_000, leverage: 50, symbols: ["EURUSD", "XAUUSD"], volume: 0.2 },
+] as const;
+
+/** Ticks of the market between two decisions of such an account, and how many positions it holds at most. */
+const EVERY_TICKS = 20;
+const MAX_POSITIONS = 4;
+
+const Envelope = z.object({ command: z.object({ id: z.uuid() }) });
+const Created = z.object({
+  command: z.object({
+    status: z.string(),
+    errorMessage: z.string().nullish(),
+    result: z.object({ accountNumber: z.string() }).nullish(),
+  }),
+});
+
+/**
+ * Creates the demo accounts as any client would, and has the trading server trade on them. Their idempotency keys are
+ * fixed, so calling it again gives the same accounts. `count` of them, at most three. Returns their numbers.
+ */
+export function createTradingAccounts(
+  stack: Stack,
+  organization: ReadyOrganization,
+  count: number = ACCOUNTS.length,
+): Promise<string[]> {
+  return Promise.all(
+    ACCOUNTS.slice(0, count).map(async ({ symbols, volume, ...account }, index) => {
+      const accountNumber = await createAccount(stack, organization, account, `demo-account-${index + 1}`);
+      const settings = { enabled: true, symbols, volume, everyTicks: EVERY_TICKS, maxPositions: MAX_POSITIONS };
+      const place = `/control/v1/servers/${organization.serverId}/accounts/${accountNumber}/auto-trader`;
+      await request(stack.tradingServerUrl + place, { method: "PUT", body: settings });
+      return accountNumber;
+    }),
+  );
+}
+
+async function createAccount(
+  stack: Stack,
+  organization: ReadyOrganization,
+  account: { readonly accountName: string; readonly initialBalance: number; readonly leverage: number },
+  key: string,
+): Promise<string> {
+  const api = `${stack.baseUrl}/api/v1/management`;
+  const headers = { authorization: `Management ${organization.managementKey}` };
+  const answer = await request(`${api}/servers/${organization.serverId}/accounts`, {
+    method: "POST",
+    headers: { ...headers, "idempotency-key": key },
+    body: { ...account, requestId: key },
+  });
+  const { id } = Envelope.parse(answer).command;
+  const end = Date.now() + CREATION_DEADLINE_MS;
+  while (Date.now() < end) {
+    const { command } = Created.parse(await request(`${api}/commands/${id}`, { method: "GET", headers }));
+    if (command.status === "succeeded" && command.result) return command.result.accountNumber;
+    if (command.status === "failed" || command.status === "expired") {
+      throw new LocalError(`A demo account was not created: ${command.errorMessage ?? command.status}`);
+    }
+    await delay(POLL_MS);
+  }
+  throw new LocalError(`A demo account was not created within ${CREATION_DEADLINE_MS / 1000} s.`);
+}
+
+async function request(
+  url: string,
+  options: { method: string; headers?: Record<string, string>; body?: unknown },
+): Promise<unknown> {
+  const { method, headers, body } = options;
+  const content = body === undefined ? {} : { "content-type": "application/json" };
+  const response = await fetch(url, {
+    method,
+    headers: { ...content, ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new LocalError(`${method} ${new URL(url).pathname} answered ${response.status}: ${text}`);
+  return JSON.parse(text);
+}

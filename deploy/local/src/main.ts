@@ -1,0 +1,87 @@
+/**
+ * `npm start`: servers, topics, services and a demo organization, all under the state folder, until Ctrl-C or SIGTERM.
+ * KAPI_STATE_DIR, KAPI_PORT, KAPI_LIVE_PORT and KAPI_TRADING_SERVER_PORT say where.
+ */
+import path from "node:path";
+
+import { z } from "zod";
+
+import { keptDemo } from "./demo/demo.ts";
+import { readyPage } from "./demo/page.ts";
+import { LocalError } from "./local-error.ts";
+import { printedReport } from "./report.ts";
+import { startStack } from "./stack.ts";
+
+const ROOT = path.resolve(import.meta.dirname, "../../..");
+const DEFAULT_PORTS = { gateway: 8080, live: 8081, "trading-server": 8090 };
+/** Ctrl-C reaches a process more than once when npm passes it on. */
+const SAME_REQUEST_MS = 1_000;
+
+const Port = z.coerce.number().pipe(z.int().min(1).max(65_535)).optional();
+const Settings = z.object({
+  KAPI_STATE_DIR: z.string().default(".local"),
+  KAPI_PORT: Port,
+  KAPI_LIVE_PORT: Port,
+  KAPI_TRADING_SERVER_PORT: Port,
+});
+
+async function main(): Promise<void> {
+  const parsed = Settings.safeParse(process.env);
+  if (!parsed.success) throw new LocalError(z.prettifyError(parsed.error));
+  const settings = parsed.data;
+  const stateDir = path.resolve(ROOT, settings.KAPI_STATE_DIR);
+  const report = printedReport();
+  const beganMs = Date.now();
+  const stopping = stopRequests();
+  console.log("kapi starts\n");
+  const stack = await startStack({
+    stateDir,
+    signal: stopping.signal,
+    report,
+    supervised: true,
+    preferredPorts: DEFAULT_PORTS,
+    ports: {
+      gateway: settings.KAPI_PORT,
+      live: settings.KAPI_LIVE_PORT,
+      "trading-server": settings.KAPI_TRADING_SERVER_PORT,
+    },
+  });
+  try {
+    const demoBeganMs = Date.now();
+    const demo = await keptDemo(stack, stateDir);
+    report.done("demo organization", demoBeganMs);
+    report.done("everything", beganMs);
+    if (!stopping.signal.aborted) console.log(readyPage(stack, demo, stateDir));
+    await stopping.first;
+  } finally {
+    console.log("\nkapi stops");
+    const stopBeganMs = Date.now();
+    await stack.stop();
+    report.done("stopped", stopBeganMs);
+  }
+}
+
+/** Says when this process is asked to stop. Asked again later, it ends at once: the next start cleans up. */
+function stopRequests(): { readonly signal: AbortSignal; readonly first: Promise<void> } {
+  const controller = new AbortController();
+  let requestedMs: number | null = null;
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => {
+      if (requestedMs !== null && Date.now() - requestedMs > SAME_REQUEST_MS) process.exit(1);
+      requestedMs ??= Date.now();
+      controller.abort();
+    });
+  }
+  const first = new Promise<void>((resolve) => {
+    controller.signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  return { signal: controller.signal, first };
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof LocalError ? `\n${error.message}` : error);
+  // A start that was given up may still wait for something.
+  process.exit(1);
+}

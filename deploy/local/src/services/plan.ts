@@ -1,0 +1,69 @@
+import { existsSync, readdirSync } from "node:fs";
+import path from "node:path";
+
+import type { ServerAddresses } from "../servers/servers.ts";
+import type { Secrets } from "../state/secrets.ts";
+import type { Ports } from "./ports.ts";
+
+const SERVICES_FOLDER = path.resolve(import.meta.dirname, "../../../../services");
+const HOST = "127.0.0.1";
+
+/** What a program of its own is told by the environment. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The names of all services of this checkout. */
+export function allServices(): string[] {
+  return readdirSync(SERVICES_FOLDER)
+    .filter((name) => existsSync(path.join(SERVICES_FOLDER, name, "src", "main.ts")))
+    .toSorted();
+}
+
+/** Where the code of a service is. */
+export function serviceFolder(service: string): string {
+  return path.join(SERVICES_FOLDER, service);
+}
+
+/** The base address of a service. */
+export function serviceUrl(ports: Ports, service: string): string {
+  return `http://${HOST}:${ports.of(service)}`;
+}
+
+export interface PlanOptions {
+  readonly servers: ServerAddresses;
+  readonly topicPrefix: string;
+  readonly secrets: Secrets;
+  readonly ports: Ports;
+  /** Of this machine; what a plan says goes before it. */
+  readonly base: Environment;
+  /** Where Node keeps compiled code between starts. */
+  readonly compileCache: string;
+}
+
+/** The environment of a service: the same for all, but for the port. */
+export function serviceEnvironment(service: string, services: readonly string[], options: PlanOptions): Environment {
+  const { servers, secrets, ports } = options;
+  const urls = services.map((other) => [variableOf(other), serviceUrl(ports, other)]);
+  return {
+    LOG_LEVEL: "info",
+    NODE_COMPILE_CACHE: options.compileCache,
+    ...options.base,
+    HTTP_HOST: HOST,
+    HTTP_PORT: String(ports.of(service)),
+    LIVE_HOST: HOST,
+    LIVE_PORT: String(ports.of("live")),
+    KAFKA_BROKERS: servers.kafkaBrokers,
+    KAFKA_TOPIC_PREFIX: options.topicPrefix === "" ? undefined : options.topicPrefix,
+    POSTGRES_URL: servers.postgresUrl,
+    REDIS_URL: servers.redisUrl,
+    INTERNAL_TOKEN: secrets.internalToken,
+    TRADING_SERVER_TOKEN: secrets.tradingServerToken,
+    PASSWORD_DERIVATION_KEYS: secrets.passwordDerivationKeys,
+    PASSWORD_SEALING_KEYS: secrets.passwordSealingKeys,
+    FINGERPRINT_KEY: secrets.fingerprintKey,
+    ...Object.fromEntries(urls),
+  };
+}
+
+function variableOf(service: string): string {
+  return `${service.replaceAll("-", "_").toUpperCase()}_URL`;
+}

@@ -1,0 +1,64 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+import { z } from "zod";
+
+import { LocalError } from "../local-error.ts";
+import { freePort, isFree } from "../machine/ports.ts";
+
+const PORTS_FILE = "ports.json";
+const KeptPorts = z.record(z.string(), z.int().min(1).max(65_535));
+
+/** Ports that are asked for, by the name of a service, or "live" for the live stream. */
+export type AskedPorts = Readonly<Record<string, number | undefined>>;
+
+/** The port of every service, each its own. */
+export interface Ports {
+  of(name: string): number;
+}
+
+/**
+ * Gives every name a port: the one asked for, which must be free; else the one it had at the last start, else `preferred`,
+ * else any; of these the first that is free. They stay the same over starts, because what a client was told should hold.
+ */
+export async function choosePorts(
+  stateDir: string,
+  names: readonly string[],
+  asked: AskedPorts,
+  preferred: AskedPorts,
+): Promise<Ports> {
+  const file = path.join(stateDir, PORTS_FILE);
+  const kept = existsSync(file) ? KeptPorts.parse(JSON.parse(readFileSync(file, "utf8"))) : {};
+  const chosen = new Map<string, number>();
+  for (const name of names) chosen.set(name, await choose(name, asked[name], [kept[name], preferred[name]], chosen));
+  writeFileSync(file, `${JSON.stringify(Object.fromEntries(chosen), null, 2)}\n`);
+  return {
+    of: (name) => {
+      const port = chosen.get(name);
+      if (port === undefined) throw new LocalError(`There is no service "${name}".`);
+      return port;
+    },
+  };
+}
+
+async function choose(
+  name: string,
+  asked: number | undefined,
+  wishes: readonly (number | undefined)[],
+  chosen: ReadonlyMap<string, number>,
+): Promise<number> {
+  const taken = new Set(chosen.values());
+  if (asked !== undefined) {
+    if (taken.has(asked) || !(await isFree(asked))) {
+      throw new LocalError(`Port ${asked}, asked for ${name}, is taken.`);
+    }
+    return asked;
+  }
+  for (const wish of wishes) {
+    if (wish !== undefined && !taken.has(wish) && (await isFree(wish))) return wish;
+  }
+  for (;;) {
+    const port = await freePort();
+    if (!taken.has(port)) return port;
+  }
+}

@@ -1,0 +1,179 @@
+import type { ChildProcess } from "node:child_process";
+import { existsSync, renameSync } from "node:fs";
+import path from "node:path";
+
+import { assertDefined, delay } from "@kapi/kernel";
+
+import { LocalError } from "../local-error.ts";
+import { endProcess, isAlive, lastLines, type ProcessId, signalProcess, spawnProcess } from "../machine/processes.ts";
+import type { Report } from "../report.ts";
+import type { Entry, StateRecord } from "../state/record.ts";
+import { type Environment, serviceFolder } from "./plan.ts";
+
+const READY_DEADLINE_MS = 60_000;
+const READY_POLL_MS = 50;
+const READY_REQUEST_TIMEOUT_MS = 2_000;
+/** A service ends itself within 25 s of being asked. */
+const STOP_DEADLINE_MS = 28_000;
+const FIRST_RETRY_MS = 500;
+const LAST_RETRY_MS = 10_000;
+/** After this long the next death counts as a first one. */
+const STEADY_MS = 30_000;
+const LOG_LINES = 12;
+
+export interface ServiceOptions {
+  readonly name: string;
+  readonly url: string;
+  readonly stateDir: string;
+  readonly environment: Environment;
+  readonly record: StateRecord;
+  readonly report: Report;
+  /** Start it again when it dies. */
+  readonly supervised: boolean;
+}
+
+/** How a process ended. */
+export interface Ending {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+interface Life {
+  readonly id: ProcessId;
+  readonly entry: Entry;
+  readonly ended: Promise<Ending>;
+  readonly beganMs: number;
+}
+
+/** One service as a process of its own, which can be killed, held, and started again. */
+export class ServiceProcess {
+  readonly name: string;
+  readonly url: string;
+  readonly logFile: string;
+  readonly #options: ServiceOptions;
+  #extra: Environment = {};
+  #life: Life | null = null;
+  #supervised = false;
+  #deaths = 0;
+
+  constructor(options: ServiceOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.url = options.url;
+    this.logFile = path.join(options.stateDir, "logs", `${options.name}.log`);
+    if (existsSync(this.logFile)) renameSync(this.logFile, this.logFile.replace(/\.log$/, ".previous.log"));
+  }
+
+  /** The process id, or null while it does not run. */
+  get pid(): number | null {
+    return this.#life !== null && isAlive(this.#life.id) ? this.#life.id.pid : null;
+  }
+
+  /** Starts the process, with `extra` environment variables besides its own, and waits until it is ready. */
+  async start(extra: Environment = {}): Promise<void> {
+    this.#extra = extra;
+    await this.#spawn();
+    await this.ready();
+    this.#supervised = this.#options.supervised;
+  }
+
+  /** Sends a signal: SIGKILL for a crash, SIGSTOP and SIGCONT to hold it and let it go on. */
+  kill(signal: NodeJS.Signals): void {
+    if (this.#life !== null) signalProcess(this.#life.id, signal);
+  }
+
+  /** Waits until the process has ended by itself or by a signal; throws after `timeoutMs`. */
+  async ended(timeoutMs = READY_DEADLINE_MS): Promise<Ending> {
+    const life = assertDefined(this.#life ?? undefined, `a started ${this.name}`);
+    const late = delay(timeoutMs).then((): never => {
+      throw new LocalError(`${this.name} still runs after ${timeoutMs / 1000} s`);
+    });
+    return Promise.race([life.ended, late]);
+  }
+
+  /** Ends it if it runs, and starts it again with `extra` variables in place of the former extra ones. */
+  async restart(extra: Environment = {}): Promise<void> {
+    await this.stop();
+    await this.start(extra);
+  }
+
+  /** Ends it: asked first, killed after its deadline. */
+  async stop(): Promise<void> {
+    this.#supervised = false;
+    const life = this.#life;
+    if (life === null) return;
+    signalProcess(life.id, "SIGCONT");
+    await endProcess(life.id, "SIGTERM", STOP_DEADLINE_MS);
+    this.#forget(life);
+  }
+
+  /** Waits until the service says that it is ready; throws with the end of its log when it ends or takes too long. */
+  async ready(timeoutMs = READY_DEADLINE_MS): Promise<void> {
+    const life = assertDefined(this.#life ?? undefined, `a started ${this.name}`);
+    const end = Date.now() + timeoutMs;
+    let reason = "it does not answer";
+    while (Date.now() < end) {
+      if (!isAlive(life.id)) throw this.#failure("ended before it was ready");
+      const answer = await readiness(this.url);
+      if (answer === null) return;
+      reason = answer;
+      await delay(READY_POLL_MS);
+    }
+    throw this.#failure(`is not ready after ${timeoutMs / 1000} s: ${reason}`);
+  }
+
+  async #spawn(): Promise<void> {
+    const { name, environment, record } = this.#options;
+    const folder = serviceFolder(name);
+    const { id, child } = await spawnProcess({
+      command: process.execPath,
+      args: [path.join(folder, "src", "main.ts")],
+      cwd: folder,
+      env: { ...environment, ...this.#extra },
+      logFile: this.logFile,
+    });
+    const entry: Entry = { kind: "process", name, ...id, stopSignal: "SIGTERM" };
+    record.add(entry);
+    const life: Life = { id, entry, ended: endingOf(child), beganMs: Date.now() };
+    this.#life = life;
+    void life.ended.then((ending) => this.#died(life, ending));
+  }
+
+  async #died(life: Life, ending: Ending): Promise<void> {
+    this.#forget(life);
+    if (!this.#supervised || this.#life !== life) return;
+    const { report } = this.#options;
+    this.#deaths = Date.now() - life.beganMs > STEADY_MS ? 1 : this.#deaths + 1;
+    const waitMs = Math.min(FIRST_RETRY_MS * 2 ** (this.#deaths - 1), LAST_RETRY_MS);
+    const how = ending.signal ?? `exit code ${ending.code}`;
+    report.note(`${this.name} ended (${how}); it is started again in ${waitMs / 1000} s. Its log: ${this.logFile}`);
+    await delay(waitMs);
+    if (!this.#supervised) return;
+    await this.#spawn();
+  }
+
+  #forget(life: Life): void {
+    this.#options.record.remove(life.entry);
+  }
+
+  #failure(what: string): LocalError {
+    return new LocalError(`${this.name} ${what}. The end of ${this.logFile}:\n${lastLines(this.logFile, LOG_LINES)}`);
+  }
+}
+
+function endingOf(child: ChildProcess): Promise<Ending> {
+  return new Promise((resolve) => {
+    child.once("exit", (code, signal) => resolve({ code, signal }));
+  });
+}
+
+/** Null when the service is ready, else why not. */
+async function readiness(url: string): Promise<string | null> {
+  try {
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(READY_REQUEST_TIMEOUT_MS) });
+    const text = await response.text();
+    return response.ok ? null : text;
+  } catch {
+    return "it does not answer";
+  }
+}

@@ -1,0 +1,186 @@
+import path from "node:path";
+
+import { createKafka, createTopics } from "@kapi/kafka";
+import { createLogger } from "@kapi/runtime";
+
+import { LocalError } from "./local-error.ts";
+import { type Report, silentReport } from "./report.ts";
+import { createDatabase, databaseUrl } from "./servers/databases.ts";
+import { type ServerAddresses, serverContext, type Servers, startServersIn } from "./servers/servers.ts";
+import { allServices, type Environment, type PlanOptions, serviceEnvironment, serviceUrl } from "./services/plan.ts";
+import { type AskedPorts, choosePorts, type Ports } from "./services/ports.ts";
+import { ServiceProcess } from "./services/service-process.ts";
+import { StateRecord } from "./state/record.ts";
+import { keptSecrets, type Secrets } from "./state/secrets.ts";
+
+const PARTITIONS = 4;
+const DEFAULT_DATABASE = "kapi";
+const LIVE = "live";
+
+export interface StackOptions {
+  /** Holds everything that is kept between starts; one running stack each. */
+  readonly stateDir: string;
+  /** Servers that run already; without them they are started, and stopped with the stack. */
+  readonly servers?: ServerAddresses;
+  /** Database on the PostgreSQL server, created if it is not there. */
+  readonly database?: string;
+  /** Before every topic name, so that several stacks can share a Kafka. */
+  readonly topicPrefix?: string;
+  /** Ports asked for, by service, and "live" for the live stream. */
+  readonly ports?: AskedPorts;
+  /** Ports to take when nothing speaks against it. */
+  readonly preferredPorts?: AskedPorts;
+  /** Extra variables: under "all" for every service, under a service's name for that one. */
+  readonly env?: Readonly<Record<string, Environment>>;
+  /** All of the checkout unless told otherwise. */
+  readonly services?: readonly string[];
+  /** Start a service again when it dies; tests do that themselves. */
+  readonly supervised?: boolean;
+  readonly report?: Report;
+  /** Gives the start up and takes back what it has done. */
+  readonly signal?: AbortSignal;
+}
+
+/** A running kapi on this machine. */
+export interface Stack {
+  /** Base address of the management API. */
+  readonly baseUrl: string;
+  /** Base address of the live stream. */
+  readonly wsBase: string;
+  readonly tradingServerUrl: string;
+  readonly servers: ServerAddresses;
+  readonly topicPrefix: string;
+  readonly secrets: Secrets;
+  /** Base address of any service. */
+  url(service: string): string;
+  /** The process of a service; throws for one that is not of this stack. */
+  process(service: string): ServiceProcess;
+  readonly processes: ReadonlyMap<string, ServiceProcess>;
+  /** Stops services, then servers, then forgets the run. State is kept. */
+  stop(): Promise<void>;
+}
+
+/** Starts servers, topics and services, and returns when every service is ready. Whatever fails, nothing stays behind. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const record = await StateRecord.open(options.stateDir);
+  const stops: (() => Promise<void>)[] = [() => record.close()];
+  const stop = async (): Promise<void> => {
+    for (const step of stops.splice(0).toReversed()) await step();
+  };
+  const { promise: givenUp, reject } = Promise.withResolvers<never>();
+  options.signal?.addEventListener("abort", () => reject(new LocalError("The start was given up.")), { once: true });
+  try {
+    return await Promise.race([assemble(options, record, { add: (step) => stops.push(step), stop }), givenUp]);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+interface Stops {
+  add(step: () => Promise<void>): void;
+  stop(): Promise<void>;
+}
+
+async function assemble(options: StackOptions, record: StateRecord, stops: Stops): Promise<Stack> {
+  const { stateDir, report = silentReport, topicPrefix = "" } = options;
+  const secrets = keptSecrets(stateDir);
+  const given = await serversOf(options, record, stops);
+  const beganMs = Date.now();
+  const [postgresUrl] = await Promise.all([ownDatabase(options, given), makeTopics(given, topicPrefix)]);
+  report.done("database and topics", beganMs);
+  const servers: ServerAddresses = { ...given, postgresUrl };
+  const everything = allServices();
+  const ports = await choosePorts(stateDir, [...everything, LIVE], options.ports ?? {}, options.preferredPorts ?? {});
+  const compileCache = path.join(stateDir, "compile-cache");
+  const plan: PlanOptions = { servers, topicPrefix, secrets, ports, base: process.env, compileCache };
+  const processes = new Map<string, ServiceProcess>();
+  for (const name of options.services ?? everything) {
+    const environment = { ...serviceEnvironment(name, everything, plan), ...options.env?.["all"] };
+    const url = serviceUrl(ports, name);
+    const supervised = options.supervised ?? false;
+    processes.set(name, new ServiceProcess({ name, url, stateDir, environment, record, report, supervised }));
+  }
+  stops.add(() => stopServices(processes));
+  await startServices(processes, options, report);
+  return describe({ servers, topicPrefix, secrets, ports, processes, stop: () => stops.stop() });
+}
+
+function describe(parts: {
+  servers: ServerAddresses;
+  topicPrefix: string;
+  secrets: Secrets;
+  ports: Ports;
+  processes: ReadonlyMap<string, ServiceProcess>;
+  stop(): Promise<void>;
+}): Stack {
+  const { servers, topicPrefix, secrets, ports, processes } = parts;
+  return {
+    servers,
+    topicPrefix,
+    secrets,
+    processes,
+    baseUrl: serviceUrl(ports, "gateway"),
+    wsBase: `ws://127.0.0.1:${ports.of(LIVE)}`,
+    tradingServerUrl: serviceUrl(ports, "trading-server"),
+    url: (service) => serviceUrl(ports, service),
+    process: (service) => {
+      const found = processes.get(service);
+      if (found === undefined) throw new Error(`${service} is not part of this stack`);
+      return found;
+    },
+    stop: () => parts.stop(),
+  };
+}
+
+async function serversOf(
+  options: StackOptions,
+  record: StateRecord,
+  stops: Stops,
+): Promise<Servers | (ServerAddresses & { running?: undefined })> {
+  if (options.servers !== undefined) return { ...options.servers };
+  const { stateDir, report = silentReport } = options;
+  const servers = await startServersIn(serverContext({ stateDir, report }, record));
+  stops.add(() => servers.stop());
+  return servers;
+}
+
+/** The database asked for; else the one that the given address names; else a database of its own on a started server. */
+async function ownDatabase(
+  options: StackOptions,
+  servers: ServerAddresses & { running?: Servers["running"] | undefined },
+): Promise<string> {
+  const started = servers.running?.some(({ name, way }) => name === "postgres" && way !== "given") ?? false;
+  const named = new URL(servers.postgresUrl).pathname.slice(1);
+  const database = options.database ?? (started || named === "" ? DEFAULT_DATABASE : named);
+  await createDatabase(servers.postgresUrl, database);
+  return databaseUrl(servers.postgresUrl, database);
+}
+
+async function makeTopics(servers: ServerAddresses, topicPrefix: string): Promise<void> {
+  const logger = createLogger({ service: "local", level: "error" });
+  const brokers = servers.kafkaBrokers.split(",");
+  const kafka = createKafka({ brokers, clientId: "kapi-local", topicPrefix, logger });
+  await createTopics(kafka, { partitions: PARTITIONS, replicationFactor: 1, minInsyncReplicas: 1 });
+}
+
+async function startServices(
+  processes: ReadonlyMap<string, ServiceProcess>,
+  options: StackOptions,
+  report: Report,
+): Promise<void> {
+  const started = await Promise.allSettled(
+    [...processes.values()].map(async (service) => {
+      const beganMs = Date.now();
+      await service.start(options.env?.[service.name]);
+      report.done(service.name, beganMs);
+    }),
+  );
+  for (const result of started) if (result.status === "rejected") throw result.reason;
+}
+
+/** The gateway first, so that what it has let in is still worked on; then the others together. */
+async function stopServices(processes: ReadonlyMap<string, ServiceProcess>): Promise<void> {
+  await processes.get("gateway")?.stop();
+  await Promise.all([...processes.values()].map((service) => service.stop()));
+}

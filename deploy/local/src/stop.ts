@@ -1,0 +1,8 @@
+/** `npm stop`: ends the kapi that runs from this checkout, or what a killed one has left. */
+import path from "node:path";
+
+import { stopRecorded } from "./state/record.ts";
+
+const ROOT = path.resolve(import.meta.dirname, "../../..");
+const stateDir = path.resolve(ROOT, process.env["KAPI_STATE_DIR"] ?? ".local");
+console.log((await stopRecorded(stateDir)) ? "kapi is stopped" : "kapi was not running");
