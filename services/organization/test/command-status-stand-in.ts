@@ -1,0 +1,44 @@
+import { createHttpServer, listen, parse, requireInternalToken } from "@kapi/http";
+import { createLogger, Health, type Started } from "@kapi/runtime";
+import { z } from "zod";
+
+import type { OpenCommand } from "../src/domain/ports.ts";
+
+const OpenRequest = z.object({ organizationIds: z.array(z.guid()) });
+
+/** Answers the internal routes of command-status that an opening asks, from what the test tells it. */
+export interface StandIn {
+  readonly url: string;
+  open: OpenCommand[];
+}
+
+/** Another service's place in the tests of this one; the whole path with the real one is in the end-to-end tests. */
+export async function startCommandStatus(token: string): Promise<Started<StandIn>> {
+  const logger = createLogger({ service: "command-status-stand-in", level: "silent" });
+  const app = createHttpServer({ logger, health: new Health() });
+  requireInternalToken(app, token);
+  let open: OpenCommand[] = [];
+  app.post("/internal/commands/caught-up", (_request, reply) => reply.send({}));
+  app.post("/internal/commands/open", (request, reply) => {
+    const { organizationIds } = parse(OpenRequest, request.body);
+    return reply.send({ commands: open.filter((command) => organizationIds.includes(command.organizationId)) });
+  });
+  const { value, stop } = await listening(app);
+  return {
+    value: {
+      url: value,
+      get open() {
+        return open;
+      },
+      set open(commands) {
+        open = commands;
+      },
+    },
+    stop,
+  };
+}
+
+async function listening(app: Parameters<typeof listen>[0]): Promise<Started<string>> {
+  const started = await listen(app, { host: "127.0.0.1", port: 0 });
+  return { value: started.value.url, stop: () => started.stop() };
+}

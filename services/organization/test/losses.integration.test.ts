@@ -1,0 +1,89 @@
+import { randomUUID } from "node:crypto";
+
+import { delay } from "@kapi/kernel";
+import { ALL_TAGS } from "@kapi/redis";
+import * as fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { applyPending } from "../src/operations/apply-pending.ts";
+import { openClosedTags } from "../src/operations/open-tags.ts";
+import { purchaseCredits } from "../src/operations/purchase-credits.ts";
+import { recordAllUsage } from "../src/operations/record-usage.ts";
+import { finish, ledgerSums, organizationWith, read, redisSums, reserve, startWorld, type World } from "./support.ts";
+
+const RUNS = 25;
+const MAX_STEPS = 60;
+const MAX_START_DELAY_MS = 25;
+const PRICE = 7;
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world.stop());
+
+const kinds = fc.constantFrom("read", "read", "command", "command", "record", "buy", "lose", "open", "apply");
+const steps = fc.array(fc.record({ kind: kinds, afterMs: fc.integer({ min: 0, max: MAX_START_DELAY_MS }) }), {
+  minLength: 10,
+  maxLength: MAX_STEPS,
+});
+
+/** A command's life: reserved, published (so that command-status knows it), final. */
+async function command(organizationId: string, action: "consume" | "release"): Promise<void> {
+  const { context, commands } = world;
+  const commandId = await reserve(context, organizationId, PRICE);
+  const open = { commandId, organizationId, reservedCredits: PRICE };
+  commands.open = [...commands.open, open];
+  await delay(1);
+  commands.open = commands.open.filter((other) => other !== open);
+  await finish(context, organizationId, commandId, PRICE, action);
+}
+
+async function take(kind: string, organizationId: string, at: number): Promise<void> {
+  const { context } = world;
+  switch (kind) {
+    case "read":
+      await read(context, organizationId, 3);
+      break;
+    case "command":
+      await command(organizationId, at % 3 === 0 ? "release" : "consume");
+      break;
+    case "record":
+      await recordAllUsage(context, ALL_TAGS);
+      break;
+    case "buy":
+      await purchaseCredits(context, { organizationId, credits: 11, purchaseId: randomUUID() });
+      break;
+    case "lose":
+      await context.redis.commands.flushall();
+      break;
+    case "open":
+      await openClosedTags(context, ALL_TAGS);
+      break;
+    default:
+      await applyPending(context);
+  }
+}
+
+test("whenever Redis loses everything, once it is opened again it agrees with the ledger to the credit", async () => {
+  const { context } = world;
+  await fc.assert(
+    fc.asyncProperty(steps, async (sequence) => {
+      const organizationId = await organizationWith(world, 1_000);
+      await Promise.all(
+        sequence.map(async ({ kind, afterMs }, at) => {
+          await delay(afterMs);
+          await take(kind, organizationId, at);
+        }),
+      );
+      await openClosedTags(context, ALL_TAGS);
+      await recordAllUsage(context, ALL_TAGS);
+      while ((await applyPending(context)) > 0);
+      const { kept, derived } = await ledgerSums(context, organizationId);
+      expect(derived).toEqual(kept);
+      expect(await redisSums(context, organizationId)).toEqual(kept);
+      expect(kept.reserved).toBe(0);
+    }),
+    { numRuns: RUNS },
+  );
+});

@@ -1,0 +1,197 @@
+import { randomUUID } from "node:crypto";
+
+import { authenticate, createDirectory, type Directory } from "@kapi/admission";
+import { type CommandEvent, SCOPES, TOPICS } from "@kapi/contracts";
+import { createInternalClient, type InternalClient } from "@kapi/http";
+import { createKafka, createProducer, type Producer } from "@kapi/kafka";
+import { systemClock, toIso } from "@kapi/kernel";
+import { admit, createRedis, type RedisConnection, type WalletState } from "@kapi/redis";
+import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
+import { createTestEnvironment, eventually, serverEntry, type TestEnvironment } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+
+import { Config } from "../src/config.ts";
+import { start } from "../src/service.ts";
+import { startCommandStatus, type StandIn } from "./command-status-stand-in.ts";
+
+const Created = z.object({ organizationId: z.guid(), walletId: z.guid() });
+const CreatedKey = z.object({ keyId: z.string(), managementKey: z.string() });
+const CreatedServer = z.object({ serverId: z.guid() });
+
+const scope = new Scope();
+const health = new Health();
+const logger = createLogger({ service: "organization-test", level: "silent" });
+let environment: TestEnvironment;
+let commandStatus: StandIn;
+let client: InternalClient;
+let redis: RedisConnection;
+let directory: Directory;
+let producer: Producer;
+
+beforeAll(async () => {
+  environment = await createTestEnvironment();
+  await scope.start("environment", () => ({ value: environment, stop: () => environment.stop() }));
+  const token = environment.secrets.internalToken;
+  commandStatus = await scope.start("command-status", () => startCommandStatus(token));
+  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  const addresses = { HTTP_PORT: String(port), COMMAND_STATUS_URL: commandStatus.url };
+  const config = loadConfig(Config, { ...environment.env, ...addresses });
+  const fatal = (error: unknown): never => {
+    throw error;
+  };
+  await start({ config, scope, logger, health, clock: systemClock, fatal });
+  const baseUrl = `http://127.0.0.1:${port}`;
+  client = await scope.start("client", () => createInternalClient({ baseUrl, token, timeoutMs: 5_000 }));
+  redis = await scope.start("redis", () => createRedis({ url: environment.redisUrl, clientName: "test", logger }));
+  const { kafkaBrokers, topicPrefix } = environment;
+  const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
+  producer = await scope.start("producer", () => createProducer(kafka));
+  directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
+  await eventually(() => health.ready().ok);
+});
+afterAll(() => scope.stop());
+
+async function organizationWith(
+  credits: number,
+): Promise<{ organizationId: string; keyId: string; managementKey: string }> {
+  const { organizationId } = await client.json("POST", "/internal/organizations", { name: "Test", credits }, Created);
+  const path = `/internal/organizations/${organizationId}/keys`;
+  return { organizationId, ...(await client.json("POST", path, { scopes: SCOPES }, CreatedKey)) };
+}
+
+function call(organizationId: string, keyId: string, price: number) {
+  return admit(redis, {
+    keyId,
+    organizationId,
+    chargeId: randomUUID(),
+    mode: "consume",
+    price,
+    readPrice: 1,
+    operation: "getCommand",
+    requestId: "request",
+    rateLimit: null,
+    claims: [],
+  });
+}
+
+async function walletOf(organizationId: string, keyId: string): Promise<WalletState> {
+  const reply = await call(organizationId, keyId, 0);
+  if (reply.kind !== "admitted") throw new Error(reply.kind);
+  return reply.wallet;
+}
+
+test("a key that the operator makes is known to every reader of the directory, and refused everywhere once revoked", async () => {
+  const { organizationId, keyId, managementKey } = await organizationWith(10);
+  await eventually(() => directory.key(keyId) !== undefined);
+  const entry = authenticate(directory, systemClock, `Management ${managementKey}`);
+  expect(entry).toMatchObject({ organizationId, keyId, scopes: SCOPES, serverIds: null, status: "active" });
+  expect(JSON.stringify(entry)).not.toContain(managementKey.split(".")[2]);
+  expect(await call(organizationId, keyId, 1)).toMatchObject({ kind: "admitted" });
+
+  expect((await client.request("DELETE", `/internal/keys/${keyId}`)).status).toBe(200);
+  expect(await call(organizationId, keyId, 1)).toEqual({ kind: "revoked" });
+  await eventually(() => directory.key(keyId)?.status === "revoked");
+  expect(() => authenticate(directory, systemClock, `Management ${managementKey}`)).toThrow("authentication required");
+});
+
+test("a server that is registered again under its id is told of anew; under another organization it is refused", async () => {
+  const { organizationId } = await organizationWith(0);
+  const { configuration } = serverEntry();
+  const register = (owner: string, body: object) =>
+    client.request("POST", `/internal/organizations/${owner}/servers`, { configuration, ...body });
+  const first = await register(organizationId, { tradingServerUrl: "http://127.0.0.1:7001" });
+  const { serverId } = CreatedServer.parse(JSON.parse(first.body.toString()));
+  await register(organizationId, { serverId, tradingServerUrl: "http://127.0.0.1:7002" });
+  await eventually(() => directory.server(serverId)?.tradingServerUrl === "http://127.0.0.1:7002");
+  const other = await organizationWith(0);
+  const refused = await register(other.organizationId, { serverId, tradingServerUrl: "http://127.0.0.1:7003" });
+  expect(refused.status).toBe(403);
+});
+
+test("bad input is refused with its findings, an unknown organization with 404", async () => {
+  const bad = await client.request("POST", "/internal/organizations", { name: "", credits: -1 });
+  expect(bad.status).toBe(400);
+  expect(JSON.parse(bad.body.toString())).toMatchObject({ issues: [{ path: ["name"] }, { path: ["credits"] }] });
+  const nobody = `/internal/organizations/${randomUUID()}`;
+  expect((await client.request("POST", `${nobody}/keys`, { scopes: SCOPES })).status).toBe(404);
+  expect((await client.request("POST", `${nobody}/credits`, { credits: 1, purchaseId: randomUUID() })).status).toBe(
+    404,
+  );
+  expect((await client.request("DELETE", "/internal/keys/unknown")).status).toBe(404);
+});
+
+test("credits bought with one purchase id are added once", async () => {
+  const { organizationId, keyId } = await organizationWith(5);
+  const purchase = { credits: 20, purchaseId: randomUUID() };
+  const path = `/internal/organizations/${organizationId}/credits`;
+  expect((await client.request("POST", path, purchase)).status).toBe(200);
+  expect((await client.request("POST", path, purchase)).status).toBe(200);
+  expect(await walletOf(organizationId, keyId)).toMatchObject({ available: 25, purchased: 25 });
+});
+
+test("a Redis that is killed and comes back without its data serves the same wallets again within seconds", async () => {
+  const { organizationId, keyId } = await organizationWith(100);
+  await call(organizationId, keyId, 30);
+  const commandId = randomUUID();
+  await admit(redis, {
+    keyId,
+    organizationId,
+    chargeId: randomUUID(),
+    mode: "reserve",
+    price: 0,
+    readPrice: 1,
+    operation: "depositAccountFunds",
+    requestId: "request",
+    rateLimit: null,
+    claims: [{ commandId, fingerprint: "print", message: "{}", credits: 5 }],
+  });
+  commandStatus.open = [{ commandId, organizationId, reservedCredits: 5 }];
+  await eventually(() => usageIsEmpty());
+  const before = await walletOf(organizationId, keyId);
+
+  await environment.redis.restart({ wipe: true });
+  await eventually(async () => {
+    expect(await walletOf(organizationId, keyId)).toMatchObject({
+      available: 65,
+      reserved: 5,
+      consumed: 30,
+      id: before.id,
+    });
+  });
+  await eventually(() => health.ready().ok);
+
+  commandStatus.open = [];
+  await producer.send(TOPICS.commandEvents, {
+    key: commandId,
+    value: JSON.stringify(finalEvent(organizationId, commandId)),
+  });
+  await eventually(async () => {
+    expect(await walletOf(organizationId, keyId)).toMatchObject({ available: 65, reserved: 0, consumed: 35 });
+  });
+});
+
+async function usageIsEmpty(): Promise<boolean> {
+  const keys = await redis.commands.keys("*:usage");
+  const lengths = await Promise.all(keys.map((key) => redis.commands.xlen(key)));
+  return lengths.every((length) => length === 0);
+}
+
+function finalEvent(organizationId: string, commandId: string): CommandEvent {
+  return {
+    commandId,
+    organizationId,
+    serverId: randomUUID(),
+    accountNumber: null,
+    managedAccountId: null,
+    operation: "finance.deposit",
+    version: 2,
+    status: "succeeded",
+    attempts: 1,
+    result: {},
+    errorCode: null,
+    errorMessage: null,
+    settlement: { chargeId: commandId, credits: 5, action: "consume" },
+    occurredAt: toIso(systemClock.nowMs()),
+  };
+}
