@@ -22,6 +22,8 @@ const REDIS_TIMEOUT_MS = 600;
 const CHECK_TIMEOUT_MS = 1_200;
 const PRODUCE_TIMEOUT_MS = 1_600;
 const READ_TIMEOUT_MS = 2_500;
+/** Account details wait up to 3 s for a trading server, before they are answered from the last sample. */
+const ACCOUNT_READ_TIMEOUT_MS = 3_500;
 /** Most accounts that are remembered to exist: about 200 bytes each. */
 const MAX_KNOWN_ACCOUNTS = 500_000;
 
@@ -54,7 +56,7 @@ export async function startService(
 
   const token = config.INTERNAL_TOKEN;
   const accountClient = await scope.start("account client", () =>
-    createInternalClient({ baseUrl: config.ACCOUNT_URL, token, timeoutMs: READ_TIMEOUT_MS }),
+    createInternalClient({ baseUrl: config.ACCOUNT_URL, token, timeoutMs: ACCOUNT_READ_TIMEOUT_MS }),
   );
   const commandStatusClient = await scope.start("command-status client", () =>
     createInternalClient({ baseUrl: config.COMMAND_STATUS_URL, token, timeoutMs: READ_TIMEOUT_MS }),

@@ -1,0 +1,205 @@
+import {
+  type Command,
+  Command as CommandSchema,
+  type CommandEvent,
+  type CommandMessage,
+  queuedCommand,
+  TOPICS,
+} from "@kapi/contracts";
+import { createRedis, type RedisConnection, claimKey, tagOf } from "@kapi/redis";
+import { createLogger, type Started } from "@kapi/runtime";
+import { commandMessage, eventually } from "@kapi/testkit";
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+
+import { eventOf, type Running, startRunning } from "./running.ts";
+
+let running: Running;
+let redis: Started<RedisConnection>;
+
+beforeAll(async () => {
+  running = await startRunning();
+  const logger = createLogger({ service: "test", level: "error" });
+  redis = await createRedis({ url: running.environment.redisUrl, clientName: "test", logger });
+});
+afterAll(async () => {
+  await redis.stop();
+  await running.stop();
+});
+
+async function publishMessage(message: CommandMessage): Promise<void> {
+  await running.producer.send(TOPICS.commandsFinance, { key: message.commandId, value: JSON.stringify(message) });
+}
+
+async function publishEvent(event: CommandEvent): Promise<void> {
+  await running.producer.send(TOPICS.commandEvents, { key: event.commandId, value: JSON.stringify(event) });
+}
+
+/** The commands that the caller's own organization reads, null where there is none. */
+async function read(...messages: Pick<CommandMessage, "organizationId" | "commandId">[]): Promise<(Command | null)[]> {
+  const reads = messages.map(({ organizationId, commandId }) => ({ organizationId, commandId }));
+  const answer = await running.client.request("POST", "/internal/commands/read", { reads });
+  expect(answer.status).toBe(200);
+  const lines = answer.body.toString().split("\n");
+  expect(lines.pop()).toBe("");
+  return lines.map((line) =>
+    line === "" ? null : z.object({ command: CommandSchema }).parse(JSON.parse(line)).command,
+  );
+}
+
+async function caughtUp(): Promise<void> {
+  expect((await running.client.request("POST", "/internal/commands/caught-up", {})).status).toBe(200);
+}
+
+describe("a command", () => {
+  it("can be read as queued once its message is published, exactly as the gateway would show it", async () => {
+    const message = commandMessage({ payload: { amount: 12.5, description: 'quotes " and \\ and ünïcode\n' } });
+    await publishMessage(message);
+    await caughtUp();
+    expect(await read(message)).toEqual([queuedCommand(message)]);
+  });
+
+  it("shows its newest state, and a final one for good", async () => {
+    const message = commandMessage();
+    await publishMessage(message);
+    await publishEvent(eventOf(message, { version: 1, status: "leased", result: null }));
+    await publishEvent(eventOf(message, { version: 3, status: "leased", result: null, attempts: 2 }));
+    await publishEvent(eventOf(message, { version: 2, status: "queued", result: null }));
+    await caughtUp();
+    expect(await read(message)).toMatchObject([{ status: "leased", attempts: 2, completedAt: null }]);
+
+    const end = eventOf(message, { version: 4, attempts: 2 });
+    await publishEvent(end);
+    await publishEvent(eventOf(message, { version: 5, status: "leased", result: null }));
+    await publishMessage(message);
+    await caughtUp();
+    expect(await read(message)).toMatchObject([
+      { status: "succeeded", result: end.result, completedAt: end.occurredAt, updatedAt: end.occurredAt },
+    ]);
+  });
+
+  it("whose event comes before its message is not lost: it is unknown until the message, and final with it", async () => {
+    const message = commandMessage({ operation: "account.create", accountNumber: null });
+    await publishEvent(eventOf(message, { accountNumber: "10000007", result: { accountNumber: "10000007" } }));
+    await caughtUp();
+    expect(await read(message)).toEqual([null]);
+    await publishMessage(message);
+    await caughtUp();
+    expect(await read(message)).toMatchObject([
+      { status: "succeeded", accountNumber: "10000007", idempotencyKey: message.idempotencyKey },
+    ]);
+  });
+
+  it("of another organization does not exist for the caller", async () => {
+    const message = commandMessage();
+    await publishMessage(message);
+    await caughtUp();
+    expect(await read({ ...message, organizationId: randomUUID() }, message)).toMatchObject([
+      null,
+      { status: "queued" },
+    ]);
+  });
+
+  it("is read in the order asked, a thousand at once", async () => {
+    const messages = Array.from({ length: 1_000 }, () => commandMessage());
+    await Promise.all(messages.map(publishMessage));
+    await caughtUp();
+    const unknown = commandMessage();
+    const asked = [...messages.slice(0, 500), unknown, ...messages.slice(500, 999)];
+    const found = await read(...asked);
+    expect(found.map((command) => command?.id ?? null)).toEqual(
+      asked.map((message) => (message === unknown ? null : message.commandId)),
+    );
+  });
+});
+
+describe("the look-up", () => {
+  it("gives fingerprint and command of what is known, and null for the rest, in order", async () => {
+    const message = commandMessage();
+    await publishMessage(message);
+    await caughtUp();
+    const answer = await running.client.request("POST", "/internal/commands/lookup", {
+      commandIds: [randomUUID(), message.commandId],
+    });
+    expect(JSON.parse(answer.body.toString())).toEqual({
+      commands: [
+        null,
+        { fingerprint: message.fingerprint, organizationId: message.organizationId, command: queuedCommand(message) },
+      ],
+    });
+  });
+
+  it("lists what is not final of an organization, with the credits it holds", async () => {
+    const organizationId = randomUUID();
+    const open = commandMessage({ organizationId, reservedCredits: 7 });
+    const done = commandMessage({ organizationId });
+    await Promise.all([publishMessage(open), publishMessage(done), publishEvent(eventOf(done))]);
+    await caughtUp();
+    const answer = await running.client.request("POST", "/internal/commands/open", {
+      organizationIds: [organizationId],
+    });
+    expect(JSON.parse(answer.body.toString())).toEqual({
+      commands: [{ commandId: open.commandId, organizationId, reservedCredits: 7 }],
+    });
+  });
+});
+
+describe("the claim of a command", () => {
+  const claimOf = (message: CommandMessage): string => claimKey(tagOf(message.organizationId), message.commandId);
+
+  async function claim(message: CommandMessage): Promise<void> {
+    const fields = { fingerprint: message.fingerprint, message: JSON.stringify(message), answered: "1" };
+    await redis.value.commands.hset(claimOf(message), fields);
+    await redis.value.commands.pexpire(claimOf(message), 24 * 3_600_000);
+  }
+
+  it("may expire within the hour once the command can be read here, and keeps its message until it is final", async () => {
+    const message = commandMessage();
+    await claim(message);
+    await publishMessage(message);
+    await eventually(async () => {
+      expect(await redis.value.commands.pttl(claimOf(message))).toBeLessThanOrEqual(3_600_000);
+    });
+    expect(await redis.value.commands.hget(claimOf(message), "message")).toBe(JSON.stringify(message));
+
+    await publishEvent(eventOf(message));
+    await eventually(async () => {
+      expect(await redis.value.commands.hget(claimOf(message), "message")).toBeNull();
+    });
+    expect(await redis.value.commands.hget(claimOf(message), "fingerprint")).toBe(message.fingerprint);
+  });
+
+  it("keeps its message while the end is known but the command cannot be read here", async () => {
+    const message = commandMessage();
+    await claim(message);
+    await publishEvent(eventOf(message));
+    await caughtUp();
+    expect(await redis.value.commands.hget(claimOf(message), "message")).toBe(JSON.stringify(message));
+    await publishMessage(message);
+    await eventually(async () => {
+      expect(await redis.value.commands.hget(claimOf(message), "message")).toBeNull();
+    });
+  });
+});
+
+describe("a record that is no command", () => {
+  it("does not hold up the ones behind it", async () => {
+    const message = commandMessage();
+    await running.producer.send(TOPICS.commandsFinance, { key: message.commandId, value: "{no json" });
+    await running.producer.send(TOPICS.commandsFinance, { key: message.commandId, value: '{"commandId":1}' });
+    await publishMessage(message);
+    await caughtUp();
+    expect(await read(message)).toMatchObject([{ status: "queued" }]);
+  });
+});
+
+it("is ready once its consumers have joined, and lets nobody in without the internal token", async () => {
+  expect(running.health.ready()).toEqual({ ok: true, reasons: {} });
+  const answer = await fetch(`${running.url}/internal/commands/read`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: '{"reads":[]}',
+  });
+  expect(answer.status).toBe(401);
+});

@@ -1,0 +1,68 @@
+import type { CommandEvent, CommandMessage } from "@kapi/contracts";
+import { createInternalClient, type InternalClient } from "@kapi/http";
+import { createKafka, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
+import { systemClock } from "@kapi/kernel";
+import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
+import { createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
+
+import { ConfigSchema } from "../src/config.ts";
+import { startService } from "../src/service.ts";
+
+/** command-status in this process, on servers of its own, with what is needed to feed and to ask it. */
+export interface Running {
+  readonly environment: TestEnvironment;
+  readonly kafka: KafkaConnection;
+  readonly producer: Producer;
+  readonly url: string;
+  readonly client: InternalClient;
+  readonly health: Health;
+  stop(): Promise<void>;
+}
+
+/** Starts it; `stop` ends everything. */
+export async function startRunning(): Promise<Running> {
+  const environment = await createTestEnvironment();
+  const scope = new Scope();
+  const logger = createLogger({ service: "command-status", level: "error" });
+  const health = new Health();
+  const config = loadConfig(ConfigSchema, { ...environment.env, HTTP_PORT: "0" });
+  const fatal = (error: unknown): void => {
+    throw error;
+  };
+  const { url } = await startService({ config, scope, logger, health, clock: systemClock, fatal });
+  const kafka = createKafka({
+    brokers: config.KAFKA_BROKERS,
+    clientId: "test",
+    topicPrefix: environment.topicPrefix,
+    logger,
+  });
+  const producer = await scope.start("producer", () => createProducer(kafka));
+  const token = environment.secrets.internalToken;
+  const client = await scope.start("client", () => createInternalClient({ baseUrl: url, token, timeoutMs: 15_000 }));
+  const stop = async (): Promise<void> => {
+    await scope.stop();
+    await environment.stop();
+  };
+  return { environment, kafka, producer, url, client, health, stop };
+}
+
+/** An event of the command that `message` names. */
+export function eventOf(message: CommandMessage, change: Partial<CommandEvent> = {}): CommandEvent {
+  return {
+    commandId: message.commandId,
+    organizationId: message.organizationId,
+    serverId: message.serverId,
+    accountNumber: message.accountNumber,
+    managedAccountId: message.managedAccountId,
+    operation: message.operation,
+    version: 1,
+    status: "succeeded",
+    attempts: 1,
+    result: { transactionId: "0b0f4f0e-5a4e-4c39-8a39-1d8f0a8f0a01", balanceAfter: 100 },
+    errorCode: null,
+    errorMessage: null,
+    settlement: null,
+    occurredAt: new Date().toISOString(),
+    ...change,
+  };
+}

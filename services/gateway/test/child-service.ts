@@ -1,0 +1,54 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { fileURLToPath } from "node:url";
+
+import { assert, delay } from "@kapi/kernel";
+import { eventually } from "@kapi/testkit";
+
+const READY_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 12_000;
+
+/** A service as a process of its own. */
+export interface ChildService {
+  readonly url: string;
+  readonly process: ChildProcess;
+  /** Resolves with the signal that ended it, or null. */
+  readonly ended: Promise<NodeJS.Signals | null>;
+  stop(): Promise<void>;
+}
+
+/** Starts `services/<name>` and waits until it is ready. Its log goes to this process's standard error. */
+export async function startChildService(name: string, env: Readonly<Record<string, string>>): Promise<ChildService> {
+  const port = await freePort();
+  const main = fileURLToPath(new URL(`../../${name}/src/main.ts`, import.meta.url));
+  const child = spawn(process.execPath, [main], {
+    env: { ...env, HTTP_PORT: String(port) },
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  const ended = once(child, "exit").then(([, signal]) => signal as NodeJS.Signals | null);
+  const url = `http://127.0.0.1:${port}`;
+  await eventually(
+    async () => {
+      assert(child.exitCode === null, `${name} ended while it started`);
+      return (await fetch(`${url}/readyz`)).ok;
+    },
+    { timeoutMs: READY_TIMEOUT_MS, intervalMs: 50 },
+  );
+  const stop = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGTERM");
+    await Promise.race([ended, delay(STOP_TIMEOUT_MS).then(() => child.kill("SIGKILL"))]);
+  };
+  return { url, process: child, ended, stop };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  assert(address !== null && typeof address === "object", "a TCP server has a port");
+  server.close();
+  await once(server, "close");
+  return address.port;
+}

@@ -1,0 +1,221 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type RequestListener, type Server } from "node:http";
+
+import { TOPICS } from "@kapi/contracts";
+import { createLogReader } from "@kapi/kafka";
+import { assert } from "@kapi/kernel";
+import { createLogger } from "@kapi/runtime";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+
+import { accountBody, call, create, createdAccount, deposit, getCommand, getWallet } from "./client.ts";
+import { CLAIM_OPEN_MS, type Organization, type Platform, startPlatform } from "./platform.ts";
+
+/** Every answer comes within this time, whatever is down (decisions, 1.5). */
+const ANSWER_WITHIN_MS = 5_000;
+const UNAVAILABLE = { status: 500, charged: 0, body: { error: "Internal server error" } };
+
+let platform: Platform;
+let organization: Organization;
+const servers: Server[] = [];
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  organization = await platform.organization(100_000);
+});
+afterAll(() => platform.stop());
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+/** A neighbour that misbehaves as told. */
+async function neighbour(behave: RequestListener): Promise<string> {
+  const server = createServer(behave).listen(0, "127.0.0.1");
+  servers.push(server);
+  await once(server, "listening");
+  const address = server.address();
+  assert(address !== null && typeof address === "object", "a TCP server has a port");
+  return `http://127.0.0.1:${address.port}`;
+}
+
+/** The ids of all commands in the log of account commands, one for each time they were published. */
+async function publishedCreations(): Promise<string[]> {
+  const ids: string[] = [];
+  const reader = await createLogReader(platform.kafka, {
+    topic: TOPICS.commandsAccount,
+    from: "beginning",
+    onBatch: (_partition, messages) => {
+      for (const message of messages)
+        ids.push((JSON.parse(message.value.toString()) as { commandId: string }).commandId);
+    },
+    logger: createLogger({ service: "test", level: "error" }),
+    fatal: (error) => {
+      throw error;
+    },
+  });
+  await reader.value.caughtUp;
+  await reader.stop();
+  return ids;
+}
+
+describe("a gateway killed in the middle of a creation", () => {
+  it.each(["gateway.claimed", "gateway.published", "gateway.answered"])(
+    "at %s loses nothing: the retry gets the command, and credentials unless the first was answered; it happens once",
+    async (point) => {
+      const doomed = await platform.gatewayProcess({ FAULT_POINT: point });
+      const key = randomUUID();
+      const body = accountBody({ password: "supplied password" });
+      const before = await getWallet(platform.url, organization);
+      await expect(create(doomed.url, organization, key, body)).rejects.toThrow("fetch failed");
+      expect(await doomed.ended).toBe("SIGKILL");
+
+      const beganAt = Date.now();
+      const retry = await create(platform.url, organization, key, body);
+      expect(Date.now() - beganAt).toBeLessThan(CLAIM_OPEN_MS + 1_000);
+      if (point === "gateway.answered") {
+        expect(retry).toMatchObject({ status: 200, body: { duplicate: true } });
+        expect(retry.body).not.toHaveProperty("credentials");
+      } else {
+        expect(retry).toMatchObject({ status: 202, charged: 10, body: { duplicate: false } });
+        expect(retry.body.credentials?.tradingPassword).toBe("supplied password");
+      }
+      const commandId = retry.body.command.id;
+      const final = await getCommand(platform.url, organization, commandId, 20);
+      expect(final.body.command).toMatchObject({ status: "succeeded", attempts: 1 });
+      const times = (await publishedCreations()).filter((id) => id === commandId).length;
+      // Published again only where it was published before its gateway died, and not if it was final by then.
+      expect(times).toBeGreaterThanOrEqual(1);
+      expect(times).toBeLessThanOrEqual(point === "gateway.published" ? 2 : 1);
+      const after = await getWallet(platform.url, organization);
+      const repeats = point === "gateway.answered" ? 1 : 0;
+      // The creation, the repeat if it was one, the read, and the second look at the wallet.
+      expect(before.availableCredits - after.availableCredits).toBe(10 + repeats + 1 + 1);
+    },
+  );
+
+  it("has its claim taken over by exactly one of many equal retries", async () => {
+    const doomed = await platform.gatewayProcess({ FAULT_POINT: "gateway.claimed" });
+    const key = randomUUID();
+    const body = accountBody();
+    await expect(create(doomed.url, organization, key, body)).rejects.toThrow("fetch failed");
+    const retries = await Promise.all(Array.from({ length: 10 }, () => create(platform.url, organization, key, body)));
+    expect(retries.filter((retry) => retry.status === 202)).toHaveLength(1);
+    expect(retries.filter((retry) => retry.status === 200)).toHaveLength(9);
+  });
+});
+
+describe("a dependency that is down", () => {
+  it("that does not answer is 500 with Retry-After within 5 s and costs nothing: reads and mutations, each neighbour", async () => {
+    const accountNumber = await createdAccount(platform.url, organization);
+    const silent = await neighbour(() => undefined);
+    const deaf = await platform.gateway({ ACCOUNT_URL: silent, COMMAND_STATUS_URL: silent });
+    const withoutStatus = await platform.gateway({ COMMAND_STATUS_URL: silent });
+    const before = await getWallet(platform.url, organization);
+    const server = `servers/${organization.server.serverId}`;
+    const funds = { amount: 1, requestId: "r" };
+    const key = randomUUID();
+    const beganAt = Date.now();
+    const answers = await Promise.all([
+      getCommand(deaf, organization, randomUUID()),
+      call(deaf, organization, `${server}/configuration`),
+      call(deaf, organization, `${server}/accounts`),
+      call(deaf, organization, `${server}/accounts/${accountNumber}`),
+      create(deaf, organization, randomUUID()),
+      deposit(withoutStatus, organization, accountNumber, key, funds),
+    ]);
+    expect(Date.now() - beganAt).toBeLessThan(ANSWER_WITHIN_MS);
+    for (const answer of answers) {
+      expect(answer).toMatchObject(UNAVAILABLE);
+      expect(answer.headers.get("x-error-code")).toBe("DEPENDENCY_UNAVAILABLE");
+      expect(answer.headers.get("retry-after")).toBe("1");
+    }
+    const after = await getWallet(platform.url, organization);
+    expect(after.availableCredits).toBe(before.availableCredits - 1);
+    expect((await deposit(platform.url, organization, accountNumber, key, funds)).status).toBe(202);
+  });
+
+  it("that breaks a list off in the middle breaks the answer off, and costs nothing", async () => {
+    const account = await neighbour((_request, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.write('{"accounts":[', () => response.destroy());
+    });
+    const url = await platform.gateway({ ACCOUNT_URL: account });
+    const own = await platform.organization(100);
+    const path = `servers/${own.server.serverId}/accounts`;
+    await expect.poll(async () => (await call(url, own, "credits/balance")).status).toBe(200);
+    const before = await getWallet(platform.url, own);
+    await expect(call(url, own, path)).rejects.toThrow();
+    let looks = 0;
+    await expect
+      .poll(async () => {
+        looks += 1;
+        return (await getWallet(platform.url, own)).lifetimeConsumed - before.lifetimeConsumed - looks;
+      })
+      .toBe(0);
+  });
+});
+
+describe("a list that is larger than memory should hold", () => {
+  it("is not read faster than its reader takes it", async () => {
+    const chunk = Buffer.alloc(64 * 1024, " ");
+    const chunks = 4_000;
+    let sent = 0;
+    const account = await neighbour((_request, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      const more = (): void => {
+        while (sent < chunks) {
+          sent += 1;
+          if (!response.write(chunk)) return void response.once("drain", more);
+        }
+        response.end('{"accounts":[]}');
+      };
+      more();
+    });
+    const url = await platform.gateway({ ACCOUNT_URL: account });
+    const answer = await fetch(`${url}/api/v1/management/servers/${organization.server.serverId}/accounts`, {
+      headers: { authorization: `Management ${organization.managementKey}` },
+    });
+    assert(answer.body !== null, "an answer has a body");
+    const reader = answer.body.getReader();
+    await reader.read();
+    let last = -1;
+    await expect
+      .poll(
+        () => {
+          const still = sent === last;
+          last = sent;
+          return still;
+        },
+        { interval: 200, timeout: 10_000 },
+      )
+      .toBe(true);
+    expect(sent).toBeLessThan(chunks / 4);
+    let bytes = 0;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      bytes += value.byteLength;
+    }
+    expect(bytes).toBeGreaterThan(chunk.length * (chunks - 2));
+  });
+});
+
+// The last: nothing here is admitted after it.
+it("Redis, gone and back without its data: 500 until the wallets are set up again, and no credit of it is spent", async () => {
+  const own = await platform.organization(100);
+  await platform.environment.redis.crash();
+  const beganAt = Date.now();
+  const answer = await getCommand(platform.url, own, randomUUID());
+  expect(answer).toMatchObject(UNAVAILABLE);
+  expect(answer.headers.get("retry-after")).toBe("1");
+  expect(Date.now() - beganAt).toBeLessThan(ANSWER_WITHIN_MS);
+  await platform.environment.redis.restart({ wipe: true });
+  await expect
+    .poll(async () => (await call(platform.url, own, "credits/balance")).headers.get("x-error-code"), {
+      timeout: 5_000,
+    })
+    .toBe("DEPENDENCY_UNAVAILABLE");
+});

@@ -1,0 +1,137 @@
+import { randomUUID } from "node:crypto";
+
+import { type DirectoryEntry, directoryKey, type KeyEntry, type ServerEntry, TOPICS } from "@kapi/contracts";
+import { createKafka, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
+import { systemClock } from "@kapi/kernel";
+import { CLAIM_SETTINGS, closedTags, createRedis, openTag, purchase, type RedisConnection, tagOf } from "@kapi/redis";
+import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
+import { createTestEnvironment, eventually, keyEntry, serverEntry, type TestEnvironment } from "@kapi/testkit";
+
+import { ConfigSchema } from "../src/config.ts";
+import { startService } from "../src/service.ts";
+import { type ChildService, startChildService } from "./child-service.ts";
+
+/** How long a claim is open in these tests, instead of 5 s. */
+export const CLAIM_OPEN_MS = 1_500;
+const NOWHERE = "http://127.0.0.1:1";
+
+/** A gateway before its real neighbours: command-status, account and a trading server as processes. */
+export interface Platform {
+  readonly environment: TestEnvironment;
+  readonly kafka: KafkaConnection;
+  readonly redis: RedisConnection;
+  readonly url: string;
+  /** The environment variables of a gateway here. */
+  readonly gatewayEnv: Readonly<Record<string, string>>;
+  /** Puts entries into the directory and waits until the gateway goes by them. */
+  publish(...entries: DirectoryEntry[]): Promise<void>;
+  /** A key and a server of a new organization that has `credits`; with null it has no wallet. */
+  organization(credits: number | null, key?: Partial<KeyEntry>): Promise<Organization>;
+  /** One more gateway in this process, with other variables. */
+  gateway(env: Readonly<Record<string, string>>): Promise<string>;
+  /** One more gateway as a process of its own, with other variables. */
+  gatewayProcess(env: Readonly<Record<string, string>>): Promise<ChildService>;
+  stop(): Promise<void>;
+}
+
+export interface Organization {
+  readonly id: string;
+  readonly key: KeyEntry;
+  readonly managementKey: string;
+  readonly server: ServerEntry;
+}
+
+/** Starts everything; `stop` ends it. */
+export async function startPlatform(): Promise<Platform> {
+  const environment = await createTestEnvironment();
+  const scope = new Scope();
+  const logger = createLogger({ service: "test", level: "error" });
+  const kafka = createKafka({
+    brokers: environment.kafkaBrokers.split(","),
+    clientId: "test",
+    topicPrefix: environment.topicPrefix,
+    logger,
+  });
+  const producer = await scope.start("producer", () => createProducer(kafka));
+  const redis = await scope.start("redis", () =>
+    createRedis({ url: environment.redisUrl, clientName: "test", logger }),
+  );
+  const child = (name: string, env: Readonly<Record<string, string>>): Promise<ChildService> =>
+    scope.start(name, async () => {
+      const value = await startChildService(name, env);
+      return { value, stop: () => value.stop() };
+    });
+  const base = { ...inherited(), ...environment.env };
+  const [commandStatus, tradingServer, account] = await Promise.all([
+    child("command-status", base),
+    child("trading-server", { ...base, TICK_INTERVAL_MS: "0" }),
+    child("account", { ...base, METRICS_URL: NOWHERE }),
+  ]);
+  const gatewayEnv = { ...base, ACCOUNT_URL: account.url, COMMAND_STATUS_URL: commandStatus.url };
+  const gateway = async (env: Readonly<Record<string, string>>): Promise<string> => {
+    const config = loadConfig(ConfigSchema, { ...gatewayEnv, HTTP_PORT: "0", ...env });
+    const fatal = (error: unknown): void => {
+      throw error;
+    };
+    const context = { config, scope, logger, health: new Health(), clock: systemClock, fatal };
+    return (await startService(context, { claims: { ...CLAIM_SETTINGS, claimOpenMs: CLAIM_OPEN_MS } })).url;
+  };
+  const url = await gateway({});
+  const publish = (...entries: DirectoryEntry[]): Promise<void> => publishEntries(producer, entries);
+  const organization: Platform["organization"] = async (credits, key = {}) => {
+    const id = randomUUID();
+    const { entry, managementKey } = keyEntry({ organizationId: id, ...key });
+    const server = serverEntry({ organizationId: id, tradingServerUrl: tradingServer.url });
+    await openTagOf(redis, id);
+    await publish(server, entry);
+    await eventually(async () => {
+      const path = `servers/${server.serverId}/configuration`;
+      const headers = { authorization: `Management ${managementKey}` };
+      const answer = await fetch(`${url}/api/v1/management/${path}`, { headers });
+      const { error } = (await answer.json()) as { error: string };
+      // Without a wallet nothing is charged: 402, or 403 for a scope, once the gateway has key and server.
+      if (answer.status !== 402 && !error.startsWith("Missing API scope")) return false;
+      const internal = { headers: { "x-internal-token": environment.secrets.internalToken } };
+      return (await fetch(`${account.url}/internal/${path}`, internal)).ok;
+    });
+    if (credits !== null) await giveWallet(redis, id, credits);
+    return { id, key: entry, managementKey, server };
+  };
+  const gatewayProcess = (env: Readonly<Record<string, string>>): Promise<ChildService> =>
+    child("gateway", { ...gatewayEnv, ...env });
+  const stop = async (): Promise<void> => {
+    await scope.stop();
+    await environment.stop();
+  };
+  return { environment, kafka, redis, url, gatewayEnv, publish, organization, gateway, gatewayProcess, stop };
+}
+
+async function publishEntries(producer: Producer, entries: readonly DirectoryEntry[]): Promise<void> {
+  await Promise.all(
+    entries.map((entry) =>
+      producer.send(TOPICS.organizationDirectory, { key: directoryKey(entry), value: JSON.stringify(entry) }),
+    ),
+  );
+}
+
+async function openTagOf(redis: RedisConnection, organizationId: string): Promise<void> {
+  const tag = tagOf(organizationId);
+  if ((await closedTags(redis, [tag])).length > 0) await openTag(redis, tag, 1, []);
+}
+
+async function giveWallet(redis: RedisConnection, organizationId: string, credits: number): Promise<void> {
+  await purchase(redis, {
+    organizationId,
+    purchaseId: randomUUID(),
+    credits,
+    epoch: 2,
+    walletId: randomUUID(),
+    lowBalanceThreshold: 0,
+    createdAtMs: Date.now(),
+  });
+}
+
+function inherited(): Record<string, string> {
+  const { PATH = "" } = process.env;
+  return { PATH };
+}
