@@ -1,0 +1,233 @@
+import { randomUUID } from "node:crypto";
+
+import {
+  accountKey,
+  CommandEvent,
+  type CommandMessage,
+  directoryKey,
+  FinanceFact,
+  type ServerEntry,
+  TOPICS,
+} from "@kapi/contracts";
+import { createKafka, createLogReader, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
+import { systemClock } from "@kapi/kernel";
+import { createPool, type Database, statement } from "@kapi/postgres";
+import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
+import { anyAccountNumber, createTestEnvironment, eventually, serverEntry, type TestEnvironment } from "@kapi/testkit";
+import { createTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
+
+import { ConfigSchema } from "../src/config.ts";
+import { startService } from "../src/service.ts";
+import { startTradingServer, type TradingServerProcess } from "./trading-server-process.ts";
+
+const TRADING_SERVER_TIMEOUT_MS = 1_500;
+
+export interface TransactionRow {
+  readonly sequence: number;
+  readonly event_sequence: number;
+  readonly type: string;
+  readonly amount_minor: number;
+  readonly balance_after_minor: number;
+  readonly command_id: string | null;
+  readonly request_id: string | null;
+}
+
+const TRANSACTIONS = statement<TransactionRow>(
+  "test_transactions",
+  `select sequence, event_sequence, type, amount_minor, balance_after_minor, command_id, request_id from transactions
+   where server_id = $1 and account_number = $2 order by sequence`,
+);
+const UNBALANCED = statement<{ transaction_id: string }>(
+  "test_unbalanced",
+  "select transaction_id from entries group by 1 having sum(amount_minor) <> 0 or count(*) <> 2",
+);
+
+/** The finance service in this process, a real trading server in another, on real Kafka and PostgreSQL. */
+export class Harness {
+  readonly events: CommandEvent[] = [];
+  readonly facts: FinanceFact[] = [];
+  readonly server: ServerEntry;
+  readonly environment: TestEnvironment;
+  readonly tradingServer: TradingServerProcess;
+  readonly client: TradingServerClient;
+  readonly producer: Producer;
+  readonly database: Database;
+  readonly #scope: Scope;
+  #service: Scope | null = null;
+
+  private constructor(parts: Omit<Parts, "kafka">) {
+    this.#scope = parts.scope;
+    this.environment = parts.environment;
+    this.tradingServer = parts.tradingServer;
+    this.server = parts.server;
+    this.client = parts.client;
+    this.producer = parts.producer;
+    this.database = parts.database;
+  }
+
+  static async create(): Promise<Harness> {
+    const scope = new Scope({ stopDeadlineMs: 30_000 });
+    const environment = await createTestEnvironment({ needs: ["kafka", "postgres"], partitions: 2 });
+    await scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
+    const { env, kafkaBrokers, topicPrefix, postgresUrl: connectionString } = environment;
+    const tradingServer = await scope.start("trading server", async () => {
+      const value = await startTradingServer(env);
+      return { value, stop: () => value.stop() };
+    });
+    const logger = createLogger({ service: "test", level: "silent" });
+    const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
+    const producer = await scope.start("producer", () => createProducer(kafka));
+    const server = serverEntry({ tradingServerUrl: tradingServer.url });
+    const client = await scope.start("client", () =>
+      createTradingServerClient({
+        urlOf: () => tradingServer.url,
+        token: environment.secrets.tradingServerToken,
+        timeoutMs: 10_000,
+      }),
+    );
+    await client.configure(server.serverId, server.configuration);
+    await publishServer(producer, server);
+    const pool = { connectionString, schema: "finance", applicationName: "test", logger };
+    const database = await scope.start("postgres", () => createPool(pool));
+    const harness = new Harness({ scope, environment, tradingServer, server, client, producer, database });
+    await harness.startService();
+    await harness.#follow(kafka);
+    return harness;
+  }
+
+  async startService(): Promise<void> {
+    await this.stopService();
+    const scope = new Scope({ stopDeadlineMs: 30_000 });
+    this.#service = scope;
+    const health = new Health();
+    const config = loadConfig(ConfigSchema, {
+      ...this.environment.env,
+      HTTP_PORT: "0",
+      TRADING_SERVER_TIMEOUT_MS: String(TRADING_SERVER_TIMEOUT_MS),
+    });
+    const logger = createLogger({ service: "finance", level: process.env["TEST_LOG_LEVEL"] ?? "silent" });
+    const fatal = (error: unknown): void => {
+      throw error;
+    };
+    await startService({ config, scope, logger, health, clock: systemClock, fatal });
+    await eventually(() => health.ready().ok);
+  }
+
+  async stopService(): Promise<void> {
+    await this.#service?.stop();
+    this.#service = null;
+  }
+
+  async stop(): Promise<void> {
+    await this.stopService();
+    await this.#scope.stop();
+  }
+
+  /** Opens an account on the trading server; returns its number. */
+  async openAccount(initialBalanceMinor = 0, accountNumber = anyAccountNumber()): Promise<string> {
+    const [outcome] = await this.client.change(this.server.serverId, [
+      {
+        type: "create",
+        reference: randomUUID(),
+        accountNumber,
+        accountName: "Test account",
+        leverage: 100,
+        currency: "USD",
+        initialBalanceMinor,
+        tradingPassword: "Trading-1",
+        investorPassword: "Investor-1",
+      },
+    ]);
+    if (outcome?.status !== "applied") throw new Error(`no account: ${JSON.stringify(outcome)}`);
+    return accountNumber;
+  }
+
+  /** Publishes commands as the gateway does. */
+  async publish(...messages: readonly CommandMessage[]): Promise<void> {
+    await Promise.all(
+      messages.map((message) =>
+        this.producer.send(TOPICS.commandsFinance, {
+          key: accountKey(message.serverId, message.accountNumber ?? ""),
+          value: JSON.stringify(message),
+        }),
+      ),
+    );
+  }
+
+  publishServer(server: ServerEntry): Promise<void> {
+    return publishServer(this.producer, server);
+  }
+
+  /** Injects a fault of the trading server. */
+  async fault(fault: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.tradingServer.control("POST", `/servers/${this.server.serverId}/faults`, fault);
+  }
+
+  transactions(accountNumber: string): Promise<TransactionRow[]> {
+    return this.database.query(TRANSACTIONS, [this.server.serverId, accountNumber]);
+  }
+
+  /** Transactions whose entries do not come to zero. */
+  unbalanced(): Promise<{ transaction_id: string }[]> {
+    return this.database.query(UNBALANCED, []);
+  }
+
+  /** The balance on the trading server, minor units. */
+  async balanceMinor(accountNumber: string): Promise<number> {
+    const snapshot = await this.client.snapshot(this.server.serverId, accountNumber);
+    if (snapshot === null) throw new Error(`no account ${accountNumber}`);
+    return snapshot.balanceMinor;
+  }
+
+  eventsOf(commandId: string): CommandEvent[] {
+    return this.events.filter((event) => event.commandId === commandId);
+  }
+
+  /** Waits until the command is final; returns the event that says so. */
+  final(commandId: string, timeoutMs = 15_000): Promise<CommandEvent> {
+    return eventually(
+      () => {
+        const event = this.eventsOf(commandId).find(({ settlement }) => settlement !== null);
+        if (event === undefined) throw new Error(`command ${commandId} is not final`);
+        return event;
+      },
+      { timeoutMs },
+    );
+  }
+
+  async #follow(kafka: KafkaConnection): Promise<void> {
+    const logger = createLogger({ service: "test", level: "silent" });
+    const fatal = (error: Error): void => {
+      throw error;
+    };
+    const follow = (topic: typeof TOPICS.commandEvents | typeof TOPICS.financeEvents, take: (json: unknown) => void) =>
+      this.#scope.start(topic.name, () =>
+        createLogReader(kafka, {
+          topic,
+          from: "beginning",
+          onBatch: (_partition, messages) => {
+            for (const { value } of messages) take(JSON.parse(value.toString("utf8")));
+          },
+          logger,
+          fatal,
+        }),
+      );
+    await follow(TOPICS.commandEvents, (json) => this.events.push(CommandEvent.parse(json)));
+    await follow(TOPICS.financeEvents, (json) => this.facts.push(FinanceFact.parse(json)));
+  }
+}
+
+interface Parts {
+  readonly scope: Scope;
+  readonly environment: TestEnvironment;
+  readonly tradingServer: TradingServerProcess;
+  readonly server: ServerEntry;
+  readonly client: TradingServerClient;
+  readonly producer: Producer;
+  readonly database: Database;
+  readonly kafka: KafkaConnection;
+}
+
+async function publishServer(producer: Producer, server: ServerEntry): Promise<void> {
+  await producer.send(TOPICS.organizationDirectory, { key: directoryKey(server), value: JSON.stringify(server) });
+}
