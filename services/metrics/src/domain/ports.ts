@@ -13,8 +13,6 @@ export interface SampleSink {
 export interface SampleProgress {
   /** Resolves when every sample of `partition` before `end` has been judged here; rejects after `timeoutMs`. */
   reached(partition: number, end: bigint, timeoutMs: number): Promise<void>;
-  /** The offset before which every sample of `partition` has been judged here. */
-  position(partition: number): bigint;
 }
 
 /** Keeps checkpoints: per key the last value counts. */

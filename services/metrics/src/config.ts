@@ -1,0 +1,53 @@
+import { configFields } from "@kapi/runtime";
+import { z } from "zod";
+
+const MIB = 1_024 * 1_024;
+export const ROLES = ["sequencer", "stream"] as const;
+export type Role = (typeof ROLES)[number];
+
+const roles = z.string().transform((text, context): readonly Role[] => {
+  const given = [...new Set(text.split(",").map((role) => role.trim()))];
+  const known = ROLES.filter((role) => given.includes(role));
+  if (known.length === given.length) return known;
+  context.addIssue({ code: "custom", message: `must be one or more of ${ROLES.join(", ")}, with commas` });
+  return z.NEVER;
+});
+
+/** Milliseconds: 0 (off), or 100 to 5,000 (decisions, 10.2). */
+const coalesceMs = configFields
+  .integer(0, 5_000)
+  .refine((ms) => ms === 0 || ms >= 100, "must be 0, or from 100 to 5000");
+
+/** The environment of a metrics process. */
+export const configSchema = z.object({
+  HTTP_HOST: configFields.httpHost,
+  HTTP_PORT: configFields.httpPort,
+  /** Where the WebSocket is served if not on HTTP_PORT. */
+  LIVE_HOST: z.string().optional(),
+  LIVE_PORT: configFields.httpPort.optional(),
+  KAFKA_BROKERS: configFields.kafkaBrokers,
+  KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
+  REDIS_URL: configFields.redisUrl,
+  INTERNAL_TOKEN: configFields.internalToken,
+  ACCOUNT_URL: configFields.serviceUrl,
+  /** What this process does: give sequences, serve sockets, or both. */
+  ROLES: roles.default([...ROLES]),
+  /** Least time between two samples of an account that only prices have moved, in milliseconds; 0: none. */
+  COALESCE_MS: coalesceMs.default(1_000),
+  /** How often changed accounts are written to `metrics.latest`, in milliseconds: what a restart reads again. */
+  CHECKPOINT_INTERVAL_MS: configFields.integer(100, 60_000).default(5_000),
+  /** Memory for replay windows, in MiB: above it the oldest samples go first. */
+  WINDOW_BUDGET_MIB: configFields.integer(8, 65_536).default(512),
+  /** Open sockets of one organization on this process. */
+  MAX_SOCKETS_PER_ORGANIZATION: configFields.integer(1, 1_000_000).default(1_000),
+  MAX_SUBSCRIPTIONS_PER_SOCKET: configFields.integer(1, 100_000).default(2_000),
+  /** Above it a socket is read more slowly. */
+  MAX_MESSAGES_PER_SECOND: configFields.integer(1, 1_000_000).default(1_000),
+  /** Bytes that may wait for one socket's network before nothing more is sent to it. */
+  MAX_BUFFERED_BYTES: configFields.integer(128 * 1_024, 64 * MIB).default(256 * 1_024),
+  /** How long a socket may stay full before it is closed with 4408, in milliseconds. */
+  STUCK_TIMEOUT_MS: configFields.integer(100, 3_600_000).default(30_000),
+  /** How long the group waits for a sequencer that went silent before its partitions move, in milliseconds. */
+  KAFKA_SESSION_TIMEOUT_MS: configFields.integer(6_000, 300_000).default(10_000),
+});
+export type Config = z.output<typeof configSchema>;

@@ -1,0 +1,49 @@
+import { AccountFact, accountKey, TOPICS } from "@kapi/contracts";
+import { createLogReader, type KafkaConnection, type LogReader } from "@kapi/kafka";
+import type { Logger, Started } from "@kapi/runtime";
+
+import type { AccountId } from "../../domain/sample.ts";
+import type { SampleLog } from "../../operations/sample-log.ts";
+
+/**
+ * Reads `account.events` for deletions: every process must know them, so this is a private reader from the beginning.
+ * Older deletions than the topic keeps are in `metrics.latest`.
+ */
+export function readAccountFacts(options: {
+  kafka: KafkaConnection;
+  log: SampleLog;
+  onDeleted: (account: AccountId) => void;
+  logger: Logger;
+  fatal: (error: Error) => void;
+}): Promise<Started<LogReader>> {
+  const { kafka, log, onDeleted, logger, fatal } = options;
+  return createLogReader(kafka, {
+    topic: TOPICS.accountEvents,
+    from: "beginning",
+    onBatch: (_partition, records) => {
+      for (const { value } of records) {
+        const account = deletedAccount(value, logger);
+        if (account === null) continue;
+        log.remove(accountKey(account.serverId, account.accountNumber));
+        onDeleted(account);
+      }
+    },
+    logger,
+    fatal,
+  });
+}
+
+/** Looks for the kind of event before it is parsed: most are others. */
+function deletedAccount(value: Buffer, logger: Logger): AccountId | null {
+  if (!value.includes("account.deleted")) return null;
+  let json: unknown;
+  try {
+    json = JSON.parse(value.toString("utf8"));
+  } catch (error) {
+    logger.warn({ err: error }, "an account event is not JSON");
+    return null;
+  }
+  const parsed = AccountFact.safeParse(json);
+  if (!parsed.success || parsed.data.type !== "account.deleted") return null;
+  return { serverId: parsed.data.serverId.toLowerCase(), accountNumber: parsed.data.accountNumber };
+}

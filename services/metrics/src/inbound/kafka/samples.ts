@@ -1,0 +1,88 @@
+import { SampleCheckpoint, TOPICS } from "@kapi/contracts";
+import { beginOffsets, createLogReader, type KafkaConnection, type LogReader, offsetsForTime } from "@kapi/kafka";
+import type { Clock } from "@kapi/kernel";
+import type { Logger, Scope } from "@kapi/runtime";
+
+import type { SampleProgress } from "../../domain/ports.ts";
+import { readCheckpoint, Restoration } from "../../operations/restore-samples.ts";
+import type { SampleLog } from "../../operations/sample-log.ts";
+import type { Checkpoints } from "../../operations/write-checkpoints.ts";
+
+export interface SamplesOptions {
+  readonly kafka: KafkaConnection;
+  readonly scope: Scope;
+  readonly log: SampleLog;
+  /** Null where this process writes no checkpoints. */
+  readonly checkpoints: Checkpoints | null;
+  readonly windowMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly fatal: (error: Error) => void;
+}
+
+/**
+ * Restores all accounts from `metrics.latest`, then reads `metrics.samples` from there on, for as long as the process lives.
+ * Resolves when the samples have been read to the end they had.
+ */
+export async function readSamples(options: SamplesOptions): Promise<{ reader: LogReader; progress: SampleProgress }> {
+  const { kafka, scope, log, logger, fatal } = options;
+  const restoration = await readCheckpoints(options);
+  const startedMs = options.clock.nowMs();
+  const [begins, windowOffsets] = await Promise.all([
+    beginOffsets(kafka, TOPICS.metricsSamples),
+    offsetsForTime(kafka, TOPICS.metricsSamples, startedMs - options.windowMs),
+  ]);
+  const from = restoration.finish(log, begins, windowOffsets);
+  const reader = await scope.start("samples", () =>
+    createLogReader(kafka, {
+      topic: TOPICS.metricsSamples,
+      from,
+      onBatch: (partition, records) => log.apply(partition, records),
+      logger,
+      fatal,
+    }),
+  );
+  await reader.caughtUp;
+  logger.info({ accounts: log.size, elapsedMs: options.clock.nowMs() - startedMs }, "samples restored");
+  const progress: SampleProgress = {
+    reached: (partition, end, timeoutMs) => reader.waitFor(new Map([[partition, end]]), timeoutMs),
+  };
+  return { reader, progress };
+}
+
+/** Reads `metrics.latest` to its end; a process that writes checkpoints goes on reading, to mend what stale writers leave. */
+async function readCheckpoints(options: SamplesOptions): Promise<Restoration> {
+  const { kafka, scope, checkpoints, logger, fatal } = options;
+  const restoration = new Restoration(logger);
+  let restored = false;
+  const start = () =>
+    createLogReader(kafka, {
+      topic: TOPICS.metricsLatest,
+      from: "beginning",
+      onBatch: (partition, records) => {
+        if (!restored) restoration.take(partition, records);
+        else for (const record of records) readBack(checkpoints, record.key, record.value);
+      },
+      logger,
+      fatal,
+    });
+  if (checkpoints === null) {
+    const reader = await start();
+    try {
+      await reader.value.caughtUp;
+    } finally {
+      await reader.stop();
+    }
+  } else {
+    const reader = await scope.start("checkpoints", start);
+    await reader.caughtUp;
+  }
+  restored = true;
+  return restoration;
+}
+
+function readBack(checkpoints: Checkpoints | null, key: string, value: Buffer): void {
+  if (value.length === 0) return;
+  const checkpoint = readCheckpoint(SampleCheckpoint, value);
+  if (checkpoint !== null) checkpoints?.readBack(key, checkpoint);
+}

@@ -1,0 +1,142 @@
+import { type AccountDeletedFrame, accountKey } from "@kapi/contracts";
+import type { Clock } from "@kapi/kernel";
+
+import type { AccountStream } from "../../domain/account-stream.ts";
+import { type Kept, openCursor, replayText, resumeCursor } from "../../domain/cursor.ts";
+import { textFrame } from "../../domain/live-frame.ts";
+import type { AccountId } from "../../domain/sample.ts";
+import type { SampleListener, SampleLog } from "../../operations/sample-log.ts";
+import type { Outlet } from "./outlet.ts";
+
+/** Least time between two flushes: what comes meanwhile shares one write per socket. No sample waits longer for it. */
+const FLUSH_INTERVAL_MS = 5;
+/** Most bytes taken from a window at once: a socket's buffer is looked at again before the next piece. */
+const MAX_PIECE_BYTES = 64 * 1_024;
+const NOTHING_KEPT: Kept = { first: 1, last: 0 };
+
+const NO_BYTES = Buffer.alloc(0);
+
+interface Piece {
+  readonly from: number;
+  readonly bytes: Buffer;
+  readonly next: number;
+}
+
+/** A socket's interest in one account: a cursor in the account's window, not a queue. */
+export interface Subscription {
+  readonly key: string;
+  readonly account: AccountId;
+  readonly outlet: Outlet;
+  /** Set until the subscription has been begun: where the client wants to begin. */
+  opening: { readonly afterSequence: number | undefined } | null;
+  /** The next sequence to send. */
+  next: number;
+  /** Called when the account was deleted, after the client was told. */
+  readonly onDeleted: () => void;
+}
+
+/** Brings the samples of the log to the subscribers, each at its own place. */
+export class FanOut implements SampleListener {
+  readonly #log: SampleLog;
+  readonly #clock: Clock;
+  readonly #subscriptions = new Map<string, Set<Subscription>>();
+  #dirty = new Set<AccountStream>();
+  #scheduled = false;
+  #flushedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: { log: SampleLog; clock: Clock }) {
+    this.#log = options.log;
+    this.#clock = options.clock;
+  }
+
+  counted(stream: AccountStream): void {
+    if (!this.#subscriptions.has(stream.key)) return;
+    this.#dirty.add(stream);
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    const waitMs = this.#flushedAtMs + FLUSH_INTERVAL_MS - this.#clock.nowMs();
+    if (waitMs > 0) setTimeout(() => this.#flush(), Math.min(waitMs, FLUSH_INTERVAL_MS));
+    else setImmediate(() => this.#flush());
+  }
+
+  /** Begins a subscription and sends what its client has missed. */
+  add(subscription: Subscription): void {
+    const subscribers = this.#subscriptions.get(subscription.key);
+    if (subscribers === undefined) this.#subscriptions.set(subscription.key, new Set([subscription]));
+    else subscribers.add(subscription);
+    this.advance(subscription);
+  }
+
+  remove(subscription: Subscription): void {
+    const subscribers = this.#subscriptions.get(subscription.key);
+    if (subscribers?.delete(subscription) === true && subscribers.size === 0) {
+      this.#subscriptions.delete(subscription.key);
+    }
+  }
+
+  /** An account was deleted: its subscriptions end with a message. */
+  deleted({ serverId, accountNumber }: AccountId): void {
+    const key = accountKey(serverId, accountNumber);
+    const subscribers = this.#subscriptions.get(key);
+    if (subscribers === undefined) return;
+    this.#subscriptions.delete(key);
+    const frame: AccountDeletedFrame = { type: "account.deleted", serverId, accountNumber };
+    const bytes = textFrame(JSON.stringify(frame));
+    for (const subscription of subscribers) {
+      subscription.outlet.push(bytes);
+      subscription.onDeleted();
+    }
+  }
+
+  /** Sends a subscription everything from its own place on, as far as its socket has room. */
+  advance(subscription: Subscription): void {
+    const nowMs = this.#clock.nowMs();
+    const { outlet } = subscription;
+    if (!outlet.hasRoom(nowMs)) return;
+    const stream = this.#log.find(subscription.key);
+    const kept = stream === undefined ? NOTHING_KEPT : this.#log.kept(stream);
+    const { opening } = subscription;
+    const cursor = opening === null ? resumeCursor(kept, subscription.next) : openCursor(kept, opening.afterSequence);
+    subscription.opening = null;
+    subscription.next = cursor.next;
+    if (cursor.replay !== null) outlet.push(textFrame(replayText(subscription.account, cursor.replay)));
+    if (stream === undefined) return;
+    while (subscription.next <= kept.last && outlet.hasRoom(nowMs)) {
+      const { bytes, next } = this.#log.frames(stream, subscription.next, MAX_PIECE_BYTES);
+      outlet.push(bytes);
+      subscription.next = next;
+    }
+  }
+
+  #flush(): void {
+    this.#scheduled = false;
+    this.#flushedAtMs = this.#clock.nowMs();
+    const dirty = this.#dirty;
+    this.#dirty = new Set();
+    const touched = new Set<Outlet>();
+    for (const stream of dirty) this.#sendTo(stream, this.#flushedAtMs, touched);
+    for (const outlet of touched) outlet.flush();
+  }
+
+  /** Subscribers at the same place, as they all are while nobody is slow, share one piece of bytes. */
+  #sendTo(stream: AccountStream, nowMs: number, touched: Set<Outlet>): void {
+    const subscribers = this.#subscriptions.get(stream.key);
+    if (subscribers === undefined || this.#log.find(stream.key) !== stream) return;
+    const kept = this.#log.kept(stream);
+    let piece: Piece = { from: Number.NaN, bytes: NO_BYTES, next: Number.NaN };
+    for (const subscription of subscribers) {
+      const { outlet, next } = subscription;
+      if (next > kept.last) continue;
+      if (!outlet.hasRoom(nowMs)) continue;
+      touched.add(outlet);
+      if (subscription.opening !== null || next < kept.first) {
+        this.advance(subscription);
+        continue;
+      }
+      if (piece.from !== next) piece = { from: next, ...this.#log.frames(stream, next, MAX_PIECE_BYTES) };
+      outlet.push(piece.bytes);
+      subscription.next = piece.next;
+      if (piece.next <= kept.last) this.advance(subscription);
+    }
+  }
+}

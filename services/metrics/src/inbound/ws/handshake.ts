@@ -1,0 +1,100 @@
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+
+import { type Admission, authenticate, authorize, type Directory } from "@kapi/admission";
+import { HEADERS, type KeyEntry, LIVE_METRICS_PATH, LIVE_METRICS_SCOPE } from "@kapi/contracts";
+import { ApiError, DependencyError } from "@kapi/http";
+import { type Clock, uuidV7 } from "@kapi/kernel";
+
+/** For billing. */
+const OPERATION = "liveMetrics";
+const ACCEPTED_REQUEST_ID = /^[\x21-\x7e]{1,200}$/;
+const WEBSOCKET_KEY = /^[+/0-9A-Za-z]{22}==$/;
+const WEBSOCKET_VERSION = "13";
+
+export interface HandshakeContext {
+  readonly directory: Directory;
+  readonly admission: Admission;
+  readonly clock: Clock;
+  /** Throws ApiError TOO_MANY_CONNECTIONS where the organization has all it may have. */
+  readonly checkRoom: (organizationId: string) => void;
+}
+
+/** A client that may come in, and what its answer carries. */
+export interface Admittance {
+  readonly key: KeyEntry;
+  readonly headers: readonly string[];
+}
+
+/** The id by which this handshake is billed and logged: the caller's where it is acceptable. */
+export function requestIdOf(request: IncomingMessage, clock: Clock): string {
+  const given = request.headers[HEADERS.requestId];
+  return typeof given === "string" && ACCEPTED_REQUEST_ID.test(given) ? given : uuidV7(clock.nowMs());
+}
+
+/**
+ * The checks of a handshake, in the order of decisions, 1.1: the same admission as HTTP, at the price of a live connection.
+ * @throws ApiError, to be answered before the upgrade (decisions, 10.3).
+ */
+export async function admitHandshake(
+  context: HandshakeContext,
+  request: IncomingMessage,
+  requestId: string,
+): Promise<Admittance> {
+  const { directory, admission, clock } = context;
+  const [path] = (request.url ?? "").split("?", 1);
+  if (path !== LIVE_METRICS_PATH) throw new ApiError("NOT_FOUND");
+  const key = authenticate(directory, clock, request.headers.authorization);
+  authorize(key, LIVE_METRICS_SCOPE, directory);
+  context.checkRoom(key.organizationId);
+  if (!isHandshake(request)) throw new ApiError("VALIDATION_FAILED", { text: "Not a WebSocket handshake" });
+  const { charged, remaining } = await admission.admit({
+    key,
+    operation: OPERATION,
+    requestId,
+    price: directory.prices().liveConnection,
+    mode: "consume",
+    readPrice: directory.prices().read,
+    chargeId: uuidV7(clock.nowMs()),
+  });
+  return {
+    key,
+    headers: [
+      `${HEADERS.requestId}: ${requestId}`,
+      `${HEADERS.creditsCharged}: ${charged}`,
+      `${HEADERS.creditsRemaining}: ${remaining}`,
+    ],
+  };
+}
+
+/** Answers a handshake that failed, in the form of every error, and closes. */
+export function refuseHandshake(socket: Duplex, error: unknown, requestId: string): void {
+  const answer = toApiError(error);
+  const body = JSON.stringify(answer.body());
+  const lines = [
+    `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? "Error"}`,
+    "content-type: application/json; charset=utf-8",
+    `content-length: ${Buffer.byteLength(body)}`,
+    `${HEADERS.errorCode}: ${answer.code}`,
+    `${HEADERS.requestId}: ${requestId}`,
+    ...Object.entries(answer.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
+    "connection: close",
+  ];
+  socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return error instanceof DependencyError
+    ? new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { [HEADERS.retryAfter]: "1" }, cause: error })
+    : new ApiError("INTERNAL", { cause: error });
+}
+
+function isHandshake({ method, headers }: IncomingMessage): boolean {
+  return (
+    method === "GET" &&
+    headers.upgrade?.toLowerCase() === "websocket" &&
+    headers["sec-websocket-version"] === WEBSOCKET_VERSION &&
+    WEBSOCKET_KEY.test(headers["sec-websocket-key"] ?? "")
+  );
+}

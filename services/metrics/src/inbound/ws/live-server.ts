@@ -1,0 +1,187 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, Server } from "node:http";
+import type { Duplex } from "node:stream";
+
+import type { Admission } from "@kapi/admission";
+import { type DirectoryEntry, LIVE_CLOSE_CODES } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+import { delay } from "@kapi/kernel";
+import type { Started } from "@kapi/runtime";
+import { type ServerOptions, WebSocket, WebSocketServer } from "ws";
+
+import { type Admittance, admitHandshake, refuseHandshake, requestIdOf } from "./handshake.ts";
+import { type LiveContext, LiveSocket } from "./live-socket.ts";
+import { Outlet } from "./outlet.ts";
+
+const MAX_MESSAGE_BYTES = 16 * 1_024;
+const CHECK_INTERVAL_MS = 1_000;
+const PING_INTERVAL_MS = 20_000;
+/** How long a closed connection's other side may take to say goodbye; a slow one first has its buffer to read. */
+const CLOSE_TIMEOUT_MS = 45_000;
+const STOP_TIMEOUT_MS = 2_000;
+const CLOSED_POLL_MS = 20;
+const MESSAGE_TOO_BIG = 1009;
+
+export interface LiveServerOptions extends Omit<LiveContext, "limits"> {
+  /** The HTTP server whose upgrades are taken. */
+  readonly server: Server;
+  readonly admission: Admission;
+  readonly limits: LiveContext["limits"] & {
+    readonly maxSocketsPerOrganization: number;
+    readonly maxBufferedBytes: number;
+  };
+}
+
+/** The number of sockets that are open now. */
+export interface LiveServer {
+  readonly sockets: number;
+}
+
+/** `ws` closes with 1009 what is too large; the interface's own code for it is another (decisions, 10.3). */
+class LiveWebSocket extends WebSocket {
+  override close(code?: number, reason?: string | Buffer): void {
+    super.close(code === MESSAGE_TOO_BIG ? LIVE_CLOSE_CODES.messageTooLarge : code, reason);
+  }
+}
+
+/** Takes live connections; `stop` closes them with 1012, so that clients come back to another process at once. */
+export function startLiveServer(options: LiveServerOptions): Started<LiveServer> {
+  const live = new LiveConnections(options);
+  return { value: live, stop: () => live.stop() };
+}
+
+class LiveConnections implements LiveServer {
+  readonly #options: LiveServerOptions;
+  readonly #wss: ReturnType<typeof createWebSocketServer>;
+  readonly #sockets = new Set<LiveSocket>();
+  readonly #byKey = new Map<string, Set<LiveSocket>>();
+  /** Open connections and those being admitted, by organization. */
+  readonly #taken = new Map<string, number>();
+  readonly #headers = new WeakMap<IncomingMessage, readonly string[]>();
+  readonly #timers: NodeJS.Timeout[];
+  readonly #endWatch: () => void;
+  readonly #onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    void this.#upgrade(request, socket, head);
+  };
+
+  constructor(options: LiveServerOptions) {
+    this.#options = options;
+    this.#wss = createWebSocketServer();
+    this.#wss.on("headers", (headers, request) => headers.push(...(this.#headers.get(request) ?? [])));
+    this.#endWatch = options.directory.onChange((entry) => this.#changed(entry));
+    this.#timers = [
+      setInterval(() => this.#check(), CHECK_INTERVAL_MS),
+      setInterval(() => this.#ping(), PING_INTERVAL_MS),
+    ];
+    options.server.on("upgrade", this.#onUpgrade);
+  }
+
+  get sockets(): number {
+    return this.#sockets.size;
+  }
+
+  async stop(): Promise<void> {
+    this.#options.server.off("upgrade", this.#onUpgrade);
+    this.#options.server.on("upgrade", (_request, socket: Duplex) => socket.destroy());
+    this.#endWatch();
+    for (const timer of this.#timers) clearInterval(timer);
+    for (const socket of this.#sockets) socket.close(LIVE_CLOSE_CODES.restart);
+    const deadlineMs = this.#options.clock.nowMs() + STOP_TIMEOUT_MS;
+    while (this.#sockets.size > 0 && this.#options.clock.nowMs() < deadlineMs) await delay(CLOSED_POLL_MS);
+    for (const socket of this.#sockets) socket.terminate();
+  }
+
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const destroy = (): void => void socket.destroy();
+    socket.on("error", destroy);
+    const requestId = requestIdOf(request, this.#options.clock);
+    let organizationId: string | null = null;
+    const context = {
+      ...this.#options,
+      checkRoom: (id: string): void => {
+        this.#take(id);
+        organizationId = id;
+      },
+    };
+    try {
+      const admitted = await admitHandshake(context, request, requestId);
+      socket.off("error", destroy);
+      this.#open(request, socket, head, admitted);
+    } catch (error) {
+      if (organizationId !== null) this.#give(organizationId);
+      if (!(error instanceof ApiError) || error.status >= 500) {
+        this.#options.logger.warn({ err: error, requestId }, "a live handshake failed");
+      }
+      refuseHandshake(socket, error, requestId);
+    }
+  }
+
+  /** The place of the connection, taken at its admission, is given back when the raw socket closes, however it ends. */
+  #open(request: IncomingMessage, socket: Duplex, head: Buffer, { key, headers }: Admittance): void {
+    const release = (): void => this.#give(key.organizationId);
+    if (socket.destroyed) return release();
+    socket.once("close", release);
+    this.#headers.set(request, headers);
+    this.#wss.handleUpgrade(request, socket, head, (ws) => {
+      const outlet = new Outlet({
+        socket,
+        maxBufferedBytes: this.#options.limits.maxBufferedBytes,
+        isOpen: () => ws.readyState === ws.OPEN,
+        onDrain: () => live.drained(),
+      });
+      const live = new LiveSocket({ context: this.#options, ws, outlet, key, sessionId: randomUUID() });
+      this.#sockets.add(live);
+      const ofKey = this.#byKey.get(key.keyId) ?? new Set();
+      this.#byKey.set(key.keyId, ofKey.add(live));
+      ws.on("error", (error) => this.#options.logger.debug({ err: error }, "a live connection failed"));
+      ws.on("close", () => this.#forget(live));
+      // The key may have been revoked while it was admitted.
+      const current = this.#options.directory.key(key.keyId);
+      if (current !== undefined && current !== key) live.keyChanged(current);
+    });
+  }
+
+  #forget(live: LiveSocket): void {
+    this.#sockets.delete(live);
+    const ofKey = this.#byKey.get(live.keyId);
+    if (ofKey?.delete(live) === true && ofKey.size === 0) this.#byKey.delete(live.keyId);
+  }
+
+  #take(organizationId: string): void {
+    const taken = this.#taken.get(organizationId) ?? 0;
+    if (taken >= this.#options.limits.maxSocketsPerOrganization) throw new ApiError("TOO_MANY_CONNECTIONS");
+    this.#taken.set(organizationId, taken + 1);
+  }
+
+  #give(organizationId: string): void {
+    const taken = (this.#taken.get(organizationId) ?? 1) - 1;
+    if (taken === 0) this.#taken.delete(organizationId);
+    else this.#taken.set(organizationId, taken);
+  }
+
+  #changed(entry: DirectoryEntry): void {
+    if (entry.kind === "key") for (const socket of this.#byKey.get(entry.keyId) ?? []) socket.keyChanged(entry);
+    if (entry.kind === "server") for (const socket of this.#sockets) socket.accessChanged();
+  }
+
+  #check(): void {
+    const nowMs = this.#options.clock.nowMs();
+    for (const socket of this.#sockets) socket.check(nowMs);
+  }
+
+  #ping(): void {
+    for (const socket of this.#sockets) socket.ping();
+  }
+}
+
+function createWebSocketServer() {
+  const settings: ServerOptions<typeof LiveWebSocket> & { readonly closeTimeout: number } = {
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: MAX_MESSAGE_BYTES,
+    closeTimeout: CLOSE_TIMEOUT_MS,
+    WebSocket: LiveWebSocket,
+  };
+  return new WebSocketServer(settings);
+}

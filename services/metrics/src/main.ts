@@ -1,0 +1,6 @@
+import { runMain } from "@kapi/runtime";
+
+import { configSchema } from "./config.ts";
+import { startMetrics } from "./service.ts";
+
+await runMain({ service: "metrics", schema: configSchema, start: startMetrics });

@@ -1,0 +1,24 @@
+import { createKnownAccounts } from "@kapi/admission";
+import { DependencyError, type InternalClient } from "@kapi/http";
+import { z } from "zod";
+
+import type { AccountExistence } from "../../domain/ports.ts";
+
+const Existing = z.object({ existing: z.array(z.boolean()) });
+/** About 60 bytes each. */
+const MAX_REMEMBERED = 500_000;
+
+/** Whether accounts exist, as the account service says; remembered once it said yes. */
+export function createAccountExistence(account: InternalClient): AccountExistence {
+  const known = createKnownAccounts({
+    maxEntries: MAX_REMEMBERED,
+    load: async (accounts) => {
+      const { existing } = await account.json("POST", "/internal/accounts/existing", { accounts }, Existing);
+      if (existing.length !== accounts.length) throw new DependencyError("not one answer per account");
+      return existing;
+    },
+  });
+  return {
+    exist: (accounts) => Promise.all(accounts.map((one) => known.exists(one.serverId, one.accountNumber))),
+  };
+}

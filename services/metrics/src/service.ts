@@ -1,0 +1,216 @@
+import { createServer, type Server } from "node:http";
+
+import { createAdmission, createDirectory, type Directory } from "@kapi/admission";
+import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
+import { createKafka, createProducer, type KafkaConnection } from "@kapi/kafka";
+import { createRedis } from "@kapi/redis";
+import type { MainContext, Started } from "@kapi/runtime";
+
+import type { Config } from "./config.ts";
+import type { AccountExistence, SampleProgress } from "./domain/ports.ts";
+import { SampleWindows } from "./domain/sample-windows.ts";
+import { installLatestSamples } from "./inbound/http/latest-samples.ts";
+import { readAccountFacts } from "./inbound/kafka/account-facts.ts";
+import { readSamples } from "./inbound/kafka/samples.ts";
+import { consumeValuations } from "./inbound/kafka/valuations.ts";
+import { FanOut } from "./inbound/ws/fan-out.ts";
+import { startLiveServer } from "./inbound/ws/live-server.ts";
+import { SampleLog } from "./operations/sample-log.ts";
+import { Sequencer } from "./operations/sequence-valuations.ts";
+import { Checkpoints } from "./operations/write-checkpoints.ts";
+import { createAccountExistence } from "./outbound/http/account-existence.ts";
+import { createCheckpointSink, createSampleSink } from "./outbound/kafka/sample-topic.ts";
+
+const MAX_SAMPLES = 300;
+const WINDOW_MS = 5 * 60_000;
+const SLAB_BYTES = 1_024 * 1_024;
+const MIB = 1_024 * 1_024;
+const EXPIRE_INTERVAL_MS = 5_000;
+const ACCOUNT_TIMEOUT_MS = 2_000;
+/** How often the coalescing interval is looked at: a twentieth of it, within these bounds. */
+const SWEEPS_PER_INTERVAL = 20;
+const MIN_SWEEP_MS = 5;
+const MAX_SWEEP_MS = 50;
+
+type Context = MainContext<Config>;
+
+/** Starts a metrics process: what it reads first, then its roles. */
+export async function startMetrics(context: Context): Promise<void> {
+  const { config, scope, logger, health, clock, fatal } = context;
+  const clientId = "metrics";
+  const topicPrefix = config.KAFKA_TOPIC_PREFIX;
+  const kafka = createKafka({ brokers: config.KAFKA_BROKERS, clientId, topicPrefix, logger });
+  const directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
+  health.readiness("directory", () => directory.check());
+  const account = await scope.start("account client", () =>
+    createInternalClient({
+      baseUrl: config.ACCOUNT_URL,
+      token: config.INTERNAL_TOKEN,
+      timeoutMs: ACCOUNT_TIMEOUT_MS,
+    }),
+  );
+  const existence = createAccountExistence(account);
+
+  const windows = new SampleWindows({
+    maxSamples: MAX_SAMPLES,
+    maxAgeMs: WINDOW_MS,
+    budgetBytes: config.WINDOW_BUDGET_MIB * MIB,
+    slabBytes: SLAB_BYTES,
+  });
+  const log = new SampleLog({ windows, clock });
+  const fanOut = new FanOut({ log, clock });
+  log.listen(fanOut);
+  const facts = await scope.start("account facts", () =>
+    readAccountFacts({ kafka, log, onDeleted: (deleted) => fanOut.deleted(deleted), logger, fatal }),
+  );
+  await facts.caughtUp;
+  await scope.start("window expiry", () => every(EXPIRE_INTERVAL_MS, () => log.expire()));
+
+  const sequencing = config.ROLES.includes("sequencer");
+  const sequencer = sequencing ? await prepareSequencer(context, kafka, log, directory, existence) : null;
+  const checkpoints = sequencer?.checkpoints ?? null;
+  const samples = await readSamples({
+    kafka,
+    scope,
+    log,
+    checkpoints,
+    windowMs: WINDOW_MS,
+    clock,
+    logger,
+    fatal,
+  });
+  health.liveness("samples", () => samples.reader.check());
+  if (sequencer !== null) await sequencer.start(samples.progress);
+
+  const app = createHttpServer({ logger, health, clock });
+  requireInternalToken(app, config.INTERNAL_TOKEN);
+  installLatestSamples(app, log);
+  const http = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
+  logger.info({ url: http.url, roles: config.ROLES }, "listening");
+  if (config.ROLES.includes("stream")) await startStream(context, app.server, log, fanOut, directory, existence);
+}
+
+/**
+ * The sequencer hears the samples from the first one that is read, but takes in valuations only once all that was in
+ * the log has been judged.
+ */
+async function prepareSequencer(
+  context: Context,
+  kafka: KafkaConnection,
+  log: SampleLog,
+  directory: Directory,
+  existence: AccountExistence,
+): Promise<{ checkpoints: Checkpoints; start(progress: SampleProgress): Promise<void> }> {
+  const { config, scope, logger, health, clock, fatal } = context;
+  const producer = await scope.start("producer", () => createProducer(kafka));
+  const coalesceMs = config.COALESCE_MS;
+  let reading: SampleProgress | null = null;
+  const sequencer = new Sequencer({
+    log,
+    sink: createSampleSink(kafka, producer),
+    progress: {
+      reached: (partition, end, timeoutMs) =>
+        reading?.reached(partition, end, timeoutMs) ?? Promise.reject(new Error("the samples are not read yet")),
+    },
+    existence,
+    isServer: (serverId) => {
+      const server = directory.server(serverId);
+      return server !== undefined && server.status !== "removed";
+    },
+    coalesceMs,
+    clock,
+    logger,
+  });
+  log.listen(sequencer);
+  const partitions = (): number[] => sequencer.readyPartitions;
+  const checkpoints = new Checkpoints({ log, sink: createCheckpointSink(producer), partitions, logger });
+  log.listen(checkpoints);
+  const start = async (progress: SampleProgress): Promise<void> => {
+    reading = progress;
+    await scope.start("checkpoint timer", () => {
+      const timer = every(config.CHECKPOINT_INTERVAL_MS, () => void checkpoints.write());
+      return {
+        value: null,
+        stop: async () => {
+          await timer.stop();
+          await checkpoints.write();
+          sequencer.stop();
+        },
+      };
+    });
+    const sweepMs = Math.min(MAX_SWEEP_MS, Math.max(MIN_SWEEP_MS, coalesceMs / SWEEPS_PER_INTERVAL));
+    if (coalesceMs > 0) await scope.start("coalescing", () => every(sweepMs, () => sequencer.sweep(sweepMs)));
+    const sessionTimeoutMs = config.KAFKA_SESSION_TIMEOUT_MS;
+    const consumer = await scope.start("valuations", () =>
+      consumeValuations({ kafka, sequencer, logger, fatal, sessionTimeoutMs }),
+    );
+    health.liveness("valuations", () => consumer.check());
+  };
+  return { checkpoints, start };
+}
+
+async function startStream(
+  context: Context,
+  server: Server,
+  log: SampleLog,
+  fanOut: FanOut,
+  directory: Directory,
+  existence: AccountExistence,
+): Promise<void> {
+  const { config, scope, logger, health, clock } = context;
+  const redis = await scope.start("redis", () => createRedis({ url: config.REDIS_URL, clientName: "metrics", logger }));
+  health.readiness("redis", () => redis.check());
+  const admission = createAdmission({ redis, directory, clock });
+  const livePort = config.LIVE_PORT;
+  const host = config.LIVE_HOST ?? config.HTTP_HOST;
+  const upgrades =
+    livePort === undefined ? server : await scope.start("live port", () => listenForUpgrades(host, livePort));
+  await scope.start("live", () =>
+    startLiveServer({
+      server: upgrades,
+      log,
+      fanOut,
+      directory,
+      existence,
+      admission,
+      clock,
+      logger,
+      limits: {
+        maxSubscriptions: config.MAX_SUBSCRIPTIONS_PER_SOCKET,
+        maxMessagesPerSecond: config.MAX_MESSAGES_PER_SECOND,
+        stuckTimeoutMs: config.STUCK_TIMEOUT_MS,
+        maxSocketsPerOrganization: config.MAX_SOCKETS_PER_ORGANIZATION,
+        maxBufferedBytes: config.MAX_BUFFERED_BYTES,
+      },
+    }),
+  );
+}
+
+/** A port of its own for the stream, on which nothing but upgrades is answered. */
+async function listenForUpgrades(host: string, port: number): Promise<Started<Server>> {
+  const body = JSON.stringify({ error: "Not found" });
+  const server = createServer((_request, response) => {
+    response.writeHead(404, { "content-type": "application/json; charset=utf-8" }).end(body);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, resolve);
+  });
+  const stop = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      server.close((error) => (error === undefined ? resolve() : reject(error)));
+      server.closeAllConnections();
+    });
+  return { value: server, stop };
+}
+
+function every(intervalMs: number, work: () => void): Started<null> {
+  const timer = setInterval(work, intervalMs);
+  return {
+    value: null,
+    stop: () => {
+      clearInterval(timer);
+      return Promise.resolve();
+    },
+  };
+}

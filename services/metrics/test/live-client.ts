@@ -1,0 +1,92 @@
+import type { AccountMetricsFrame } from "@kapi/contracts";
+import { LIVE_METRICS_PATH } from "@kapi/contracts";
+import { eventually } from "@kapi/testkit";
+import { WebSocket } from "ws";
+
+export type Frame = { readonly type: string } & Record<string, unknown>;
+
+/** A client of the live stream, as an outside program would be one. */
+export class LiveClient {
+  readonly ws: WebSocket;
+  /** Every text in the order it came. */
+  readonly texts: string[] = [];
+  closeCode: number | null = null;
+  /** Of the answer to the handshake. */
+  headers: Record<string, unknown> = {};
+
+  private constructor(ws: WebSocket) {
+    this.ws = ws;
+    ws.on("message", (data) => this.texts.push(String(data)));
+    ws.on("close", (code) => {
+      this.closeCode = code;
+    });
+    ws.on("error", () => undefined);
+    ws.on("upgrade", (response) => {
+      this.headers = response.headers;
+    });
+  }
+
+  /** Connects and waits for `connected`. */
+  static async connect(wsUrl: string, managementKey: string): Promise<LiveClient> {
+    const headers = { authorization: `Management ${managementKey}` };
+    const client = new LiveClient(new WebSocket(wsUrl + LIVE_METRICS_PATH, { headers }));
+    await eventually(() => client.frames("connected").length === 1);
+    return client;
+  }
+
+  send(message: object | string): void {
+    this.ws.send(typeof message === "string" ? message : JSON.stringify(message));
+  }
+
+  subscribe(serverId: string, accountNumber: string, afterSequence?: number): void {
+    this.send({
+      type: "subscribe",
+      serverId,
+      accountNumber,
+      ...(afterSequence === undefined ? {} : { afterSequence }),
+    });
+  }
+
+  frames(type?: string): Frame[] {
+    const frames = this.texts.filter((text) => text.startsWith("{")).map((text) => JSON.parse(text) as Frame);
+    return type === undefined ? frames : frames.filter((frame) => frame.type === type);
+  }
+
+  samples(accountNumber: string): AccountMetricsFrame[] {
+    const samples = this.frames("account.metrics") as unknown as AccountMetricsFrame[];
+    return samples.filter((sample) => sample.accountNumber === accountNumber);
+  }
+
+  sequences(accountNumber: string): number[] {
+    return this.samples(accountNumber).map(({ sequence }) => sequence);
+  }
+
+  async until(what: () => boolean): Promise<void> {
+    await eventually(what, { timeoutMs: 20_000 });
+  }
+
+  close(): void {
+    this.ws.terminate();
+  }
+}
+
+/** The HTTP answer of a handshake that fails. */
+export function refusal(
+  wsUrl: string,
+  headers: Record<string, string>,
+): Promise<{ status: number; body: unknown; headers: Record<string, unknown> }> {
+  return new Promise((resolve, reject) => {
+    const ws = new WebSocket(wsUrl + LIVE_METRICS_PATH, { headers });
+    ws.on("open", () => reject(new Error("the handshake was accepted")));
+    ws.on("error", () => undefined);
+    ws.on("unexpected-response", (_request, response) => {
+      let text = "";
+      response.on("data", (chunk) => {
+        text += String(chunk);
+      });
+      response.on("end", () => {
+        resolve({ status: response.statusCode ?? 0, body: JSON.parse(text), headers: response.headers });
+      });
+    });
+  });
+}

@@ -1,0 +1,331 @@
+import { randomUUID } from "node:crypto";
+
+import { AccountMetricsFrame, accountKey, TOPICS } from "@kapi/contracts";
+import { uuidV5 } from "@kapi/kernel";
+import { eventually, keyEntry, serverEntry } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { LiveClient, refusal } from "./live-client.ts";
+import { type MetricsProcess, World } from "./world.ts";
+
+let world: World;
+let metrics: MetricsProcess;
+const clients: LiveClient[] = [];
+
+beforeAll(async () => {
+  world = await World.start();
+  metrics = await world.metrics();
+});
+
+afterAll(async () => {
+  for (const client of clients) client.close();
+  await world.scope.stop();
+});
+
+async function connect(managementKey = world.managementKey): Promise<LiveClient> {
+  const client = await LiveClient.connect(metrics.wsUrl, managementKey);
+  clients.push(client);
+  return client;
+}
+
+function range(first: number, last: number): number[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+}
+
+describe("a valuation on its way to the client", () => {
+  it("comes as a sample with the next sequence, the values in units and the interval's minimum", async () => {
+    const account = world.account();
+    const client = await connect();
+    client.subscribe(world.serverId, account);
+    await world.value(account, [100_050, 99_000]);
+    await client.until(() => client.samples(account).length === 2);
+    const [first, second] = client.samples(account).map((sample) => AccountMetricsFrame.parse(sample));
+    expect(first).toMatchObject({ sequence: 1, balance: 1_000, equity: 1_000.5, intervalMinimumEquity: 1_000.5 });
+    expect(second).toMatchObject({ sequence: 2, equity: 990, marginLevel: 0, openPositionCount: 0 });
+    expect(first?.eventId).toBe(uuidV5(world.serverId, `${account}/metrics/1`));
+  });
+
+  it("is in the log with consecutive sequences, on its valuation's partition, byte for byte what the client got", async () => {
+    const account = world.account();
+    const client = await connect();
+    client.subscribe(world.serverId, account, 0);
+    await world.value(account, range(90_001, 90_060));
+    await client.until(() => client.samples(account).length === 60);
+    const logged = await world.samplesOf(account);
+    expect(logged.map(({ message }) => Number(message.headers["sequence"]))).toEqual(range(1, 60));
+    const partition = world.producer.partitionOf(TOPICS.tradingValuations, accountKey(world.serverId, account));
+    expect(new Set(logged.map((one) => one.partition))).toEqual(new Set([partition]));
+    const sent = client.texts.filter((text) => text.includes('"type":"account.metrics"'));
+    expect(sent).toEqual(logged.map(({ message }) => message.value.toString()));
+    for (const [index, { message }] of logged.entries()) {
+      expect(message.headers["from"]).toBe(index === 0 ? "-1" : logged[index - 1]?.message.headers["to"]);
+    }
+  });
+
+  it("is told to every subscriber, and to none that has unsubscribed", async () => {
+    const account = world.account();
+    const [staying, leaving] = [await connect(), await connect()];
+    for (const client of [staying, leaving]) client.subscribe(world.serverId, account, 0);
+    await world.value(account, [1]);
+    await staying.until(() => staying.sequences(account).length === 1);
+    await leaving.until(() => leaving.sequences(account).length === 1);
+    leaving.send({ type: "unsubscribe", serverId: world.serverId, accountNumber: account });
+    leaving.send("ping");
+    await leaving.until(() => leaving.texts.includes("pong"));
+    await world.value(account, [2, 3]);
+    await staying.until(() => staying.sequences(account).length === 3);
+    expect(leaving.sequences(account)).toEqual([1]);
+  });
+
+  it("stops nothing when it cannot be used: it goes to the dead letters with its reason", async () => {
+    const account = world.account();
+    const key = accountKey(world.serverId, account);
+    await world.value(account, [5]);
+    const old = new Date(Date.now() - 60_000).toISOString();
+    await world.value(account, [6], { measuredAt: old });
+    await world.producer.send(TOPICS.tradingValuations, { key, value: "{" });
+    await world.producer.send(TOPICS.tradingValuations, { key, value: JSON.stringify({ serverId: world.serverId }) });
+    await world.value("unknown-account", [7]);
+    await world.value(account, [8]);
+    await eventually(async () => expect(await world.samplesOf(account)).toHaveLength(2), { timeoutMs: 20_000 });
+    await eventually(async () => {
+      const letters = (await world.readAll(TOPICS.deadLetter)).map(({ message }) => message);
+      const reasons = letters.filter((one) => one.key === key).map((one) => one.headers["reason"] ?? "");
+      expect(reasons.some((reason) => reason.startsWith("measured before"))).toBe(true);
+      expect(reasons.some((reason) => reason.startsWith("the valuation is not JSON"))).toBe(true);
+      expect(reasons.some((reason) => reason.startsWith("the valuation is malformed"))).toBe(true);
+      const unknown = letters.find((one) => one.key === accountKey(world.serverId, "unknown-account"));
+      expect(unknown?.headers["reason"]).toBe("the account is unknown");
+    });
+  });
+});
+
+describe("a client that comes back", () => {
+  it("gets the latest sample at once when it gives no afterSequence", async () => {
+    const account = world.account();
+    await world.value(account, [1, 2, 3]);
+    await eventually(async () => expect(await world.samplesOf(account)).toHaveLength(3));
+    const client = await connect();
+    client.subscribe(world.serverId, account);
+    await client.until(() => client.sequences(account).length > 0);
+    expect(client.sequences(account)).toEqual([3]);
+    expect(client.frames("account.metrics.replay")).toEqual([]);
+  });
+
+  it("gets a notice and every sample above afterSequence, then the live ones: no gap, no repeat", async () => {
+    const account = world.account();
+    const first = await connect();
+    first.subscribe(world.serverId, account, 0);
+    await world.value(account, range(1, 5));
+    await first.until(() => first.sequences(account).length === 5);
+    first.close();
+    await world.value(account, range(6, 20));
+    const second = await connect();
+    second.subscribe(world.serverId, account, 5);
+    await world.value(account, range(21, 30));
+    await second.until(() => second.sequences(account).at(-1) === 30);
+    expect(second.sequences(account)).toEqual(range(6, 30));
+    const [notice] = second.frames("account.metrics.replay");
+    expect(notice).toMatchObject({ firstAvailableSequence: 1, replayTruncated: false, accountNumber: account });
+  });
+
+  it("is told that the replay is truncated when it asks beyond the last sample", async () => {
+    const account = world.account();
+    const client = await connect();
+    client.subscribe(world.serverId, account, 7);
+    await client.until(() => client.frames("account.metrics.replay").length === 1);
+    expect(client.frames("account.metrics.replay")[0]).toMatchObject({
+      firstAvailableSequence: 1,
+      lastAvailableSequence: 0,
+      replayTruncated: true,
+      replayCount: 0,
+    });
+    await world.value(account, [1]);
+    await client.until(() => client.sequences(account).length === 1);
+  });
+
+  it("gets only the last 300 samples, and is told so", async () => {
+    const account = world.account();
+    await world.value(account, range(1, 450));
+    await eventually(async () => expect(await world.samplesOf(account)).toHaveLength(450));
+    const client = await connect();
+    client.subscribe(world.serverId, account, 10);
+    await client.until(() => client.sequences(account).length === 300);
+    expect(client.sequences(account)).toEqual(range(151, 450));
+    const notice = { firstAvailableSequence: 151, lastAvailableSequence: 450, replayTruncated: true, replayCount: 300 };
+    expect(client.frames("account.metrics.replay")[0]).toMatchObject(notice);
+  });
+});
+
+describe("what a client may not do", () => {
+  it("is answered with an error and the socket stays", async () => {
+    const account = world.account();
+    const client = await connect();
+    const { serverId } = world;
+    const bad: [unknown, string][] = [
+      ["{", "INVALID_MESSAGE"],
+      [{ type: "dance" }, "INVALID_MESSAGE"],
+      [{ type: "subscribe", serverId, accountNumber: 5 }, "INVALID_MESSAGE"],
+      [{ type: "subscribe", serverId, accountNumber: account, afterSequence: -1 }, "INVALID_MESSAGE"],
+      [{ type: "subscribe", serverId, accountNumber: account, afterSequence: 1.5 }, "INVALID_MESSAGE"],
+      [{ type: "subscribe", serverId, accountNumber: account, afterSequence: "1" }, "INVALID_MESSAGE"],
+      [{ type: "subscribe", serverId, accountNumber: "nobody-has-it" }, "ACCOUNT_NOT_FOUND"],
+      [{ type: "subscribe", serverId: randomUUID(), accountNumber: account }, "SERVER_ACCESS_DENIED"],
+    ];
+    for (const [message, code] of bad) {
+      const before = client.frames("error").length;
+      client.send(message as object | string);
+      await client.until(() => client.frames("error").length > before);
+      expect(client.frames("error").at(-1)).toMatchObject({ code });
+    }
+    client.ws.send(Buffer.from("ping"), { binary: true });
+    await client.until(() => client.frames("error").length === bad.length + 1);
+    expect(client.frames("error").at(-1)).toMatchObject({ code: "INVALID_MESSAGE" });
+    client.send("ping");
+    await client.until(() => client.texts.at(-1) === "pong");
+    expect(client.closeCode).toBeNull();
+  });
+
+  it("is closed with 4413 for a message over 16 KiB", async () => {
+    const client = await connect();
+    client.send("x".repeat(17 * 1_024));
+    await client.until(() => client.closeCode !== null);
+    expect(client.closeCode).toBe(4413);
+  });
+
+  it("is read more slowly above 1,000 messages a second, and every message is answered", async () => {
+    const client = await connect();
+    const startedMs = Date.now();
+    for (let index = 0; index < 10_000; index += 1) client.send("ping");
+    await client.until(() => client.texts.filter((text) => text === "pong").length === 10_000);
+    expect(Date.now() - startedMs).toBeGreaterThan(3_000);
+    expect(client.closeCode).toBeNull();
+  });
+
+  it("is refused the 2,001st subscription, after 2,000 at once were all served", async () => {
+    const accounts = Array.from({ length: 2_001 }, () => world.account());
+    const client = await connect();
+    for (const account of accounts) client.subscribe(world.serverId, account, 0);
+    await client.until(() => client.frames("account.metrics.replay").length + client.frames("error").length >= 2_001);
+    expect(client.frames("account.metrics.replay")).toHaveLength(2_000);
+    expect(client.frames("error")).toMatchObject([{ code: "TOO_MANY_SUBSCRIPTIONS" }]);
+  });
+});
+
+describe("the handshake", () => {
+  it("answers 401, 402 and 403 in the form of every error", async () => {
+    const { wsUrl } = metrics;
+    expect(await refusal(wsUrl, {})).toMatchObject({
+      status: 401,
+      body: { error: "Management API authentication required" },
+      headers: { "x-error-code": "AUTHENTICATION_REQUIRED" },
+    });
+    const scopeless = keyEntry({ organizationId: world.organizationId, scopes: ["accounts:read"] });
+    const poor = keyEntry();
+    await world.putDirectory(scopeless.entry);
+    await world.putDirectory(poor.entry);
+    await eventually(async () => {
+      const answer = await refusal(wsUrl, { authorization: `Management ${scopeless.managementKey}` });
+      expect(answer).toMatchObject({ status: 403, body: { error: "Missing API scope: metrics:read" } });
+    });
+    await world.buy(poor.entry.organizationId, 0);
+    const unpaid = await refusal(wsUrl, { authorization: `Management ${poor.managementKey}` });
+    expect(unpaid).toMatchObject({ status: 402, body: { error: "Insufficient API credits" } });
+  });
+
+  it("costs a credit, and says so", async () => {
+    const client = await connect();
+    expect(client.headers).toMatchObject({ "x-credits-charged": "1" });
+    const remaining = Number(client.headers["x-credits-remaining"]);
+    const next = await connect();
+    expect(Number(next.headers["x-credits-remaining"])).toBe(remaining - 1);
+  });
+
+  it("is refused above the organization's number of sockets, until one of them is closed", async () => {
+    const narrow = await world.metrics({ MAX_SOCKETS_PER_ORGANIZATION: "2", ROLES: "stream" });
+    const open = [
+      await LiveClient.connect(narrow.wsUrl, world.managementKey),
+      await LiveClient.connect(narrow.wsUrl, world.managementKey),
+    ];
+    const authorization = `Management ${world.managementKey}`;
+    expect(await refusal(narrow.wsUrl, { authorization })).toMatchObject({ status: 403 });
+    open[0]?.close();
+    await eventually(async () => void clients.push(await LiveClient.connect(narrow.wsUrl, world.managementKey)));
+    clients.push(...open);
+    await narrow.kill();
+  });
+});
+
+describe("the end of a connection", () => {
+  it("comes with 4401 within two seconds when the key is revoked", async () => {
+    const key = keyEntry({ organizationId: world.organizationId });
+    await world.putDirectory(key.entry);
+    const client = await eventually(() => connect(key.managementKey));
+    await world.putDirectory({ ...key.entry, version: 2, status: "revoked" });
+    const revokedMs = Date.now();
+    await client.until(() => client.closeCode !== null);
+    expect(client.closeCode).toBe(4401);
+    expect(Date.now() - revokedMs).toBeLessThan(2_000);
+  });
+
+  it("ends only the subscription when the account is deleted, and the account is not found any more", async () => {
+    const account = world.account();
+    const client = await connect();
+    client.subscribe(world.serverId, account, 0);
+    await world.value(account, [1]);
+    await client.until(() => client.sequences(account).length === 1);
+    const fact = {
+      type: "account.deleted",
+      eventId: randomUUID(),
+      organizationId: world.organizationId,
+      serverId: world.serverId,
+      accountNumber: account,
+      occurredAt: new Date().toISOString(),
+      accountId: randomUUID(),
+      version: 2,
+      accountName: "Gone",
+      status: "deleting",
+      leverage: 100,
+    };
+    const key = accountKey(world.serverId, account);
+    await world.producer.send(TOPICS.accountEvents, { key, value: JSON.stringify(fact) });
+    await client.until(() => client.frames("account.deleted").length === 1);
+    client.subscribe(world.serverId, account, 0);
+    await client.until(() => client.frames("error").length === 1);
+    expect(client.frames("error")[0]).toMatchObject({ code: "ACCOUNT_NOT_FOUND" });
+  });
+
+  it("tells a client whose server is taken away", async () => {
+    const server = serverEntry({ organizationId: world.organizationId });
+    await world.putDirectory(server);
+    world.accounts.add(accountKey(server.serverId, "account-1"));
+    const client = await connect();
+    await eventually(async () => {
+      client.subscribe(server.serverId, "account-1", 0);
+      await client.until(() => client.frames("account.metrics.replay").length > 0);
+    });
+    const before = client.frames("error").length;
+    await world.putDirectory({ ...server, version: 2, status: "removed" });
+    await client.until(() => client.frames("error").length > before);
+    expect(client.frames("error").at(-1)).toMatchObject({ code: "SERVER_ACCESS_DENIED" });
+  });
+});
+
+describe("the newest samples, for other services", () => {
+  it("are answered in the order asked, with null where there is none, and only to who knows the token", async () => {
+    const account = world.account();
+    await world.value(account, [4_200]);
+    await eventually(async () => expect(await world.samplesOf(account)).toHaveLength(1));
+    const ask = (token: string) =>
+      fetch(`${metrics.url}/internal/samples/latest`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-internal-token": token },
+        body: JSON.stringify({ serverId: world.serverId, accountNumbers: ["nobody", account] }),
+      });
+    expect((await ask("wrong")).status).toBe(401);
+    await eventually(async () => {
+      const { samples } = (await (await ask(world.environment.secrets.internalToken)).json()) as { samples: unknown[] };
+      expect(samples).toMatchObject([null, { sequence: 1, equity: 42 }]);
+    });
+  });
+});

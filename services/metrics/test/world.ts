@@ -1,0 +1,219 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import path from "node:path";
+
+import {
+  accountKey,
+  type DirectoryEntry,
+  directoryKey,
+  type KeyEntry,
+  TOPICS,
+  type TopicContract,
+  type Valuation,
+} from "@kapi/contracts";
+import { createHttpServer, listen } from "@kapi/http";
+import {
+  createKafka,
+  createLogReader,
+  createProducer,
+  type KafkaConnection,
+  type Message,
+  type Producer,
+} from "@kapi/kafka";
+import { createRedis, openTag, purchase, type RedisConnection, tagOf } from "@kapi/redis";
+import { createLogger, Health, Scope } from "@kapi/runtime";
+import {
+  createTestEnvironment,
+  eventually,
+  keyEntry,
+  serverEntry,
+  type TestEnvironment,
+  valuation,
+} from "@kapi/testkit";
+
+const EPOCH = 1;
+const MAIN = path.resolve(import.meta.dirname, "../src/main.ts");
+const READY_TIMEOUT_MS = 40_000;
+const logger = createLogger({ service: "metrics-test", level: "error" });
+
+/** A metrics process under test. */
+export interface MetricsProcess {
+  readonly url: string;
+  readonly wsUrl: string;
+  /** SIGKILL unless told otherwise; resolves when it is gone. */
+  kill(signal?: NodeJS.Signals): Promise<void>;
+  /** Only sends the signal: SIGSTOP, SIGCONT. */
+  signal(signal: NodeJS.Signals): void;
+}
+
+/** Real Kafka and Redis, an account service's one route, an organization with a key and a server. */
+export class World {
+  readonly scope = new Scope();
+  readonly environment: TestEnvironment;
+  readonly kafka: KafkaConnection;
+  readonly producer: Producer;
+  readonly redis: RedisConnection;
+  readonly organizationId: string;
+  readonly serverId: string;
+  readonly managementKey: string;
+  readonly key: KeyEntry;
+  /** Accounts that the account service knows. */
+  readonly accounts = new Set<string>();
+  #accountUrl = "";
+  #nextPort = 0;
+
+  private constructor(
+    environment: TestEnvironment,
+    kafka: KafkaConnection,
+    producer: Producer,
+    redis: RedisConnection,
+  ) {
+    this.environment = environment;
+    this.kafka = kafka;
+    this.producer = producer;
+    this.redis = redis;
+    this.organizationId = randomUUID();
+    const made = keyEntry({ organizationId: this.organizationId });
+    this.key = made.entry;
+    this.managementKey = made.managementKey;
+    this.serverId = randomUUID();
+  }
+
+  static async start(): Promise<World> {
+    const environment = await createTestEnvironment({ needs: ["kafka", "redis"], partitions: 4 });
+    const kafka = createKafka({
+      brokers: environment.kafkaBrokers.split(","),
+      clientId: "metrics-test",
+      topicPrefix: environment.topicPrefix,
+      logger,
+    });
+    const producer = await createProducer(kafka);
+    const redis = await createRedis({ url: environment.redisUrl, clientName: "metrics-test", logger });
+    const world = new World(environment, kafka, producer.value, redis.value);
+    await world.scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
+    await world.scope.start("producer", () => producer);
+    await world.scope.start("redis", () => redis);
+    await world.#fill();
+    return world;
+  }
+
+  /** Starts a metrics process and waits until it is ready. */
+  async metrics(env: Record<string, string> = {}): Promise<MetricsProcess> {
+    const port = await this.#freePort();
+    const child = spawn(process.execPath, [MAIN], {
+      env: {
+        ...process.env,
+        ...this.environment.env,
+        HTTP_PORT: String(port),
+        ACCOUNT_URL: this.#accountUrl,
+        COALESCE_MS: "0",
+        CHECKPOINT_INTERVAL_MS: "300",
+        KAFKA_SESSION_TIMEOUT_MS: "6000",
+        ...env,
+      },
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+    const url = `http://127.0.0.1:${port}`;
+    const started = processOf(child, url);
+    await this.scope.start(`metrics ${port}`, () => ({ value: null, stop: () => started.kill() }));
+    await eventually(async () => (await fetch(`${url}/readyz`)).ok && child.exitCode === null, {
+      timeoutMs: READY_TIMEOUT_MS,
+    });
+    return started;
+  }
+
+  /** An account that exists, without samples. */
+  account(): string {
+    const { accountNumber } = valuation();
+    this.accounts.add(accountKey(this.serverId, accountNumber));
+    return accountNumber;
+  }
+
+  /** Publishes valuations of an account with these equities, one after another. */
+  async value(accountNumber: string, equities: readonly number[], change: Partial<Valuation> = {}): Promise<void> {
+    await Promise.all(
+      equities.map((equityMinor, index) => {
+        const measuredAt = new Date(Date.now() + index).toISOString();
+        const value = valuation({ serverId: this.serverId, accountNumber, equityMinor, measuredAt, ...change });
+        const key = accountKey(this.serverId, accountNumber);
+        return this.producer.send(TOPICS.tradingValuations, { key, value: JSON.stringify(value) });
+      }),
+    );
+  }
+
+  async putDirectory(entry: DirectoryEntry): Promise<void> {
+    const value = JSON.stringify(entry);
+    await this.producer.send(TOPICS.organizationDirectory, { key: directoryKey(entry), value });
+  }
+
+  /** Everything that a topic holds now, in log order within a partition. */
+  async readAll(topic: TopicContract): Promise<{ partition: number; message: Message }[]> {
+    const all: { partition: number; message: Message }[] = [];
+    const reader = await createLogReader(this.kafka, {
+      topic,
+      from: "beginning",
+      onBatch: (partition, messages) => void all.push(...messages.map((message) => ({ partition, message }))),
+      logger,
+      fatal: () => undefined,
+    });
+    await reader.value.caughtUp;
+    await reader.stop();
+    return all;
+  }
+
+  /** The samples of an account as they are in the log. */
+  async samplesOf(accountNumber: string): Promise<{ partition: number; message: Message }[]> {
+    const key = accountKey(this.serverId, accountNumber);
+    return (await this.readAll(TOPICS.metricsSamples)).filter(({ message }) => message.key === key);
+  }
+
+  async #fill(): Promise<void> {
+    const { organizationId } = this;
+    await this.putDirectory(this.key);
+    await this.putDirectory(serverEntry({ serverId: this.serverId, organizationId }));
+    await openTag(this.redis, tagOf(organizationId), EPOCH, []);
+    await this.buy(organizationId, 10_000);
+    const app = createHttpServer({ logger, health: new Health() });
+    app.post("/internal/accounts/existing", (request) => {
+      const { accounts } = request.body as { accounts: { serverId: string; accountNumber: string }[] };
+      return { existing: accounts.map((one) => this.accounts.has(accountKey(one.serverId, one.accountNumber))) };
+    });
+    const { url } = await this.scope.start("account", () => listen(app, { host: "127.0.0.1", port: 0 }));
+    this.#accountUrl = url;
+  }
+
+  /** Fills an organization's wallet. */
+  async buy(organizationId: string, credits: number): Promise<void> {
+    await openTag(this.redis, tagOf(organizationId), EPOCH, []);
+    await purchase(this.redis, {
+      organizationId,
+      purchaseId: randomUUID(),
+      credits,
+      epoch: EPOCH,
+      walletId: randomUUID(),
+      lowBalanceThreshold: 0,
+      createdAtMs: Date.now(),
+    });
+  }
+
+  async #freePort(): Promise<number> {
+    const app = createHttpServer({ logger, health: new Health() });
+    const probe = await listen(app, { host: "127.0.0.1", port: 0 });
+    await probe.stop();
+    this.#nextPort = probe.value.port;
+    return this.#nextPort;
+  }
+}
+
+function processOf(child: ChildProcess, url: string): MetricsProcess {
+  const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  return {
+    url,
+    wsUrl: url.replace("http", "ws"),
+    signal: (signal) => void child.kill(signal),
+    kill: async (signal = "SIGKILL") => {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      await gone;
+    },
+  };
+}
