@@ -8,11 +8,7 @@ import type { DemoWithAccounts } from "./demo.ts";
 const LABEL_WIDTH = 16;
 
 /** What `npm start` ends with: where everything is, and three commands that work as they stand. */
-export function readyPage(
-  stack: Stack,
-  demo: DemoWithAccounts,
-  stateDir: string,
-): string {
+export function readyPage(stack: Stack, demo: DemoWithAccounts, stateDir: string): string {
   const row = (label: string, value: string): string => `  ${label.padEnd(LABEL_WIDTH)}${value}`;
   const shownState = path.relative(process.cwd(), stateDir) || ".";
   return [

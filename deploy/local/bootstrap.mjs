@@ -1,0 +1,66 @@
+/**
+ * What works before anything is installed: plain JavaScript for Node 20 or later. It installs the dependencies where they
+ * are missing or not those of package-lock.json, and then runs the checkout's own Node 24.
+ */
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+export const ROOT = path.resolve(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "../..");
+export const NODE = path.join(ROOT, "node_modules", ".bin", "node");
+const FORWARDED_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
+
+/** Installs what package-lock.json names, unless exactly that is there. Ends this process where that fails. */
+export async function ensureDependencies() {
+  if (isInstalled()) return;
+  const beganMs = Date.now();
+  console.log("  · installing the dependencies (npm ci)");
+  const code = await run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+  if (code !== 0) {
+    console.error("\nThe dependencies could not be installed; npm says why above.");
+    process.exit(1);
+  }
+  console.log(`  ✓ dependencies  ${((Date.now() - beganMs) / 1000).toFixed(1)} s`);
+}
+
+/** npm writes a list of what it has installed last of all; it is compared with the wanted one. */
+function isInstalled() {
+  const list = path.join(ROOT, "node_modules", ".package-lock.json");
+  if (!existsSync(list) || !existsSync(NODE)) return false;
+  const installed = packagesOf(list);
+  return Object.entries(packagesOf(path.join(ROOT, "package-lock.json"))).every(([place, wanted]) => {
+    if (!place.includes("node_modules/")) return true;
+    const found = installed[place];
+    if (found === undefined) return wanted.optional === true || wanted.peer === true;
+    return found.version === wanted.version && found.resolved === wanted.resolved;
+  });
+}
+
+function packagesOf(file) {
+  return JSON.parse(readFileSync(file, "utf8")).packages;
+}
+
+/**
+ * Runs a command in the checkout, with its terminal, and returns its exit code. Signals are passed on; the command ends
+ * by itself, so that it can stop in order.
+ */
+export function run(command, args, env = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd: ROOT, stdio: "inherit", env: { ...process.env, ...env } });
+    const pass = (signal) => child.kill(signal);
+    for (const signal of FORWARDED_SIGNALS) process.on(signal, pass);
+    child.on("error", (error) => {
+      console.error(`${command} could not be run: ${error.message}`);
+      resolve(1);
+    });
+    child.on("exit", (code) => {
+      for (const signal of FORWARDED_SIGNALS) process.off(signal, pass);
+      resolve(code ?? 1);
+    });
+  });
+}
+
+/** The environment in which every tool of the checkout finds its own Node first. */
+export function toolEnvironment() {
+  return { PATH: `${path.dirname(NODE)}${path.delimiter}${process.env.PATH ?? ""}` };
+}

@@ -1,0 +1,30 @@
+/** The whole check of a checkout, in which nothing needs to be installed: gates, all tests, and one line of figures. */
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import path from "node:path";
+
+import { ensureDependencies, ROOT, run, toolEnvironment } from "./bootstrap.mjs";
+
+const RESULTS = path.join(ROOT, ".local", "test-results.json");
+/** Recorded quotes beside the checkout, if there are any: the tests replay them too. */
+const QUOTES = path.resolve(ROOT, "../shared/data/EURUSD-ticks-2020-01.csv");
+
+await ensureDependencies();
+const environment = { ...toolEnvironment(), CI: "true" };
+const checked = await run("npm", ["run", "check"], environment);
+mkdirSync(path.dirname(RESULTS), { recursive: true });
+rmSync(RESULTS, { force: true });
+const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${RESULTS}`];
+const quotes = existsSync(QUOTES) ? { QUOTES_FILE: QUOTES } : {};
+const tested = await run("npm", ["test", "--", ...reporters], { ...environment, ...quotes });
+const { passed, failed } = figures();
+if (checked !== 0) console.log("npm run check failed; its output is above.");
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(checked === 0 && tested === 0 && failed === 0 ? 0 : 1);
+
+/** What vitest counted. A file that could not be run at all counts as one failed test. */
+function figures() {
+  if (!existsSync(RESULTS)) return { passed: 0, failed: 1 };
+  const results = JSON.parse(readFileSync(RESULTS, "utf8"));
+  const broken = results.testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0);
+  return { passed: results.numPassedTests, failed: results.numFailedTests + broken.length };
+}

@@ -1,0 +1,4 @@
+import { ensureDependencies, NODE, run, toolEnvironment } from "./bootstrap.mjs";
+
+await ensureDependencies();
+process.exit(await run(NODE, ["deploy/local/src/main.ts"], toolEnvironment()));

@@ -1,0 +1,6 @@
+/** `npm test`: all tests; arguments go to vitest (`npm test -- libs/kernel`). */
+import { ensureDependencies, NODE, run, toolEnvironment } from "./bootstrap.mjs";
+
+await ensureDependencies();
+const vitest = ["node_modules/vitest/vitest.mjs", "run", ...process.argv.slice(2)];
+process.exit(await run(NODE, vitest, toolEnvironment()));
