@@ -1,0 +1,18 @@
+import { afterAll, beforeAll, describe } from "vitest";
+
+import { describeFirstPath } from "./first-path.ts";
+import { type RunningSystem, startSystem } from "./system.ts";
+
+let system: RunningSystem;
+
+beforeAll(async () => {
+  system = await startSystem();
+});
+
+afterAll(async () => {
+  await system.stop();
+});
+
+describe("the first path on the seeded market", () => {
+  describeFirstPath({ demo: () => system.demo, postgresUrl: () => system.stack.servers.postgresUrl });
+});

@@ -1,0 +1,43 @@
+import path from "node:path";
+import { type Demo, makeDemo, type Stack, startStack } from "@kapi/local";
+import { createTestEnvironment } from "@kapi/testkit";
+
+/** A whole kapi of a test's own on the servers of the test run: every service as a process, and a demo organization. */
+export interface RunningSystem {
+  readonly stack: Stack;
+  readonly demo: Demo;
+  /** Stops the services and removes what they stored. */
+  stop(): Promise<void>;
+}
+
+/** Starts it. `env` holds extra environment variables by service. */
+export async function startSystem(
+  env: Readonly<Record<string, Readonly<Record<string, string>>>> = {},
+): Promise<RunningSystem> {
+  const environment = await createTestEnvironment();
+  try {
+    const stack = await startStack({
+      stateDir: path.join(environment.stateDir, "stack"),
+      servers: {
+        kafkaBrokers: environment.kafkaBrokers,
+        postgresUrl: environment.postgresUrl,
+        redisUrl: environment.redisUrl,
+      },
+      topicPrefix: environment.topicPrefix,
+      env,
+    });
+    const stop = async (): Promise<void> => {
+      await stack.stop();
+      await environment.stop();
+    };
+    try {
+      return { stack, demo: await makeDemo(stack, { autoTraders: 0 }), stop };
+    } catch (error) {
+      await stack.stop();
+      throw error;
+    }
+  } catch (error) {
+    await environment.stop();
+    throw error;
+  }
+}
