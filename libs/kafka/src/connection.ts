@@ -9,10 +9,15 @@ const CONNECT_TIMEOUT_MS = 3_000;
 const KEEP_ALIVE_MS = 60_000;
 
 /**
- * How kafkajs tries again: from 50 ms, growing, never more than half a second apart, for about 10 s. Its defaults grow
- * to many seconds, and after a broker's restart the first acknowledgement then comes 17 s late.
+ * How kafkajs tries again: from 50 ms, growing, never more than half a second apart. Its defaults grow to many seconds,
+ * and after a broker's restart the first acknowledgement then comes 17 s late.
  */
-const RETRY: RetryOptions = { initialRetryTime: 50, multiplier: 1.5, factor: 0.2, maxRetryTime: 500, retries: 25 };
+const RETRY: RetryOptions = { initialRetryTime: 50, multiplier: 1.5, factor: 0.2, maxRetryTime: 500 };
+/** About 10 s. */
+const RETRIES = 25;
+const REQUEST_TIMEOUT_MS = 30_000;
+/** The parts of kafkajs that log every try. */
+const FREQUENT = new Set(["Connection", "BrokerPool"]);
 
 /** Where a Kafka cluster is and how this process calls itself there. */
 export interface KafkaOptions {
@@ -26,6 +31,13 @@ export interface KafkaOptions {
   readonly sasl?: SASLOptions;
 }
 
+/** What one kind of client needs otherwise than the others. */
+export interface ClientTuning {
+  readonly requestTimeoutMs?: number;
+  /** How often kafkajs tries again, half a second apart, before it gives up. */
+  readonly retries?: number;
+}
+
 /** A way to reach a cluster. It holds no connection itself: producers, consumers and readers each have their own. */
 export interface KafkaConnection {
   readonly logger: Logger;
@@ -33,7 +45,7 @@ export interface KafkaConnection {
   /** The name of `topic` in the cluster: the prefix, then the name of the contract. */
   topicName(topic: TopicContract): string;
   /** For this library only. */
-  client(tuning?: { requestTimeoutMs?: number }): Kafka;
+  client(tuning?: ClientTuning): Kafka;
 }
 
 /** Describes how to reach a cluster; connects nowhere yet. */
@@ -42,7 +54,6 @@ export function createKafka(options: KafkaOptions): KafkaConnection {
     brokers: [...options.brokers],
     clientId: options.clientId,
     connectionTimeout: CONNECT_TIMEOUT_MS,
-    retry: RETRY,
     logLevel: logLevel.INFO,
     logCreator: () => logTo(options.logger),
     socketFactory: openSocket,
@@ -53,8 +64,8 @@ export function createKafka(options: KafkaOptions): KafkaConnection {
     logger: options.logger,
     topicPrefix: options.topicPrefix,
     topicName: (topic) => options.topicPrefix + topic.name,
-    client: ({ requestTimeoutMs } = {}) =>
-      new Kafka(requestTimeoutMs === undefined ? config : { ...config, requestTimeout: requestTimeoutMs }),
+    client: ({ requestTimeoutMs = REQUEST_TIMEOUT_MS, retries = RETRIES } = {}) =>
+      new Kafka({ ...config, requestTimeout: requestTimeoutMs, retry: { ...RETRY, retries } }),
   };
 }
 
@@ -70,9 +81,9 @@ const openSocket: NonNullable<KafkaConfig["socketFactory"]> = ({ host, port, ssl
 };
 
 /**
- * kafkajs logs as errors what it then repairs by itself, so its levels go down by one; an answer with an error code is
- * mostly the way to ask again ("not the leader"), and who asked tells of it if it is not. Of an entry's fields only those
- * named here are kept: no part of a message can reach the log.
+ * kafkajs logs as errors what it then repairs by itself, so its levels go down by one; and while a broker is away, its
+ * connections would tell so several times a second. Of an entry's fields only those named here are kept: no part of a
+ * message can reach the log.
  */
 function logTo(logger: Logger): (entry: LogEntry) => void {
   return ({ level, namespace, log }) => {
@@ -82,11 +93,9 @@ function logTo(logger: Logger): (entry: LogEntry) => void {
       groupId: text(log["groupId"]),
       error: text(log["error"]),
     };
-    const isAnswer = namespace === "Connection" && log.message.startsWith("Response ");
-    if (isAnswer) logger.debug(fields, log.message);
-    else if (level <= logLevel.ERROR) logger.warn(fields, log.message);
+    if (FREQUENT.has(namespace) || level >= logLevel.INFO) logger.debug(fields, log.message);
     else if (level === logLevel.WARN) logger.info(fields, log.message);
-    else logger.debug(fields, log.message);
+    else logger.warn(fields, log.message);
   };
 }
 

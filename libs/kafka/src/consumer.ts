@@ -18,7 +18,12 @@ const MAX_BATCH_MESSAGES = 1_000;
 const MAX_CONCURRENT_PARTITIONS = 4;
 const RETRY_DELAY_MIN_MS = 100;
 const RETRY_DELAY_MAX_MS = 5_000;
-const REQUEST_TIMEOUT_MS = 30_000;
+const CONNECT_DEADLINE_MS = 30_000;
+/**
+ * Ten minutes. A consumer that gave up earlier would come back as a new member, and the group would wait for the old one
+ * until its session ends. The liveness check tells about it long before.
+ */
+const RETRIES = 1_200;
 /** Less than a process gives each of its components. */
 const STOP_DEADLINE_MS = 8_000;
 const JOIN_DEADLINE_MS = 3_000;
@@ -91,7 +96,8 @@ export interface Consumer {
  * join. `stop` lets running batches end and leaves the group, within a deadline.
  */
 export async function createConsumer(kafka: KafkaConnection, options: ConsumerOptions): Promise<Started<Consumer>> {
-  const client = kafka.client({ requestTimeoutMs: REQUEST_TIMEOUT_MS }).consumer({
+  const client = kafka.client({ retries: RETRIES }).consumer({
+    retry: { retries: RETRIES },
     groupId: kafka.topicPrefix + options.groupId,
     sessionTimeout: options.sessionTimeoutMs ?? SESSION_TIMEOUT_MS,
     rebalanceTimeout: options.rebalanceTimeoutMs ?? REBALANCE_TIMEOUT_MS,
@@ -150,7 +156,8 @@ class GroupConsumer implements Consumer {
 
   async start(): Promise<void> {
     this.#watch();
-    await this.#client.connect();
+    const unreachable = new Error(`no Kafka broker could be reached within ${CONNECT_DEADLINE_MS} ms`);
+    await within(this.#client.connect(), CONNECT_DEADLINE_MS, unreachable);
     await this.#client.subscribe({ topics: [...this.#topics.keys()], fromBeginning: true });
     await this.#client.run({
       autoCommit: false,

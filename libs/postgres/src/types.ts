@@ -11,8 +11,9 @@ export const TYPES: CustomTypesConfig = {
   getTypeParser: (oid, format) => {
     const parse = types.getTypeParser(oid, format);
     if (format === "binary") return parse;
-    if (Number(oid) === INT8) return safeInteger;
-    if (Number(oid) === INT8_ARRAY) return (text: string) => safeIntegers(parse(text));
+    const type: number = oid;
+    if (type === INT8) return safeInteger;
+    if (type === INT8_ARRAY) return (text: string) => safeIntegers(parse(text));
     return parse;
   },
 };
