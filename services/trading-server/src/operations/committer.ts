@@ -30,7 +30,7 @@ export interface CommitterOptions {
   readonly publisher: Publisher;
   /** Position of the last row in the journal. */
   readonly lastPosition: number;
-  /** Called after a turn was stored and before it is published or answered; crash tests end the process there. */
+  /** Called after a turn with rows was stored, before it is published or answered; crash tests end the process there. */
   readonly onStored: () => void;
   readonly fatal: (error: Error) => void;
 }
@@ -132,7 +132,7 @@ export class Committer {
     const batch = this.#batchOf(turn);
     if (batch.rows.length + batch.accounts.length + batch.servers.length > 0) {
       await this.#options.journal.write(batch);
-      this.#options.onStored();
+      if (batch.rows.length > 0) this.#options.onStored();
     }
     this.#waitingRows -= turn.rows.length;
     const events = turn.rows.flatMap(({ position, event: value, serverId, accountNumber }) =>

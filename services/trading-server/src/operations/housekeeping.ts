@@ -3,6 +3,7 @@ import type { Started } from "@kapi/runtime";
 
 import type { Journal } from "../domain/ports.ts";
 import type { Engine } from "./engine.ts";
+import type { TradingServer } from "./server.ts";
 
 /** Accounts whose state is stored in one transaction beside the other work. */
 const CHUNK_ACCOUNTS = 500;
@@ -26,8 +27,15 @@ export function startHousekeeping(options: HousekeepingOptions): Started<undefin
   const { engine, journal, events } = options;
   const stop = new AbortController();
   let checkpoint = 0;
+  /** Up to which tick the state of each market is stored. */
+  const storedTicks = new WeakMap<TradingServer, number>();
   const storeStates = async (): Promise<void> => {
-    for (const server of engine.servers.values()) engine.committer.turn().servers.add(server);
+    for (const server of engine.servers.values()) {
+      const { tick } = server.market.state;
+      if (storedTicks.get(server) === tick) continue;
+      engine.committer.turn().servers.add(server);
+      storedTicks.set(server, tick);
+    }
     checkpoint = await engine.committer.storeAccounts(CHUNK_ACCOUNTS);
   };
   const every = async (intervalMs: number, work: () => Promise<void>): Promise<void> => {

@@ -1,7 +1,7 @@
 /** The control API of one account: what its trader does. */
 import { AccountNumber, Guid } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, type FastifyReply, parse } from "@kapi/http";
-import { assertDefined, toIso } from "@kapi/kernel";
+import { assertDefined } from "@kapi/kernel";
 import { z } from "zod";
 
 import type { Account, PendingOrder, Position } from "../../domain/account.ts";
@@ -159,7 +159,7 @@ function positionsOf(at: AccountAt): unknown[] {
   return Array.from(at.account.positions.values(), (position) => wirePosition(at, position));
 }
 
-function wirePosition({ server, account, engine }: AccountAt, position: Position): unknown {
+function wirePosition({ server, account }: AccountAt, position: Position): unknown {
   const { stopLoss, takeProfit, swapMinor, dealIds } = position;
   return {
     ...toWirePosition(position, null),
@@ -169,6 +169,5 @@ function wirePosition({ server, account, engine }: AccountAt, position: Position
     profitMinor: openProfitMinor(server.market, account, position),
     currentPrice: closePriceOf(server.market.quote(position.symbol), position.side),
     entryDealId: assertDefined(dealIds[0], "the entry deal of a position"),
-    asOf: toIso(engine.clock.nowMs()),
   };
 }

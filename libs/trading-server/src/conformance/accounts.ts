@@ -1,0 +1,150 @@
+import { describe, expect, it } from "vitest";
+
+import type { TradingStatus } from "../contract.ts";
+import { anyAccountNumber, type Bench, create, deposit, withdrawal, wordOf } from "./bench.ts";
+
+const UNSUPPORTED_LEVERAGE = 77;
+
+/** What the changes mean, and what can be read. */
+export function addAccountTests(bench: Bench): void {
+  describe("accounts", () => {
+    it("a new account has its balance, event 1 and a snapshot", async () => {
+      const accountNumber = anyAccountNumber();
+      const outcome = await bench.change(accountNumber, create(12_345));
+      expect(outcome).toMatchObject({
+        status: "applied",
+        event: { type: "account.created", sequence: 1, initialBalanceMinor: 12_345, balanceMinor: 12_345 },
+      });
+      expect(await bench.client.snapshot(bench.serverId, accountNumber)).toMatchObject({
+        accountNumber,
+        accountName: "Conformance",
+        status: "active",
+        leverage: 100,
+        currency: "USD",
+        balanceMinor: 12_345,
+        equityMinor: 12_345,
+        marginMinor: 0,
+        freeMarginMinor: 12_345,
+        marginLevel: 0,
+        openPositionCount: 0,
+        sequence: 1,
+      });
+    });
+
+    it("a number is given once, also after its account was deleted", async () => {
+      const accountNumber = await bench.account();
+      expect(wordOf(await bench.change(accountNumber, create(0)))).toBe("ACCOUNT_EXISTS");
+      expect(wordOf(await bench.change(accountNumber, { type: "delete" }))).toBe("account.deleted");
+      expect(wordOf(await bench.change(accountNumber, create(0)))).toBe("ACCOUNT_EXISTS");
+      expect(wordOf(await bench.change(accountNumber, deposit(1)))).toBe("ACCOUNT_NOT_FOUND");
+      expect(wordOf(await bench.change(accountNumber, { type: "delete" }))).toBe("already so");
+      expect(await bench.client.snapshot(bench.serverId, accountNumber)).toBeNull();
+      const history = await bench.client.history(bench.serverId, accountNumber, 0, 10);
+      expect(history.events.map((event) => event.type)).toEqual(["account.created", "account.deleted"]);
+    });
+
+    it("an account that never was is not found", async () => {
+      const nobody = anyAccountNumber();
+      expect(wordOf(await bench.change(nobody, deposit(1)))).toBe("ACCOUNT_NOT_FOUND");
+      expect(wordOf(await bench.change(nobody, { type: "delete" }))).toBe("ACCOUNT_NOT_FOUND");
+      expect(await bench.client.snapshot(bench.serverId, nobody)).toBeNull();
+      expect(await bench.client.eventSequence(bench.serverId, nobody)).toBeNull();
+      expect(await bench.client.history(bench.serverId, nobody, 0, 10)).toEqual({ events: [], lastSequence: 0 });
+    });
+
+    it("leverage is one of those that the server supports", async () => {
+      expect(wordOf(await bench.change(anyAccountNumber(), create(0, UNSUPPORTED_LEVERAGE)))).toBe(
+        "LEVERAGE_NOT_SUPPORTED",
+      );
+      const account = await bench.account();
+      const update = { type: "update", leverage: UNSUPPORTED_LEVERAGE } as const;
+      expect(wordOf(await bench.change(account, update))).toBe("LEVERAGE_NOT_SUPPORTED");
+      const outcome = await bench.change(account, { type: "update", accountName: "Renamed", leverage: 50 });
+      expect(outcome).toMatchObject({ event: { type: "account.updated", accountName: "Renamed", leverage: 50 } });
+      expect(wordOf(await bench.change(account, { type: "update", leverage: 50 }))).toBe("already so");
+    });
+
+    it("a password change is told without the password", async () => {
+      const account = await bench.account();
+      const password = "another password";
+      const outcome = await bench.change(account, { type: "set_password", passwordKind: "investor", password });
+      expect(outcome).toMatchObject({ event: { type: "account.password_changed", passwordKind: "investor" } });
+      expect(JSON.stringify(outcome)).not.toContain(password);
+    });
+
+    it("a withdrawal takes at most what there is", async () => {
+      const account = await bench.account(1_000);
+      expect(wordOf(await bench.change(account, withdrawal(1_001)))).toBe("INSUFFICIENT_FUNDS");
+      expect(await bench.change(account, withdrawal(1_000))).toMatchObject({
+        event: { kind: "withdrawal", amountMinor: -1_000, balanceMinor: 0, description: "conformance" },
+      });
+    });
+  });
+
+  addStatusTests(bench);
+  addHistoryTests(bench);
+}
+
+function addStatusTests(bench: Bench): void {
+  describe("status", () => {
+    const moves: [path: TradingStatus[], last: string][] = [
+      [["active"], "already so"],
+      [["disabled"], "account.status_changed"],
+      [["disabled", "disabled"], "already so"],
+      [["disabled", "active"], "account.status_changed"],
+      [["disabled", "archived"], "account.status_changed"],
+      [["archived"], "account.status_changed"],
+      [["archived", "archived"], "already so"],
+      [["archived", "active"], "account.status_changed"],
+      [["archived", "disabled"], "INVALID_STATE_TRANSITION"],
+    ];
+    it.each(moves)("active → %s: %s", async (path, last) => {
+      const account = await bench.account();
+      let word = "";
+      for (const status of path) word = wordOf(await bench.change(account, { type: "set_status", status }));
+      expect(word).toBe(last);
+    });
+
+    it("a disabled account takes deposits and withdrawals, an archived one neither", async () => {
+      const account = await bench.account();
+      await bench.change(account, { type: "set_status", status: "disabled" });
+      expect(wordOf(await bench.change(account, deposit(100)))).toBe("balance.changed");
+      expect(wordOf(await bench.change(account, withdrawal(40)))).toBe("balance.changed");
+      await bench.change(account, { type: "set_status", status: "archived" });
+      expect(wordOf(await bench.change(account, deposit(1)))).toBe("ACCOUNT_ARCHIVED");
+      expect(wordOf(await bench.change(account, withdrawal(1)))).toBe("ACCOUNT_ARCHIVED");
+    });
+
+    it("an account with open positions is neither archived nor deleted, unless the deletion closes them", async () => {
+      const account = await bench.account(10_000_000);
+      await bench.target.openPosition(account);
+      const archive = { type: "set_status", status: "archived" } as const;
+      expect(wordOf(await bench.change(account, archive))).toBe("ACCOUNT_HAS_OPEN_POSITIONS");
+      expect(wordOf(await bench.change(account, { type: "delete" }))).toBe("ACCOUNT_HAS_OPEN_POSITIONS");
+      expect(wordOf(await bench.change(account, { type: "delete", closePositions: true }))).toBe("account.deleted");
+    });
+  });
+}
+
+function addHistoryTests(bench: Bench): void {
+  describe("history", () => {
+    it("has every event of the account once, without a gap, page by page", async () => {
+      const account = await bench.account();
+      for (let amount = 1; amount <= 6; amount += 1) await bench.change(account, deposit(amount));
+      expect(await bench.client.eventSequence(bench.serverId, account)).toBe(7);
+      const all = await bench.client.history(bench.serverId, account, 0, 1_000);
+      expect(all.events.map((event) => event.sequence)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+      expect(all.lastSequence).toBe(7);
+      const page = await bench.client.history(bench.serverId, account, 3, 2);
+      expect(page).toEqual({ events: all.events.slice(3, 5), lastSequence: 7 });
+      expect((await bench.client.history(bench.serverId, account, 7, 10)).events).toEqual([]);
+    });
+
+    it("shows each event exactly as the change answered it", async () => {
+      const account = await bench.account();
+      const outcome = await bench.change(account, deposit(5));
+      const { events } = await bench.client.history(bench.serverId, account, 1, 10);
+      expect(outcome).toMatchObject({ status: "applied", event: events[0] });
+    });
+  });
+}

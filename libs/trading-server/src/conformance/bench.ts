@@ -1,0 +1,93 @@
+import { randomUUID } from "node:crypto";
+
+import type { TradingServerClient } from "../client.ts";
+import type { Change, Outcome } from "../contract.ts";
+
+/** What the tests run against. */
+export interface ConformanceTarget {
+  readonly client: TradingServerClient;
+  /** A server that the tests may configure and fill. */
+  readonly serverId: string;
+  /** Opens a position on an account that can afford it, as its trader would. */
+  openPosition(accountNumber: string): Promise<void>;
+}
+
+type Body = Change extends infer C ? (C extends Change ? Omit<C, "reference" | "accountNumber"> : never) : never;
+
+/** What the tests work with. */
+export class Bench {
+  readonly #target: () => ConformanceTarget;
+
+  constructor(target: () => ConformanceTarget) {
+    this.#target = target;
+  }
+
+  get target(): ConformanceTarget {
+    return this.#target();
+  }
+
+  get client(): TradingServerClient {
+    return this.target.client;
+  }
+
+  get serverId(): string {
+    return this.target.serverId;
+  }
+
+  /** Sends one change. */
+  async change(accountNumber: string, body: Body, reference: string = randomUUID()): Promise<Outcome> {
+    const outcomes = await this.changes([{ reference, accountNumber, ...body } as Change]);
+    const [outcome] = outcomes;
+    if (outcome === undefined) throw new Error("a change has an outcome");
+    return outcome;
+  }
+
+  changes(changes: readonly Change[]): Promise<Outcome[]> {
+    return this.client.change(this.serverId, changes);
+  }
+
+  /** Creates an account of its own with `initialBalanceMinor`. */
+  async account(initialBalanceMinor: number = 0): Promise<string> {
+    const accountNumber = anyAccountNumber();
+    const outcome = await this.change(accountNumber, create(initialBalanceMinor));
+    if (outcome.status !== "applied") throw new Error(`the account was not created: ${JSON.stringify(outcome)}`);
+    return accountNumber;
+  }
+
+  async balanceMinor(accountNumber: string): Promise<number | null> {
+    return (await this.client.snapshot(this.serverId, accountNumber))?.balanceMinor ?? null;
+  }
+}
+
+/** A number that no other test has. */
+export function anyAccountNumber(): string {
+  return randomUUID().replaceAll("-", "").slice(0, 12);
+}
+
+export function create(initialBalanceMinor: number, leverage: number = 100): Body {
+  return {
+    type: "create",
+    accountName: "Conformance",
+    leverage,
+    currency: "USD",
+    initialBalanceMinor,
+    tradingPassword: "a trading password",
+    investorPassword: "an investor password",
+  };
+}
+
+export function deposit(amountMinor: number): Body {
+  return { type: "balance", kind: "deposit", amountMinor, description: null };
+}
+
+export function withdrawal(amountMinor: number): Body {
+  return { type: "balance", kind: "withdrawal", amountMinor, description: "conformance" };
+}
+
+/** What an outcome says, in a word: the event's type, "already so", the refusal's code, or "closed". */
+export function wordOf(outcome: Outcome | undefined): string {
+  if (outcome === undefined) return "nothing";
+  if (outcome.status === "refused") return outcome.code;
+  if (outcome.status === "closed") return "closed";
+  return outcome.event === null ? "already so" : outcome.event.type;
+}

@@ -1,0 +1,100 @@
+import { randomUUID } from "node:crypto";
+
+import { describe, expect, it } from "vitest";
+
+import { type Bench, deposit, withdrawal, wordOf } from "./bench.ts";
+
+const AT_ONCE = 20;
+
+/** The first outcome of a reference is final. */
+export function addReferenceTests(bench: Bench): void {
+  describe("references", () => {
+    it("a change that is sent again returns its first outcome and does nothing", async () => {
+      const account = await bench.account();
+      const reference = randomUUID();
+      const first = await bench.change(account, deposit(500), reference);
+      expect(first).toMatchObject({ status: "applied", event: { reference, sequence: 2, balanceMinor: 500 } });
+      expect(await bench.change(account, deposit(500), reference)).toEqual(first);
+      expect(await bench.balanceMinor(account)).toBe(500);
+    });
+
+    it("a change that is sent many times at once, and twice in one batch, applies once", async () => {
+      const account = await bench.account();
+      const change = { reference: randomUUID(), accountNumber: account, ...deposit(500) } as const;
+      const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => bench.changes([change, change])));
+      expect(new Set(answers.flat().map((outcome) => JSON.stringify(outcome))).size).toBe(1);
+      expect(await bench.balanceMinor(account)).toBe(500);
+    });
+
+    it("a refusal is final, also when its reason is gone", async () => {
+      const account = await bench.account();
+      const reference = randomUUID();
+      const first = await bench.change(account, withdrawal(100), reference);
+      expect(wordOf(first)).toBe("INSUFFICIENT_FUNDS");
+      await bench.change(account, deposit(1_000));
+      expect(await bench.change(account, withdrawal(100), reference)).toEqual(first);
+      expect(await bench.client.settle(bench.serverId, [reference])).toEqual([first]);
+      expect(await bench.balanceMinor(account)).toBe(1_000);
+    });
+
+    it("settling closes a reference without an outcome, so that its change can never apply", async () => {
+      const account = await bench.account();
+      const reference = randomUUID();
+      const closed = { reference, status: "closed" };
+      expect(await bench.client.settle(bench.serverId, [reference])).toEqual([closed]);
+      expect(await bench.change(account, deposit(500), reference)).toEqual(closed);
+      expect(await bench.client.settle(bench.serverId, [reference])).toEqual([closed]);
+      expect(await bench.balanceMinor(account)).toBe(0);
+    });
+
+    it("settling returns the outcome of a reference that has one, with its event", async () => {
+      const account = await bench.account();
+      const applied = await bench.change(account, deposit(500));
+      const nothingDone = await bench.change(account, { type: "set_status", status: "active" });
+      expect(wordOf(nothingDone)).toBe("already so");
+      const references = [applied.reference, nothingDone.reference];
+      expect(await bench.client.settle(bench.serverId, references)).toEqual([applied, nothingDone]);
+    });
+
+    it("settling and changing at the same moment agree on one outcome", async () => {
+      const account = await bench.account();
+      let applied = 0;
+      for (let round = 0; round < AT_ONCE; round += 1) {
+        const reference = randomUUID();
+        const [changed, [settled]] = await Promise.all([
+          bench.change(account, deposit(1), reference),
+          bench.client.settle(bench.serverId, [reference]),
+        ]);
+        expect(changed).toEqual(settled);
+        if (changed.status === "applied") applied += 1;
+      }
+      expect(await bench.balanceMinor(account)).toBe(applied);
+    });
+  });
+
+  describe("batches", () => {
+    it("give one outcome each, in order, and carry out the changes of an account in order", async () => {
+      const [first, second] = [await bench.account(), await bench.account()];
+      const outcomes = await bench.changes([
+        { reference: randomUUID(), accountNumber: first, ...deposit(300) },
+        { reference: randomUUID(), accountNumber: second, ...withdrawal(1) },
+        { reference: randomUUID(), accountNumber: first, ...withdrawal(300) },
+        { reference: randomUUID(), accountNumber: first, ...withdrawal(1) },
+      ]);
+      expect(outcomes.map(wordOf)).toEqual([
+        "balance.changed",
+        "INSUFFICIENT_FUNDS",
+        "balance.changed",
+        "INSUFFICIENT_FUNDS",
+      ]);
+    });
+
+    it("refuse a change that makes no sense by itself, and carry out the others", async () => {
+      const account = await bench.account();
+      const broken = { reference: randomUUID(), accountNumber: account, ...deposit(-5) };
+      const good = { reference: randomUUID(), accountNumber: account, ...deposit(5) };
+      const outcomes = await bench.changes([broken, good]);
+      expect(outcomes.map(wordOf)).toEqual(["INVALID_CHANGE", "balance.changed"]);
+    });
+  });
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from "node:crypto";
+
+import { anyAccountNumber, createTestEnvironment, eventually, type TestEnvironment } from "@kapi/testkit";
+import { TradingServerUnreachable } from "@kapi/trading-server";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { configuredServer, creation, deposit, type Running, startTradingServer } from "./support.ts";
+
+const LATE_MS = 150;
+
+let environment: TestEnvironment;
+let running: Running;
+let serverId: string;
+let account: string;
+
+beforeAll(async () => {
+  environment = await createTestEnvironment({ needs: ["kafka", "postgres"] });
+  running = await startTradingServer(environment);
+  serverId = await configuredServer(running);
+});
+
+afterAll(async () => {
+  await running.kill("SIGTERM");
+  await environment.stop();
+});
+
+beforeEach(async () => {
+  account = anyAccountNumber();
+  await running.client.change(serverId, [creation(account)]);
+});
+
+afterEach(async () => {
+  await running.control("DELETE", `/servers/${serverId}/faults`);
+});
+
+async function inject(fault: Record<string, unknown>): Promise<void> {
+  const { status } = await running.control("POST", `/servers/${serverId}/faults`, fault);
+  expect(status).toBe(201);
+}
+
+async function balanceMinor(): Promise<number | undefined> {
+  return (await running.client.snapshot(serverId, account))?.balanceMinor;
+}
+
+describe("a change whose answer is dropped", () => {
+  it("has applied, and settling tells so", async () => {
+    await inject({ kind: "drop_answer", accountNumber: account, operation: "deposit" });
+    const change = deposit(account, 700);
+    await expect(running.client.change(serverId, [change])).rejects.toThrow(TradingServerUnreachable);
+    const [settled] = await running.client.settle(serverId, [change.reference]);
+    expect(settled).toMatchObject({ status: "applied", event: { amountMinor: 700 } });
+    expect(await running.client.change(serverId, [change])).toEqual([settled]);
+    expect(await balanceMinor()).toBe(700);
+  });
+});
+
+describe("a change that applies late", () => {
+  it("applies after its time where nobody settled it", async () => {
+    await inject({ kind: "apply_late", accountNumber: account, delayMs: LATE_MS });
+    await expect(running.client.change(serverId, [deposit(account, 700)])).rejects.toThrow(TradingServerUnreachable);
+    expect(await balanceMinor()).toBe(0);
+    await eventually(async () => expect(await balanceMinor()).toBe(700));
+  });
+
+  it("never applies once its reference was settled", async () => {
+    await inject({ kind: "apply_late", accountNumber: account, delayMs: LATE_MS });
+    const change = deposit(account, 700);
+    const later = deposit(account, 5);
+    await expect(running.client.change(serverId, [change])).rejects.toThrow(TradingServerUnreachable);
+    expect(await running.client.settle(serverId, [change.reference])).toMatchObject([{ status: "closed" }]);
+    // A second change, held back for longer, shows that the time of the first one is over.
+    await inject({ kind: "apply_late", reference: later.reference, delayMs: 2 * LATE_MS });
+    await expect(running.client.change(serverId, [later])).rejects.toThrow(TradingServerUnreachable);
+    await eventually(async () => expect(await balanceMinor()).toBe(5));
+    expect(await running.client.change(serverId, [change])).toMatchObject([{ status: "closed" }]);
+    expect(await balanceMinor()).toBe(5);
+  });
+
+  it("applies once where it was sent again before its time", async () => {
+    await inject({ kind: "apply_late", accountNumber: account, delayMs: LATE_MS });
+    const change = deposit(account, 700);
+    const later = deposit(account, 5);
+    await expect(running.client.change(serverId, [change])).rejects.toThrow(TradingServerUnreachable);
+    expect(await running.client.change(serverId, [change])).toMatchObject([{ status: "applied" }]);
+    await inject({ kind: "apply_late", reference: later.reference, delayMs: 2 * LATE_MS });
+    await expect(running.client.change(serverId, [later])).rejects.toThrow(TradingServerUnreachable);
+    await eventually(async () => expect(await balanceMinor()).toBe(705));
+  });
+});
+
+describe("other faults", () => {
+  it("refuse with the code asked for, and the refusal is final", async () => {
+    await inject({ kind: "refuse", operation: "deposit", code: "ACCOUNT_DISABLED" });
+    const change = deposit(account, 700);
+    const refused = [{ reference: change.reference, status: "refused", code: "ACCOUNT_DISABLED" }];
+    expect(await running.client.change(serverId, [change])).toMatchObject(refused);
+    expect(await running.client.change(serverId, [change])).toMatchObject(refused);
+    expect(await running.client.change(serverId, [deposit(account, 1)])).toMatchObject([{ status: "applied" }]);
+  });
+
+  it("make the server unreachable as often as asked for, and nothing is applied meanwhile", async () => {
+    await inject({ kind: "unreachable", count: 1 });
+    await inject({ kind: "unreachable", count: 1, disconnect: true });
+    const change = deposit(account, 700);
+    await expect(running.client.change(serverId, [change])).rejects.toThrow(TradingServerUnreachable);
+    await expect(running.client.settle(serverId, [change.reference])).rejects.toThrow(TradingServerUnreachable);
+    expect(await running.client.change(serverId, [change])).toMatchObject([{ status: "applied" }]);
+  });
+
+  it("delay an answer", async () => {
+    await inject({ kind: "delay", delayMs: LATE_MS, operation: "snapshot" });
+    const begun = performance.now();
+    await running.client.snapshot(serverId, account);
+    expect(performance.now() - begun).toBeGreaterThan(LATE_MS - 5);
+  });
+
+  it("are listed with what is left of them, and cleared", async () => {
+    await inject({ kind: "delay", delayMs: 0, count: 3, operation: "snapshot" });
+    await running.client.snapshot(serverId, account);
+    const listed = await running.control("GET", `/servers/${serverId}/faults`);
+    expect(listed.body).toMatchObject({ faults: [{ kind: "delay", remaining: 2, operation: "snapshot" }] });
+    expect((await running.control("DELETE", `/servers/${serverId}/faults`)).body).toEqual({ cleared: 1 });
+  });
+});
+
+describe("who may call", () => {
+  it("nobody without the token", async () => {
+    const url = `${running.url}/v1/servers/${serverId}/accounts/${account}`;
+    expect((await fetch(url)).status).toBe(401);
+    expect((await fetch(url, { headers: { "x-internal-token": "wrong" } })).status).toBe(401);
+  });
+
+  it("a server that is not configured gives no clear answer, so that the caller asks again", async () => {
+    await expect(running.client.change(randomUUID(), [deposit(account, 1)])).rejects.toThrow(TradingServerUnreachable);
+  });
+});

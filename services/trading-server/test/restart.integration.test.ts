@@ -1,0 +1,190 @@
+import { randomUUID } from "node:crypto";
+
+import type { TradingEvent } from "@kapi/contracts";
+import { anyAccountNumber, createTestEnvironment, eventually, type TestEnvironment } from "@kapi/testkit";
+import { TradingServerUnreachable } from "@kapi/trading-server";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import {
+  configuredServer,
+  creation,
+  deposit,
+  followTopics,
+  type Running,
+  startTradingServer,
+  type Topics,
+} from "./support.ts";
+
+let environment: TestEnvironment;
+let topics: Topics;
+
+beforeAll(async () => {
+  environment = await createTestEnvironment({ needs: ["kafka", "postgres"] });
+  topics = await followTopics(environment);
+});
+
+afterAll(async () => {
+  await topics.stop();
+  await environment.stop();
+});
+
+function eventsOf(accountNumber: string): TradingEvent[] {
+  return topics.events.filter((event) => event.accountNumber === accountNumber);
+}
+
+/** Sequences in the order of their first arrival: repeats are allowed, gaps and swaps are not. */
+function sequencesOf(accountNumber: string): number[] {
+  return [...new Set(eventsOf(accountNumber).map((event) => event.sequence))];
+}
+
+function upTo(last: number): number[] {
+  return Array.from({ length: last }, (_, index) => index + 1);
+}
+
+async function view(running: Running, serverId: string, account: string): Promise<unknown> {
+  const [snapshot, history, control, prices] = await Promise.all([
+    running.client.snapshot(serverId, account),
+    running.client.history(serverId, account, 0, 1_000),
+    running.control("GET", `/servers/${serverId}/accounts/${account}`),
+    running.control("GET", `/servers/${serverId}/prices`),
+  ]);
+  const { positions, orders, autoTrader } = control.body;
+  return {
+    snapshot: { ...snapshot, measuredAt: null },
+    history,
+    positions,
+    orders,
+    autoTrader,
+    prices: prices.body,
+  };
+}
+
+async function tradingAccount(running: Running, serverId: string): Promise<string> {
+  const account = anyAccountNumber();
+  await running.client.change(serverId, [creation(account, 1_000_000), deposit(account, 500)]);
+  const path = `/servers/${serverId}/accounts/${account}`;
+  await running.control("POST", `${path}/orders`, { symbol: "EURUSD", side: "buy", volume: 1, stopLoss: 0.5 });
+  await running.control("POST", `${path}/orders`, {
+    symbol: "GBPUSD",
+    side: "sell",
+    volume: 0.5,
+    orderType: "limit",
+    price: 2,
+  });
+  await running.control("POST", `/servers/${serverId}/rollover`);
+  await running.client.change(serverId, [deposit(account, 300), deposit(account, 200)]);
+  return account;
+}
+
+describe("a restart", () => {
+  it.each(["SIGTERM", "SIGKILL"] as const)("after %s finds everything as it was", async (signal) => {
+    const first = await startTradingServer(environment);
+    const serverId = await configuredServer(first);
+    const account = await tradingAccount(first, serverId);
+    // What was answered is stored, whether or not the lazily stored states follow.
+    await first.control("PUT", `/servers/${serverId}/market`, { paused: true });
+    const before = await view(first, serverId, account);
+    await first.kill(signal);
+
+    const second = await startTradingServer(environment);
+    expect(await view(second, serverId, account)).toEqual(before);
+    const again = await second.client.change(serverId, [deposit(account, 1)]);
+    expect(again).toMatchObject([{ status: "applied", event: { balanceMinor: 1_000_500 - 300 + 500 + 1 } }]);
+    await second.kill("SIGTERM");
+  });
+
+  it("between commit and publish loses no event: all arrive in order, and the account is valued", async () => {
+    const first = await startTradingServer(environment);
+    const serverId = await configuredServer(first);
+    const account = anyAccountNumber();
+    await first.client.change(serverId, [creation(account)]);
+    await first.kill("SIGTERM");
+
+    const doomed = await startTradingServer(environment, {
+      FAULT_POINT: "trading-server.stored",
+      FAULT_POINT_AFTER: "0",
+    });
+    const change = deposit(account, 700);
+    await expect(doomed.client.change(serverId, [change])).rejects.toThrow(TradingServerUnreachable);
+    expect(await doomed.ended).toBe("SIGKILL");
+    expect(sequencesOf(account)).toEqual([1]);
+
+    const second = await startTradingServer(environment);
+    await eventually(() => expect(sequencesOf(account)).toEqual([1, 2]));
+    expect(await second.client.settle(serverId, [change.reference])).toMatchObject([{ status: "applied" }]);
+    expect(await second.client.change(serverId, [change])).toMatchObject([
+      { status: "applied", event: { sequence: 2 } },
+    ]);
+    await eventually(() => {
+      const last = topics.valuations.findLast((valuation) => valuation.accountNumber === account);
+      expect(last?.balanceMinor).toBe(700);
+    });
+    await second.kill("SIGTERM");
+  });
+
+  it("in the middle of many deposits books each exactly once", async () => {
+    const doomed = await startTradingServer(environment, {
+      FAULT_POINT: "trading-server.stored",
+      FAULT_POINT_AFTER: "12",
+    });
+    const serverId = await configuredServer(doomed);
+    const accounts = Array.from({ length: 5 }, anyAccountNumber);
+    await doomed.client.change(
+      serverId,
+      accounts.map((account) => creation(account)),
+    );
+    const deposits = Array.from({ length: 60 }, (_, index) => deposit(accounts[index % 5] ?? "", 1 + index));
+    let unclear = 0;
+    for (const change of deposits) {
+      try {
+        await doomed.client.change(serverId, [change]);
+      } catch {
+        unclear += 1;
+      }
+    }
+    expect(unclear).toBeGreaterThan(0);
+    await doomed.ended;
+
+    const second = await startTradingServer(environment);
+    const outcomes = await second.client.change(serverId, deposits);
+    expect(outcomes.every((outcome) => outcome.status === "applied")).toBe(true);
+    const total = deposits.reduce((sum, change) => sum + (change.type === "balance" ? change.amountMinor : 0), 0);
+    const snapshots = await Promise.all(accounts.map((account) => second.client.snapshot(serverId, account)));
+    expect(snapshots.reduce((sum, snapshot) => sum + (snapshot?.balanceMinor ?? 0), 0)).toBe(total);
+    for (const account of accounts) await eventually(() => expect(sequencesOf(account)).toEqual(upTo(13)));
+    await second.kill("SIGTERM");
+  });
+
+  it("keeps every outcome for good: applied, refused, closed and already so", async () => {
+    const first = await startTradingServer(environment);
+    const serverId = await configuredServer(first);
+    const account = anyAccountNumber();
+    const changes = [
+      creation(account, 100),
+      { ...deposit(account, 500), kind: "withdrawal" as const },
+      { reference: randomUUID(), accountNumber: account, type: "set_status" as const, status: "active" as const },
+    ];
+    const closed = randomUUID();
+    const references = [...changes.map((change) => change.reference), closed];
+    await first.client.change(serverId, changes as Parameters<typeof first.client.change>[1]);
+    const before = await first.client.settle(serverId, references);
+    expect(before.map((outcome) => outcome.status)).toEqual(["applied", "refused", "applied", "closed"]);
+    await first.kill("SIGKILL");
+
+    const second = await startTradingServer(environment);
+    expect(await second.client.settle(serverId, references)).toEqual(before);
+    await second.kill("SIGTERM");
+  });
+
+  it("ends a second process that writes to the same journal, instead of mixing two histories", async () => {
+    const first = await startTradingServer(environment);
+    const serverId = await configuredServer(first);
+    const second = await startTradingServer(environment);
+    const account = anyAccountNumber();
+    await first.client.change(serverId, [creation(account)]);
+    await expect(second.client.change(serverId, [creation(account, 5)])).rejects.toThrow(TradingServerUnreachable);
+    await second.ended;
+    expect(await first.client.change(serverId, [deposit(account, 1)])).toMatchObject([{ status: "applied" }]);
+    await first.kill("SIGTERM");
+  });
+});
