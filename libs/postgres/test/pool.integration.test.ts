@@ -1,0 +1,110 @@
+import type { Started } from "@kapi/runtime";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { createPool, type Database, isTransient, isUniqueViolation, statement } from "../src/index.ts";
+import { asAdmin, connectionString, logger, ownSchema } from "./support.ts";
+
+const insert = statement<{ id: number }>("insert", "insert into items (id) values ($1) returning id");
+const count = statement<{ n: number }>("count", "select count(*) as n from items where id = $1");
+const backend = statement<{ pid: number }>("backend", "select pg_backend_pid() as pid");
+const series = statement<{ i: number }>("series", "select i::int8 as i from generate_series(1, $1::int) i");
+const sleep = statement("sleep", "select pg_sleep($1)");
+
+let database: Started<Database>;
+const { schema, drop } = ownSchema();
+
+beforeAll(async () => {
+  await asAdmin(`create schema ${schema}; create table ${schema}.items (id int8 primary key)`);
+  database = await pool(2, 500);
+});
+afterAll(async () => {
+  await database.stop();
+  await drop();
+});
+
+function pool(max: number, statementTimeoutMs: number): Promise<Started<Database>> {
+  const applicationName = "postgres-test";
+  return createPool({ connectionString: connectionString(), schema, applicationName, max, statementTimeoutMs, logger });
+}
+
+test("unqualified names mean the tables of the schema", async () => {
+  expect(await database.value.query(insert, [1])).toEqual([{ id: 1 }]);
+  expect(await asAdmin(`select id::int from ${schema}.items where id = 1`)).toEqual([{ id: 1 }]);
+});
+
+test("int8 is a number, and an unsafe one is an error; numeric is a string; timestamptz is a Date", async () => {
+  const typed = statement(
+    "typed",
+    "select 7::int8 as i, array[1,2]::int8[] as a, 1.50::numeric as n, timestamptz '2026-01-02T03:04:05Z' as t",
+  );
+  const [row] = await database.value.query(typed, []);
+  expect(row).toEqual({ i: 7, a: [1, 2], n: "1.50", t: new Date("2026-01-02T03:04:05Z") });
+  const unsafe = statement("unsafe", "select 9007199254740993::int8 as i");
+  await expect(database.value.query(unsafe, [])).rejects.toThrow("not a safe integer");
+});
+
+test("a rejected transaction leaves nothing behind", async () => {
+  const work = database.value.transaction(async (tx) => {
+    await tx.query(insert, [10]);
+    throw new Error("changed my mind");
+  });
+  await expect(work).rejects.toThrow("changed my mind");
+  expect(await database.value.query(count, [10])).toEqual([{ n: 0 }]);
+});
+
+test("a transaction whose statement failed is not taken for committed", async () => {
+  await database.value.query(insert, [20]);
+  const work = database.value.transaction(async (tx) => {
+    await tx.query(insert, [21]);
+    await expect(tx.query(insert, [20])).rejects.toSatisfy((error) => isUniqueViolation(error, "items_pkey"));
+  });
+  await expect(work).rejects.toThrow("cannot be committed");
+  expect(await database.value.query(count, [21])).toEqual([{ n: 0 }]);
+});
+
+test("a statement after the end of its transaction is refused", async () => {
+  const leaked = await database.value.transaction((tx) => Promise.resolve({ tx }));
+  await expect(leaked.tx.query(insert, [30])).rejects.toThrow("after the end of its transaction");
+});
+
+test("a refused statement keeps its connection, a lost connection is replaced", async () => {
+  const one = await pool(1, 5_000);
+  const before = await one.value.query(backend, []);
+  await one.value.query(insert, [40]);
+  await expect(one.value.query(insert, [40])).rejects.toSatisfy((error) => isUniqueViolation(error));
+  expect(await one.value.query(backend, [])).toEqual(before);
+  const lost = one.value.transaction(async (tx) => {
+    const [{ pid } = { pid: 0 }] = await tx.query(backend, []);
+    await asAdmin(`select pg_terminate_backend(${pid})`);
+    await tx.query(count, [40]);
+  });
+  await expect(lost).rejects.toSatisfy(isTransient);
+  expect(await one.value.query(backend, [])).not.toEqual(before);
+  await one.stop();
+});
+
+test("a statement ends at its timeout, as something that may be tried again", async () => {
+  await expect(database.value.query(sleep, [5])).rejects.toSatisfy(isTransient);
+});
+
+test("a stream gives all rows in batches, also to a reader slower than the statement timeout", async () => {
+  const sizes: number[] = [];
+  let sum = 0;
+  for await (const rows of database.value.stream(series, [2_500], 1_000)) {
+    sizes.push(rows.length);
+    for (const { i } of rows) sum += i;
+    await asAdmin("select pg_sleep(0.6)");
+  }
+  expect(sizes).toEqual([1_000, 1_000, 500]);
+  expect(sum).toBe((2_500 * 2_501) / 2);
+});
+
+test("leaving a stream early gives its connection back", async () => {
+  const one = await pool(1, 5_000);
+  for await (const rows of one.value.stream(series, [5_000], 10)) {
+    expect(rows).toHaveLength(10);
+    break;
+  }
+  expect(await one.value.query(count, [-1])).toEqual([{ n: 0 }]);
+  await one.stop();
+});
