@@ -3,3 +3,4 @@ export * from "./environment.ts";
 export * from "./eventually.ts";
 export * from "./test-clock.ts";
 export type { TestRedis } from "./test-redis.ts";
+export * from "./stack.ts";

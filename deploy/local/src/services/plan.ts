@@ -35,8 +35,6 @@ export interface PlanOptions {
   readonly ports: Ports;
   /** Of this machine; what a plan says goes before it. */
   readonly base: Environment;
-  /** Where Node keeps compiled code between starts. */
-  readonly compileCache: string;
 }
 
 /** The environment of a service: the same for all, but for the port. */
@@ -45,7 +43,6 @@ export function serviceEnvironment(service: string, services: readonly string[],
   const urls = services.map((other) => [variableOf(other), serviceUrl(ports, other)]);
   return {
     LOG_LEVEL: "info",
-    NODE_COMPILE_CACHE: options.compileCache,
     ...options.base,
     HTTP_HOST: HOST,
     HTTP_PORT: String(ports.of(service)),

@@ -1,0 +1,74 @@
+import { existsSync } from "node:fs";
+
+import { LocalError, startStack } from "@kapi/local";
+import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+/** The one service that needs no other. */
+const SERVICE = "trading-server";
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const { ok } = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(500) });
+    return ok;
+  } catch {
+    return false;
+  }
+}
+
+describe("a stack", () => {
+  let stack: TestStack;
+  beforeAll(async () => {
+    stack = await startTestStack({ services: [SERVICE] });
+  });
+  afterAll(() => stack.stop());
+
+  it("is ready when it is there, and each of its services answers under its own address", async () => {
+    expect(await answers(stack.url(SERVICE))).toBe(true);
+    expect(stack.tradingServerUrl).toBe(stack.url(SERVICE));
+  });
+
+  it("a killed service is dead until it is started again, and then another process answers at the same address", async () => {
+    const service = stack.process(SERVICE);
+    const before = service.pid;
+    service.kill("SIGKILL");
+    expect(await service.ended()).toEqual({ code: null, signal: "SIGKILL" });
+    expect(service.pid).toBeNull();
+    expect(await answers(service.url)).toBe(false);
+    await service.restart();
+    expect(await answers(service.url)).toBe(true);
+    expect(service.pid).not.toBe(before);
+  });
+
+  it("a held service answers nobody and goes on afterwards", async () => {
+    const service = stack.process(SERVICE);
+    service.kill("SIGSTOP");
+    expect(await answers(service.url)).toBe(false);
+    service.kill("SIGCONT");
+    expect(await eventually(() => answers(service.url))).toBe(true);
+  });
+
+  it("a service that cannot start says so with the end of its log", async () => {
+    const service = stack.process(SERVICE);
+    await service.stop();
+    await expect(service.start({ POSTGRES_POOL_SIZE: "many" })).rejects.toThrow(/POSTGRES_POOL_SIZE/);
+    await service.restart();
+  });
+
+  it("two stacks stand side by side on the same servers", async () => {
+    const other = await startTestStack({ services: [SERVICE] });
+    expect(other.url(SERVICE)).not.toBe(stack.url(SERVICE));
+    expect(await answers(other.url(SERVICE))).toBe(true);
+    await other.stop();
+    expect(await answers(other.url(SERVICE))).toBe(false);
+    expect(await answers(stack.url(SERVICE))).toBe(true);
+    expect(existsSync(other.environment.stateDir)).toBe(false);
+  });
+
+  it("a second start in the same state folder is refused while the first one runs", async () => {
+    const { environment, servers } = stack;
+    const again = startStack({ stateDir: `${environment.stateDir}-stack`, servers });
+    await expect(again).rejects.toThrow(LocalError);
+    expect(await answers(stack.url(SERVICE))).toBe(true);
+  });
+});

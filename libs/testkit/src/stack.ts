@@ -1,0 +1,54 @@
+import {
+  type DemoOptions,
+  type DemoWithAccounts,
+  makeDemo,
+  type Stack,
+  type StackOptions,
+  startStack,
+} from "@kapi/local";
+
+import { createTestEnvironment, type TestEnvironment } from "./environment.ts";
+
+export interface TestStackOptions {
+  /** All services unless told otherwise. */
+  readonly services?: readonly string[];
+  /** Extra variables: under "all" for every service, under a service's name for that one. */
+  readonly env?: NonNullable<StackOptions["env"]>;
+  /** An environment that is there already, for a second stack on the same data; it is not stopped with the stack. */
+  readonly environment?: TestEnvironment;
+}
+
+/** Services as processes, on an environment of their own. */
+export interface TestStack extends Stack {
+  readonly environment: TestEnvironment;
+  /** Makes an organization with credits, a server and a key; no account trades by itself unless asked for. */
+  makeDemo(options?: DemoOptions): Promise<DemoWithAccounts>;
+}
+
+/** Starts services for one test file; its `stop` removes everything. */
+export async function startTestStack(options: TestStackOptions = {}): Promise<TestStack> {
+  const environment = options.environment ?? (await createTestEnvironment());
+  const release = async (): Promise<void> => {
+    if (options.environment === undefined) await environment.stop();
+  };
+  const { kafkaBrokers, postgresUrl, redisUrl, topicPrefix } = environment;
+  const stack = await startStack({
+    stateDir: `${environment.stateDir}-stack`,
+    servers: { kafkaBrokers, postgresUrl, redisUrl },
+    topicPrefix,
+    ...(options.services === undefined ? {} : { services: options.services }),
+    env: { ...options.env, all: { LOG_LEVEL: "info", ...options.env?.["all"] } },
+  }).catch(async (error: unknown) => {
+    await release();
+    throw error;
+  });
+  return {
+    ...stack,
+    environment,
+    makeDemo: (demo = {}) => makeDemo(stack, { autoTraders: 0, ...demo }),
+    stop: async () => {
+      await stack.stop();
+      await release();
+    },
+  };
+}
