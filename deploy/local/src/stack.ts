@@ -1,5 +1,3 @@
-import path from "node:path";
-
 import { createKafka, createTopics } from "@kapi/kafka";
 import { createLogger } from "@kapi/runtime";
 
@@ -16,8 +14,6 @@ import { keptSecrets, type Secrets } from "./state/secrets.ts";
 const PARTITIONS = 4;
 const DEFAULT_DATABASE = "kapi";
 const LIVE = "live";
-/** Code that Node has compiled once, for all stacks of the checkout: services start in half the time. */
-const COMPILE_CACHE = path.resolve(import.meta.dirname, "../../../.local/compile-cache");
 
 export interface StackOptions {
   /** Holds everything that is kept between starts; one running stack each. */
@@ -94,8 +90,7 @@ async function assemble(options: StackOptions, record: StateRecord, stops: Stops
   const servers: ServerAddresses = { ...given, postgresUrl };
   const everything = allServices();
   const ports = await choosePorts(stateDir, [...everything, LIVE], options.ports ?? {}, options.preferredPorts ?? {});
-  const base = { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env };
-  const plan: PlanOptions = { servers, topicPrefix, secrets, ports, base };
+  const plan: PlanOptions = { servers, topicPrefix, secrets, ports, base: process.env };
   const processes = new Map<string, ServiceProcess>();
   for (const name of options.services ?? everything) {
     const environment = { ...serviceEnvironment(name, everything, plan), ...options.env?.["all"] };
