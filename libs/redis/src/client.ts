@@ -53,6 +53,7 @@ export async function createRedis(options: RedisOptions): Promise<Started<RedisC
   redis.on("error", (error: Error) => logger.warn({ err: error }, "redis connection"));
   try {
     await redis.connect();
+    await assertNothingIsEvicted(redis);
     await loadLibrary(redis);
   } catch (error) {
     redis.disconnect();
@@ -79,6 +80,15 @@ async function callFunction(
   }
   await loadLibrary(redis);
   return redis.fcall(name, keys.length, ...keys, ...args);
+}
+
+/** A Redis that may throw keys away when memory is short would throw wallets away. */
+async function assertNothingIsEvicted(redis: Redis): Promise<void> {
+  const policy = /maxmemory_policy:(\S+)/.exec(await redis.info("memory"))?.[1];
+  if (policy === "noeviction") return;
+  throw new Error(
+    `Redis must run with maxmemory-policy noeviction, not ${policy ?? "an unknown one"}: it holds wallets`,
+  );
 }
 
 async function loadLibrary(redis: Redis): Promise<void> {

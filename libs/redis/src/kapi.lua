@@ -104,6 +104,23 @@ local function untouched(outcomes, kept_kind)
   end
 end
 
+-- The answer kept for a repeat of the call holds no message: those may hold a sealed password, and only claims are wiped.
+local function pack_answer(answer)
+  local kinds = {}
+  for i, outcome in ipairs(answer[4]) do kinds[i] = outcome[1] end
+  return cmsgpack.pack({ answer[2], answer[3], kinds })
+end
+
+local function unpack_answer(record, keys, first_key)
+  local kept = cmsgpack.unpack(record)
+  local outcomes = {}
+  for i, kind in ipairs(kept[3]) do
+    local has_message = kind == 'taken' or kind == 'duplicate'
+    outcomes[i] = { kind, has_message and redis.call('HGET', keys[first_key + (i - 1) * 2], 'message') }
+  end
+  return { 'ADMITTED', kept[1], kept[2], outcomes }
+end
+
 -- ADMIT. keys: meta wallet revoked bucket charge usage reserved, then per claim: claim settled.
 -- args: keyId organizationId chargeId mode price readPrice operation requestId perSecond burst openMs claimTtlMs
 --       chargeTtlMs streamLimit, then per claim: commandId fingerprint message credits knownDuplicate.
@@ -115,7 +132,7 @@ local function admit(keys, args)
   if redis.call('SISMEMBER', keys[3], args[1]) == 1 then return { 'REVOKED' } end
   local record = redis.call('GET', charge)
   if record == CHARGE_REFUNDED then return { 'REFUNDED' } end
-  if record and record ~= CHARGE_OPEN then return cmsgpack.unpack(record) end
+  if record and record ~= CHARGE_OPEN then return unpack_answer(record, keys, FIRST_KEY) end
 
   local now = now_ms()
   if args[9] ~= '' and not record then
@@ -186,7 +203,7 @@ local function admit(keys, args)
   end
   local answer = { 'ADMITTED', charged, wallet, outcomes }
   if charged > 0 or count > 0 then
-    redis.call('SET', charge, cmsgpack.pack(answer), 'PX', args[13])
+    redis.call('SET', charge, pack_answer(answer), 'PX', args[13])
   end
   return answer
 end
@@ -210,11 +227,11 @@ local function refund(keys, args)
   local record = redis.call('GET', keys[3])
   if not record or record == CHARGE_OPEN or record == CHARGE_REFUNDED then return { 'REFUNDED', 0 } end
   local answer = cmsgpack.unpack(record)
-  for _, outcome in ipairs(answer[4]) do
+  for _, kind in ipairs(answer[3]) do
     -- A reservation is not refunded: its command may have been published, and its final event settles it.
-    if outcome[1] == 'fresh' or outcome[1] == 'taken' then return { 'REFUNDED', 0 } end
+    if kind == 'fresh' or kind == 'taken' then return { 'REFUNDED', 0 } end
   end
-  local credits = answer[2]
+  local credits = answer[1]
   local wallet = redis.call('HMGET', keys[2], unpack(WALLET_FIELDS))
   if credits == 0 or not wallet[1] then return { 'REFUNDED', 0 } end
   if redis.call('XLEN', keys[4]) >= tonumber(args[6]) then return { 'CLOSED' } end

@@ -1,7 +1,18 @@
 import { randomUUID } from "node:crypto";
+import { createLogger } from "@kapi/runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { type RedisConnection, admit, metaKey, purchase, refund, revokeKey, settle, tagOf } from "../src/index.ts";
+import {
+  type RedisConnection,
+  admit,
+  createRedis,
+  metaKey,
+  purchase,
+  refund,
+  revokeKey,
+  settle,
+  tagOf,
+} from "../src/index.ts";
 import {
   EPOCH,
   claim,
@@ -175,4 +186,17 @@ test("a library that Redis has lost is loaded again, and the call goes through",
   const organizationId = await organizationWith(redis, 2);
   await redis.commands.function("DELETE", "kapi");
   expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted", charged: 1 });
+});
+
+test("a Redis that may throw keys away is refused", async () => {
+  await redis.commands.config("SET", "maxmemory-policy", "allkeys-lru");
+  try {
+    const { host = "", port = 0 } = redis.commands.options;
+    const logger = createLogger({ service: "redis-test", level: "silent" });
+    await expect(createRedis({ url: `redis://${host}:${port}`, clientName: "test", logger })).rejects.toThrow(
+      "noeviction",
+    );
+  } finally {
+    await redis.commands.config("SET", "maxmemory-policy", "noeviction");
+  }
 });

@@ -156,7 +156,10 @@ test("a claim lasts a day, an hour once its command was seen, and forgets the me
   await seen(redis, [command]);
   expect(await redis.commands.pttl(key)).toBeLessThanOrEqual(SEEN_CLAIM_TTL_MS);
   expect(await claimedMessage(redis, organizationId, wanted.commandId)).toBe(wanted.message);
+  const late = reserve(organizationId, [wanted]);
+  expect(await admit(redis, late)).toMatchObject({ claims: [{ kind: "duplicate", message: wanted.message }] });
   await forget(redis, [command]);
+  expect(await admit(redis, late)).toMatchObject({ charged: 1, claims: [{ kind: "duplicate", message: null }] });
   expect(await claimedMessage(redis, organizationId, wanted.commandId)).toBeNull();
   const reply = await admit(redis, reserve(organizationId, [wanted]));
   expect(reply).toMatchObject({ claims: [{ kind: "duplicate", message: null }] });

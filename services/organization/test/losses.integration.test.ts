@@ -11,7 +11,7 @@ import { purchaseCredits } from "../src/operations/purchase-credits.ts";
 import { recordAllUsage } from "../src/operations/record-usage.ts";
 import { finish, ledgerSums, organizationWith, read, redisSums, reserve, startWorld, type World } from "./support.ts";
 
-const RUNS = 25;
+const RUNS = 12;
 const MAX_STEPS = 60;
 const MAX_START_DELAY_MS = 25;
 const PRICE = 7;

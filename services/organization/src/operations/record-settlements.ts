@@ -26,8 +26,8 @@ export async function recordSettlements(
   const legs = events.flatMap(legsOf);
   const tags = [...new Set(legs.map((leg) => tagOf(leg.organizationId)))];
   const recorded = await context.database.transaction(async (tx) => {
-    const epochs = await shareTagLocks(tx, tags);
-    const added = await recordLegs(tx, epochs, legs, context.clock.nowMs());
+    const added =
+      legs.length === 0 ? [] : await recordLegs(tx, await shareTagLocks(tx, tags), legs, context.clock.nowMs());
     await raiseConsumedOffset(tx, takenIn.partition, takenIn.nextOffset);
     return added;
   });

@@ -1,0 +1,153 @@
+import { randomUUID } from "node:crypto";
+
+import { type CommandMessage, DEFAULT_PRICES, type KeyEntry, TOPICS, Wallet, directoryKey } from "@kapi/contracts";
+import { createKafka, createProducer, type Producer } from "@kapi/kafka";
+import { systemClock } from "@kapi/kernel";
+import { createRedis, openTag, purchase, type RedisConnection, revokeKey, tagOf } from "@kapi/redis";
+import { createLogger, Scope } from "@kapi/runtime";
+import { commandMessage, createTestEnvironment, eventually, keyEntry, type TestEnvironment } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import {
+  type Admission,
+  type AdmissionRequest,
+  authenticate,
+  createAdmission,
+  createDirectory,
+  type Directory,
+  walletToWire,
+} from "../src/index.ts";
+
+const EPOCH = 1;
+
+const scope = new Scope();
+const logger = createLogger({ service: "admission-test", level: "silent" });
+let environment: TestEnvironment;
+let redis: RedisConnection;
+let directory: Directory;
+let producer: Producer;
+let admission: Admission;
+
+beforeAll(async () => {
+  environment = await createTestEnvironment({ needs: ["kafka", "redis"] });
+  await scope.start("environment", () => ({ value: environment, stop: () => environment.stop() }));
+  const { kafkaBrokers, topicPrefix } = environment;
+  const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
+  producer = await scope.start("producer", () => createProducer(kafka));
+  const fatal = (error: Error): never => {
+    throw error;
+  };
+  directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
+  redis = await scope.start("redis", () => createRedis({ url: environment.redisUrl, clientName: "test", logger }));
+  admission = createAdmission({ redis, directory, clock: systemClock });
+});
+afterAll(() => scope.stop());
+
+async function keyWith(credits: number | null, changes: Partial<KeyEntry> = {}): Promise<KeyEntry> {
+  const { entry } = keyEntry(changes);
+  const { organizationId } = entry;
+  await openTag(redis, tagOf(organizationId), EPOCH, []);
+  if (credits !== null) {
+    const wallet = { walletId: randomUUID(), lowBalanceThreshold: 10, createdAtMs: 1_800_000_000_000, epoch: EPOCH };
+    await purchase(redis, { organizationId, purchaseId: randomUUID(), credits, ...wallet });
+  }
+  return entry;
+}
+
+function read(key: KeyEntry, changes: Partial<AdmissionRequest> = {}): AdmissionRequest {
+  return {
+    key,
+    operation: "getCommand",
+    requestId: "request",
+    price: 1,
+    mode: "consume",
+    readPrice: DEFAULT_PRICES.read,
+    chargeId: randomUUID(),
+    ...changes,
+  };
+}
+
+function deposit(key: KeyEntry, message: CommandMessage): AdmissionRequest {
+  const { commandId, fingerprint, reservedCredits: credits } = message;
+  const claims = [{ commandId, fingerprint, message: JSON.stringify(message), credits }];
+  return read(key, { mode: "reserve", operation: "depositAccountFunds", claims });
+}
+
+test("a key is known from the moment the directory tells of it", async () => {
+  const { entry, managementKey } = keyEntry();
+  await producer.send(TOPICS.organizationDirectory, { key: directoryKey(entry), value: JSON.stringify(entry) });
+  await eventually(() => directory.key(entry.keyId) !== undefined);
+  expect(authenticate(directory, systemClock, `Management ${managementKey}`)).toEqual(entry);
+});
+
+test("an admitted read tells what it cost, what is left, and the wallet as the interface has it", async () => {
+  const key = await keyWith(12);
+  const admitted = await admission.admit(read(key, { price: 2 }));
+  expect(admitted).toMatchObject({ charged: 2, remaining: 10, claims: [] });
+  expect(Wallet.parse(walletToWire(admitted.wallet))).toMatchObject({
+    organizationId: key.organizationId,
+    availableCredits: 10,
+    lifetimePurchased: 12,
+    lifetimeConsumed: 2,
+    lowBalanceThreshold: 10,
+    lowBalance: true,
+  });
+});
+
+test("each refusal is the interface's error, and costs nothing", async () => {
+  const poor = await keyWith(0);
+  await expect(admission.admit(read(poor))).rejects.toMatchObject({ status: 402, message: "Insufficient API credits" });
+  const without = await keyWith(null);
+  await expect(admission.admit(read(without))).rejects.toMatchObject({ status: 402 });
+  const balance = read(without, { operation: "getCreditBalance" });
+  await expect(admission.admit(balance)).rejects.toMatchObject({ status: 404, code: "WALLET_NOT_FOUND" });
+
+  const limited = await keyWith(10, { rateLimit: { perSecond: 0.25, burst: 1 } });
+  await admission.admit(read(limited));
+  await expect(admission.admit(read(limited))).rejects.toMatchObject({
+    status: 429,
+    message: "Rate limit exceeded",
+    headers: { "retry-after": "4" },
+  });
+  const revoked = await keyWith(10);
+  await revokeKey(redis, revoked.organizationId, revoked.keyId);
+  await expect(admission.admit(read(revoked))).rejects.toMatchObject({ status: 401 });
+});
+
+test("a request that ended 5xx gets its credits back once", async () => {
+  const key = await keyWith(10);
+  const call = read(key, { price: 4 });
+  await admission.admit(call);
+  expect(await admission.refund(call)).toEqual({ credits: 4, remaining: 10 });
+  expect(await admission.refund(call)).toMatchObject({ credits: 0 });
+});
+
+test("a queued command is claimed, answered, and then a duplicate with its message", async () => {
+  const key = await keyWith(100);
+  const message = commandMessage({ organizationId: key.organizationId });
+  const call = deposit(key, message);
+  const admitted = await admission.admit(call);
+  expect(admitted).toMatchObject({ charged: 5, remaining: 95, claims: [{ kind: "claimed" }] });
+  expect(await admission.claimedMessage(key.organizationId, message.commandId)).toEqual(message);
+  const [claim] = admitted.claims;
+  const token = claim?.kind === "claimed" ? claim.claimToken : "";
+  expect(await admission.markAnswered(key.organizationId, [message.commandId], token)).toBe(true);
+  const again = await admission.admit(deposit(key, message));
+  expect(again).toMatchObject({ charged: 1, remaining: 94, claims: [{ kind: "duplicate", message }] });
+});
+
+test("with Redis away, or another one in its place, the answer is 500 with Retry-After, soon, and later all is well", async () => {
+  const key = await keyWith(10);
+  await admission.admit(read(key));
+  const unavailable = { status: 500, code: "DEPENDENCY_UNAVAILABLE", headers: { "retry-after": "1" } };
+  await environment.redis.crash();
+  await expect(admission.admit(read(key))).rejects.toMatchObject(unavailable);
+  await environment.redis.restart({ wipe: true });
+  await eventually(() => redis.check() === null);
+  await expect(admission.admit(read(key))).rejects.toMatchObject(unavailable);
+  const { organizationId } = key;
+  const wallet = { id: randomUUID(), organizationId, available: 9, reserved: 0, consumed: 1, purchased: 10 };
+  const times = { lowBalanceThreshold: 0, createdAtMs: 1, updatedAtMs: 1 };
+  await openTag(redis, tagOf(organizationId), EPOCH + 1, [{ ...wallet, ...times, reservations: [] }]);
+  expect(await admission.admit(read(key))).toMatchObject({ remaining: 8 });
+});

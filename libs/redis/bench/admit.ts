@@ -1,0 +1,89 @@
+/**
+ * What the admission function costs. `REDIS_URL=redis://… node libs/redis/bench/admit.ts`: a Redis of its own, which it empties
+ * (database 15). Per kind of call: calls/s from this one process; the processor time of Redis per call, of the function and with
+ * reading and answering, whose inverse is what one core of Redis can do. The clock of the function counts waits for a processor.
+ */
+import { randomUUID } from "node:crypto";
+
+import { createLogger } from "@kapi/runtime";
+
+import { ALL_TAGS, type AdmitRequest, admit, createRedis, openTag, purchase } from "../src/index.ts";
+
+const CALLS = 40_000;
+const IN_FLIGHT = 200;
+const MICROSECONDS_PER_SECOND = 1_000_000;
+const ORGANIZATIONS = 50;
+/** About what a deposit's command message has. */
+const MESSAGE = JSON.stringify({ filling: "x".repeat(650) });
+
+const logger = createLogger({ service: "bench", level: "error" });
+const url = new URL(process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379");
+url.pathname = "/15";
+const { value: redis, stop } = await createRedis({
+  url: url.href,
+  clientName: "bench",
+  logger,
+  commandTimeoutMs: 60_000,
+});
+await redis.commands.flushdb();
+await Promise.all(ALL_TAGS.map((tag) => openTag(redis, tag, 1, [])));
+const organizationIds = Array.from({ length: ORGANIZATIONS }, () => randomUUID());
+const wallet = { credits: 1_000_000_000, epoch: 1, lowBalanceThreshold: 0, createdAtMs: 1 };
+for (const organizationId of organizationIds) {
+  await purchase(redis, { ...wallet, organizationId, purchaseId: randomUUID(), walletId: randomUUID() });
+}
+
+function read(at: number): AdmitRequest {
+  return {
+    keyId: "aaaaaaaaaaaaaaaa",
+    organizationId: organizationIds[at % ORGANIZATIONS] ?? "",
+    chargeId: randomUUID(),
+    mode: "consume",
+    price: 1,
+    readPrice: 1,
+    operation: "getCommand",
+    requestId: randomUUID(),
+    rateLimit: null,
+    claims: [],
+  };
+}
+
+function mutation(at: number): AdmitRequest {
+  const claims = [{ commandId: randomUUID(), fingerprint: "f".repeat(64), message: MESSAGE, credits: 5 }];
+  return { ...read(at), mode: "reserve", operation: "depositAccountFunds", claims };
+}
+
+async function measure(name: string, request: (at: number) => AdmitRequest): Promise<void> {
+  await redis.commands.config("RESETSTAT");
+  const cpuBefore = await processorSeconds();
+  const startedMs = performance.now();
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < CALLS) {
+      next += 1;
+      const reply = await admit(redis, request(next), { claimOpenMs: 5_000, usageStreamLimit: 10_000_000 });
+      if (reply.kind !== "admitted") throw new Error(`not admitted: ${reply.kind}`);
+    }
+  };
+  await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
+  const seconds = (performance.now() - startedMs) / 1_000;
+  const cpuMicroseconds = (((await processorSeconds()) - cpuBefore) * MICROSECONDS_PER_SECOND) / CALLS;
+  const stats = await redis.commands.info("commandstats");
+  const inFunction = /cmdstat_fcall:[^\r]*usec_per_call=([\d.]+)/.exec(stats)?.[1] ?? "?";
+  const capacity = Math.round(MICROSECONDS_PER_SECOND / cpuMicroseconds);
+  console.log(
+    `${name}: ${Math.round(CALLS / seconds)} calls/s from one process; ${inFunction} us in the function, ` +
+      `${cpuMicroseconds.toFixed(1)} us of processor in all: ${capacity}/s on one core`,
+  );
+}
+
+async function processorSeconds(): Promise<number> {
+  const cpu = await redis.commands.info("cpu");
+  const of = (name: string): number => Number(new RegExp(`${name}:([\\d.]+)`).exec(cpu)?.[1]);
+  return of("used_cpu_user") + of("used_cpu_sys");
+}
+
+await measure("read", read);
+await measure("read with rate limit", (at) => ({ ...read(at), rateLimit: { perSecond: 1_000_000, burst: 1_000_000 } }));
+await measure("mutation, one claim", mutation);
+await stop();
