@@ -44,6 +44,24 @@ describe("stopping a server", () => {
     await stopped;
   });
 
+  it("still answers a request that comes on an open connection, then closes it", async () => {
+    const { listening, begun, finish, stop } = await start();
+    const socket = connect(listening.port, "127.0.0.1");
+    socket.write("GET /slow HTTP/1.1\r\nhost: x\r\n\r\n");
+    await begun;
+    const stopped = stop();
+    await refusesConnections(listening.port);
+    socket.write("GET /livez HTTP/1.1\r\nhost: x\r\n\r\n");
+    finish();
+    const chunks: Buffer[] = await socket.toArray();
+    expect(
+      Buffer.concat(chunks)
+        .toString()
+        .match(/HTTP\/1\.1 \d+/g),
+    ).toEqual(["HTTP/1.1 200", "HTTP/1.1 200"]);
+    await stopped;
+  });
+
   it("does not wait for connections that lie idle", async () => {
     const { listening, stop } = await start(60_000);
     const idle = connect(listening.port, "127.0.0.1");

@@ -31,12 +31,22 @@ describe("a scope", () => {
     expect(log).toEqual(["start first", "stop first"]);
   });
 
-  it("stops once, however often it is told to", async () => {
-    const { scope, log, start } = recorded();
-    await start("only");
-    await Promise.all([scope.stop(), scope.stop()]);
-    await scope.stop();
-    expect(log).toEqual(["start only", "stop only"]);
+  it("stops once, however often it is told to, and every caller waits for the end", async () => {
+    const { scope, log } = recorded();
+    const gate = Promise.withResolvers<void>();
+    await scope.start("slow", () => ({
+      value: 1,
+      stop: async () => {
+        log.push("stopping");
+        await gate.promise;
+        log.push("stopped");
+      },
+    }));
+    const first = scope.stop();
+    const second = scope.stop().then(() => log.push("told"));
+    gate.resolve();
+    await Promise.all([first, second]);
+    expect(log).toEqual(["stopping", "stopped", "told"]);
   });
 
   it("starts nothing once it is stopping, and stops again what was being started meanwhile", async () => {
