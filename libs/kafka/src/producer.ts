@@ -174,7 +174,7 @@ class BatchingProducer implements Producer {
   }
 
   async #flush(): Promise<void> {
-    if (this.#busy || this.#queue.length === 0) return;
+    if (this.#queue.length === 0) return;
     this.#busy = true;
     const batch = this.#nextBatch();
     this.#inFlight = batch;

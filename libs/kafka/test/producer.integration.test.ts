@@ -76,6 +76,44 @@ test("messages of one key keep the order of the calls, also across requests", as
   expect(places.map(({ offset }) => Number(offset))).toEqual(Array.from({ length: 100 }, (_, index) => index));
 });
 
+test("what one turn asks for shares one request, and there is never a second one beside it", async () => {
+  const requests: number[] = [];
+  let underWay = 0;
+  let most = 0;
+  const watched: KafkaConnection = {
+    ...kafka,
+    client: (tuning) => {
+      const client = kafka.client(tuning);
+      const producerOf = client.producer.bind(client);
+      client.producer = (config) => {
+        const real = producerOf(config);
+        const sendBatch: typeof real.sendBatch = async (batch) => {
+          requests.push(batch.topicMessages?.reduce((sum, { messages }) => sum + messages.length, 0) ?? 0);
+          underWay += 1;
+          most = Math.max(most, underWay);
+          return real.sendBatch(batch).finally(() => {
+            underWay -= 1;
+          });
+        };
+        return { ...real, sendBatch };
+      };
+      return client;
+    },
+  };
+  const own = await createProducer(watched);
+  const turn = (count: number): Promise<unknown>[] =>
+    Array.from({ length: count }, (_, index) => own.value.send(TOPICS.commandsExport, { key: `${index}`, value: "x" }));
+  const first = turn(40);
+  await new Promise(setImmediate);
+  const meanwhile = turn(5);
+  await new Promise(setImmediate);
+  meanwhile.push(...turn(6));
+  await Promise.all([...first, ...meanwhile]);
+  await own.stop();
+  expect(requests).toEqual([40, 11]);
+  expect(most).toBe(1);
+});
+
 test("a message can be put on a partition by its number", async () => {
   const place = await producer.value.send(TOPICS.metricsSamples, { key: "a", value: "b", partition: 3 });
   expect(place.partition).toBe(3);
