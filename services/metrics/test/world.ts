@@ -61,6 +61,8 @@ export class World {
   readonly accounts = new Set<string>();
   #accountUrl = "";
   #nextPort = 0;
+  readonly #measuredMs = new Map<string, number>();
+  readonly #processes = new Set<MetricsProcess>();
 
   private constructor(
     environment: TestEnvironment,
@@ -115,11 +117,19 @@ export class World {
     });
     const url = `http://127.0.0.1:${port}`;
     const started = processOf(child, url);
+    this.#processes.add(started);
     await this.scope.start(`metrics ${port}`, () => ({ value: null, stop: () => started.kill() }));
     await eventually(async () => (await fetch(`${url}/readyz`)).ok && child.exitCode === null, {
       timeoutMs: READY_TIMEOUT_MS,
     });
     return started;
+  }
+
+  /** Ends every metrics process that still runs, in good order: the next one's group waits for none of them. */
+  async endProcesses(): Promise<void> {
+    for (const one of this.#processes) one.signal("SIGCONT");
+    await Promise.all([...this.#processes].map((one) => one.kill("SIGTERM")));
+    this.#processes.clear();
   }
 
   /** An account that exists, without samples. */
@@ -131,9 +141,11 @@ export class World {
 
   /** Publishes valuations of an account with these equities, one after another. */
   async value(accountNumber: string, equities: readonly number[], change: Partial<Valuation> = {}): Promise<void> {
+    const firstMs = Math.max(Date.now(), this.#measuredMs.get(accountNumber) ?? 0);
+    this.#measuredMs.set(accountNumber, firstMs + equities.length);
     await Promise.all(
       equities.map((equityMinor, index) => {
-        const measuredAt = new Date(Date.now() + index).toISOString();
+        const measuredAt = new Date(firstMs + index).toISOString();
         const value = valuation({ serverId: this.serverId, accountNumber, equityMinor, measuredAt, ...change });
         const key = accountKey(this.serverId, accountNumber);
         return this.producer.send(TOPICS.tradingValuations, { key, value: JSON.stringify(value) });
