@@ -29,14 +29,9 @@ const MIGRATIONS = new URL("../migrations", import.meta.url).pathname;
 const MANUAL_TICK_MS = 250;
 
 /** Starts the service; it is ready when this resolves. */
-export async function startService({
-  config,
-  scope,
-  logger,
-  health,
-  clock,
-  fatal,
-}: MainContext<Config>): Promise<void> {
+export async function startService(context: MainContext<Config>): Promise<void> {
+  const { config, scope, logger, health, clock } = context;
+  const fatal = (error: unknown): void => context.fatal(error);
   const recording =
     config.QUOTES_FILE === undefined ? null : await readRecording(config.QUOTES_FILE, config.QUOTES_SYMBOL ?? null);
   const feed = { seed: config.MARKET_SEED, recording, recordingSpeed: config.QUOTES_SPEED };

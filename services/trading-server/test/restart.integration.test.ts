@@ -166,7 +166,7 @@ describe("a restart", () => {
     ];
     const closed = randomUUID();
     const references = [...changes.map((change) => change.reference), closed];
-    await first.client.change(serverId, changes as Parameters<typeof first.client.change>[1]);
+    await first.client.change(serverId, changes);
     const before = await first.client.settle(serverId, references);
     expect(before.map((outcome) => outcome.status)).toEqual(["applied", "refused", "applied", "closed"]);
     await first.kill("SIGKILL");

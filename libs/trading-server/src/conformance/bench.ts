@@ -36,7 +36,7 @@ export class Bench {
 
   /** Sends one change. */
   async change(accountNumber: string, body: Body, reference: string = randomUUID()): Promise<Outcome> {
-    const outcomes = await this.changes([{ reference, accountNumber, ...body } as Change]);
+    const outcomes = await this.changes([{ reference, accountNumber, ...body }]);
     const [outcome] = outcomes;
     if (outcome === undefined) throw new Error("a change has an outcome");
     return outcome;

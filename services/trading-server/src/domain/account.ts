@@ -1,8 +1,8 @@
 import type { Currency } from "@kapi/contracts";
 import { accountKey } from "@kapi/contracts";
 
-import type { AutoTrader } from "./auto-trader.ts";
 import type { Side } from "./prices.ts";
+import type { RandomState } from "./random-walk.ts";
 
 /** An open position. Volume in hundredths of a lot. */
 export interface Position {
@@ -32,6 +32,17 @@ export interface PendingOrder {
   stopLoss: number | null;
   takeProfit: number | null;
   readonly createdAtMs: number;
+}
+
+/** How an account trades by itself. */
+export interface AutoTrader extends RandomState {
+  readonly symbols: readonly string[];
+  /** Of each order, in hundredths of a lot. */
+  readonly volume: number;
+  readonly maxPositions: number;
+  /** Ticks of the market from one decision to the next. */
+  readonly everyTicks: number;
+  ticksLeft: number;
 }
 
 export type AccountStatus = "active" | "disabled" | "archived" | "deleted";

@@ -1,22 +1,11 @@
 /** A demo account that trades by itself. Its choices come from its own random stream, so that a seed fixes them too. */
-import type { Account } from "./account.ts";
+import type { Account, AutoTrader } from "./account.ts";
 import type { Desk } from "./desk.ts";
 import { checkOrder, normalPrice } from "./order-checks.ts";
 import { openPriceOf, type Side } from "./prices.ts";
-import { nextRandom, type RandomState } from "./random-walk.ts";
+import { nextRandom } from "./random-walk.ts";
 import { reckon } from "./reckoning.ts";
 import { cancelOrder, closePosition, type OrderRequest, placeOrder } from "./trading.ts";
-
-/** How an account trades by itself. */
-export interface AutoTrader extends RandomState {
-  readonly symbols: readonly string[];
-  /** Of each order, in hundredths of a lot. */
-  readonly volume: number;
-  readonly maxPositions: number;
-  /** Ticks of the market from one decision to the next. */
-  readonly everyTicks: number;
-  ticksLeft: number;
-}
 
 const MAX_WAITING_ORDERS = 2;
 /** Parts of the decisions that open (while there is room), and of those that wait with a limit order. */

@@ -16,7 +16,7 @@ function change(desk: TestDesk, account: Account | undefined, body: Body): Chang
     account,
     hashes: { trading: "t", investor: "i" },
   };
-  return applyChange(desk, context, { reference: "r", accountNumber: "10000001", ...body } as Change);
+  return applyChange(desk, context, { reference: "r", accountNumber: "10000001", ...body });
 }
 
 function codeOf(result: ChangeResult): string {

@@ -1,4 +1,4 @@
-import { type RefusalCode, REFUSAL_CODES } from "@kapi/trading-server";
+import type { RefusalCode } from "@kapi/trading-server";
 
 import type { Fault, FaultOperation, Faults, FaultTarget } from "./faults.ts";
 
@@ -43,8 +43,7 @@ export function planChanges(faults: Faults, bodies: readonly ChangeBody[]): Chan
     const target = targets[index] ?? targetOf(body);
     const refusing = faults.take(["refuse"], target);
     const late = refusing === null ? faults.take(["apply_late"], target) : null;
-    const code = REFUSAL_CODES.find((known) => known === refusing?.code) ?? "INVALID_CHANGE";
-    const refusal = refusing === null ? null : { code, message: "refused by an injected fault" };
+    const refusal = refusing === null ? null : { code: refusing.code, message: "refused by an injected fault" };
     return { body, lateMs: late?.delayMs ?? null, refusal };
   });
   return { ...plan, dropAnswer: plan.dropAnswer || changes.some((change) => change.lateMs !== null), changes };

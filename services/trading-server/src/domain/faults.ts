@@ -1,4 +1,5 @@
 /** Faults that tests and operators inject: how a trading server misbehaves, for whom, and how often. */
+import type { RefusalCode } from "@kapi/trading-server";
 
 export const FAULT_KINDS = ["delay", "refuse", "drop_answer", "apply_late", "unreachable"] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
@@ -32,7 +33,7 @@ export interface Fault {
   /** Of `delay` and `apply_late`. */
   readonly delayMs: number;
   /** Of `refuse`. */
-  readonly code: string;
+  readonly code: RefusalCode;
   /** Of `unreachable`: cut the connection instead of answering 503. */
   readonly disconnect: boolean;
 }

@@ -1,8 +1,7 @@
 /** What a trader does on an account through the control API. Each answers when it is stored. */
 import type { TradingOrder } from "@kapi/contracts";
 
-import type { Account, PendingOrder, Position } from "../domain/account.ts";
-import type { AutoTrader } from "../domain/auto-trader.ts";
+import type { Account, AutoTrader, PendingOrder, Position } from "../domain/account.ts";
 import type { Desk } from "../domain/desk.ts";
 import { watchMargin } from "../domain/market-effects.ts";
 import { checkOrder, checkPending, checkPositionStops, type TradeRefusal } from "../domain/order-checks.ts";
