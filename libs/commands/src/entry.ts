@@ -11,6 +11,8 @@ export interface Refusal {
 /** A command in memory. */
 export interface Entry {
   readonly message: CommandMessage;
+  /** See {@link orderKeyOf}. */
+  readonly orderKey: string;
   readonly offset: number;
   readonly partition: PartitionQueue;
   readonly deadlineMs: number;

@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 
 import type { MigrationDirectory } from "@kapi/postgres";
 
+export { column } from "./columns.ts";
 export * from "./executor.ts";
 export {
   type CommandStore,

@@ -10,6 +10,7 @@ import type { Producer } from "@kapi/kafka";
 import type { Database } from "@kapi/postgres";
 import { faultPoint, type Logger } from "@kapi/runtime";
 
+import { column } from "./columns.ts";
 import {
   OUTBOX_DELETE_BATCH,
   OUTBOX_DELETE_INTERVAL_MS,
@@ -94,7 +95,7 @@ export class Outbox {
   async #deleteSome(): Promise<boolean> {
     const ids = this.#deletable.splice(0, OUTBOX_DELETE_BATCH);
     try {
-      await this.#options.database.query(DELETE_OUTBOX, [ids]);
+      await this.#options.database.query(DELETE_OUTBOX, [column(ids)]);
       for (const id of ids) this.#mine.delete(id);
       return true;
     } catch (error) {
@@ -126,7 +127,7 @@ export class Outbox {
               producer.send(assertDefined(TOPIC_BY_NAME.get(topic), `topic ${topic}`), { key, value }),
             ),
           );
-          await transaction.query(DELETE_OUTBOX, [rows.map(({ id }) => id)]);
+          await transaction.query(DELETE_OUTBOX, [column(rows.map(({ id }) => id))]);
           logger.info({ messages: rows.length }, "published leftovers of the outbox");
           return rows.length;
         });

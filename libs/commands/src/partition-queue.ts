@@ -8,7 +8,8 @@
 import { CommandMessage } from "@kapi/contracts";
 import type { Database } from "@kapi/postgres";
 
-import type { Entry } from "./entry.ts";
+import { column } from "./columns.ts";
+import { type Entry, orderKeyOf } from "./entry.ts";
 import type { Lease } from "./lease-book.ts";
 import { MAX_LOADED_PER_LANE, MAX_LOADED_PER_PARTITION, MIN_LOADED_PER_LANE, REOPEN_DELAY_MS } from "./limits.ts";
 import { LOAD_OPEN, LOAD_OPEN_BY_ID, OPEN_SERVERS, type OpenRow } from "./statements.ts";
@@ -72,7 +73,7 @@ export class PartitionQueue {
   async addRepeats(commandIds: readonly string[]): Promise<void> {
     const unknown = commandIds.filter((commandId) => !this.#entries.has(commandId));
     if (unknown.length === 0) return;
-    const rows = await this.#options.database.query(LOAD_OPEN_BY_ID, [this.partition, unknown]);
+    const rows = await this.#options.database.query(LOAD_OPEN_BY_ID, [this.partition, column(unknown)]);
     for (const row of rows) this.#place(fromRow(row), row.log_offset, row.attempts, true);
   }
 
@@ -100,7 +101,7 @@ export class PartitionQueue {
   #load(lane: Lane, message: CommandMessage, offset: number, attempts: number, maybeSent: boolean): void {
     const deadlineMs = Date.parse(message.deadlineAt);
     const state = { attempts, maybeSent, refusal: null, broken: 0, gone: false };
-    const entry: Entry = { message, offset, partition: this, deadlineMs, ...state };
+    const entry: Entry = { message, orderKey: orderKeyOf(message), offset, partition: this, deadlineMs, ...state };
     this.#entries.set(message.commandId, entry);
     lane.loaded += 1;
     this.#options.schedule(entry);

@@ -75,13 +75,20 @@ export class Partitions {
     entry.partition.remove(entry);
   }
 
+  /** A command that is held here. */
+  find(commandId: string): Entry | undefined {
+    for (const queue of this.#queues.values()) {
+      const entry = queue.get(commandId);
+      if (entry !== undefined) return entry;
+    }
+    return undefined;
+  }
+
   /** Commands are final by whatever path; those held here are let go. */
   endAll(commandIds: readonly string[]): void {
     for (const commandId of commandIds) {
-      for (const queue of this.#queues.values()) {
-        const entry = queue.get(commandId);
-        if (entry !== undefined) this.end(entry);
-      }
+      const entry = this.find(commandId);
+      if (entry !== undefined) this.end(entry);
     }
   }
 

@@ -6,6 +6,7 @@ import { assert, type Clock } from "@kapi/kernel";
 import { isTransient } from "@kapi/postgres";
 import { faultPoint, type Logger } from "@kapi/runtime";
 
+import { column } from "./columns.ts";
 import type { Entry } from "./entry.ts";
 import type { CommandExecutor, CommandOutcome } from "./executor.ts";
 import type { Lease, LeaseBook } from "./lease-book.ts";
@@ -145,7 +146,7 @@ export class Runner<Effect> {
           .filter(({ partition, gone }) => !gone && held.has(partition.partition))
           .map((entry) => [entry.message.commandId, entry]),
       );
-      const rows = mine.size === 0 ? [] : await unit.query(LOCK_OPEN, [[...mine.keys()]]);
+      const rows = mine.size === 0 ? [] : await unit.query(LOCK_OPEN, [column([...mine.keys()])]);
       const open = new Map<Entry, OpenCommand>();
       for (const { command_id: commandId, status, version, attempts } of rows) {
         const entry = mine.get(commandId);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { CommandMessage } from "@kapi/contracts";
 import { commandMessage, TestClock } from "@kapi/testkit";
 
-import type { Entry } from "./entry.ts";
+import { type Entry, orderKeyOf } from "./entry.ts";
 import { MAX_BATCH_COMMANDS, MAX_BATCHES_PER_SERVER } from "./limits.ts";
 import { PartitionQueue } from "./partition-queue.ts";
 import { type BatchMode, Scheduler, type ServerAnswer } from "./scheduler.ts";
@@ -62,7 +62,7 @@ function entry(accountNumber: string, overrides: Partial<CommandMessage & { mayb
   const deadlineMs = Date.parse(full.deadlineAt);
   nextOffset += 1;
   const state = { attempts: 0, maybeSent, refusal: null, broken: 0, gone: false };
-  return { message: full, offset: nextOffset, partition, deadlineMs, ...state };
+  return { message: full, orderKey: orderKeyOf(full), offset: nextOffset, partition, deadlineMs, ...state };
 }
 
 function at<T>(items: readonly T[], index: number): T {

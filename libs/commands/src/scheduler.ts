@@ -8,7 +8,7 @@
 import type { Clock } from "@kapi/kernel";
 
 import { Breaker } from "./breaker.ts";
-import { type Entry, orderKeyOf } from "./entry.ts";
+import type { Entry } from "./entry.ts";
 import { EXPIRY_SWEEP_MS, MAX_BATCH_COMMANDS, MAX_BATCHES_PER_SERVER } from "./limits.ts";
 
 /**
@@ -131,7 +131,7 @@ export class Scheduler {
       server = { serverId, ...queues, breaker, running: 0, woken: false, probeTimer: null };
       this.#servers.set(serverId, server);
     }
-    const key = orderKeyOf(entry.message);
+    const key = entry.orderKey;
     let account = server.accounts.get(key);
     if (account === undefined) {
       account = { key, server, entries: [], blocked: false, timer: null };
@@ -141,7 +141,7 @@ export class Scheduler {
   }
 
   #findAccount(entry: Entry): AccountQueue | undefined {
-    return this.#servers.get(entry.message.serverId)?.accounts.get(orderKeyOf(entry.message));
+    return this.#servers.get(entry.message.serverId)?.accounts.get(entry.orderKey);
   }
 
   /** A server without commands is forgotten, unless its breaker still has something to remember. */

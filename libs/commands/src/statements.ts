@@ -19,11 +19,15 @@ export interface LockedRow {
   readonly attempts: number;
 }
 
-/** $1 partition, then arrays: command id, offset, server, message, sealed password. Returns those not known before. */
+/**
+ * $1 partition, then columns: command id, offset, server, message and sealed password as lines of JSON. Returns those
+ * not known before.
+ */
 export const INSERT_INBOX: Statement<{ command_id: string }> = statement(
   "commands_insert_inbox",
   `insert into command_inbox (partition, command_id, log_offset, server_id, message, sealed_password)
-   select $1, m.* from unnest($2::uuid[], $3::bigint[], $4::uuid[], $5::text[], $6::text[]) m
+   select $1, m.* from unnest($2::uuid[], $3::bigint[], $4::uuid[], string_to_array($5, E'\\n', ''),
+                             string_to_array($6, E'\\n', '')) m
    on conflict (command_id) do nothing
    returning command_id`,
 );
@@ -58,12 +62,10 @@ export const LOCK_OPEN: Statement<LockedRow> = statement(
    order by command_id for update`,
 );
 
-/** As {@link LOCK_OPEN}, with the message: for a caller that does not hold the command in memory. */
-export const LOCK_OPEN_WITH_MESSAGE: Statement<LockedRow & { message: string }> = statement(
-  "commands_lock_open_with_message",
-  `select command_id, status, version, attempts, message from command_inbox
-   where command_id = any($1::uuid[]) and status in ('queued', 'leased')
-   order by command_id for update`,
+/** The messages of commands that this process does not hold in memory. */
+export const MESSAGES: Statement<{ command_id: string; message: string }> = statement(
+  "commands_messages",
+  `select command_id, message from command_inbox where command_id = any($1::uuid[])`,
 );
 
 /** $1 partition: what an earlier holder left as leased, locked. */
@@ -75,8 +77,8 @@ export const LOCK_LEASED: Statement<LockedRow & { message: string }> = statement
 );
 
 /**
- * New states of locked commands, and in the same statement all messages of the unit. Arrays $1-$8: command id, status,
- * version, attempts, result, error code, error message, completed at; $9-$11: topic, key, value.
+ * New states of locked commands, and in the same statement all messages of the unit. Columns $1-$8: command id, status,
+ * version, attempts, result (lines of JSON), error code, error message, completed at; $9-$11: topic, key, value (lines).
  */
 export const WRITE_UNIT: Statement<{ id: number }> = statement(
   "commands_write_unit",
@@ -85,13 +87,13 @@ export const WRITE_UNIT: Statement<{ id: number }> = statement(
      set status = c.status, version = c.version, attempts = c.attempts, result = c.result, error_code = c.error_code,
          error_message = c.error_message, completed_at = c.completed_at,
          sealed_password = case when c.completed_at is null then i.sealed_password end
-     from unnest($1::uuid[], $2::text[], $3::integer[], $4::integer[], $5::text[], $6::text[], $7::text[],
-                 $8::timestamptz[])
+     from unnest($1::uuid[], $2::text[], $3::integer[], $4::integer[], string_to_array($5, E'\\n', ''), $6::text[],
+                 $7::text[], $8::timestamptz[])
        as c (command_id, status, version, attempts, result, error_code, error_message, completed_at)
      where i.command_id = c.command_id
    )
    insert into outbox (topic, key, value)
-   select * from unnest($9::text[], $10::text[], $11::text[])
+   select * from unnest($9::text[], $10::text[], string_to_array($11, E'\\n', ''))
    returning id`,
 );
 

@@ -10,12 +10,13 @@ import { faultPoint, type Logger, type Started } from "@kapi/runtime";
 
 import { MAX_TRANSACTION_TRIES } from "./limits.ts";
 import { Outbox } from "./outbox.ts";
-import { Unit } from "./unit.ts";
+import { type MessageLookup, Unit } from "./unit.ts";
 
 /** One message for Kafka, published after the commit of the transaction that enqueued it. */
 export interface OutboxMessage {
   readonly topic: TopicContract;
   readonly key: string;
+  /** JSON on one line. */
   readonly value: string;
 }
 
@@ -57,6 +58,14 @@ export interface CommandStoreOptions {
   readonly logger: Logger;
 }
 
+/** What a store wants from the worker of its commands. */
+export interface AttachedWorker {
+  /** The message of a command that is in memory. */
+  readonly messageOf: MessageLookup;
+  /** Commands were made final by whatever path of this process; told after the commit. */
+  readonly onFinal: (commandIds: readonly string[]) => void;
+}
+
 /** What {@link createCommandStore} gives. */
 export interface CommandStore {
   readonly database: Database;
@@ -66,19 +75,19 @@ export interface CommandStore {
    * commit; publishing goes on behind it.
    */
   transact<T>(work: (transaction: Unit) => Promise<T>): Promise<T>;
-  /** Tells of commands made final by any path of this process, after the commit. */
-  onFinal(listener: (commandIds: readonly string[]) => void): void;
+  /** For the worker that runs the commands of this store. */
+  attach(worker: AttachedWorker): void;
 }
 
 /** Starts the outbox of the service's schema. `stop` publishes and deletes what is under way. */
 export function createCommandStore(options: CommandStoreOptions): Started<CommandStore> {
   const outbox = new Outbox(options);
-  const listeners: ((commandIds: readonly string[]) => void)[] = [];
+  let attached: AttachedWorker = { messageOf: () => undefined, onFinal: () => undefined };
   const { database, worker, clock, logger } = options;
 
   const once = async <T>(work: (transaction: Unit) => Promise<T>): Promise<{ value: T; unit: Unit }> =>
     database.transaction(async (transaction) => {
-      const unit = new Unit(transaction, clock);
+      const unit = new Unit(transaction, clock, attached.messageOf);
       const value = await work(unit);
       await unit.write();
       if (unit.finalIds.length > 0) faultPoint(`${worker}.in-transaction`);
@@ -91,7 +100,7 @@ export function createCommandStore(options: CommandStoreOptions): Started<Comman
         const endsCommands = unit.finalIds.length > 0;
         if (endsCommands) faultPoint(`${worker}.after-commit`);
         if (unit.outboxIds.length > 0) outbox.publish(unit.outboxIds, unit.messages, endsCommands);
-        if (endsCommands) for (const listener of listeners) listener(unit.finalIds);
+        if (endsCommands) attached.onFinal(unit.finalIds);
         return value;
       } catch (error) {
         if (attempt >= MAX_TRANSACTION_TRIES || !isTransient(error)) throw error;
@@ -100,7 +109,13 @@ export function createCommandStore(options: CommandStoreOptions): Started<Comman
     }
   };
   return {
-    value: { database, transact, onFinal: (listener) => listeners.push(listener) },
+    value: {
+      database,
+      transact,
+      attach: (attachedNow) => {
+        attached = attachedNow;
+      },
+    },
     stop: () => outbox.stop(),
   };
 }

@@ -7,11 +7,12 @@ import {
   isFinal,
   TOPICS,
 } from "@kapi/contracts";
-import { assert, type Clock, toIso } from "@kapi/kernel";
+import { assert, assertDefined, type Clock, toIso } from "@kapi/kernel";
 import type { Queryable, Statement } from "@kapi/postgres";
 
+import { column, jsonLines } from "./columns.ts";
 import { assertMove } from "./command-state.ts";
-import { LOCK_OPEN_WITH_MESSAGE, WRITE_UNIT } from "./statements.ts";
+import { LOCK_OPEN, type LockedRow, MESSAGES, WRITE_UNIT } from "./statements.ts";
 import type { FinalState, OpenCommand, OutboxMessage, WorkTransaction } from "./store.ts";
 
 /** A move of one command along the table of `command-state.ts`. */
@@ -24,16 +25,21 @@ export interface StateChange {
   readonly errorMessage: string | null;
 }
 
+/** The message of a command that this process holds in memory. */
+export type MessageLookup = (commandId: string) => CommandMessage | undefined;
+
 export class Unit implements WorkTransaction {
   readonly messages: OutboxMessage[] = [];
   readonly finalIds: string[] = [];
   outboxIds: readonly number[] = [];
   readonly #transaction: Queryable;
+  readonly #messageOf: MessageLookup;
   readonly #nowIso: string;
   readonly #changes = new Map<string, StateChange>();
 
-  constructor(transaction: Queryable, clock: Clock) {
+  constructor(transaction: Queryable, clock: Clock, messageOf: MessageLookup) {
     this.#transaction = transaction;
+    this.#messageOf = messageOf;
     this.#nowIso = toIso(clock.nowMs());
   }
 
@@ -47,9 +53,10 @@ export class Unit implements WorkTransaction {
 
   async lockOpen(commandIds: readonly string[]): Promise<readonly OpenCommand[]> {
     if (commandIds.length === 0) return [];
-    const rows = await this.query(LOCK_OPEN_WITH_MESSAGE, [commandIds]);
-    return rows.map(({ status, version, attempts, message }) => ({
-      message: CommandMessage.parse(JSON.parse(message)),
+    const rows = await this.query(LOCK_OPEN, [column(commandIds)]);
+    const messages = await this.#messagesOf(rows);
+    return rows.map(({ command_id: commandId, status, version, attempts }) => ({
+      message: assertDefined(messages.get(commandId), `the message of command ${commandId}`),
       status,
       version,
       attempts,
@@ -73,22 +80,38 @@ export class Unit implements WorkTransaction {
     }
   }
 
+  /** From memory what is there, the others from the inbox. */
+  async #messagesOf(rows: readonly LockedRow[]): Promise<ReadonlyMap<string, CommandMessage>> {
+    const messages = new Map<string, CommandMessage>();
+    const unknown: string[] = [];
+    for (const { command_id: commandId } of rows) {
+      const message = this.#messageOf(commandId);
+      if (message === undefined) unknown.push(commandId);
+      else messages.set(commandId, message);
+    }
+    if (unknown.length === 0) return messages;
+    for (const row of await this.query(MESSAGES, [column(unknown)])) {
+      messages.set(row.command_id, CommandMessage.parse(JSON.parse(row.message)));
+    }
+    return messages;
+  }
+
   /** Writes everything collected; nothing may be added afterwards. */
   async write(): Promise<void> {
     if (this.messages.length === 0) return;
     const changes = [...this.#changes.values()];
     const rows = await this.query(WRITE_UNIT, [
-      changes.map(({ command }) => command.message.commandId),
-      changes.map(({ status }) => status),
-      changes.map(({ command }) => command.version + 1),
-      changes.map(({ attempts }) => attempts),
-      changes.map(({ result }) => (result === null ? null : JSON.stringify(result))),
-      changes.map(({ errorCode }) => errorCode),
-      changes.map(({ errorMessage }) => errorMessage),
-      changes.map(({ status }) => (isFinal(status) ? this.#nowIso : null)),
-      this.messages.map(({ topic }) => topic.name),
-      this.messages.map(({ key }) => key),
-      this.messages.map(({ value }) => value),
+      column(changes.map(({ command }) => command.message.commandId)),
+      column(changes.map(({ status }) => status)),
+      column(changes.map(({ command }) => command.version + 1)),
+      column(changes.map(({ attempts }) => attempts)),
+      jsonLines(changes.map(({ result }) => (result === null ? null : JSON.stringify(result)))),
+      column(changes.map(({ errorCode }) => errorCode)),
+      column(changes.map(({ errorMessage }) => errorMessage)),
+      column(changes.map(({ status }) => (isFinal(status) ? this.#nowIso : null))),
+      column(this.messages.map(({ topic }) => topic.name)),
+      column(this.messages.map(({ key }) => key)),
+      jsonLines(this.messages.map(({ value }) => value)),
     ]);
     this.outboxIds = rows.map(({ id }) => id);
   }

@@ -23,6 +23,7 @@ import {
 import { isTransient } from "@kapi/postgres";
 import { faultPoint, type Health, type Logger, type Started } from "@kapi/runtime";
 
+import { column, jsonLines } from "./columns.ts";
 import type { CommandExecutor } from "./executor.ts";
 import { DRAIN_DEADLINE_MS, MAX_INBOX_BATCH } from "./limits.ts";
 import { Partitions } from "./partitions.ts";
@@ -78,7 +79,10 @@ export async function createCommandWorker<Effect>(
     onAgain: (entry, delayMs) => scheduler.again(entry, delayMs),
     onLost: (lease) => partitions.lose(lease),
   });
-  store.onFinal((commandIds) => partitions.endAll(commandIds));
+  store.attach({
+    messageOf: (commandId) => partitions.find(commandId)?.message,
+    onFinal: (commandIds) => partitions.endAll(commandIds),
+  });
 
   let consumer: Started<Consumer> | null = null;
   health.liveness(`${worker} commands`, () => consumer?.value.check() ?? null);
@@ -114,6 +118,8 @@ export async function createCommandWorker<Effect>(
 interface Incoming {
   readonly message: CommandMessage;
   readonly offset: number;
+  /** The message as JSON on one line, without a sealed password. */
+  readonly text: string;
 }
 
 /** Writes a batch of messages to the inbox, and hands the new ones on. */
@@ -127,9 +133,7 @@ async function takeIn(
   for (const message of batch.messages) {
     const decoded = decode(message);
     if (typeof decoded === "string") deadLetters.push({ message, reason: decoded });
-    else if (!incoming.has(decoded.commandId)) {
-      incoming.set(decoded.commandId, { message: decoded, offset: Number(message.offset) });
-    }
+    else if (!incoming.has(decoded.message.commandId)) incoming.set(decoded.message.commandId, decoded);
   }
   if (deadLetters.length > 0) logger.error({ messages: deadLetters.length }, "undecodable command messages");
   if (incoming.size === 0) return { deadLetters };
@@ -152,25 +156,33 @@ async function takeIn(
 }
 
 /** The message, or why it is none. The reason never quotes the value: it may hold a sealed password. */
-function decode({ value }: Message): CommandMessage | string {
+function decode({ value, offset }: Message): Incoming | string {
+  const received = value.toString("utf8");
   let json: unknown;
   try {
-    json = JSON.parse(value.toString("utf8"));
+    json = JSON.parse(received);
   } catch {
     return "not JSON";
   }
   const parsed = CommandMessage.safeParse(json);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    const message = parsed.data;
+    const asReceived = message.sealedPassword === null && !received.includes("\n");
+    const text = asReceived ? received : JSON.stringify({ ...message, sealedPassword: null });
+    return { message, offset: Number(offset), text };
+  }
   const findings = parsed.error.issues.map(({ path, code }) => `${path.join(".")}: ${code}`);
   return `not a command message (${findings.join(", ")})`;
 }
 
 function columns(rows: readonly Incoming[]): unknown[] {
   return [
-    rows.map(({ message }) => message.commandId),
-    rows.map(({ offset }) => offset),
-    rows.map(({ message }) => message.serverId),
-    rows.map(({ message }) => JSON.stringify({ ...message, sealedPassword: null })),
-    rows.map(({ message }) => (message.sealedPassword === null ? null : JSON.stringify(message.sealedPassword))),
+    column(rows.map(({ message }) => message.commandId)),
+    column(rows.map(({ offset }) => offset)),
+    column(rows.map(({ message }) => message.serverId)),
+    jsonLines(rows.map(({ text }) => text)),
+    jsonLines(
+      rows.map(({ message }) => (message.sealedPassword === null ? null : JSON.stringify(message.sealedPassword))),
+    ),
   ];
 }

@@ -1,6 +1,6 @@
 import type { OutboxMessage } from "@kapi/commands";
 import { accountKey, type FinanceFact, TOPICS, type Transaction } from "@kapi/contracts";
-import { amountFromMinor, toIso } from "@kapi/kernel";
+import { amountFromMinor } from "@kapi/kernel";
 
 import type { LedgerAccount, LedgerTransaction } from "../../domain/ledger.ts";
 
@@ -46,7 +46,7 @@ function toWire(
     positionId: transaction.positionId,
     dealId: transaction.dealId,
     reversalOf: null,
-    recordedAt: toIso(Date.parse(transaction.recordedAt)),
+    recordedAt: transaction.recordedAt,
     createdAt,
   };
 }

@@ -1,5 +1,5 @@
 /** The ledger in PostgreSQL: one unit of booking is one transaction of a handful of statements. */
-import type { CommandStore, OpenCommand, WorkTransaction } from "@kapi/commands";
+import { column, type CommandStore, type OpenCommand, type WorkTransaction } from "@kapi/commands";
 import type { TradingEvent } from "@kapi/contracts";
 import { amountFromMinor, type Clock, toIso } from "@kapi/kernel";
 
@@ -39,8 +39,8 @@ export function createPostgresLedger({ store, clock, organizationOf }: PostgresL
     confirm: (commandIds) => store.transact((unit) => confirmUnit(unit, commandIds)),
     known: async (accounts) => {
       const rows = await store.database.query(KNOWN_ACCOUNTS, [
-        accounts.map(({ serverId }) => serverId),
-        accounts.map(({ accountNumber }) => accountNumber),
+        column(accounts.map(({ serverId }) => serverId)),
+        column(accounts.map(({ accountNumber }) => accountNumber)),
       ]);
       const known = new Set(rows.map((row) => `${row.server_id}/${row.account_number}`));
       return accounts.map(({ serverId, accountNumber }) => known.has(`${serverId}/${accountNumber}`));
@@ -93,8 +93,8 @@ async function lockAccounts(
 ): Promise<Map<string, LedgerAccount>> {
   const firsts = [...byAccount.values()].flatMap(([first]) => (first === undefined ? [] : [first]));
   const rows = await unit.query(LOCK_ACCOUNTS, [
-    firsts.map(({ serverId }) => serverId),
-    firsts.map(({ accountNumber }) => accountNumber),
+    column(firsts.map(({ serverId }) => serverId)),
+    column(firsts.map(({ accountNumber }) => accountNumber)),
   ]);
   const accounts = new Map(rows.map((row) => [`${row.server_id}/${row.account_number}`, fromRow(row)]));
   const created = firsts.flatMap((event) => {
@@ -105,10 +105,10 @@ async function lockAccounts(
   if (created.length === 0) return accounts;
   // One that another process makes at this moment is not returned: its events count as a gap and are asked for again.
   const made = await unit.query(INSERT_ACCOUNTS, [
-    created.map(({ event }) => event.serverId),
-    created.map(({ event }) => event.accountNumber),
-    created.map(({ organizationId }) => organizationId),
-    created.map(({ event }) => event.currency),
+    column(created.map(({ event }) => event.serverId)),
+    column(created.map(({ event }) => event.accountNumber)),
+    column(created.map(({ organizationId }) => organizationId)),
+    column(created.map(({ event }) => event.currency)),
   ]);
   for (const row of made) accounts.set(`${row.server_id}/${row.account_number}`, fromRow(row));
   return accounts;
@@ -135,29 +135,29 @@ function columns(
   now: string,
 ): unknown[] {
   return [
-    booked.map(({ account }) => account.serverId),
-    booked.map(({ account }) => account.accountNumber),
-    booked.map(({ account }) => account.lastSequence),
-    booked.map(({ account }) => account.balanceMinor),
-    booked.map(({ account }) => account.transactionSequence),
-    rows.map(({ transaction }) => transaction.id),
-    rows.map(({ transaction }) => transaction.serverId),
-    rows.map(({ transaction }) => transaction.accountNumber),
-    rows.map(({ transaction }) => transaction.sequence),
-    rows.map(({ transaction }) => transaction.eventSequence),
-    rows.map(({ transaction }) => transaction.type),
-    rows.map(({ transaction }) => transaction.amountMinor),
-    rows.map(({ transaction }) => transaction.balanceBeforeMinor),
-    rows.map(({ transaction }) => transaction.balanceAfterMinor),
-    rows.map(({ transaction }) => transaction.description),
-    rows.map(({ requestId }) => requestId),
-    rows.map(({ transaction }) => transaction.commandId),
-    rows.map(({ transaction }) => transaction.orderId),
-    rows.map(({ transaction }) => transaction.positionId),
-    rows.map(({ transaction }) => transaction.dealId),
-    rows.map(({ transaction }) => transaction.recordedAt),
-    rows.map(() => now),
-    rows.map(({ account, transaction }) => `organization/${account.organizationId}/${transaction.type}`),
+    column(booked.map(({ account }) => account.serverId)),
+    column(booked.map(({ account }) => account.accountNumber)),
+    column(booked.map(({ account }) => account.lastSequence)),
+    column(booked.map(({ account }) => account.balanceMinor)),
+    column(booked.map(({ account }) => account.transactionSequence)),
+    column(rows.map(({ transaction }) => transaction.id)),
+    column(rows.map(({ transaction }) => transaction.serverId)),
+    column(rows.map(({ transaction }) => transaction.accountNumber)),
+    column(rows.map(({ transaction }) => transaction.sequence)),
+    column(rows.map(({ transaction }) => transaction.eventSequence)),
+    column(rows.map(({ transaction }) => transaction.type)),
+    column(rows.map(({ transaction }) => transaction.amountMinor)),
+    column(rows.map(({ transaction }) => transaction.balanceBeforeMinor)),
+    column(rows.map(({ transaction }) => transaction.balanceAfterMinor)),
+    column(rows.map(({ transaction }) => transaction.description)),
+    column(rows.map(({ requestId }) => requestId)),
+    column(rows.map(({ transaction }) => transaction.commandId)),
+    column(rows.map(({ transaction }) => transaction.orderId)),
+    column(rows.map(({ transaction }) => transaction.positionId)),
+    column(rows.map(({ transaction }) => transaction.dealId)),
+    column(rows.map(({ transaction }) => transaction.recordedAt)),
+    column(rows.map(() => now)),
+    column(rows.map(({ account, transaction }) => `organization/${account.organizationId}/${transaction.type}`)),
   ];
 }
 
@@ -166,9 +166,9 @@ async function noteGaps(
   gaps: readonly (AccountName & { readonly neededSequence: number })[],
 ): Promise<void> {
   await unit.query(NOTE_GAPS, [
-    gaps.map(({ serverId }) => serverId),
-    gaps.map(({ accountNumber }) => accountNumber),
-    gaps.map(({ neededSequence }) => neededSequence),
+    column(gaps.map(({ serverId }) => serverId)),
+    column(gaps.map(({ accountNumber }) => accountNumber)),
+    column(gaps.map(({ neededSequence }) => neededSequence)),
   ]);
 }
 
@@ -178,8 +178,8 @@ async function confirmUnit(unit: WorkTransaction, commandIds: readonly string[])
   const open = await unit.lockOpen(commandIds);
   if (open.length === 0) return final;
   const rows = await unit.query(TRANSACTIONS_OF_COMMANDS, [
-    open.map(({ message }) => message.serverId),
-    open.map(({ message }) => message.commandId),
+    column(open.map(({ message }) => message.serverId)),
+    column(open.map(({ message }) => message.commandId)),
   ]);
   const booked = new Map(rows.map((row) => [row.command_id, row]));
   for (const command of open) {
