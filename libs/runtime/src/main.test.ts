@@ -56,17 +56,27 @@ describe("a process", () => {
     expect(stdout).toContain("lost");
   });
 
-  it("stops at a signal that comes while it is starting", async () => {
+  it("stops at a signal that comes while it is starting, which is no failed start", async () => {
     const child = run(`start: async ({ scope, logger }) => {
-      await scope.start("first", () => ({ value: 1, stop: async () => logger.info("stop first") }));
+      const told = Promise.withResolvers();
+      const undone = Promise.withResolvers();
+      await scope.start("first", () => ({ value: 1, stop: async () => {
+        told.resolve();
+        await undone.promise;
+        await new Promise((resolve) => setImmediate(resolve));
+        logger.info("stop first");
+      } }));
       logger.info("waiting");
-      await scope.start("never", () => new Promise(() => undefined));
+      await scope.start("second", async () => {
+        await told.promise;
+        return { value: 2, stop: async () => { logger.info("stop second"); undone.resolve(); } };
+      });
     }`);
     const output = ended(child);
     await lineWith(child, "waiting");
     child.kill("SIGTERM");
     const { exitCode, stdout } = await output;
-    expect(messagesOf(stdout)).toEqual(["waiting", "stopping", "stop first", "stopped"]);
+    expect(messagesOf(stdout)).toEqual(["waiting", "stopping", "stop second", "stop first", "stopped"]);
     expect(exitCode).toBe(0);
   });
 

@@ -54,7 +54,7 @@ export async function runMain<S extends z.ZodObject>(options: MainOptions<S>): P
   const health = new Health();
   const scope = new Scope();
   let state = "starting";
-  health.readiness("process", () => (state === "started" ? null : state));
+  health.readiness("start", () => (state === "starting" ? "starting" : null));
 
   const context = { config: read.config, scope, logger, health, clock: systemClock, fatal };
   const started = options.start(context).then(
