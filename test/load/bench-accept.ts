@@ -3,15 +3,16 @@
  * servers and services of its own. Everything, this load generator too, shares the machine: the ratios count.
  */
 import { randomUUID } from "node:crypto";
-import { TOPICS, CommandEvent, isFinal } from "@kapi/contracts";
+import { type CommandEvent, isFinal, TOPICS } from "@kapi/contracts";
 import { createKafka, createLogReader } from "@kapi/kafka";
-import { type Demo, makeDemo, type Stack, startServers, startStack } from "@kapi/local";
+import { type Demo, makeDemo, printedReport, type Stack, startStack } from "@kapi/local";
 import { createLogger } from "@kapi/runtime";
 import { Pool } from "undici";
 
 import { closedLoop, type Figures, figuresOf, line } from "./measure.ts";
 import { startProcess } from "./process.ts";
 
+const STATE_DIR = ".local/bench";
 const CONCURRENCY = 64;
 const ACCOUNTS = 256;
 const WARM_UP_MS = 5_000;
@@ -22,7 +23,6 @@ const INITIAL_BALANCE = 1_000;
 
 /** Everything that the phases share. */
 interface Bench {
-  readonly stack: Stack;
   readonly demo: Demo;
   readonly api: Pool;
   readonly authorization: string;
@@ -70,7 +70,7 @@ async function statusOf(bench: Bench, commandId: string): Promise<string> {
   return (await get<{ command: { status: string } }>(bench, `/commands/${commandId}`)).command.status;
 }
 
-async function openAccounts(stack: Stack, demo: Demo, api: Pool): Promise<string[]> {
+async function openAccounts(demo: Demo, api: Pool): Promise<string[]> {
   const headers = { authorization: `Management ${demo.managementKey}` };
   const path = `/api/v1/management/servers/${demo.serverId}/accounts`;
   const ids = await Promise.all(
@@ -98,8 +98,8 @@ async function readFinals(stack: Stack): Promise<{ finals: FinalEvents; stop: ()
   const waiting = new Map<string, () => void>();
   const early = new Set<string>();
   const logger = createLogger({ service: "bench", level: "error" });
-  const { brokers, topicPrefix } = stack.kafka;
-  const kafka = createKafka({ brokers, clientId: "bench", topicPrefix, logger });
+  const brokers = stack.servers.kafkaBrokers.split(",");
+  const kafka = createKafka({ brokers, clientId: "bench", topicPrefix: stack.topicPrefix, logger });
   const reader = await createLogReader(kafka, {
     topic: TOPICS.commandEvents,
     from: "beginning",
@@ -218,23 +218,21 @@ async function measure(bench: Bench, environment: Record<string, string>): Promi
 (e)/(f) = ${(e.perSecond / f.perSecond).toFixed(2)}   aim >= 1.50`);
 }
 
-const servers = await startServers({ stateDir: ".local/bench" });
-const stack = await startStack({ servers, stateDir: ".local/bench" });
+const stack = await startStack({ stateDir: STATE_DIR, report: printedReport() });
 try {
   const demo = await makeDemo(stack, { credits: 1_000_000_000, autoTraders: 0 });
   const api = new Pool(demo.baseUrl, { connections: CONCURRENCY });
-  const accounts = await openAccounts(stack, demo, api);
+  const accounts = await openAccounts(demo, api);
   const { finals, stop } = await readFinals(stack);
-  const bench = { stack, demo, api, authorization: `Management ${demo.managementKey}`, accounts, finals };
+  const bench = { demo, api, authorization: `Management ${demo.managementKey}`, accounts, finals };
   await measure(bench, {
-    REDIS_URL: servers.redisUrl,
-    POSTGRES_URL: servers.postgresUrl,
-    KAFKA_BROKERS: servers.kafkaBrokers.join(","),
-    KAFKA_TOPIC_PREFIX: stack.kafka.topicPrefix,
+    REDIS_URL: stack.servers.redisUrl,
+    POSTGRES_URL: stack.servers.postgresUrl,
+    KAFKA_BROKERS: stack.servers.kafkaBrokers,
+    KAFKA_TOPIC_PREFIX: stack.topicPrefix,
   });
   await stop();
   await api.close();
 } finally {
   await stack.stop();
-  await servers.stop();
 }

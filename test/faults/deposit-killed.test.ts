@@ -1,0 +1,78 @@
+/**
+ * The finance service is killed with SIGKILL at marked points of a deposit, and started again. Whatever the point, the
+ * deposit happens exactly once, and its command ends as what happened.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { readLedger } from "../e2e/ledger-view.ts";
+import { OutsideClient } from "../e2e/outside-client.ts";
+import { type RunningSystem, startSystem } from "../e2e/system.ts";
+import { TradingControl } from "../e2e/trading-control.ts";
+
+/** In the order in which a deposit passes them. */
+const POINTS = [
+  "finance.after-inbox",
+  "finance.before-execute",
+  "finance.after-execute",
+  "finance.in-transaction",
+  "finance.after-commit",
+  "finance.after-publish",
+];
+
+let system: RunningSystem;
+
+beforeAll(async () => {
+  system = await startSystem();
+});
+
+afterAll(async () => {
+  await system.stop();
+});
+
+describe("a deposit whose worker is killed", () => {
+  it.each(POINTS)("at %s happens exactly once", async (point) => {
+    const client = new OutsideClient(system.demo);
+    const finance = system.stack.process("finance");
+    const account = await client.openAccount(100);
+    await finance.restart({ FAULT_POINT: point });
+
+    const accepted = await client.deposit(account, { amount: 12.34, requestId: point });
+    expect(accepted.status).toBe(202);
+    expect((await finance.ended()).signal).toBe("SIGKILL");
+
+    await finance.start();
+    const command = await client.finished(accepted.body.command.id);
+    expect(command).toMatchObject({ status: "succeeded", errorCode: null, result: { balanceAfter: 112.34 } });
+    const ledger = await readLedger(system.stack.servers.postgresUrl, system.demo.serverId, account);
+    expect(ledger.filter((row) => row.commandId === command.id)).toHaveLength(1);
+    expect(ledger.map((row) => [row.sequence, row.type, row.amountMinor])).toEqual([
+      [1, "initial_balance", 10_000],
+      [2, "deposit", 1_234],
+    ]);
+    expect((await new TradingControl(system.demo).account(account)).balanceMinor).toBe(11_234);
+    expect((await client.account(account)).balance).toBe(112.34);
+  });
+
+  it("between its claim and its answer by the gateway's death, is accepted once by the retry", async () => {
+    const client = new OutsideClient(system.demo);
+    const gateway = system.stack.process("gateway");
+    const account = await client.openAccount(0);
+    for (const point of ["gateway.claimed", "gateway.published", "gateway.answered"]) {
+      const before = (await client.account(account)).balance;
+      await gateway.restart({ FAULT_POINT: point });
+      const key = `killed-at-${point}`;
+      const request = { amount: 5, requestId: point };
+      await expect(client.deposit(account, request, key)).rejects.toThrow();
+      expect((await gateway.ended()).signal).toBe("SIGKILL");
+      await gateway.start();
+      const retried = await client.deposit(account, request, key);
+      expect([200, 202]).toContain(retried.status);
+      expect((await client.finished(retried.body.command.id)).status).toBe("succeeded");
+      const again = await client.deposit(account, request, key);
+      expect(again).toMatchObject({ status: 200, body: { duplicate: true } });
+      expect((await client.account(account)).balance).toBe(before + 5);
+    }
+    const ledger = await readLedger(system.stack.servers.postgresUrl, system.demo.serverId, account);
+    expect(ledger.map((row) => row.amountMinor)).toEqual([500, 500, 500]);
+  });
+});
