@@ -154,3 +154,12 @@ async function freePort(): Promise<number> {
   if (address === null || typeof address === "string") throw new Error("a TCP server has a port");
   return address.port;
 }
+
+/** A recording of `quotes` EURUSD quotes, one a second, each with a bid of its own. */
+export function anyRecording(quotes: number): { csv: string; bids: number[] } {
+  const bids = Array.from({ length: quotes }, (_, index) => Number((1.1 + index / 10_000).toFixed(5)));
+  const lines = bids.map(
+    (bid, index) => `${new Date(index * 1_000).toISOString()},${bid},${(bid + 0.0001).toFixed(5)}`,
+  );
+  return { csv: ["time,bid,ask", ...lines, ""].join("\n"), bids };
+}

@@ -44,10 +44,11 @@ export class Market implements Prices {
   readonly #feed: Feed;
   readonly #state: MarketState;
 
-  /** `stored` is used where it came from the same feed. */
+  /** `stored` is used where it came from the same feed and has every symbol. */
   constructor(feed: Feed, stored: MarketState | null) {
     this.#feed = feed;
-    this.#state = stored?.feed === feedName(feed) ? stored : freshState(feed);
+    const isUsable = stored?.feed === feedName(feed) && [...SYMBOLS.keys()].every((symbol) => symbol in stored.symbols);
+    this.#state = isUsable ? stored : freshState(feed);
   }
 
   get state(): MarketState {
