@@ -19,6 +19,7 @@ import { recordUsage } from "./operations/record-usage.ts";
 import { releaseOrphans } from "./operations/release-orphans.ts";
 import { commandStatusOver } from "./outbound/http/command-status.ts";
 import { publishOutbox } from "./outbound/kafka/outbox-publisher.ts";
+import { createStore } from "./outbound/postgres/store.ts";
 
 const SERVICE = "organization";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
@@ -61,8 +62,9 @@ export async function start(main: MainContext<Config>): Promise<void> {
     }),
   );
   const commandStatus = commandStatusOver(commandStatusClient);
-  const ledger: LedgerContext = { database, redis, clock, logger };
-  logger.info({ entries: await publishDirectory(database, producer) }, "directory published");
+  const store = createStore(database);
+  const ledger: LedgerContext = { store, redis, clock, logger };
+  logger.info({ entries: await publishDirectory(store, producer) }, "directory published");
 
   const consumer = await scope.start("command.events", () =>
     createConsumer(kafka, {

@@ -5,7 +5,6 @@ import { eventually, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { readOutbox } from "../src/outbound/postgres/outbox.ts";
-import { recordLegs, shareTagLocks } from "../src/outbound/postgres/ledger.ts";
 import { applyPending } from "../src/operations/apply-pending.ts";
 import { openClosedTags } from "../src/operations/open-tags.ts";
 import { purchaseCredits } from "../src/operations/purchase-credits.ts";
@@ -21,7 +20,7 @@ afterAll(() => world.stop());
 
 /** Expects Redis, the ledger's sums and its legs to tell the same wallet. */
 async function expectWallet(organizationId: string, sums: object): Promise<void> {
-  const { kept, derived } = await ledgerSums(world.context, organizationId);
+  const { kept, derived } = await ledgerSums(world, organizationId);
   expect(kept).toMatchObject(sums);
   expect(derived).toEqual(kept);
   expect(await redisSums(world.context, organizationId)).toEqual(kept);
@@ -69,7 +68,7 @@ test("a wallet that comes down to its threshold is told of once", async () => {
     await read(context, organizationId, price);
     await recordAllUsage(context, ALL_TAGS);
   }
-  const facts = (await readOutbox(context.database, 1_000)).filter((row) => row.key === organizationId);
+  const facts = (await readOutbox(world.database, 1_000)).filter((row) => row.key === organizationId);
   expect(facts.map((row) => JSON.parse(row.value) as object)).toMatchObject([
     { type: "credits.low_balance", availableCredits: 10, lowBalanceThreshold: 10 },
   ]);
@@ -181,13 +180,12 @@ test("a leg keeps the epoch under which it was recorded first", async () => {
     commandId: null,
     atMs: 0,
   } as const;
-  const record = () =>
-    context.database.transaction(async (tx) => recordLegs(tx, await shareTagLocks(tx, [tag]), [leg], 0));
+  const record = () => context.store.transaction(async (tx) => tx.recordLegs(await tx.shareTagLocks([tag]), [leg], 0));
   const [first] = await record();
   await context.redis.commands.flushall();
   await openClosedTags(context, [tag]);
   const [again] = await record();
   expect(again).toMatchObject({ isNew: false, epoch: first?.epoch });
-  const epochs = await context.database.transaction((tx) => shareTagLocks(tx, [tag]));
+  const epochs = await context.store.transaction((tx) => tx.shareTagLocks([tag]));
   expect(epochs.get(tag)).toBeGreaterThan(first?.epoch ?? 0);
 });

@@ -79,7 +79,7 @@ test("whenever Redis loses everything, once it is opened again it agrees with th
       await openClosedTags(context, ALL_TAGS);
       await recordAllUsage(context, ALL_TAGS);
       while ((await applyPending(context)) > 0);
-      const { kept, derived } = await ledgerSums(context, organizationId);
+      const { kept, derived } = await ledgerSums(world, organizationId);
       expect(derived).toEqual(kept);
       expect(await redisSums(context, organizationId)).toEqual(kept);
       expect(kept.reserved).toBe(0);

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { type AdmitReply, admit, createRedis, tagOf } from "@kapi/redis";
 import { type CommandEvent, type Settlement } from "@kapi/contracts";
 import { systemClock, toIso } from "@kapi/kernel";
-import { createPool, migrate, statement } from "@kapi/postgres";
+import { createPool, type Database, migrate, statement } from "@kapi/postgres";
 import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
 
@@ -13,6 +13,7 @@ import { createOrganization } from "../src/operations/create-organization.ts";
 import type { LedgerContext } from "../src/operations/ledger-context.ts";
 import { type OpeningContext, openClosedTags } from "../src/operations/open-tags.ts";
 import { recordSettlements } from "../src/operations/record-settlements.ts";
+import { createStore } from "../src/outbound/postgres/store.ts";
 
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 
@@ -25,6 +26,7 @@ export interface KnownCommands {
 export interface World {
   readonly environment: TestEnvironment;
   readonly context: OpeningContext;
+  readonly database: Database;
   readonly commands: KnownCommands;
   stop(): Promise<void>;
 }
@@ -46,14 +48,14 @@ export async function startWorld(): Promise<World> {
   const commands: KnownCommands = { open: [], known: new Set() };
   const nothing = (): Promise<Map<number, bigint>> => Promise.resolve(new Map());
   const context: OpeningContext = {
-    database,
+    store: createStore(database),
     redis,
     clock: systemClock,
     logger,
     commandStatus: commandStatusOf(commands),
     eventLog: { begins: nothing, ends: nothing },
   };
-  return { environment, context, commands, stop: () => scope.stop() };
+  return { environment, context, database, commands, stop: () => scope.stop() };
 }
 
 function commandStatusOf(commands: KnownCommands): CommandStatus {
@@ -167,12 +169,9 @@ const selectDerived = statement<Sums>(
 );
 
 /** The wallet's sums as the ledger keeps them, and as its legs alone give them. */
-export async function ledgerSums(
-  context: LedgerContext,
-  organizationId: string,
-): Promise<{ kept: Sums; derived: Sums }> {
-  const [kept] = await context.database.query(selectSums, [organizationId]);
-  const [derived] = await context.database.query(selectDerived, [organizationId]);
+export async function ledgerSums({ database }: World, organizationId: string): Promise<{ kept: Sums; derived: Sums }> {
+  const [kept] = await database.query(selectSums, [organizationId]);
+  const [derived] = await database.query(selectDerived, [organizationId]);
   if (!kept || !derived) throw new Error("the organization has no wallet in the ledger");
   return { kept, derived };
 }

@@ -72,3 +72,12 @@ export function distinctInOrder(legs: Iterable<Leg>): Leg[] {
   for (const leg of legs) if (!byName.has(legName(leg))) byName.set(legName(leg), leg);
   return [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, leg]) => leg);
 }
+
+/** A leg that is in the ledger. */
+export interface RecordedLeg {
+  readonly leg: Leg;
+  /** The tag's epoch under which it was recorded first. */
+  readonly epoch: number;
+  /** Whether this call added it. */
+  readonly isNew: boolean;
+}

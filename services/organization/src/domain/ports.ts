@@ -1,3 +1,8 @@
+import type { DirectoryEntry, KeyEntry, Prices, ServerEntry } from "@kapi/contracts";
+import type { OpeningWallet, Tag } from "@kapi/redis";
+
+import type { Leg, RecordedLeg } from "./leg.ts";
+
 /** A command that is not final, with what is reserved for it. */
 export interface OpenCommand {
   readonly commandId: string;
@@ -14,4 +19,92 @@ export interface CommandStatus {
   readonly open: (organizationIds: readonly string[]) => Promise<readonly OpenCommand[]>;
   /** Per command id, whether the command is known. */
   readonly known: (commandIds: readonly string[]) => Promise<readonly boolean[]>;
+}
+
+/** Reads where `command.events` begins and ends, per partition. */
+export interface EventLog {
+  readonly begins: () => Promise<ReadonlyMap<number, bigint>>;
+  readonly ends: () => Promise<ReadonlyMap<number, bigint>>;
+}
+
+/** A wallet's own facts, without its sums. */
+export interface WalletRecord {
+  readonly organizationId: string;
+  readonly id: string;
+  readonly lowBalanceThreshold: number;
+  readonly createdAtMs: number;
+}
+
+/** A leg of the ledger that the wallet in Redis does not have yet. */
+export interface PendingWalletChange {
+  readonly chargeId: string;
+  readonly organizationId: string;
+  readonly kind: "purchase" | "consume" | "release";
+  readonly credits: number;
+  readonly epoch: number;
+}
+
+/** A reservation that nothing has settled. */
+export interface Reservation {
+  readonly chargeId: string;
+  readonly organizationId: string;
+  readonly credits: number;
+}
+
+export type NewKey = Omit<KeyEntry, "kind" | "version" | "status">;
+export type NewServer = Pick<ServerEntry, "serverId" | "organizationId" | "tradingServerUrl" | "configuration">;
+
+/** What is done together or not at all. Directory changes are told of through the outbox, in the same transaction. */
+export interface StoreTransaction {
+  /**
+   * Shares the locks of `tags` until the transaction ends and returns their epochs. It comes before anything is read from
+   * Redis that the ledger shall record: no opening computes wallets in between.
+   */
+  shareTagLocks(tags: readonly Tag[]): Promise<ReadonlyMap<Tag, number>>;
+  /**
+   * Adds what the ledger does not have yet of `told`, in any order and however often it is told; keeps the wallets' sums and
+   * the open reservations, and writes a fact where a wallet comes down to its low-balance threshold. The tags' locks must be
+   * shared. Returns every distinct leg; those of organizations without a wallet are left out.
+   */
+  recordLegs(epochs: ReadonlyMap<Tag, number>, told: Iterable<Leg>, nowMs: number): Promise<RecordedLeg[]>;
+  /** Notes that the ledger has all command events of a partition before `nextOffset`. */
+  raiseConsumedOffset(partition: number, nextOffset: bigint): Promise<void>;
+  /**
+   * Raises the tag's epoch and reads its wallets and open reservations. Alone with the tag until the transaction ends: every
+   * leg that the wallets include is of an earlier epoch, every later one of this epoch or above.
+   */
+  readForOpening(tag: Tag): Promise<{ epoch: number; wallets: OpeningWallet[] }>;
+  /** What a purchase id names, or null. */
+  readPurchase(purchaseId: string): Promise<{ organizationId: string; credits: number } | null>;
+  insertPending(changes: readonly PendingWalletChange[]): Promise<void>;
+  insertOrganization(id: string, name: string, nowMs: number): Promise<void>;
+  /** Makes an organization's wallet, empty, unless it has one. */
+  insertWallet(wallet: WalletRecord): Promise<void>;
+  readWallet(organizationId: string): Promise<WalletRecord | null>;
+  insertKey(key: NewKey, nowMs: number): Promise<void>;
+  /** Revokes a key; a revoked key stays so. Null: there is no such key. */
+  revokeKey(keyId: string): Promise<KeyEntry | null>;
+  /** Adds a server, or changes where it is reached. Null: the id is another organization's. */
+  upsertServer(server: NewServer, nowMs: number): Promise<ServerEntry | null>;
+  setPrices(prices: Prices): Promise<void>;
+}
+
+/** The service's own database. */
+export interface Store {
+  transaction<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T>;
+  organizationExists(id: string): Promise<boolean>;
+  readWallet(organizationId: string): Promise<WalletRecord | null>;
+  /** The organizations with a wallet in one of `tags`. */
+  organizationsOf(tags: readonly Tag[]): Promise<string[]>;
+  /** Reservations open since before `beforeMs`, the oldest first. */
+  oldReservations(beforeMs: number, limit: number): Promise<Reservation[]>;
+  /** Per partition of `command.events`, the offset before which the ledger has everything. */
+  consumedOffsets(): Promise<ReadonlyMap<number, bigint>>;
+  insertPending(changes: readonly PendingWalletChange[]): Promise<void>;
+  /** At most `limit` changes that wait for Redis, purchases first. */
+  readPending(limit: number): Promise<PendingWalletChange[]>;
+  /** Removes changes that Redis has. */
+  deletePending(chargeIds: readonly string[]): Promise<void>;
+  /** Every entry of the directory, some hundred at a time. */
+  readDirectory(): AsyncIterable<readonly DirectoryEntry[]>;
 }

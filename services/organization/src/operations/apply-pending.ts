@@ -1,7 +1,6 @@
 import { type SettlementReply, purchase, settle } from "@kapi/redis";
 
-import { type PendingWalletChange, deletePending, readPending } from "../outbound/postgres/pending-wallet-changes.ts";
-import { readWallet } from "../outbound/postgres/wallets.ts";
+import type { PendingWalletChange } from "../domain/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { isApplied } from "./record-settlements.ts";
 
@@ -9,7 +8,7 @@ const MAX_CHANGES_PER_BATCH = 500;
 
 /** Gives Redis the legs that it does not have yet; returns how many it took. What it cannot take stays. */
 export async function applyPending(context: LedgerContext): Promise<number> {
-  const changes = await readPending(context.database, MAX_CHANGES_PER_BATCH);
+  const changes = await context.store.readPending(MAX_CHANGES_PER_BATCH);
   return applyChanges(context, changes);
 }
 
@@ -26,15 +25,15 @@ export async function applyChanges(context: LedgerContext, changes: readonly Pen
   for (const [index, settlement] of settlements.entries()) {
     if (isApplied(replies[index])) applied.push(settlement.chargeId);
   }
-  await deletePending(context.database, applied);
+  await context.store.deletePending(applied);
   return applied.length;
 }
 
 async function applyPurchase(
-  { database, redis }: LedgerContext,
+  { store, redis }: LedgerContext,
   change: PendingWalletChange,
 ): Promise<SettlementReply | undefined> {
-  const wallet = await readWallet(database, change.organizationId);
+  const wallet = await store.readWallet(change.organizationId);
   if (!wallet) return undefined;
   return purchase(redis, {
     organizationId: change.organizationId,

@@ -5,8 +5,6 @@ import type { KeyEntry } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { randomBase32 } from "@kapi/kernel";
 
-import { insertKey } from "../outbound/postgres/directory.ts";
-import { organizationExists } from "../outbound/postgres/wallets.ts";
 import type { OperatorContext } from "./operator-context.ts";
 
 const KEY_ID_CHARACTERS = 16;
@@ -19,11 +17,11 @@ export async function createKey(
   context: OperatorContext,
   wanted: CreateKey,
 ): Promise<{ keyId: string; managementKey: string }> {
-  if (!(await organizationExists(context.database, wanted.organizationId))) throw new ApiError("NOT_FOUND");
+  if (!(await context.store.organizationExists(wanted.organizationId))) throw new ApiError("NOT_FOUND");
   const keyId = randomBase32(KEY_ID_CHARACTERS);
   const secret = randomBytes(SECRET_BYTES).toString("base64url");
-  await context.database.transaction((tx) =>
-    insertKey(tx, { ...wanted, keyId, secretHash: secretHashOf(secret) }, context.clock.nowMs()),
+  await context.store.transaction((tx) =>
+    tx.insertKey({ ...wanted, keyId, secretHash: secretHashOf(secret) }, context.clock.nowMs()),
   );
   await context.publish();
   return { keyId, managementKey: `kapi.${keyId}.${secret}` };

@@ -1,6 +1,5 @@
 import { uuidV7 } from "@kapi/kernel";
 
-import { insertOrganization, readWallet } from "../outbound/postgres/wallets.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { applyNow, recordPurchase } from "./purchase-credits.ts";
 
@@ -18,15 +17,15 @@ export async function createOrganization(
 ): Promise<{ organizationId: string; walletId: string }> {
   const nowMs = context.clock.nowMs();
   const organizationId = uuidV7(nowMs);
-  const { change, walletId } = await context.database.transaction(async (tx) => {
-    await insertOrganization(tx, organizationId, wanted.name, nowMs);
+  const { change, walletId } = await context.store.transaction(async (tx) => {
+    await tx.insertOrganization(organizationId, wanted.name, nowMs);
     const change = await recordPurchase(tx, nowMs, {
       organizationId,
       purchaseId: uuidV7(nowMs),
       credits: wanted.credits,
       lowBalanceThreshold: wanted.lowBalanceThreshold ?? 0,
     });
-    return { change, walletId: (await readWallet(tx, organizationId))?.id ?? "" };
+    return { change, walletId: (await tx.readWallet(organizationId))?.id ?? "" };
   });
   await applyNow(context, change);
   return { organizationId, walletId };

@@ -2,10 +2,7 @@ import { type Clock, delay } from "@kapi/kernel";
 import { type Tag, closedTags, openTag, tagOf } from "@kapi/redis";
 
 import type { Leg } from "../domain/leg.ts";
-import type { CommandStatus, OpenCommand } from "../domain/ports.ts";
-import { consumedOffsets } from "../outbound/postgres/consumed-offsets.ts";
-import { recordLegs, shareTagLocks } from "../outbound/postgres/ledger.ts";
-import { organizationsOf, readForOpening } from "../outbound/postgres/wallets.ts";
+import type { CommandStatus, EventLog, OpenCommand } from "../domain/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { recordAllUsage } from "./record-usage.ts";
 
@@ -16,12 +13,6 @@ import { recordAllUsage } from "./record-usage.ts";
 const CONSUMPTION_WAIT_MS = 5_000;
 const CONSUMPTION_POLL_MS = 20;
 const RESERVATIONS_PER_BATCH = 1_000;
-
-/** Reads where `command.events` begins and ends. */
-export interface EventLog {
-  readonly begins: () => Promise<Map<number, bigint>>;
-  readonly ends: () => Promise<Map<number, bigint>>;
-}
 
 export interface OpeningContext extends LedgerContext {
   readonly commandStatus: CommandStatus;
@@ -37,7 +28,7 @@ export async function openClosedTags(context: OpeningContext, tags: readonly Tag
   const closed = await closedTags(context.redis, tags);
   if (closed.length === 0) return closed;
   await recordAllUsage(context, closed);
-  const organizationIds = await organizationsOf(context.database, closed);
+  const organizationIds = await context.store.organizationsOf(closed);
   if (organizationIds.length > 0) {
     await recordOpenReservations(context, organizationIds);
     await waitForOwnConsumption(context);
@@ -55,18 +46,18 @@ async function recordOpenReservations(context: OpeningContext, organizationIds: 
   const legs = open.filter((command) => command.reservedCredits > 0).map((command) => legOf(command, clock));
   for (let from = 0; from < legs.length; from += RESERVATIONS_PER_BATCH) {
     const batch = legs.slice(from, from + RESERVATIONS_PER_BATCH);
-    await context.database.transaction(async (tx) => {
+    await context.store.transaction(async (tx) => {
       const tags = [...new Set(batch.map((leg) => tagOf(leg.organizationId)))];
-      await recordLegs(tx, await shareTagLocks(tx, tags), batch, clock.nowMs());
+      await tx.recordLegs(await tx.shareTagLocks(tags), batch, clock.nowMs());
     });
   }
 }
 
-async function waitForOwnConsumption({ database, clock, eventLog, logger }: OpeningContext): Promise<void> {
+async function waitForOwnConsumption({ store, clock, eventLog, logger }: OpeningContext): Promise<void> {
   const [begins, ends] = await Promise.all([eventLog.begins(), eventLog.ends()]);
   const untilMs = clock.nowMs() + CONSUMPTION_WAIT_MS;
   for (;;) {
-    const consumed = await consumedOffsets(database);
+    const consumed = await store.consumedOffsets();
     const behind = [...ends].filter(
       ([partition, end]) => end > (begins.get(partition) ?? 0n) && end > (consumed.get(partition) ?? 0n),
     );
@@ -82,8 +73,8 @@ async function waitForOwnConsumption({ database, clock, eventLog, logger }: Open
   }
 }
 
-async function openFromLedger({ database, redis }: OpeningContext, tag: Tag): Promise<void> {
-  const { epoch, wallets } = await database.transaction((tx) => readForOpening(tx, tag));
+async function openFromLedger({ store, redis }: OpeningContext, tag: Tag): Promise<void> {
+  const { epoch, wallets } = await store.transaction((tx) => tx.readForOpening(tag));
   await openTag(redis, tag, epoch, wallets);
 }
 

@@ -1,12 +1,9 @@
 import { ApiError } from "@kapi/http";
 import { uuidV7 } from "@kapi/kernel";
-import type { Transaction } from "@kapi/postgres";
 import { tagOf } from "@kapi/redis";
 
 import type { Leg } from "../domain/leg.ts";
-import { readPurchase, recordLegs, shareTagLocks } from "../outbound/postgres/ledger.ts";
-import { type PendingWalletChange, insertPending } from "../outbound/postgres/pending-wallet-changes.ts";
-import { insertWallet, organizationExists } from "../outbound/postgres/wallets.ts";
+import type { PendingWalletChange, StoreTransaction } from "../domain/ports.ts";
 import { applyChanges } from "./apply-pending.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 
@@ -24,19 +21,19 @@ export interface PurchaseCredits {
  * organization, 400 IDEMPOTENCY_KEY_REUSED where the purchase id names another purchase.
  */
 export async function purchaseCredits(context: LedgerContext, wanted: PurchaseCredits): Promise<void> {
-  if (!(await organizationExists(context.database, wanted.organizationId))) throw new ApiError("NOT_FOUND");
-  const change = await context.database.transaction((tx) => recordPurchase(tx, context.clock.nowMs(), wanted));
+  if (!(await context.store.organizationExists(wanted.organizationId))) throw new ApiError("NOT_FOUND");
+  const change = await context.store.transaction((tx) => recordPurchase(tx, context.clock.nowMs(), wanted));
   await applyNow(context, change);
 }
 
 /** Records a purchase in the ledger, and that Redis does not have it yet. */
 export async function recordPurchase(
-  tx: Transaction,
+  tx: StoreTransaction,
   nowMs: number,
   wanted: PurchaseCredits,
 ): Promise<PendingWalletChange> {
   const { organizationId, purchaseId, credits, lowBalanceThreshold = 0 } = wanted;
-  await insertWallet(tx, { organizationId, id: uuidV7(nowMs), lowBalanceThreshold, createdAtMs: nowMs });
+  await tx.insertWallet({ organizationId, id: uuidV7(nowMs), lowBalanceThreshold, createdAtMs: nowMs });
   const leg: Leg = {
     chargeId: purchaseId,
     kind: "purchase",
@@ -48,8 +45,8 @@ export async function recordPurchase(
     commandId: null,
     atMs: nowMs,
   };
-  const epochs = await shareTagLocks(tx, [tagOf(organizationId)]);
-  const [recorded] = await recordLegs(tx, epochs, [leg], nowMs);
+  const epochs = await tx.shareTagLocks([tagOf(organizationId)]);
+  const [recorded] = await tx.recordLegs(epochs, [leg], nowMs);
   const change = {
     chargeId: purchaseId,
     organizationId,
@@ -57,7 +54,7 @@ export async function recordPurchase(
     credits,
     epoch: recorded?.epoch ?? 0,
   } as const;
-  if (recorded?.isNew) await insertPending(tx, [change]);
+  if (recorded?.isNew) await tx.insertPending([change]);
   else await refuseOther(tx, wanted);
   return change;
 }
@@ -71,8 +68,8 @@ export async function applyNow(context: LedgerContext, change: PendingWalletChan
   }
 }
 
-async function refuseOther(tx: Transaction, wanted: PurchaseCredits): Promise<void> {
-  const known = await readPurchase(tx, wanted.purchaseId);
+async function refuseOther(tx: StoreTransaction, wanted: PurchaseCredits): Promise<void> {
+  const known = await tx.readPurchase(wanted.purchaseId);
   if (known?.organizationId === wanted.organizationId && known.credits === wanted.credits) return;
   throw new ApiError("IDEMPOTENCY_KEY_REUSED", { text: "The purchase id was already used for another purchase" });
 }

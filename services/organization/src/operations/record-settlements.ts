@@ -2,10 +2,7 @@ import type { CommandEvent } from "@kapi/contracts";
 import { isFinal } from "@kapi/contracts";
 import { type SettlementReply, type SettlementRequest, settle, tagOf } from "@kapi/redis";
 
-import type { Leg } from "../domain/leg.ts";
-import { raiseConsumedOffset } from "../outbound/postgres/consumed-offsets.ts";
-import { type RecordedLeg, recordLegs, shareTagLocks } from "../outbound/postgres/ledger.ts";
-import { insertPending } from "../outbound/postgres/pending-wallet-changes.ts";
+import type { Leg, RecordedLeg } from "../domain/leg.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 
 /** Where in `command.events` a batch ends. */
@@ -25,10 +22,10 @@ export async function recordSettlements(
 ): Promise<void> {
   const legs = events.flatMap(legsOf);
   const tags = [...new Set(legs.map((leg) => tagOf(leg.organizationId)))];
-  const recorded = await context.database.transaction(async (tx) => {
+  const recorded = await context.store.transaction(async (tx) => {
     const added =
-      legs.length === 0 ? [] : await recordLegs(tx, await shareTagLocks(tx, tags), legs, context.clock.nowMs());
-    await raiseConsumedOffset(tx, takenIn.partition, takenIn.nextOffset);
+      legs.length === 0 ? [] : await tx.recordLegs(await tx.shareTagLocks(tags), legs, context.clock.nowMs());
+    await tx.raiseConsumedOffset(takenIn.partition, takenIn.nextOffset);
     return added;
   });
   await settleInRedis(context, recorded.flatMap(settlementOf));
@@ -39,8 +36,7 @@ export async function settleInRedis(context: LedgerContext, settlements: readonl
   if (settlements.length === 0) return;
   const replies = await settleOrNull(context, settlements);
   const left = settlements.filter((_, index) => !isApplied(replies?.[index]));
-  await insertPending(
-    context.database,
+  await context.store.insertPending(
     left.map(({ chargeId, organizationId, action, credits, epoch }) => ({
       chargeId,
       organizationId,

@@ -1,7 +1,6 @@
 import { type Tag, type UsageEntry, deleteUsage, readUsage, usageBacklog } from "@kapi/redis";
 
 import type { Leg } from "../domain/leg.ts";
-import { recordLegs, shareTagLocks } from "../outbound/postgres/ledger.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 
 /** Most entries of one tag, and of all tags together, in one transaction. */
@@ -13,14 +12,14 @@ const MAX_ENTRIES_PER_BATCH = 5_000;
  * empty. Entries are deleted once they are committed; one that is read twice is the same leg.
  */
 export async function recordUsage(context: LedgerContext, tags: readonly Tag[]): Promise<number> {
-  const { database, redis, clock, logger } = context;
+  const { store, redis, clock, logger } = context;
   const waiting = await tagsWithUsage(context, tags);
   if (waiting.length === 0) return 0;
-  const entries = await database.transaction(async (tx) => {
-    const epochs = await shareTagLocks(tx, waiting);
+  const entries = await store.transaction(async (tx) => {
+    const epochs = await tx.shareTagLocks(waiting);
     const found = await readUsage(redis, waiting, MAX_ENTRIES_PER_TAG);
     const legs = [...found.values()].flat().map(legFromEntry);
-    const recorded = await recordLegs(tx, epochs, legs, clock.nowMs());
+    const recorded = await tx.recordLegs(epochs, legs, clock.nowMs());
     if (recorded.length < legs.length) {
       logger.error(
         { told: legs.length, recorded: recorded.length },

@@ -2,8 +2,6 @@ import type { ServerEntry } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { uuidV7 } from "@kapi/kernel";
 
-import { upsertServer } from "../outbound/postgres/directory.ts";
-import { organizationExists } from "../outbound/postgres/wallets.ts";
 import type { OperatorContext } from "./operator-context.ts";
 
 export interface RegisterServer extends Pick<ServerEntry, "organizationId" | "tradingServerUrl" | "configuration"> {
@@ -13,10 +11,10 @@ export interface RegisterServer extends Pick<ServerEntry, "organizationId" | "tr
 
 /** Registers a trading server of an organization, or tells where a known one is reached now. */
 export async function registerServer(context: OperatorContext, wanted: RegisterServer): Promise<{ serverId: string }> {
-  const { database, clock } = context;
-  if (!(await organizationExists(database, wanted.organizationId))) throw new ApiError("NOT_FOUND");
+  const { store, clock } = context;
+  if (!(await store.organizationExists(wanted.organizationId))) throw new ApiError("NOT_FOUND");
   const serverId = wanted.serverId ?? uuidV7(clock.nowMs());
-  const server = await database.transaction((tx) => upsertServer(tx, { ...wanted, serverId }, clock.nowMs()));
+  const server = await store.transaction((tx) => tx.upsertServer({ ...wanted, serverId }, clock.nowMs()));
   if (!server) throw new ApiError("MISSING_SERVER_ACCESS", { text: `Missing server access: ${serverId}` });
   await context.publish();
   return { serverId };

@@ -1,8 +1,6 @@
 import { CLAIM_TTL_MS, tagOf } from "@kapi/redis";
 
 import type { CommandStatus } from "../domain/ports.ts";
-import { recordLegs, shareTagLocks } from "../outbound/postgres/ledger.ts";
-import { oldReservations } from "../outbound/postgres/wallets.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { settleInRedis, settlementOf } from "./record-settlements.ts";
 
@@ -15,8 +13,8 @@ const MAX_RESERVATIONS_PER_BATCH = 100;
  * again. Returns how many reservations were released.
  */
 export async function releaseOrphans(context: LedgerContext, commandStatus: CommandStatus): Promise<number> {
-  const { database, clock } = context;
-  const old = await oldReservations(database, clock.nowMs() - ORPHAN_AGE_MS, MAX_RESERVATIONS_PER_BATCH);
+  const { store, clock } = context;
+  const old = await store.oldReservations(clock.nowMs() - ORPHAN_AGE_MS, MAX_RESERVATIONS_PER_BATCH);
   if (old.length === 0) return 0;
   await commandStatus.caughtUp();
   const known = await commandStatus.known(old.map((reservation) => reservation.chargeId));
@@ -32,9 +30,9 @@ export async function releaseOrphans(context: LedgerContext, commandStatus: Comm
     commandId: chargeId,
     atMs: clock.nowMs(),
   }));
-  const recorded = await database.transaction(async (tx) => {
+  const recorded = await store.transaction(async (tx) => {
     const tags = [...new Set(legs.map((leg) => tagOf(leg.organizationId)))];
-    return recordLegs(tx, await shareTagLocks(tx, tags), legs, clock.nowMs());
+    return tx.recordLegs(await tx.shareTagLocks(tags), legs, clock.nowMs());
   });
   await settleInRedis(context, recorded.flatMap(settlementOf));
   return recorded.length;

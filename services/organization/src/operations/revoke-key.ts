@@ -1,7 +1,6 @@
 import { ApiError } from "@kapi/http";
 import { revokeKey as refuseInRedis } from "@kapi/redis";
 
-import { revokeKey as revokeInDirectory } from "../outbound/postgres/directory.ts";
 import type { OperatorContext } from "./operator-context.ts";
 
 /**
@@ -9,7 +8,7 @@ import type { OperatorContext } from "./operator-context.ts";
  * 404 for an unknown key. Safe to repeat, as after a failure of Redis.
  */
 export async function revokeKey(context: OperatorContext, keyId: string): Promise<void> {
-  const revoked = await context.database.transaction((tx) => revokeInDirectory(tx, keyId));
+  const revoked = await context.store.transaction((tx) => tx.revokeKey(keyId));
   if (!revoked) throw new ApiError("NOT_FOUND");
   await Promise.all([context.publish(), refuseInRedis(context.redis, revoked.organizationId, keyId)]);
 }

@@ -10,6 +10,7 @@ import {
 import { toIso } from "@kapi/kernel";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 
+import type { NewKey, NewServer } from "../../domain/ports.ts";
 import { enqueue } from "./outbox.ts";
 
 const ROWS_PER_READ = 500;
@@ -79,11 +80,7 @@ const upsertPricesRow = statement<PricesRow>(
 const selectPricesRows = statement<PricesRow>("directory_select_prices", `select prices, version from prices`);
 
 /** Adds a key and the record that tells of it. */
-export async function insertKey(
-  tx: Queryable,
-  key: Omit<KeyEntry, "kind" | "version" | "status">,
-  nowMs: number,
-): Promise<void> {
+export async function insertKey(tx: Queryable, key: NewKey, nowMs: number): Promise<void> {
   const [row] = await tx.query(insertKeyRow, [
     key.keyId,
     key.organizationId,
@@ -106,11 +103,7 @@ export async function revokeKey(tx: Queryable, keyId: string): Promise<KeyEntry 
 }
 
 /** Adds a server, or changes where it is reached, and tells of it. Null: the id is another organization's. */
-export async function upsertServer(
-  tx: Queryable,
-  server: Pick<ServerEntry, "serverId" | "organizationId" | "tradingServerUrl" | "configuration">,
-  nowMs: number,
-): Promise<ServerEntry | null> {
+export async function upsertServer(tx: Queryable, server: NewServer, nowMs: number): Promise<ServerEntry | null> {
   const { serverId, organizationId, tradingServerUrl, configuration } = server;
   const values = [serverId, organizationId, tradingServerUrl, JSON.stringify(configuration), toIso(nowMs)];
   const [row] = await tx.query(upsertServerRow, values);

@@ -3,18 +3,16 @@ import { type Queryable, statement } from "@kapi/postgres";
 import { type Tag, tagOf } from "@kapi/redis";
 import { assertDefined, toIso, uuidV5 } from "@kapi/kernel";
 
-import { type Leg, type LegKind, deltasByOrganization, distinctInOrder, legName } from "../../domain/leg.ts";
+import {
+  type Leg,
+  type LegKind,
+  type RecordedLeg,
+  deltasByOrganization,
+  distinctInOrder,
+  legName,
+} from "../../domain/leg.ts";
 import { crossedThreshold } from "../../domain/low-balance.ts";
 import { enqueue } from "./outbox.ts";
-
-/** A leg that is in the ledger. */
-export interface RecordedLeg {
-  readonly leg: Leg;
-  /** The tag's epoch under which it was recorded first. */
-  readonly epoch: number;
-  /** Whether this call added it. */
-  readonly isNew: boolean;
-}
 
 // Openings take the lock alone, everything that records legs shares it: an opening then sees each leg either committed, with an
 // epoch below its own, or recorded after it, with its own. Advisory, so that sharing writes nothing.

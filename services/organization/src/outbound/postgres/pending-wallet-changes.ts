@@ -1,13 +1,6 @@
 import { type Queryable, statement } from "@kapi/postgres";
 
-/** A leg of the ledger that the wallet in Redis does not have yet. */
-export interface PendingWalletChange {
-  readonly chargeId: string;
-  readonly organizationId: string;
-  readonly kind: "purchase" | "consume" | "release";
-  readonly credits: number;
-  readonly epoch: number;
-}
+import type { PendingWalletChange } from "../../domain/ports.ts";
 
 interface Row {
   readonly charge_id: string;

@@ -2,13 +2,7 @@ import { toIso } from "@kapi/kernel";
 import { type Queryable, statement } from "@kapi/postgres";
 import { type OpeningWallet, type Tag, tagOf } from "@kapi/redis";
 
-/** A wallet's own facts, without its sums. */
-export interface WalletRecord {
-  readonly organizationId: string;
-  readonly id: string;
-  readonly lowBalanceThreshold: number;
-  readonly createdAtMs: number;
-}
+import type { Reservation, WalletRecord } from "../../domain/ports.ts";
 
 interface WalletRow {
   readonly organization_id: string;
@@ -107,11 +101,7 @@ export async function readForOpening(tx: Queryable, tag: Tag): Promise<{ epoch: 
 }
 
 /** Reservations open since before `beforeMs`, the oldest first. */
-export async function oldReservations(
-  database: Queryable,
-  beforeMs: number,
-  limit: number,
-): Promise<{ chargeId: string; organizationId: string; credits: number }[]> {
+export async function oldReservations(database: Queryable, beforeMs: number, limit: number): Promise<Reservation[]> {
   const rows = await database.query(selectOldReservations, [toIso(beforeMs), limit]);
   return rows.map((row) => ({
     chargeId: row.charge_id,
