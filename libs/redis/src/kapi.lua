@@ -167,7 +167,8 @@ local function admit(keys, args)
     end
   end
 
-  if available < price + fresh_price then
+  local due = price + fresh_price
+  if due > 0 and available < due then
     if must_pay then return { 'UNPAID' } end
     price = 0
   end

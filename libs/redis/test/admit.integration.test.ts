@@ -166,6 +166,18 @@ test("a settlement of a reservation that Redis lost is consumed from the availab
   });
 });
 
+test("what costs nothing is admitted also where a lost reservation brought the wallet below zero", async () => {
+  const organizationId = await organizationWith(redis, 5);
+  const wanted = claim();
+  await admit(redis, reserve(organizationId, [wanted]));
+  await settle(redis, [{ organizationId, chargeId: randomUUID(), credits: 3, action: "consume", epoch: EPOCH }]);
+  expect((await walletOf(redis, organizationId)).available).toBe(-3);
+  const takeOver = reserve(organizationId, [wanted]);
+  const atOnce = { claimOpenMs: 0, usageStreamLimit: 1_000 };
+  expect(await admit(redis, takeOver, atOnce)).toMatchObject({ kind: "admitted", claims: [{ kind: "taken_over" }] });
+  expect(await admit(redis, request(organizationId))).toEqual({ kind: "unpaid" });
+});
+
 test("what the opening's wallets include is not applied again", async () => {
   const organizationId = await organizationWith(redis, 100);
   const call = reserve(organizationId, [claim()]);
