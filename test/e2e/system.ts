@@ -24,7 +24,8 @@ export async function startSystem(
         redisUrl: environment.redisUrl,
       },
       topicPrefix: environment.topicPrefix,
-      env,
+      // The shortest that a broker allows: how long a killed service's work rests until it is taken up again.
+      env: { all: { KAFKA_SESSION_TIMEOUT_MS: "6000" }, ...env },
     });
     const stop = async (): Promise<void> => {
       await stack.stop();

@@ -3,6 +3,7 @@
  * servers and services of its own. Everything, this load generator too, shares the machine: the ratios count.
  */
 import { randomUUID } from "node:crypto";
+import path from "node:path";
 import { type CommandEvent, isFinal, TOPICS } from "@kapi/contracts";
 import { createKafka, createLogReader } from "@kapi/kafka";
 import { type Demo, makeDemo, printedReport, type Stack, startStack } from "@kapi/local";
@@ -12,7 +13,7 @@ import { Pool } from "undici";
 import { closedLoop, type Figures, figuresOf, line } from "./measure.ts";
 import { startProcess } from "./process.ts";
 
-const STATE_DIR = ".local/bench";
+const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench");
 const CONCURRENCY = 64;
 const ACCOUNTS = 256;
 const WARM_UP_MS = 5_000;

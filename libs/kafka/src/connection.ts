@@ -7,6 +7,7 @@ import { Kafka, type KafkaConfig, type LogEntry, logLevel, type RetryOptions, ty
 
 const CONNECT_TIMEOUT_MS = 3_000;
 const KEEP_ALIVE_MS = 60_000;
+const SESSION_TIMEOUT_MS = 10_000;
 
 /**
  * How kafkajs tries again: from 50 ms, growing, never more than half a second apart. Its defaults grow to many seconds,
@@ -27,6 +28,11 @@ export interface KafkaOptions {
   /** Put before every topic name; lets several deployments, or tests, share a cluster. May be empty. */
   readonly topicPrefix: string;
   readonly logger: Logger;
+  /**
+   * How long the members of this process's consumer groups may be silent before their partitions go to others; also how
+   * long their work rests after a crash. Default 10,000.
+   */
+  readonly sessionTimeoutMs?: number;
   readonly ssl?: tls.ConnectionOptions | boolean;
   readonly sasl?: SASLOptions;
 }
@@ -42,6 +48,7 @@ export interface ClientTuning {
 export interface KafkaConnection {
   readonly logger: Logger;
   readonly topicPrefix: string;
+  readonly sessionTimeoutMs: number;
   /** The name of `topic` in the cluster: the prefix, then the name of the contract. */
   topicName(topic: TopicContract): string;
   /** For this library only. */
@@ -63,6 +70,7 @@ export function createKafka(options: KafkaOptions): KafkaConnection {
   return {
     logger: options.logger,
     topicPrefix: options.topicPrefix,
+    sessionTimeoutMs: options.sessionTimeoutMs ?? SESSION_TIMEOUT_MS,
     topicName: (topic) => options.topicPrefix + topic.name,
     client: ({ requestTimeoutMs = REQUEST_TIMEOUT_MS, retries = RETRIES } = {}) =>
       new Kafka({ ...config, requestTimeout: requestTimeoutMs, retry: { ...RETRY, retries } }),

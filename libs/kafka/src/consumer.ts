@@ -10,7 +10,6 @@ import { asError, RetryableError } from "./errors.ts";
 import { Generations, type PartitionAssignment, type Run } from "./generations.ts";
 import { fromWire, type Message } from "./message.ts";
 
-const SESSION_TIMEOUT_MS = 30_000;
 const REBALANCE_TIMEOUT_MS = 30_000;
 const HEARTBEAT_INTERVAL_MS = 3_000;
 const MAX_WAIT_MS = 100;
@@ -77,8 +76,6 @@ export interface ConsumerOptions {
   readonly maxWaitTimeInMs?: number;
   /** Bytes the broker gathers before it answers a fetch. Default 1. */
   readonly minBytes?: number;
-  /** A member that sends no heartbeat for so long is out of the group. Default 30,000. */
-  readonly sessionTimeoutMs?: number;
   /** How long a rebalance waits for the members to join. Default 30,000. */
   readonly rebalanceTimeoutMs?: number;
   /** Default 3,000. */
@@ -99,7 +96,7 @@ export async function createConsumer(kafka: KafkaConnection, options: ConsumerOp
   const client = kafka.client({ retries: RETRIES }).consumer({
     retry: { retries: RETRIES },
     groupId: kafka.topicPrefix + options.groupId,
-    sessionTimeout: options.sessionTimeoutMs ?? SESSION_TIMEOUT_MS,
+    sessionTimeout: kafka.sessionTimeoutMs,
     rebalanceTimeout: options.rebalanceTimeoutMs ?? REBALANCE_TIMEOUT_MS,
     heartbeatInterval: options.heartbeatIntervalMs ?? HEARTBEAT_INTERVAL_MS,
     maxWaitTimeInMs: options.maxWaitTimeInMs ?? MAX_WAIT_MS,
@@ -118,6 +115,7 @@ export async function createConsumer(kafka: KafkaConnection, options: ConsumerOp
 }
 
 class GroupConsumer implements Consumer {
+  readonly #sessionTimeoutMs: number;
   readonly #client: KafkaConsumer;
   readonly #options: ConsumerOptions;
   readonly #clock: Clock;
@@ -134,6 +132,7 @@ class GroupConsumer implements Consumer {
   #lastSignMs: number;
 
   constructor(kafka: KafkaConnection, client: KafkaConsumer, options: ConsumerOptions) {
+    this.#sessionTimeoutMs = kafka.sessionTimeoutMs;
     this.#client = client;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
@@ -165,8 +164,8 @@ class GroupConsumer implements Consumer {
       partitionsConsumedConcurrently: this.#options.concurrentPartitions ?? MAX_CONCURRENT_PARTITIONS,
       eachBatch: (payload) => this.#eachBatch(payload),
     });
-    const { sessionTimeoutMs = SESSION_TIMEOUT_MS, rebalanceTimeoutMs = REBALANCE_TIMEOUT_MS } = this.#options;
-    const deadlineMs = sessionTimeoutMs + rebalanceTimeoutMs + JOIN_MARGIN_MS;
+    const { rebalanceTimeoutMs = REBALANCE_TIMEOUT_MS } = this.#options;
+    const deadlineMs = this.#sessionTimeoutMs + rebalanceTimeoutMs + JOIN_MARGIN_MS;
     const late = new Error(`group ${this.#options.groupId} was not joined within ${deadlineMs} ms`);
     await within(this.#joined.promise, deadlineMs, late);
   }

@@ -262,17 +262,22 @@ test("a batch that takes longer than the session keeps its place in the group", 
   const finish = deferred<void>();
   const assignments: number[] = [];
   let handled = 0;
-  const started = await consumer(topic, {
-    groupId: "long",
-    sessionTimeoutMs: SESSION_TIMEOUT_MS,
-    heartbeatIntervalMs: 1_000,
-    onAssigned: (assignment) => Promise.resolve(void assignments.push(assignment.length)),
-    onBatch: async () => {
-      handled += 1;
-      await finish.promise;
-      return {};
+  const started = await createConsumer(
+    { ...kafka, sessionTimeoutMs: SESSION_TIMEOUT_MS },
+    {
+      topics: [topic],
+      logger,
+      fatal: unexpected,
+      groupId: "long",
+      heartbeatIntervalMs: 1_000,
+      onAssigned: (assignment) => Promise.resolve(void assignments.push(assignment.length)),
+      onBatch: async () => {
+        handled += 1;
+        await finish.promise;
+        return {};
+      },
     },
-  });
+  );
   await until("the batch has begun", () => handled === 1);
   const admin = kafka.client().admin();
   await admin.connect();

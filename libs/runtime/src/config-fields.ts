@@ -82,6 +82,11 @@ export const configFields = {
     .string()
     .regex(/^[A-Za-z0-9._-]{1,64}$/, "must be 1 to 64 letters, digits, dots, dashes or underscores")
     .default(""),
+  /**
+   * KAFKA_SESSION_TIMEOUT_MS: after so much silence of this process its partitions go to others; its work rests as long
+   * when it crashed. Below the broker's own minimum (6 s by default) no group can be joined.
+   */
+  kafkaSessionTimeoutMs: integer(1_000, 300_000).default(10_000),
   /** POSTGRES_URL. */
   postgresUrl: url("postgres", "postgresql"),
   /** POSTGRES_POOL_SIZE: most connections of one process. */

@@ -8,6 +8,7 @@ export const ConfigSchema = z.object({
   LOG_LEVEL: configFields.logLevel,
   KAFKA_BROKERS: configFields.kafkaBrokers,
   KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
+  KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
   POSTGRES_URL: configFields.postgresUrl,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
   REDIS_URL: configFields.redisUrl,

@@ -31,6 +31,7 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
     brokers: config.KAFKA_BROKERS,
     clientId: SERVICE,
     topicPrefix: config.KAFKA_TOPIC_PREFIX,
+    sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     logger,
   });
   const store = createCommandStore(database);

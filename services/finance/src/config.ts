@@ -7,6 +7,7 @@ export const ConfigSchema = z.object({
   HTTP_PORT: configFields.httpPort,
   KAFKA_BROKERS: configFields.kafkaBrokers,
   KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
+  KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
   POSTGRES_URL: configFields.postgresUrl,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
   INTERNAL_TOKEN: configFields.internalToken,

@@ -35,6 +35,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     brokers: config.KAFKA_BROKERS,
     clientId: SERVICE,
     topicPrefix: config.KAFKA_TOPIC_PREFIX,
+    sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     logger,
   });
   const producer = await scope.start("producer", () => createProducer(kafka));

@@ -47,7 +47,6 @@ export const configSchema = z.object({
   MAX_BUFFERED_BYTES: configFields.integer(128 * 1_024, 64 * MIB).default(256 * 1_024),
   /** How long a socket may stay full before it is closed with 4408, in milliseconds. */
   STUCK_TIMEOUT_MS: configFields.integer(100, 3_600_000).default(30_000),
-  /** How long the group waits for a sequencer that went silent before its partitions move, in milliseconds. */
-  KAFKA_SESSION_TIMEOUT_MS: configFields.integer(6_000, 300_000).default(10_000),
+  KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
 });
 export type Config = z.output<typeof configSchema>;

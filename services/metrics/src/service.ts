@@ -39,7 +39,13 @@ export async function startMetrics(context: Context): Promise<void> {
   const { config, scope, logger, health, clock, fatal } = context;
   const clientId = "metrics";
   const topicPrefix = config.KAFKA_TOPIC_PREFIX;
-  const kafka = createKafka({ brokers: config.KAFKA_BROKERS, clientId, topicPrefix, logger });
+  const kafka = createKafka({
+    brokers: config.KAFKA_BROKERS,
+    clientId,
+    topicPrefix,
+    sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
+    logger,
+  });
   const directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
   health.readiness("directory", () => directory.check());
   const account = await scope.start("account client", () =>
@@ -140,10 +146,7 @@ async function prepareSequencer(
     });
     const sweepMs = Math.min(MAX_SWEEP_MS, Math.max(MIN_SWEEP_MS, coalesceMs / SWEEPS_PER_INTERVAL));
     if (coalesceMs > 0) await scope.start("coalescing", () => every(sweepMs, () => sequencer.sweep(sweepMs)));
-    const sessionTimeoutMs = config.KAFKA_SESSION_TIMEOUT_MS;
-    const consumer = await scope.start("valuations", () =>
-      consumeValuations({ kafka, sequencer, logger, fatal, sessionTimeoutMs }),
-    );
+    const consumer = await scope.start("valuations", () => consumeValuations({ kafka, sequencer, logger, fatal }));
     health.liveness("valuations", () => consumer.check());
   };
   return { checkpoints, start };

@@ -15,15 +15,13 @@ export function consumeValuations(options: {
   sequencer: Sequencer;
   logger: Logger;
   fatal: (error: Error) => void;
-  sessionTimeoutMs: number;
 }): Promise<Started<Consumer>> {
-  const { kafka, sequencer, logger, fatal, sessionTimeoutMs } = options;
+  const { kafka, sequencer, logger, fatal } = options;
   return createConsumer(kafka, {
     groupId: GROUP,
     topics: [TOPICS.tradingValuations],
     logger,
     fatal,
-    sessionTimeoutMs,
     onAssigned: (assignment) => {
       sequencer.assign(assignment.flatMap(({ partitions }) => partitions));
       return Promise.resolve();
