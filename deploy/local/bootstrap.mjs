@@ -8,6 +8,7 @@ import path from "node:path";
 
 export const ROOT = path.resolve(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "../..");
 export const NODE = path.join(ROOT, "node_modules", ".bin", "node");
+const QUIETLY = ["--no-audit", "--no-fund", "--loglevel=error"];
 const FORWARDED_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /** Installs what package-lock.json names, unless exactly that is there. Ends this process where that fails. */
@@ -15,10 +16,14 @@ export async function ensureDependencies() {
   if (isInstalled()) return;
   const beganMs = Date.now();
   console.log("  · installing the dependencies (npm ci)");
-  const code = await run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
-  if (code !== 0) {
-    console.error("\nThe dependencies could not be installed; npm says why above.");
-    process.exit(1);
+  const clean = await capture("npm", ["ci", ...QUIETLY]);
+  if (clean.code !== 0) {
+    // A registry that lacks optional packages for other machines makes a lock without them, which `npm ci` refuses.
+    const exact = clean.output.includes("EUSAGE") ? await capture("npm", ["install", "--no-save", ...QUIETLY]) : clean;
+    if (exact.code !== 0) {
+      console.error(`${exact.output}\nThe dependencies could not be installed; npm says why above.`);
+      process.exit(1);
+    }
   }
   console.log(`  ✓ dependencies  ${((Date.now() - beganMs) / 1000).toFixed(1)} s`);
 }
@@ -32,7 +37,7 @@ function isInstalled() {
     if (!place.includes("node_modules/")) return true;
     const found = installed[place];
     if (found === undefined) return wanted.optional === true || wanted.peer === true;
-    return found.version === wanted.version && found.resolved === wanted.resolved;
+    return found.version === wanted.version && (found.link ?? false) === (wanted.link ?? false);
   });
 }
 
@@ -57,6 +62,17 @@ export function run(command, args, env = {}) {
       for (const signal of FORWARDED_SIGNALS) process.off(signal, pass);
       resolve(code ?? 1);
     });
+  });
+}
+
+/** Runs a command in the checkout and returns its exit code and what it printed. */
+function capture(command, args) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
+    child.on("error", (error) => resolve({ code: 1, output: `${command} could not be run: ${error.message}` }));
+    child.on("close", (code) => resolve({ code: code ?? 1, output }));
   });
 }
 

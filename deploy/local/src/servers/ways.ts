@@ -41,6 +41,7 @@ async function byFirstWay(kind: ServerKind, context: ServerContext): Promise<Run
 }
 
 async function givenServer(kind: ServerKind, address: string): Promise<RunningServer> {
+  if (kind.name !== "kafka" && !URL.canParse(address)) throw new LocalError(`${kind.variable} is no URL.`);
   if (!(await answersWithin(kind, address, GIVEN_DEADLINE_MS))) {
     throw new LocalError(`${kind.variable} is set, but no ${kind.title} answers there.`);
   }

@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+import { DebianPackages } from "../machine/packages.ts";
+import { silentReport } from "../report.ts";
+import { StateRecord } from "../state/record.ts";
+import { generateSecrets } from "../state/secrets.ts";
+import type { RunningServer, ServerContext, ServerKind } from "./server.ts";
+import { startServer } from "./ways.ts";
+
+/** A place where no engine listens. */
+const NO_ENGINE = "unix:///nowhere/docker.sock";
+
+let folder: string;
+let record: StateRecord;
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "kapi-ways-"));
+  record = await StateRecord.open(folder);
+});
+afterEach(async () => {
+  await record.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function context(env: Record<string, string>): ServerContext {
+  return {
+    stateDir: folder,
+    env: { DOCKER_HOST: NO_ENGINE, ...env },
+    record,
+    secrets: generateSecrets(),
+    report: silentReport,
+    packages: new DebianPackages(),
+    ephemeral: true,
+  };
+}
+
+function kindThat(answers: boolean): ServerKind {
+  const by = (way: RunningServer["way"]) => (): Promise<RunningServer> =>
+    Promise.resolve({ name: "redis", way, address: "redis://127.0.0.1:1", stop: () => Promise.resolve() });
+  return {
+    name: "redis",
+    title: "Redis",
+    variable: "REDIS_URL",
+    answers: () => Promise.resolve(answers),
+    container: by("container"),
+    native: by("native"),
+  };
+}
+
+describe("where a server comes from", () => {
+  it("the address in the environment goes before everything", async () => {
+    const server = await startServer(kindThat(true), context({ REDIS_URL: "redis://example:1" }));
+    expect(server).toMatchObject({ way: "given", address: "redis://example:1" });
+  });
+
+  it("an address that is none is told by its variable", async () => {
+    await expect(startServer(kindThat(true), context({ REDIS_URL: "example" }))).rejects.toThrow("REDIS_URL is no URL");
+  });
+
+  it("without a Docker engine it is a process of this machine", async () => {
+    expect((await startServer(kindThat(true), context({}))).way).toBe("native");
+  });
+
+  it("containers that were asked for are not replaced by something else", async () => {
+    const forced = startServer(kindThat(true), context({ LOCAL_SERVERS: "containers" }));
+    await expect(forced).rejects.toThrow("no Docker engine answers");
+  });
+
+  it("a way that does not exist is refused", async () => {
+    await expect(startServer(kindThat(true), context({ LOCAL_SERVERS: "magic" }))).rejects.toThrow('"magic"');
+  });
+});

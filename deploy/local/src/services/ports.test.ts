@@ -1,0 +1,49 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import net from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+import { freePort } from "../machine/ports.ts";
+import { choosePorts } from "./ports.ts";
+
+let folder: string;
+let taken: number;
+let server: net.Server;
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "kapi-ports-"));
+  taken = await freePort();
+  server = net.createServer();
+  await new Promise<void>((resolve) => server.listen(taken, "127.0.0.1", resolve));
+});
+afterEach(async () => {
+  await new Promise((resolve) => server.close(resolve));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe("the ports of a stack", () => {
+  it("stay the same from one start to the next", async () => {
+    const first = await choosePorts(folder, ["gateway", "live"], {}, {});
+    const second = await choosePorts(folder, ["gateway", "live"], {}, {});
+    expect(second.of("gateway")).toBe(first.of("gateway"));
+    expect(second.of("live")).not.toBe(second.of("gateway"));
+  });
+
+  it("a default that is taken is replaced by a free one", async () => {
+    const ports = await choosePorts(folder, ["gateway"], {}, { gateway: taken });
+    expect(ports.of("gateway")).not.toBe(taken);
+  });
+
+  it("a port that was asked for and is taken is refused by name", async () => {
+    const ports = choosePorts(folder, ["gateway"], { gateway: taken }, {});
+    await expect(ports).rejects.toThrow(`Port ${taken}, asked for gateway, is taken.`);
+  });
+
+  it("a port that was asked for goes before the one of the last start", async () => {
+    await choosePorts(folder, ["gateway"], {}, {});
+    const asked = await freePort();
+    expect((await choosePorts(folder, ["gateway"], { gateway: asked }, {})).of("gateway")).toBe(asked);
+  });
+});

@@ -1,0 +1,22 @@
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { describe, expect, it } from "vitest";
+
+import { generateSecrets, keptSecrets } from "./secrets.ts";
+
+describe("the secrets of a state folder", () => {
+  it("are made once, kept, and readable by their owner alone", () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "kapi-secrets-"));
+    const first = keptSecrets(folder);
+    expect(keptSecrets(folder)).toEqual(first);
+    expect(statSync(path.join(folder, "secrets.json")).mode & 0o777).toBe(0o600);
+    rmSync(folder, { recursive: true });
+  });
+
+  it("are different each time they are made", () => {
+    const [one, other] = [generateSecrets(), generateSecrets()];
+    expect(new Set([...Object.values(one), ...Object.values(other)]).size).toBe(2 * Object.keys(one).length);
+  });
+});
