@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+
+import type { TradingDeal } from "@kapi/contracts";
+import { accountCreated, balanceChanged, eventEnvelope } from "@kapi/testkit";
+
+import { book, type LedgerAccount } from "./ledger.ts";
+import { postingsOf } from "./posting.ts";
+import { errorCodeOf } from "./refusals.ts";
+
+const COMMAND_ID = "0190f6d2-0000-5000-8000-00000000000a";
+
+function account(overrides: Partial<LedgerAccount> = {}): LedgerAccount {
+  const { serverId, accountNumber } = eventEnvelope();
+  return {
+    serverId,
+    accountNumber,
+    organizationId: "0190f6d2-0000-4000-8000-000000000001",
+    currency: "USD",
+    lastSequence: 0,
+    balanceMinor: 0,
+    transactionSequence: 0,
+    ...overrides,
+  };
+}
+
+function deal(overrides: Partial<TradingDeal>) {
+  const executed: TradingDeal = {
+    id: "d1",
+    orderId: "o1",
+    positionId: "p1",
+    symbol: "EURUSD",
+    side: "sell",
+    kind: "exit",
+    volume: 1,
+    price: 1.1,
+    realizedPnlMinor: 0,
+    commissionMinor: 0,
+    swapMinor: 0,
+    executedAt: "2026-01-01T00:00:00.000Z",
+    ...overrides,
+  };
+  return { ...eventEnvelope(), type: "deal.executed" as const, deal: executed };
+}
+
+describe("booking", () => {
+  it("numbers transactions without a gap and carries the balance on", () => {
+    const start = account({ lastSequence: 4, balanceMinor: 1_000, transactionSequence: 2 });
+    const { account: end, transactions } = book(start, [
+      balanceChanged({ ...start, sequence: 5, amountMinor: 250, balanceMinor: 1_250, reference: COMMAND_ID }),
+      balanceChanged({ ...start, sequence: 6, kind: "withdrawal", amountMinor: -50, balanceMinor: 1_200 }),
+    ]);
+    expect(transactions.map((row) => [row.sequence, row.balanceBeforeMinor, row.balanceAfterMinor])).toEqual([
+      [3, 1_000, 1_250],
+      [4, 1_250, 1_200],
+    ]);
+    expect(transactions.map(({ commandId }) => commandId)).toEqual([COMMAND_ID, null]);
+    expect(end).toMatchObject({ lastSequence: 6, balanceMinor: 1_200, transactionSequence: 4 });
+  });
+
+  it("gives the same event the same transaction id, and two of one event two ids", () => {
+    const start = account();
+    const event = accountCreated({ ...start, initialBalanceMinor: 5 });
+    expect(book(start, [event]).transactions[0]?.id).toBe(book(start, [event]).transactions[0]?.id);
+    const both = { ...deal({ realizedPnlMinor: 10, swapMinor: -1 }), sequence: 1 };
+    const ids = book(start, [both]).transactions.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  it("skips what is booked and nothing else", () => {
+    const start = account({ lastSequence: 3, balanceMinor: 100 });
+    const events = [2, 3, 4].map((sequence) =>
+      balanceChanged({ ...start, sequence, amountMinor: 1, balanceMinor: 101 }),
+    );
+    const { bookings, transactions, discrepancies } = book(start, events);
+    expect(bookings).toEqual(["repeat", "repeat", "booked"]);
+    expect(transactions).toHaveLength(1);
+    expect(discrepancies).toEqual([]);
+  });
+
+  it("books nothing behind a gap", () => {
+    const start = account({ lastSequence: 3 });
+    const events = [4, 6, 7].map((sequence) => balanceChanged({ ...start, sequence, amountMinor: 1 }));
+    const { bookings, account: end } = book(start, events);
+    expect(bookings).toEqual(["booked", "gap", "gap"]);
+    expect(end.lastSequence).toBe(4);
+  });
+
+  it("moves the sequence on for an event without money", () => {
+    const start = account({ lastSequence: 1, balanceMinor: 700 });
+    const event = { ...eventEnvelope({ sequence: 2, balanceMinor: 700 }), type: "account.deleted" as const };
+    const { account: end, transactions, discrepancies } = book(start, [event]);
+    expect([end.lastSequence, transactions.length, discrepancies.length]).toEqual([2, 0, 0]);
+  });
+
+  it("tells when the trading server's balance is another, and books all the same", () => {
+    const start = account();
+    const event = balanceChanged({ ...start, sequence: 1, amountMinor: 100, balanceMinor: 101 });
+    const { discrepancies, account: end } = book(start, [event]);
+    expect(discrepancies).toMatchObject([{ eventSequence: 1, ledgerBalanceMinor: 100, serverBalanceMinor: 101 }]);
+    expect(end.balanceMinor).toBe(100);
+  });
+});
+
+describe("the postings of an event", () => {
+  it("are profit, commission and swap of a deal, those that are not zero, with their links", () => {
+    expect(postingsOf(deal({ realizedPnlMinor: 1_200, commissionMinor: -35, swapMinor: 0 }))).toMatchObject([
+      { type: "realized_pnl", amountMinor: 1_200, orderId: "o1", positionId: "p1", dealId: "d1" },
+      { type: "commission", amountMinor: -35, dealId: "d1" },
+    ]);
+    expect(postingsOf(deal({ swapMinor: -3 }))).toMatchObject([{ type: "swap", amountMinor: -3 }]);
+  });
+
+  it("are none for an account that opens with nothing", () => {
+    expect(postingsOf(accountCreated({ initialBalanceMinor: 0 }))).toEqual([]);
+  });
+
+  it("take kind and description of a balance operation over", () => {
+    const event = balanceChanged({ kind: "adjustment", amountMinor: -7, description: "correction" });
+    expect(postingsOf(event)).toMatchObject([{ type: "adjustment", amountMinor: -7, description: "correction" }]);
+  });
+});
+
+describe("a refusal", () => {
+  it.each([
+    ["ACCOUNT_NOT_FOUND", true, "ACCOUNT_NOT_FOUND"],
+    ["ACCOUNT_NOT_FOUND", false, "ACCOUNT_NOT_READY"],
+    ["INSUFFICIENT_FUNDS", true, "INSUFFICIENT_FUNDS"],
+    ["ACCOUNT_ARCHIVED", true, "ACCOUNT_ARCHIVED"],
+    ["INVALID_CHANGE", true, "REJECTED_BY_SERVER"],
+    ["SOMETHING_NEW", false, "REJECTED_BY_SERVER"],
+  ])("%s, account known: %s, is told as %s", (code, known, told) => {
+    expect(errorCodeOf(code, known)).toBe(told);
+  });
+});
