@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { CommandMessage } from "@kapi/contracts";
-import { toIso } from "@kapi/kernel";
+import { delay, toIso } from "@kapi/kernel";
 import { statement } from "@kapi/postgres";
 import { anyAccountNumber, commandMessage, eventually } from "@kapi/testkit";
 
@@ -127,6 +127,32 @@ describe("commands", () => {
     ]);
     const order = harness.book.applied.filter((id) => id === first.commandId || id === second.commandId);
     expect(order).toEqual([first.commandId, second.commandId]);
+  });
+
+  it("runs every command once while partitions move between two workers", async () => {
+    const serverId = randomUUID();
+    const messages = Array.from({ length: 3_000 }, () => commandMessage({ serverId }));
+    const before = harness.book.applied.length;
+    const publishing = (async () => {
+      for (let index = 0; index < messages.length; index += 100) {
+        await harness.publish(...messages.slice(index, index + 100));
+        await delay(20);
+      }
+    })();
+    const another = await harness.startAnother();
+    await publishing;
+    await another.stop();
+    await eventually(() => harness.book.applied.length - before >= messages.length, { timeoutMs: 30_000 });
+    await eventually(
+      () => {
+        const told = new Set(harness.events.filter(({ settlement }) => settlement !== null).map((e) => e.commandId));
+        return messages.every(({ commandId }) => told.has(commandId));
+      },
+      { timeoutMs: 30_000 },
+    );
+    const finals = harness.events.filter((event) => event.serverId === serverId && event.settlement !== null);
+    expect(finals).toHaveLength(messages.length);
+    expect(harness.book.applied.length - before).toBe(messages.length);
   });
 
   it("expires a command past its deadline that was never sent, and releases its credits", async () => {

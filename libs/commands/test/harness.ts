@@ -5,7 +5,7 @@ import { createPool, type Database, migrate, statement } from "@kapi/postgres";
 import { createLogger, Health, type Logger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, eventually } from "@kapi/testkit";
 
-import { COMMANDS_MIGRATIONS, type CommandStore, createCommandStore, createCommandWorker } from "../src/index.ts";
+import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "../src/index.ts";
 import { orderKeyOf } from "../src/entry.ts";
 import { ReferenceBook } from "./reference-book.ts";
 
@@ -33,7 +33,6 @@ export class Harness {
   readonly #producer: Producer;
   readonly #kafka: ReturnType<typeof createKafka>;
   readonly database: Database;
-  store: CommandStore | null = null;
   #workerScope: Scope | null = null;
 
   private constructor(scope: Scope, kafka: ReturnType<typeof createKafka>, producer: Producer, database: Database) {
@@ -63,14 +62,17 @@ export class Harness {
   /** Starts the worker under test; ends the one before it. */
   async startWorker(): Promise<void> {
     await this.stopWorker();
+    this.#workerScope = await this.startAnother();
+  }
+
+  /** Starts one more worker of the same group; the caller stops it. */
+  async startAnother(): Promise<Scope> {
     const scope = new Scope({ stopDeadlineMs: 30_000 });
-    this.#workerScope = scope;
     const health = new Health();
     const { logger, database } = this;
     const store = await scope.start("store", () =>
       createCommandStore({ worker: WORKER, database, producer: this.#producer, clock: systemClock, logger }),
     );
-    this.store = store;
     await scope.start("worker", () =>
       createCommandWorker({
         worker: WORKER,
@@ -87,6 +89,7 @@ export class Harness {
       }),
     );
     await eventually(() => health.ready().ok);
+    return scope;
   }
 
   async stopWorker(): Promise<void> {

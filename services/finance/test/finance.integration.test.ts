@@ -4,9 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { CommandMessage } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
-import { anyAccountNumber, commandMessage, eventually } from "@kapi/testkit";
+import { accountCreated, anyAccountNumber, balanceChanged, commandMessage, eventually } from "@kapi/testkit";
 
 import { Harness } from "./harness.ts";
+import { startHistoryServer } from "./history-server.ts";
 
 describe("finance", () => {
   let harness: Harness;
@@ -182,6 +183,44 @@ describe("finance", () => {
     expect(rows.filter(({ type }) => type === "deposit")).toHaveLength(5);
     expect(rows.map(({ sequence }) => sequence)).toEqual(rows.map((_, index) => index + 1));
     expect(rows.at(-1)?.balance_after_minor).toBe(await harness.balanceMinor(accountNumber));
+  });
+
+  it("books nothing behind a gap until the trading server tells what is missing, and holds up nobody else", async () => {
+    const history = await startHistoryServer();
+    const serverId = randomUUID();
+    await harness.publishServer({ ...harness.server, serverId, tradingServerUrl: history.url });
+    const accountNumber = anyAccountNumber();
+    const name = { serverId, accountNumber };
+    const events = [
+      accountCreated({ ...name, sequence: 1, initialBalanceMinor: 500 }),
+      balanceChanged({ ...name, sequence: 2, amountMinor: 100, balanceMinor: 600 }),
+      balanceChanged({ ...name, sequence: 3, kind: "withdrawal", amountMinor: -50, balanceMinor: 550 }),
+    ];
+    await harness.publishEvent(events[2]);
+    await eventually(() => history.asked > 0);
+    const elsewhere = command(await harness.openAccount());
+    await harness.publish(elsewhere);
+    expect(await harness.final(elsewhere.commandId)).toMatchObject({ status: "succeeded" });
+    expect(await harness.transactions(accountNumber, serverId)).toEqual([]);
+    expect(await harness.gaps(serverId)).toEqual([{ account_number: accountNumber, needed_sequence: 3 }]);
+
+    history.answer(events);
+    const rows = await eventually(async () => {
+      const booked = await harness.transactions(accountNumber, serverId);
+      return booked.length === 3 && booked;
+    });
+    expect(rows.map(({ type, balance_after_minor: balance }) => [type, balance])).toEqual([
+      ["initial_balance", 500],
+      ["deposit", 600],
+      ["withdrawal", 550],
+    ]);
+    await eventually(async () => (await harness.gaps(serverId)).length === 0);
+    await harness.publishEvent(events[0]);
+    await harness.publishEvent(events[2]);
+    const next = balanceChanged({ ...name, sequence: 4, amountMinor: 1, balanceMinor: 551 });
+    await harness.publishEvent(next);
+    await eventually(async () => (await harness.transactions(accountNumber, serverId)).length === 4);
+    await history.stop();
   });
 
   it("books what happened while it was down, in order, and takes the commands up that came meanwhile", async () => {

@@ -8,6 +8,7 @@ import {
   FinanceFact,
   type ServerEntry,
   TOPICS,
+  type TradingEvent,
 } from "@kapi/contracts";
 import { createKafka, createLogReader, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
@@ -36,6 +37,10 @@ const TRANSACTIONS = statement<TransactionRow>(
   "test_transactions",
   `select sequence, event_sequence, type, amount_minor, balance_after_minor, command_id, request_id from transactions
    where server_id = $1 and account_number = $2 order by sequence`,
+);
+const GAPS = statement<{ account_number: string; needed_sequence: number }>(
+  "test_gaps",
+  "select account_number, needed_sequence from ledger_gaps where server_id = $1",
 );
 const UNBALANCED = statement<{ transaction_id: string }>(
   "test_unbalanced",
@@ -163,8 +168,20 @@ export class Harness {
     await this.tradingServer.control("POST", `/servers/${this.server.serverId}/faults`, fault);
   }
 
-  transactions(accountNumber: string): Promise<TransactionRow[]> {
-    return this.database.query(TRANSACTIONS, [this.server.serverId, accountNumber]);
+  transactions(accountNumber: string, serverId: string = this.server.serverId): Promise<TransactionRow[]> {
+    return this.database.query(TRANSACTIONS, [serverId, accountNumber]);
+  }
+
+  /** The gaps on record of a server. */
+  gaps(serverId: string): Promise<{ account_number: string; needed_sequence: number }[]> {
+    return this.database.query(GAPS, [serverId]);
+  }
+
+  /** Publishes an event as a trading server does. */
+  async publishEvent(event: TradingEvent | undefined): Promise<void> {
+    if (event === undefined) throw new Error("no event");
+    const key = accountKey(event.serverId, event.accountNumber);
+    await this.producer.send(TOPICS.tradingEvents, { key, value: JSON.stringify(event) });
   }
 
   /** Transactions whose entries do not come to zero. */
