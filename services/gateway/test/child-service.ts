@@ -28,18 +28,21 @@ export async function startChildService(name: string, env: Readonly<Record<strin
   });
   const ended = once(child, "exit").then(([, signal]) => signal as NodeJS.Signals | null);
   const url = `http://127.0.0.1:${port}`;
-  await eventually(
-    async () => {
-      assert(child.exitCode === null, `${name} ended while it started`);
-      return (await fetch(`${url}/readyz`)).ok;
-    },
-    { timeoutMs: READY_TIMEOUT_MS, intervalMs: 50 },
-  );
   const stop = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill("SIGTERM");
     await Promise.race([ended, delay(STOP_TIMEOUT_MS).then(() => child.kill("SIGKILL"))]);
   };
+  try {
+    await eventually(async () => child.exitCode !== null || (await fetch(`${url}/readyz`)).ok, {
+      timeoutMs: READY_TIMEOUT_MS,
+      intervalMs: 50,
+    });
+    assert(child.exitCode === null, `${name} ended while it started`);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   return { url, process: child, ended, stop };
 }
 

@@ -21,8 +21,6 @@ export interface Platform {
   readonly kafka: KafkaConnection;
   readonly redis: RedisConnection;
   readonly url: string;
-  /** The environment variables of a gateway here. */
-  readonly gatewayEnv: Readonly<Record<string, string>>;
   /** Puts entries into the directory and waits until the gateway goes by them. */
   publish(...entries: DirectoryEntry[]): Promise<void>;
   /** A key and a server of a new organization that has `credits`; with null it has no wallet. */
@@ -45,6 +43,19 @@ export interface Organization {
 export async function startPlatform(): Promise<Platform> {
   const environment = await createTestEnvironment();
   const scope = new Scope();
+  const stop = async (): Promise<void> => {
+    await scope.stop();
+    await environment.stop();
+  };
+  try {
+    return { ...(await assemble(environment, scope)), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function assemble(environment: TestEnvironment, scope: Scope): Promise<Omit<Platform, "stop">> {
   const logger = createLogger({ service: "test", level: "error" });
   const kafka = createKafka({
     brokers: environment.kafkaBrokers.split(","),
@@ -99,11 +110,7 @@ export async function startPlatform(): Promise<Platform> {
   };
   const gatewayProcess = (env: Readonly<Record<string, string>>): Promise<ChildService> =>
     child("gateway", { ...gatewayEnv, ...env });
-  const stop = async (): Promise<void> => {
-    await scope.stop();
-    await environment.stop();
-  };
-  return { environment, kafka, redis, url, gatewayEnv, publish, organization, gateway, gatewayProcess, stop };
+  return { environment, kafka, redis, url, publish, organization, gateway, gatewayProcess };
 }
 
 async function publishEntries(producer: Producer, entries: readonly DirectoryEntry[]): Promise<void> {

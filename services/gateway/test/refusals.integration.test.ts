@@ -225,7 +225,9 @@ describe("a creation against the state of the server", () => {
     const first = await create(platform.url, owner, "key-1", body);
     expect(first.status).toBe(202);
     await platform.publish({ ...owner.server, version: 2, status: "disabled" });
-    await expect.poll(async () => (await create(platform.url, owner, "key-2")).status, { timeout: 5_000 }).toBe(409);
+    await expect
+      .poll(async () => (await create(platform.url, owner, randomUUID())).status, { timeout: 5_000 })
+      .toBe(409);
     const refused = await create(platform.url, owner, "key-2", accountBody({ leverage: 7 }));
     expect(refused).toMatchObject({ status: 400, charged: 1 });
     const again = await create(platform.url, owner, "key-1", body);

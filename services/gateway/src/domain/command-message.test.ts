@@ -1,0 +1,57 @@
+import { CommandMessage } from "@kapi/contracts";
+import { commandIdOf, type Keyring, managedAccountIdOf, openPassword } from "@kapi/kernel";
+import { describe, expect, it } from "vitest";
+
+import { type CommandDraft, commandMessageOf } from "./command-message.ts";
+
+const KEYS: Keyring = { currentKeyId: "k1", keys: new Map([["k1", Buffer.alloc(32, 1)]]) };
+const ORGANIZATION_ID = "0b0f4f0e-5a4e-4c39-8a39-1d8f0a8f0a01";
+const NOW_MS = Date.UTC(2026, 0, 1);
+const MINUTE_MS = 60_000;
+
+function draft(change: Partial<CommandDraft> = {}): CommandDraft {
+  return {
+    commandId: commandIdOf(ORGANIZATION_ID, "key-1"),
+    organizationId: ORGANIZATION_ID,
+    serverId: "0b0f4f0e-5a4e-4c39-8a39-1d8f0a8f0a02",
+    accountNumber: null,
+    operation: "account.create",
+    idempotencyKey: "key-1",
+    fingerprint: "f".repeat(64),
+    body: { accountName: "Ada", initialBalance: 10.5, leverage: 100, password: "correct horse", requestId: "r-1" },
+    price: 10,
+    nowMs: NOW_MS,
+    ...change,
+  };
+}
+
+describe("the message of a command", () => {
+  it("carries the body without requestId and password, and the password only sealed for this command", () => {
+    const message = commandMessageOf(draft(), KEYS);
+    expect(CommandMessage.parse(message)).toEqual(message);
+    expect(message.payload).toEqual({ accountName: "Ada", initialBalance: 10.5, leverage: 100 });
+    expect(message).toMatchObject({ requestId: "r-1", reservedCredits: 10, createdAt: "2026-01-01T00:00:00.000Z" });
+    expect(JSON.stringify(message)).not.toContain("correct horse");
+    const { sealedPassword } = message;
+    expect(sealedPassword && openPassword(KEYS, message.commandId, sealedPassword)).toBe("correct horse");
+  });
+
+  it("names the account that a creation will make, and that only", () => {
+    expect(commandMessageOf(draft(), KEYS).managedAccountId).toBe(managedAccountIdOf(draft().commandId));
+    const deposit = draft({ operation: "finance.deposit", accountNumber: "10000001", body: { requestId: "r" } });
+    expect(commandMessageOf(deposit, KEYS)).toMatchObject({
+      managedAccountId: null,
+      sealedPassword: null,
+      payload: {},
+    });
+  });
+
+  it.each([
+    ["account.create", 15],
+    ["finance.withdraw", 15],
+    ["account.history_export", 60],
+  ] as const)("gives %s %i minutes", (operation, minutes) => {
+    const message = commandMessageOf(draft({ operation }), KEYS);
+    expect(Date.parse(message.deadlineAt) - NOW_MS).toBe(minutes * MINUTE_MS);
+  });
+});
