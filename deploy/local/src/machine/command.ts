@@ -48,12 +48,13 @@ export function run(command: string, args: readonly string[], options: CommandOp
   });
 }
 
-/** Like {@link run}, and throws with the last lines of the output where the command fails. */
+/** Like {@link run}, and throws with what the output says of an error, or with its end, where the command fails. */
 export async function runOrThrow(command: string, args: readonly string[], options: CommandOptions): Promise<string> {
   const { status, output } = await run(command, args, options);
   if (status === 0) return output;
-  const last = output.trim().split("\n").slice(-LAST_LINES).join(" | ");
-  throw new LocalError(`${path.basename(command)} ${args[0] ?? ""} failed: ${last}`);
+  const lines = output.trim().split("\n");
+  const told = lines.find((line) => /\berror\b/i.test(line)) ?? lines.slice(-LAST_LINES).join(" | ");
+  throw new LocalError(`${path.basename(command)} failed: ${told}`);
 }
 
 /** The full path of a command of this machine, or null. */

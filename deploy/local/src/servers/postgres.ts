@@ -85,14 +85,15 @@ interface AsUser {
 
 /**
  * Root starts the program as nobody. The folders above may be root's alone (a home folder, a temporary one), so the
- * process keeps the one capability that lets it walk through them.
+ * process keeps the one capability that lets it walk through them, also where it asks beforehand whether it may
+ * (which is what the secure bit is for).
  */
 function asOrdinaryUser(command: string, args: readonly string[]): AsUser {
   if (!isRoot()) return { command, args };
   const setpriv = findCommand("setpriv");
   if (setpriv === null) return { command, args, uid: NOBODY, gid: NOBODY };
   const identity = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"];
-  const capability = ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"];
+  const capability = ["--inh-caps=+dac_override", "--ambient-caps=+dac_override", "--securebits=+no_setuid_fixup"];
   return { command: setpriv, args: [...identity, ...capability, "--", command, ...args] };
 }
 

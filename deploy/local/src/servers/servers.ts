@@ -1,6 +1,6 @@
 import path from "node:path";
 
-import { LocalError } from "../local-error.ts";
+import { LocalError, messageOf } from "../local-error.ts";
 import { DebianPackages } from "../machine/packages.ts";
 import { type Report, silentReport } from "../report.ts";
 import { StateRecord } from "../state/record.ts";
@@ -75,7 +75,7 @@ export async function startServersIn(context: ServerContext): Promise<Servers> {
   if (failed.length > 0) {
     await stop();
     const [first] = failed;
-    throw failed.length === 1 ? first : new LocalError(failed.map(String).join("\n"));
+    throw failed.length === 1 ? first : new LocalError(failed.map(messageOf).join("\n"));
   }
   const addressOf = (name: ServerName): string => running.find((server) => server.name === name)?.address ?? "";
   return {
