@@ -1,0 +1,53 @@
+import type { SampleCheckpoint } from "@kapi/contracts";
+import { describe, expect, it } from "vitest";
+
+import { type PartitionFinding, readStart, startingPoint } from "./restore.ts";
+
+function checkpoint(offset: number, windowOffset: number): SampleCheckpoint {
+  const window = { sequence: 3, from: 30, offset: windowOffset };
+  return { sequence: 9, to: 90, offset, window, frame: "{}" };
+}
+
+function finding(marker: number | null, ...accounts: [checkpoint: SampleCheckpoint, at: number][]): PartitionFinding {
+  return {
+    marker: marker === null ? null : { value: { samplesOffset: marker }, at: 100 },
+    accounts: new Map(accounts.map(([value, at], index) => [`account ${index}`, { value, at }])),
+  };
+}
+
+describe("where the samples are read from after a restart", () => {
+  it("is the beginning when no marker tells what the checkpoints hold", () => {
+    expect(readStart(finding(null, [checkpoint(500, 400), 50]), 600)).toBe(0);
+  });
+
+  it("is the marker, or the beginning of the replay window if that is earlier", () => {
+    expect(readStart(finding(500), 600)).toBe(500);
+    expect(readStart(finding(700), 600)).toBe(600);
+  });
+
+  it("goes back to the first sample that a lately active account held, so that its window comes back whole", () => {
+    expect(readStart(finding(700, [checkpoint(650, 550), 50]), 600)).toBe(550);
+    expect(readStart(finding(700, [checkpoint(599, 100), 50]), 600)).toBe(600);
+  });
+
+  it("goes back to a checkpoint that a writer left which had lost the partition", () => {
+    expect(readStart(finding(700, [checkpoint(200, 150), 101]), 600)).toBe(150);
+    expect(readStart(finding(700, [checkpoint(200, 150), 99]), 600)).toBe(600);
+  });
+});
+
+describe("how an account is taken up", () => {
+  it("is judged forward from the first sample of its window when that is read", () => {
+    expect(startingPoint(checkpoint(650, 550), 550)).toEqual({
+      state: { sequence: 2, to: 30 },
+      judgeFrom: 550,
+      takeFrame: false,
+    });
+  });
+
+  it("begins behind its checkpoint's sample, which is its newest one, when its window is not read whole", () => {
+    const taken = { state: { sequence: 9, to: 90 }, judgeFrom: 651, takeFrame: true };
+    expect(startingPoint(checkpoint(650, 550), 551)).toEqual(taken);
+    expect(startingPoint(checkpoint(650, 550), 900)).toEqual(taken);
+  });
+});
