@@ -3,15 +3,17 @@
  * servers and services of its own. Everything, this load generator too, shares the machine: the ratios count.
  */
 import { randomUUID } from "node:crypto";
+import { rmSync } from "node:fs";
 import path from "node:path";
 import { type CommandEvent, isFinal, TOPICS } from "@kapi/contracts";
 import { createKafka, createLogReader } from "@kapi/kafka";
-import { type Demo, makeDemo, printedReport, type Stack, startStack } from "@kapi/local";
+import { type Demo, makeDemo, printedReport, type Stack, startStack, stopRecorded } from "@kapi/local";
 import { createLogger } from "@kapi/runtime";
 import { Pool } from "undici";
 
 import { closedLoop, type Figures, figuresOf, line } from "./measure.ts";
 import { startProcess } from "./process.ts";
+import { microsecondsEach, processorTimes } from "./processor-time.ts";
 
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench");
 const CONCURRENCY = 64;
@@ -24,6 +26,7 @@ const INITIAL_BALANCE = 1_000;
 
 /** Everything that the phases share. */
 interface Bench {
+  readonly stack: Stack;
   readonly demo: Demo;
   readonly api: Pool;
   readonly authorization: string;
@@ -155,6 +158,24 @@ async function steady(bench: Bench): Promise<Figures> {
 const load = (call: () => Promise<unknown>): Promise<Figures> =>
   closedLoop({ concurrency: CONCURRENCY, warmUpMs: WARM_UP_MS, measureMs: MEASURE_MS, call });
 
+/** Runs a phase and prints what one call cost each process, warm-up included: that is what bounds it. */
+async function withCosts(stack: Stack, call: () => Promise<unknown>): Promise<Figures> {
+  let calls = 0;
+  const before = processorTimes(pidsOf(stack));
+  const figures = await load(async () => {
+    await call();
+    calls += 1;
+  });
+  console.log(`    processor time per call, µs: ${microsecondsEach(before, processorTimes(pidsOf(stack)), calls)}`);
+  return figures;
+}
+
+function pidsOf(stack: Stack): Map<string, number> {
+  const pids = new Map([["load generator", process.pid]]);
+  for (const [name, { pid }] of stack.processes) if (pid !== null) pids.set(name, pid);
+  return pids;
+}
+
 async function bareLoop(environment: Record<string, string>): Promise<Figures> {
   const bare = await startProcess<{ url: string }>("bare-loop.ts", [], environment);
   const pool = new Pool(bare.hello.url, { connections: CONCURRENCY });
@@ -204,12 +225,15 @@ async function measure(bench: Bench, environment: Record<string, string>): Promi
     return figures;
   };
   const a = say("(a) bare loop: Fastify + one Redis call + one batched publish", await bareLoop(environment));
-  const b = say("(b) POST deposit, workers running: accepted", await load(() => deposit(bench)));
-  const c = say("(c) GET command", await load(() => statusOf(bench, ids[Math.floor(Math.random() * 100)] ?? "")));
+  const b = say("(b) POST deposit, workers running: accepted", await withCosts(bench.stack, () => deposit(bench)));
+  const c = say(
+    "(c) GET command",
+    await withCosts(bench.stack, () => statusOf(bench, ids[Math.floor(Math.random() * 100)] ?? "")),
+  );
   const d = say(`(d) from 202 to succeeded at ${STEADY_PER_SECOND}/s`, await steady(bench));
   const e = say(
     `(e) deposits accepted and succeeded, ${CONCURRENCY} in flight`,
-    await load(async () => bench.finals.wait(await deposit(bench))),
+    await withCosts(bench.stack, async () => bench.finals.wait(await deposit(bench))),
   );
   const f = say("(f) BullMQ, the same ledger work, AOF everysec", await bullmq(environment));
   console.log(`
@@ -219,13 +243,16 @@ async function measure(bench: Bench, environment: Record<string, string>): Promi
 (e)/(f) = ${(e.perSecond / f.perSecond).toFixed(2)}   aim >= 1.50`);
 }
 
+// Each run begins with nothing; what a killed run left behind is ended first.
+await stopRecorded(STATE_DIR);
+rmSync(STATE_DIR, { recursive: true, force: true });
 const stack = await startStack({ stateDir: STATE_DIR, report: printedReport() });
 try {
   const demo = await makeDemo(stack, { credits: 1_000_000_000, autoTraders: 0 });
   const api = new Pool(demo.baseUrl, { connections: CONCURRENCY });
   const accounts = await openAccounts(demo, api);
   const { finals, stop } = await readFinals(stack);
-  const bench = { demo, api, authorization: `Management ${demo.managementKey}`, accounts, finals };
+  const bench = { stack, demo, api, authorization: `Management ${demo.managementKey}`, accounts, finals };
   await measure(bench, {
     REDIS_URL: stack.servers.redisUrl,
     POSTGRES_URL: stack.servers.postgresUrl,

@@ -3,6 +3,7 @@ import { assertDefined, type Clock, deferred, delay, systemClock } from "@kapi/k
 import type { Logger, Started } from "@kapi/runtime";
 import type { Consumer as KafkaConsumer, EachBatchPayload } from "kafkajs";
 
+import type { Batch, BatchOutcome } from "./batch.ts";
 import { Commits } from "./commits.ts";
 import type { KafkaConnection } from "./connection.ts";
 import { deadLetterMessage, LazyProducer } from "./dead-letters.ts";
@@ -29,28 +30,6 @@ const JOIN_DEADLINE_MS = 3_000;
 /** A member that vanished keeps its group waiting for a whole session; then the first join ends. */
 const JOIN_MARGIN_MS = 30_000;
 const STALLED_AFTER_MS = 60_000;
-
-/** One part of a partition, in log order. */
-export interface Batch {
-  readonly topic: TopicContract;
-  readonly partition: number;
-  readonly messages: readonly Message[];
-}
-
-export interface DeadLetter {
-  readonly message: Message;
-  /** Why it cannot be processed; ends up in a header. */
-  readonly reason: string;
-  /** Whether the dead letter carries the value. Default no: a value may hold a sealed password. */
-  readonly includeValue?: boolean;
-}
-
-/** How a batch ended. */
-export interface BatchOutcome {
-  readonly deadLetters?: readonly DeadLetter[];
-  /** Commit this offset (the next one to read after a restart) instead of the last one + 1. */
-  readonly commitOffset?: bigint;
-}
 
 export interface ConsumerOptions {
   readonly groupId: string;

@@ -1,7 +1,7 @@
 import type { Started } from "@kapi/runtime";
 
+import type { Batch, DeadLetter } from "./batch.ts";
 import type { KafkaConnection } from "./connection.ts";
-import type { Batch, DeadLetter } from "./consumer.ts";
 import { createProducer, type OutgoingMessage, type Producer } from "./producer.ts";
 
 const MAX_REASON_LENGTH = 1_000;

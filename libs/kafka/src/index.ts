@@ -1,4 +1,5 @@
 export * from "./connection.ts";
+export * from "./batch.ts";
 export * from "./consumer.ts";
 export { ProduceError, RetryableError } from "./errors.ts";
 export type { PartitionAssignment } from "./generations.ts";

@@ -23,7 +23,7 @@ export interface MainContext<Config> {
   readonly health: Health;
   readonly clock: Clock;
   /** Logs the error and ends the process at once with exit code 1; for states that only a fresh start can mend. */
-  fatal(error: unknown): void;
+  readonly fatal: (error: unknown) => void;
 }
 
 /** What {@link runMain} runs. */

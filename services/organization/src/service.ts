@@ -15,7 +15,7 @@ import { applyPending } from "./operations/apply-pending.ts";
 import type { LedgerContext } from "./operations/ledger-context.ts";
 import { openClosedTags } from "./operations/open-tags.ts";
 import { publishDirectory } from "./operations/publish-directory.ts";
-import { recordUsage } from "./operations/record-usage.ts";
+import { MAX_ENTRIES_PER_TAG, recordUsage } from "./operations/record-usage.ts";
 import { releaseOrphans } from "./operations/release-orphans.ts";
 import { commandStatusOver } from "./outbound/http/command-status.ts";
 import { publishOutbox } from "./outbound/kafka/outbox-publisher.ts";
@@ -25,7 +25,10 @@ const SERVICE = "organization";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 const INTERNAL_CALL_TIMEOUT_MS = 4_000;
 /** How long usage waits in Redis for the ledger, at most, when there is little of it. */
-const USAGE_PAUSE_MS = 100;
+const USAGE_PAUSE_MS = 250;
+/** How long, and for how many bytes, the broker gathers command events before it answers. */
+const SETTLEMENT_WAIT_MS = 250;
+const SETTLEMENT_MIN_BYTES = 256 * 1024;
 /** How soon a closed tag is noticed. */
 const OPENING_PAUSE_MS = 250;
 const PENDING_PAUSE_MS = 500;
@@ -71,6 +74,9 @@ export async function start(main: MainContext<Config>): Promise<void> {
     createConsumer(kafka, {
       groupId: SERVICE,
       topics: [TOPICS.commandEvents],
+      // Nobody waits for a settlement, and a thousand of them cost little more than one.
+      maxWaitTimeInMs: SETTLEMENT_WAIT_MS,
+      minBytes: SETTLEMENT_MIN_BYTES,
       onBatch: takeCommandEvents(ledger),
       logger,
       fatal: (error) => main.fatal(error),
@@ -103,7 +109,8 @@ export async function start(main: MainContext<Config>): Promise<void> {
       name: "usage",
       logger,
       pauseMs: USAGE_PAUSE_MS,
-      round: async () => (await recordUsage(ledger, ALL_TAGS)) > 0,
+      // Only a full batch is followed by the next at once: many small ones would cost far more than a few large ones.
+      round: async () => (await recordUsage(ledger, ALL_TAGS)) >= MAX_ENTRIES_PER_TAG,
     }),
   );
   await scope.start("pending wallet changes", () =>

@@ -4,7 +4,7 @@ import type { Leg } from "../domain/leg.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 
 /** Most entries of one tag, and of all tags together, in one transaction. */
-const MAX_ENTRIES_PER_TAG = 1_000;
+export const MAX_ENTRIES_PER_TAG = 1_000;
 const MAX_ENTRIES_PER_BATCH = 5_000;
 
 /**

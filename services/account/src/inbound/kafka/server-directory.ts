@@ -36,7 +36,7 @@ export async function followServers(options: ServerDirectoryOptions): Promise<St
     logger.warn({ serverId, err: error }, "the trading server was not told of its configuration; it will be");
   };
   const round = async (): Promise<void> => {
-    for (const entry of [...waiting.values()]) {
+    for (const entry of waiting.values()) {
       await register.save(entry);
       if (waiting.get(entry.serverId) === entry) waiting.delete(entry.serverId);
     }
