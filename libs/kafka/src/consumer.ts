@@ -3,7 +3,7 @@ import { assertDefined, type Clock, deferred, delay, systemClock } from "@kapi/k
 import type { Logger, Started } from "@kapi/runtime";
 import type { Consumer as KafkaConsumer, EachBatchPayload } from "kafkajs";
 
-import type { Batch, BatchOutcome } from "./batch.ts";
+import type { Batch, BatchOutcome, DeadLetter } from "./batch.ts";
 import { Commits } from "./commits.ts";
 import type { KafkaConnection } from "./connection.ts";
 import { deadLetterMessage, LazyProducer } from "./dead-letters.ts";
