@@ -1,11 +1,18 @@
 import type { CommandErrorCode, CommandMessage } from "@kapi/contracts";
 
-import type { PartitionQueue } from "./partition-queue.ts";
+import type { Lease } from "./lease-book.ts";
 
 /** How a command is to fail once it is settled and was not applied. */
 export interface Refusal {
   readonly errorCode: CommandErrorCode;
   readonly errorMessage: string;
+}
+
+/** The partition that a command in memory belongs to. */
+export interface Home {
+  readonly partition: number;
+  readonly lease: Lease | null;
+  remove(entry: Entry): void;
 }
 
 /** A command in memory. */
@@ -14,7 +21,7 @@ export interface Entry {
   /** See {@link orderKeyOf}. */
   readonly orderKey: string;
   readonly offset: number;
-  readonly partition: PartitionQueue;
+  readonly partition: Home;
   readonly deadlineMs: number;
   /** Attempts begun. */
   attempts: number;

@@ -4,7 +4,7 @@
  */
 import type { CommandErrorCode, CommandMessage } from "@kapi/contracts";
 
-import type { WorkTransaction } from "./store.ts";
+import type { WorkTransaction } from "./work.ts";
 
 /** A command that this process may work on now: its partition is leased here and it is the first of its account. */
 export interface LeasedCommand {

@@ -4,15 +4,8 @@ import type { MigrationDirectory } from "@kapi/postgres";
 
 export { column } from "./columns.ts";
 export * from "./executor.ts";
-export {
-  type CommandStore,
-  type CommandStoreOptions,
-  createCommandStore,
-  type FinalState,
-  type OpenCommand,
-  type OutboxMessage,
-  type WorkTransaction,
-} from "./store.ts";
+export { type CommandStore, type CommandStoreOptions, createCommandStore } from "./store.ts";
+export type { FinalState, OpenCommand, OutboxMessage, WorkTransaction } from "./work.ts";
 export { type CommandWorker, type CommandWorkerOptions, createCommandWorker } from "./worker.ts";
 export { MAX_BATCH_COMMANDS } from "./limits.ts";
 

@@ -19,7 +19,7 @@ import {
   OUTBOX_POLL_INTERVAL_MS,
 } from "./limits.ts";
 import { DELETE_OUTBOX, LEFTOVERS } from "./statements.ts";
-import type { OutboxMessage } from "./store.ts";
+import type { OutboxMessage } from "./work.ts";
 
 const TOPIC_BY_NAME: ReadonlyMap<string, TopicContract> = new Map(
   Object.values(TOPICS).map((topic) => [topic.name, topic]),

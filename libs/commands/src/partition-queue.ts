@@ -9,7 +9,7 @@ import { CommandMessage } from "@kapi/contracts";
 import type { Database } from "@kapi/postgres";
 
 import { column } from "./columns.ts";
-import { type Entry, orderKeyOf } from "./entry.ts";
+import { type Entry, type Home, orderKeyOf } from "./entry.ts";
 import type { Lease } from "./lease-book.ts";
 import { MAX_LOADED_PER_LANE, MAX_LOADED_PER_PARTITION, MIN_LOADED_PER_LANE, REOPEN_DELAY_MS } from "./limits.ts";
 import { LOAD_OPEN, LOAD_OPEN_BY_ID, OPEN_SERVERS, type OpenRow } from "./statements.ts";
@@ -31,7 +31,7 @@ export interface PartitionQueueOptions {
   readonly onReadError: (error: unknown) => void;
 }
 
-export class PartitionQueue {
+export class PartitionQueue implements Home {
   readonly partition: number;
   /** Null until the fence is taken and what was open is known. */
   lease: Lease | null = null;

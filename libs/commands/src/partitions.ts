@@ -98,13 +98,13 @@ export class Partitions {
     this.#options.logger.warn({ partition }, "the fence of a partition was lost");
     this.#close(partition);
     const queue = this.#makeQueue(partition);
-    this.#track(delay(REOPEN_DELAY_MS, this.#stopping.signal).then(() => this.#openUntilDone(queue)));
+    void this.#track(delay(REOPEN_DELAY_MS, this.#stopping.signal).then(() => this.#openUntilDone(queue)));
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#renewal);
     this.#stopping.abort();
-    for (const partition of [...this.#queues.keys()]) this.#close(partition);
+    for (const partition of this.#queues.keys()) this.#close(partition);
     await Promise.all(this.#opening);
   }
 

@@ -13,8 +13,9 @@ import type { Lease, LeaseBook } from "./lease-book.ts";
 import { LEASED_EVENT_AFTER_MS } from "./limits.ts";
 import type { BatchMode, ServerAnswer } from "./scheduler.ts";
 import { LOCK_OPEN } from "./statements.ts";
-import type { CommandStore, OpenCommand } from "./store.ts";
+import type { CommandStore } from "./store.ts";
 import type { StateChange, Unit } from "./unit.ts";
+import type { OpenCommand } from "./work.ts";
 import { type FinalVerdict, Judge, type Verdict } from "./verdict.ts";
 
 export interface RunnerOptions<Effect> {

@@ -13,7 +13,7 @@ import type { Queryable, Statement } from "@kapi/postgres";
 import { column, jsonLines } from "./columns.ts";
 import { assertMove } from "./command-state.ts";
 import { LOCK_OPEN, type LockedRow, MESSAGES, WRITE_UNIT } from "./statements.ts";
-import type { FinalState, OpenCommand, OutboxMessage, WorkTransaction } from "./store.ts";
+import type { FinalState, OpenCommand, OutboxMessage, WorkTransaction } from "./work.ts";
 
 /** A move of one command along the table of `command-state.ts`. */
 export interface StateChange {

@@ -3,9 +3,8 @@ import { describe, expect, it } from "vitest";
 import { createLogger } from "@kapi/runtime";
 import { commandMessage, TestClock } from "@kapi/testkit";
 
-import { type Entry, orderKeyOf } from "./entry.ts";
+import { type Entry, type Home, orderKeyOf } from "./entry.ts";
 import { FIRST_RETRY_MS, MAX_BROKEN_ATTEMPTS, MAX_RETRY_MS } from "./limits.ts";
-import { PartitionQueue } from "./partition-queue.ts";
 import { Judge } from "./verdict.ts";
 
 class NoAnswer extends Error {}
@@ -21,17 +20,7 @@ const SERVER_DISABLED = { kind: "refuse", errorCode: "SERVER_DISABLED", errorMes
 
 function entry(overrides: Partial<Entry> = {}): Entry {
   const message = commandMessage();
-  const partition = new PartitionQueue(0, {
-    database: {
-      query: () => Promise.resolve([]),
-      transaction: () => Promise.reject(new Error("unused")),
-      stream: () => {
-        throw new Error("unused");
-      },
-    },
-    schedule: () => undefined,
-    onReadError: () => undefined,
-  });
+  const partition: Home = { partition: 0, lease: null, remove: () => undefined };
   return {
     message,
     orderKey: orderKeyOf(message),

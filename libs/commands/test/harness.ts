@@ -5,7 +5,7 @@ import { createPool, type Database, migrate, statement } from "@kapi/postgres";
 import { createLogger, Health, type Logger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, eventually } from "@kapi/testkit";
 
-import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "../src/index.ts";
+import { COMMANDS_MIGRATIONS, type CommandWorker, createCommandStore, createCommandWorker } from "../src/index.ts";
 import { orderKeyOf } from "../src/entry.ts";
 import { ReferenceBook } from "./reference-book.ts";
 
@@ -23,6 +23,11 @@ export interface InboxRow {
 
 const INBOX_ROW = statement<InboxRow>("test_inbox_row", "select * from command_inbox where command_id = $1");
 
+const COUNT_OF_SERVER = statement<{ count: number }>(
+  "test_count_of_server",
+  "select count(*)::integer as count from command_inbox where server_id = $1",
+);
+
 /** Real Kafka and PostgreSQL, one worker at a time, and a counterpart that keeps outcomes by reference. */
 export class Harness {
   readonly book = new ReferenceBook();
@@ -33,6 +38,8 @@ export class Harness {
   readonly #producer: Producer;
   readonly #kafka: ReturnType<typeof createKafka>;
   readonly database: Database;
+  /** The worker that was started last. */
+  worker: CommandWorker | null = null;
   #workerScope: Scope | null = null;
 
   private constructor(scope: Scope, kafka: ReturnType<typeof createKafka>, producer: Producer, database: Database) {
@@ -73,7 +80,7 @@ export class Harness {
     const store = await scope.start("store", () =>
       createCommandStore({ worker: WORKER, database, producer: this.#producer, clock: systemClock, logger }),
     );
-    await scope.start("worker", () =>
+    this.worker = await scope.start("worker", () =>
       createCommandWorker({
         worker: WORKER,
         topic: TOPIC,
@@ -118,6 +125,11 @@ export class Harness {
 
   partitionOf(message: CommandMessage): number {
     return this.#producer.partitionOf(TOPIC, orderKeyOf(message));
+  }
+
+  /** How many commands of a server the inbox holds. */
+  async countOf(serverId: string): Promise<number> {
+    return (await this.database.query(COUNT_OF_SERVER, [serverId]))[0]?.count ?? 0;
   }
 
   async row(commandId: string): Promise<InboxRow | undefined> {

@@ -1,3 +1,5 @@
+import { type Deferred, deferred } from "@kapi/kernel";
+
 import type { CommandExecutor, CommandOutcome, LeasedCommand } from "../src/index.ts";
 
 /** No clear answer came. */
@@ -16,9 +18,9 @@ export class ReferenceBook {
   readonly #outcomes = new Map<string, CommandOutcome<null>>();
   readonly #behaviours = new Map<string, Behaviour>();
   readonly #hanging: (() => void)[] = [];
+  #gate: Deferred<void> | null = null;
   /** False: settling gets no answer either. */
   settles = true;
-  calls = 0;
 
   /** From now on commands of the account meet this. */
   behave(accountNumber: string, behaviour: Behaviour): void {
@@ -35,14 +37,19 @@ export class ReferenceBook {
     this.#apply(commandId);
   }
 
-  /** How many calls hang. */
-  get hanging(): number {
-    return this.#hanging.length;
+  /** Every call waits from now on; returns how to let them all go. */
+  closeGate(): () => void {
+    const gate = deferred<void>();
+    this.#gate = gate;
+    return () => {
+      this.#gate = null;
+      gate.resolve();
+    };
   }
 
   readonly executor: CommandExecutor<null> = {
     execute: async (_serverId, commands) => {
-      this.calls += 1;
+      await this.#gate?.promise;
       return Promise.all(commands.map((command) => this.#execute(command)));
     },
     settle: async (_serverId, commands) => {

@@ -64,55 +64,67 @@ export function book(account: LedgerAccount, events: readonly TradingEvent[]): B
   const transactions: LedgerTransaction[] = [];
   const discrepancies: Discrepancy[] = [];
   const bookings: Booking[] = [];
-  let state = account;
+  let { lastSequence, balanceMinor, transactionSequence } = account;
   for (const event of events) {
-    const next = state.lastSequence + 1;
+    const next = lastSequence + 1;
     bookings.push(event.sequence < next ? "repeat" : event.sequence > next ? "gap" : "booked");
     if (event.sequence !== next) continue;
-    const made = transactionsOf(state, event);
+    const made = transactionsOf(account, balanceMinor, transactionSequence, event);
     transactions.push(...made);
     const last = made.at(-1);
-    state = {
-      ...state,
-      lastSequence: event.sequence,
-      balanceMinor: last?.balanceAfterMinor ?? state.balanceMinor,
-      transactionSequence: last?.sequence ?? state.transactionSequence,
-    };
-    if (state.balanceMinor !== event.balanceMinor) discrepancies.push(discrepancyOf(state, event));
+    lastSequence = event.sequence;
+    balanceMinor = last?.balanceAfterMinor ?? balanceMinor;
+    transactionSequence = last?.sequence ?? transactionSequence;
+    if (balanceMinor !== event.balanceMinor) discrepancies.push(discrepancyOf(event, balanceMinor));
   }
-  return { account: state, transactions, discrepancies, bookings };
+  return {
+    account: { ...account, lastSequence, balanceMinor, transactionSequence },
+    transactions,
+    discrepancies,
+    bookings,
+  };
 }
 
-function transactionsOf(account: LedgerAccount, event: TradingEvent): LedgerTransaction[] {
-  let { balanceMinor, transactionSequence } = account;
+function transactionsOf(
+  { serverId, accountNumber }: AccountName,
+  balanceMinor: number,
+  transactionSequence: number,
+  event: TradingEvent,
+): LedgerTransaction[] {
   const { reference } = event;
   const byCommand = event.type === "balance.changed" || event.type === "account.created";
   const commandId = byCommand && reference !== null && isUuid(reference) ? reference : null;
-  return postingsOf(event).map((posting) => {
-    const balanceBeforeMinor = balanceMinor;
-    balanceMinor += posting.amountMinor;
-    transactionSequence += 1;
-    return {
-      ...posting,
-      id: uuidV5(event.eventId, posting.type),
-      serverId: account.serverId,
-      accountNumber: account.accountNumber,
-      sequence: transactionSequence,
+  let balanceBeforeMinor = balanceMinor;
+  return postingsOf(event).map((posting, index) => {
+    const { type, amountMinor, description, orderId, positionId, dealId } = posting;
+    const transaction: LedgerTransaction = {
+      id: uuidV5(event.eventId, type),
+      serverId,
+      accountNumber,
+      sequence: transactionSequence + index + 1,
       eventSequence: event.sequence,
+      type,
+      amountMinor,
       balanceBeforeMinor,
-      balanceAfterMinor: balanceMinor,
+      balanceAfterMinor: balanceBeforeMinor + amountMinor,
+      description,
       commandId,
+      orderId,
+      positionId,
+      dealId,
       recordedAt: event.occurredAt,
     };
+    balanceBeforeMinor = transaction.balanceAfterMinor;
+    return transaction;
   });
 }
 
-function discrepancyOf(account: LedgerAccount, event: TradingEvent): Discrepancy {
+function discrepancyOf(event: TradingEvent, ledgerBalanceMinor: number): Discrepancy {
   return {
-    serverId: account.serverId,
-    accountNumber: account.accountNumber,
+    serverId: event.serverId,
+    accountNumber: event.accountNumber,
     eventSequence: event.sequence,
-    ledgerBalanceMinor: account.balanceMinor,
+    ledgerBalanceMinor,
     serverBalanceMinor: event.balanceMinor,
   };
 }

@@ -94,7 +94,10 @@ async function conclude(
   answers: readonly Outcome[],
 ): Promise<readonly FundsOutcome[]> {
   const bookings = await Promise.all(
-    answers.map((answer) => (answer.status === "applied" && answer.event !== null ? options.book(answer.event) : null)),
+    answers.map(async (answer) => {
+      if (answer.status !== "applied" || answer.event === null) return null;
+      return options.book(answer.event);
+    }),
   );
   const repeats = commands.flatMap(({ message }, index) => (bookings[index] === "repeat" ? [message.commandId] : []));
   const final = repeats.length === 0 ? new Set<string>() : await options.ledger.confirm(repeats);
