@@ -1,3 +1,5 @@
+import { once } from "node:events";
+
 import type { AccountMetricsFrame } from "@kapi/contracts";
 import { LIVE_METRICS_PATH } from "@kapi/contracts";
 import { eventually } from "@kapi/testkit";
@@ -14,9 +16,11 @@ export class LiveClient {
   /** Of the answer to the handshake. */
   headers: Record<string, unknown> = {};
 
+  readonly #last = new Map<string, number>();
+
   private constructor(ws: WebSocket) {
     this.ws = ws;
-    ws.on("message", (data) => this.texts.push(String(data)));
+    ws.on("message", (data: Buffer) => this.#take(data.toString()));
     ws.on("close", (code) => {
       this.closeCode = code;
     });
@@ -26,10 +30,11 @@ export class LiveClient {
     });
   }
 
-  /** Connects and waits for `connected`. */
+  /** Connects and waits for `connected`; rejects where the handshake is refused. */
   static async connect(wsUrl: string, managementKey: string): Promise<LiveClient> {
     const headers = { authorization: `Management ${managementKey}` };
     const client = new LiveClient(new WebSocket(wsUrl + LIVE_METRICS_PATH, { headers }));
+    await once(client.ws, "open");
     await eventually(() => client.frames("connected").length === 1);
     return client;
   }
@@ -57,8 +62,20 @@ export class LiveClient {
     return samples.filter((sample) => sample.accountNumber === accountNumber);
   }
 
+  /** The sequence of the last sample that came, 0 before the first. */
+  last(accountNumber: string): number {
+    return this.#last.get(accountNumber) ?? 0;
+  }
+
   sequences(accountNumber: string): number[] {
     return this.samples(accountNumber).map(({ sequence }) => sequence);
+  }
+
+  #take(text: string): void {
+    this.texts.push(text);
+    if (!text.startsWith('{"type":"account.metrics",')) return;
+    const sample = JSON.parse(text) as AccountMetricsFrame;
+    this.#last.set(sample.accountNumber, sample.sequence);
   }
 
   async until(what: () => boolean): Promise<void> {

@@ -123,7 +123,7 @@ describe("a client that comes back", () => {
     const second = await connect();
     second.subscribe(world.serverId, account, 5);
     await world.value(account, range(21, 30));
-    await second.until(() => second.sequences(account).at(-1) === 30);
+    await second.until(() => second.last(account) === 30);
     expect(second.sequences(account)).toEqual(range(6, 30));
     const [notice] = second.frames("account.metrics.replay");
     expect(notice).toMatchObject({ firstAvailableSequence: 1, replayTruncated: false, accountNumber: account });

@@ -35,7 +35,7 @@ async function waitForCheckpoint(account: string, sequence: number): Promise<Sam
   const key = accountKey(world.serverId, account);
   return eventually(
     async () => {
-      const found = (await world.readAll(TOPICS.metricsLatest)).filter(({ message }) => message.key === key).at(-1);
+      const found = (await world.readAll(TOPICS.metricsLatest)).findLast(({ message }) => message.key === key);
       const checkpoint = JSON.parse(found?.message.value.toString() ?? "{}") as SampleCheckpoint;
       expect(checkpoint.sequence).toBe(sequence);
       return checkpoint;
@@ -228,16 +228,18 @@ describe("stopping and being slow", () => {
     const metrics = await world.metrics({ STUCK_TIMEOUT_MS: "60000" });
     const accounts = Array.from({ length: 40 }, () => world.account());
     const client = await LiveClient.connect(metrics.wsUrl, world.managementKey);
-    for (const account of accounts) client.subscribe(world.serverId, account, 0);
+    const other = await LiveClient.connect(metrics.wsUrl, world.managementKey);
+    for (const account of accounts) for (const one of [client, other]) one.subscribe(world.serverId, account, 0);
     await client.until(() => client.frames("account.metrics.replay").length === accounts.length);
     client.ws.pause();
     // More than the network's buffers, the socket's limit and the windows hold together.
     for (let round = 0; round < 12; round += 1) {
       for (const account of accounts) await world.value(account, range(round * 50 + 1, round * 50 + 50));
     }
-    for (const account of accounts) await waitForSamples(account, 600);
+    await other.until(() => accounts.every((account) => other.last(account) === 600));
+    other.close();
     client.ws.resume();
-    await client.until(() => accounts.every((account) => client.sequences(account).at(-1) === 600));
+    await client.until(() => accounts.every((account) => client.last(account) === 600));
     let truncated = 0;
     for (const account of accounts) {
       let next = 1;
@@ -270,7 +272,7 @@ describe("stopping and being slow", () => {
     for (let round = 0; round < 12; round += 1) {
       for (const account of accounts) await world.value(account, range(round * 50 + 1, round * 50 + 50));
     }
-    await other.until(() => accounts.every((account) => other.sequences(account).at(-1) === 600));
+    await other.until(() => accounts.every((account) => other.last(account) === 600));
     await delay(3_000);
     stuck.ws.resume();
     await stuck.until(() => stuck.closeCode !== null);

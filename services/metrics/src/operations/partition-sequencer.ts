@@ -5,7 +5,7 @@ import type { AccountStream } from "../domain/account-stream.ts";
 import { BEFORE_FIRST, type Span } from "../domain/judge.ts";
 import { type Reading, valuesFromFrame } from "../domain/reading.ts";
 import { type AccountId, frameOf } from "../domain/sample.ts";
-import type { SequencerContext } from "./sequence-valuations.ts";
+import type { SequencerContext } from "./sequencer-context.ts";
 
 /** Longest wait for this process's reader to reach the end of a partition of `metrics.samples`. */
 const REACH_END_TIMEOUT_MS = 10_000;

@@ -1,15 +1,13 @@
-import type { Clock, Deferred } from "@kapi/kernel";
-import { deferred } from "@kapi/kernel";
+import { type Deferred, deferred } from "@kapi/kernel";
 import { RetryableError } from "@kapi/kafka";
-import type { Logger } from "@kapi/runtime";
 
 import type { AccountStream } from "../domain/account-stream.ts";
 import type { Span } from "../domain/judge.ts";
-import type { AccountExistence, SampleProgress, SampleSink } from "../domain/ports.ts";
 import { type ParsedReading, readingFromWire } from "../domain/reading.ts";
 import { type AccountId, accountOfKey } from "../domain/sample.ts";
 import { PartitionSequencer } from "./partition-sequencer.ts";
-import type { SampleListener, SampleLog } from "./sample-log.ts";
+import type { SampleListener } from "./sample-log.ts";
+import type { SequencerContext, SequencerOptions } from "./sequencer-context.ts";
 
 /** Samples that may be on their way to the log at once; more valuations are not taken in meanwhile. */
 const MAX_SENDS_IN_FLIGHT = 5_000;
@@ -25,27 +23,6 @@ export interface ValuationRecord {
 export interface RefusedValuation<M> {
   readonly message: M;
   readonly reason: string;
-}
-
-export interface SequencerOptions {
-  readonly log: SampleLog;
-  readonly sink: SampleSink;
-  readonly progress: SampleProgress;
-  readonly existence: AccountExistence;
-  readonly isServer: (serverId: string) => boolean;
-  /** Least time between two samples of an account that only prices have moved; 0: every valuation is a sample. */
-  readonly coalesceMs: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
-/** What the partitions share. */
-export interface SequencerContext extends SequencerOptions {
-  hasRoom(): boolean;
-  send(partition: number, key: string, span: Span, frame: Buffer, lost: () => void): void;
-  /** Resolves when nothing that was sent to the partition so far is on its way. */
-  settled(partition: number): Promise<void>;
-  takenByAnother(): void;
 }
 
 /** What the sequencer has done since the start. */
@@ -73,7 +50,7 @@ export class Sequencer implements SampleListener {
       ...options,
       hasRoom: () => this.#inFlight < MAX_SENDS_IN_FLIGHT,
       send: (partition, key, span, frame, lost) => this.#send(partition, key, span, frame, lost),
-      settled: async (partition) => void (await Promise.allSettled(this.#sends.get(partition) ?? [])),
+      settled: async (partition) => void (await Promise.all(this.#sends.get(partition) ?? new Set<Promise<void>>())),
       takenByAnother: () => {
         this.counts.takenByAnother += 1;
       },
@@ -141,9 +118,9 @@ export class Sequencer implements SampleListener {
   }
 
   /** Takes in the accounts that are new here; the answer is why some of them are refused, by key. */
-  async #admit<M extends ValuationRecord>(
+  async #admit(
     partition: PartitionSequencer,
-    messages: readonly M[],
+    messages: readonly ValuationRecord[],
     parsed: readonly ParsedReading[],
   ): Promise<Map<string, string>> {
     const { log, isServer } = this.#context;

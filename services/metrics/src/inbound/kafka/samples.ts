@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers/promises";
+
 import { SampleCheckpoint, TOPICS } from "@kapi/contracts";
 import { beginOffsets, createLogReader, type KafkaConnection, type LogReader, offsetsForTime } from "@kapi/kafka";
 import type { Clock } from "@kapi/kernel";
@@ -5,8 +7,10 @@ import type { Logger, Scope } from "@kapi/runtime";
 
 import type { SampleProgress } from "../../domain/ports.ts";
 import { readCheckpoint, Restoration } from "../../operations/restore-samples.ts";
-import type { SampleLog } from "../../operations/sample-log.ts";
+import type { SampleLog, SampleRecord } from "../../operations/sample-log.ts";
 import type { Checkpoints } from "../../operations/write-checkpoints.ts";
+
+const RECORDS_PER_TURN = 100;
 
 export interface SamplesOptions {
   readonly kafka: KafkaConnection;
@@ -37,7 +41,7 @@ export async function readSamples(options: SamplesOptions): Promise<{ reader: Lo
     createLogReader(kafka, {
       topic: TOPICS.metricsSamples,
       from,
-      onBatch: (partition, records) => log.apply(partition, records),
+      onBatch: (partition, records) => applyInTurns(log, partition, records),
       logger,
       fatal,
     }),
@@ -48,6 +52,14 @@ export async function readSamples(options: SamplesOptions): Promise<{ reader: Lo
     reached: (partition, end, timeoutMs) => reader.waitFor(new Map([[partition, end]]), timeoutMs),
   };
   return { reader, progress };
+}
+
+/** The sockets must get their turn between the records of a long batch, or samples would leave the windows unsent. */
+async function applyInTurns(log: SampleLog, partition: number, records: readonly SampleRecord[]): Promise<void> {
+  for (let start = 0; start < records.length; start += RECORDS_PER_TURN) {
+    if (start > 0) await setImmediate();
+    log.apply(partition, records.slice(start, start + RECORDS_PER_TURN));
+  }
 }
 
 /** Reads `metrics.latest` to its end; a process that writes checkpoints goes on reading, to mend what stale writers leave. */

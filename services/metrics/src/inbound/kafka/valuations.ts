@@ -28,7 +28,10 @@ export function consumeValuations(options: {
     },
     onBatch: async ({ partition, messages }) => {
       const { refused, commitOffset } = await sequencer.take(partition, messages);
-      return { commitOffset, deadLetters: refused.map((one) => ({ ...one, includeValue: true })) };
+      return {
+        commitOffset,
+        deadLetters: refused.map(({ message, reason }) => ({ message, reason, includeValue: true })),
+      };
     },
   });
 }

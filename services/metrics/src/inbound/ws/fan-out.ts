@@ -10,6 +10,8 @@ import type { Outlet } from "./outlet.ts";
 
 /** Least time between two flushes: what comes meanwhile shares one write per socket. No sample waits longer for it. */
 const FLUSH_INTERVAL_MS = 5;
+/** Samples of one account after which a flush does not wait for the interval; well below what a window keeps. */
+const MAX_UNSENT = 100;
 /** Most bytes taken from a window at once: a socket's buffer is looked at again before the next piece. */
 const MAX_PIECE_BYTES = 64 * 1_024;
 const NOTHING_KEPT: Kept = { first: 1, last: 0 };
@@ -40,8 +42,10 @@ export class FanOut implements SampleListener {
   readonly #log: SampleLog;
   readonly #clock: Clock;
   readonly #subscriptions = new Map<string, Set<Subscription>>();
-  #dirty = new Set<AccountStream>();
+  /** Accounts with samples that were not sent yet, and the first of those. */
+  #dirty = new Map<AccountStream, number>();
   #scheduled = false;
+  #urgent = false;
   #flushedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: { log: SampleLog; clock: Clock }) {
@@ -51,12 +55,14 @@ export class FanOut implements SampleListener {
 
   counted(stream: AccountStream): void {
     if (!this.#subscriptions.has(stream.key)) return;
-    this.#dirty.add(stream);
+    const first = this.#dirty.get(stream);
+    if (first === undefined) this.#dirty.set(stream, stream.sequence);
+    else if (stream.sequence - first >= MAX_UNSENT) this.#flushSoon();
     if (this.#scheduled) return;
     this.#scheduled = true;
     const waitMs = this.#flushedAtMs + FLUSH_INTERVAL_MS - this.#clock.nowMs();
-    if (waitMs > 0) setTimeout(() => this.#flush(), Math.min(waitMs, FLUSH_INTERVAL_MS));
-    else setImmediate(() => this.#flush());
+    if (waitMs > 0) setTimeout(() => this.#flushScheduled(), Math.min(waitMs, FLUSH_INTERVAL_MS));
+    else setImmediate(() => this.#flushScheduled());
   }
 
   /** Begins a subscription and sends what its client has missed. */
@@ -108,13 +114,25 @@ export class FanOut implements SampleListener {
     }
   }
 
-  #flush(): void {
+  /** Samples that come faster than the interval lets them go must not fall out of the window unsent. */
+  #flushSoon(): void {
+    if (this.#urgent) return;
+    this.#urgent = true;
+    setImmediate(() => this.#flush());
+  }
+
+  #flushScheduled(): void {
     this.#scheduled = false;
+    this.#flush();
+  }
+
+  #flush(): void {
+    this.#urgent = false;
     this.#flushedAtMs = this.#clock.nowMs();
     const dirty = this.#dirty;
-    this.#dirty = new Set();
+    this.#dirty = new Map();
     const touched = new Set<Outlet>();
-    for (const stream of dirty) this.#sendTo(stream, this.#flushedAtMs, touched);
+    for (const stream of dirty.keys()) this.#sendTo(stream, this.#flushedAtMs, touched);
     for (const outlet of touched) outlet.flush();
   }
 

@@ -1,4 +1,4 @@
-import type { Duplex } from "node:stream";
+import type { Writable } from "node:stream";
 
 /**
  * What goes out of one socket. Frames pushed in one turn leave in one write. The bytes go to the raw socket, beside the
@@ -8,7 +8,7 @@ import type { Duplex } from "node:stream";
  * and `onDrain` tells when to go on.
  */
 export class Outlet {
-  readonly #socket: Duplex;
+  readonly #socket: Writable;
   readonly #maxBufferedBytes: number;
   readonly #isOpen: () => boolean;
   #pending: Buffer[] = [];
@@ -17,7 +17,7 @@ export class Outlet {
   #stalledSinceMs: number | null = null;
 
   constructor(options: {
-    readonly socket: Duplex;
+    readonly socket: Writable;
     readonly maxBufferedBytes: number;
     /** Whether frames may still be written: nothing may follow a close frame. */
     readonly isOpen: () => boolean;
