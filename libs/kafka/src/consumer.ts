@@ -14,6 +14,7 @@ import { fromWire, type Message } from "./message.ts";
 const REBALANCE_TIMEOUT_MS = 30_000;
 const HEARTBEAT_INTERVAL_MS = 3_000;
 const MAX_WAIT_MS = 100;
+const MIN_INTERVAL_MS = 5;
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_CONCURRENT_PARTITIONS = 4;
 const RETRY_DELAY_MIN_MS = 100;
@@ -53,6 +54,12 @@ export interface ConsumerOptions {
   readonly concurrentPartitions?: number;
   /** How long the broker holds a fetch that finds nothing. It answers at once when a message comes. Default 100. */
   readonly maxWaitTimeInMs?: number;
+  /**
+   * Least time from the begin of a batch to the next fetch: what comes meanwhile is one larger batch, which costs broker,
+   * database and this process far less than many small ones. A message that finds the consumer at rest is never held
+   * back. Default 5.
+   */
+  readonly minIntervalMs?: number;
   /** Bytes the broker gathers before it answers a fetch. Default 1. */
   readonly minBytes?: number;
   /** How long a rebalance waits for the members to join. Default 30,000. */
@@ -211,6 +218,7 @@ class GroupConsumer implements Consumer {
     const run = this.#generations.enter();
     if (run === null) return;
     const heartbeat = this.#keepAlive(payload);
+    const begunMs = this.#clock.nowMs();
     try {
       await run.ready;
       const topic = assertDefined(this.#topics.get(batch.topic), `the contract of topic ${batch.topic}`);
@@ -222,6 +230,10 @@ class GroupConsumer implements Consumer {
         if (outcome === null || !run.isCurrent()) return;
         this.#settle(payload, run, messages.at(-1), outcome);
       }
+      const { minIntervalMs = MIN_INTERVAL_MS } = this.#options;
+      // At most the interval, also where the machine's clock was set back.
+      const leftMs = Math.min(minIntervalMs, begunMs + minIntervalMs - this.#clock.nowMs());
+      if (leftMs > 0 && !this.#stopping) await delay(leftMs);
     } finally {
       clearInterval(heartbeat);
       run.leave();

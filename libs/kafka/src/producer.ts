@@ -14,6 +14,7 @@ const MAX_BATCH_MESSAGES = 1_000;
 const MAX_BATCH_BYTES = 900_000;
 const MAX_QUEUED_MESSAGES = 20_000;
 const PRODUCE_TIMEOUT_MS = 10_000;
+const MIN_INTERVAL_MS = 2;
 /** Less than a process gives each of its components. */
 const STOP_DEADLINE_MS = 8_000;
 const DISCONNECT_DEADLINE_MS = 1_000;
@@ -31,6 +32,11 @@ export interface ProducerOptions {
   readonly maxQueuedMessages?: number;
   /** Until a message must be acknowledged, counted from `send`. Default 10,000. */
   readonly produceTimeoutMs?: number;
+  /**
+   * Least time from one request to the next: what comes meanwhile shares it. The first message after a rest is sent at
+   * once. Default 2.
+   */
+  readonly minIntervalMs?: number;
   readonly clock?: Clock;
 }
 
@@ -81,6 +87,7 @@ export async function createProducer(
     maxBatchMessages: options.maxBatchMessages ?? MAX_BATCH_MESSAGES,
     maxBatchBytes: options.maxBatchBytes ?? MAX_BATCH_BYTES,
     maxQueuedMessages: options.maxQueuedMessages ?? MAX_QUEUED_MESSAGES,
+    minIntervalMs: options.minIntervalMs ?? MIN_INTERVAL_MS,
     produceTimeoutMs,
     clock: options.clock ?? systemClock,
   });
@@ -106,6 +113,7 @@ class BatchingProducer implements Producer {
   #queue: Waiting[] = [];
   #inFlight: readonly Waiting[] = [];
   #busy = false;
+  #lastFlushMs = 0;
   #scheduled = false;
   #sweeping = false;
   #stopping = false;
@@ -167,10 +175,16 @@ class BatchingProducer implements Producer {
   #schedule(): void {
     if (this.#scheduled || this.#busy || this.#queue.length === 0) return;
     this.#scheduled = true;
-    setImmediate(() => {
+    const flush = (): void => {
       this.#scheduled = false;
+      this.#lastFlushMs = this.#limits.clock.nowMs();
       void this.#flush();
-    });
+    };
+    const { minIntervalMs, clock } = this.#limits;
+    // At most the interval, also where the machine's clock was set back.
+    const leftMs = Math.min(minIntervalMs, this.#lastFlushMs + minIntervalMs - clock.nowMs());
+    if (leftMs > 0 && !this.#stopping) setTimeout(flush, leftMs);
+    else setImmediate(flush);
   }
 
   async #flush(): Promise<void> {

@@ -26,9 +26,8 @@ const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 const INTERNAL_CALL_TIMEOUT_MS = 4_000;
 /** How long usage waits in Redis for the ledger, at most, when there is little of it. */
 const USAGE_PAUSE_MS = 250;
-/** How long, and for how many bytes, the broker gathers command events before it answers. */
-const SETTLEMENT_WAIT_MS = 250;
-const SETTLEMENT_MIN_BYTES = 256 * 1024;
+/** Least time from one batch of settlements to the next. */
+const SETTLEMENT_INTERVAL_MS = 250;
 /** How soon a closed tag is noticed. */
 const OPENING_PAUSE_MS = 250;
 const PENDING_PAUSE_MS = 500;
@@ -75,8 +74,7 @@ export async function start(main: MainContext<Config>): Promise<void> {
       groupId: SERVICE,
       topics: [TOPICS.commandEvents],
       // Nobody waits for a settlement, and a thousand of them cost little more than one.
-      maxWaitTimeInMs: SETTLEMENT_WAIT_MS,
-      minBytes: SETTLEMENT_MIN_BYTES,
+      minIntervalMs: SETTLEMENT_INTERVAL_MS,
       onBatch: takeCommandEvents(ledger),
       logger,
       fatal: (error) => main.fatal(error),

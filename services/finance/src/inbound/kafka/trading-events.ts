@@ -14,6 +14,8 @@ import type { Logger, Started } from "@kapi/runtime";
 
 import type { BookingQueue } from "../../operations/booking-queue.ts";
 
+const MIN_INTERVAL_MS = 25;
+
 export interface TradingEventsOptions {
   readonly kafka: KafkaConnection;
   readonly queue: Pick<BookingQueue, "book" | "isBooked">;
@@ -27,6 +29,8 @@ export function consumeTradingEvents(options: TradingEventsOptions): Promise<Sta
   return createConsumer(options.kafka, {
     groupId: "finance.trading-events",
     topics: [TOPICS.tradingEvents],
+    // Answers to changes bring most events first; for the others a moment costs nobody anything.
+    minIntervalMs: MIN_INTERVAL_MS,
     onBatch: (batch) => bookBatch(options, batch),
     logger: options.logger,
     fatal: options.fatal,
