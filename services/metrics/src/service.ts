@@ -109,6 +109,8 @@ async function prepareSequencer(
 ): Promise<{ checkpoints: Checkpoints; start(progress: SampleProgress): Promise<void> }> {
   const { config, scope, logger, health, clock, fatal } = context;
   const producer = await scope.start("producer", () => createProducer(kafka));
+  // One of its own: no sample waits behind thousands of checkpoints.
+  const background = await scope.start("checkpoint producer", () => createProducer(kafka));
   const coalesceMs = config.COALESCE_MS;
   let reading: SampleProgress | null = null;
   const sequencer = new Sequencer({
@@ -129,7 +131,7 @@ async function prepareSequencer(
   });
   log.listen(sequencer);
   const partitions = (): number[] => sequencer.readyPartitions;
-  const checkpoints = new Checkpoints({ log, sink: createCheckpointSink(producer), partitions, logger });
+  const checkpoints = new Checkpoints({ log, sink: createCheckpointSink(background), partitions, logger });
   log.listen(checkpoints);
   const start = async (progress: SampleProgress): Promise<void> => {
     reading = progress;
