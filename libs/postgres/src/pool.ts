@@ -7,6 +7,12 @@ import { assertIdentifier } from "./identifier.ts";
 import type { Statement } from "./statement.ts";
 import { TYPES } from "./types.ts";
 
+/**
+ * A prepared statement keeps the plan that was made for it, and a plan made while a table was new reads the whole table
+ * and goes on doing so when it has millions of rows. Every statement of a service finds its rows by an index, at most
+ * some thousands of them, so nothing else is planned.
+ */
+const PLANS = ["jit=off", "enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off"];
 const MAX_CONNECTIONS = 10;
 const STATEMENT_TIMEOUT_MS = 15_000;
 /** Waiting for a free connection, or for a new one to be made. */
@@ -57,7 +63,7 @@ export async function createPool(options: PoolOptions): Promise<Started<Database
   const pool = new Pool({
     connectionString: options.connectionString,
     application_name: options.applicationName,
-    options: `-c search_path=${options.schema}`,
+    options: [`search_path=${options.schema}`, ...PLANS].map((setting) => `-c ${setting}`).join(" "),
     max: options.max ?? MAX_CONNECTIONS,
     connectionTimeoutMillis: CHECKOUT_TIMEOUT_MS,
     statement_timeout: statementTimeoutMs,
