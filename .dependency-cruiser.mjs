@@ -89,7 +89,6 @@ export default {
     room("service", ["main"]),
     room("main", ["inbound", "operations", "outbound", "domain"]),
     onlyIn("pg", "libs/postgres"),
-    onlyIn("pg-cursor", "libs/postgres"),
     onlyIn("kafkajs", "libs/kafka"),
     onlyIn("fastify", "libs/http"),
     onlyIn("undici", "libs/http"),

@@ -25,7 +25,8 @@ export async function startSystem(
       },
       topicPrefix: environment.topicPrefix,
       // The shortest that a broker allows: how long a killed service's work rests until it is taken up again.
-      env: { all: { KAFKA_SESSION_TIMEOUT_MS: "6000" }, ...env },
+      // Quotes named for one test are not another's market.
+      env: { all: { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "" }, ...env },
     });
     const stop = async (): Promise<void> => {
       await stack.stop();

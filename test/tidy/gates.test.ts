@@ -9,11 +9,17 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 const FIXTURES = path.join(import.meta.dirname, "fixtures");
 
 function run(tool: string, args: readonly string[], cwd: string): { status: number | null; output: string } {
   const bin = path.join(ROOT, "node_modules", ".bin", tool);
-  const result = spawnSync(process.execPath, [bin, ...args], { cwd, encoding: "utf8", timeout: 30_000 });
+  const result = spawnSync(process.execPath, [bin, ...args], {
+    cwd,
+    encoding: "utf8",
+    timeout: 30_000,
+    maxBuffer: MAX_OUTPUT_BYTES,
+  });
   return { status: result.status, output: result.stdout + result.stderr };
 }
 

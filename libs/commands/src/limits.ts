@@ -2,10 +2,12 @@
 
 /** Most messages of one partition in one insert into the inbox. */
 export const MAX_INBOX_BATCH = 1_000;
+/** Partitions whose batches share one insert into the inbox. */
+export const MAX_PARTITIONS_TOGETHER = 4;
 /** Most commands in one call of an executor; the trading-server contract takes no more. */
 export const MAX_BATCH_COMMANDS = 200;
 /** Batches under way at once for one server. More only makes the batches smaller. */
-export const MAX_BATCHES_PER_SERVER = 4;
+export const MAX_BATCHES_PER_SERVER = 2;
 /** Commands of one partition and server kept in memory; the others wait in the inbox. */
 export const MAX_LOADED_PER_LANE = 4_000;
 /** Commands of one partition kept in memory, before every lane has its minimum. */

@@ -20,13 +20,13 @@ export interface LockedRow {
 }
 
 /**
- * $1 partition, then columns: command id, offset, server, message and sealed password as lines of JSON. Returns those
- * not known before.
+ * Columns: partition, command id, offset, server, message and sealed password as lines of JSON. Returns those not known
+ * before.
  */
 export const INSERT_INBOX: Statement<{ command_id: string }> = statement(
   "commands_insert_inbox",
   `insert into command_inbox (partition, command_id, log_offset, server_id, message, sealed_password)
-   select $1, m.* from unnest($2::uuid[], $3::bigint[], $4::uuid[], string_to_array($5, E'\\n', ''),
+   select m.* from unnest($1::integer[], $2::uuid[], $3::bigint[], $4::uuid[], string_to_array($5, E'\\n', ''),
                              string_to_array($6, E'\\n', '')) m
    on conflict (command_id) do nothing
    returning command_id`,

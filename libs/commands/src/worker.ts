@@ -9,7 +9,7 @@
 import { hostname } from "node:os";
 
 import { CommandMessage, type TopicContract } from "@kapi/contracts";
-import { type Clock, delay } from "@kapi/kernel";
+import { batcher, type Clock, delay } from "@kapi/kernel";
 import {
   type Batch,
   type BatchOutcome,
@@ -25,7 +25,7 @@ import { faultPoint, type Health, type Logger, type Started } from "@kapi/runtim
 
 import { column, jsonLines } from "./columns.ts";
 import type { CommandExecutor } from "./executor.ts";
-import { DRAIN_DEADLINE_MS, MAX_INBOX_BATCH } from "./limits.ts";
+import { DRAIN_DEADLINE_MS, MAX_INBOX_BATCH, MAX_PARTITIONS_TOGETHER } from "./limits.ts";
 import { Partitions } from "./partitions.ts";
 import { Runner } from "./runner.ts";
 import { LeaseBook } from "./lease-book.ts";
@@ -70,6 +70,7 @@ export async function createCommandWorker<Effect>(
         open ? "trading server unreachable: its commands are parked" : "trading server is back",
       ),
   });
+  const insert = inboxWriter(store);
   const partitions = new Partitions({ store, leases, scheduler, logger });
   const runner = new Runner({
     ...options,
@@ -91,7 +92,7 @@ export async function createCommandWorker<Effect>(
     consumer = await createConsumer(options.kafka, {
       groupId: worker,
       topics: [topic],
-      onBatch: (batch) => takeIn(options, partitions, batch),
+      onBatch: (batch) => takeIn(options, partitions, insert, batch),
       onAssigned: async (assignment) => {
         const mine = assignment.filter((assigned) => assigned.topic.name === topic.name);
         await partitions.assign(mine.flatMap((assigned) => assigned.partitions));
@@ -117,21 +118,36 @@ export async function createCommandWorker<Effect>(
 
 interface Incoming {
   readonly message: CommandMessage;
+  readonly partition: number;
   readonly offset: number;
   /** The message as JSON on one line, without a sealed password. */
   readonly text: string;
 }
 
+/** Writes rows to the inbox and tells which are new. Partitions that are taken in at the same time share one statement. */
+function inboxWriter({ database }: CommandStore): (rows: readonly Incoming[]) => Promise<ReadonlySet<string>> {
+  return batcher({
+    load: async (parts) => {
+      const inserted = await database.query(INSERT_INBOX, columns(parts.flat()));
+      const fresh = new Set(inserted.map(({ command_id: commandId }) => commandId));
+      return parts.map(() => fresh);
+    },
+    maxBatchSize: MAX_PARTITIONS_TOGETHER,
+    maxConcurrentBatches: 1,
+  });
+}
+
 /** Writes a batch of messages to the inbox, and hands the new ones on. */
 async function takeIn(
-  { store, worker, logger }: Pick<CommandWorkerOptions<never>, "store" | "worker" | "logger">,
+  { worker, logger }: Pick<CommandWorkerOptions<never>, "worker" | "logger">,
   partitions: Partitions,
+  insert: (rows: readonly Incoming[]) => Promise<ReadonlySet<string>>,
   batch: Batch,
 ): Promise<BatchOutcome> {
   const deadLetters: DeadLetter[] = [];
   const incoming = new Map<string, Incoming>();
   for (const message of batch.messages) {
-    const decoded = decode(message);
+    const decoded = decode(message, batch.partition);
     if (typeof decoded === "string") deadLetters.push({ message, reason: decoded });
     else if (!incoming.has(decoded.message.commandId)) incoming.set(decoded.message.commandId, decoded);
   }
@@ -139,9 +155,8 @@ async function takeIn(
   if (incoming.size === 0) return { deadLetters };
   try {
     const rows = [...incoming.values()];
-    const inserted = await store.database.query(INSERT_INBOX, [batch.partition, ...columns(rows)]);
+    const fresh = await insert(rows);
     faultPoint(`${worker}.after-inbox`);
-    const fresh = new Set(inserted.map(({ command_id: commandId }) => commandId));
     partitions.add(
       batch.partition,
       rows.filter(({ message }) => fresh.has(message.commandId)),
@@ -156,7 +171,7 @@ async function takeIn(
 }
 
 /** The message, or why it is none. The reason never quotes the value: it may hold a sealed password. */
-function decode({ value, offset }: Message): Incoming | string {
+function decode({ value, offset }: Message, partition: number): Incoming | string {
   const received = value.toString("utf8");
   let json: unknown;
   try {
@@ -169,7 +184,7 @@ function decode({ value, offset }: Message): Incoming | string {
     const message = parsed.data;
     const asReceived = message.sealedPassword === null && !received.includes("\n");
     const text = asReceived ? received : JSON.stringify({ ...message, sealedPassword: null });
-    return { message, offset: Number(offset), text };
+    return { message, partition, offset: Number(offset), text };
   }
   const findings = parsed.error.issues.map(({ path, code }) => `${path.join(".")}: ${code}`);
   return `not a command message (${findings.join(", ")})`;
@@ -177,6 +192,7 @@ function decode({ value, offset }: Message): Incoming | string {
 
 function columns(rows: readonly Incoming[]): unknown[] {
   return [
+    column(rows.map(({ partition }) => partition)),
     column(rows.map(({ message }) => message.commandId)),
     column(rows.map(({ offset }) => offset)),
     column(rows.map(({ message }) => message.serverId)),

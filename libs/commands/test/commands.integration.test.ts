@@ -176,14 +176,14 @@ describe("commands", () => {
   });
 
   it("keeps a sent command queued past its deadline while nobody can tell, and believes what settling says", async () => {
-    const [applied, closed] = [1, 2].map(() => commandMessage({ deadlineAt: toIso(Date.now() + 1_500) }));
+    const [applied, closed] = [1, 2].map(() => commandMessage({ deadlineAt: toIso(Date.now() + 5_000) }));
     if (applied === undefined || closed === undefined) throw new Error("two commands");
     harness.book.settles = false;
     for (const { accountNumber } of [applied, closed]) harness.book.behave(accountNumber ?? "", "unreachable");
     await harness.publish(applied, closed);
     await harness.until(applied.commandId, "queued");
     await harness.until(closed.commandId, "queued");
-    await eventually(() => Date.now() > Date.parse(applied.deadlineAt) + 1_500, { timeoutMs: 6_000 });
+    await eventually(() => Date.now() > Date.parse(applied.deadlineAt) + 1_500, { timeoutMs: 15_000 });
     for (const { commandId } of [applied, closed]) {
       expect((await harness.row(commandId))?.status).toBe("queued");
     }

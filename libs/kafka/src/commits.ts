@@ -5,7 +5,7 @@ import type { Offsets } from "kafkajs";
 import { asError } from "./errors.ts";
 
 /** Time between two commits: one costs the broker a few ms, and a crash repeats what was handled since the last. */
-const COMMIT_INTERVAL_MS = 20;
+const COMMIT_INTERVAL_MS = 250;
 const RETRY_DELAY_MS = 1_000;
 
 /** One offset to commit, in the generation it belongs to. */

@@ -7,6 +7,8 @@ import type { KafkaConnection } from "./connection.ts";
 import { asError, mayPass } from "./errors.ts";
 import { fromWire, type Message } from "./message.ts";
 
+/** Least time from one fetch to the next: under load it makes fewer, larger fetches; what comes after a rest is not held back. */
+const MIN_INTERVAL_MS = 3;
 const MAX_WAIT_MS = 100;
 const MAX_BYTES = 10 * 1024 * 1024;
 const MAX_BYTES_PER_PARTITION = 1024 * 1024;
@@ -221,10 +223,14 @@ class FetchingReader implements LogReader {
   async #readFrom(nodeId: string, partitions: readonly number[], round: AbortController): Promise<void> {
     try {
       while (!round.signal.aborted && !this.#stopped.signal.aborted) {
+        const begunMs = this.#clock.nowMs();
         const fetched = await this.#fetch(nodeId, partitions);
         const somethingCame = fetched.some(({ messages }) => messages.length > 0);
         for (const partition of fetched) await this.#take(partition, somethingCame);
         this.#answerWaiters();
+        // At most the interval, also where the machine's clock was set back.
+        const leftMs = Math.min(MIN_INTERVAL_MS, begunMs + MIN_INTERVAL_MS - this.#clock.nowMs());
+        if (leftMs > 0) await delay(leftMs, this.#stopped.signal);
       }
     } finally {
       round.abort();

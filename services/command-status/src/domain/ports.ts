@@ -42,10 +42,10 @@ export interface TakenIn {
 
 /** The commands that this service owns. */
 export interface CommandStore {
-  /** Takes messages in, one per command at most, and moves the position, both or neither. */
-  takeInMessages(messages: readonly CommandMessage[], position: LogPosition): Promise<readonly TakenIn[]>;
-  /** Takes events in, one per command at most, and moves the position, both or neither. */
-  takeInEvents(events: readonly CommandEvent[], position: LogPosition): Promise<readonly TakenIn[]>;
+  /** Takes messages in, one per command at most, and moves the positions, all or nothing. */
+  takeInMessages(messages: readonly CommandMessage[], positions: readonly LogPosition[]): Promise<readonly TakenIn[]>;
+  /** Takes events in, one per command at most, and moves the positions, all or nothing. */
+  takeInEvents(events: readonly CommandEvent[], positions: readonly LogPosition[]): Promise<readonly TakenIn[]>;
   /** The readable ones among `commandIds`, by id. */
   byIds(commandIds: readonly string[]): Promise<ReadonlyMap<string, StoredCommand>>;
   /** The commands of the organizations that are not final. */

@@ -9,6 +9,7 @@ import {
   type Message,
   RetryableError,
 } from "@kapi/kafka";
+import { batcher } from "@kapi/kernel";
 import { isTransient } from "@kapi/postgres";
 import type { Logger, Started } from "@kapi/runtime";
 import type { z } from "zod";
@@ -21,6 +22,7 @@ import { takeInCommandMessages } from "../../operations/take-in-command-messages
 
 /** Most rows of one statement. */
 const MAX_BATCH_MESSAGES = 1_000;
+const MAX_PARTITIONS_TOGETHER = 4;
 
 export interface ConsumerNeeds {
   readonly kafka: KafkaConnection;
@@ -33,6 +35,7 @@ export interface ConsumerNeeds {
 /** Joins the group that takes `commands.*` in. */
 export function createMessageConsumer(needs: ConsumerNeeds): Promise<Started<Consumer>> {
   const { kafka, logger, fatal } = needs;
+  const take = together<CommandMessage>((messages, positions) => takeInCommandMessages(needs, messages, positions));
   return createConsumer(kafka, {
     groupId: "command-status.commands",
     topics: COMMAND_TOPICS,
@@ -41,25 +44,48 @@ export function createMessageConsumer(needs: ConsumerNeeds): Promise<Started<Con
     fatal,
     onBatch: (batch) =>
       // Never the value: it may hold a sealed password.
-      takeIn(batch, CommandMessage, { includeValue: false }, (messages, position) =>
-        takeInCommandMessages(needs, messages, position),
-      ),
+      takeIn(batch, CommandMessage, { includeValue: false }, take),
   });
 }
 
 /** Joins the group that takes `command.events` in. */
 export function createEventConsumer(needs: ConsumerNeeds): Promise<Started<Consumer>> {
   const { kafka, logger, fatal } = needs;
+  const take = together<CommandEvent>((events, positions) => takeInCommandEvents(needs, events, positions));
   return createConsumer(kafka, {
     groupId: "command-status.events",
     topics: [TOPICS.commandEvents],
     maxBatchMessages: MAX_BATCH_MESSAGES,
     logger,
     fatal,
-    onBatch: (batch) =>
-      takeIn(batch, CommandEvent, { includeValue: true }, (events, position) =>
-        takeInCommandEvents(needs, events, position),
-      ),
+    onBatch: (batch) => takeIn(batch, CommandEvent, { includeValue: true }, take),
+  });
+}
+
+/** What came of one partition. */
+interface Part<T> {
+  readonly values: readonly T[];
+  readonly position: LogPosition;
+}
+
+/**
+ * Partitions that are handled at the same time share one statement. A command is in one partition only, so their parts
+ * never meet in a row.
+ */
+function together<T>(
+  work: (values: readonly T[], positions: readonly LogPosition[]) => Promise<void>,
+): (part: Part<T>) => Promise<void> {
+  return batcher<Part<T>, void>({
+    load: async (parts) => {
+      const positions = parts.map(({ position }) => position);
+      await work(
+        parts.flatMap(({ values }) => values),
+        positions,
+      );
+      return parts.map(() => undefined);
+    },
+    maxBatchSize: MAX_PARTITIONS_TOGETHER,
+    maxConcurrentBatches: 1,
   });
 }
 
@@ -68,7 +94,7 @@ async function takeIn<S extends z.ZodType>(
   batch: Batch,
   schema: S,
   { includeValue }: { readonly includeValue: boolean },
-  work: (values: z.output<S>[], position: LogPosition) => Promise<void>,
+  take: (part: Part<z.output<S>>) => Promise<void>,
 ): Promise<BatchOutcome> {
   const values: z.output<S>[] = [];
   const deadLetters: DeadLetter[] = [];
@@ -79,7 +105,7 @@ async function takeIn<S extends z.ZodType>(
   }
   const nextOffset = (batch.messages.at(-1)?.offset ?? -1n) + 1n;
   try {
-    await work(values, { topic: batch.topic.name, partition: batch.partition, nextOffset });
+    await take({ values, position: { topic: batch.topic.name, partition: batch.partition, nextOffset } });
   } catch (error) {
     if (isTransient(error) || error instanceof ClaimsUnavailable) {
       throw new RetryableError("a store is not available", { cause: error });

@@ -11,10 +11,12 @@ interface TakenInRow {
   readonly readable: boolean;
 }
 
-/** The position is written by the statement that takes the batch in, so that it tells exactly what is here. */
+/** The positions are written by the statement that takes the batch in, so that they tell exactly what is here. */
 const MOVE_POSITION = `
   with position as (
-    insert into positions (topic, partition, next_offset) values ($1, $2, $3)
+    insert into positions (topic, partition, next_offset)
+    select * from unnest($1::text[], $2::integer[], $3::bigint[]) as moved (topic, partition, next_offset)
+    order by topic, partition
     on conflict (topic, partition) do update set next_offset = excluded.next_offset
   )`;
 
@@ -98,13 +100,15 @@ const POSITIONS = statement<{ topic: string; partition: number; next_offset: num
 /** The commands in PostgreSQL. Each function is one statement; batches are sorted by id so that two cannot deadlock. */
 export function createCommandStore(database: Database): CommandStore {
   return {
-    takeInMessages: async (messages, position) => {
+    takeInMessages: async (messages, positions) => {
       const sorted = messages.toSorted(byCommandId);
-      return (await database.query(TAKE_IN_MESSAGES, [...placeOf(position), ...messageColumns(sorted)])).map(toTakenIn);
+      return (await database.query(TAKE_IN_MESSAGES, [...placesOf(positions), ...messageColumns(sorted)])).map(
+        toTakenIn,
+      );
     },
-    takeInEvents: async (events, position) => {
+    takeInEvents: async (events, positions) => {
       const sorted = events.toSorted(byCommandId);
-      return (await database.query(TAKE_IN_EVENTS, [...placeOf(position), ...eventColumns(sorted)])).map(toTakenIn);
+      return (await database.query(TAKE_IN_EVENTS, [...placesOf(positions), ...eventColumns(sorted)])).map(toTakenIn);
     },
     byIds: async (commandIds) => {
       const found = new Map<string, StoredCommand>();
@@ -130,8 +134,12 @@ function byCommandId(left: { commandId: string }, right: { commandId: string }):
   return left.commandId < right.commandId ? -1 : 1;
 }
 
-function placeOf({ topic, partition, nextOffset }: LogPosition): [string, number, string] {
-  return [topic, partition, nextOffset.toString()];
+function placesOf(positions: readonly LogPosition[]): [string[], number[], string[]] {
+  return [
+    positions.map(({ topic }) => topic),
+    positions.map(({ partition }) => partition),
+    positions.map(({ nextOffset }) => nextOffset.toString()),
+  ];
 }
 
 function toTakenIn(row: TakenInRow): TakenIn {
