@@ -18,7 +18,8 @@ import { microsecondsEach, processorTimes } from "./processor-time.ts";
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench");
 const CONCURRENCY = 64;
 const ACCOUNTS = 256;
-const WARM_UP_MS = 5_000;
+/** Every process compiles its hot code meanwhile; with less, all figures are those of cold processes. */
+const WARM_UP_MS = 15_000;
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 15_000);
 const STEADY_PER_SECOND = 50;
 /** An account's balance holds this many deposits of one cent and far more. */
