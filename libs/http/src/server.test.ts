@@ -265,7 +265,8 @@ async function endlessUpload(): Promise<void> {
     });
   };
   upload.on("error", () => upload.destroy()).on("response", () => upload.destroy());
-  const closed = once(upload, "close");
+  // Not `once` of node:events: that rejects at an error, and the server may cut the connection in the middle of a write.
+  const closed = new Promise((resolve) => upload.once("close", resolve));
   push();
   await closed;
 }

@@ -229,8 +229,10 @@ describe("the handshake", () => {
       expect(answer).toMatchObject({ status: 403, body: { error: "Missing API scope: metrics:read" } });
     });
     await world.buy(poor.entry.organizationId, 0);
-    const unpaid = await refusal(wsUrl, { authorization: `Management ${poor.managementKey}` });
-    expect(unpaid).toMatchObject({ status: 402, body: { error: "Insufficient API credits" } });
+    await eventually(async () => {
+      const unpaid = await refusal(wsUrl, { authorization: `Management ${poor.managementKey}` });
+      expect(unpaid).toMatchObject({ status: 402, body: { error: "Insufficient API credits" } });
+    });
   });
 
   it("costs a credit, and says so", async () => {
