@@ -200,6 +200,11 @@ export class LiveClient {
     return samples;
   }
 
+  /** Resolves with the code when the server closes the socket. */
+  closed(): Promise<number> {
+    return new Promise((resolve) => this.#socket.once("close", resolve));
+  }
+
   close(): void {
     this.#socket.terminate();
   }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from "vitest";
 
+import { describeKeysAndCredits } from "./keys-and-credits.ts";
 import { describeFirstPath } from "./first-path.ts";
 import { type RunningSystem, startSystem } from "./system.ts";
 
@@ -11,6 +12,10 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await system.stop();
+});
+
+describe("keys and credits", () => {
+  describeKeysAndCredits({ stack: () => system.stack, demo: () => system.demo });
 });
 
 describe("the first path on the seeded market", () => {

@@ -13,7 +13,7 @@ import { TradingControl } from "../e2e/trading-control.ts";
 const POINTS = [
   "finance.after-inbox",
   "finance.before-execute",
-  "finance.after-execute",
+  "finance.after-answer",
   "finance.in-transaction",
   "finance.after-commit",
   "finance.after-publish",
