@@ -12,7 +12,7 @@ import type { CommandExecutor, CommandOutcome } from "./executor.ts";
 import type { Lease, LeaseBook } from "./lease-book.ts";
 import { LEASED_EVENT_AFTER_MS } from "./limits.ts";
 import type { BatchMode, ServerAnswer } from "./scheduler.ts";
-import { LOCK_OPEN } from "./statements.ts";
+import { READ_OPEN } from "./statements.ts";
 import type { CommandStore } from "./store.ts";
 import type { StateChange, Unit } from "./unit.ts";
 import type { OpenCommand } from "./work.ts";
@@ -102,7 +102,7 @@ export class Runner<Effect> {
     }
   }
 
-  /** One transaction: fence, locks, effects of the service, new states, events. */
+  /** One transaction: fence, what is open, effects of the service, new states, events. */
   async #write(verdicts: readonly Verdict<Effect>[]): Promise<void> {
     await this.#underFence(
       verdicts.map(({ entry }) => entry),
@@ -120,7 +120,7 @@ export class Runner<Effect> {
   async #showLeased(batch: readonly Entry[], attempt: { readonly ended: boolean }): Promise<void> {
     try {
       await this.#underFence(batch, async (unit, open) => {
-        // The end of the attempt waits for our locks, or was faster and has already told its own state.
+        // The end of the attempt was faster and has told its own state; where it comes meanwhile, one of us does its work again.
         if (attempt.ended) return;
         const queued = [...open].filter(([, command]) => command.status === "queued");
         unit.change(queued.map(([entry, command]) => moveTo("leased", entry, command)));
@@ -130,7 +130,7 @@ export class Runner<Effect> {
     }
   }
 
-  /** Runs `work` with those commands whose fence holds and that are not final, locked. */
+  /** Runs `work` with those commands whose fence holds and that are not final. */
   async #underFence(
     entries: readonly Entry[],
     work: (unit: Unit, open: ReadonlyMap<Entry, OpenCommand>) => Promise<void>,
@@ -147,7 +147,7 @@ export class Runner<Effect> {
           .filter(({ partition, gone }) => !gone && held.has(partition.partition))
           .map((entry) => [entry.message.commandId, entry]),
       );
-      const rows = mine.size === 0 ? [] : await unit.query(LOCK_OPEN, [column([...mine.keys()])]);
+      const rows = mine.size === 0 ? [] : await unit.query(READ_OPEN, [column([...mine.keys()])]);
       const open = new Map<Entry, OpenCommand>();
       for (const { command_id: commandId, status, version, attempts } of rows) {
         const entry = mine.get(commandId);

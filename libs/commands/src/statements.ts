@@ -12,7 +12,7 @@ export interface OpenRow {
 }
 
 /** What a transaction has to know about a command that it changes. */
-export interface LockedRow {
+export interface OpenState {
   readonly command_id: string;
   readonly status: CommandStatus;
   readonly version: number;
@@ -54,12 +54,11 @@ export const OPEN_SERVERS: Statement<{ server_id: string }> = statement(
   `select distinct server_id from command_inbox where partition = $1 and status in ('queued', 'leased')`,
 );
 
-/** Locks open commands in the order of their ids, so that two transactions cannot wait for each other. */
-export const LOCK_OPEN: Statement<LockedRow> = statement(
-  "commands_lock_open",
+/** Those that are open, as they are now. Nothing is locked: the write at the end finds out whether they still are. */
+export const READ_OPEN: Statement<OpenState> = statement(
+  "commands_read_open",
   `select command_id, status, version, attempts from command_inbox
-   where command_id = any($1::uuid[]) and status in ('queued', 'leased')
-   order by command_id for update`,
+   where command_id = any($1::uuid[]) and status in ('queued', 'leased')`,
 );
 
 /** The messages of commands that this process does not hold in memory. */
@@ -69,7 +68,7 @@ export const MESSAGES: Statement<{ command_id: string; message: string }> = stat
 );
 
 /** $1 partition: what an earlier holder left as leased, locked. */
-export const LOCK_LEASED: Statement<LockedRow & { message: string }> = statement(
+export const LOCK_LEASED: Statement<OpenState & { message: string }> = statement(
   "commands_lock_leased",
   `select command_id, status, version, attempts, message from command_inbox
    where partition = $1 and status = 'leased'
@@ -77,10 +76,12 @@ export const LOCK_LEASED: Statement<LockedRow & { message: string }> = statement
 );
 
 /**
- * New states of locked commands, and in the same statement all messages of the unit. Columns $1-$8: command id, status,
+ * New states of open commands, and in the same statement all messages of the unit. Columns $1-$8: command id, status,
  * version, attempts, result (lines of JSON), error code, error message, completed at; $9-$11: topic, key, value (lines).
+ * `changed` tells how many commands were still as they had been read: a row that another transaction has moved on has
+ * another version by the time its lock is ours, and is left alone.
  */
-export const WRITE_UNIT: Statement<{ id: number }> = statement(
+export const WRITE_UNIT: Statement<{ id: number; changed: number }> = statement(
   "commands_write_unit",
   `with changed as (
      update command_inbox i
@@ -90,11 +91,12 @@ export const WRITE_UNIT: Statement<{ id: number }> = statement(
      from unnest($1::uuid[], $2::text[], $3::integer[], $4::integer[], string_to_array($5, E'\\n', ''), $6::text[],
                  $7::text[], $8::timestamptz[])
        as c (command_id, status, version, attempts, result, error_code, error_message, completed_at)
-     where i.command_id = c.command_id
+     where i.command_id = c.command_id and i.version = c.version - 1 and i.status in ('queued', 'leased')
+     returning 1
    )
    insert into outbox (topic, key, value)
    select * from unnest($9::text[], $10::text[], string_to_array($11, E'\\n', ''))
-   returning id`,
+   returning id, (select count(*) from changed) as changed`,
 );
 
 /** $1 topic, $2 partitions, $3 holder, $4 lease in ms. Whoever had them is fenced off from here on. */

@@ -9,7 +9,7 @@ import { faultPoint, type Logger, type Started } from "@kapi/runtime";
 
 import { MAX_TRANSACTION_TRIES } from "./limits.ts";
 import { Outbox } from "./outbox.ts";
-import { type MessageLookup, Unit } from "./unit.ts";
+import { type MessageLookup, StaleUnit, Unit } from "./unit.ts";
 
 export interface CommandStoreOptions {
   /** Name of the service; part of the fault points' names. */
@@ -65,7 +65,7 @@ export function createCommandStore(options: CommandStoreOptions): Started<Comman
         if (endsCommands) attached.onFinal(unit.finalIds);
         return value;
       } catch (error) {
-        if (attempt >= MAX_TRANSACTION_TRIES || !isTransient(error)) throw error;
+        if (attempt >= MAX_TRANSACTION_TRIES || !(isTransient(error) || error instanceof StaleUnit)) throw error;
         logger.warn({ err: error, attempt }, "a unit of work is tried again");
       }
     }

@@ -12,7 +12,7 @@ import type { Queryable, Statement } from "@kapi/postgres";
 
 import { column, jsonLines } from "./columns.ts";
 import { assertMove } from "./command-state.ts";
-import { LOCK_OPEN, type LockedRow, MESSAGES, WRITE_UNIT } from "./statements.ts";
+import { MESSAGES, type OpenState, READ_OPEN, WRITE_UNIT } from "./statements.ts";
 import type { FinalState, OpenCommand, OutboxMessage, WorkTransaction } from "./work.ts";
 
 /** A move of one command along the table of `command-state.ts`. */
@@ -51,9 +51,9 @@ export class Unit implements WorkTransaction {
     this.messages.push(...messages);
   }
 
-  async lockOpen(commandIds: readonly string[]): Promise<readonly OpenCommand[]> {
+  async readOpen(commandIds: readonly string[]): Promise<readonly OpenCommand[]> {
     if (commandIds.length === 0) return [];
-    const rows = await this.query(LOCK_OPEN, [column(commandIds)]);
+    const rows = await this.query(READ_OPEN, [column(commandIds)]);
     const messages = await this.#messagesOf(rows);
     return rows.map(({ command_id: commandId, status, version, attempts }) => ({
       message: assertDefined(messages.get(commandId), `the message of command ${commandId}`),
@@ -67,7 +67,7 @@ export class Unit implements WorkTransaction {
     this.change(finals.map((final) => ({ ...final, attempts: final.attempts ?? Math.max(final.command.attempts, 1) })));
   }
 
-  /** Moves locked commands on, each at most once a unit, and enqueues their events. */
+  /** Moves open commands on, each at most once a unit, and enqueues their events. */
   change(changes: readonly StateChange[]): void {
     for (const change of changes) {
       const { commandId } = change.command.message;
@@ -81,7 +81,7 @@ export class Unit implements WorkTransaction {
   }
 
   /** From memory what is there, the others from the inbox. */
-  async #messagesOf(rows: readonly LockedRow[]): Promise<ReadonlyMap<string, CommandMessage>> {
+  async #messagesOf(rows: readonly OpenState[]): Promise<ReadonlyMap<string, CommandMessage>> {
     const messages = new Map<string, CommandMessage>();
     const unknown: string[] = [];
     for (const { command_id: commandId } of rows) {
@@ -99,7 +99,8 @@ export class Unit implements WorkTransaction {
   /** Writes everything collected; nothing may be added afterwards. */
   async write(): Promise<void> {
     if (this.messages.length === 0) return;
-    const changes = [...this.#changes.values()];
+    // In the order of their ids, so that two transactions cannot wait for each other.
+    const changes = [...this.#changes.values()].sort((a, b) => (commandIdOf(a) < commandIdOf(b) ? -1 : 1));
     const rows = await this.query(WRITE_UNIT, [
       column(changes.map(({ command }) => command.message.commandId)),
       column(changes.map(({ status }) => status)),
@@ -113,8 +114,18 @@ export class Unit implements WorkTransaction {
       column(this.messages.map(({ key }) => key)),
       jsonLines(this.messages.map(({ value }) => value)),
     ]);
+    if ((rows[0]?.changed ?? 0) !== changes.length) throw new StaleUnit();
     this.outboxIds = rows.map(({ id }) => id);
   }
+}
+
+/** A command was moved on by another transaction since this one read it: everything is rolled back and done again. */
+export class StaleUnit extends Error {
+  override readonly name = "StaleUnit";
+}
+
+function commandIdOf({ command }: StateChange): string {
+  return command.message.commandId;
 }
 
 /** The event of a change; final states settle the reserved credits (decisions, 7.2). */

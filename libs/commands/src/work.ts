@@ -1,4 +1,4 @@
-/** What a unit of work is made of: messages, commands that are locked, and how they end. */
+/** What a unit of work is made of: messages, commands that are open, and how they end. */
 import type { CommandErrorCode, CommandMessage, CommandStatus, TopicContract } from "@kapi/contracts";
 import type { Queryable } from "@kapi/postgres";
 
@@ -10,7 +10,7 @@ export interface OutboxMessage {
   readonly value: string;
 }
 
-/** A command that is not final, locked until the end of the transaction that read it. */
+/** A command that was not final when the transaction read it; the version tells whether it still is at its end. */
 export interface OpenCommand {
   readonly message: CommandMessage;
   readonly status: CommandStatus;
@@ -33,8 +33,11 @@ export interface FinalState {
 export interface WorkTransaction extends Queryable {
   /** Published after the commit, at least once, also when this process dies right after it. */
   enqueue(messages: readonly OutboxMessage[]): void;
-  /** Locks those of `commandIds` that this service has taken in and that are not final; in no particular order. */
-  lockOpen(commandIds: readonly string[]): Promise<readonly OpenCommand[]>;
-  /** Ends commands that `lockOpen` of this transaction gave; their events are enqueued with it. */
+  /** Those of `commandIds` that this service has taken in and that are not final; in no particular order. */
+  readOpen(commandIds: readonly string[]): Promise<readonly OpenCommand[]>;
+  /**
+   * Ends commands that `readOpen` of this transaction gave; their events are enqueued with it. Where another transaction
+   * was faster with one of them, this one is rolled back and its work done again.
+   */
   finish(finals: readonly FinalState[]): void;
 }

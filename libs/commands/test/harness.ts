@@ -2,10 +2,16 @@ import { type CommandEvent, CommandEvent as CommandEventSchema, type CommandMess
 import { createKafka, createLogReader, createProducer, type Message, type Producer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
 import { createPool, type Database, migrate, statement } from "@kapi/postgres";
-import { createLogger, Health, type Logger, Scope } from "@kapi/runtime";
+import { createLogger, Health, type Logger, Scope, type Started } from "@kapi/runtime";
 import { createTestEnvironment, eventually } from "@kapi/testkit";
 
-import { COMMANDS_MIGRATIONS, type CommandWorker, createCommandStore, createCommandWorker } from "../src/index.ts";
+import {
+  COMMANDS_MIGRATIONS,
+  type CommandStore,
+  type CommandWorker,
+  createCommandStore,
+  createCommandWorker,
+} from "../src/index.ts";
 import { orderKeyOf } from "../src/entry.ts";
 import { ReferenceBook } from "./reference-book.ts";
 
@@ -97,6 +103,12 @@ export class Harness {
     );
     await eventually(() => health.ready().ok);
     return scope;
+  }
+
+  /** Starts a store by itself, as another process of the service has one. */
+  startStore(): Started<CommandStore> {
+    const { database, logger } = this;
+    return createCommandStore({ worker: WORKER, database, producer: this.#producer, clock: systemClock, logger });
   }
 
   async stopWorker(): Promise<void> {

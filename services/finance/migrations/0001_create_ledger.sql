@@ -49,18 +49,22 @@ create unique index transactions_command on transactions (server_id, command_id)
 
 -- Double entry: line 1 is the trading account, line 2 the organization's counter account of that type.
 create table entries (
-  transaction_id uuid not null references transactions (id),
+  transaction_id uuid not null,
   line smallint not null check (line in (1, 2)),
   ledger text not null,
   amount_minor bigint not null,
   primary key (transaction_id, line)
 );
 
--- The entries of a transaction come in one statement, and come to zero.
+-- The entries of a transaction come in one statement, belong to it, and come to zero. Looked at once a statement: a
+-- foreign key would be looked up, and its row locked, once an entry.
 create function entries_must_balance() returns trigger language plpgsql as $$
 begin
   if exists (select from added group by transaction_id having sum(amount_minor) <> 0 or count(*) <> 2) then
     raise exception 'the entries of a transaction must be two and come to zero' using errcode = 'check_violation';
+  end if;
+  if exists (select from added a where not exists (select from transactions t where t.id = a.transaction_id)) then
+    raise exception 'entries of no transaction' using errcode = 'foreign_key_violation';
   end if;
   return null;
 end

@@ -119,7 +119,7 @@ async function writeBookings(unit: WorkTransaction, booked: readonly Booked[], n
     made.map((transaction) => ({ account, transaction })),
   );
   const commandIds = transactions.flatMap(({ transaction }) => transaction.commandId ?? []);
-  const open = new Map((await unit.lockOpen(commandIds)).map((command) => [command.message.commandId, command]));
+  const open = new Map((await unit.readOpen(commandIds)).map((command) => [command.message.commandId, command]));
   const rows = transactions.map(({ account, transaction }) => {
     const command = transaction.commandId === null ? undefined : open.get(transaction.commandId);
     return { account, transaction, requestId: command?.message.requestId ?? null, command };
@@ -175,7 +175,7 @@ async function noteGaps(
 /** Ends commands whose transaction is booked. All others of `commandIds` that are still open stay so. */
 async function confirmUnit(unit: WorkTransaction, commandIds: readonly string[]): Promise<ReadonlySet<string>> {
   const final = new Set(commandIds);
-  const open = await unit.lockOpen(commandIds);
+  const open = await unit.readOpen(commandIds);
   if (open.length === 0) return final;
   const rows = await unit.query(TRANSACTIONS_OF_COMMANDS, [
     column(open.map(({ message }) => message.serverId)),
