@@ -75,7 +75,9 @@ export async function startServersIn(context: ServerContext): Promise<Servers> {
   if (failed.length > 0) {
     await stop();
     const [first] = failed;
-    throw failed.length === 1 ? first : new LocalError(failed.map(messageOf).join("\n"));
+    // What all of them lack is told once.
+    const messages = new Set(failed.map(messageOf));
+    throw messages.size === 1 ? first : new LocalError([...messages].join("\n"));
   }
   const addressOf = (name: ServerName): string => running.find((server) => server.name === name)?.address ?? "";
   return {
