@@ -12,6 +12,7 @@ export * from "./http/servers.ts";
 export * from "./live/frames.ts";
 export * from "./messages/command-event.ts";
 export * from "./messages/command-message.ts";
+export * from "./messages/dead-letter.ts";
 export * from "./messages/directory-entry.ts";
 export * from "./messages/facts.ts";
 export * from "./messages/metrics-sample.ts";

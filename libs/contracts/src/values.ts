@@ -2,8 +2,6 @@ import { z } from "zod";
 
 /** A UUID that a caller gives: any version, any letter case; kept in lower case. */
 export const Guid = z.guid().toLowerCase();
-/** A date-time with any offset (decisions, 1.4). */
-export const DateTime = z.iso.datetime({ offset: true });
 /** The number of an account as it stands in a path (interface, "Conventions", 2). */
 export const AccountNumber = z
   .string()

@@ -1,3 +1,4 @@
+import { DEAD_LETTER_HEADERS } from "@kapi/contracts";
 import type { Started } from "@kapi/runtime";
 
 import type { Batch, DeadLetter } from "./batch.ts";
@@ -13,11 +14,11 @@ export function deadLetterMessage(batch: Batch, letter: DeadLetter, groupId: str
     key: message.key,
     value: includeValue ? message.value : "",
     headers: {
-      reason: reason.slice(0, MAX_REASON_LENGTH),
-      topic: batch.topic.name,
-      partition: String(batch.partition),
-      offset: message.offset.toString(),
-      group: groupId,
+      [DEAD_LETTER_HEADERS.reason]: reason.slice(0, MAX_REASON_LENGTH),
+      [DEAD_LETTER_HEADERS.topic]: batch.topic.name,
+      [DEAD_LETTER_HEADERS.partition]: String(batch.partition),
+      [DEAD_LETTER_HEADERS.offset]: message.offset.toString(),
+      [DEAD_LETTER_HEADERS.group]: groupId,
     },
   };
 }

@@ -46,16 +46,3 @@ export const CreditsFact = z.object({
   lowBalanceThreshold: z.int(),
 });
 export type CreditsFact = z.infer<typeof CreditsFact>;
-
-/** Value of a record of `dead-letter`: what could not be processed. Never holds a sealed password. */
-export const DeadLetter = z.object({
-  reason: z.string(),
-  topic: z.string(),
-  partition: z.int(),
-  offset: z.string(),
-  consumer: z.string(),
-  /** The record's value as text; null where it could hold a secret or was no text. */
-  value: z.string().nullable(),
-  failedAt: z.iso.datetime(),
-});
-export type DeadLetter = z.infer<typeof DeadLetter>;

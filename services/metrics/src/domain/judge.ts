@@ -8,6 +8,8 @@
  * different streams.
  */
 
+import { SAMPLE_HEADERS } from "@kapi/contracts";
+
 /** Largest value of a sample that counts. A frame of the longest account number and numbers takes under 700 bytes. */
 export const MAX_FRAME_BYTES = 4_096;
 
@@ -45,15 +47,19 @@ export function sameSpan(left: Span, right: Span): boolean {
 
 /** The headers of a record of `metrics.samples` as a {@link Span}; null where one is missing or no whole number. */
 export function spanFromWire(headers: Readonly<Record<string, string>>): Span | null {
-  const sequence = wholeNumber(headers["sequence"]);
-  const from = headers["from"] === "-1" ? -1 : wholeNumber(headers["from"]);
-  const to = wholeNumber(headers["to"]);
+  const sequence = wholeNumber(headers[SAMPLE_HEADERS.sequence]);
+  const from = headers[SAMPLE_HEADERS.from] === "-1" ? -1 : wholeNumber(headers[SAMPLE_HEADERS.from]);
+  const to = wholeNumber(headers[SAMPLE_HEADERS.to]);
   return sequence === null || from === null || to === null ? null : { sequence, from, to };
 }
 
 /** A {@link Span} as the headers of a record of `metrics.samples`. */
 export function spanToWire(span: Span): Record<string, string> {
-  return { sequence: String(span.sequence), from: String(span.from), to: String(span.to) };
+  return {
+    [SAMPLE_HEADERS.sequence]: String(span.sequence),
+    [SAMPLE_HEADERS.from]: String(span.from),
+    [SAMPLE_HEADERS.to]: String(span.to),
+  };
 }
 
 const DECIMAL = /^(0|[1-9][0-9]{0,15})$/;

@@ -1,4 +1,4 @@
-import { TOPICS } from "@kapi/contracts";
+import { type CreditsFact, TOPICS } from "@kapi/contracts";
 import { type Queryable, statement } from "@kapi/postgres";
 import { type Tag, tagOf } from "@kapi/redis";
 import { assertDefined, toIso, uuidV5 } from "@kapi/kernel";
@@ -194,7 +194,7 @@ async function keepWallets(tx: Queryable, fresh: readonly Leg[], nowMs: number):
 async function tellLowBalance(tx: Queryable, wallet: ChangedWallet, nowMs: number, cause: string): Promise<void> {
   const { available: after, low_balance_threshold: threshold, organization_id: organizationId } = wallet;
   if (!crossedThreshold({ before: after - wallet.change, after, threshold })) return;
-  const fact = {
+  const fact: CreditsFact = {
     eventId: uuidV5(organizationId, `credits.low_balance/${cause}`),
     organizationId,
     occurredAt: toIso(nowMs),
