@@ -12,7 +12,7 @@ import { TYPES } from "./types.ts";
  * and goes on doing so when it has millions of rows. Every statement of a service finds its rows by an index, at most
  * some thousands of them, so nothing else is planned.
  */
-const PLANS = ["jit=off", "enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off"];
+const PLANS = ["jit=off", "enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off", "enable_bitmapscan=off"];
 const MAX_CONNECTIONS = 10;
 const STATEMENT_TIMEOUT_MS = 15_000;
 /** Waiting for a free connection, or for a new one to be made. */
