@@ -1,7 +1,35 @@
+import type { z } from "zod";
+
+import {
+  AccountDetailsAnswer,
+  BulkCreateTradingAccountsBody,
+  CreateTradingAccountBody,
+  DeletedAccountAnswer,
+  ListTradingAccountsQuery,
+  RequestBody,
+  ResetPasswordBody,
+  TradingAccountsAnswer,
+  UpdateTradingAccountBody,
+} from "./http/accounts.ts";
+import { AccountMetricsAnswer, ListAccountMetricsQuery } from "./http/account-metrics.ts";
+import {
+  BulkEnvelopesAnswer,
+  CommandAnswer,
+  CommandEnvelope,
+  CommandsAnswer,
+  GetCommandQuery,
+  ListCommandsQuery,
+} from "./http/commands.ts";
+import { CreditPricesAnswer, CreditUsageAnswer, WalletAnswer } from "./http/credits.ts";
+import { ExportAccountHistoryBody } from "./http/exports.ts";
+import { FundsBody, TransactionsAnswer } from "./http/finance.ts";
+import { DealsAnswer, ListPositionsQuery, OrdersAnswer, PositionsAnswer } from "./http/history.ts";
+import { PageQuery } from "./http/pagination.ts";
+import { ServerAnswer, UpdateServerConfigurationBody } from "./http/servers.ts";
 import type { PriceClass } from "./prices.ts";
 import type { Scope } from "./scopes.ts";
 
-/** One row of the interface's operation table, for the operations that are served. */
+/** One row of the interface's operation table, and the shapes of its request and of its answer. */
 export interface OperationContract {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Fastify form: `:name` for a path parameter. */
@@ -11,25 +39,91 @@ export interface OperationContract {
   readonly idempotencyKey: boolean;
   readonly price: PriceClass;
   readonly success: readonly number[];
+  /** Besides them 429 (decisions, 7.5). */
   readonly errors: readonly number[];
   /** Whether the path names a server, so that access to it is checked. */
   readonly server: boolean;
+  /** Heading in the reference. */
+  readonly group: OperationGroup;
+  /** One line for the reference. */
+  readonly summary: string;
+  readonly query?: z.ZodType;
+  readonly body?: z.ZodType;
+  readonly answer: z.ZodType;
 }
 
-const SERVER = "/api/v1/management/servers/:serverId";
+export type OperationGroup = "Credits" | "Servers" | "Accounts" | "History" | "Finance" | "Commands" | "Metrics";
+
+const ROOT = "/api/v1/management";
+const SERVER = `${ROOT}/servers/:serverId`;
 const ACCOUNT = `${SERVER}/accounts/:accountNumber`;
+
+/** A read of one account's records. */
+const HISTORY = {
+  method: "GET",
+  scope: "accounts:read",
+  idempotencyKey: false,
+  price: "read",
+  success: [200],
+  errors: [400, 401, 402, 403, 404, 500],
+  server: true,
+  group: "History",
+} as const;
+
+/** A mutation of one account that is queued as a command. */
+const QUEUED = {
+  method: "POST",
+  scope: "accounts:update",
+  idempotencyKey: true,
+  price: "mutation",
+  success: [200, 202],
+  errors: [400, 401, 402, 403, 404, 500],
+  server: true,
+  group: "Accounts",
+  answer: CommandEnvelope,
+} as const;
 
 /** The operations served over HTTP, by the interface's own names. */
 export const OPERATIONS = {
   getCreditBalance: {
     method: "GET",
-    path: "/api/v1/management/credits/balance",
+    path: `${ROOT}/credits/balance`,
     scope: "credits:read",
     idempotencyKey: false,
     price: "read",
     success: [200],
     errors: [401, 402, 403, 404, 500],
     server: false,
+    group: "Credits",
+    summary: "The organization's credit wallet",
+    answer: WalletAnswer,
+  },
+  getCreditPrices: {
+    method: "GET",
+    path: `${ROOT}/credits/prices`,
+    scope: "credits:read",
+    idempotencyKey: false,
+    price: "read",
+    success: [200],
+    errors: [401, 402, 403, 500],
+    server: false,
+    group: "Credits",
+    summary: "What each kind of request costs",
+    answer: CreditPricesAnswer,
+  },
+  listCreditUsage: {
+    method: "GET",
+    path: `${ROOT}/credits/usage`,
+    scope: "credits:read",
+    idempotencyKey: false,
+    price: "read",
+    success: [200],
+    errors: [400, 401, 402, 403, 500],
+    server: false,
+    group: "Credits",
+    summary: "Every billed request, newest first",
+    query: PageQuery,
+    answer: CreditUsageAnswer,
   },
   getServerConfiguration: {
     method: "GET",
@@ -40,6 +134,23 @@ export const OPERATIONS = {
     success: [200],
     errors: [400, 401, 402, 403, 500],
     server: true,
+    group: "Servers",
+    summary: "Configuration of a trading server",
+    answer: ServerAnswer,
+  },
+  updateServerConfiguration: {
+    method: "PATCH",
+    path: `${SERVER}/configuration`,
+    scope: "accounts:update",
+    idempotencyKey: false,
+    price: "mutation",
+    success: [200],
+    errors: [400, 401, 402, 403, 500],
+    server: true,
+    group: "Servers",
+    summary: "Changes leverages and currency of a trading server, within the request",
+    body: UpdateServerConfigurationBody,
+    answer: ServerAnswer,
   },
   listTradingAccounts: {
     method: "GET",
@@ -50,6 +161,10 @@ export const OPERATIONS = {
     success: [200],
     errors: [400, 401, 402, 403, 500],
     server: true,
+    group: "Accounts",
+    summary: "The accounts of a server, newest first; all of them, or one page",
+    query: ListTradingAccountsQuery,
+    answer: TradingAccountsAnswer,
   },
   createTradingAccount: {
     method: "POST",
@@ -60,52 +175,188 @@ export const OPERATIONS = {
     success: [200, 202],
     errors: [400, 401, 402, 403, 404, 409, 500],
     server: true,
+    group: "Accounts",
+    summary: "Queues a new account; its passwords are in this answer only",
+    body: CreateTradingAccountBody,
+    answer: CommandEnvelope,
+  },
+  bulkCreateTradingAccounts: {
+    method: "POST",
+    path: `${SERVER}/accounts/bulk`,
+    scope: "accounts:create",
+    idempotencyKey: true,
+    price: "bulkItem",
+    success: [202],
+    errors: [400, 401, 402, 403, 404, 409, 500],
+    server: true,
+    group: "Accounts",
+    summary: "Queues up to 100 new accounts, each with an idempotency key of its own",
+    body: BulkCreateTradingAccountsBody,
+    answer: BulkEnvelopesAnswer,
   },
   getTradingAccount: {
-    method: "GET",
+    ...HISTORY,
     path: ACCOUNT,
-    scope: "accounts:read",
+    group: "Accounts",
+    summary: "An account with its live values, and its access data without passwords",
+    answer: AccountDetailsAnswer,
+  },
+  updateTradingAccount: {
+    ...QUEUED,
+    method: "PATCH",
+    path: ACCOUNT,
+    summary: "Queues a change of name or leverage",
+    body: UpdateTradingAccountBody,
+  },
+  deleteTradingAccountImmediately: {
+    method: "DELETE",
+    path: ACCOUNT,
+    scope: "accounts:update",
     idempotencyKey: false,
-    price: "read",
+    price: "mutation",
     success: [200],
-    errors: [400, 401, 402, 403, 404, 500],
+    errors: [400, 401, 402, 403, 500],
     server: true,
+    group: "Accounts",
+    summary: "Deletes an account with everything known of it, within the request",
+    answer: DeletedAccountAnswer,
+  },
+  enableAccount: {
+    ...QUEUED,
+    path: `${ACCOUNT}/enable`,
+    summary: "Queues the enabling of a disabled or archived account",
+    body: RequestBody,
+  },
+  disableAccount: {
+    ...QUEUED,
+    path: `${ACCOUNT}/disable`,
+    summary: "Queues the disabling of an account: no new orders",
+    body: RequestBody,
+  },
+  archiveAccount: {
+    ...QUEUED,
+    path: `${ACCOUNT}/archive`,
+    summary: "Queues the archiving of an account without open positions: no login, no trade, no finance",
+    body: RequestBody,
+  },
+  queueAccountDeletion: {
+    ...QUEUED,
+    path: `${ACCOUNT}/delete`,
+    summary: "Queues the deletion of an account without open positions",
+    body: RequestBody,
+  },
+  resetTradingPassword: {
+    ...QUEUED,
+    path: `${ACCOUNT}/password-reset`,
+    summary: "Queues a new trading password, which the answer shows",
+    body: ResetPasswordBody,
+  },
+  resetInvestorPassword: {
+    ...QUEUED,
+    path: `${ACCOUNT}/investor-password-reset`,
+    summary: "Queues a new investor password, which the answer shows",
+    body: ResetPasswordBody,
+  },
+  listTradingAccountTransactions: {
+    ...HISTORY,
+    path: `${ACCOUNT}/transactions`,
+    summary: "The ledger of an account, newest first",
+    query: PageQuery,
+    answer: TransactionsAnswer,
+  },
+  listTradingAccountOrders: {
+    ...HISTORY,
+    path: `${ACCOUNT}/orders`,
+    summary: "The orders of an account, newest first",
+    query: PageQuery,
+    answer: OrdersAnswer,
+  },
+  listAccountPositions: {
+    ...HISTORY,
+    path: `${ACCOUNT}/positions`,
+    summary: "The positions of an account, newest first; with status=open never stale",
+    query: ListPositionsQuery,
+    answer: PositionsAnswer,
+  },
+  listAccountDeals: {
+    ...HISTORY,
+    path: `${ACCOUNT}/deals`,
+    summary: "The executions of an account, newest first",
+    query: PageQuery,
+    answer: DealsAnswer,
+  },
+  exportAccountHistory: {
+    ...QUEUED,
+    path: `${ACCOUNT}/exports/history`,
+    scope: "accounts:read",
+    price: "export",
+    group: "History",
+    summary: "Queues an export of transactions, orders, positions and deals; the command's result carries it",
+    body: ExportAccountHistoryBody,
   },
   depositAccountFunds: {
-    method: "POST",
+    ...QUEUED,
     path: `${ACCOUNT}/finance/deposits`,
     scope: "finance:deposit",
-    idempotencyKey: true,
-    price: "mutation",
-    success: [200, 202],
-    errors: [400, 401, 402, 403, 404, 500],
-    server: true,
+    group: "Finance",
+    summary: "Queues a deposit",
+    body: FundsBody,
   },
   withdrawAccountFunds: {
-    method: "POST",
+    ...QUEUED,
     path: `${ACCOUNT}/finance/withdrawals`,
     scope: "finance:withdraw",
-    idempotencyKey: true,
-    price: "mutation",
-    success: [200, 202],
-    errors: [400, 401, 402, 403, 404, 500],
-    server: true,
+    group: "Finance",
+    summary: "Queues a withdrawal of at most balance and free margin",
+    body: FundsBody,
   },
   getCommand: {
     method: "GET",
-    path: "/api/v1/management/commands/:commandId",
+    path: `${ROOT}/commands/:commandId`,
     scope: "accounts:read",
     idempotencyKey: false,
     price: "read",
     success: [200],
     errors: [401, 402, 403, 404, 500],
     server: false,
+    group: "Commands",
+    summary: "A command as it is now; with `wait`, once it is final or the time is over",
+    query: GetCommandQuery,
+    answer: CommandAnswer,
+  },
+  listCommands: {
+    method: "GET",
+    path: `${SERVER}/commands`,
+    scope: "accounts:read",
+    idempotencyKey: false,
+    price: "read",
+    success: [200],
+    errors: [400, 401, 402, 403, 500],
+    server: true,
+    group: "Commands",
+    summary: "The commands of a server, newest first",
+    query: ListCommandsQuery,
+    answer: CommandsAnswer,
+  },
+  listAccountMetrics: {
+    method: "GET",
+    path: `${SERVER}/account-metrics`,
+    scope: "metrics:read",
+    idempotencyKey: false,
+    price: "read",
+    success: [200],
+    errors: [400, 401, 402, 403, 500],
+    server: true,
+    group: "Metrics",
+    summary: "Stored snapshots, newest first: one per account and minute in which it changed",
+    query: ListAccountMetricsQuery,
+    answer: AccountMetricsAnswer,
   },
 } as const satisfies Record<string, OperationContract>;
 
 export type OperationId = keyof typeof OPERATIONS;
 
 /** Path of the live stream on the stream's own address (interface, "Events"). */
-export const LIVE_METRICS_PATH = "/api/v1/management/live-metrics";
+export const LIVE_METRICS_PATH = `${ROOT}/live-metrics`;
 /** The live stream needs this scope on the handshake. */
 export const LIVE_METRICS_SCOPE: Scope = "metrics:read";

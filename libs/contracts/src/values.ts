@@ -22,3 +22,13 @@ export const CURRENCY_SYMBOLS: Readonly<Record<Currency, string>> = { USD: "$", 
 
 /** Integer minor units of a currency with two decimals. */
 export const Minor = z.int();
+
+/** A moment that a caller gives, with any offset; kept in UTC with milliseconds. */
+export const DateTime = z.iso.datetime({ offset: true }).transform((text) => new Date(text).toISOString());
+
+const DIGITS = /^[0-9]{1,15}$/;
+
+/** A whole number in a query string, where everything is text. */
+export function queryInteger(minimum: number, maximum: number) {
+  return z.string().regex(DIGITS, "must be a whole number").transform(Number).pipe(z.int().min(minimum).max(maximum));
+}

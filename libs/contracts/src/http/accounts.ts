@@ -3,6 +3,7 @@ import { z } from "zod";
 import { minorFromAmount } from "@kapi/kernel";
 
 import { Currency, RequestId } from "../values.ts";
+import { Limit, Page, Pagination } from "./pagination.ts";
 import { Leverage, ServerEnvironment } from "./servers.ts";
 
 /** Largest amount of money of one request, in units of currency (interface, "Limits"). */
@@ -28,6 +29,32 @@ export const CreateTradingAccountBody = z.object({
 });
 export type CreateTradingAccountBody = z.infer<typeof CreateTradingAccountBody>;
 
+/** Most accounts of one bulk (interface, "Limits"). */
+export const MAX_BULK_ITEMS = 100;
+
+/** Body of bulkCreateTradingAccounts (interface, "Bulk create"). */
+export const BulkCreateTradingAccountsBody = z.object({
+  accounts: z.array(CreateTradingAccountBody).min(1).max(MAX_BULK_ITEMS),
+});
+export type BulkCreateTradingAccountsBody = z.infer<typeof BulkCreateTradingAccountsBody>;
+
+/** Body of updateTradingAccount (decisions, 4.6). */
+export const UpdateTradingAccountBody = z
+  .object({ accountName: AccountName.optional(), leverage: Leverage.optional(), requestId: RequestId })
+  .refine(({ accountName, leverage }) => accountName !== undefined || leverage !== undefined, {
+    path: ["accountName"],
+    error: "accountName, leverage or both must be given",
+  });
+export type UpdateTradingAccountBody = z.infer<typeof UpdateTradingAccountBody>;
+
+/** Body of the operations that need nothing but a request id (interface, "Disable / Archive"; decisions, 4.7). */
+export const RequestBody = z.object({ requestId: RequestId });
+export type RequestBody = z.infer<typeof RequestBody>;
+
+/** Body of resetTradingPassword and resetInvestorPassword. */
+export const ResetPasswordBody = z.object({ password: Password.optional(), requestId: RequestId });
+export type ResetPasswordBody = z.infer<typeof ResetPasswordBody>;
+
 /** Life of a trading account (decisions, 4.3). */
 export const ACCOUNT_STATUSES = ["pending", "active", "failed", "disabled", "archived", "deleting"] as const;
 export const AccountStatus = z.enum(ACCOUNT_STATUSES);
@@ -35,8 +62,8 @@ export type AccountStatus = z.infer<typeof AccountStatus>;
 
 /** Query of listTradingAccounts (decisions, 4.5); without any, every account is streamed. */
 export const ListTradingAccountsQuery = z.object({
-  page: z.coerce.number().pipe(z.int().min(1)).optional(),
-  limit: z.coerce.number().pipe(z.int().min(1).max(100)).optional(),
+  page: Page.optional(),
+  limit: Limit.optional(),
   status: AccountStatus.optional(),
   search: z.string().min(1).max(100).optional(),
 });
@@ -89,10 +116,14 @@ export const AccountCredentials = z.object({
 });
 export type AccountCredentials = z.infer<typeof AccountCredentials>;
 
-export const Pagination = z.object({
-  page: z.int().min(1),
-  limit: z.int().min(1).max(100),
-  total: z.int().min(0),
-  totalPages: z.int().min(0),
+/** Answer of listTradingAccounts; `pagination` only where `page` or `limit` was given. */
+export const TradingAccountsAnswer = z.object({
+  accounts: z.array(TradingAccount),
+  pagination: Pagination.optional(),
 });
-export type Pagination = z.infer<typeof Pagination>;
+
+/** Answer of getTradingAccount. */
+export const AccountDetailsAnswer = z.object({ account: TradingAccount, credentials: AccountCredentials });
+
+/** Answer of deleteTradingAccountImmediately. */
+export const DeletedAccountAnswer = z.object({ accountNumber: z.string(), deleted: z.literal(true) });

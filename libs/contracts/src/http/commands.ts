@@ -1,5 +1,8 @@
 import { z } from "zod";
 
+import { DateTime } from "../values.ts";
+import { PageQuery, Pagination } from "./pagination.ts";
+
 /** Every queued operation (interface, "Command"). */
 export const COMMAND_OPERATIONS = [
   "account.create",
@@ -79,3 +82,29 @@ export const CommandEnvelope = z.object({
   password: z.string().optional(),
 });
 export type CommandEnvelope = z.infer<typeof CommandEnvelope>;
+
+/** Answer of bulkCreateTradingAccounts: one envelope per item, in order. */
+export const BulkEnvelopesAnswer = z.object({ results: z.array(CommandEnvelope) });
+
+/** Query of getCommand. The operation has no 400: what makes no sense means no wait, more than the most means the most. */
+export const GetCommandQuery = z.object({
+  wait: z.string().meta({ description: "Seconds to wait for a final state, 0 to 30" }).optional(),
+});
+
+/** Answer of getCommand. */
+export const CommandAnswer = z.object({ command: Command });
+
+/** Query of listCommands (decisions, 3.6); `from` and `to` are inclusive, on `createdAt`. */
+export const ListCommandsQuery = PageQuery.extend({
+  status: CommandStatus.optional(),
+  operation: CommandOperation.optional(),
+  accountNumber: z.string().min(1).max(32).optional(),
+  requestId: z.string().min(1).max(100).optional(),
+  idempotencyKey: z.string().min(1).max(104).optional(),
+  from: DateTime.optional(),
+  to: DateTime.optional(),
+});
+export type ListCommandsQuery = z.infer<typeof ListCommandsQuery>;
+
+/** Answer of listCommands. */
+export const CommandsAnswer = z.object({ commands: z.array(Command), pagination: Pagination });

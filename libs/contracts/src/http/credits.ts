@@ -1,5 +1,8 @@
 import { z } from "zod";
 
+import { Prices } from "../prices.ts";
+import { Pagination } from "./pagination.ts";
+
 /** An organization's wallet (interface, "Credit wallet"). All amounts in credits. */
 export const Wallet = z.object({
   id: z.uuid(),
@@ -14,3 +17,22 @@ export const Wallet = z.object({
   lowBalance: z.boolean(),
 });
 export type Wallet = z.infer<typeof Wallet>;
+
+/** Answer of getCreditBalance. */
+export const WalletAnswer = z.object({ wallet: Wallet });
+
+/** Answer of getCreditPrices, in credits. */
+export const CreditPricesAnswer = z.object({ prices: Prices });
+
+/** One billed request (decisions, 7.4): what it consumed, or reserved for its command. */
+export const CreditUsage = z.object({
+  xRequestId: z.string().nullable(),
+  operation: z.string(),
+  credits: z.int(),
+  commandId: z.uuid().nullable(),
+  at: z.iso.datetime(),
+});
+export type CreditUsage = z.infer<typeof CreditUsage>;
+
+/** Answer of listCreditUsage. */
+export const CreditUsageAnswer = z.object({ usage: z.array(CreditUsage), pagination: Pagination });

@@ -2,6 +2,7 @@ import { z } from "zod";
 
 import { Currency, RequestId } from "../values.ts";
 import { isWholeCents, MAX_AMOUNT } from "./accounts.ts";
+import { Pagination } from "./pagination.ts";
 
 /** Body of depositAccountFunds and withdrawAccountFunds (interface, "Deposit / Withdraw"). */
 export const FundsBody = z.object({
@@ -51,3 +52,6 @@ export const Transaction = z.object({
   createdAt: z.iso.datetime(),
 });
 export type Transaction = z.infer<typeof Transaction>;
+
+/** Answer of listTradingAccountTransactions. */
+export const TransactionsAnswer = z.object({ transactions: z.array(Transaction), pagination: Pagination });

@@ -19,3 +19,26 @@ export const Server = z.object({
   status: ServerStatus,
 });
 export type Server = z.infer<typeof Server>;
+
+const distinct = (values: readonly number[]): boolean => new Set(values).size === values.length;
+
+/** Body of updateServerConfiguration (decisions, 4.10); what is not given stays. */
+export const UpdateServerConfigurationBody = z
+  .object({
+    supportedLeverage: z
+      .array(Leverage)
+      .min(1)
+      .max(100)
+      .refine(distinct, { error: "must not repeat a value" })
+      .optional(),
+    defaultLeverage: Leverage.nullable().optional(),
+    currency: Currency.optional(),
+  })
+  .refine((body) => Object.values(body).some((value) => value !== undefined), {
+    path: ["supportedLeverage"],
+    error: "at least one of supportedLeverage, defaultLeverage and currency must be given",
+  });
+export type UpdateServerConfigurationBody = z.infer<typeof UpdateServerConfigurationBody>;
+
+/** Answer of getServerConfiguration and updateServerConfiguration. */
+export const ServerAnswer = z.object({ server: Server });

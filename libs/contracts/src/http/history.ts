@@ -1,0 +1,60 @@
+import { z } from "zod";
+
+import { PageQuery, Pagination } from "./pagination.ts";
+
+const NullableDateTime = z.iso.datetime().nullable();
+
+/** An order as the API shows it (interface, "Order record"). Volume in lots. */
+export const Order = z.object({
+  id: z.string(),
+  symbol: z.string(),
+  side: z.string(),
+  orderType: z.string(),
+  volume: z.number(),
+  status: z.string(),
+  createdAt: z.iso.datetime(),
+  executedAt: NullableDateTime,
+});
+export type Order = z.infer<typeof Order>;
+
+export const POSITION_STATUSES = ["open", "closed"] as const;
+export type PositionStatus = (typeof POSITION_STATUSES)[number];
+
+/** A position as the API shows it (interface, "Position record"). Volume in lots: still open, or the last before the close. */
+export const Position = z.object({
+  id: z.string(),
+  orderId: z.string(),
+  symbol: z.string(),
+  side: z.string(),
+  volume: z.number(),
+  openPrice: z.number(),
+  status: z.enum(POSITION_STATUSES),
+  openedAt: z.iso.datetime(),
+  closedAt: NullableDateTime,
+});
+export type Position = z.infer<typeof Position>;
+
+/** One execution as the API shows it (interface, "Deal record"). Amounts in units of currency; costs are negative. */
+export const Deal = z.object({
+  id: z.string(),
+  orderId: z.string(),
+  positionId: z.string(),
+  symbol: z.string(),
+  side: z.string(),
+  kind: z.string(),
+  volume: z.number(),
+  price: z.number(),
+  commission: z.number(),
+  realizedPnl: z.number(),
+  swap: z.number(),
+  executedAt: z.iso.datetime(),
+});
+export type Deal = z.infer<typeof Deal>;
+
+/** Query of listAccountPositions. */
+export const ListPositionsQuery = PageQuery.extend({ status: z.enum(["all", ...POSITION_STATUSES]).default("all") });
+export type ListPositionsQuery = z.infer<typeof ListPositionsQuery>;
+
+export const OrdersAnswer = z.object({ orders: z.array(Order), pagination: Pagination });
+export const PositionsAnswer = z.object({ positions: z.array(Position), pagination: Pagination });
+export const DealsAnswer = z.object({ deals: z.array(Deal), pagination: Pagination });

@@ -1,0 +1,26 @@
+import { z } from "zod";
+
+import { queryInteger } from "../values.ts";
+
+/** Records of a page where the caller names no number (interface, "Limits"). */
+export const DEFAULT_PAGE_LIMIT = 20;
+
+export const Page = queryInteger(1, Number.MAX_SAFE_INTEGER);
+export const Limit = queryInteger(1, 100);
+
+/** Query of every paginated list (interface, "Conventions", 7). */
+export const PageQuery = z.object({ page: Page.default(1), limit: Limit.default(DEFAULT_PAGE_LIMIT) });
+export type PageQuery = z.infer<typeof PageQuery>;
+
+export const Pagination = z.object({
+  page: z.int().min(1),
+  limit: z.int().min(1).max(100),
+  total: z.int().min(0),
+  totalPages: z.int().min(0),
+});
+export type Pagination = z.infer<typeof Pagination>;
+
+/** The pagination object of a page of a list with `total` records. */
+export function paginationOf({ page, limit }: PageQuery, total: number): Pagination {
+  return { page, limit, total, totalPages: Math.ceil(total / limit) };
+}
