@@ -11,6 +11,8 @@ create table accounts (
   leverage integer not null,
   initial_balance_minor bigint not null check (initial_balance_minor >= 0),
   version integer not null default 1,
+  -- The number of the account's last fact on account.events, of all kinds; no number is left out (decisions, 11).
+  fact_sequence bigint not null default 0,
   trading_password_changed_at timestamptz,
   investor_password_changed_at timestamptz,
   created_at timestamptz not null,

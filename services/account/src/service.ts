@@ -16,6 +16,7 @@ import { createTradingAccounts } from "./operations/create-trading-account.ts";
 import { createAccountOpener } from "./outbound/http/account-opener.ts";
 import { createSamples } from "./outbound/http/samples.ts";
 import { createValuations } from "./outbound/http/valuations.ts";
+import { recordFacts } from "./outbound/postgres/account-facts.ts";
 import { createAccountReader } from "./outbound/postgres/account-reader.ts";
 import { createCreationBook } from "./outbound/postgres/creation-book.ts";
 import { createServerRegister } from "./outbound/postgres/server-register.ts";
@@ -96,6 +97,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       createTradingAccounts({ reader, book, opener }, serverId, requested),
     opener,
     book,
+    recordFacts,
     derivationKeys: config.PASSWORD_DERIVATION_KEYS,
     sealingKeys: config.PASSWORD_SEALING_KEYS,
     clock,

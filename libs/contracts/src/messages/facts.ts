@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { AccountStatus } from "../http/accounts.ts";
+import { ACCOUNT_STATUSES } from "../http/accounts.ts";
 import { Transaction } from "../http/finance.ts";
 
 /** What every committed fact carries. */
@@ -12,24 +12,44 @@ const Fact = {
   occurredAt: z.iso.datetime(),
 };
 
-/** A record of `account.events`: a fact that the account service has committed. */
-export const AccountFact = z.object({
+/** What every fact of `account.events` carries besides. */
+const OfAccount = {
   ...Fact,
-  type: z.enum([
-    "account.created",
-    "account.updated",
-    "account.enabled",
-    "account.disabled",
-    "account.archived",
-    "account.deleted",
-  ]),
+  /** Counts the account's facts of all kinds, from 1, without a gap (decisions, 11). */
+  accountSequence: z.int().min(1),
+};
+
+/** The account as it is after the fact. */
+const AccountRecord = {
   accountId: z.uuid(),
   /** The account's `version` after it. */
   version: z.int().min(1),
   accountName: z.string(),
-  status: AccountStatus,
+  status: z.enum([...ACCOUNT_STATUSES, "deleted"]),
   leverage: z.int(),
-});
+};
+
+/** A record of `account.events`: a fact that the account service has committed. */
+export const AccountFact = z.discriminatedUnion("type", [
+  z.object({
+    ...OfAccount,
+    type: z.enum([
+      "account.created",
+      "account.updated",
+      "account.enabled",
+      "account.disabled",
+      "account.archived",
+      "account.deleted",
+    ]),
+    ...AccountRecord,
+  }),
+  z.object({
+    ...OfAccount,
+    type: z.literal("account.password_changed"),
+    ...AccountRecord,
+    passwordKind: z.enum(["trading", "investor"]),
+  }),
+]);
 export type AccountFact = z.infer<typeof AccountFact>;
 
 /** A record of `finance.events`: a ledger row that the finance service has committed. */

@@ -1,6 +1,6 @@
 /** Translates account commands: messages into operations, their outcomes into effects and facts. */
 import type { AppliedOutcome, CommandExecutor, CommandOutcome, LeasedCommand, WorkTransaction } from "@kapi/commands";
-import { type AccountFact, accountKey, type CommandMessage, CreateTradingAccountBody, TOPICS } from "@kapi/contracts";
+import { type CommandMessage, CreateTradingAccountBody } from "@kapi/contracts";
 import {
   assertDefined,
   type Clock,
@@ -9,9 +9,9 @@ import {
   minorFromAmount,
   openPassword,
   toIso,
-  uuidV5,
 } from "@kapi/kernel";
 
+import type { FactDraft, RecordFacts } from "../../domain/account-fact.ts";
 import type { Account, AccountCreation } from "../../domain/account.ts";
 import type { AccountOpener, CreationBook, CreationEnd, OpeningOutcome } from "../../domain/ports.ts";
 import type { CreationRun, RequestedCreation } from "../../operations/create-trading-account.ts";
@@ -23,6 +23,7 @@ export interface AccountCommandsOptions {
   readonly createTradingAccounts: (serverId: string, requested: readonly RequestedCreation[]) => Promise<CreationRun[]>;
   readonly opener: AccountOpener;
   readonly book: CreationBook;
+  readonly recordFacts: RecordFacts;
   readonly derivationKeys: Keyring;
   readonly sealingKeys: Keyring;
   readonly clock: Clock;
@@ -139,7 +140,7 @@ function fromOpening(
 }
 
 async function apply(
-  { book, clock }: AccountCommandsOptions,
+  { book, recordFacts, clock }: AccountCommandsOptions,
   transaction: WorkTransaction,
   applied: readonly AppliedOutcome<CreationEffect>[],
 ): Promise<ReadonlyMap<string, Record<string, unknown>>> {
@@ -149,15 +150,7 @@ async function apply(
     applied.flatMap((ended) => toEnd(ended, nowIso)),
   );
   const byId = new Map(moved.map((account) => [account.id, account]));
-  transaction.enqueue(
-    moved
-      .filter((account) => account.status === "active")
-      .map((account) => ({
-        topic: TOPICS.accountEvents,
-        key: accountKey(account.serverId, account.accountNumber),
-        value: JSON.stringify(toCreatedFact(account)),
-      })),
-  );
+  await recordFacts(transaction, moved.filter((account) => account.status === "active").map(toCreatedFact));
   const results = new Map<string, Record<string, unknown>>();
   for (const { message, outcome } of applied) {
     const account = byId.get(message.managedAccountId ?? "");
@@ -180,11 +173,8 @@ function toEnd({ message, outcome }: AppliedOutcome<CreationEffect>, nowIso: str
   }
 }
 
-/** The fact that an account was created; its id follows from the account and its version, so a repeat is the same. */
-function toCreatedFact(account: Account): AccountFact {
+function toCreatedFact(account: Account): FactDraft {
   return {
-    eventId: uuidV5(account.id, `account/${account.version}`),
-    organizationId: account.organizationId,
     serverId: account.serverId,
     accountNumber: account.accountNumber,
     occurredAt: account.updatedAt.toISOString(),

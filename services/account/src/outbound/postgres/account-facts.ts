@@ -1,0 +1,80 @@
+/**
+ * The one way by which a fact gets onto `account.events`: it takes its number inside the transaction that commits it, so
+ * that the facts of an account are numbered from 1 without a gap, over all kinds (decisions, 11).
+ */
+import { column, type WorkTransaction } from "@kapi/commands";
+import { type AccountFact, accountKey, TOPICS } from "@kapi/contracts";
+import { assertDefined, uuidV5 } from "@kapi/kernel";
+import { statement } from "@kapi/postgres";
+
+import type { FactDraft } from "../../domain/account-fact.ts";
+
+interface CountedRow {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly server_id: string;
+  readonly account_number: string;
+  readonly fact_sequence: number;
+}
+
+// $1 server id, $2 account number, $3 how many facts; each account once. The rows are locked in one order, so that two
+// transactions with the same accounts cannot wait for each other.
+const COUNT_FACTS = statement<CountedRow>(
+  "account-count-facts",
+  `with due as materialized (
+     select a.id, counted.facts
+     from unnest($1::uuid[], $2::text[], $3::integer[]) as counted(server_id, account_number, facts)
+     join accounts a on a.server_id = counted.server_id and a.account_number = counted.account_number
+     where a.status <> 'deleted'
+     order by a.server_id, a.account_number
+     for no key update of a
+   )
+   update accounts set fact_sequence = accounts.fact_sequence + due.facts
+   from due where accounts.id = due.id
+   returning accounts.id, accounts.organization_id, accounts.server_id, accounts.account_number, accounts.fact_sequence`,
+);
+
+/**
+ * Records facts of any number of accounts, those of one account in the given order, with one statement; published after
+ * the commit of `transaction`. Of each account the facts get the next numbers, and ids that follow from account and number. The
+ * accounts' rows stay locked until the end of the transaction. Facts of an account that is not known or marked `deleted`
+ * are left out, and no number is used up: record the fact of a deletion before the account is marked.
+ * Returns what was recorded.
+ */
+export async function recordFacts(transaction: WorkTransaction, drafts: readonly FactDraft[]): Promise<AccountFact[]> {
+  if (drafts.length === 0) return [];
+  const byAccount = Map.groupBy(drafts, (draft) => accountKey(draft.serverId, draft.accountNumber));
+  const firsts = [...byAccount.values()].map((facts) => ({
+    ...assertDefined(facts[0], "a fact"),
+    count: facts.length,
+  }));
+  const rows = await transaction.query(COUNT_FACTS, [
+    column(firsts.map(({ serverId }) => serverId)),
+    column(firsts.map(({ accountNumber }) => accountNumber)),
+    column(firsts.map(({ count }) => count)),
+  ]);
+  const recorded = rows.flatMap((row) =>
+    numbered(row, byAccount.get(accountKey(row.server_id, row.account_number)) ?? []),
+  );
+  transaction.enqueue(
+    recorded.map((fact) => ({
+      topic: TOPICS.accountEvents,
+      key: accountKey(fact.serverId, fact.accountNumber),
+      value: JSON.stringify(fact),
+    })),
+  );
+  return recorded;
+}
+
+function numbered(row: CountedRow, drafts: readonly FactDraft[]): AccountFact[] {
+  const before = row.fact_sequence - drafts.length;
+  return drafts.map((draft, index) => {
+    const accountSequence = before + index + 1;
+    return {
+      eventId: uuidV5(row.id, `fact/${accountSequence}`),
+      organizationId: row.organization_id,
+      accountSequence,
+      ...draft,
+    };
+  });
+}
