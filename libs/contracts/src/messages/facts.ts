@@ -2,6 +2,7 @@ import { z } from "zod";
 
 import { ACCOUNT_STATUSES } from "../http/accounts.ts";
 import { Transaction } from "../http/finance.ts";
+import { Deal, Order, Position } from "../http/history.ts";
 
 /** What every committed fact carries. */
 const Fact = {
@@ -48,6 +49,28 @@ export const AccountFact = z.discriminatedUnion("type", [
     type: z.literal("account.password_changed"),
     ...AccountRecord,
     passwordKind: z.enum(["trading", "investor"]),
+  }),
+  // What happened on the account: each record as the API shows it after the fact.
+  z.object({ ...OfAccount, type: z.enum(["order.executed", "order.cancelled"]), order: Order }),
+  // position.updated: a partial close, with the volume that is left.
+  z.object({ ...OfAccount, type: z.enum(["position.opened", "position.updated"]), position: Position }),
+  z.object({
+    ...OfAccount,
+    type: z.literal("position.closed"),
+    position: Position,
+    /** Every deal of the position, in the order of their execution. */
+    dealIds: z.array(z.string()),
+    /** Positions of the account that are open after it. */
+    openPositionCount: z.int().min(0),
+  }),
+  z.object({ ...OfAccount, type: z.literal("deal.executed"), deal: Deal }),
+  z.object({
+    ...OfAccount,
+    type: z.enum(["margin.call", "margin.stop_out"]),
+    equity: z.number(),
+    usedMargin: z.number(),
+    /** Percent. */
+    marginLevel: z.number(),
   }),
 ]);
 export type AccountFact = z.infer<typeof AccountFact>;
