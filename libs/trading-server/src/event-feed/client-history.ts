@@ -1,0 +1,13 @@
+import type { TradingServerClient } from "../client.ts";
+
+import type { EventHistory } from "./account-feed.ts";
+
+/** Missing events come from the trading server itself. */
+export function createEventHistory(client: Pick<TradingServerClient, "history">): EventHistory {
+  return {
+    since: async ({ serverId, accountNumber }, sequence, limit) => {
+      const { events } = await client.history(serverId, accountNumber, sequence, limit);
+      return events;
+    },
+  };
+}

@@ -1,0 +1,149 @@
+/**
+ * Closes gaps: an account of which an event came before its predecessors gets the missing ones from the trading
+ * server's history. Gaps are rows, so none is forgotten; a new one is filled at once, the others when their next try is
+ * due. What builds on the account's events waits meanwhile; no other account does.
+ */
+import type { Logger, Started } from "@kapi/runtime";
+import { accountKey } from "@kapi/contracts";
+
+import type { AccountName, EventHistory, GapBook } from "./account-feed.ts";
+import type { BookingQueue } from "./booking-queue.ts";
+
+/** Accounts filled at once. */
+const MAX_FILLS = 8;
+/** Events asked for at a time. */
+const PAGE_EVENTS = 500;
+/** How often the rows are looked at for gaps that are due. */
+const POLL_INTERVAL_MS = 1_000;
+const FIRST_RETRY_MS = 1_000;
+const MAX_RETRY_MS = 16_000;
+
+export interface GapFillerOptions {
+  readonly gaps: GapBook;
+  readonly history: EventHistory;
+  readonly queue: Pick<BookingQueue, "book" | "forget">;
+  readonly logger: Logger;
+}
+
+export interface GapFiller {
+  /** Accounts that were just found to have a gap. */
+  fill(accounts: readonly AccountName[]): void;
+}
+
+/** Starts the filler; `stop` waits for the fills under way. */
+export function startGapFiller(options: GapFillerOptions): Started<GapFiller> {
+  const filler = new Filler(options);
+  return { value: filler, stop: () => filler.stop() };
+}
+
+class Filler implements GapFiller {
+  readonly #options: GapFillerOptions;
+  readonly #underWay = new Map<string, Promise<void>>();
+  #timer: NodeJS.Timeout;
+  #polling: Promise<void> = Promise.resolve();
+  /** The last look at the rows found as many as there was room for. */
+  #moreMayBeDue = false;
+  #stopped = false;
+
+  constructor(options: GapFillerOptions) {
+    this.#options = options;
+    this.#timer = setTimeout(() => this.#poll(), POLL_INTERVAL_MS);
+  }
+
+  fill(accounts: readonly AccountName[]): void {
+    for (const account of accounts) {
+      // Above the limit the row waits for the next look at what is due.
+      if (this.#stopped || this.#underWay.size >= MAX_FILLS) return;
+      const key = accountKey(account.serverId, account.accountNumber);
+      if (this.#underWay.has(key)) continue;
+      this.#underWay.set(
+        key,
+        this.#fillOne(account).finally(() => this.#ended(key)),
+      );
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#polling;
+    await Promise.all(this.#underWay.values());
+  }
+
+  #poll(): void {
+    clearTimeout(this.#timer);
+    this.#polling = this.#fillDue().finally(() => {
+      clearTimeout(this.#timer);
+      if (!this.#stopped) this.#timer = setTimeout(() => this.#poll(), POLL_INTERVAL_MS);
+    });
+  }
+
+  async #fillDue(): Promise<void> {
+    try {
+      const free = MAX_FILLS - this.#underWay.size;
+      if (free <= 0) return;
+      const due = await this.#options.gaps.due(free);
+      this.#moreMayBeDue = due.length === free;
+      this.fill(due);
+    } catch (error) {
+      this.#options.logger.warn({ err: error }, "gaps of the event feed could not be read");
+    }
+  }
+
+  /** After many gaps at once, the next ones do not wait for the next interval. */
+  #ended(key: string): void {
+    this.#underWay.delete(key);
+    if (!this.#moreMayBeDue || this.#stopped || this.#underWay.size > 0) return;
+    this.#moreMayBeDue = false;
+    this.#poll();
+  }
+
+  async #fillOne(account: AccountName): Promise<void> {
+    const { gaps, logger } = this.#options;
+    try {
+      for (let bookedBefore = -1; ;) {
+        const gap = await gaps.find(account);
+        if (gap === null || this.#stopped) return;
+        if (gap.bookedSequence >= gap.neededSequence) {
+          await gaps.close(account);
+          continue;
+        }
+        // The database tells whether the last page brought the account further, not what became of single events.
+        if (gap.bookedSequence === bookedBefore) {
+          logger.warn({ ...gap }, "a gap in the events of an account cannot be filled yet");
+          return await gaps.postpone(account, pauseMs(gap.attempts));
+        }
+        bookedBefore = gap.bookedSequence;
+        await bookNextPage(this.#options, account, gap.bookedSequence);
+      }
+    } catch (error) {
+      logger.warn({ err: error, ...account }, "a gap in the events of an account is tried again later");
+      await this.#postpone(account);
+    }
+  }
+
+  async #postpone(account: AccountName): Promise<void> {
+    const { gaps, logger } = this.#options;
+    try {
+      const gap = await gaps.find(account);
+      if (gap !== null) await gaps.postpone(account, pauseMs(gap.attempts));
+    } catch (error) {
+      logger.warn({ err: error, ...account }, "the next try of a gap could not be put off");
+    }
+  }
+}
+
+/** Books the next page of the history of an account that the database says is booked up to `bookedSequence`. */
+export async function bookNextPage(
+  { history, queue }: Pick<GapFillerOptions, "history" | "queue">,
+  account: AccountName,
+  bookedSequence: number,
+): Promise<void> {
+  const events = await history.since(account, bookedSequence, PAGE_EVENTS);
+  queue.forget(account);
+  await Promise.all(events.map((event) => queue.book(event)));
+}
+
+function pauseMs(attempts: number): number {
+  return Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(attempts, 10));
+}

@@ -1,0 +1,75 @@
+/** `trading.events` → the booking queue of a service. */
+import { TOPICS, TradingEvent } from "@kapi/contracts";
+import {
+  type Batch,
+  type BatchOutcome,
+  type Consumer,
+  createConsumer,
+  type DeadLetter,
+  type KafkaConnection,
+  type Message,
+  RetryableError,
+} from "@kapi/kafka";
+import type { Logger, Started } from "@kapi/runtime";
+
+import type { BookingQueue } from "./booking-queue.ts";
+
+const MIN_INTERVAL_MS = 25;
+
+export interface TradingEventsOptions {
+  readonly kafka: KafkaConnection;
+  readonly groupId: string;
+  readonly queue: Pick<BookingQueue, "book" | "isBooked">;
+  readonly isTransient: (error: unknown) => boolean;
+  readonly logger: Logger;
+  readonly fatal: (error: Error) => void;
+}
+
+/** Starts to book the topic. An event is done when it is booked, or when the gap before it is on record. */
+export function consumeTradingEvents(options: TradingEventsOptions): Promise<Started<Consumer>> {
+  return createConsumer(options.kafka, {
+    groupId: options.groupId,
+    topics: [TOPICS.tradingEvents],
+    // What must be known at once is asked of the trading server; for the topic a moment costs nobody anything.
+    minIntervalMs: MIN_INTERVAL_MS,
+    onBatch: (batch) => bookBatch(options, batch),
+    logger: options.logger,
+    fatal: options.fatal,
+  });
+}
+
+async function bookBatch({ queue, isTransient }: TradingEventsOptions, batch: Batch): Promise<BatchOutcome> {
+  const deadLetters: DeadLetter[] = [];
+  const work: Promise<unknown>[] = [];
+  for (const message of batch.messages) {
+    const decoded = decode(message, queue);
+    if (typeof decoded === "string") deadLetters.push({ message, reason: decoded, includeValue: true });
+    else if (decoded !== null) work.push(queue.book(decoded));
+  }
+  const failure = (await Promise.allSettled(work)).find((result) => result.status === "rejected");
+  if (failure === undefined) return { deadLetters };
+  if (isTransient(failure.reason)) throw new RetryableError("events cannot be booked", { cause: failure.reason });
+  throw failure.reason;
+}
+
+/** The event; null where it is booked already, as an answer or the history may have brought it before; or why it is none. */
+function decode({ value }: Message, queue: Pick<BookingQueue, "isBooked">): TradingEvent | string | null {
+  let json: unknown;
+  try {
+    json = JSON.parse(value.toString("utf8"));
+  } catch {
+    return "not JSON";
+  }
+  if (isKnown(json, queue)) return null;
+  const parsed = TradingEvent.safeParse(json);
+  return parsed.success ? parsed.data : `not a trading event (${parsed.error.issues.length} findings)`;
+}
+
+/** Looks before the whole event is checked. */
+function isKnown(json: unknown, queue: Pick<BookingQueue, "isBooked">): boolean {
+  if (typeof json !== "object" || json === null) return false;
+  if (!("serverId" in json && "accountNumber" in json && "sequence" in json)) return false;
+  const { serverId, accountNumber, sequence } = json;
+  if (typeof serverId !== "string" || typeof accountNumber !== "string" || typeof sequence !== "number") return false;
+  return queue.isBooked(serverId, accountNumber, sequence);
+}
