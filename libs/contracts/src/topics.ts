@@ -8,10 +8,19 @@ export interface TopicContract {
   readonly key: string;
   /** The topic whose partition numbers this one repeats, if any. */
   readonly partitionsAs?: string;
+  /** Largest record, in bytes of key, value and headers, where it is more than what every topic takes. */
+  readonly maxMessageBytes?: number;
 }
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+/**
+ * Largest record of `command.events`, in bytes. An export of 1,000 transactions whose descriptions are 250 characters
+ * that JSON writes with six bytes each comes to 2.7 MB.
+ */
+export const MAX_COMMAND_EVENT_BYTES = 4 * 1024 * 1024;
+/** What the headers of a dead letter add to the record that it tells of, at most. */
+const DEAD_LETTER_HEADER_BYTES = 16 * 1024;
 const ACCOUNT_KEY = "serverId/accountNumber";
 
 /** Every topic, declared once (design, 2). The topic job creates exactly these. */
@@ -24,7 +33,13 @@ export const TOPICS = {
   },
   commandsFinance: { name: "commands.finance", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
   commandsExport: { name: "commands.export", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
-  commandEvents: { name: "command.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: "commandId" },
+  commandEvents: {
+    name: "command.events",
+    cleanup: "delete",
+    retentionMs: 7 * DAY_MS,
+    key: "commandId",
+    maxMessageBytes: MAX_COMMAND_EVENT_BYTES,
+  },
   tradingEvents: { name: "trading.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
   tradingValuations: { name: "trading.valuations", cleanup: "delete", retentionMs: HOUR_MS, key: ACCOUNT_KEY },
   metricsSamples: {
@@ -39,7 +54,13 @@ export const TOPICS = {
   accountEvents: { name: "account.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
   financeEvents: { name: "finance.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
   creditsEvents: { name: "credits.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: "organizationId" },
-  deadLetter: { name: "dead-letter", cleanup: "delete", retentionMs: 30 * DAY_MS, key: "the original key" },
+  deadLetter: {
+    name: "dead-letter",
+    cleanup: "delete",
+    retentionMs: 30 * DAY_MS,
+    key: "the original key",
+    maxMessageBytes: MAX_COMMAND_EVENT_BYTES + DEAD_LETTER_HEADER_BYTES,
+  },
 } as const satisfies Record<string, TopicContract>;
 
 /** The record key of everything that concerns one account. */

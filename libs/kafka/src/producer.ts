@@ -26,7 +26,10 @@ const RECORD_OVERHEAD_BYTES = 40;
 export interface ProducerOptions {
   /** Most messages in one request. Default 1,000. */
   readonly maxBatchMessages?: number;
-  /** Most bytes in one request; a larger message is refused. Default 900,000. */
+  /**
+   * Most bytes in one request; a larger message is refused, unless its topic takes it (`maxMessageBytes`): then it is a
+   * request of its own. Default 900,000.
+   */
   readonly maxBatchBytes?: number;
   /** Most messages waiting for a request; one more is refused at once. Default 20,000. */
   readonly maxQueuedMessages?: number;
@@ -141,8 +144,9 @@ class BatchingProducer implements Producer {
     if (partition < 0 || partition >= count)
       throw new ProduceError("not-sent", `${name} has no partition ${partition}`);
     const bytes = bytesOf(message);
-    if (bytes > this.#limits.maxBatchBytes) {
-      throw new ProduceError("not-sent", `a message of ${bytes} bytes is larger than ${this.#limits.maxBatchBytes}`);
+    const maxBytes = Math.max(this.#limits.maxBatchBytes, topic.maxMessageBytes ?? 0);
+    if (bytes > maxBytes) {
+      throw new ProduceError("not-sent", `a message of ${bytes} bytes is larger than ${maxBytes}`);
     }
     const answer = deferred<Position>();
     const { key, value, headers } = message;

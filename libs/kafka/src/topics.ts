@@ -7,6 +7,8 @@ import type { KafkaConnection } from "./connection.ts";
 const HOUR_MS = 3_600_000;
 const CREATE_TIMEOUT_MS = 30_000;
 const READY_POLL_MS = 20;
+/** What a record batch costs beside its records; the broker's limit counts it. */
+const BATCH_OVERHEAD_BYTES = 1_024;
 /** A segment is only deleted or compacted after it is closed, so it is closed several times within the retention. */
 const SEGMENTS_PER_RETENTION = 4;
 /** Compacted topics are read from their start by every process, so what is superseded goes soon. */
@@ -98,6 +100,7 @@ function topicConfig(kafka: KafkaConnection, topic: TopicContract, options: Crea
     "cleanup.policy": topic.cleanup,
     "min.insync.replicas": String(options.minInsyncReplicas),
     ...(topic.cleanup === "compact" ? COMPACTED : deleteConfigs(topic)),
+    ...sizeConfigs(topic),
     ...options.overrides?.[topic.name]?.configs,
   };
   return {
@@ -120,6 +123,11 @@ async function untilReady(admin: Admin, name: string): Promise<void> {
       await delay(READY_POLL_MS);
     }
   }
+}
+
+function sizeConfigs({ maxMessageBytes }: TopicContract): Record<string, string> {
+  if (maxMessageBytes === undefined) return {};
+  return { "max.message.bytes": String(maxMessageBytes + BATCH_OVERHEAD_BYTES) };
 }
 
 function deleteConfigs(topic: TopicContract): Record<string, string> {

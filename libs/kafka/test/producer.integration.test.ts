@@ -167,3 +167,14 @@ test("what still waits for a request at its deadline is rejected, and certainly 
   const ends = await endOffsets(kafka, TOPICS.deadLetter);
   expect([...ends.values()].reduce((sum, end) => sum + end, 0n)).toBe(BigInt(sends.length - notSent));
 });
+
+test("a message larger than a request goes through a topic that takes it, and nothing behind it is held up", async () => {
+  const large = "x".repeat(TOPICS.commandEvents.maxMessageBytes - 1_000);
+  const send = (key: string, value: string) => producer.value.send(TOPICS.commandEvents, { key, value });
+  await Promise.all([send("before", "small"), send("large", large), send("after", "small")]);
+  const keys = ["after", "before", "large"];
+  const found = [...(await read(TOPICS.commandEvents)).values()].filter(({ key }) => keys.includes(key));
+  expect(found.map(({ key }) => key).toSorted()).toEqual(keys);
+  expect(found.find(({ key }) => key === "large")?.value.length).toBe(large.length);
+  await expect(send("larger", `${large}${large}`)).rejects.toMatchObject({ outcome: "not-sent" });
+});

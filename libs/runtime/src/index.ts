@@ -4,4 +4,5 @@ export * from "./fault-point.ts";
 export * from "./health.ts";
 export * from "./logger.ts";
 export * from "./main.ts";
+export * from "./metrics.ts";
 export * from "./scope.ts";
