@@ -10,6 +10,7 @@ import { deadLetterMessage, LazyProducer } from "./dead-letters.ts";
 import { asError, RetryableError } from "./errors.ts";
 import { Generations, type PartitionAssignment, type Run } from "./generations.ts";
 import { fromWire, type Message } from "./message.ts";
+import { fetchBytesOf } from "./topics.ts";
 
 const REBALANCE_TIMEOUT_MS = 30_000;
 const HEARTBEAT_INTERVAL_MS = 3_000;
@@ -87,6 +88,7 @@ export async function createConsumer(kafka: KafkaConnection, options: ConsumerOp
     heartbeatInterval: options.heartbeatIntervalMs ?? HEARTBEAT_INTERVAL_MS,
     maxWaitTimeInMs: options.maxWaitTimeInMs ?? MAX_WAIT_MS,
     minBytes: options.minBytes ?? 1,
+    maxBytesPerPartition: Math.max(...options.topics.map(fetchBytesOf)),
     allowAutoTopicCreation: false,
     readUncommitted: true,
   });

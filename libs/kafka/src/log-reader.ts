@@ -6,12 +6,12 @@ import { AssignerProtocol, type Cluster, type Consumer as KafkaConsumer, type Ka
 import type { KafkaConnection } from "./connection.ts";
 import { asError, mayPass } from "./errors.ts";
 import { fromWire, type Message } from "./message.ts";
+import { fetchBytesOf } from "./topics.ts";
 
 /** Least time from one fetch to the next: under load it makes fewer, larger fetches; what comes after a rest is not held back. */
 const MIN_INTERVAL_MS = 3;
 const MAX_WAIT_MS = 100;
 const MAX_BYTES = 10 * 1024 * 1024;
-const MAX_BYTES_PER_PARTITION = 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 15_000;
 const START_DEADLINE_MS = 30_000;
 const STOP_DEADLINE_MS = 5_000;
@@ -251,7 +251,7 @@ class FetchingReader implements LogReader {
           partitions: partitions.map((partition) => ({
             partition,
             fetchOffset: this.position(partition).toString(),
-            maxBytes: MAX_BYTES_PER_PARTITION,
+            maxBytes: fetchBytesOf(this.#options.topic),
           })),
         },
       ],

@@ -7,6 +7,7 @@ import type { KafkaConnection } from "./connection.ts";
 const HOUR_MS = 3_600_000;
 const CREATE_TIMEOUT_MS = 30_000;
 const READY_POLL_MS = 20;
+const MIN_FETCH_BYTES = 1024 * 1024;
 /** What a record batch costs beside its records; the broker's limit counts it. */
 const BATCH_OVERHEAD_BYTES = 1_024;
 /** A segment is only deleted or compacted after it is closed, so it is closed several times within the retention. */
@@ -54,6 +55,14 @@ export async function createTopics(kafka: KafkaConnection, options: CreateTopics
     await Promise.all(Object.values(TOPICS).map((topic) => untilReady(admin, kafka.topicName(topic))));
     await assertSamePartitions(kafka, admin);
   });
+}
+
+/**
+ * How many bytes a fetch asks for of each partition: the largest record at least. A broker gives a larger one only of the
+ * first partition that has anything, so that while that one is busy the others would stand still.
+ */
+export function fetchBytesOf({ maxMessageBytes = 0 }: TopicContract): number {
+  return Math.max(MIN_FETCH_BYTES, maxMessageBytes + BATCH_OVERHEAD_BYTES);
 }
 
 /** The offset after the last record of each partition. */
