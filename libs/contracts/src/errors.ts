@@ -19,6 +19,7 @@ export const ERRORS = {
   COMMAND_NOT_FOUND: { status: 404, text: "Command not found" },
   SERVER_NOT_FOUND: { status: 404, text: "Server not found" },
   WALLET_NOT_FOUND: { status: 404, text: "Credit wallet not found" },
+  METHOD_NOT_ALLOWED: { status: 405, text: "Method not allowed" },
   SERVER_DISABLED: { status: 409, text: "The server is disabled" },
   ACCOUNT_QUOTA_REACHED: { status: 409, text: "The account quota of the organization is reached" },
   RATE_LIMITED: { status: 429, text: "Rate limit exceeded" },

@@ -5,7 +5,10 @@ import { queryInteger } from "../values.ts";
 /** Records of a page where the caller names no number (interface, "Limits"). */
 export const DEFAULT_PAGE_LIMIT = 20;
 
-export const Page = queryInteger(1, Number.MAX_SAFE_INTEGER);
+/** Highest number of a page: 15 digits, so that it is exact in every language. */
+const MAX_PAGE = 999_999_999_999_999;
+
+export const Page = queryInteger(1, MAX_PAGE);
 export const Limit = queryInteger(1, 100);
 
 /** Query of every paginated list (interface, "Conventions", 7). */

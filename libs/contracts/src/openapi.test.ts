@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+
+import { type OperationContract, OPERATIONS } from "./operations.ts";
+import { openApiDocument } from "./openapi.ts";
+import { EXAMPLES } from "./openapi/examples.ts";
+
+const document = openApiDocument();
+const operations = Object.entries<OperationContract>(OPERATIONS);
+const described = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+
+describe("the OpenAPI document", () => {
+  it("is the one that is checked in: `npm run openapi` writes it anew", async () => {
+    const text = `${JSON.stringify(document, null, 2)}\n`;
+    await expect(text).toMatchFileSnapshot("../../../docs/reference/openapi.json");
+  });
+
+  it("describes every operation once, and nothing else", () => {
+    expect(described.map((operation) => operation["operationId"])).toEqual(operations.map(([id]) => id));
+  });
+
+  it.each(operations)("%s: lists exactly the operation's statuses, and 429", (id, { success, errors }) => {
+    const operation = described.find((candidate) => candidate["operationId"] === id);
+    const statuses = Object.keys(operation?.["responses"] as object).map(Number);
+    expect(statuses).toEqual([...success, ...errors, 429].sort((a, b) => a - b));
+  });
+
+  it.each(operations)("%s: its examples are what the schemas accept, field for field", (id, { body, answer }) => {
+    const example = EXAMPLES[id as keyof typeof EXAMPLES] as { body?: unknown; answer: unknown };
+    expect(answer.parse(example.answer)).toEqual(example.answer);
+    expect(body?.safeParse(example.body).error).toBeUndefined();
+    expect(Object.keys(example.body ?? {})).toEqual(Object.keys((body?.parse(example.body) as object) ?? {}));
+  });
+
+  it("refers only to what is there", () => {
+    const references = JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g);
+    for (const [, pointer = ""] of references) {
+      const found = pointer.split("/").reduce<unknown>((at, part) => (at as Record<string, unknown>)?.[part], document);
+      expect(found, pointer).toBeDefined();
+    }
+  });
+
+  it("tells whole numbers of a query as such, with their bounds and what holds without them", () => {
+    const usage = described.find((operation) => operation["operationId"] === "listCreditUsage");
+    const parameters = usage?.["parameters"] as { name?: string; schema?: object }[];
+    expect(parameters.find(({ name }) => name === "limit")?.schema).toEqual({
+      type: "integer",
+      minimum: 1,
+      maximum: 100,
+      default: 20,
+    });
+  });
+
+  it("gives each operation a sample for the terminal and one for a program, with a placeholder for the key", () => {
+    for (const operation of described) {
+      const samples = operation["x-codeSamples"] as { label: string; source: string }[];
+      expect(samples.map(({ label }) => label)).toEqual(["curl", "TypeScript"]);
+      for (const { source } of samples) expect(source).toContain("Management kapi.<key_id>.<secret>");
+    }
+  });
+});

@@ -1,0 +1,204 @@
+/**
+ * The document of the API: OpenAPI 3.1, made of the operation table and the schemas that check requests and shape answers,
+ * so that it cannot say anything else than they do. It is the same for every process; the checked-in copy is
+ * `docs/reference/openapi.json`.
+ */
+import { z } from "zod";
+
+import { type OperationContract, type OperationGroup, type OperationId, OPERATIONS } from "./operations.ts";
+import { codeSamples } from "./openapi/code-samples.ts";
+import { EXAMPLE_PARAMETERS, EXAMPLES } from "./openapi/examples.ts";
+import {
+  ERROR_SCHEMAS,
+  errorReference,
+  errorResponses,
+  headerReferences,
+  RESPONSE_HEADERS,
+} from "./openapi/responses.ts";
+import { type JsonSchema, namedSchemas, parameterSchema, referenceTo } from "./openapi/schemas.ts";
+import { GROUP_TEXTS, INTRODUCTION, OPERATION_TEXTS, QUERY_TEXTS } from "./openapi/texts.ts";
+import { DEFAULT_PRICES } from "./prices.ts";
+import { AccountNumber, Guid, IdempotencyKey } from "./values.ts";
+
+export { SAMPLE_BASE_URL } from "./openapi/code-samples.ts";
+
+/** Version of the interface that the document describes (interface, "Versioning"). */
+const INTERFACE_VERSION = "1.0.0";
+const SECURITY_SCHEME = "managementKey";
+const TOO_MANY_REQUESTS = 429;
+/** Operations whose envelope always shows the new password (interface, "Command envelope"). */
+const PASSWORD_RESETS: ReadonlySet<OperationId> = new Set(["resetTradingPassword", "resetInvestorPassword"]);
+
+/** An OpenAPI 3.1 document; what is looked into is typed, the rest is JSON. */
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>;
+  readonly [field: string]: unknown;
+}
+
+/** Makes the document. Pure: always the same. */
+export function openApiDocument(): OpenApiDocument {
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  for (const [id, operation] of Object.entries(OPERATIONS) as [OperationId, OperationContract][]) {
+    const path = operation.path.replaceAll(/:(\w+)/g, "{$1}");
+    (paths[path] ??= {})[operation.method.toLowerCase()] = describeOperation(id, operation);
+  }
+  return {
+    openapi: "3.1.0",
+    info: { title: "Trading account management API", version: INTERFACE_VERSION, description: INTRODUCTION },
+    servers: [{ url: "/", description: "This address" }],
+    tags: (Object.keys(GROUP_TEXTS) as OperationGroup[]).map((name) => ({ name, description: GROUP_TEXTS[name] })),
+    security: [{ [SECURITY_SCHEME]: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        [SECURITY_SCHEME]: {
+          type: "apiKey",
+          in: "header",
+          name: "Authorization",
+          description: "`Management <API_KEY>`, where the key has the form `kapi.<key_id>.<secret>`.",
+        },
+      },
+      parameters: sharedParameters(),
+      headers: RESPONSE_HEADERS,
+      responses: errorResponses(),
+      schemas: { ...namedSchemas(), ...ERROR_SCHEMAS },
+    },
+  };
+}
+
+function describeOperation(id: OperationId, operation: OperationContract): JsonSchema {
+  const example = EXAMPLES[id] as { readonly body?: unknown; readonly answer: unknown };
+  const cost = `${DEFAULT_PRICES[operation.price]} credits${operation.price === "bulkItem" ? " for each item" : ""}`;
+  const terms = `**Scope:** \`${operation.scope}\` · **Price:** ${cost} unless your operator set another`;
+  const text = OPERATION_TEXTS[id];
+  return {
+    operationId: id,
+    tags: [operation.group],
+    summary: operation.summary,
+    description: text === undefined ? terms : `${text}\n\n${terms}`,
+    parameters: [...pathParameters(operation), ...headerParameters(operation), ...queryParameters(operation)],
+    ...(operation.body === undefined ? {} : { requestBody: requestBody(operation.body, example.body) }),
+    responses: responses(id, operation, example.answer),
+    "x-codeSamples": codeSamples(operation, queryOfSample(id), example.body),
+  };
+}
+
+/** A query that shows what the operation is for. */
+function queryOfSample(id: OperationId): string {
+  if (id === "getCommand") return "?wait=20";
+  if (id === "listAccountPositions") return "?status=open&limit=1";
+  return "";
+}
+
+function requestBody(schema: z.ZodType, example: unknown): JsonSchema {
+  return { required: true, content: { "application/json": { schema: referenceTo(schema), example } } };
+}
+
+function responses(id: OperationId, operation: OperationContract, example: unknown): JsonSchema {
+  const queued = operation.idempotencyKey;
+  const described: [string, JsonSchema][] = operation.success.map((status) => [
+    String(status),
+    {
+      description: successText(operation, status),
+      headers: headerReferences(...(queued && status === 200 ? ["Idempotent-Replayed"] : [])),
+      content: {
+        "application/json": { schema: answerSchema(id, operation), example: exampleFor(operation, status, example) },
+      },
+      ...(queued && id !== "bulkCreateTradingAccounts" ? { links: COMMAND_LINK } : {}),
+    },
+  ]);
+  for (const status of [...operation.errors, TOO_MANY_REQUESTS].sort((a, b) => a - b)) {
+    described.push([String(status), errorReference(status)]);
+  }
+  return Object.fromEntries(described);
+}
+
+/** How the outcome is asked for. */
+const COMMAND_LINK = {
+  command: { operationId: "getCommand", parameters: { commandId: "$response.body#/command/id" } },
+};
+
+function successText(operation: OperationContract, status: number): string {
+  if (!operation.idempotencyKey) return "Done.";
+  return status === 202 ? "Queued." : "The key was used for this request before: its command as it is now.";
+}
+
+function answerSchema(id: OperationId, operation: OperationContract): JsonSchema {
+  const reference = referenceTo(operation.answer);
+  return PASSWORD_RESETS.has(id) ? { allOf: [reference, { required: ["password"] }] } : reference;
+}
+
+/** A replay shows the passwords of a reset again, and never those of a creation (decisions, 5.1). */
+function exampleFor(operation: OperationContract, status: number, example: unknown): unknown {
+  if (!operation.idempotencyKey || status !== 200) return example;
+  const { credentials: _once, ...shown } = example as { credentials?: unknown };
+  return { ...shown, duplicate: true };
+}
+
+function sharedParameters(): JsonSchema {
+  return {
+    serverId: {
+      name: "serverId",
+      in: "path",
+      required: true,
+      description: "A trading server that your organization owns.",
+      schema: parameterSchema(Guid),
+      example: EXAMPLE_PARAMETERS.serverId,
+    },
+    accountNumber: {
+      name: "accountNumber",
+      in: "path",
+      required: true,
+      description: "The account's number on its server.",
+      schema: parameterSchema(AccountNumber),
+      example: EXAMPLE_PARAMETERS.accountNumber,
+    },
+    commandId: {
+      name: "commandId",
+      in: "path",
+      required: true,
+      description: "`command.id` of the answer that queued it.",
+      schema: parameterSchema(z.guid()),
+      example: EXAMPLE_PARAMETERS.commandId,
+    },
+    idempotencyKey: {
+      name: "Idempotency-Key",
+      in: "header",
+      required: true,
+      description: "One for each change, used again only to retry it.",
+      schema: parameterSchema(IdempotencyKey),
+      example: EXAMPLE_PARAMETERS.idempotencyKey,
+    },
+    requestId: {
+      name: "X-Request-Id",
+      in: "header",
+      required: false,
+      description: "Names this request in your usage and our logs: up to 200 visible ASCII characters.",
+      schema: { type: "string" },
+      example: EXAMPLE_PARAMETERS.xRequestId,
+    },
+  };
+}
+
+const sharedParameter = (name: string): JsonSchema => ({ $ref: `#/components/parameters/${name}` });
+
+function pathParameters({ path }: OperationContract): JsonSchema[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => sharedParameter(name));
+}
+
+function headerParameters({ idempotencyKey }: OperationContract): JsonSchema[] {
+  return [...(idempotencyKey ? [sharedParameter("idempotencyKey")] : []), sharedParameter("requestId")];
+}
+
+function queryParameters({ query }: OperationContract): JsonSchema[] {
+  if (query === undefined) return [];
+  if (!(query instanceof z.ZodObject)) throw new Error("the query of an operation is an object schema");
+  return Object.entries(query.shape as Record<string, z.ZodType>).map(([name, field]) => ({
+    name,
+    in: "query",
+    required: false,
+    description: QUERY_TEXTS[name],
+    schema: parameterSchema(field),
+  }));
+}

@@ -1,0 +1,320 @@
+import type { z } from "zod";
+
+import type { Server } from "../http/servers.ts";
+import type { OperationId, OPERATIONS } from "../operations.ts";
+
+const ORGANIZATION_ID = "0197a3c2-5b1e-7c44-9f0e-2a8d4be61f01";
+const SERVER_ID = "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02";
+const ACCOUNT_ID = "6f1f9d3c-2c8a-5b57-9d1e-7c0a4b8e3f03";
+const COMMAND_ID = "b2f7c1de-94a3-5e68-8c15-3d9e6f70a104";
+const ACCOUNT_NUMBER = "10000042";
+const REQUEST_ID = "order-7731";
+const IDEMPOTENCY_KEY = "4be0643f-1d98-573b-97cd-ca98a65347dd";
+const CREATED_AT = "2026-03-02T09:15:00.000Z";
+const UPDATED_AT = "2026-03-02T09:15:00.480Z";
+const DEADLINE_AT = "2026-03-02T09:30:00.000Z";
+
+/** Values of path parameters and headers in examples. */
+export const EXAMPLE_PARAMETERS = {
+  serverId: SERVER_ID,
+  accountNumber: ACCOUNT_NUMBER,
+  commandId: COMMAND_ID,
+  idempotencyKey: IDEMPOTENCY_KEY,
+  xRequestId: "backend-5f2c",
+} as const;
+
+const pagination = { page: 1, limit: 20, total: 1, totalPages: 1 };
+
+const wallet = {
+  id: "0197a3c2-5b1f-7d11-8a6c-60b7f2c94e05",
+  organizationId: ORGANIZATION_ID,
+  availableCredits: 9_940,
+  reservedCredits: 10,
+  lifetimePurchased: 10_000,
+  lifetimeConsumed: 50,
+  lowBalanceThreshold: 500,
+  createdAt: "2026-01-05T08:00:00.000Z",
+  updatedAt: UPDATED_AT,
+  lowBalance: false,
+};
+
+const server: z.input<typeof Server> = {
+  serverId: SERVER_ID,
+  serverName: "Kapi-Demo",
+  companyName: "Kapi Demo Markets",
+  currency: "USD",
+  currencySymbol: "$",
+  environment: "demo",
+  supportedLeverage: [1, 10, 50, 100, 500],
+  defaultLeverage: 100,
+  status: "active",
+};
+
+const account = {
+  id: ACCOUNT_ID,
+  organizationId: ORGANIZATION_ID,
+  serverId: SERVER_ID,
+  accountNumber: ACCOUNT_NUMBER,
+  accountName: "Evaluation 7731",
+  status: "active",
+  statusReason: null,
+  environment: "demo",
+  currency: "USD",
+  currencySymbol: "$",
+  leverage: 100,
+  initialBalance: 10_000,
+  balance: 10_125.5,
+  equity: 10_098.2,
+  usedMargin: 108.42,
+  freeMargin: 9_989.78,
+  marginLevel: 9_313.96,
+  unrealizedProfit: -27.3,
+  openPositionCount: 1,
+  metricsSequence: 412,
+  metricsMeasuredAt: "2026-03-02T10:04:12.300Z",
+  version: 2,
+  createdAt: CREATED_AT,
+  updatedAt: UPDATED_AT,
+  activatedAt: UPDATED_AT,
+  disabledAt: null,
+  archivedAt: null,
+} as const;
+
+type CommandExample = z.input<(typeof OPERATIONS)["getCommand"]["answer"]>["command"];
+
+function queued(operation: CommandExample["operation"], payload: Record<string, unknown>): CommandExample {
+  return {
+    id: COMMAND_ID,
+    operation,
+    status: "queued",
+    managedAccountId: ACCOUNT_ID,
+    attempts: 0,
+    payload,
+    result: null,
+    errorCode: null,
+    errorMessage: null,
+    idempotencyKey: IDEMPOTENCY_KEY,
+    createdAt: CREATED_AT,
+    completedAt: null,
+    requestId: REQUEST_ID,
+    serverId: SERVER_ID,
+    accountNumber: operation === "account.create" ? null : ACCOUNT_NUMBER,
+    updatedAt: CREATED_AT,
+    deadlineAt: DEADLINE_AT,
+  };
+}
+
+const envelope = (operation: CommandExample["operation"], payload: Record<string, unknown> = {}) => ({
+  command: queued(operation, payload),
+  duplicate: false,
+});
+
+const succeededDeposit: CommandExample = {
+  ...queued("finance.deposit", { amount: 250.5, description: "Card payment" }),
+  status: "succeeded",
+  attempts: 1,
+  result: { transactionId: "0197a3c2-71f4-7b02-a9d8-15e6c3b08f06", balanceAfter: 10_250.5 },
+  completedAt: UPDATED_AT,
+  updatedAt: UPDATED_AT,
+};
+
+const newAccount = {
+  accountName: "Evaluation 7731",
+  initialBalance: 10_000,
+  leverage: 100,
+  requestId: REQUEST_ID,
+};
+const creation = {
+  ...envelope("account.create", { accountName: "Evaluation 7731", initialBalance: 10_000, leverage: 100 }),
+  credentials: { tradingPassword: "hV7#kQ2mRz9!pLw4XnTb", investorPassword: "Jd3$yF8sGc6@vNa1QeUk" },
+};
+const passwordReset = (operation: CommandExample["operation"]) => ({
+  ...envelope(operation),
+  password: "Wm5!rT9xBk2#zHq7LsVc",
+});
+const accountRequest = { requestId: REQUEST_ID };
+const funds = { amount: 250.5, description: "Card payment", requestId: REQUEST_ID };
+
+type Contracts = typeof OPERATIONS;
+type Example<O> = (O extends { body: infer B extends z.ZodType } ? { readonly body: z.input<B> } : unknown) &
+  (O extends { answer: infer A extends z.ZodType } ? { readonly answer: z.input<A> } : unknown);
+
+/** A request body and an answer of each operation; all of one story. */
+export const EXAMPLES: { readonly [O in OperationId]: Example<Contracts[O]> } = {
+  getCreditBalance: { answer: { wallet } },
+  getCreditPrices: {
+    answer: { prices: { read: 1, mutation: 5, create: 10, bulkItem: 10, export: 20, liveConnection: 1 } },
+  },
+  listCreditUsage: {
+    answer: {
+      usage: [
+        {
+          xRequestId: EXAMPLE_PARAMETERS.xRequestId,
+          operation: "createTradingAccount",
+          credits: 10,
+          commandId: COMMAND_ID,
+          at: CREATED_AT,
+        },
+      ],
+      pagination,
+    },
+  },
+  getServerConfiguration: { answer: { server } },
+  updateServerConfiguration: {
+    body: { supportedLeverage: [1, 10, 50, 100, 500], defaultLeverage: 100 },
+    answer: { server },
+  },
+  listTradingAccounts: { answer: { accounts: [account], pagination } },
+  createTradingAccount: { body: newAccount, answer: creation },
+  bulkCreateTradingAccounts: { body: { accounts: [newAccount] }, answer: { results: [creation] } },
+  getTradingAccount: {
+    answer: {
+      account,
+      credentials: {
+        login: ACCOUNT_NUMBER,
+        serverId: SERVER_ID,
+        serverName: "Kapi-Demo",
+        tradingPasswordSet: true,
+        investorPasswordSet: true,
+        tradingPasswordChangedAt: UPDATED_AT,
+        investorPasswordChangedAt: UPDATED_AT,
+      },
+    },
+  },
+  updateTradingAccount: {
+    body: { accountName: "Evaluation 7731 B", leverage: 50, requestId: REQUEST_ID },
+    answer: envelope("account.update", { accountName: "Evaluation 7731 B", leverage: 50 }),
+  },
+  deleteTradingAccountImmediately: { answer: { accountNumber: ACCOUNT_NUMBER, deleted: true } },
+  enableAccount: { body: accountRequest, answer: envelope("account.enable") },
+  disableAccount: { body: accountRequest, answer: envelope("account.disable") },
+  archiveAccount: { body: accountRequest, answer: envelope("account.archive") },
+  queueAccountDeletion: { body: accountRequest, answer: envelope("account.delete") },
+  resetTradingPassword: { body: accountRequest, answer: passwordReset("account.password_reset") },
+  resetInvestorPassword: { body: accountRequest, answer: passwordReset("account.investor_password_reset") },
+  listTradingAccountTransactions: {
+    answer: {
+      transactions: [
+        {
+          id: "0197a3c2-71f4-7b02-a9d8-15e6c3b08f06",
+          accountNumber: ACCOUNT_NUMBER,
+          sequence: 2,
+          type: "deposit",
+          amount: 250.5,
+          currency: "USD",
+          balanceBefore: 10_000,
+          balanceAfter: 10_250.5,
+          description: "Card payment",
+          requestId: REQUEST_ID,
+          commandId: COMMAND_ID,
+          orderId: null,
+          positionId: null,
+          dealId: null,
+          reversalOf: null,
+          recordedAt: UPDATED_AT,
+          createdAt: UPDATED_AT,
+        },
+      ],
+      pagination,
+    },
+  },
+  listTradingAccountOrders: {
+    answer: {
+      orders: [
+        {
+          id: "5001",
+          symbol: "EURUSD",
+          side: "buy",
+          orderType: "market",
+          volume: 0.1,
+          status: "executed",
+          createdAt: CREATED_AT,
+          executedAt: CREATED_AT,
+        },
+      ],
+      pagination,
+    },
+  },
+  listAccountPositions: {
+    answer: {
+      positions: [
+        {
+          id: "7001",
+          orderId: "5001",
+          symbol: "EURUSD",
+          side: "buy",
+          volume: 0.1,
+          openPrice: 1.08421,
+          status: "open",
+          openedAt: CREATED_AT,
+          closedAt: null,
+        },
+      ],
+      pagination,
+    },
+  },
+  listAccountDeals: {
+    answer: {
+      deals: [
+        {
+          id: "9001",
+          orderId: "5001",
+          positionId: "7001",
+          symbol: "EURUSD",
+          side: "buy",
+          kind: "entry",
+          volume: 0.1,
+          price: 1.08421,
+          commission: -0.35,
+          realizedPnl: 0,
+          swap: 0,
+          executedAt: CREATED_AT,
+        },
+      ],
+      pagination,
+    },
+  },
+  exportAccountHistory: {
+    body: { from: "2026-03-01T00:00:00Z", to: "2026-03-31T23:59:59Z", limit: 1_000, requestId: REQUEST_ID },
+    answer: envelope("account.history_export", {
+      from: "2026-03-01T00:00:00.000Z",
+      to: "2026-03-31T23:59:59.000Z",
+      limit: 1_000,
+    }),
+  },
+  depositAccountFunds: {
+    body: funds,
+    answer: envelope("finance.deposit", { amount: 250.5, description: "Card payment" }),
+  },
+  withdrawAccountFunds: {
+    body: { ...funds, description: "Payout" },
+    answer: envelope("finance.withdraw", { amount: 250.5, description: "Payout" }),
+  },
+  getCommand: { answer: { command: succeededDeposit } },
+  listCommands: { answer: { commands: [succeededDeposit], pagination } },
+  listAccountMetrics: {
+    answer: {
+      snapshots: [
+        {
+          id: "0197a3f0-12ab-7c3d-8e4f-5a6b7c8d9e07",
+          organizationId: ORGANIZATION_ID,
+          serverId: SERVER_ID,
+          accountNumber: ACCOUNT_NUMBER,
+          eventId: "3c9d1e5f-8a27-5d46-b1c0-9e8f7a6b5c08",
+          sequence: 412,
+          balance: 10_125.5,
+          equity: 10_098.2,
+          usedMargin: 108.42,
+          freeMargin: 9_989.78,
+          marginLevel: 9_313.96,
+          unrealizedProfit: -27.3,
+          dailyDrawdown: 0.27,
+          totalDrawdown: 0.61,
+          accountStatus: "active",
+          measuredAt: "2026-03-02T10:04:00.000Z",
+          createdAt: "2026-03-02T10:04:13.021Z",
+        },
+      ],
+    },
+  },
+};

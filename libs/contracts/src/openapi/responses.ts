@@ -1,0 +1,127 @@
+import { type ErrorCode, ERRORS, type Issue } from "../errors.ts";
+import type { JsonSchema } from "./schemas.ts";
+
+/** Statuses of errors that the document describes, by the name of their component. */
+const ERROR_RESPONSES = {
+  400: { name: "InvalidRequest", text: "The request is invalid. `issues` names the fields." },
+  401: { name: "AuthenticationRequired", text: "The management key is missing, unknown, revoked or expired." },
+  402: { name: "InsufficientCredits", text: "The organization cannot cover the price of the request." },
+  403: { name: "Forbidden", text: "The key lacks the scope, or access to the server." },
+  404: { name: "NotFound", text: "There is no such resource." },
+  409: { name: "Conflict", text: "The request conflicts with the state of the server or with an earlier request." },
+  429: { name: "RateLimited", text: "The key has made too many requests. Not billed; come back after `Retry-After`." },
+  500: { name: "InternalError", text: "Something failed on our side. Not billed; a retry with the same key is safe." },
+} as const;
+export type ErrorStatus = keyof typeof ERROR_RESPONSES;
+
+/** Codes that an operation answers with another status than the catalogue's (decisions, 2.3 and 4.8). */
+const MOVED_CODES: readonly (readonly [ErrorStatus, ErrorCode])[] = [
+  [409, "IDEMPOTENCY_KEY_REUSED"],
+  [400, "ACCOUNT_NOT_FOUND"],
+];
+/** Codes of the live stream's handshake and of paths that are none, which no operation answers. */
+const NO_OPERATIONS_CODES: ReadonlySet<ErrorCode> = new Set([
+  "TOO_MANY_CONNECTIONS",
+  "NOT_FOUND",
+  "METHOD_NOT_ALLOWED",
+]);
+
+const ISSUES: readonly Issue[] = [
+  { path: ["requestId"], code: "invalid_type", message: "Invalid input: expected string, received undefined" },
+];
+
+export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
+  Error: {
+    type: "object",
+    description: "The body of every error.",
+    properties: {
+      error: { type: "string", description: "What went wrong, for people." },
+      issues: {
+        type: "array",
+        description: "Present where fields of the request are wrong.",
+        items: { $ref: "#/components/schemas/Issue" },
+      },
+    },
+    required: ["error"],
+  },
+  Issue: {
+    type: "object",
+    properties: {
+      path: {
+        type: "array",
+        items: { anyOf: [{ type: "string" }, { type: "integer" }] },
+        description: "Where: names of fields and positions in arrays; or the name of a header or parameter.",
+      },
+      code: { type: "string" },
+      message: { type: "string" },
+    },
+    required: ["path", "code", "message"],
+  },
+};
+
+const integerHeader = (description: string): JsonSchema => ({
+  description,
+  required: true,
+  schema: { type: "integer", minimum: 0 },
+});
+
+/** `components.headers`. */
+export const RESPONSE_HEADERS: Readonly<Record<string, JsonSchema>> = {
+  "X-Request-Id": {
+    description: "The caller's `X-Request-Id`, or one that was made for the request.",
+    required: true,
+    schema: { type: "string" },
+  },
+  "X-Credits-Charged": integerHeader("Credits that this request consumed or reserved."),
+  "X-Credits-Remaining": {
+    description: "Credits that are available after it.",
+    required: true,
+    schema: { type: "integer" },
+  },
+  "Idempotent-Replayed": {
+    description: "`true` where the answer repeats that of an earlier request with the same key.",
+    schema: { type: "string", enum: ["true"] },
+  },
+  "Retry-After": { description: "Seconds after which to come again.", schema: { type: "integer", minimum: 0 } },
+};
+
+/** References to the headers that every answer carries, and `more`. */
+export function headerReferences(...more: readonly string[]): JsonSchema {
+  const names = ["X-Request-Id", "X-Credits-Charged", "X-Credits-Remaining", ...more];
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** `components.responses`: one for each status, with the codes that come with it. */
+export function errorResponses(): Record<string, JsonSchema> {
+  const entries = Object.entries(ERROR_RESPONSES).map(([status, { name, text }]) => {
+    const codes = codesOf(Number(status));
+    const headers = {
+      ...headerReferences(...(status === "429" || status === "500" ? ["Retry-After"] : [])),
+      "X-Error-Code": { description: "A stable code.", required: true, schema: { type: "string", enum: codes } },
+    };
+    const schema = { $ref: "#/components/schemas/Error" };
+    const examples = Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }]));
+    return [name, { description: text, headers, content: { "application/json": { schema, examples } } }];
+  });
+  return Object.fromEntries(entries) as Record<string, JsonSchema>;
+}
+
+/** Where the answer of an error status stands in the document. */
+export function errorReference(status: number): JsonSchema {
+  const known = ERROR_RESPONSES[status as ErrorStatus] as { name: string } | undefined;
+  if (known === undefined) throw new Error(`status ${status} has no text in the document`);
+  return { $ref: `#/components/responses/${known.name}` };
+}
+
+function codesOf(status: number): ErrorCode[] {
+  const own = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => ERRORS[code].status === status);
+  const moved = MOVED_CODES.flatMap(([at, code]) => (at === status ? [code] : []));
+  return [...own, ...moved].filter((code) => !NO_OPERATIONS_CODES.has(code));
+}
+
+function exampleOf(code: ErrorCode): object {
+  const error = ERRORS[code].text
+    .replace("<scope>", "accounts:read")
+    .replace("<serverId>", "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02");
+  return code === "VALIDATION_FAILED" ? { error, issues: ISSUES } : { error };
+}

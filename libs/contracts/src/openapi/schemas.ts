@@ -1,0 +1,173 @@
+import { z } from "zod";
+
+import { AccountMetricsAnswer, AccountMetricSnapshot } from "../http/account-metrics.ts";
+import {
+  AccountCredentials,
+  AccountDetailsAnswer,
+  BulkCreateTradingAccountsBody,
+  CreateTradingAccountBody,
+  DeletedAccountAnswer,
+  RequestBody,
+  ResetPasswordBody,
+  TradingAccount,
+  TradingAccountsAnswer,
+  UpdateTradingAccountBody,
+} from "../http/accounts.ts";
+import {
+  BulkEnvelopesAnswer,
+  Command,
+  CommandAnswer,
+  CommandEnvelope,
+  CommandsAnswer,
+  GetCommandQuery,
+} from "../http/commands.ts";
+import { CreditPricesAnswer, CreditUsage, CreditUsageAnswer, Wallet, WalletAnswer } from "../http/credits.ts";
+import { ExportAccountHistoryBody } from "../http/exports.ts";
+import { FundsBody, Transaction, TransactionsAnswer } from "../http/finance.ts";
+import { Deal, DealsAnswer, Order, OrdersAnswer, Position, PositionsAnswer } from "../http/history.ts";
+import { Pagination } from "../http/pagination.ts";
+import { Server, ServerAnswer, UpdateServerConfigurationBody } from "../http/servers.ts";
+import { Prices } from "../prices.ts";
+
+/** A JSON Schema of the dialect 2020-12, which OpenAPI 3.1 takes as it is. */
+export type JsonSchema = Record<string, unknown>;
+
+/** What answers are made of, by its name in the document. */
+export const RECORDS = {
+  Wallet,
+  CreditPrices: Prices,
+  CreditUsage,
+  Server,
+  TradingAccount,
+  AccountCredentials,
+  Command,
+  CommandEnvelope,
+  Transaction,
+  Order,
+  Position,
+  Deal,
+  AccountMetricSnapshot,
+  Pagination,
+  WalletAnswer,
+  CreditPricesAnswer,
+  CreditUsageAnswer,
+  ServerAnswer,
+  TradingAccountsAnswer,
+  AccountDetailsAnswer,
+  DeletedAccountAnswer,
+  BulkEnvelopesAnswer,
+  CommandAnswer,
+  CommandsAnswer,
+  TransactionsAnswer,
+  OrdersAnswer,
+  PositionsAnswer,
+  DealsAnswer,
+  AccountMetricsAnswer,
+} as const satisfies Record<string, z.ZodType>;
+
+/** What requests carry, by its name in the document. */
+export const BODIES = {
+  UpdateServerConfiguration: UpdateServerConfigurationBody,
+  CreateTradingAccount: CreateTradingAccountBody,
+  BulkCreateTradingAccounts: BulkCreateTradingAccountsBody,
+  UpdateTradingAccount: UpdateTradingAccountBody,
+  AccountRequest: RequestBody,
+  ResetPassword: ResetPasswordBody,
+  ExportAccountHistory: ExportAccountHistoryBody,
+  Funds: FundsBody,
+} as const satisfies Record<string, z.ZodType>;
+
+const anyOfRequired = (...names: readonly string[]): JsonSchema => ({
+  anyOf: names.map((name) => ({ required: [name] })),
+});
+
+/** Rules that are functions in zod, said in the words of JSON Schema. */
+const RULES = new Map<z.ZodType, JsonSchema>([
+  [CreateTradingAccountBody.shape.initialBalance, { multipleOf: 0.01 }],
+  [CreateTradingAccountBody.shape.password, { format: "password" }],
+  [ResetPasswordBody.shape.password, { format: "password" }],
+  [FundsBody.shape.amount, { minimum: 0.01, exclusiveMinimum: undefined, multipleOf: 0.01 }],
+  [UpdateServerConfigurationBody.shape.supportedLeverage, { uniqueItems: true }],
+  [UpdateServerConfigurationBody, anyOfRequired("supportedLeverage", "defaultLeverage", "currency")],
+  // Taken as text, because the operation has no status for a wrong value.
+  [
+    GetCommandQuery.shape.wait,
+    { type: "integer", minimum: 0, maximum: 30, default: 0, pattern: undefined, description: undefined },
+  ],
+  [UpdateTradingAccountBody, anyOfRequired("accountName", "leverage")],
+]);
+
+/** Text of a caller holds no U+0000, which no database keeps. */
+const TEXT_PATTERN = "^[^\\u0000]*$";
+/** What the format says already is not said again as a pattern. */
+const FORMATS = new Set(["uuid", "date-time"]);
+
+/** All named schemas, for `components.schemas`. */
+export function namedSchemas(): Record<string, JsonSchema> {
+  return { ...registered(RECORDS, "output"), ...registered(BODIES, "input") };
+}
+
+/** Where a schema of an operation stands in the document; throws for one without a name there. */
+export function referenceTo(schema: z.ZodType): JsonSchema {
+  for (const [name, known] of Object.entries<z.ZodType>({ ...RECORDS, ...BODIES })) {
+    if (known === schema) return { $ref: uriOf(name) };
+  }
+  throw new Error("a schema of an operation has no name in the document: give it one in RECORDS or BODIES");
+}
+
+/**
+ * A query parameter as a caller thinks of it: in a query string everything is text, so a field that becomes a number is
+ * told as that number; anything else as what is sent.
+ */
+export function parameterSchema(field: z.ZodType): JsonSchema {
+  const output = converted(field, "output");
+  return output["type"] === "integer" ? output : converted(field, "input");
+}
+
+function uriOf(name: string): string {
+  return `#/components/schemas/${name}`;
+}
+
+function registered(schemas: Record<string, z.ZodType>, io: "input" | "output"): Record<string, JsonSchema> {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(schemas)) registry.add(schema, { id });
+  const converted = z.toJSONSchema(registry, { ...settings(io), uri: uriOf }).schemas as Record<string, JsonSchema>;
+  return Object.fromEntries(Object.entries(converted).map(([name, schema]) => [name, withoutDialect(schema)]));
+}
+
+function converted(schema: z.ZodType, io: "input" | "output"): JsonSchema {
+  return withoutDialect(z.toJSONSchema(schema, settings(io)) as JsonSchema);
+}
+
+function settings(io: "input" | "output") {
+  return {
+    io,
+    target: "draft-2020-12",
+    unrepresentable: "any",
+    override: ({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: object }) => {
+      simplify(jsonSchema as JsonSchema, io);
+      applyRules(zodSchema as z.ZodType, jsonSchema as JsonSchema);
+    },
+  } as const;
+}
+
+function simplify(schema: JsonSchema, io: "input" | "output"): void {
+  if (FORMATS.has(String(schema["format"]))) delete schema["pattern"];
+  if (schema["minimum"] === Number.MIN_SAFE_INTEGER) delete schema["minimum"];
+  if (schema["maximum"] === Number.MAX_SAFE_INTEGER) delete schema["maximum"];
+  // Later versions may add fields to an answer; a reader that refuses them would break.
+  if (io === "output" && schema["additionalProperties"] === false) delete schema["additionalProperties"];
+  const free = schema["type"] === "string" && schema["enum"] === undefined && schema["const"] === undefined;
+  if (io === "input" && free && schema["format"] === undefined) schema["pattern"] ??= TEXT_PATTERN;
+}
+
+function applyRules(zodSchema: z.ZodType, schema: JsonSchema): void {
+  const rules = RULES.get(zodSchema);
+  if (rules === undefined) return;
+  Object.assign(schema, rules);
+  for (const [name, value] of Object.entries(rules)) if (value === undefined) delete schema[name];
+}
+
+function withoutDialect({ $schema: _dialect, $id: _id, ...schema }: JsonSchema): JsonSchema {
+  return schema;
+}

@@ -1,0 +1,106 @@
+import type { OperationGroup, OperationId } from "../operations.ts";
+
+/** Opens the reference. Markdown. */
+export const INTRODUCTION = `
+Manage trading accounts on your trading servers from your own backend: accounts, money, history, stored metrics and the
+credits that pay for it.
+
+## Authentication
+
+Every request carries \`Authorization: Management kapi.<key_id>.<secret>\`. A key has scopes; each operation names the one it
+needs. Keys belong on a trusted server: never call this API from a browser or a mobile application.
+
+## Commands
+
+Most changes are queued: the answer is 202 with a command, and \`GET /api/v1/management/commands/{commandId}\` tells how it
+ends (\`queued\`, \`leased\`, then \`succeeded\`, \`failed\` or \`expired\`). With \`?wait=20\` that request answers as soon as
+the command is final. Once it is \`succeeded\`, every read shows its effect.
+
+## Idempotency
+
+Queued operations need an \`Idempotency-Key\`: one per change, used again only to retry it. A retry answers 200 with the
+earlier command, \`duplicate: true\` and the header \`Idempotent-Replayed\`. The same key for a different request is refused.
+A request refused with a 4xx status does not use its key up. After a 5xx status or a lost answer, retry with the same key.
+
+## Credits
+
+Every answer tells in \`X-Credits-Charged\` what it cost and in \`X-Credits-Remaining\` what is left. Refused requests (400,
+404, 409) and duplicates cost the price of a read; 401, 402, 403, 429 and 5xx cost nothing. The price of a queued command is
+reserved, consumed when it succeeds or fails, and released when it expires.
+
+## Errors
+
+An error is \`{"error": "..."}\`, with \`issues\` where fields of the request are wrong. The header \`X-Error-Code\` holds a
+stable code for programs. Unknown fields and query parameters are ignored. Times are ISO 8601; a time that you send may have
+any offset. Send \`X-Request-Id\` to find a request again in your usage and our logs.
+`.trim();
+
+export const GROUP_TEXTS: Readonly<Record<OperationGroup, string>> = {
+  Credits: "The wallet that pays for requests.",
+  Servers: "Configuration of the trading servers that your organization owns.",
+  Accounts: "Trading accounts from creation to deletion.",
+  History: "What happened on an account. Lists are newest first and paged.",
+  Finance: "Money to and from an account. Amounts are in units of the account's currency, with at most two decimals.",
+  Commands: "How queued changes end.",
+  Metrics: "Stored snapshots of account values. Live values are on the WebSocket `/api/v1/management/live-metrics`.",
+};
+
+/** What a caller should know beyond the summary. Markdown. */
+export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
+  getCreditBalance: "`availableCredits + reservedCredits + lifetimeConsumed` is always `lifetimePurchased`.",
+  listCreditUsage:
+    "One line for each billed request, or for the reservation of a command. Refunds and released reservations are lines with negative `credits`.",
+  updateServerConfiguration:
+    "Give at least one field; what is not given stays. `defaultLeverage` has to be in the resulting list, and becomes null when the list drops it. A change of currency concerns new accounts only.",
+  listTradingAccounts:
+    "Without parameters every account of the server is in the answer, which is streamed. With `page` or `limit` the answer is one page and has `pagination`.",
+  createTradingAccount:
+    "The one-time passwords are in `credentials` of the first answer and nowhere else. When the command is `succeeded`, its `result` is `{accountId, accountNumber}`. 409: the key was used for another request, the server is disabled, or the account quota is reached.",
+  bulkCreateTradingAccounts:
+    "Each item is idempotent on its own, under `<Idempotency-Key>:<index>`. The whole request is checked before anything is queued: one wrong item, and nothing is. A repeated bulk answers 202 with its items as duplicates, without credentials.",
+  getTradingAccount:
+    "Values come from the trading server at this moment, or from the last stored sample when it cannot be reached: `metricsMeasuredAt` tells. `credentials` never holds a password.",
+  updateTradingAccount:
+    "Give `accountName`, `leverage` or both. The leverage has to be supported by the server. `result`: `{accountName, leverage, version}`.",
+  deleteTradingAccountImmediately:
+    "Removes the account from the trading server, and its history and snapshots, before it answers. An account that was deleted already answers 200 again; one that never existed is 400 with the code `ACCOUNT_NOT_FOUND`. After a 5xx status repeat the request: it completes the deletion.",
+  enableAccount: "`result`: `{status, changed}`. Enabling an account that is active succeeds with `changed: false`.",
+  disableAccount: "Open positions stay valued; deposits and withdrawals go on. `result`: `{status, changed}`.",
+  archiveAccount: "Fails with `ACCOUNT_HAS_OPEN_POSITIONS` while a position is open. `result`: `{status, changed}`.",
+  queueAccountDeletion:
+    "Fails with `ACCOUNT_HAS_OPEN_POSITIONS` while a position is open. `result`: `{accountNumber, deleted: true}`.",
+  resetTradingPassword:
+    "Without `password` one is generated. A retry with the same key shows the same password again. `result`: `{changedAt}`.",
+  resetInvestorPassword:
+    "Without `password` one is generated. A retry with the same key shows the same password again. `result`: `{changedAt}`.",
+  listAccountPositions:
+    "`status=open&limit=1` tells whether any position is left: `pagination.total` is 0 when there is none. That answer waits until everything that the trading server did is booked; if that takes more than two seconds it is 500 and can be repeated.",
+  listAccountDeals: "One record for each execution: a partial close keeps its own time.",
+  exportAccountHistory:
+    "`from` and `to` are inclusive. The command's `result` is `{from, to, recordCount, truncated, records}`: the newest `limit` records of all four kinds together, newest first. With `truncated: true` ask again with the time of the last record as `to`.",
+  depositAccountFunds: "`result`: `{transactionId, balanceAfter}`.",
+  withdrawAccountFunds:
+    "Fails with `INSUFFICIENT_FUNDS` beyond the lower of balance and free margin. `result`: `{transactionId, balanceAfter}`.",
+  getCommand:
+    "With `wait` the answer comes when the command is final or the time is over. A command can be read right after the 202 that queued it.",
+  listCommands: "`from` and `to` are inclusive, on `createdAt`.",
+  listAccountMetrics:
+    "One snapshot per account and minute in which it changed, kept for 30 days, newest first. `since` is inclusive, `until` exclusive. With `accountNumber` and `limit=1` it is the latest one. These are not live values, and an empty answer does not mean that there is no risk.",
+};
+
+/** What a query parameter means, by its name. */
+export const QUERY_TEXTS: Readonly<Record<string, string>> = {
+  page: "Which page, from 1.",
+  limit: "Most records of the answer.",
+  status: "Only records with this status.",
+  search: "Only accounts whose number or name contains this text.",
+  wait: "Seconds to wait for a final state. More than 30 means 30.",
+  operation: "Only commands of this operation.",
+  accountNumber: "Only records of this account.",
+  requestId: "Only commands with this `requestId`.",
+  idempotencyKey: "Only the command with this idempotency key.",
+  from: "Only commands created at or after this time.",
+  to: "Only commands created at or before this time.",
+  since: "Only snapshots measured at or after this time.",
+  until: "Only snapshots measured before this time.",
+};
