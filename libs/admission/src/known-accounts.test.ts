@@ -42,3 +42,13 @@ test("the memory keeps to its limit, and forgets what it is told to", async () =
   for (const number of ["2000", "1000", "3000"]) await accounts.exists(SERVER, number);
   expect(loads.flat().map((name) => name.accountNumber)).toEqual(["1000", "2000", "3000", "1000", "3000"]);
 });
+
+test("an answer from before a deletion is not remembered after it", async () => {
+  const existing = new Set(["1000"]);
+  const { accounts } = remembering(existing);
+  const before = accounts.exists(SERVER, "1000");
+  accounts.forget(SERVER, "1000");
+  expect(await before).toBe(true);
+  existing.delete("1000");
+  expect(await accounts.exists(SERVER, "1000")).toBe(false);
+});

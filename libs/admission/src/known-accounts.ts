@@ -18,18 +18,19 @@ export interface KnownAccountsOptions {
 }
 
 /**
- * Which accounts exist. Only existence is remembered, never absence: an account may be created at any moment, while one that
- * was deleted is found out by the command that meets it (design, 3, "A read").
+ * Which accounts exist. Only existence is remembered, never absence: an account may be created at any moment. One that is
+ * deleted has to be forgotten by who hears of it (design, 3, "A read").
  */
 export interface KnownAccounts {
   readonly exists: (serverId: string, accountNumber: string) => Promise<boolean>;
-  /** Makes the memory forget an account, after its deletion. */
+  /** Makes the memory forget an account, after its deletion; an answer that is under way is not remembered either. */
   readonly forget: (serverId: string, accountNumber: string) => void;
 }
 
 /** Makes an empty memory; misses that come together share one `load`. */
 export function createKnownAccounts(options: KnownAccountsOptions): KnownAccounts {
   const known = new Set<string>();
+  let forgotten = 0;
   const load = batcher<AccountName, boolean>({
     load: options.load,
     maxBatchSize: MAX_ACCOUNTS_PER_LOAD,
@@ -48,11 +49,14 @@ export function createKnownAccounts(options: KnownAccountsOptions): KnownAccount
     exists: async (serverId, accountNumber) => {
       const key = accountKey(serverId, accountNumber);
       if (known.has(key)) return true;
+      const forgottenBefore = forgotten;
       const exists = await load({ serverId, accountNumber });
-      if (exists) remember(key);
+      // The answer may be older than a deletion that was heard of meanwhile; one that is not remembered is asked for again.
+      if (exists && forgotten === forgottenBefore) remember(key);
       return exists;
     },
     forget: (serverId, accountNumber) => {
+      forgotten += 1;
       known.delete(accountKey(serverId, accountNumber));
     },
   };

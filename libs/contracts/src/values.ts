@@ -23,8 +23,14 @@ export const CURRENCY_SYMBOLS: Readonly<Record<Currency, string>> = { USD: "$", 
 /** Integer minor units of a currency with two decimals. */
 export const Minor = z.int();
 
+/** The years 1 to 9999, in UTC: what the text of a moment has room for, and databases know. */
+const STORABLE = /^(?!0000)\d{4}-/;
+
 /** A moment that a caller gives, with any offset; kept in UTC with milliseconds. */
-export const DateTime = z.iso.datetime({ offset: true }).transform((text) => new Date(text).toISOString());
+export const DateTime = z.iso
+  .datetime({ offset: true })
+  .transform((text) => new Date(text).toISOString())
+  .refine((text) => STORABLE.test(text), { error: "must be within the years 1 to 9999, in UTC" });
 
 const DIGITS = /^[0-9]{1,15}$/;
 

@@ -12,6 +12,12 @@ export const ConfigSchema = z.object({
   INTERNAL_TOKEN: configFields.internalToken,
   ACCOUNT_URL: configFields.serviceUrl,
   COMMAND_STATUS_URL: configFields.serviceUrl,
+  /** Base address of the finance service: transactions. */
+  FINANCE_URL: configFields.serviceUrl,
+  /** Base address of the metrics service: stored snapshots. */
+  METRICS_URL: configFields.serviceUrl,
+  /** Base address of the organization service: credit usage. */
+  ORGANIZATION_URL: configFields.serviceUrl,
   /** Generated passwords are derived from these; the account service has the same. */
   PASSWORD_DERIVATION_KEYS: configFields.keyring,
   /** Supplied passwords travel under these; the account service opens them. */

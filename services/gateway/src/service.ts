@@ -1,15 +1,21 @@
 import { createAdmission, createDirectory, createKnownAccounts } from "@kapi/admission";
-import { createHttpServer, createInternalClient, listen } from "@kapi/http";
+import { createHttpServer, createInternalClient, type InternalClient, listen } from "@kapi/http";
 import { createKafka, createProducer } from "@kapi/kafka";
 import { CLAIM_SETTINGS, type ClaimSettings, createRedis } from "@kapi/redis";
 import type { MainContext } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
+import { registerReference } from "./inbound/http/reference.ts";
+import { refuseOtherMethods } from "./inbound/http/refused-methods.ts";
 import { registerRoutes } from "./inbound/http/routes.ts";
+import { followAccountDeletions } from "./inbound/kafka/account-deletions.ts";
 import { createOperations } from "./operations/operations.ts";
 import { createServerConfigurations } from "./operations/server-configurations.ts";
 import { createAccounts } from "./outbound/http/accounts.ts";
 import { createCommandStatus } from "./outbound/http/command-status.ts";
+import { createCreditUsage } from "./outbound/http/credit-usage.ts";
+import { createLedger } from "./outbound/http/ledger.ts";
+import { createSnapshots } from "./outbound/http/snapshots.ts";
 import { createCommandLog } from "./outbound/kafka/command-log.ts";
 import { createWallets } from "./outbound/redis/wallets.ts";
 
@@ -24,6 +30,11 @@ const PRODUCE_TIMEOUT_MS = 1_600;
 const READ_TIMEOUT_MS = 2_500;
 /** Account details wait up to 3 s for a trading server, before they are answered from the last sample. */
 const ACCOUNT_READ_TIMEOUT_MS = 3_500;
+/**
+ * The immediate delete waits 5 s for the account's running command (decisions, 4.8), then for the trading server and for
+ * each owner of something known of the account. That the account service is there at all is asked before.
+ */
+const DELETE_TIMEOUT_MS = 15_000;
 /** Most accounts that are remembered to exist: about 200 bytes each. */
 const MAX_KNOWN_ACCOUNTS = 500_000;
 
@@ -58,16 +69,32 @@ export async function startService(
   const accountClient = await scope.start("account client", () =>
     createInternalClient({ baseUrl: config.ACCOUNT_URL, token, timeoutMs: ACCOUNT_READ_TIMEOUT_MS }),
   );
-  const commandStatusClient = await scope.start("command-status client", () =>
-    createInternalClient({ baseUrl: config.COMMAND_STATUS_URL, token, timeoutMs: READ_TIMEOUT_MS }),
+  const reader = (name: string, baseUrl: string): Promise<InternalClient> =>
+    scope.start(`${name} client`, () => createInternalClient({ baseUrl, token, timeoutMs: READ_TIMEOUT_MS }));
+  const [commandStatusClient, financeClient, metricsClient, organizationClient] = await Promise.all([
+    reader("command-status", config.COMMAND_STATUS_URL),
+    reader("finance", config.FINANCE_URL),
+    reader("metrics", config.METRICS_URL),
+    reader("organization", config.ORGANIZATION_URL),
+  ]);
+  const accounts = createAccounts(accountClient, {
+    checkTimeoutMs: CHECK_TIMEOUT_MS,
+    deleteTimeoutMs: DELETE_TIMEOUT_MS,
+  });
+  const knownAccounts = createKnownAccounts({ load: accounts.existing, maxEntries: MAX_KNOWN_ACCOUNTS });
+  const deletions = await scope.start("account deletions", () =>
+    followAccountDeletions({ kafka, knownAccounts, logger, fatal: (error) => context.fatal(error) }),
   );
-  const accounts = createAccounts(accountClient, CHECK_TIMEOUT_MS);
+  health.liveness("account deletions", () => deletions.check());
   const admission = createAdmission({ redis, directory, clock, settings: settings.claims ?? CLAIM_SETTINGS });
   const operations = createOperations({
     directory,
     admission,
     accounts,
-    knownAccounts: createKnownAccounts({ load: accounts.existing, maxEntries: MAX_KNOWN_ACCOUNTS }),
+    ledger: createLedger(financeClient),
+    snapshots: createSnapshots(metricsClient),
+    creditUsage: createCreditUsage(organizationClient),
+    knownAccounts,
     configurations: createServerConfigurations(accounts.configuration, clock),
     commandStatus: createCommandStatus(commandStatusClient, CHECK_TIMEOUT_MS),
     commandLog: createCommandLog(producer),
@@ -80,5 +107,7 @@ export async function startService(
   // A body that cannot be read is told after 401, 403, 429 and 402.
   const app = createHttpServer({ logger, health, clock, bodyErrors: "when-parsed" });
   registerRoutes(app, { directory, admission, wallets: createWallets(redis, logger), clock, logger }, operations);
+  refuseOtherMethods(app);
+  registerReference(app);
   return scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
 }

@@ -1,6 +1,17 @@
 import type { Readable } from "node:stream";
 
-import type { Command, CommandMessage, ListTradingAccountsQuery, Server } from "@kapi/contracts";
+import type {
+  Command,
+  CommandMessage,
+  Issue,
+  ListAccountMetricsQuery,
+  ListCommandsQuery,
+  ListPositionsQuery,
+  ListTradingAccountsQuery,
+  PageQuery,
+  Server,
+  UpdateServerConfigurationBody,
+} from "@kapi/contracts";
 
 /** A command as command-status knows it. */
 export interface KnownCommand {
@@ -14,18 +25,55 @@ export interface CommandStatus {
   /** The exact body of the answer to getCommand, or null where the command is not known there (yet). */
   readonly read: (organizationId: string, commandId: string) => Promise<Buffer | null>;
   readonly lookUp: (commandId: string) => Promise<KnownCommand | null>;
+  /** The exact body of the answer to listCommands. */
+  readonly list: (organizationId: string, serverId: string, query: ListCommandsQuery) => Promise<Buffer>;
 }
+
+/** Reads one page of an account's records: the exact body of the answer, or null where there is no such account. */
+export type ReadRecords<Q> = (serverId: string, accountNumber: string, query: Q) => Promise<Buffer | null>;
 
 /** The service that owns servers and accounts. Every function throws DependencyError where it is away. */
 export interface Accounts {
   /** The exact body of the answer to getServerConfiguration. */
   readonly configurationBytes: (serverId: string) => Promise<Buffer>;
   readonly configuration: (serverId: string) => Promise<Server>;
+  /** The exact body of the answer to updateServerConfiguration, or what the configuration that would result has wrong. */
+  readonly changeConfiguration: (
+    serverId: string,
+    change: UpdateServerConfigurationBody,
+  ) => Promise<{ readonly body: Buffer } | { readonly issues: readonly Issue[] }>;
   /** The exact body of the answer to getTradingAccount, or null where there is no such account. */
   readonly accountBytes: (serverId: string, accountNumber: string) => Promise<Buffer | null>;
   /** The exact body of the answer to listTradingAccounts, as it comes. */
   readonly list: (serverId: string, query: ListTradingAccountsQuery) => Promise<Readable>;
   readonly existing: (accounts: readonly { serverId: string; accountNumber: string }[]) => Promise<readonly boolean[]>;
+  readonly orders: ReadRecords<PageQuery>;
+  /** With `status=open` never stale: it fails where it cannot be fresh. */
+  readonly positions: ReadRecords<ListPositionsQuery>;
+  readonly deals: ReadRecords<PageQuery>;
+  /**
+   * Deletes the account with everything known of it; also where it was deleted before. The exact body of the answer, or
+   * null where it never existed.
+   */
+  readonly deleteNow: (serverId: string, accountNumber: string) => Promise<Buffer | null>;
+}
+
+/** The service that owns the ledger. Throws DependencyError where it is away. */
+export interface Ledger {
+  /** Null only for an account that was deleted: one that it has not heard of has an empty page. */
+  readonly transactions: ReadRecords<PageQuery>;
+}
+
+/** The service that owns stored metrics. Throws DependencyError where it is away. */
+export interface Snapshots {
+  /** The exact body of the answer to listAccountMetrics. */
+  readonly list: (organizationId: string, serverId: string, query: ListAccountMetricsQuery) => Promise<Buffer>;
+}
+
+/** The service that owns the credit ledger. Throws DependencyError where it is away. */
+export interface CreditUsage {
+  /** The exact body of the answer to listCreditUsage. */
+  readonly list: (organizationId: string, query: PageQuery) => Promise<Buffer>;
 }
 
 /** The logs of commands. */

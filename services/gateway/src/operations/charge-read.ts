@@ -4,7 +4,7 @@ import type { ApiError } from "@kapi/http";
 import type { Call } from "./call.ts";
 import type { Needs } from "./needs.ts";
 
-type ChargeNeeds = Pick<Needs, "admission" | "directory">;
+export type ChargeNeeds = Pick<Needs, "admission" | "directory">;
 
 /** Charges the read price. Throws 401, 429, 402 or 500, and charges nothing then. */
 export async function chargeRead({ admission, directory }: ChargeNeeds, call: Call): Promise<Admitted> {

@@ -1,8 +1,10 @@
+import { FundsBody } from "@kapi/contracts";
+
 import type { Operation } from "./call.ts";
 import type { Needs } from "./needs.ts";
-import { queueFunds } from "./queue-funds.ts";
+import { queueAccountCommand } from "./queue-account-command.ts";
 
 /** POST deposits: queues finance.deposit. */
 export function depositAccountFunds(needs: Needs): Operation {
-  return queueFunds(needs, "finance.deposit");
+  return queueAccountCommand(needs, { operation: "finance.deposit", body: FundsBody });
 }

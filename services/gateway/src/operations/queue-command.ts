@@ -1,5 +1,11 @@
 import type { Claim, ClaimOutcome } from "@kapi/admission";
-import { type Command, type CommandMessage, type CommandOperation, queuedCommand } from "@kapi/contracts";
+import {
+  type Command,
+  type CommandMessage,
+  type CommandOperation,
+  type OperationContract,
+  queuedCommand,
+} from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { assert, commandIdOf, delay } from "@kapi/kernel";
 import { faultPoint } from "@kapi/runtime";
@@ -30,6 +36,8 @@ export interface QueueRequest {
   readonly reusedStatus: 400 | 409;
   /** What only the answer to the first request carries, as members of the envelope. */
   readonly oneTime?: (commandId: string) => Readonly<Record<string, unknown>>;
+  /** What every answer carries, that to a repeat too. */
+  readonly everyTime?: (commandId: string) => Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -37,9 +45,11 @@ export interface QueueRequest {
  * answered → 202. An equal request before it makes it a 200 with that command; a different one is refused.
  */
 export async function queueCommand(needs: Needs, call: Call, request: QueueRequest): Promise<Answer> {
-  const { message, claim } = claimOf(needs, call, request);
-  const known = await findEarlier(needs, call, request, message);
-  const outcome = await claimOrWait(needs, call, claim, known !== null);
+  const { message, claim } = claimOf(needs, call, request, call.contract);
+  const { known, finding } = await findEarlier(needs, request, message);
+  if (finding !== null) return refuse(needs, call, finding);
+  const [outcome] = await claimOrWait(needs, call, [claim], [known !== null]);
+  assert(outcome !== undefined, "one claim has one outcome");
   switch (outcome.kind) {
     case "claimed":
       faultPoint("gateway.claimed");
@@ -48,22 +58,28 @@ export async function queueCommand(needs: Needs, call: Call, request: QueueReque
     case "taken_over":
       return takeOver(needs, call, request, outcome.message, outcome.claimToken);
     case "duplicate":
-      return duplicate(await commandAsItIs(needs, message.commandId, known, outcome.message));
+      return duplicate(request, await commandAsItIs(needs, message.commandId, known, outcome.message));
     case "mismatch":
       throw keyReused(request);
     case "open":
     case "untouched":
-      throw new ApiError("DEPENDENCY_UNAVAILABLE", { headers: RETRY_AFTER_HEADERS });
+      throw stillOpen();
   }
 }
 
-function claimOf(needs: Needs, call: Call, request: QueueRequest): { message: CommandMessage; claim: Claim } {
+/** The command that a request asks for, and the claim on it. `contract` says its path and what it costs. */
+export function claimOf(
+  needs: Needs,
+  call: Call,
+  request: QueueRequest,
+  contract: Pick<OperationContract, "path" | "price">,
+): { message: CommandMessage; claim: Claim } {
   const { organizationId } = call.key;
   const { operation, serverId, accountNumber, idempotencyKey, body } = request;
   const commandId = commandIdOf(organizationId, idempotencyKey);
-  const path = call.contract.path.replace(":serverId", serverId).replace(":accountNumber", accountNumber ?? "");
+  const path = contract.path.replace(":serverId", serverId).replace(":accountNumber", accountNumber ?? "");
   const fingerprint = fingerprintOf({ operation, path, body }, needs.fingerprintKey);
-  const price = needs.directory.prices()[call.contract.price];
+  const price = needs.directory.prices()[contract.price];
   const nowMs = needs.clock.nowMs();
   const message = commandMessageOf(
     { commandId, organizationId, serverId, accountNumber, operation, idempotencyKey, fingerprint, body, price, nowMs },
@@ -73,35 +89,45 @@ function claimOf(needs: Needs, call: Call, request: QueueRequest): { message: Co
 }
 
 /**
- * The command of an equal earlier request, if command-status has it. Throws what stands against the request, after it
- * was charged; what state says does not stand against the repeat of a request that was accepted before the state changed.
+ * The command of an equal earlier request, if command-status has it, and what stands against the request: of several
+ * things the first in the order 400, 404, 409. What state says does not stand against the repeat of a request that was
+ * accepted before the state changed.
  */
-async function findEarlier(
+export async function findEarlier(
   needs: Needs,
-  call: Call,
   request: QueueRequest,
-  message: CommandMessage,
-): Promise<KnownCommand | null> {
-  const { organizationId, commandId, fingerprint } = message;
+  { organizationId, commandId, fingerprint }: CommandMessage,
+): Promise<{ known: KnownCommand | null; finding: ApiError | null }> {
   const [known, finding] = await Promise.all([needs.commandStatus.lookUp(commandId), request.stateFinding()]);
   if (known !== null) {
     assert(known.organizationId === organizationId, "a command id belongs to one organization");
-    return known.fingerprint === fingerprint ? known : refuse(needs, call, keyReused(request));
+    if (known.fingerprint === fingerprint) return { known, finding: null };
+    return { known: null, finding: firstFinding([finding, keyReused(request)]) };
   }
-  if (finding !== null) {
-    const claimed = await needs.admission.claimedMessage(organizationId, commandId);
-    if (claimed?.fingerprint !== fingerprint) return refuse(needs, call, finding);
-  }
-  return null;
+  if (finding === null) return { known, finding };
+  const claimed = await needs.admission.claimedMessage(organizationId, commandId);
+  if (claimed === null) return { known, finding };
+  return {
+    known,
+    finding: claimed.fingerprint === fingerprint ? null : firstFinding([finding, keyReused(request)]),
+  };
 }
 
-/** Admits the request; while an equal one is at work on the command, waits for it. */
-async function claimOrWait(
+/** Of what stands against a request, what is told: 400 before 404 before 409 (decisions, 1.1). */
+export function firstFinding(findings: readonly (ApiError | null)[]): ApiError | null {
+  return findings.reduce(
+    (first, finding) => (first === null || (finding !== null && finding.status < first.status) ? finding : first),
+    null,
+  );
+}
+
+/** Admits the request with all its claims; while an equal one is at work on any of them, waits for it. */
+export async function claimOrWait(
   { admission, directory, clock }: Needs,
   call: Call,
-  claim: Claim,
-  knownDuplicate: boolean,
-): Promise<ClaimOutcome> {
+  claims: readonly Claim[],
+  knownDuplicates: readonly boolean[],
+): Promise<readonly ClaimOutcome[]> {
   const giveUpAtMs = clock.nowMs() + OPEN_CLAIM_WAIT_MS;
   for (;;) {
     const admitted = await admission.admit({
@@ -110,15 +136,14 @@ async function claimOrWait(
       requestId: call.requestId,
       chargeId: call.chargeId,
       mode: "reserve",
-      price: claim.credits,
+      price: 0,
       readPrice: directory.prices().read,
-      claims: [claim],
-      knownDuplicates: [knownDuplicate],
+      claims,
+      knownDuplicates,
     });
     call.admitted = admitted;
-    const [outcome] = admitted.claims;
-    assert(outcome !== undefined, "one claim has one outcome");
-    if (outcome.kind !== "open" || clock.nowMs() >= giveUpAtMs) return outcome;
+    const isOpen = admitted.claims.some((outcome) => outcome.kind === "open");
+    if (!isOpen || clock.nowMs() >= giveUpAtMs) return admitted.claims;
     await delay(OPEN_CLAIM_POLL_MS);
   }
 }
@@ -147,23 +172,42 @@ async function accepted(
   command: Command,
   claimToken: string,
 ): Promise<Answer> {
+  await answerClaims(admission, call, [command.id], claimToken);
+  return {
+    status: 202,
+    body: JSON.stringify({
+      command,
+      duplicate: false,
+      ...request.oneTime?.(command.id),
+      ...request.everyTime?.(command.id),
+    }),
+  };
+}
+
+/** Marks what was published as answered, all or none. Throws where the 202 would come too late. */
+export async function answerClaims(
+  admission: Needs["admission"],
+  call: Call,
+  commandIds: readonly string[],
+  claimToken: string,
+): Promise<void> {
   faultPoint("gateway.published");
-  if (!(await admission.markAnswered(call.key.organizationId, [command.id], claimToken))) {
+  if (!(await admission.markAnswered(call.key.organizationId, commandIds, claimToken))) {
     throw new ApiError("DEPENDENCY_UNAVAILABLE", {
       headers: RETRY_AFTER_HEADERS,
-      cause: new Error(`the claim on command ${command.id} is no longer this request's to answer`),
+      cause: new Error(`the claim on command ${commandIds.join(", ")} is no longer this request's to answer`),
     });
   }
   faultPoint("gateway.answered");
-  return { status: 202, body: JSON.stringify({ command, duplicate: false, ...request.oneTime?.(command.id) }) };
 }
 
-function duplicate(command: Command): Answer {
-  return { status: 200, body: JSON.stringify({ command, duplicate: true }), replayed: true };
+function duplicate(request: QueueRequest, command: Command): Answer {
+  const envelope = { command, duplicate: true, ...request.everyTime?.(command.id) };
+  return { status: 200, body: JSON.stringify(envelope), replayed: true };
 }
 
 /** What command-status said before the claim, or says now; what the claim holds where it does not have it yet. */
-async function commandAsItIs(
+export async function commandAsItIs(
   { commandStatus }: Needs,
   commandId: string,
   known: KnownCommand | null,
@@ -178,6 +222,12 @@ async function commandAsItIs(
   });
 }
 
-function keyReused(request: QueueRequest): ApiError {
+/** The key was used for another request. */
+export function keyReused(request: QueueRequest): ApiError {
   return new ApiError("IDEMPOTENCY_KEY_REUSED", { status: request.reusedStatus });
+}
+
+/** An equal request is at work on the command for longer than it may be. */
+export function stillOpen(): ApiError {
+  return new ApiError("DEPENDENCY_UNAVAILABLE", { headers: RETRY_AFTER_HEADERS });
 }

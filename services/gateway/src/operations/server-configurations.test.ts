@@ -64,4 +64,14 @@ describe("the leverages of a server", () => {
     supported.push(7);
     expect(await configurations.supportsLeverage(SERVER_ID, 7)).toBe(true);
   });
+
+  it("are asked for again once they are forgotten, whatever was being asked before", async () => {
+    const { configurations, supported, loads } = fixture();
+    const before = configurations.supportsLeverage(SERVER_ID, 100);
+    configurations.forget(SERVER_ID);
+    supported.pop();
+    expect(await before).toBe(true);
+    expect(await configurations.supportsLeverage(SERVER_ID, 100)).toBe(false);
+    expect(loads()).toBe(2);
+  });
 });

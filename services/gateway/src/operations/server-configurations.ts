@@ -12,11 +12,18 @@ const MAX_SERVERS = 10_000;
 export interface ServerConfigurations {
   /** Whether the server supports `leverage`. A no is never from memory: it was asked for just now. */
   readonly supportsLeverage: (serverId: string, leverage: number) => Promise<boolean>;
+  /** Makes the memory forget a server, after its configuration was changed; what is being asked for is not kept either. */
+  readonly forget: (serverId: string) => void;
 }
 
 interface Remembered {
   readonly supported: ReadonlySet<number>;
   readonly atMs: number;
+}
+
+/** A question that the account service has not answered yet. */
+interface Question {
+  answer: Promise<Remembered> | undefined;
 }
 
 /** Remembers each server's leverages for {@link CONFIGURATION_TTL_MS}; one `load` per server at a time. */
@@ -25,27 +32,33 @@ export function createServerConfigurations(
   clock: Clock,
 ): ServerConfigurations {
   const remembered = new Map<string, Remembered>();
-  const underWay = new Map<string, Promise<Remembered>>();
+  const underWay = new Map<string, Question>();
 
-  const loadNow = async (serverId: string): Promise<Remembered> => {
+  const keep = (serverId: string, fresh: Remembered): void => {
+    remembered.delete(serverId);
+    remembered.set(serverId, fresh);
+    for (const oldest of remembered.keys()) {
+      if (remembered.size <= MAX_SERVERS) break;
+      remembered.delete(oldest);
+    }
+  };
+  const loadNow = async (serverId: string, question: Question): Promise<Remembered> => {
     const atMs = clock.nowMs();
     try {
       const fresh = { supported: new Set((await load(serverId)).supportedLeverage), atMs };
-      remembered.delete(serverId);
-      remembered.set(serverId, fresh);
-      for (const oldest of remembered.keys()) {
-        if (remembered.size <= MAX_SERVERS) break;
-        remembered.delete(oldest);
-      }
+      if (underWay.get(serverId) === question) keep(serverId, fresh);
       return fresh;
     } finally {
-      underWay.delete(serverId);
+      if (underWay.get(serverId) === question) underWay.delete(serverId);
     }
   };
   const refresh = (serverId: string): Promise<Remembered> => {
-    const running = underWay.get(serverId) ?? loadNow(serverId);
-    underWay.set(serverId, running);
-    return running;
+    const running = underWay.get(serverId);
+    if (running?.answer !== undefined) return running.answer;
+    const question: Question = { answer: undefined };
+    underWay.set(serverId, question);
+    question.answer = loadNow(serverId, question);
+    return question.answer;
   };
   return {
     supportsLeverage: async (serverId, leverage) => {
@@ -57,6 +70,10 @@ export function createServerConfigurations(
         return true;
       }
       return (await refresh(serverId)).supported.has(leverage);
+    },
+    forget: (serverId) => {
+      remembered.delete(serverId);
+      underWay.delete(serverId);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { AccountNumber, Guid, IdempotencyKey, type Issue } from "@kapi/contracts";
-import { ApiError, issuesOf } from "@kapi/http";
+import { ApiError, issuesOf, MAX_ISSUES } from "@kapi/http";
 import type { z } from "zod";
 
 import type { Call } from "./call.ts";
@@ -49,15 +49,20 @@ export class Findings {
 
   /** U+0000 and halves of surrogate pairs are text to JSON, but to no database; found here, no service meets them. */
   #text<T>(value: T | null): T | null {
-    if (value === null || typeof value !== "object") return value;
-    let clean = true;
-    for (const [name, member] of Object.entries(value)) {
-      if (typeof member !== "string" || (member.isWellFormed() && !member.includes("\u0000"))) continue;
-      this.#issues.push({ path: [name], code: "invalid_format", message: "must be well-formed text without U+0000" });
-      clean = false;
+    const bad = unfitTextIn(value, []);
+    for (const path of bad.slice(0, MAX_ISSUES)) {
+      this.#issues.push({ path, code: "invalid_format", message: "must be well-formed text without U+0000" });
     }
-    return clean ? value : null;
+    return bad.length === 0 ? value : null;
   }
+}
+
+/** Where in a value, as its schema gives it, text stands that cannot be stored; no schema gives one that is deep. */
+function unfitTextIn(value: unknown, path: readonly (string | number)[]): (readonly (string | number)[])[] {
+  if (typeof value === "string") return value.isWellFormed() && !value.includes("\u0000") ? [] : [path];
+  if (value === null || typeof value !== "object") return [];
+  if (Array.isArray(value)) return value.flatMap((member, index) => unfitTextIn(member, [...path, index]));
+  return Object.entries(value).flatMap(([name, member]) => unfitTextIn(member, [...path, name]));
 }
 
 /** 404 for an own server that was removed, where the operation lists that status (decisions, 1.1). */

@@ -1,8 +1,10 @@
+import { FundsBody } from "@kapi/contracts";
+
 import type { Operation } from "./call.ts";
 import type { Needs } from "./needs.ts";
-import { queueFunds } from "./queue-funds.ts";
+import { queueAccountCommand } from "./queue-account-command.ts";
 
 /** POST withdrawals: queues finance.withdraw. */
 export function withdrawAccountFunds(needs: Needs): Operation {
-  return queueFunds(needs, "finance.withdraw");
+  return queueAccountCommand(needs, { operation: "finance.withdraw", body: FundsBody });
 }

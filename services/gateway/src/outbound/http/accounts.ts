@@ -1,51 +1,63 @@
-import { Server } from "@kapi/contracts";
-import { DependencyError, type InternalClient } from "@kapi/http";
+import { type Issue, Server } from "@kapi/contracts";
+import type { InternalClient } from "@kapi/http";
 import { z } from "zod";
 
 import type { Accounts } from "../../domain/ports.ts";
+import { accountPath, bytesOf, foundBytesOf, unexpected, withQuery } from "./owner-bytes.ts";
 
 const ConfigurationAnswer = z.object({ server: Server });
 const ExistingAnswer = z.object({ existing: z.array(z.boolean()) });
+const RefusedAnswer = z.object({
+  issues: z.array(
+    z.object({ path: z.array(z.union([z.string(), z.number()])), code: z.string(), message: z.string() }),
+  ) satisfies z.ZodType<Issue[]>,
+});
 
-/** The account service over internal HTTP. `checkTimeoutMs` is for questions on the way to a command. */
-export function createAccounts(client: InternalClient, checkTimeoutMs: number): Accounts {
-  const checking = { timeoutMs: checkTimeoutMs };
+export interface AccountsOptions {
+  /** For questions on the way to a command. */
+  readonly checkTimeoutMs: number;
+  /** For the immediate delete, which waits for the account's running command first. */
+  readonly deleteTimeoutMs: number;
+}
+
+/** The account service over internal HTTP. */
+export function createAccounts(client: InternalClient, options: AccountsOptions): Accounts {
+  const checking = { timeoutMs: options.checkTimeoutMs };
   return {
-    configurationBytes: async (serverId) => {
-      const { status, body } = await client.request("GET", configurationPath(serverId));
-      if (status !== 200) throw unexpected("the configuration", status);
-      return body;
-    },
+    configurationBytes: (serverId) => foundBytesOf(client, configurationPath(serverId)),
     configuration: async (serverId) =>
       (await client.json("GET", configurationPath(serverId), undefined, ConfigurationAnswer, checking)).server,
-    accountBytes: async (serverId, accountNumber) => {
-      const { status, body } = await client.request("GET", `/internal/servers/${serverId}/accounts/${accountNumber}`);
-      if (status === 404) return null;
-      if (status !== 200) throw unexpected("account details", status);
-      return body;
+    changeConfiguration: async (serverId, change) => {
+      const path = configurationPath(serverId);
+      const { status, body } = await client.request("PATCH", path, change);
+      if (status === 200) return { body };
+      const refused = status === 400 ? RefusedAnswer.safeParse(JSON.parse(body.toString("utf8"))) : null;
+      if (refused?.success) return { issues: refused.data.issues };
+      throw unexpected(path, status);
     },
+    accountBytes: (serverId, accountNumber) => bytesOf(client, accountPath(serverId, accountNumber)),
     list: async (serverId, query) => {
-      const wanted = new URLSearchParams();
-      for (const [name, value] of Object.entries(query)) if (value !== undefined) wanted.set(name, String(value));
-      const { status, body } = await client.stream(
-        "GET",
-        `/internal/servers/${serverId}/accounts?${wanted.toString()}`,
-      );
+      const path = withQuery(`/internal/servers/${serverId}/accounts`, query);
+      const { status, body } = await client.stream("GET", path);
       if (status === 200) return body;
       body.destroy();
-      throw unexpected("the account list", status);
+      throw unexpected(path, status);
     },
     existing: async (accounts) => {
       return (await client.json("POST", "/internal/accounts/existing", { accounts }, ExistingAnswer, checking))
         .existing;
     },
+    orders: (serverId, accountNumber, query) =>
+      bytesOf(client, withQuery(`${accountPath(serverId, accountNumber)}/orders`, query)),
+    positions: (serverId, accountNumber, query) =>
+      bytesOf(client, withQuery(`${accountPath(serverId, accountNumber)}/positions`, query)),
+    deals: (serverId, accountNumber, query) =>
+      bytesOf(client, withQuery(`${accountPath(serverId, accountNumber)}/deals`, query)),
+    deleteNow: (serverId, accountNumber) =>
+      bytesOf(client, accountPath(serverId, accountNumber), { method: "DELETE", timeoutMs: options.deleteTimeoutMs }),
   };
 }
 
 function configurationPath(serverId: string): string {
   return `/internal/servers/${serverId}/configuration`;
-}
-
-function unexpected(what: string, status: number): DependencyError {
-  return new DependencyError(`the account service answered ${what} with ${status}`);
 }

@@ -4,6 +4,7 @@ import { batcher } from "@kapi/kernel";
 import { z } from "zod";
 
 import type { CommandStatus, KnownCommand } from "../../domain/ports.ts";
+import { foundBytesOf, withQuery } from "./owner-bytes.ts";
 
 /** Most commands of one call; command-status accepts twice as many. */
 const MAX_BATCH_SIZE = 500;
@@ -34,7 +35,12 @@ export function createCommandStatus(client: InternalClient, lookUpTimeoutMs: num
     maxBatchSize: MAX_BATCH_SIZE,
     maxConcurrentBatches: MAX_CONCURRENT_BATCHES,
   });
-  return { read: (organizationId, commandId) => read({ organizationId, commandId }), lookUp };
+  return {
+    read: (organizationId, commandId) => read({ organizationId, commandId }),
+    lookUp,
+    list: (organizationId, serverId, query) =>
+      foundBytesOf(client, withQuery(`/internal/servers/${serverId}/commands`, { organizationId, ...query })),
+  };
 }
 
 /** The lines of a body, not copied; an empty one is null. */

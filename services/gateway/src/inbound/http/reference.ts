@@ -1,0 +1,103 @@
+/**
+ * The API's own description: the OpenAPI document at `/openapi.json`, and a page to read it at `/docs`. Both are free, need
+ * no key and are the same in every process. The page is whole: it loads nothing from other origins, and its
+ * Content-Security-Policy would not let it.
+ */
+import { createHash, randomBytes } from "node:crypto";
+
+import { openApiDocument, SAMPLE_BASE_URL } from "@kapi/contracts/openapi";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "@kapi/http";
+import apiReference, { type FastifyApiReferenceOptions } from "@scalar/fastify-api-reference";
+
+const DOCUMENT_PATH = "/openapi.json";
+const PAGE_PATH = "/docs";
+const NOT_MODIFIED = 304;
+const NONCE_BYTES = 16;
+/** How long a browser may keep a copy before it asks whether that is still right, in seconds. */
+const MAX_AGE_S = 300;
+
+/** Serves the document and the page. */
+export function registerReference(app: FastifyInstance): void {
+  const bytes = Buffer.from(`${JSON.stringify(openApiDocument())}\n`);
+  const tag = entityTag(bytes);
+  app.get(DOCUMENT_PATH, (request, reply) => {
+    if (answeredFromCache(request, reply, tag)) return reply;
+    return reply.header("content-type", "application/json; charset=utf-8").send(bytes);
+  });
+  const nonce = randomBytes(NONCE_BYTES).toString("base64");
+  app.register(apiReference, { ...pageOptions(nonce), hooks: { onRequest: guardPage(nonce, tag) } });
+}
+
+/** The page shows what the document holds and nothing to send requests with: keys do not belong in a browser. */
+function pageOptions(nonce: string): FastifyApiReferenceOptions {
+  return {
+    routePrefix: PAGE_PATH,
+    configuration: {
+      url: DOCUMENT_PATH,
+      pageTitle: "Trading account management API",
+      nonce,
+      // Samples show the address that the page was read from. Runs in the browser, from its source text.
+      customFetch: originInSamples(),
+      theme: "default",
+      layout: "modern",
+      hiddenClients: true,
+      hideTestRequestButton: true,
+      hideClientButton: true,
+      documentDownloadType: "json",
+      showDeveloperTools: "never",
+      withDefaultFonts: false,
+      telemetry: false,
+      proxyUrl: "",
+      agent: { disabled: true, hideAddApi: true },
+      mcp: { disabled: true },
+    },
+  };
+}
+
+function originInSamples(): typeof fetch {
+  const source = `async (input, init) => {
+    const answer = await fetch(input, init);
+    const text = (await answer.text()).replaceAll(${JSON.stringify(SAMPLE_BASE_URL)}, location.origin);
+    return new Response(text, { status: answer.status, headers: answer.headers });
+  }`;
+  const standIn: typeof fetch = () => Promise.reject(new Error("runs in a browser"));
+  standIn.toString = () => source;
+  return standIn;
+}
+
+function guardPage(nonce: string, documentTag: string) {
+  const policy = [
+    "default-src 'none'",
+    `script-src 'self' 'nonce-${nonce}'`,
+    // The page writes styles of its own while it runs.
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    "font-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+  // The script and the document change with a release only.
+  const scriptTag = documentTag.replace(/"$/, '-page"');
+  return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+    reply
+      .header("content-security-policy", policy)
+      .header("x-content-type-options", "nosniff")
+      .header("referrer-policy", "no-referrer");
+    if (request.url.endsWith(".js") && answeredFromCache(request, reply, scriptTag)) return;
+    done();
+  };
+}
+
+/** Sets what a browser needs to keep its copy, and answers 304 where it has the right one already. */
+function answeredFromCache(request: FastifyRequest, reply: FastifyReply, tag: string): boolean {
+  reply.header("etag", tag).header("cache-control", `public, max-age=${MAX_AGE_S}`);
+  if (request.headers["if-none-match"] !== tag) return false;
+  void reply.code(NOT_MODIFIED).send();
+  return true;
+}
+
+function entityTag(bytes: Buffer): string {
+  return `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 27)}"`;
+}

@@ -1,0 +1,45 @@
+import { type CreateTradingAccountBody, OPERATIONS } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+import { derivePassword } from "@kapi/kernel";
+
+import type { Call } from "./call.ts";
+import type { Needs } from "./needs.ts";
+import type { QueueRequest } from "./queue-command.ts";
+import { removedServer } from "./validate.ts";
+
+/** Path of every creation, also of one in a bulk: there it is the same request under a key of its own (decisions, 2.1). */
+export const CREATION_PATH = OPERATIONS.createTradingAccount.path;
+
+/** A creation, by itself or in a bulk; its passwords are in the answer that first accepts it, and nowhere else. */
+export function creationOf(
+  needs: Needs,
+  call: Call,
+  creation: { serverId: string; idempotencyKey: string; body: CreateTradingAccountBody },
+): QueueRequest {
+  const { serverId, idempotencyKey, body } = creation;
+  return {
+    operation: "account.create",
+    serverId,
+    accountNumber: null,
+    idempotencyKey,
+    body,
+    reusedStatus: 409,
+    stateFinding: () => stateFinding(needs, call, serverId, body.leverage),
+    oneTime: (commandId) => ({
+      credentials: {
+        tradingPassword: body.password ?? derivePassword(needs.derivationKeys, commandId, "trading"),
+        investorPassword: derivePassword(needs.derivationKeys, commandId, "investor"),
+      },
+    }),
+  };
+}
+
+/** 404 for a removed server, which has no configuration to ask for; else 400 for the leverage, 409 for a disabled one. */
+async function stateFinding(needs: Needs, call: Call, serverId: string, leverage: number): Promise<ApiError | null> {
+  const removed = removedServer(call);
+  if (removed !== null) return removed;
+  if (!(await needs.configurations.supportsLeverage(serverId, leverage))) {
+    return new ApiError("LEVERAGE_NOT_SUPPORTED");
+  }
+  return call.server?.status === "disabled" ? new ApiError("SERVER_DISABLED") : null;
+}

@@ -1,0 +1,60 @@
+import type { CommandOperation } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+import type { z } from "zod";
+
+import type { CommandDraft } from "../domain/command-message.ts";
+import type { Operation } from "./call.ts";
+import { refuse } from "./charge-read.ts";
+import type { Needs } from "./needs.ts";
+import { firstFinding, queueCommand } from "./queue-command.ts";
+import { Findings, removedServer } from "./validate.ts";
+
+/** A queued operation on an account that exists: what it has of its own. */
+export interface AccountCommand<B extends CommandDraft["body"]> {
+  readonly operation: CommandOperation;
+  readonly body: z.ZodType<B>;
+  /** What the state of the server says against the body; the account is looked for anyway. */
+  readonly serverFinding?: (serverId: string, body: B) => Promise<ApiError | null>;
+  /** What every answer carries beside the command, that to a repeat too. */
+  readonly everyTime?: (commandId: string, body: B) => Readonly<Record<string, unknown>>;
+}
+
+/** What all queued operations on an account have in common: all but {@link AccountCommand}. */
+export function queueAccountCommand<B extends CommandDraft["body"]>(
+  needs: Needs,
+  command: AccountCommand<B>,
+): Operation {
+  return async (call) => {
+    const findings = new Findings();
+    const serverId = findings.serverId(call);
+    const accountNumber = findings.accountNumber(call);
+    const idempotencyKey = findings.idempotencyKey(call);
+    const body = findings.body(call, command.body);
+    const error = findings.error();
+    if (error !== null || body === null) return refuse(needs, call, error ?? new ApiError("VALIDATION_FAILED"));
+    const { serverFinding, everyTime } = command;
+    return queueCommand(needs, call, {
+      operation: command.operation,
+      serverId,
+      accountNumber,
+      idempotencyKey,
+      body,
+      reusedStatus: 400,
+      // Of a removed server nothing else can be asked.
+      stateFinding: async () =>
+        removedServer(call) ??
+        firstFinding(
+          await Promise.all([serverFinding?.(serverId, body) ?? null, missingAccount(needs, serverId, accountNumber)]),
+        ),
+      ...(everyTime === undefined ? {} : { everyTime: (commandId) => everyTime(commandId, body) }),
+    });
+  };
+}
+
+async function missingAccount(
+  { knownAccounts }: Needs,
+  serverId: string,
+  accountNumber: string,
+): Promise<ApiError | null> {
+  return (await knownAccounts.exists(serverId, accountNumber)) ? null : new ApiError("ACCOUNT_NOT_FOUND");
+}

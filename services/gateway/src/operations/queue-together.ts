@@ -1,0 +1,110 @@
+import type { Claim, ClaimOutcome } from "@kapi/admission";
+import { type CommandMessage, queuedCommand } from "@kapi/contracts";
+import { assertDefined } from "@kapi/kernel";
+import { faultPoint } from "@kapi/runtime";
+
+import type { KnownCommand } from "../domain/ports.ts";
+import type { Answer, Call } from "./call.ts";
+import { refuse } from "./charge-read.ts";
+import { CREATION_PATH } from "./creation.ts";
+import type { Needs } from "./needs.ts";
+import {
+  answerClaims,
+  claimOf,
+  claimOrWait,
+  commandAsItIs,
+  findEarlier,
+  firstFinding,
+  keyReused,
+  type QueueRequest,
+  stillOpen,
+} from "./queue-command.ts";
+
+/** One creation of a bulk on its way. */
+interface Item {
+  readonly request: QueueRequest;
+  readonly message: CommandMessage;
+  readonly claim: Claim;
+  readonly known: KnownCommand | null;
+}
+
+/** An outcome that makes the command this request's to publish and to answer. */
+type Held = Extract<ClaimOutcome, { claimToken: string }>;
+
+/**
+ * Queues the creations of a bulk: the way of `queueCommand`, each step taken once for all (decisions, 2.3 and 4.9). One
+ * that may not be queued refuses them all; what was queued before is answered as it is; the rest is claimed in one
+ * admission, published in one produce request, and marked answered all or none. One price per new item.
+ */
+export async function queueTogether(needs: Needs, call: Call, requests: readonly QueueRequest[]): Promise<Answer> {
+  const contract = { path: CREATION_PATH, price: call.contract.price };
+  const found = await Promise.all(
+    requests.map(async (request) => {
+      const { message, claim } = claimOf(needs, call, request, contract);
+      const { known, finding } = await findEarlier(needs, request, message);
+      return { item: { request, message, claim, known }, finding };
+    }),
+  );
+  const finding = firstFinding(found.map((one) => one.finding));
+  if (finding !== null) return refuse(needs, call, finding);
+  const items = found.map(({ item }): Item => item);
+  const outcomes = await claimOrWait(
+    needs,
+    call,
+    items.map(({ claim }) => claim),
+    items.map(({ known }) => known !== null),
+  );
+  const refused = items.find((_item, index) => outcomes[index]?.kind === "mismatch");
+  if (refused !== undefined) throw keyReused(refused.request);
+  if (outcomes.some(({ kind }) => kind === "open" || kind === "untouched")) throw stillOpen();
+  return answerAll(needs, call, items, outcomes);
+}
+
+/** Publishes and answers what this request holds; what it does not hold is answered as it is. */
+async function answerAll(
+  needs: Needs,
+  call: Call,
+  items: readonly Item[],
+  outcomes: readonly ClaimOutcome[],
+): Promise<Answer> {
+  const done = items.map((item, index) => ({ item, outcome: assertDefined(outcomes[index], "an outcome per claim") }));
+  const commandIds = done.filter(({ outcome }) => isHeld(outcome)).map(({ item }) => item.message.commandId);
+  const claimToken = outcomes.find(isHeld)?.claimToken;
+  if (claimToken !== undefined) faultPoint("gateway.claimed");
+  // All are sent in one turn of the event loop: the producer puts them into one request.
+  await Promise.all(done.map(({ item, outcome }) => publishHeld(needs, item, outcome)));
+  const results = await Promise.all(done.map(({ item, outcome }) => envelopeOf(needs, item, outcome)));
+  if (claimToken !== undefined) await answerClaims(needs.admission, call, commandIds, claimToken);
+  return { status: 202, body: JSON.stringify({ results }), replayed: claimToken === undefined };
+}
+
+function isHeld(outcome: ClaimOutcome): outcome is Held {
+  return outcome.kind === "claimed" || outcome.kind === "taken_over";
+}
+
+/** Of a claim that was taken over the first request's message is published, unless the command is final already. */
+async function publishHeld(needs: Needs, { message, claim }: Item, outcome: ClaimOutcome): Promise<void> {
+  if (outcome.kind === "claimed") await needs.commandLog.publish(message, claim.message);
+  else if (outcome.kind === "taken_over" && outcome.message !== null) {
+    await needs.commandLog.publish(outcome.message, JSON.stringify(outcome.message));
+  }
+}
+
+/** The envelope of one item; the passwords only where this request answers it first. */
+async function envelopeOf(
+  needs: Needs,
+  { request, message, known }: Item,
+  outcome: ClaimOutcome,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { commandId } = message;
+  if (outcome.kind === "claimed") {
+    return { command: queuedCommand(message), duplicate: false, ...request.oneTime?.(commandId) };
+  }
+  if (outcome.kind === "taken_over") {
+    const { message: first } = outcome;
+    const command = first === null ? await commandAsItIs(needs, commandId, known, null) : queuedCommand(first);
+    return { command, duplicate: false, ...request.oneTime?.(commandId) };
+  }
+  const claimed = outcome.kind === "duplicate" ? outcome.message : null;
+  return { command: await commandAsItIs(needs, commandId, known, claimed), duplicate: true };
+}

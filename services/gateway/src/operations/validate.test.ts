@@ -1,0 +1,57 @@
+import { BulkCreateTradingAccountsBody, type KeyEntry, OPERATIONS } from "@kapi/contracts";
+import { keyEntry } from "@kapi/testkit";
+import { describe, expect, it } from "vitest";
+
+import type { Call } from "./call.ts";
+import { Findings } from "./validate.ts";
+
+const KEY: KeyEntry = keyEntry().entry;
+const ITEM = { accountName: "Ada", initialBalance: 1, leverage: 100, requestId: "r" };
+
+function call(body: unknown): Call {
+  return {
+    operation: "bulkCreateTradingAccounts",
+    contract: OPERATIONS.bulkCreateTradingAccounts,
+    key: KEY,
+    server: undefined,
+    requestId: "request",
+    chargeId: "charge",
+    params: {},
+    query: {},
+    idempotencyKey: undefined,
+    body,
+    admitted: null,
+  };
+}
+
+function issuesOf(body: unknown): unknown {
+  const findings = new Findings();
+  expect(findings.body(call(body), BulkCreateTradingAccountsBody)).toBeNull();
+  return findings.error()?.issues?.map(({ path }) => path);
+}
+
+describe("a body", () => {
+  it("with text that cannot be stored is told where, however deep its schema goes", () => {
+    const accounts = [
+      ITEM,
+      { ...ITEM, accountName: "a\u0000b" },
+      { ...ITEM, requestId: "\ud800", password: "x\u0000yyyyyyy" },
+    ];
+    expect(issuesOf({ accounts })).toEqual([
+      ["accounts", 1, "accountName"],
+      ["accounts", 2, "password"],
+      ["accounts", 2, "requestId"],
+    ]);
+  });
+
+  it("nested 10,000 deep is refused where it should be something else, and ignored where it is unknown", () => {
+    const deep: unknown = JSON.parse(`${"[".repeat(10_000)}${"]".repeat(10_000)}`);
+    expect(issuesOf(deep)).toEqual([[]]);
+    expect(issuesOf({ accounts: deep })).toEqual([["accounts", 0]]);
+    expect(issuesOf({ accounts: [{ ...ITEM, accountName: deep }] })).toEqual([["accounts", 0, "accountName"]]);
+    const findings = new Findings();
+    expect(findings.body(call({ accounts: [{ ...ITEM, nonsense: deep }] }), BulkCreateTradingAccountsBody)).toEqual({
+      accounts: [ITEM],
+    });
+  });
+});

@@ -1,0 +1,12 @@
+import type { InternalClient } from "@kapi/http";
+
+import type { Ledger } from "../../domain/ports.ts";
+import { accountPath, bytesOf, withQuery } from "./owner-bytes.ts";
+
+/** The finance service over internal HTTP. */
+export function createLedger(client: InternalClient): Ledger {
+  return {
+    transactions: (serverId, accountNumber, query) =>
+      bytesOf(client, withQuery(`${accountPath(serverId, accountNumber)}/transactions`, query)),
+  };
+}
