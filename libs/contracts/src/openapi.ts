@@ -75,13 +75,19 @@ function describeOperation(id: OperationId, operation: OperationContract): JsonS
   return {
     operationId: id,
     tags: [operation.group],
-    summary: operation.summary,
-    description: text === undefined ? terms : `${text}\n\n${terms}`,
+    summary: titleOf(id),
+    description: [`${operation.summary}.`, ...(text === undefined ? [] : [text]), terms].join("\n\n"),
     parameters: [...pathParameters(operation), ...headerParameters(operation), ...queryParameters(operation)],
     ...(operation.body === undefined ? {} : { requestBody: requestBody(operation.body, example.body) }),
     responses: responses(id, operation, example.answer),
     "x-codeSamples": codeSamples(operation, queryOfSample(id), example.body),
   };
+}
+
+/** The interface's name as a title: createTradingAccount → Create trading account. */
+function titleOf(id: OperationId): string {
+  const words = id.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** A query that shows what the operation is for. */
