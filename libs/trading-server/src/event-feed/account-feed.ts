@@ -56,8 +56,20 @@ export interface EventHistory {
   since(account: AccountName, sequence: number, limit: number): Promise<readonly TradingEvent[]>;
 }
 
-/** Where an event stands to what is booked of its account. */
-export function standingOf(bookedSequence: number, event: Pick<TradingEvent, "sequence">): "next" | "repeat" | "gap" {
-  if (event.sequence <= bookedSequence) return "repeat";
-  return event.sequence === bookedSequence + 1 ? "next" : "gap";
+/** Events of one account, judged: the run that is to be booked now, and what becomes of each that was given. */
+export interface JudgedEvents {
+  readonly run: readonly TradingEvent[];
+  readonly bookings: readonly Booking[];
+}
+
+/** Judges events of an account that is booked up to `bookedSequence`, given in the order of their sequence. */
+export function judgeEvents(bookedSequence: number, events: readonly TradingEvent[]): JudgedEvents {
+  const run: TradingEvent[] = [];
+  const bookings = events.map((event): Booking => {
+    const next = bookedSequence + run.length + 1;
+    if (event.sequence !== next) return event.sequence < next ? "repeat" : "gap";
+    run.push(event);
+    return "booked";
+  });
+  return { run, bookings };
 }

@@ -1,0 +1,16 @@
+import type { TradingServerClient } from "@kapi/trading-server";
+import { bookNextPage, type BookingQueue, createEventHistory } from "@kapi/trading-server/event-feed";
+
+import type { FeedSource } from "../../domain/history-ports.ts";
+
+/** Missing events come from the trading server itself, and are booked with all others. */
+export function createFeedSource(
+  client: TradingServerClient,
+  queue: Pick<BookingQueue, "book" | "forget">,
+): FeedSource {
+  const history = createEventHistory(client);
+  return {
+    lastSequence: async ({ serverId, accountNumber }) => (await client.eventSequence(serverId, accountNumber)) ?? 0,
+    bookNextPage: (account, bookedSequence) => bookNextPage({ history, queue }, account, bookedSequence),
+  };
+}

@@ -1,0 +1,66 @@
+import { type Database, type Statement, statement } from "@kapi/postgres";
+import type { Gap, GapBook } from "@kapi/trading-server/event-feed";
+
+interface GapRow {
+  readonly server_id: string;
+  readonly account_number: string;
+  readonly needed_sequence: number;
+  readonly attempts: number;
+  readonly booked_sequence: number;
+}
+
+const GAP_COLUMNS = `g.server_id, g.account_number, g.needed_sequence, g.attempts,
+  coalesce(f.booked_sequence, 0) as booked_sequence`;
+
+// Events of an account that is not known here wait as a gap that is not due before the account's row is there.
+const DUE_GAPS: Statement<GapRow> = statement(
+  "feed-due-gaps",
+  `select ${GAP_COLUMNS} from feed_gaps g
+   join accounts a on a.server_id = g.server_id and a.account_number = g.account_number
+     and a.status not in ('deleting', 'deleted')
+   left join feeds f on f.server_id = g.server_id and f.account_number = g.account_number
+   where g.retry_at <= now() order by g.retry_at limit $1`,
+);
+const FIND_GAP: Statement<GapRow> = statement(
+  "feed-find-gap",
+  `select ${GAP_COLUMNS} from feed_gaps g left join feeds f using (server_id, account_number)
+   where g.server_id = $1 and g.account_number = $2`,
+);
+const CLOSE_GAP: Statement<never> = statement(
+  "feed-close-gap",
+  `delete from feed_gaps g using feeds f
+   where g.server_id = $1 and g.account_number = $2
+     and f.server_id = g.server_id and f.account_number = g.account_number and g.needed_sequence <= f.booked_sequence`,
+);
+const POSTPONE_GAP: Statement<never> = statement(
+  "feed-postpone-gap",
+  `update feed_gaps set attempts = attempts + 1, retry_at = now() + $3 * interval '1 millisecond'
+   where server_id = $1 and account_number = $2`,
+);
+
+/** The gaps of the history, kept in this service's schema so that none is forgotten over a restart. */
+export function createFeedGaps(database: Database): GapBook {
+  return {
+    due: async (limit) => (await database.query(DUE_GAPS, [limit])).map(fromRow),
+    find: async ({ serverId, accountNumber }) => {
+      const [row] = await database.query(FIND_GAP, [serverId, accountNumber]);
+      return row === undefined ? null : fromRow(row);
+    },
+    close: async ({ serverId, accountNumber }) => {
+      await database.query(CLOSE_GAP, [serverId, accountNumber]);
+    },
+    postpone: async ({ serverId, accountNumber }, delayMs) => {
+      await database.query(POSTPONE_GAP, [serverId, accountNumber, delayMs]);
+    },
+  };
+}
+
+function fromRow(row: GapRow): Gap {
+  return {
+    serverId: row.server_id,
+    accountNumber: row.account_number,
+    neededSequence: row.needed_sequence,
+    bookedSequence: row.booked_sequence,
+    attempts: row.attempts,
+  };
+}

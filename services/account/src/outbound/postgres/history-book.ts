@@ -1,0 +1,103 @@
+/**
+ * Books events of the trading server into the history: one unit is one transaction of a handful of statements, with the
+ * facts it makes. The account's row is locked first, as by everything that ends an account or numbers its facts.
+ */
+import { column, type CommandStore, type WorkTransaction } from "@kapi/commands";
+import { accountKey, type TradingEvent } from "@kapi/contracts";
+import {
+  type AccountName,
+  type Booking,
+  type BookingReport,
+  type EventBook,
+  judgeEvents,
+} from "@kapi/trading-server/event-feed";
+
+import type { RecordFacts } from "../../domain/account-fact.ts";
+import { NEW_FEED, toFact } from "../../domain/history.ts";
+import { LOCK_ACCOUNTS, NOTE_GAPS } from "./history-statements.ts";
+import { type AccountRun, createHistoryWriter, type HistoryWriter } from "./history-writer.ts";
+
+/** Accounts in these states take no events any more; what they had is deleted. */
+const ENDED: ReadonlySet<string> = new Set(["deleting", "deleted"]);
+
+/**
+ * Makes the book of this service's schema. Events of an account that is being deleted are dropped. Those of an account
+ * that is not known here are kept as a gap, which is filled from the trading server's history once the account is known.
+ */
+export function createHistoryBook(store: CommandStore, recordFacts: RecordFacts): EventBook {
+  const writer = createHistoryWriter("live");
+  return {
+    book: (events) => store.transact((unit) => bookUnit(unit, events, writer, recordFacts)),
+    noteGap: ({ serverId, accountNumber }, neededSequence) =>
+      store.database
+        .query(NOTE_GAPS, [column([serverId]), column([accountNumber]), column([neededSequence])])
+        .then(() => undefined),
+  };
+}
+
+interface AccountGap extends AccountName {
+  readonly neededSequence: number;
+}
+
+async function bookUnit(
+  unit: WorkTransaction,
+  events: readonly TradingEvent[],
+  writer: HistoryWriter,
+  recordFacts: RecordFacts,
+): Promise<BookingReport> {
+  const byAccount = Map.groupBy(events, keyOf);
+  const accounts = [...byAccount.values()].flatMap(([first]) => (first === undefined ? [] : [nameOf(first)]));
+  const rows = await unit.query(LOCK_ACCOUNTS, [
+    column(accounts.map(({ serverId }) => serverId)),
+    column(accounts.map(({ accountNumber }) => accountNumber)),
+  ]);
+  const statusOf = new Map(rows.map((row) => [accountKey(row.server_id, row.account_number), row.status]));
+  // A statement of its own, after the locks: it sees what the unit that held them before has committed.
+  const feeds = await writer.feeds(unit, accounts);
+
+  const bookingOf = new Map<TradingEvent, Booking>();
+  const runs: AccountRun[] = [];
+  const gaps: AccountGap[] = [];
+  const unknown: AccountGap[] = [];
+  for (const [index, [key, ofAccount]] of [...byAccount].entries()) {
+    const account = accounts[index];
+    if (account === undefined) continue;
+    const feed = feeds.get(key) ?? NEW_FEED;
+    const status = statusOf.get(key);
+    const { run, bookings } = judge(status, feed.bookedSequence, ofAccount);
+    for (const [at, event] of ofAccount.entries()) bookingOf.set(event, bookings[at] ?? "gap");
+    if (run.length > 0) runs.push({ account, feed, run });
+    const last = ofAccount.findLast((event) => bookingOf.get(event) === "gap");
+    if (last !== undefined) (status === undefined ? unknown : gaps).push({ ...account, neededSequence: last.sequence });
+  }
+  await writer.write(unit, runs);
+  if (gaps.length + unknown.length > 0) await noteGaps(unit, [...gaps, ...unknown]);
+  await recordFacts(
+    unit,
+    runs.flatMap(({ run }) => run.flatMap((event) => toFact(event) ?? [])),
+  );
+  // The history would not help an account that is not known here, so nobody is told to ask for it now.
+  return { bookings: events.map((event) => bookingOf.get(event) ?? "gap"), gaps };
+}
+
+function judge(status: string | undefined, bookedSequence: number, events: readonly TradingEvent[]) {
+  if (status === undefined) return { run: [], bookings: events.map((): Booking => "gap") };
+  if (ENDED.has(status)) return { run: [], bookings: events.map((): Booking => "dropped") };
+  return judgeEvents(bookedSequence, events);
+}
+
+async function noteGaps(unit: WorkTransaction, gaps: readonly AccountGap[]): Promise<void> {
+  await unit.query(NOTE_GAPS, [
+    column(gaps.map(({ serverId }) => serverId)),
+    column(gaps.map(({ accountNumber }) => accountNumber)),
+    column(gaps.map(({ neededSequence }) => neededSequence)),
+  ]);
+}
+
+function keyOf({ serverId, accountNumber }: AccountName): string {
+  return accountKey(serverId, accountNumber);
+}
+
+function nameOf({ serverId, accountNumber }: TradingEvent): AccountName {
+  return { serverId, accountNumber };
+}

@@ -1,0 +1,153 @@
+/**
+ * Reads the history. A list's records are numbered without a gap, so that a page is a range of numbers and the total is
+ * the last one: page 400 costs what page 1 costs. Each page is one statement, hence of one moment: no record is on two
+ * pages of the same state, and none on no page.
+ */
+import type { ExportRecord, ListPositionsQuery } from "@kapi/contracts";
+import { type Database, type Statement, statement } from "@kapi/postgres";
+
+import type { HistoryRange, HistoryReader, PageRange, RecordPage } from "../../domain/history-ports.ts";
+import type { AccountName } from "../../domain/ports.ts";
+import {
+  DEAL_COLUMNS,
+  dealFromRow,
+  type DealRow,
+  ORDER_COLUMNS,
+  orderFromRow,
+  type OrderRow,
+  POSITION_COLUMNS,
+  positionFromRow,
+  type PositionRow,
+} from "./history-rows.ts";
+
+/** A page's row; of an empty page there is one, all of whose fields but the total are null. */
+type PageRow<Row> = { readonly total: number } & (Row | { readonly n: null });
+
+// No row at all where there is no such account.
+const ACCOUNT = `accounts a left join feeds f on f.server_id = a.server_id and f.account_number = a.account_number`;
+const IS_ASKED = `a.server_id = $1 and a.account_number = $2 and a.status not in ('deleting', 'deleted')`;
+
+// $1 server, $2 account number, $3 records left out, $4 limit.
+function pageOf(table: string, columns: string, count: string): string {
+  return `select coalesce(f.${count}, 0) as total, r.* from ${ACCOUNT}
+   left join lateral (
+     select ${columns} from ${table} t
+     where t.server_id = a.server_id and t.account_number = a.account_number and t.n <= f.${count} - $3::bigint
+     order by t.n desc limit $4
+   ) r on true
+   where ${IS_ASKED} order by r.n desc`;
+}
+
+const ORDERS: Statement<PageRow<OrderRow>> = statement("orders-page", pageOf("orders", ORDER_COLUMNS, "order_count"));
+const DEALS: Statement<PageRow<DealRow>> = statement("deals-page", pageOf("deals", DEAL_COLUMNS, "deal_count"));
+const ALL_POSITIONS: Statement<PageRow<PositionRow>> = statement(
+  "positions-page",
+  pageOf("positions", POSITION_COLUMNS, "position_count"),
+);
+// Few positions are open at a time, and they have an index of their own.
+const OPEN_POSITIONS: Statement<PageRow<PositionRow>> = statement(
+  "positions-page-open",
+  `select coalesce(f.open_position_count, 0) as total, r.* from ${ACCOUNT}
+   left join lateral (
+     select ${POSITION_COLUMNS} from positions t
+     where t.server_id = a.server_id and t.account_number = a.account_number and t.status = 'open'
+     order by t.n desc offset $3::bigint limit $4
+   ) r on true
+   where ${IS_ASKED} order by r.n desc`,
+);
+// Above the number `count - $3` there are $3 positions; as many of them as are open, so many closed ones below it are
+// still to be left out. So this reads the page and the few open ones, however far back it is.
+const CLOSED_POSITIONS: Statement<PageRow<PositionRow>> = statement(
+  "positions-page-closed",
+  `select coalesce(f.position_count - f.open_position_count, 0) as total, r.* from ${ACCOUNT}
+   left join lateral (
+     select count(*) as above from positions o
+     where o.server_id = a.server_id and o.account_number = a.account_number and o.status = 'open'
+       and o.n > f.position_count - $3::bigint
+   ) opened on true
+   left join lateral (
+     select ${POSITION_COLUMNS} from positions t
+     where t.server_id = a.server_id and t.account_number = a.account_number and t.status = 'closed'
+       and t.n <= f.position_count - $3::bigint
+     order by t.n desc offset opened.above limit $4
+   ) r on true
+   where ${IS_ASKED} order by r.n desc`,
+);
+const POSITIONS: Readonly<Record<ListPositionsQuery["status"], Statement<PageRow<PositionRow>>>> = {
+  all: ALL_POSITIONS,
+  open: OPEN_POSITIONS,
+  closed: CLOSED_POSITIONS,
+};
+
+// $1 server, $2 account number, $3 from, $4 to, both inclusive, $5 limit.
+function newestOf(table: string, columns: string, time: string): string {
+  return `select ${columns} from ${table} t
+   where t.server_id = $1 and t.account_number = $2 and t.${time} >= $3::timestamptz and t.${time} <= $4::timestamptz
+   order by t.${time} desc, t.n desc limit $5`;
+}
+
+const NEWEST_ORDERS: Statement<OrderRow> = statement("orders-newest", newestOf("orders", ORDER_COLUMNS, "created_at"));
+const NEWEST_POSITIONS: Statement<PositionRow> = statement(
+  "positions-newest",
+  newestOf("positions", POSITION_COLUMNS, "opened_at"),
+);
+const NEWEST_DEALS: Statement<DealRow> = statement("deals-newest", newestOf("deals", DEAL_COLUMNS, "executed_at"));
+
+const BOOKED_SEQUENCE: Statement<{ booked_sequence: number }> = statement(
+  "feed-booked-sequence",
+  `select coalesce(f.booked_sequence, 0) as booked_sequence from ${ACCOUNT} where ${IS_ASKED}`,
+);
+
+/** Makes the reader of this service's schema. */
+export function createHistoryReader(database: Database): HistoryReader {
+  const bookedSequence = async ({ serverId, accountNumber }: AccountName): Promise<number | null> => {
+    const [row] = await database.query(BOOKED_SEQUENCE, [serverId, accountNumber]);
+    return row?.booked_sequence ?? null;
+  };
+  return {
+    orders: (account, range) => page(database, ORDERS, account, range, orderFromRow),
+    positions: (account, status, range) => page(database, POSITIONS[status], account, range, positionFromRow),
+    deals: (account, range) => page(database, DEALS, account, range, dealFromRow),
+    newest: async (account, range) =>
+      (await bookedSequence(account)) === null ? null : await newest(database, account, range),
+    bookedSequence,
+  };
+}
+
+async function page<Row extends { readonly n: number }, T>(
+  database: Database,
+  pageStatement: Statement<PageRow<Row>>,
+  { serverId, accountNumber }: AccountName,
+  { offset, limit }: PageRange,
+  fromRow: (row: Row) => T,
+): Promise<RecordPage<T> | null> {
+  const rows = await database.query(pageStatement, [serverId, accountNumber, offset, limit]);
+  const [first] = rows;
+  if (first === undefined) return null;
+  const records = rows.flatMap((row) => (row.n === null ? [] : [fromRow(row as Row)]));
+  return { records, total: first.total };
+}
+
+async function newest(
+  database: Database,
+  { serverId, accountNumber }: AccountName,
+  { from, to, limit }: HistoryRange,
+): Promise<ExportRecord[]> {
+  const values = [serverId, accountNumber, from ?? "-infinity", to ?? "infinity", limit];
+  const [orders, positions, deals] = await Promise.all([
+    database.query(NEWEST_ORDERS, values),
+    database.query(NEWEST_POSITIONS, values),
+    database.query(NEWEST_DEALS, values),
+  ]);
+  const records: { readonly at: string; readonly record: ExportRecord }[] = [
+    ...orders.map((row) => ({ at: row.created_at, record: { kind: "order" as const, ...orderFromRow(row) } })),
+    ...positions.map((row) => ({ at: row.opened_at, record: { kind: "position" as const, ...positionFromRow(row) } })),
+    ...deals.map((row) => {
+      const { kind: dealKind, ...deal } = dealFromRow(row);
+      return { at: row.executed_at, record: { ...deal, kind: "deal" as const, dealKind } };
+    }),
+  ];
+  // The texts have all the same length, so their order is that of time; the sort is stable, so ties keep their numbers.
+  records.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
+  return records.slice(0, limit).map(({ record }) => record);
+}

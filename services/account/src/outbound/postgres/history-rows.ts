@@ -1,0 +1,105 @@
+import type { Deal, Order, Position } from "@kapi/contracts";
+import { amountFromMinor } from "@kapi/kernel";
+
+/** An instant as text with all that PostgreSQL keeps, so that none is rounded on its way to the caller. */
+const instant = (name: string): string =>
+  `to_char(${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as ${name}`;
+
+export const ORDER_COLUMNS = `id, n, symbol, side, order_type, volume, status, ${instant("created_at")},
+  ${instant("executed_at")}`;
+export const POSITION_COLUMNS = `id, n, order_id, symbol, side, volume, open_price, status, ${instant("opened_at")},
+  ${instant("closed_at")}`;
+export const DEAL_COLUMNS = `id, n, order_id, position_id, symbol, side, kind, volume, price, commission_minor,
+  realized_pnl_minor, swap_minor, ${instant("executed_at")}`;
+
+export interface OrderRow {
+  readonly id: string;
+  readonly n: number;
+  readonly symbol: string;
+  readonly side: string;
+  readonly order_type: string;
+  readonly volume: number;
+  readonly status: string;
+  readonly created_at: string;
+  readonly executed_at: string | null;
+}
+
+export interface PositionRow {
+  readonly id: string;
+  readonly n: number;
+  readonly order_id: string;
+  readonly symbol: string;
+  readonly side: string;
+  readonly volume: number;
+  readonly open_price: number;
+  readonly status: Position["status"];
+  readonly opened_at: string;
+  readonly closed_at: string | null;
+}
+
+export interface DealRow {
+  readonly id: string;
+  readonly n: number;
+  readonly order_id: string;
+  readonly position_id: string;
+  readonly symbol: string;
+  readonly side: string;
+  readonly kind: string;
+  readonly volume: number;
+  readonly price: number;
+  readonly commission_minor: number;
+  readonly realized_pnl_minor: number;
+  readonly swap_minor: number;
+  readonly executed_at: string;
+}
+
+const ZERO_MICROSECONDS = "000Z";
+
+/** ISO 8601 with milliseconds, or with microseconds where they are not 0. */
+function toInstant(text: string): string {
+  return text.endsWith(ZERO_MICROSECONDS) ? `${text.slice(0, -ZERO_MICROSECONDS.length)}Z` : text;
+}
+
+export function orderFromRow(row: OrderRow): Order {
+  return {
+    id: row.id,
+    symbol: row.symbol,
+    side: row.side,
+    orderType: row.order_type,
+    volume: row.volume,
+    status: row.status,
+    createdAt: toInstant(row.created_at),
+    executedAt: row.executed_at === null ? null : toInstant(row.executed_at),
+  };
+}
+
+export function positionFromRow(row: PositionRow): Position {
+  return {
+    id: row.id,
+    orderId: row.order_id,
+    symbol: row.symbol,
+    side: row.side,
+    volume: row.volume,
+    openPrice: row.open_price,
+    status: row.status,
+    openedAt: toInstant(row.opened_at),
+    closedAt: row.closed_at === null ? null : toInstant(row.closed_at),
+  };
+}
+
+export function dealFromRow(row: DealRow): Deal {
+  return {
+    id: row.id,
+    orderId: row.order_id,
+    positionId: row.position_id,
+    symbol: row.symbol,
+    side: row.side,
+    kind: row.kind,
+    volume: row.volume,
+    price: row.price,
+    commission: amountFromMinor(row.commission_minor),
+    realizedPnl: amountFromMinor(row.realized_pnl_minor),
+    swap: amountFromMinor(row.swap_minor),
+    executedAt: toInstant(row.executed_at),
+  };
+}

@@ -1,0 +1,121 @@
+/**
+ * The SQL that writes the history; every statement works on many rows. Rebuilding writes the same rows to staged
+ * tables, so the statements are made for either set of tables.
+ */
+import { type Statement, statement } from "@kapi/postgres";
+
+/** `live` is what readers see; `staged` is what a rebuild gathers. */
+export type HistoryTables = "live" | "staged";
+
+export interface AccountStatusRow {
+  readonly server_id: string;
+  readonly account_number: string;
+  readonly status: string;
+}
+
+export interface FeedRow {
+  readonly server_id: string;
+  readonly account_number: string;
+  readonly booked_sequence: number;
+  readonly order_count: number;
+  readonly position_count: number;
+  readonly open_position_count: number;
+  readonly deal_count: number;
+}
+
+export interface KnownRow {
+  readonly kind: "order" | "position";
+  readonly server_id: string;
+  readonly account_number: string;
+  readonly id: string;
+  readonly n: number;
+  readonly status: string;
+}
+
+/**
+ * $1 servers, $2 account numbers. In key order and as strong as the lock under which facts are numbered, so that no two
+ * units of work wait for each other. Who holds the account's row alone moves its feed.
+ */
+export const LOCK_ACCOUNTS: Statement<AccountStatusRow> = statement(
+  "account-lock-many",
+  `select a.server_id, a.account_number, a.status from accounts a
+   join unnest($1::uuid[], $2::text[]) k (server_id, account_number) using (server_id, account_number)
+   order by a.server_id, a.account_number for no key update of a`,
+);
+
+/** Arrays: server, account number, sequence up to which the account has to be booked. */
+export const NOTE_GAPS: Statement<never> = statement(
+  "feed-note-gaps",
+  `insert into feed_gaps as g (server_id, account_number, needed_sequence)
+   select * from unnest($1::uuid[], $2::text[], $3::bigint[]) as n (server_id, account_number, needed_sequence)
+   order by 1, 2
+   on conflict (server_id, account_number) do update
+     set needed_sequence = greatest(g.needed_sequence, excluded.needed_sequence)`,
+);
+
+export interface HistoryStatements {
+  /** $1 servers, $2 account numbers. */
+  readonly selectFeeds: Statement<FeedRow>;
+  /** $1-$3 orders: server, account number, id; $4-$6 positions. Those that are there. */
+  readonly selectKnown: Statement<KnownRow>;
+  /** $1-$7 feeds, $8-$18 orders, $19-$30 positions, $31-$45 deals; each in the order of the columns. */
+  readonly write: Statement<never>;
+}
+
+/** The statements for one set of tables. */
+export function historyStatements(tables: HistoryTables): HistoryStatements {
+  const prefix = tables === "live" ? "" : "staged_";
+  return {
+    selectFeeds: statement(
+      `${prefix}feeds-select`,
+      `select f.* from ${prefix}feeds f
+       join unnest($1::uuid[], $2::text[]) k (server_id, account_number) using (server_id, account_number)`,
+    ),
+    selectKnown: statement(`${prefix}history-known`, knownText(prefix)),
+    write: statement(`${prefix}history-write`, writeText(prefix)),
+  };
+}
+
+function knownText(prefix: string): string {
+  return `select 'order' as kind, o.server_id, o.account_number, o.id, o.n, o.status from ${prefix}orders o
+     join unnest($1::uuid[], $2::text[], $3::text[]) k (server_id, account_number, id)
+       using (server_id, account_number, id)
+   union all
+   select 'position', p.server_id, p.account_number, p.id, p.n, p.status from ${prefix}positions p
+     join unnest($4::uuid[], $5::text[], $6::text[]) k (server_id, account_number, id)
+       using (server_id, account_number, id)`;
+}
+
+// A deal never changes, and its event is booked once: a second row of it is a mistake that the primary key tells.
+function writeText(prefix: string): string {
+  return `with feeds_written as (
+     insert into ${prefix}feeds
+       (server_id, account_number, booked_sequence, order_count, position_count, open_position_count, deal_count)
+     select * from unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+     on conflict (server_id, account_number) do update
+       set booked_sequence = excluded.booked_sequence, order_count = excluded.order_count,
+           position_count = excluded.position_count, open_position_count = excluded.open_position_count,
+           deal_count = excluded.deal_count
+   ), orders_written as (
+     insert into ${prefix}orders
+       (server_id, account_number, id, n, symbol, side, order_type, volume, status, created_at, executed_at)
+     select * from unnest($8::uuid[], $9::text[], $10::text[], $11::bigint[], $12::text[], $13::text[], $14::text[],
+                          $15::float8[], $16::text[], $17::timestamptz[], $18::timestamptz[])
+     on conflict (server_id, account_number, id) do update
+       set volume = excluded.volume, status = excluded.status, executed_at = excluded.executed_at
+   ), positions_written as (
+     insert into ${prefix}positions
+       (server_id, account_number, id, n, order_id, symbol, side, volume, open_price, status, opened_at, closed_at)
+     select * from unnest($19::uuid[], $20::text[], $21::text[], $22::bigint[], $23::text[], $24::text[], $25::text[],
+                          $26::float8[], $27::float8[], $28::text[], $29::timestamptz[], $30::timestamptz[])
+     on conflict (server_id, account_number, id) do update
+       set volume = excluded.volume, open_price = excluded.open_price, status = excluded.status,
+           closed_at = excluded.closed_at
+   )
+   insert into ${prefix}deals
+     (server_id, account_number, id, n, order_id, position_id, symbol, side, kind, volume, price, commission_minor,
+      realized_pnl_minor, swap_minor, executed_at)
+   select * from unnest($31::uuid[], $32::text[], $33::text[], $34::bigint[], $35::text[], $36::text[], $37::text[],
+                        $38::text[], $39::text[], $40::float8[], $41::float8[], $42::bigint[], $43::bigint[],
+                        $44::bigint[], $45::timestamptz[])`;
+}

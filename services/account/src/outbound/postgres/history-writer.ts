@@ -1,0 +1,183 @@
+/** Writes booked history: what is known of records is read, the arithmetic is the domain's, one statement writes. */
+import { column } from "@kapi/commands";
+import {
+  accountKey,
+  type TradingDeal,
+  type TradingEvent,
+  type TradingOrder,
+  type TradingPosition,
+} from "@kapi/contracts";
+import type { Queryable } from "@kapi/postgres";
+
+import { bookHistory, type BookedHistory, type Feed, type KnownRecords, recordsOf } from "../../domain/history.ts";
+import type { AccountName } from "../../domain/ports.ts";
+import { type FeedRow, historyStatements, type HistoryTables } from "./history-statements.ts";
+
+/** The next events of an account, in order. */
+export interface AccountRun {
+  readonly account: AccountName;
+  readonly feed: Feed;
+  readonly run: readonly TradingEvent[];
+}
+
+/** Writes history to one set of tables. The caller holds the rows of the accounts. */
+export interface HistoryWriter {
+  /** How far accounts are booked, by `serverId/accountNumber`; one that is not there is not booked at all. */
+  feeds(queryable: Queryable, accounts: readonly AccountName[]): Promise<ReadonlyMap<string, Feed>>;
+  /** Books runs of different accounts; returns their feeds, in order. */
+  write(queryable: Queryable, runs: readonly AccountRun[]): Promise<Feed[]>;
+}
+
+/** Makes the writer of `tables`. */
+export function createHistoryWriter(tables: HistoryTables): HistoryWriter {
+  const statements = historyStatements(tables);
+  return {
+    async feeds(queryable, accounts) {
+      const rows = await queryable.query(statements.selectFeeds, [
+        column(accounts.map(({ serverId }) => serverId)),
+        column(accounts.map(({ accountNumber }) => accountNumber)),
+      ]);
+      return new Map(rows.map((row) => [accountKey(row.server_id, row.account_number), feedFromRow(row)]));
+    },
+    async write(queryable, runs) {
+      const known = await knownRecords(queryable, runs, statements);
+      const booked = runs.map(({ account, feed, run }) => ({
+        account,
+        history: bookHistory(feed, run, known.get(keyOf(account)) ?? NOTHING_KNOWN),
+      }));
+      if (booked.length > 0) await queryable.query(statements.write, columnsOf(booked));
+      return booked.map(({ history }) => history.feed);
+    },
+  };
+}
+
+/** The feed of a row. */
+export function feedFromRow(row: FeedRow): Feed {
+  return {
+    bookedSequence: row.booked_sequence,
+    orderCount: row.order_count,
+    positionCount: row.position_count,
+    openPositionCount: row.open_position_count,
+    dealCount: row.deal_count,
+  };
+}
+
+const NOTHING_KNOWN: KnownRecords = { orders: new Map(), positions: new Map() };
+
+async function knownRecords(
+  queryable: Queryable,
+  runs: readonly AccountRun[],
+  statements: ReturnType<typeof historyStatements>,
+): Promise<ReadonlyMap<string, KnownRecords>> {
+  const asked = runs.map(({ account, run }) => ({ account, ...recordsOf(run) }));
+  const orders = asked.flatMap(({ account, orderIds }) => orderIds.map((id) => ({ ...account, id })));
+  const positions = asked.flatMap(({ account, positionIds }) => positionIds.map((id) => ({ ...account, id })));
+  if (orders.length === 0 && positions.length === 0) return new Map();
+  const rows = await queryable.query(statements.selectKnown, [...keyColumns(orders), ...keyColumns(positions)]);
+  const byAccount = Map.groupBy(rows, (row) => accountKey(row.server_id, row.account_number));
+  return new Map(
+    Array.from(byAccount, ([key, known]) => [
+      key,
+      {
+        orders: new Map(known.filter(({ kind }) => kind === "order").map(({ id, n }) => [id, n])),
+        positions: new Map(
+          known
+            .filter(({ kind }) => kind === "position")
+            .map(({ id, n, status }) => [id, { n, isOpen: status === "open" }]),
+        ),
+      },
+    ]),
+  );
+}
+
+function keyColumns(records: readonly (AccountName & { readonly id: string })[]): string[] {
+  return [
+    column(records.map(({ serverId }) => serverId)),
+    column(records.map(({ accountNumber }) => accountNumber)),
+    column(records.map(({ id }) => id)),
+  ];
+}
+
+interface OfAccount<T> extends AccountName {
+  readonly n: number;
+  readonly id: string;
+  readonly record: T;
+}
+
+function columnsOf(booked: readonly { account: AccountName; history: BookedHistory }[]): string[] {
+  const all = <T extends { readonly id: string }>(
+    pick: (history: BookedHistory) => readonly { readonly n: number; readonly record: T }[],
+  ): OfAccount<T>[] =>
+    booked.flatMap(({ account: { serverId, accountNumber }, history }) =>
+      pick(history).map(({ n, record }) => ({ serverId, accountNumber, n, id: record.id, record })),
+    );
+  return [
+    ...feedColumns(booked),
+    ...orderColumns(all(({ orders }) => orders)),
+    ...positionColumns(all(({ positions }) => positions)),
+    ...dealColumns(all(({ deals }) => deals)),
+  ];
+}
+
+function feedColumns(booked: readonly { account: AccountName; history: BookedHistory }[]): string[] {
+  return [
+    column(booked.map(({ account }) => account.serverId)),
+    column(booked.map(({ account }) => account.accountNumber)),
+    column(booked.map(({ history }) => history.feed.bookedSequence)),
+    column(booked.map(({ history }) => history.feed.orderCount)),
+    column(booked.map(({ history }) => history.feed.positionCount)),
+    column(booked.map(({ history }) => history.feed.openPositionCount)),
+    column(booked.map(({ history }) => history.feed.dealCount)),
+  ];
+}
+
+function orderColumns(orders: readonly OfAccount<TradingOrder>[]): string[] {
+  return [
+    ...keyColumns(orders),
+    column(orders.map(({ n }) => n)),
+    column(orders.map(({ record }) => record.symbol)),
+    column(orders.map(({ record }) => record.side)),
+    column(orders.map(({ record }) => record.orderType)),
+    column(orders.map(({ record }) => record.volume)),
+    column(orders.map(({ record }) => record.status)),
+    column(orders.map(({ record }) => record.createdAt)),
+    column(orders.map(({ record }) => record.executedAt)),
+  ];
+}
+
+function positionColumns(positions: readonly OfAccount<TradingPosition>[]): string[] {
+  return [
+    ...keyColumns(positions),
+    column(positions.map(({ n }) => n)),
+    column(positions.map(({ record }) => record.orderId)),
+    column(positions.map(({ record }) => record.symbol)),
+    column(positions.map(({ record }) => record.side)),
+    column(positions.map(({ record }) => record.volume)),
+    column(positions.map(({ record }) => record.openPrice)),
+    column(positions.map(({ record }) => record.status)),
+    column(positions.map(({ record }) => record.openedAt)),
+    column(positions.map(({ record }) => record.closedAt)),
+  ];
+}
+
+function dealColumns(deals: readonly OfAccount<TradingDeal>[]): string[] {
+  return [
+    ...keyColumns(deals),
+    column(deals.map(({ n }) => n)),
+    column(deals.map(({ record }) => record.orderId)),
+    column(deals.map(({ record }) => record.positionId)),
+    column(deals.map(({ record }) => record.symbol)),
+    column(deals.map(({ record }) => record.side)),
+    column(deals.map(({ record }) => record.kind)),
+    column(deals.map(({ record }) => record.volume)),
+    column(deals.map(({ record }) => record.price)),
+    column(deals.map(({ record }) => record.commissionMinor)),
+    column(deals.map(({ record }) => record.realizedPnlMinor)),
+    column(deals.map(({ record }) => record.swapMinor)),
+    column(deals.map(({ record }) => record.executedAt)),
+  ];
+}
+
+function keyOf({ serverId, accountNumber }: AccountName): string {
+  return accountKey(serverId, accountNumber);
+}
