@@ -4,11 +4,14 @@ import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@k
 import { TOPICS } from "@kapi/contracts";
 import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
 import { createKafka, createProducer } from "@kapi/kafka";
-import { createPool, migrate } from "@kapi/postgres";
+import { createPool, isTransient, migrate } from "@kapi/postgres";
 import type { MainContext } from "@kapi/runtime";
 import { createTradingServerClient, TradingServerUnreachable } from "@kapi/trading-server";
+import { consumeTradingEvents } from "@kapi/trading-server/event-feed";
 
 import type { Config } from "./config.ts";
+import { startHistoryFeed } from "./history-feed.ts";
+import { registerHistoryRoutes } from "./inbound/http/history-routes.ts";
 import { registerRoutes } from "./inbound/http/routes.ts";
 import { createAccountCommands } from "./inbound/kafka/account-commands.ts";
 import { followServers } from "./inbound/kafka/server-directory.ts";
@@ -78,6 +81,11 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     }),
   );
 
+  const store = await scope.start("command store", () =>
+    createCommandStore({ worker: SERVICE, database, producer, clock, logger }),
+  );
+  const history = await startHistoryFeed({ scope, store, client: tradingServer, logger });
+
   const app = createHttpServer({ logger, health, clock });
   requireInternalToken(app, config.INTERNAL_TOKEN);
   registerRoutes(app, {
@@ -86,12 +94,15 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     valuations: createValuations(tradingServer),
     onStale: (error) => logger.warn({ err: error }, "account details show the last sample: no live values to be had"),
   });
+  registerHistoryRoutes(app, history);
   await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
 
-  const topic = TOPICS.commandsAccount;
-  const store = await scope.start("command store", () =>
-    createCommandStore({ worker: SERVICE, database, producer, clock, logger }),
+  const { queue } = history;
+  const events = await scope.start("trading events", () =>
+    consumeTradingEvents({ kafka, groupId: "account.trading-events", queue, isTransient, logger, fatal }),
   );
+  health.liveness("trading events", () => events.check());
+  const topic = TOPICS.commandsAccount;
   const executor = createAccountCommands({
     createTradingAccounts: (serverId, requested) =>
       createTradingAccounts({ reader, book, opener }, serverId, requested),
