@@ -6,9 +6,12 @@ import type { MainContext } from "@kapi/runtime";
 import { fileURLToPath } from "node:url";
 
 import type { Config } from "./config.ts";
+import { registerListRoutes } from "./inbound/http/list-routes.ts";
 import { registerRoutes } from "./inbound/http/routes.ts";
 import { createEventConsumer, createMessageConsumer } from "./inbound/kafka/consumers.ts";
+import { CommandWaiters, startPolling, tellingWaiters } from "./operations/wait-for-command.ts";
 import { createLogEnds } from "./outbound/kafka/log-ends.ts";
+import { createCommandEnds, createCommandLists } from "./outbound/postgres/command-lists.ts";
 import { createCommandStore } from "./outbound/postgres/command-store.ts";
 import { createClaimKeeper } from "./outbound/redis/claims.ts";
 
@@ -34,7 +37,10 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
     sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     logger,
   });
-  const store = createCommandStore(database);
+  const waiters = new CommandWaiters();
+  const ends = createCommandEnds(database);
+  const store = tellingWaiters(createCommandStore(database), waiters);
+  await scope.start("waiters", () => startPolling(waiters, ends, logger));
   const claims = createClaimKeeper(redis);
   let joined = false;
   health.readiness("consumers", () => (joined ? null : "the consumers have not joined yet"));
@@ -42,6 +48,7 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   const app = createHttpServer({ logger, health, clock });
   requireInternalToken(app, config.INTERNAL_TOKEN);
   registerRoutes(app, { store, ends: createLogEnds(kafka), clock });
+  registerListRoutes(app, { store, lists: createCommandLists(database), ends, waiters, clock });
   const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
 
   const needs = { kafka, store, claims, logger, fatal: (error: Error) => context.fatal(error) };

@@ -8,6 +8,7 @@ import { ALL_TAGS, closedTags, createRedis } from "@kapi/redis";
 import type { MainContext } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
+import { installCreditUsage } from "./inbound/http/credit-usage.ts";
 import { installRoutes } from "./inbound/http/routes.ts";
 import { takeCommandEvents } from "./inbound/kafka/command-events.ts";
 import { startLoop } from "./inbound/loop.ts";
@@ -20,6 +21,7 @@ import { releaseOrphans } from "./operations/release-orphans.ts";
 import { commandStatusOver } from "./outbound/http/command-status.ts";
 import { publishOutbox } from "./outbound/kafka/outbox-publisher.ts";
 import { createStore } from "./outbound/postgres/store.ts";
+import { createUsageLines } from "./outbound/postgres/usage-lines.ts";
 
 const SERVICE = "organization";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
@@ -139,6 +141,7 @@ export async function start(main: MainContext<Config>): Promise<void> {
   const app = createHttpServer({ logger, health, clock });
   requireInternalToken(app, config.INTERNAL_TOKEN);
   installRoutes(app, { ...ledger, publish: publishNow });
+  installCreditUsage(app, createUsageLines(database));
   const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
   logger.info({ url }, "listening");
 }

@@ -1,5 +1,7 @@
 import type { CommandEvent, CommandMessage } from "@kapi/contracts";
 
+import type { CommandListQuery } from "./command-list.ts";
+
 /** Which command is asked for, and by whose caller. */
 export interface CommandRead {
   readonly organizationId: string;
@@ -52,6 +54,18 @@ export interface CommandStore {
   openOf(organizationIds: readonly string[]): Promise<readonly OpenCommand[]>;
   /** How far each partition has been taken in. */
   positions(): Promise<readonly LogPosition[]>;
+}
+
+/** Lists of the commands whose messages have arrived. */
+export interface CommandLists {
+  /** A page of a server's commands as JSON texts, newest first (by `createdAt`, then id), and how many there are in all. */
+  list(query: CommandListQuery): Promise<{ readonly commands: readonly string[]; readonly total: number }>;
+}
+
+/** Which commands have ended, asked for many at once. */
+export interface CommandEnds {
+  /** The ids among `commandIds` that can be read and are final. */
+  finalAmong(commandIds: readonly string[]): Promise<readonly string[]>;
 }
 
 /** The claims in Redis that stand in for a command until it can be read here (decisions, 2.6 and 3.7). */

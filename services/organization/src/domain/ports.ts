@@ -2,6 +2,7 @@ import type { DirectoryEntry, KeyEntry, Prices, ServerEntry } from "@kapi/contra
 import type { OpeningWallet, Tag } from "@kapi/redis";
 
 import type { Leg, RecordedLeg } from "./leg.ts";
+import type { UsageLeg } from "./usage-line.ts";
 
 /** A command that is not final, with what is reserved for it. */
 export interface OpenCommand {
@@ -87,6 +88,13 @@ export interface StoreTransaction {
   /** Adds a server, or changes where it is reached. Null: the id is another organization's. */
   upsertServer(server: NewServer, nowMs: number): Promise<ServerEntry | null>;
   setPrices(prices: Prices): Promise<void>;
+}
+
+/** The legs of the ledger that are lines of the usage list. */
+export interface UsageLines {
+  /** Newest first. */
+  page(organizationId: string, limit: number, offset: number): Promise<UsageLeg[]>;
+  total(organizationId: string): Promise<number>;
 }
 
 /** The service's own database. */

@@ -23,6 +23,14 @@ export interface CommandRow {
   readonly completed_at: string | null;
 }
 
+const ISO = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
+const isoOf = (column: string): string => `to_char(commands.${column} at time zone 'UTC', ${ISO}) as ${column}`;
+
+/** The select list of a {@link CommandRow}. */
+export const COMMAND_COLUMNS = `command_id, organization_id, server_id, account_number, managed_account_id, operation,
+  request_id, idempotency_key, fingerprint, payload::text as payload, ${isoOf("created_at")}, ${isoOf("deadline_at")},
+  status, attempts, result::text as result, error_code, error_message, ${isoOf("updated_at")}, ${isoOf("completed_at")}`;
+
 /** Renders the row as the JSON of a command (interface, "Command"), once; nothing after it parses it again. */
 export function fromRow(row: CommandRow): StoredCommand {
   const json =

@@ -2,7 +2,7 @@ import { type CommandEvent, type CommandMessage, type CommandStatus, isFinal } f
 import { type Database, statement } from "@kapi/postgres";
 
 import type { CommandStore, LogPosition, OpenCommand, StoredCommand, TakenIn } from "../../domain/ports.ts";
-import { type CommandRow, fromRow } from "./command-row.ts";
+import { COMMAND_COLUMNS, type CommandRow, fromRow } from "./command-row.ts";
 
 interface TakenInRow {
   readonly command_id: string;
@@ -24,14 +24,17 @@ const MOVE_POSITION = `
  * A message meets a row of its command where an event came first, or where it was published again; it fills what is
  * missing and changes nothing else. Rows that were complete are written unchanged, so that they are among the
  * answers: after a crash between commit and claims, the repeat must tell the claims again.
+ *
+ * A command is counted with its first message, which the row itself knows, so that no repeat and no other process counts
+ * it again. All rows are locked before the first counter is: two such statements wait for each other in one order.
  */
 const TAKE_IN_MESSAGES = statement<TakenInRow>(
   "take_in_messages",
-  `${MOVE_POSITION}
-  insert into commands (command_id, organization_id, server_id, account_number, managed_account_id, operation,
+  `${MOVE_POSITION},
+  taken as (insert into commands (command_id, organization_id, server_id, account_number, managed_account_id, operation,
     request_id, idempotency_key, fingerprint, payload, reserved_credits, created_at, deadline_at,
-    version, status, attempts, updated_at)
-  select given.*, 0, 'queued', 0, given.created_at
+    version, status, attempts, updated_at, messages)
+  select given.*, 0, 'queued', 0, given.created_at, 1
   from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::text[], $11::text[],
     $12::text[], $13::json[], $14::integer[], $15::timestamptz[], $16::timestamptz[])
     as given (command_id, organization_id, server_id, account_number, managed_account_id, operation, request_id,
@@ -43,8 +46,17 @@ const TAKE_IN_MESSAGES = statement<TakenInRow>(
     payload = coalesce(commands.payload, excluded.payload),
     reserved_credits = coalesce(commands.reserved_credits, excluded.reserved_credits),
     created_at = coalesce(commands.created_at, excluded.created_at),
-    deadline_at = coalesce(commands.deadline_at, excluded.deadline_at)
-  returning command_id, organization_id, status, true as readable`,
+    deadline_at = coalesce(commands.deadline_at, excluded.deadline_at),
+    messages = commands.messages + 1
+  returning command_id, organization_id, server_id, operation, created_at, status, messages),
+  counted as (
+    insert into command_counts (organization_id, server_id, day, operation, commands)
+    select organization_id, server_id, (created_at at time zone 'UTC')::date, operation, count(*)
+    from taken where messages = 1 group by 1, 2, 3, 4 order by 1, 2, 3, 4
+    on conflict (organization_id, server_id, day, operation)
+      do update set commands = command_counts.commands + excluded.commands
+  )
+  select command_id, organization_id, status, true as readable from taken`,
 );
 
 /** `=` lets the repeat of an event be answered too; it writes what is there already. */
@@ -74,14 +86,9 @@ const TAKE_IN_EVENTS = statement<TakenInRow>(
   returning command_id, organization_id, status, created_at is not null as readable`,
 );
 
-const ISO = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
-const isoOf = (column: string): string => `to_char(${column} at time zone 'UTC', ${ISO}) as ${column}`;
-
 const BY_IDS = statement<CommandRow>(
   "commands_by_ids",
-  `select command_id, organization_id, server_id, account_number, managed_account_id, operation, request_id,
-     idempotency_key, fingerprint, payload::text as payload, ${isoOf("created_at")}, ${isoOf("deadline_at")}, status,
-     attempts, result::text as result, error_code, error_message, ${isoOf("updated_at")}, ${isoOf("completed_at")}
+  `select ${COMMAND_COLUMNS}
    from commands where command_id = any($1::uuid[]) and created_at is not null`,
 );
 

@@ -12,6 +12,7 @@ import {
   legName,
 } from "../../domain/leg.ts";
 import { crossedThreshold } from "../../domain/low-balance.ts";
+import { isUsageLine } from "../../domain/usage-line.ts";
 import { enqueue } from "./outbox.ts";
 
 // Openings take the lock alone, everything that records legs shares it: an opening then sees each leg either committed, with an
@@ -84,8 +85,9 @@ const addToWallets = statement<ChangedWallet>(
   "ledger_add_to_wallets",
   `update wallets as kept
    set purchased = kept.purchased + delta.purchased, reserved = kept.reserved + delta.reserved,
-     consumed = kept.consumed + delta.consumed, updated_at = $5
-   from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[]) as delta (organization_id, purchased, reserved, consumed)
+     consumed = kept.consumed + delta.consumed, usage_lines = kept.usage_lines + delta.lines, updated_at = $6
+   from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+     as delta (organization_id, purchased, reserved, consumed, lines)
    where kept.organization_id = delta.organization_id
    returning kept.organization_id, kept.available, kept.low_balance_threshold,
      delta.purchased - delta.reserved - delta.consumed as change`,
@@ -178,6 +180,7 @@ async function completeReservations(tx: Queryable, known: readonly Leg[]): Promi
 async function keepWallets(tx: Queryable, fresh: readonly Leg[], nowMs: number): Promise<void> {
   const deltas = deltasByOrganization(fresh);
   if (deltas.size === 0) return;
+  const lines = Map.groupBy(fresh.filter(isUsageLine), (leg) => leg.organizationId);
   const organizationIds = [...deltas.keys()];
   await tx.query(lockWallets, [organizationIds]);
   const changed = await tx.query(addToWallets, [
@@ -185,6 +188,7 @@ async function keepWallets(tx: Queryable, fresh: readonly Leg[], nowMs: number):
     [...deltas.values()].map((delta) => delta.purchased),
     [...deltas.values()].map((delta) => delta.reserved),
     [...deltas.values()].map((delta) => delta.consumed),
+    organizationIds.map((id) => lines.get(id)?.length ?? 0),
     toIso(nowMs),
   ]);
   const [cause] = fresh;

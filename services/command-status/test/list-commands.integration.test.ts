@@ -1,0 +1,231 @@
+import { Command, COMMAND_STATUSES, type CommandMessage, CommandsAnswer, queuedCommand, TOPICS } from "@kapi/contracts";
+import { createPool, type Database, statement } from "@kapi/postgres";
+import { createLogger, type Started } from "@kapi/runtime";
+import { commandMessage, eventually } from "@kapi/testkit";
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+
+import { createCommandEnds } from "../src/outbound/postgres/command-lists.ts";
+import { CommandWaiters, MAX_WAITERS } from "../src/operations/wait-for-command.ts";
+import { eventOf, type Running, startRunning } from "./running.ts";
+
+const Answer = z.object({ command: Command });
+let running: Running;
+let database: Started<Database>;
+
+beforeAll(async () => {
+  running = await startRunning();
+  database = await createPool({
+    connectionString: running.environment.postgresUrl,
+    schema: "command_status",
+    applicationName: "test",
+    logger: createLogger({ service: "test", level: "error" }),
+  });
+});
+afterAll(async () => {
+  await database.stop();
+  await running.stop();
+});
+
+async function publish(messages: readonly CommandMessage[], events: ReturnType<typeof eventOf>[] = []): Promise<void> {
+  await Promise.all([
+    ...messages.map((one) =>
+      running.producer.send(TOPICS.commandsFinance, { key: one.commandId, value: JSON.stringify(one) }),
+    ),
+    ...events.map((one) =>
+      running.producer.send(TOPICS.commandEvents, { key: one.commandId, value: JSON.stringify(one) }),
+    ),
+  ]);
+  expect((await running.client.request("POST", "/internal/commands/caught-up", {})).status).toBe(200);
+}
+
+type Server = Pick<CommandMessage, "organizationId" | "serverId">;
+const anyServer = (): Server => ({ organizationId: randomUUID(), serverId: randomUUID() });
+
+async function list(
+  server: Server,
+  query: Record<string, string | number> = {},
+): Promise<z.infer<typeof CommandsAnswer>> {
+  const text = new URLSearchParams({ organizationId: server.organizationId, ...asText(query) }).toString();
+  const answer = await running.client.request("GET", `/internal/servers/${server.serverId}/commands?${text}`);
+  expect(answer.status).toBe(200);
+  return CommandsAnswer.parse(JSON.parse(answer.body.toString()));
+}
+
+function asText(query: Record<string, string | number>): Record<string, string> {
+  return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
+}
+
+/** Commands of a server over three days, with something of everything; the newest first. */
+async function filled(server: Server): Promise<Command[]> {
+  const firstMs = Date.parse("2026-03-01T20:00:00.000Z");
+  const operations = ["finance.deposit", "finance.withdraw", "account.update"] as const;
+  const messages = Array.from({ length: 60 }, (_, index) =>
+    commandMessage({
+      ...server,
+      // Two at a time at the same moment, so that the id decides.
+      createdAt: new Date(firstMs + Math.floor(index / 2) * 3_600_000).toISOString(),
+      operation: operations[index % 3] ?? "account.update",
+      accountNumber: `1000000${index % 4}`,
+      requestId: `request-${index % 5}`,
+    }),
+  );
+  const events = messages.flatMap((message, index) => {
+    const status = COMMAND_STATUSES[index % COMMAND_STATUSES.length] ?? "queued";
+    return status === "queued"
+      ? []
+      : [eventOf(message, { status, errorCode: status === "failed" ? "INTERNAL" : null })];
+  });
+  await publish(messages, events);
+  const { commands } = await list(server, { limit: 100 });
+  expect(commands.map(({ id }) => id).toSorted()).toEqual(messages.map(({ commandId }) => commandId).toSorted());
+  return commands;
+}
+
+describe("the list of a server's commands", () => {
+  it("shows each as it is read by itself, the newest first and of one moment by id", async () => {
+    const server = anyServer();
+    const commands = await filled(server);
+    const order = (one: Command): string => `${one.createdAt} ${one.id}`;
+    expect(commands).toEqual(commands.toSorted((a, b) => (order(a) < order(b) ? 1 : -1)));
+    const message = commandMessage({ ...server, requestId: "alone" });
+    await publish([message]);
+    expect(await list(server, { requestId: "alone" })).toEqual({
+      commands: [queuedCommand(message)],
+      pagination: { page: 1, limit: 20, total: 1, totalPages: 1 },
+    });
+  });
+
+  it("is parted by its pages: each command on one of them, and none after the last", async () => {
+    const server = anyServer();
+    const commands = await filled(server);
+    const pages = await Promise.all([1, 2, 3, 4, 5].map((page) => list(server, { page, limit: 15 })));
+    expect(pages.flatMap((page) => page.commands)).toEqual(commands);
+    expect(pages.map(({ pagination }) => pagination.total)).toEqual([60, 60, 60, 60, 60]);
+    expect(
+      (await list(server, { page: Number.MAX_SAFE_INTEGER.toString().slice(0, 15), limit: 100 })).commands,
+    ).toEqual([]);
+  });
+
+  it("is narrowed by any of its filters and by all of them together, with the total of what is left", async () => {
+    const server = anyServer();
+    const commands = await filled(server);
+    const { from, to } = { from: "2026-03-01T23:00:00.000Z", to: "2026-03-02T22:00:00+01:00" };
+    const kept: Record<string, (one: Command) => boolean> = {
+      operation: (one) => one.operation === "finance.deposit",
+      accountNumber: (one) => one.accountNumber === "10000001",
+      requestId: (one) => one.requestId === "request-2",
+      from: (one) => one.createdAt >= from,
+      to: (one) => one.createdAt <= new Date(to).toISOString(),
+    };
+    const given = { operation: "finance.deposit", accountNumber: "10000001", requestId: "request-2", from, to };
+    const names = Object.keys(kept);
+    for (let chosen = 0; chosen < 2 ** names.length; chosen += 1) {
+      const active = names.filter((_, index) => (chosen & (2 ** index)) !== 0);
+      const query = Object.fromEntries(Object.entries(given).filter(([name]) => active.includes(name)));
+      const left = commands.filter((one) => active.every((name) => kept[name]?.(one)));
+      for (const status of [undefined, ...COMMAND_STATUSES]) {
+        const expected = status === undefined ? left : left.filter((one) => one.status === status);
+        const found = await list(server, { ...query, ...(status === undefined ? {} : { status }), limit: 100 });
+        expect(found.commands, `${active.join()} ${status ?? ""}`).toEqual(expected);
+        expect(found.pagination.total, `${active.join()} ${status ?? ""}`).toBe(expected.length);
+      }
+    }
+    for (const one of commands.slice(0, 3)) {
+      expect((await list(server, { idempotencyKey: one.idempotencyKey })).commands).toEqual([one]);
+      expect((await list(server, { idempotencyKey: one.idempotencyKey, requestId: "no" })).commands).toEqual([]);
+    }
+  });
+
+  it("is empty for another organization", async () => {
+    const server = anyServer();
+    await filled(server);
+    for (const query of [
+      {},
+      { status: "failed" },
+      { status: "succeeded" },
+      { requestId: "request-1" },
+      { from: "2026-01-01T00:00:00Z" },
+    ]) {
+      const found = await list({ ...server, organizationId: randomUUID() }, query);
+      expect(found).toEqual({ commands: [], pagination: { page: 1, limit: 20, total: 0, totalPages: 0 } });
+    }
+  });
+
+  it("has a command once its message has come, counts it once however often it comes, and finds it by a later number", async () => {
+    const server = anyServer();
+    const message = commandMessage({ ...server, operation: "account.create", accountNumber: null });
+    await publish([], [eventOf(message, { status: "leased", result: null })]);
+    expect((await list(server)).pagination.total).toBe(0);
+    await publish([message, message]);
+    await publish([message]);
+    await publish([], [eventOf(message, { version: 2, accountNumber: "10000009" })]);
+    expect((await list(server)).pagination.total).toBe(1);
+    expect((await list(server, { accountNumber: "10000009" })).commands).toMatchObject([{ id: message.commandId }]);
+  });
+
+  it("refuses a query that makes no sense", async () => {
+    const { organizationId, serverId } = anyServer();
+    for (const query of [
+      "",
+      `organizationId=${organizationId}&page=0`,
+      `organizationId=${organizationId}&status=done`,
+    ]) {
+      expect((await running.client.request("GET", `/internal/servers/${serverId}/commands?${query}`)).status).toBe(400);
+    }
+  });
+});
+
+describe("waiting for a command", () => {
+  const wait = (one: Pick<CommandMessage, "organizationId" | "commandId">, timeoutMs: number) =>
+    running.client.request("POST", "/internal/commands/wait", {
+      organizationId: one.organizationId,
+      commandId: one.commandId,
+      timeoutMs,
+    });
+  const commandIn = (answer: { body: Buffer }): Command => Answer.parse(JSON.parse(answer.body.toString())).command;
+
+  it("ends as soon as the command is final, and at the deadline with the command as it is", async () => {
+    const message = commandMessage();
+    await publish([message]);
+    expect(commandIn(await wait(message, 50)).status).toBe("queued");
+    const waiting = wait(message, 10_000);
+    const startedMs = Date.now();
+    await publish([], [eventOf(message)]);
+    expect(commandIn(await waiting).status).toBe("succeeded");
+    expect(Date.now() - startedMs).toBeLessThan(5_000);
+    expect(commandIn(await wait(message, 30_000)).status).toBe("succeeded");
+  });
+
+  it("ends too when another process took the end in", async () => {
+    const message = commandMessage();
+    await publish([message]);
+    const waiting = wait(message, 10_000);
+    const end = statement("test_end", "update commands set status = 'succeeded', version = 7 where command_id = $1");
+    await database.value.query(end, [message.commandId]);
+    expect(commandIn(await waiting).status).toBe("succeeded");
+  });
+
+  it("is 404 at once for a command that is not known, and for another organization's", async () => {
+    const message = commandMessage();
+    expect((await wait(message, 20_000)).status).toBe(404);
+    await publish([message]);
+    expect((await wait({ ...message, organizationId: randomUUID() }, 20_000)).status).toBe(404);
+    expect(
+      (await running.client.request("POST", "/internal/commands/wait", { ...message, timeoutMs: 30_001 })).status,
+    ).toBe(400);
+  });
+
+  it("is refused above the limit, and free again when the others have ended", async () => {
+    const waiters = new CommandWaiters();
+    const ids = Array.from({ length: MAX_WAITERS }, () => randomUUID());
+    const never = new AbortController();
+    const all = Promise.all(ids.map((id) => waiters.wait(id, 60_000, never.signal)));
+    expect(() => waiters.wait(randomUUID(), 1, never.signal)).toThrow("");
+    await waiters.poll(createCommandEnds(database.value));
+    never.abort();
+    await all;
+    await eventually(() => waiters.wait(randomUUID(), 1, never.signal).then(() => true));
+  });
+});

@@ -1,0 +1,126 @@
+import { randomUUID } from "node:crypto";
+
+import { CreditUsageAnswer, DEFAULT_PAGE_LIMIT } from "@kapi/contracts";
+import { statement } from "@kapi/postgres";
+import { admit, ALL_TAGS, refund } from "@kapi/redis";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { purchaseCredits } from "../src/operations/purchase-credits.ts";
+import { listCreditUsage } from "../src/operations/list-credit-usage.ts";
+import { recordAllUsage } from "../src/operations/record-usage.ts";
+import { createUsageLines } from "../src/outbound/postgres/usage-lines.ts";
+import { finish, ledgerSums, organizationWith, read, reserve, startWorld, type World } from "./support.ts";
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world.stop());
+
+type Answer = ReturnType<typeof CreditUsageAnswer.parse>;
+
+async function usage(organizationId: string, page = 1, limit = DEFAULT_PAGE_LIMIT): Promise<Answer> {
+  return CreditUsageAnswer.parse(
+    await listCreditUsage(createUsageLines(world.database), organizationId, { page, limit }),
+  );
+}
+
+async function expectSum(organizationId: string): Promise<void> {
+  const { kept } = await ledgerSums(world, organizationId);
+  const { usage: lines, pagination } = await usage(organizationId, 1, 100);
+  expect(pagination.total).toBe(lines.length);
+  expect(lines.reduce((sum, line) => sum + line.credits, 0)).toBe(kept.consumed + kept.reserved);
+}
+
+test("every billed request and reservation is a line, newest first; what came back is negative, purchases are none", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 1_000);
+  await read(context, organizationId, 3);
+  await recordAllUsage(context, ALL_TAGS);
+  await expectSum(organizationId);
+  const kept = await reserve(context, organizationId, 5);
+  const released = await reserve(context, organizationId, 7);
+  await recordAllUsage(context, ALL_TAGS);
+  await expectSum(organizationId);
+  await finish(context, organizationId, kept, 5);
+  await finish(context, organizationId, released, 7, "release");
+  await purchaseCredits(context, { organizationId, credits: 50, purchaseId: randomUUID() });
+  await expectSum(organizationId);
+  const { usage: lines } = await usage(organizationId);
+  expect(
+    lines.map(({ credits, commandId, operation, xRequestId }) => ({ credits, commandId, operation, xRequestId })),
+  ).toEqual([
+    { credits: -7, commandId: released, operation: "getCommand", xRequestId: "request" },
+    { credits: 7, commandId: released, operation: "getCommand", xRequestId: "request" },
+    { credits: 5, commandId: kept, operation: "getCommand", xRequestId: "request" },
+    { credits: 3, commandId: null, operation: "getCommand", xRequestId: "request" },
+  ]);
+  expect(lines.map(({ at }) => at)).toEqual(
+    lines
+      .map(({ at }) => at)
+      .toSorted()
+      .toReversed(),
+  );
+});
+
+test("a refunded request has a second line that takes the first one back", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 100);
+  await recordRefund(organizationId);
+  await recordAllUsage(context, ALL_TAGS);
+  await expectSum(organizationId);
+  expect((await usage(organizationId)).usage.map(({ credits }) => credits)).toEqual([-4, 4]);
+});
+
+async function recordRefund(organizationId: string): Promise<void> {
+  const { context } = world;
+  const chargeId = randomUUID();
+  const request = { organizationId, chargeId, operation: "getCommand", requestId: "request" };
+  await admit(context.redis, {
+    ...request,
+    keyId: "aaaaaaaaaaaaaaaa",
+    mode: "consume",
+    price: 4,
+    readPrice: 1,
+    rateLimit: null,
+    claims: [],
+  });
+  await refund(context.redis, request);
+}
+
+test("a reservation that is heard of by its end first is in the list once, and its sum is right at each step", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 100);
+  const commandId = await reserve(context, organizationId, 9);
+  await finish(context, organizationId, commandId, 9);
+  await expectSum(organizationId);
+  await recordAllUsage(context, ALL_TAGS);
+  await finish(context, organizationId, commandId, 9);
+  await expectSum(organizationId);
+  expect((await usage(organizationId)).usage).toMatchObject([{ credits: 9, commandId, xRequestId: "request" }]);
+});
+
+test("the pages part the list, and free requests are no lines", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 1_000);
+  for (let price = 0; price < 12; price += 1) await read(context, organizationId, price);
+  await recordAllUsage(context, ALL_TAGS);
+  const pages = await Promise.all([1, 2, 3, 4].map((page) => usage(organizationId, page, 5)));
+  expect(pages.flatMap((page) => page.usage.map(({ credits }) => credits)).toSorted((a, b) => a - b)).toEqual(
+    Array.from({ length: 11 }, (_, index) => index + 1),
+  );
+  expect(pages[0]?.pagination).toEqual({ page: 1, limit: 5, total: 11, totalPages: 3 });
+  expect((await usage(randomUUID())).pagination).toMatchObject({ total: 0, totalPages: 0 });
+});
+
+test("an organization's page is read from its own index", async () => {
+  const plan = statement<{ "QUERY PLAN": string }>(
+    "test_usage_plan",
+    `explain select charge_id, leg, at from credit_legs
+     where organization_id = '${randomUUID()}' and credits > 0 and (leg in ('consume', 'refund', 'reserve') or action = 'release')
+     order by at desc, charge_id desc, leg desc limit 20`,
+  );
+  const lines = (await world.database.query(plan, [])).map((row) => row["QUERY PLAN"]).join("\n");
+  expect(lines).toContain("credit_legs_usage");
+  expect(lines).not.toContain("Sort");
+});
