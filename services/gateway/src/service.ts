@@ -35,6 +35,8 @@ const ACCOUNT_READ_TIMEOUT_MS = 3_500;
  * each owner of something known of the account. That the account service is there at all is asked before.
  */
 const DELETE_TIMEOUT_MS = 15_000;
+/** Most requests that wait for the end of a command at once; one more is told to come again. Each holds a connection. */
+const MAX_WAITING_REQUESTS = 1_000;
 /** Most accounts that are remembered to exist: about 200 bytes each. */
 const MAX_KNOWN_ACCOUNTS = 500_000;
 
@@ -69,6 +71,15 @@ export async function startService(
   const accountClient = await scope.start("account client", () =>
     createInternalClient({ baseUrl: config.ACCOUNT_URL, token, timeoutMs: ACCOUNT_READ_TIMEOUT_MS }),
   );
+  const waitingClient = await scope.start("waiting client", () =>
+    createInternalClient({
+      baseUrl: config.COMMAND_STATUS_URL,
+      token,
+      timeoutMs: READ_TIMEOUT_MS,
+      connections: MAX_WAITING_REQUESTS,
+      maxWaitingCalls: 0,
+    }),
+  );
   const reader = (name: string, baseUrl: string): Promise<InternalClient> =>
     scope.start(`${name} client`, () => createInternalClient({ baseUrl, token, timeoutMs: READ_TIMEOUT_MS }));
   const [commandStatusClient, financeClient, metricsClient, organizationClient] = await Promise.all([
@@ -96,7 +107,11 @@ export async function startService(
     creditUsage: createCreditUsage(organizationClient),
     knownAccounts,
     configurations: createServerConfigurations(accounts.configuration, clock),
-    commandStatus: createCommandStatus(commandStatusClient, CHECK_TIMEOUT_MS),
+    commandStatus: createCommandStatus({
+      client: commandStatusClient,
+      waitingClient,
+      lookUpTimeoutMs: CHECK_TIMEOUT_MS,
+    }),
     commandLog: createCommandLog(producer),
     clock,
     derivationKeys: config.PASSWORD_DERIVATION_KEYS,

@@ -18,9 +18,12 @@ export interface ChildService {
   stop(): Promise<void>;
 }
 
-/** Starts `services/<name>` and waits until it is ready. Its log goes to this process's standard error. */
-export async function startChildService(name: string, env: Readonly<Record<string, string>>): Promise<ChildService> {
-  const port = await freePort();
+/** Starts `services/<name>` on `port` and waits until it is ready. Its log goes to this process's standard error. */
+export async function startChildService(
+  name: string,
+  env: Readonly<Record<string, string>>,
+  port: number,
+): Promise<ChildService> {
   const main = fileURLToPath(new URL(`../../${name}/src/main.ts`, import.meta.url));
   const child = spawn(process.execPath, [main], {
     env: { ...env, HTTP_PORT: String(port) },
@@ -46,7 +49,8 @@ export async function startChildService(name: string, env: Readonly<Record<strin
   return { url, process: child, ended, stop };
 }
 
-async function freePort(): Promise<number> {
+/** A port that nobody listens on. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();

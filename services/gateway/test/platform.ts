@@ -9,18 +9,22 @@ import { createTestEnvironment, eventually, keyEntry, serverEntry, type TestEnvi
 
 import { ConfigSchema } from "../src/config.ts";
 import { startService } from "../src/service.ts";
-import { type ChildService, startChildService } from "./child-service.ts";
+import { type ChildService, freePort, startChildService } from "./child-service.ts";
 
 /** How long a claim is open in these tests, instead of 5 s. */
 export const CLAIM_OPEN_MS = 1_500;
 const NOWHERE = "http://127.0.0.1:1";
+const ALWAYS = ["command-status", "trading-server", "account"] as const;
+type Neighbour = (typeof ALWAYS)[number] | "finance" | "metrics" | "export";
 
-/** A gateway before its real neighbours: command-status, account and a trading server as processes. */
+/** A gateway before its real neighbours as processes: command-status, account, a trading server, and others asked for. */
 export interface Platform {
   readonly environment: TestEnvironment;
   readonly kafka: KafkaConnection;
   readonly redis: RedisConnection;
   readonly url: string;
+  /** Base address of a neighbour. */
+  neighbour(name: Neighbour): string;
   /** Puts entries into the directory and waits until the gateway goes by them. */
   publish(...entries: DirectoryEntry[]): Promise<void>;
   /** A key and a server of a new organization that has `credits`; with null it has no wallet. */
@@ -39,8 +43,8 @@ export interface Organization {
   readonly server: ServerEntry;
 }
 
-/** Starts everything; `stop` ends it. */
-export async function startPlatform(): Promise<Platform> {
+/** Starts the gateway, the neighbours that every test needs, and `more`; `stop` ends it all. */
+export async function startPlatform(more: readonly Neighbour[] = []): Promise<Platform> {
   const environment = await createTestEnvironment();
   const scope = new Scope();
   const stop = async (): Promise<void> => {
@@ -48,14 +52,18 @@ export async function startPlatform(): Promise<Platform> {
     await environment.stop();
   };
   try {
-    return { ...(await assemble(environment, scope)), stop };
+    return { ...(await assemble(environment, scope, [...ALWAYS, ...more])), stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function assemble(environment: TestEnvironment, scope: Scope): Promise<Omit<Platform, "stop">> {
+async function assemble(
+  environment: TestEnvironment,
+  scope: Scope,
+  names: readonly Neighbour[],
+): Promise<Omit<Platform, "stop">> {
   const logger = createLogger({ service: "test", level: "error" });
   const kafka = createKafka({
     brokers: environment.kafkaBrokers.split(","),
@@ -67,20 +75,27 @@ async function assemble(environment: TestEnvironment, scope: Scope): Promise<Omi
   const redis = await scope.start("redis", () =>
     createRedis({ url: environment.redisUrl, clientName: "test", logger }),
   );
-  const child = (name: string, env: Readonly<Record<string, string>>): Promise<ChildService> =>
+  const child = (name: string, env: Readonly<Record<string, string>>, port: number): Promise<ChildService> =>
     scope.start(name, async () => {
-      const value = await startChildService(name, env);
+      const value = await startChildService(name, env, port);
       return { value, stop: () => value.stop() };
     });
-  const base = { ...inherited(), ...environment.env };
-  const [commandStatus, tradingServer, account] = await Promise.all([
-    child("command-status", base),
-    child("trading-server", { ...base, TICK_INTERVAL_MS: "0" }),
-    child("account", { ...base, METRICS_URL: NOWHERE }),
-  ]);
-  const gatewayEnv = { ...base, ACCOUNT_URL: account.url, COMMAND_STATUS_URL: commandStatus.url };
+  const ports = new Map<string, number>();
+  for (const name of names) ports.set(name, await freePort());
+  const neighbour = (name: string): string => (ports.has(name) ? `http://127.0.0.1:${ports.get(name)}` : NOWHERE);
+  const base = {
+    ...inherited(),
+    ...environment.env,
+    TICK_INTERVAL_MS: "0",
+    ACCOUNT_URL: neighbour("account"),
+    COMMAND_STATUS_URL: neighbour("command-status"),
+    FINANCE_URL: neighbour("finance"),
+    METRICS_URL: neighbour("metrics"),
+    ORGANIZATION_URL: NOWHERE,
+  };
+  await Promise.all([...ports].map(([name, port]) => child(name, base, port)));
   const gateway = async (env: Readonly<Record<string, string>>): Promise<string> => {
-    const config = loadConfig(ConfigSchema, { ...gatewayEnv, HTTP_PORT: "0", ...env });
+    const config = loadConfig(ConfigSchema, { ...base, HTTP_PORT: "0", ...env });
     const fatal = (error: unknown): void => {
       throw error;
     };
@@ -92,7 +107,7 @@ async function assemble(environment: TestEnvironment, scope: Scope): Promise<Omi
   const organization: Platform["organization"] = async (credits, key = {}) => {
     const id = randomUUID();
     const { entry, managementKey } = keyEntry({ organizationId: id, ...key });
-    const server = serverEntry({ organizationId: id, tradingServerUrl: tradingServer.url });
+    const server = serverEntry({ organizationId: id, tradingServerUrl: neighbour("trading-server") });
     await openTagOf(redis, id);
     await publish(server, entry);
     await eventually(async () => {
@@ -103,14 +118,14 @@ async function assemble(environment: TestEnvironment, scope: Scope): Promise<Omi
       // Without a wallet nothing is charged: 402, or 403 for a scope, once the gateway has key and server.
       if (answer.status !== 402 && !error.startsWith("Missing API scope")) return false;
       const internal = { headers: { "x-internal-token": environment.secrets.internalToken } };
-      return (await fetch(`${account.url}/internal/${path}`, internal)).ok;
+      return (await fetch(`${neighbour("account")}/internal/${path}`, internal)).ok;
     });
     if (credits !== null) await giveWallet(redis, id, credits);
     return { id, key: entry, managementKey, server };
   };
-  const gatewayProcess = (env: Readonly<Record<string, string>>): Promise<ChildService> =>
-    child("gateway", { ...gatewayEnv, ...env });
-  return { environment, kafka, redis, url, publish, organization, gateway, gatewayProcess };
+  const gatewayProcess = async (env: Readonly<Record<string, string>>): Promise<ChildService> =>
+    child("gateway", { ...base, ...env }, await freePort());
+  return { environment, kafka, redis, url, neighbour, publish, organization, gateway, gatewayProcess };
 }
 
 async function publishEntries(producer: Producer, entries: readonly DirectoryEntry[]): Promise<void> {

@@ -24,6 +24,8 @@ export interface KnownCommand {
 export interface CommandStatus {
   /** The exact body of the answer to getCommand, or null where the command is not known there (yet). */
   readonly read: (organizationId: string, commandId: string) => Promise<Buffer | null>;
+  /** The same once the command is final, or as it is after `timeoutMs` (a whole number). */
+  readonly wait: (organizationId: string, commandId: string, timeoutMs: number) => Promise<Buffer | null>;
   readonly lookUp: (commandId: string) => Promise<KnownCommand | null>;
   /** The exact body of the answer to listCommands. */
   readonly list: (organizationId: string, serverId: string, query: ListCommandsQuery) => Promise<Buffer>;

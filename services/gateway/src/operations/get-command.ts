@@ -8,9 +8,10 @@ import type { Needs } from "./needs.ts";
 
 /** Longest time that `?wait=` may ask for (decisions, 3.7). */
 const MAX_WAIT_S = 30;
-/** How often a waiting request looks: often at first, when a command that goes well ends, then seldom. */
-const WAIT_POLL_MIN_MS = 25;
-const WAIT_POLL_MAX_MS = 250;
+/** Longest wait of one question to command-status: how long it goes on for a caller who has gone away. */
+const WAIT_SLICE_MS = 5_000;
+/** How soon it is asked again about a command that only the claim knows yet. */
+const NOT_THERE_YET_MS = 50;
 const STATUS_MEMBER = Buffer.from('"status":"');
 /** First letters of `queued` and `leased`; no final state begins with them. */
 const OPEN_STATES: ReadonlySet<number | undefined> = new Set(Buffer.from("ql"));
@@ -54,13 +55,12 @@ async function waitUntilFinal(
 ): Promise<Buffer | null> {
   const deadlineMs = clock.nowMs() + waitMs;
   let body = found;
-  let pollMs = WAIT_POLL_MIN_MS;
   while (body !== null && isOpen(body)) {
-    const leftMs = deadlineMs - clock.nowMs();
+    const leftMs = Math.ceil(deadlineMs - clock.nowMs());
     if (leftMs <= 0) break;
-    await delay(Math.min(pollMs, leftMs));
-    pollMs = Math.min(pollMs * 2, WAIT_POLL_MAX_MS);
-    body = (await commandStatus.read(call.key.organizationId, commandId)) ?? body;
+    const waited = await commandStatus.wait(call.key.organizationId, commandId, Math.min(leftMs, WAIT_SLICE_MS));
+    if (waited === null) await delay(Math.min(NOT_THERE_YET_MS, leftMs));
+    else body = waited;
   }
   return body;
 }
