@@ -15,5 +15,7 @@ export const ConfigSchema = z.object({
   TRADING_SERVER_TOKEN: configFields.internalToken,
   /** Deadline of one call to a trading server; after it the outcome counts as unknown, and is settled or asked again. */
   TRADING_SERVER_TIMEOUT_MS: configFields.integer(100, 30_000).default(5_000),
+  /** Rest between two comparisons of all balances with the trading servers. */
+  RECONCILIATION_INTERVAL_MS: configFields.integer(100, 86_400_000).default(300_000),
 });
 export type Config = z.output<typeof ConfigSchema>;

@@ -6,18 +6,24 @@ import { TOPICS } from "@kapi/contracts";
 import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
 import { createKafka, createProducer } from "@kapi/kafka";
 import { createPool, isTransient, migrate } from "@kapi/postgres";
-import type { MainContext } from "@kapi/runtime";
+import { counter, gauge, type MainContext } from "@kapi/runtime";
 import { createTradingServerClient, TradingServerUnreachable } from "@kapi/trading-server";
 
 import type { Config } from "./config.ts";
+import { BehindTradingServer } from "./domain/errors.ts";
 import type { AccountName, Discrepancy } from "./domain/ledger.ts";
+import { registerRoutes } from "./inbound/http/routes.ts";
 import { consumeTradingEvents } from "./inbound/kafka/trading-events.ts";
 import { BookingQueue } from "./operations/booking-queue.ts";
+import { catchUp } from "./operations/catch-up.ts";
 import { startGapFiller } from "./operations/fill-gaps.ts";
 import { createFundsExecutor } from "./operations/move-funds.ts";
+import { type PassReport, startReconciler } from "./operations/reconcile.ts";
 import { createEventHistory } from "./outbound/http/event-history.ts";
 import { createGapBook } from "./outbound/postgres/gap-book.ts";
+import { createLedgerBalances } from "./outbound/postgres/ledger-balances.ts";
 import { createPostgresLedger } from "./outbound/postgres/postgres-ledger.ts";
+import { createDeletionBook, createTransactionReader } from "./outbound/postgres/transaction-reader.ts";
 
 const SERVICE = "finance";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
@@ -49,10 +55,6 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     }),
   );
 
-  const app = createHttpServer({ logger, health, clock });
-  requireInternalToken(app, config.INTERNAL_TOKEN);
-  await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
-
   const store = await scope.start("command store", () =>
     createCommandStore({ worker: SERVICE, database, producer, clock, logger }),
   );
@@ -61,25 +63,38 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     clock,
     organizationOf: (serverId) => directory.server(serverId)?.organizationId,
   });
-  let discrepancyCount = 0;
+  const discrepancyCounter = counter("finance.discrepancies", "Events after which ledger and trading server disagree");
   const queue: BookingQueue = new BookingQueue({
     ledger,
     isTransient,
     onGaps: (accounts: readonly AccountName[]) => filler.fill(accounts),
     onDiscrepancies: (discrepancies: readonly Discrepancy[]) => {
-      discrepancyCount += discrepancies.length;
-      logger.error({ discrepancies, discrepancyCount }, "ledger and trading server disagree about a balance");
+      discrepancyCounter.add(discrepancies.length);
+      logger.error({ discrepancies }, "ledger and trading server disagree about a balance");
     },
     onUnbookable: (account, error) => logger.error({ err: error, ...account }, "events of an account cannot be booked"),
   });
+  const history = createEventHistory(client);
   const filler = await scope.start("gap filler", () =>
-    startGapFiller({
-      gaps: createGapBook(database),
-      history: createEventHistory(client),
-      book: (event) => queue.book(event),
-      logger,
-    }),
+    startGapFiller({ gaps: createGapBook(database), history, book: (event) => queue.book(event), logger }),
   );
+
+  const reader = createTransactionReader(database);
+  const app = createHttpServer({
+    logger,
+    health,
+    clock,
+    isDependencyFailure: (error) => isUnreachable(error) || error instanceof BehindTradingServer || isTransient(error),
+  });
+  requireInternalToken(app, config.INTERNAL_TOKEN);
+  registerRoutes(app, {
+    reader,
+    deletions: createDeletionBook(database),
+    catchUp: (account) => catchUp({ client, history, reader, book: (event) => queue.book(event) }, account),
+  });
+  const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
+  logger.info({ url }, "listening");
+
   const events = await scope.start("trading events", () =>
     consumeTradingEvents({ kafka, queue, isTransient, logger, fatal }),
   );
@@ -89,7 +104,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     ledger,
     book: (event) => queue.book(event),
     serverOf: (serverId) => directory.server(serverId),
-    isUnreachable: (error) => error instanceof TradingServerUnreachable,
+    isUnreachable,
   });
   await scope.start("command worker", () =>
     createCommandWorker({
@@ -104,4 +119,23 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       fatal,
     }),
   );
+  const compared = gauge("finance.reconciliation.accounts", "Accounts of the last pass, by finding", "{account}");
+  await scope.start("reconciliation", () =>
+    startReconciler({
+      balances: createLedgerBalances(database),
+      client,
+      isUnreachable,
+      onPass: (report: PassReport) => {
+        for (const [finding, accounts] of Object.entries(report)) compared.record(accounts, { finding });
+        const differing = report.differs + report.missing;
+        logger[differing > 0 ? "error" : "info"]({ ...report }, "reconciliation: a pass ended");
+      },
+      intervalMs: config.RECONCILIATION_INTERVAL_MS,
+      logger,
+    }),
+  );
+}
+
+function isUnreachable(error: unknown): boolean {
+  return error instanceof TradingServerUnreachable;
 }

@@ -22,6 +22,10 @@ import { startService } from "../src/service.ts";
 import { startTradingServer, type TradingServerProcess } from "./trading-server-process.ts";
 
 const TRADING_SERVER_TIMEOUT_MS = 1_500;
+const RECONCILIATION_INTERVAL_MS = 300;
+
+/** One line of the log. */
+export type LogEntry = Readonly<Record<string, unknown>>;
 
 export interface TransactionRow {
   readonly sequence: number;
@@ -57,6 +61,8 @@ export class Harness {
   readonly client: TradingServerClient;
   readonly producer: Producer;
   readonly database: Database;
+  /** What the service has logged, from level info on. */
+  readonly log: LogEntry[] = [];
   readonly #scope: Scope;
   #service: Scope | null = null;
 
@@ -109,13 +115,29 @@ export class Harness {
       ...this.environment.env,
       HTTP_PORT: "0",
       TRADING_SERVER_TIMEOUT_MS: String(TRADING_SERVER_TIMEOUT_MS),
+      RECONCILIATION_INTERVAL_MS: String(RECONCILIATION_INTERVAL_MS),
     });
-    const logger = createLogger({ service: "finance", level: process.env["TEST_LOG_LEVEL"] ?? "silent" });
+    const logger = createLogger({
+      service: "finance",
+      level: "info",
+      destination: { write: (line) => this.#take(line) },
+    });
     const fatal = (error: unknown): void => {
       throw error;
     };
     await startService({ config, scope, logger, health, clock: systemClock, fatal });
     await eventually(() => health.ready().ok);
+  }
+
+  /** Calls an internal route of the service; the answer's status and body. */
+  async call(method: "GET" | "DELETE", path: string, token = this.environment.secrets.internalToken) {
+    const url = this.log.findLast((entry) => typeof entry["url"] === "string")?.["url"];
+    const response = await fetch(`${String(url)}/internal/servers/${path}`, {
+      method,
+      headers: { "x-internal-token": token },
+    });
+    const body: unknown = await response.json();
+    return { status: response.status, errorCode: response.headers.get("x-error-code"), body };
   }
 
   async stopService(): Promise<void> {
@@ -210,6 +232,12 @@ export class Harness {
       },
       { timeoutMs },
     );
+  }
+
+  #take(line: string): void {
+    if (process.env["TEST_LOG_LEVEL"] !== undefined) process.stderr.write(line);
+    const entry: unknown = JSON.parse(line);
+    if (typeof entry === "object" && entry !== null) this.log.push({ ...entry });
   }
 
   async #follow(kafka: KafkaConnection): Promise<void> {

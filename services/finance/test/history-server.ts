@@ -1,29 +1,45 @@
 import { createServer } from "node:http";
 
 import type { TradingEvent } from "@kapi/contracts";
+import type { AccountSnapshot } from "@kapi/trading-server";
 
 /**
- * A trading server of which only the history is asked, for gaps that a real one closes too fast to be looked at: it
- * answers 503 until it is told the events.
+ * A trading server that can only be read, for histories and balances that a real one never has: it answers 503 until it
+ * is told the events of its one account.
  */
 export interface HistoryServer {
   readonly url: string;
   /** How often the history was asked for. */
   readonly asked: number;
-  answer(events: readonly TradingEvent[]): void;
+  /** From now on these events are the account's; `balanceMinor` instead of what they come to, if given. */
+  answer(events: readonly TradingEvent[], balanceMinor?: number): void;
+  /** From now on there was never any account. */
+  forget(): void;
   stop(): Promise<void>;
+}
+
+interface Known {
+  readonly events: readonly TradingEvent[];
+  readonly balanceMinor: number | undefined;
 }
 
 /** Starts it on a free port. */
 export async function startHistoryServer(): Promise<HistoryServer> {
   let asked = 0;
-  let known: readonly TradingEvent[] | null = null;
+  let known: Known | null = null;
   const server = createServer((request, response) => {
-    asked += 1;
-    const since = Number(new URL(request.url ?? "", "http://localhost").searchParams.get("since"));
-    response.writeHead(known === null ? 503 : 200, { "content-type": "application/json" });
-    const events = known?.filter(({ sequence }) => sequence > since) ?? [];
-    response.end(JSON.stringify({ events, lastSequence: known?.at(-1)?.sequence ?? 0 }));
+    const { pathname, searchParams } = new URL(request.url ?? "", "http://localhost");
+    const what = pathname.split("/").at(-1);
+    if (what === "history") asked += 1;
+    const status = known === null ? 503 : known.events.length === 0 && what !== "history" ? 404 : 200;
+    response.writeHead(status, { "content-type": "application/json" });
+    if (status !== 200 || known === null) return response.end("{}");
+    const last = known.events.at(-1);
+    if (what === "sequence") return response.end(JSON.stringify({ sequence: last?.sequence }));
+    if (what !== "history") return response.end(JSON.stringify({ account: snapshotOf(last, known.balanceMinor) }));
+    const since = Number(searchParams.get("since"));
+    const events = known.events.filter(({ sequence }) => sequence > since);
+    return response.end(JSON.stringify({ events, lastSequence: last?.sequence ?? 0 }));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
@@ -33,13 +49,38 @@ export async function startHistoryServer(): Promise<HistoryServer> {
     get asked() {
       return asked;
     },
-    answer: (events) => {
-      known = events;
+    answer: (events, balanceMinor) => {
+      known = { events, balanceMinor };
+    },
+    forget: () => {
+      known = { events: [], balanceMinor: undefined };
     },
     stop: () =>
       new Promise((resolve) => {
         server.closeAllConnections();
         server.close(() => resolve());
       }),
+  };
+}
+
+function snapshotOf(last: TradingEvent | undefined, given: number | undefined): AccountSnapshot {
+  if (last === undefined) throw new Error("no event");
+  const balanceMinor = given ?? last.balanceMinor;
+  return {
+    serverId: last.serverId,
+    accountNumber: last.accountNumber,
+    measuredAt: last.occurredAt,
+    balanceMinor,
+    equityMinor: balanceMinor,
+    marginMinor: 0,
+    freeMarginMinor: balanceMinor,
+    marginLevel: 0,
+    unrealizedProfitMinor: 0,
+    openPositionCount: 0,
+    accountName: "Test account",
+    leverage: 100,
+    status: "active",
+    currency: "USD",
+    sequence: last.sequence,
   };
 }

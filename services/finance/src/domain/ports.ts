@@ -22,7 +22,7 @@ export interface Ledger {
   noteGap(account: AccountName, neededSequence: number): Promise<void>;
   /** Ends those of `commandIds` that are open although their events are booked; returns those that are final now. */
   confirm(commandIds: readonly string[]): Promise<ReadonlySet<string>>;
-  /** For each account whether the ledger has ever seen it. */
+  /** For each account whether the ledger has ever seen it, or it was deleted before that. */
   known(accounts: readonly AccountName[]): Promise<boolean[]>;
 }
 

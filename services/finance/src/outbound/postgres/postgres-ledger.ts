@@ -12,10 +12,10 @@ import {
 } from "../../domain/ledger.ts";
 import type { BookingReport, Ledger } from "../../domain/ports.ts";
 import { toFactMessage } from "../kafka/finance-facts.ts";
+import { SEEN_ACCOUNTS } from "./read-statements.ts";
 import {
   type AccountRow,
   INSERT_ACCOUNTS,
-  KNOWN_ACCOUNTS,
   LOCK_ACCOUNTS,
   NOTE_GAPS,
   TRANSACTIONS_OF_COMMANDS,
@@ -38,7 +38,7 @@ export function createPostgresLedger({ store, clock, organizationOf }: PostgresL
     },
     confirm: (commandIds) => store.transact((unit) => confirmUnit(unit, commandIds)),
     known: async (accounts) => {
-      const rows = await store.database.query(KNOWN_ACCOUNTS, [
+      const rows = await store.database.query(SEEN_ACCOUNTS, [
         column(accounts.map(({ serverId }) => serverId)),
         column(accounts.map(({ accountNumber }) => accountNumber)),
       ]);
@@ -157,8 +157,13 @@ function columns(
     column(rows.map(({ transaction }) => transaction.dealId)),
     column(rows.map(({ transaction }) => transaction.recordedAt)),
     column(rows.map(() => now)),
-    column(rows.map(({ account, transaction }) => `organization/${account.organizationId}/${transaction.type}`)),
+    column(rows.map(({ account, transaction }) => counterLedger(account, transaction))),
   ];
+}
+
+/** Where the other side of a transaction is booked: money of two currencies never meets in one ledger. */
+function counterLedger({ organizationId, currency }: LedgerAccount, { type }: LedgerTransaction): string {
+  return `organization/${organizationId}/${currency}/${type}`;
 }
 
 async function noteGaps(

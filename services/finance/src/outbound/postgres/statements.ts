@@ -88,13 +88,6 @@ export const TRANSACTIONS_OF_COMMANDS: Statement<{
    join unnest($1::uuid[], $2::uuid[]) c (server_id, command_id) using (server_id, command_id)`,
 );
 
-/** $1 servers, $2 account numbers: those that the ledger knows. */
-export const KNOWN_ACCOUNTS: Statement<{ server_id: string; account_number: string }> = statement(
-  "finance_known_accounts",
-  `select server_id, account_number from ledger_accounts
-   join unnest($1::uuid[], $2::text[]) k (server_id, account_number) using (server_id, account_number)`,
-);
-
 export interface GapRow {
   readonly server_id: string;
   readonly account_number: string;

@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+
+import { findingOf } from "./reconciliation.ts";
+
+describe("ledger and trading server", () => {
+  it.each([
+    [
+      "agree at the same sequence",
+      { lastSequence: 7, balanceMinor: 500 },
+      { sequence: 7, balanceMinor: 500 },
+      "agrees",
+    ],
+    ["differ by a cent", { lastSequence: 7, balanceMinor: 501 }, { sequence: 7, balanceMinor: 500 }, "differs"],
+    ["agree below zero", { lastSequence: 7, balanceMinor: -3 }, { sequence: 7, balanceMinor: -3 }, "agrees"],
+    [
+      "are not compared before all is booked",
+      { lastSequence: 6, balanceMinor: 1 },
+      { sequence: 7, balanceMinor: 2 },
+      "behind",
+    ],
+    [
+      "are compared at the server's sequence, whatever was booked since",
+      { lastSequence: 9, balanceMinor: 5 },
+      { sequence: 7, balanceMinor: 5 },
+      "agrees",
+    ],
+    ["differ where the server never had the account", { lastSequence: 1, balanceMinor: 5 }, null, "missing"],
+    ["agree about an account that nobody has money on", { lastSequence: 1, balanceMinor: 0 }, null, "agrees"],
+  ] as const)("%s", (_name, ledger, server, finding) => {
+    expect(findingOf(ledger, server)).toBe(finding);
+  });
+});

@@ -1,0 +1,94 @@
+/** The SQL of those who read the ledger. */
+import type { TransactionType } from "@kapi/contracts";
+import { type Statement, statement } from "@kapi/postgres";
+
+/** A row of `transactions` with its account's currency. Money in minor units. */
+export interface TransactionRow {
+  readonly id: string;
+  readonly account_number: string;
+  readonly sequence: number;
+  readonly type: TransactionType;
+  readonly amount_minor: number;
+  readonly currency: "USD" | "NGN";
+  readonly balance_before_minor: number;
+  readonly balance_after_minor: number;
+  readonly description: string | null;
+  readonly request_id: string | null;
+  readonly command_id: string | null;
+  readonly order_id: string | null;
+  readonly position_id: string | null;
+  readonly deal_id: string | null;
+  readonly reversal_of: string | null;
+  readonly recorded_at: Date;
+  readonly created_at: Date;
+}
+
+export interface StandingRow {
+  readonly deleted: boolean;
+  /** Null: the ledger has never seen the account. */
+  readonly last_sequence: number | null;
+}
+
+/** Either a row, or `id` null where the page is empty. */
+export type PageRow = StandingRow & { readonly total: number | null } & (TransactionRow | { readonly id: null });
+
+const ROW = `t.id, t.account_number, t.sequence, t.type, t.amount_minor, t.balance_before_minor, t.balance_after_minor,
+   t.description, t.request_id, t.command_id, t.order_id, t.position_id, t.deal_id, t.reversal_of, t.recorded_at,
+   t.created_at`;
+const DELETED = `exists (select from deleted_accounts d
+     where d.server_id = k.server_id and d.account_number = k.account_number) as deleted`;
+
+/**
+ * $1 server, $2 account number, $3 page, $4 limit. A sequence has no gap, so the last one is the number of rows, and a
+ * page is a range of the unique index on (server, account, sequence), however far down it is. One statement, so that rows
+ * and total are of one moment. One row always, of which all but the standing is null where the page is empty.
+ */
+export const TRANSACTIONS_PAGE: Statement<PageRow> = statement(
+  "finance_transactions_page",
+  `select ${DELETED}, a.last_sequence, a.transaction_sequence as total, a.currency, ${ROW}
+   from (select $1::uuid as server_id, $2::text as account_number) k
+   left join ledger_accounts a on a.server_id = k.server_id and a.account_number = k.account_number
+   left join transactions t on t.server_id = a.server_id and t.account_number = a.account_number
+     and t.sequence <= a.transaction_sequence - ($3::bigint - 1) * $4::bigint
+     and t.sequence > a.transaction_sequence - $3::bigint * $4::bigint
+   order by t.sequence desc`,
+);
+
+/**
+ * $1 server, $2 account number, $3 from, $4 to (null: no bound), $5 limit. Read backwards from the index on time, which
+ * is in this order already; the currency comes from a select of its own, because a join would sort.
+ */
+export const NEWEST_TRANSACTIONS: Statement<TransactionRow> = statement(
+  "finance_newest_transactions",
+  `select ${ROW},
+     (select a.currency from ledger_accounts a where a.server_id = $1 and a.account_number = $2) as currency
+   from transactions t
+   where t.server_id = $1 and t.account_number = $2
+     and t.recorded_at >= coalesce($3::timestamptz, '-infinity')
+     and t.recorded_at <= coalesce($4::timestamptz, 'infinity')
+   order by t.recorded_at desc, t.sequence desc limit $5`,
+);
+
+/** $1 server, $2 account number. One row always. */
+export const BOOKED_SO_FAR: Statement<StandingRow> = statement(
+  "finance_booked_so_far",
+  `select ${DELETED}, a.last_sequence
+   from (select $1::uuid as server_id, $2::text as account_number) k
+   left join ledger_accounts a on a.server_id = k.server_id and a.account_number = k.account_number`,
+);
+
+/** $1 server, $2 account number. */
+export const MARK_DELETED: Statement<never> = statement(
+  "finance_mark_deleted",
+  `insert into deleted_accounts (server_id, account_number) values ($1, $2) on conflict do nothing`,
+);
+
+/** $1 servers, $2 account numbers: those that the ledger has seen, or that were deleted before it did. */
+export const SEEN_ACCOUNTS: Statement<{ server_id: string; account_number: string }> = statement(
+  "finance_seen_accounts",
+  `select k.server_id, k.account_number from unnest($1::uuid[], $2::text[]) k (server_id, account_number)
+   where exists (select from ledger_accounts a
+       where a.server_id = k.server_id and a.account_number = k.account_number)
+     or exists (select from deleted_accounts d
+       where d.server_id = k.server_id and d.account_number = k.account_number)`,
+);

@@ -1,0 +1,50 @@
+import { assertDefined } from "@kapi/kernel";
+import type { Database } from "@kapi/postgres";
+
+import type { AccountStanding, DeletionBook, TransactionReader } from "../../domain/transaction-reads.ts";
+import {
+  BOOKED_SO_FAR,
+  MARK_DELETED,
+  NEWEST_TRANSACTIONS,
+  type StandingRow,
+  TRANSACTIONS_PAGE,
+} from "./read-statements.ts";
+import { fromRow } from "./transaction-row.ts";
+
+/** The ledger as readers see it; each function is one statement. */
+export function createTransactionReader(database: Database): TransactionReader {
+  return {
+    page: async ({ serverId, accountNumber }, { page, limit }) => {
+      const rows = await database.query(TRANSACTIONS_PAGE, [serverId, accountNumber, page, limit]);
+      const first = assertDefined(rows[0], "the standing of an account");
+      return {
+        standing: standingOf(first),
+        total: first.total ?? 0,
+        transactions: rows.flatMap((row) => (row.id === null ? [] : [fromRow(row)])),
+      };
+    },
+    newest: async ({ serverId, accountNumber }, { from, to }, limit) => {
+      const rows = await database.query(NEWEST_TRANSACTIONS, [serverId, accountNumber, from, to, limit]);
+      return rows.map(fromRow);
+    },
+    bookedSoFar: async ({ serverId, accountNumber }) => {
+      const [row] = await database.query(BOOKED_SO_FAR, [serverId, accountNumber]);
+      const known = assertDefined(row, "the standing of an account");
+      return { standing: standingOf(known), lastSequence: known.last_sequence ?? 0 };
+    },
+  };
+}
+
+/** The marks of deletion in this service's schema. */
+export function createDeletionBook(database: Database): DeletionBook {
+  return {
+    mark: async ({ serverId, accountNumber }) => {
+      await database.query(MARK_DELETED, [serverId, accountNumber]);
+    },
+  };
+}
+
+function standingOf({ deleted, last_sequence: lastSequence }: StandingRow): AccountStanding {
+  if (deleted) return "deleted";
+  return lastSequence === null ? "unknown" : "known";
+}

@@ -1,0 +1,293 @@
+import { randomUUID } from "node:crypto";
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+
+import { type CommandMessage, ExportRecord, type Transaction, TransactionsAnswer } from "@kapi/contracts";
+import { toIso } from "@kapi/kernel";
+import { accountCreated, anyAccountNumber, balanceChanged, commandMessage, eventually } from "@kapi/testkit";
+
+import { Harness } from "./harness.ts";
+import { startHistoryServer } from "./history-server.ts";
+
+const NOON_MS = Date.UTC(2026, 4, 1, 12);
+const HistoryAnswer = z.object({ records: z.array(ExportRecord) });
+
+describe("the reads of the ledger", () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await Harness.create();
+  });
+  afterAll(async () => {
+    await harness.stop();
+  });
+
+  function command(accountNumber: string, overrides: Partial<CommandMessage> = {}): CommandMessage {
+    const { serverId, organizationId } = harness.server;
+    return commandMessage({ serverId, organizationId, accountNumber, ...overrides });
+  }
+
+  function pathOf(accountNumber: string, rest = "", serverId = harness.server.serverId): string {
+    return `${serverId}/accounts/${accountNumber}${rest}`;
+  }
+
+  async function page(accountNumber: string, query = "", serverId?: string) {
+    const { status, body } = await harness.call("GET", pathOf(accountNumber, `/transactions${query}`, serverId));
+    expect(status).toBe(200);
+    return TransactionsAnswer.parse(body);
+  }
+
+  async function history(accountNumber: string, query: string, serverId?: string) {
+    const { status, body } = await harness.call("GET", pathOf(accountNumber, `/history?${query}`, serverId));
+    expect(status).toBe(200);
+    return HistoryAnswer.parse(body).records;
+  }
+
+  /** An account whose events a stand-in for a trading server tells, at the times given; its events come by the history. */
+  async function bookedAt(timesMs: readonly number[]): Promise<{ serverId: string; accountNumber: string }> {
+    const standIn = await startHistoryServer();
+    const name = { serverId: randomUUID(), accountNumber: anyAccountNumber() };
+    await harness.publishServer({ ...harness.server, serverId: name.serverId, tradingServerUrl: standIn.url });
+    const events = timesMs.map((ms, index) =>
+      index === 0
+        ? accountCreated({ ...name, sequence: 1, occurredAt: toIso(ms), initialBalanceMinor: 100 })
+        : balanceChanged({
+            ...name,
+            sequence: index + 1,
+            occurredAt: toIso(ms),
+            amountMinor: 100,
+            balanceMinor: 100 * (index + 1),
+          }),
+    );
+    standIn.answer(events);
+    await harness.publishEvent(events.at(-1));
+    await eventually(
+      async () => (await harness.transactions(name.accountNumber, name.serverId)).length === timesMs.length,
+    );
+    // From here on the ledger is asked; the stand-in only tells its last sequence.
+    stops.push(() => standIn.stop());
+    return name;
+  }
+  const stops: (() => Promise<void>)[] = [];
+  afterAll(async () => {
+    await Promise.all(stops.map((stop) => stop()));
+  });
+
+  it("show what a command did as soon as it has succeeded, whole and newest first", async () => {
+    const accountNumber = await harness.openAccount(5_000);
+    const deposit = command(accountNumber, { payload: { amount: 100.25, description: "first" }, requestId: "r-9" });
+    await harness.publish(deposit);
+    const final = await harness.final(deposit.commandId);
+    const { transactions, pagination } = await page(accountNumber);
+    expect(pagination).toEqual({ page: 1, limit: 20, total: 2, totalPages: 1 });
+    const [newest, first] = transactions;
+    expect(newest).toEqual({
+      id: final.result?.["transactionId"],
+      accountNumber,
+      sequence: 2,
+      type: "deposit",
+      amount: 100.25,
+      currency: "USD",
+      balanceBefore: 50,
+      balanceAfter: 150.25,
+      description: "first",
+      requestId: "r-9",
+      commandId: deposit.commandId,
+      orderId: null,
+      positionId: null,
+      dealId: null,
+      reversalOf: null,
+      recordedAt: expect.any(String),
+      createdAt: expect.any(String),
+    } satisfies Record<keyof Transaction, unknown>);
+    expect(first).toMatchObject({ type: "initial_balance", amount: 50, balanceBefore: 0, description: null });
+    // Booked here after it was recorded there.
+    expect(Date.parse(newest?.createdAt ?? "")).toBeGreaterThanOrEqual(Date.parse(newest?.recordedAt ?? ""));
+  });
+
+  it("show the initial balance as soon as the account is open on its trading server", async () => {
+    // Twenty at once, and each is asked for before the topic has brought its event.
+    const numbers = await Promise.all(Array.from({ length: 20 }, () => harness.openAccount(777)));
+    const pages = await Promise.all(numbers.map((accountNumber) => page(accountNumber)));
+    expect(pages.map(({ transactions }) => transactions[0]?.amount)).toEqual(numbers.map(() => 7.77));
+  });
+
+  it("show the deal behind profit, commission and swap", async () => {
+    const accountNumber = await harness.openAccount(1_000_000);
+    const at = `/servers/${harness.server.serverId}/accounts/${accountNumber}`;
+    const placed = z
+      .object({ positionId: z.string() })
+      .parse(await harness.tradingServer.control("POST", `${at}/orders`, { symbol: "EURUSD", side: "buy", volume: 1 }));
+    await harness.tradingServer.control("POST", `/servers/${harness.server.serverId}/prices/EURUSD/move`, {
+      points: 90,
+    });
+    await harness.tradingServer.control("POST", `${at}/positions/${placed.positionId}/close`, {});
+    const records = await history(accountNumber, "limit=10");
+    const profit = records.find((record) => record.kind === "transaction" && record.type === "realized_pnl");
+    expect(profit).toMatchObject({
+      kind: "transaction",
+      positionId: placed.positionId,
+      commandId: null,
+      requestId: null,
+    });
+    expect(profit).toMatchObject({ dealId: expect.any(String), orderId: expect.any(String) });
+  });
+
+  it("give an empty page, not an error, for an account that is not open yet, and for a page beyond the last", async () => {
+    const nobody = await page(anyAccountNumber());
+    expect(nobody).toEqual({ transactions: [], pagination: { page: 1, limit: 20, total: 0, totalPages: 0 } });
+    expect(await history(anyAccountNumber(), "limit=5")).toEqual([]);
+    const accountNumber = await harness.openAccount(100);
+    const beyond = await page(accountNumber, `?page=${Number.MAX_SAFE_INTEGER.toString().slice(0, 15)}&limit=100`);
+    expect(beyond).toMatchObject({ transactions: [], pagination: { total: 1, totalPages: 1 } });
+  });
+
+  it("part the ledger into pages without a gap or a repeat", async () => {
+    const name = await bookedAt(Array.from({ length: 25 }, (_, index) => NOON_MS + index));
+    const pages = await Promise.all(
+      [1, 2, 3].map((number) => page(name.accountNumber, `?page=${number}&limit=10`, name.serverId)),
+    );
+    expect(pages.flatMap(({ transactions }) => transactions.map(({ sequence }) => sequence))).toEqual(
+      Array.from({ length: 25 }, (_, index) => 25 - index),
+    );
+    expect(pages[2]?.pagination).toEqual({ page: 3, limit: 10, total: 25, totalPages: 3 });
+  });
+
+  it("give the newest by time, both bounds included, though the trading server's clock was set back", async () => {
+    // The fourth event is told to have happened before the second.
+    const name = await bookedAt([0, 20, 30, 10, 30].map((ms) => NOON_MS + ms));
+    const sequences = async (query: string): Promise<number[]> =>
+      (await history(name.accountNumber, query, name.serverId)).flatMap((record) =>
+        record.kind === "transaction" ? [record.sequence] : [],
+      );
+    expect(await sequences("limit=1001")).toEqual([5, 3, 2, 4, 1]);
+    expect(await sequences("limit=3")).toEqual([5, 3, 2]);
+    expect(await sequences(`limit=9&from=${toIso(NOON_MS + 10)}&to=${toIso(NOON_MS + 20)}`)).toEqual([2, 4]);
+    expect(await sequences(`limit=9&to=${toIso(NOON_MS)}`)).toEqual([1]);
+    expect(await sequences(`limit=9&from=${toIso(NOON_MS + 31)}`)).toEqual([]);
+  });
+
+  it("refuse what makes no sense, and who does not know the token", async () => {
+    const path = pathOf(anyAccountNumber());
+    for (const wrong of [
+      "/transactions?page=0",
+      "/transactions?limit=101",
+      "/history",
+      "/history?limit=1002",
+      "/history?limit=5&from=now",
+    ]) {
+      expect(await harness.call("GET", path + wrong)).toMatchObject({ status: 400, errorCode: "VALIDATION_FAILED" });
+    }
+    expect(await harness.call("GET", `${harness.server.serverId}/accounts/a b/transactions`)).toMatchObject({
+      status: 400,
+    });
+    expect(await harness.call("GET", `${path}/transactions`, "somebody else's token")).toMatchObject({ status: 401 });
+    expect(await harness.call("DELETE", path, "somebody else's token")).toMatchObject({ status: 401 });
+  });
+
+  it("are not answered from an old ledger where the trading server cannot be asked", async () => {
+    const accountNumber = await harness.openAccount(100);
+    await harness.fault({ kind: "unreachable", accountNumber, operation: "sequence", count: 1 });
+    const away = await harness.call("GET", pathOf(accountNumber, "/history?limit=5"));
+    expect(away).toMatchObject({ status: 500, errorCode: "DEPENDENCY_UNAVAILABLE" });
+    expect(await history(accountNumber, "limit=5")).toHaveLength(1);
+  });
+
+  describe("after an account was deleted for good", () => {
+    it("are 404, and stay so while late events come; the rows stay", async () => {
+      const accountNumber = await harness.openAccount(100);
+      await page(accountNumber);
+      expect(await harness.call("DELETE", pathOf(accountNumber))).toMatchObject({ status: 200, body: {} });
+      expect(await harness.call("DELETE", pathOf(accountNumber))).toMatchObject({ status: 200, body: {} });
+      const [outcome] = await harness.client.change(harness.server.serverId, [
+        { type: "balance", kind: "deposit", reference: randomUUID(), accountNumber, amountMinor: 5, description: null },
+      ]);
+      expect(outcome?.status).toBe("applied");
+      await eventually(async () => (await harness.transactions(accountNumber)).length === 2);
+      for (const read of ["/transactions", "/history?limit=5"]) {
+        expect(await harness.call("GET", pathOf(accountNumber, read))).toMatchObject({
+          status: 404,
+          errorCode: "ACCOUNT_NOT_FOUND",
+        });
+      }
+    });
+
+    it("are 404 for an account whose first event comes only then, and its commands fail as deleted", async () => {
+      const accountNumber = anyAccountNumber();
+      expect((await harness.call("DELETE", pathOf(accountNumber))).status).toBe(200);
+      const deposit = command(accountNumber);
+      await harness.publish(deposit);
+      expect(await harness.final(deposit.commandId)).toMatchObject({ errorCode: "ACCOUNT_NOT_FOUND" });
+      await harness.openAccount(100, accountNumber);
+      await eventually(async () => (await harness.transactions(accountNumber)).length === 1);
+      expect((await harness.call("GET", pathOf(accountNumber, "/transactions"))).status).toBe(404);
+    });
+  });
+
+  describe("deposits and withdrawals by the state of the account", () => {
+    async function setStatus(accountNumber: string, status: "disabled" | "archived" | "active"): Promise<void> {
+      const [outcome] = await harness.client.change(harness.server.serverId, [
+        { type: "set_status", reference: randomUUID(), accountNumber, status },
+      ]);
+      expect(outcome?.status).toBe("applied");
+    }
+    const both = (accountNumber: string): CommandMessage[] => [
+      command(accountNumber, { payload: { amount: 10 } }),
+      command(accountNumber, { operation: "finance.withdraw", payload: { amount: 1 } }),
+    ];
+
+    it("disabled: both work", async () => {
+      const accountNumber = await harness.openAccount(100);
+      await setStatus(accountNumber, "disabled");
+      const commands = both(accountNumber);
+      await harness.publish(...commands);
+      const finals = await Promise.all(commands.map(({ commandId }) => harness.final(commandId)));
+      expect(finals.map(({ result }) => result)).toEqual([
+        { transactionId: expect.any(String), balanceAfter: 11 },
+        { transactionId: expect.any(String), balanceAfter: 10 },
+      ]);
+    });
+
+    it("archived: both fail ACCOUNT_ARCHIVED and move nothing", async () => {
+      const accountNumber = await harness.openAccount(100);
+      await setStatus(accountNumber, "archived");
+      const commands = both(accountNumber);
+      await harness.publish(...commands);
+      for (const { commandId } of commands) {
+        expect(await harness.final(commandId)).toMatchObject({ status: "failed", errorCode: "ACCOUNT_ARCHIVED" });
+      }
+      expect((await page(accountNumber)).pagination.total).toBe(1);
+    });
+
+    it("pending: both fail ACCOUNT_NOT_READY, and work once it is open", async () => {
+      const accountNumber = anyAccountNumber();
+      const early = both(accountNumber);
+      await harness.publish(...early);
+      for (const { commandId } of early) {
+        expect(await harness.final(commandId)).toMatchObject({ status: "failed", errorCode: "ACCOUNT_NOT_READY" });
+      }
+      await harness.openAccount(0, accountNumber);
+      const [deposit] = both(accountNumber);
+      if (deposit === undefined) throw new Error("no command");
+      await harness.publish(deposit);
+      expect(await harness.final(deposit.commandId)).toMatchObject({ result: { balanceAfter: 10 } });
+    });
+
+    it("with positions open no more can be withdrawn than the free margin, to the cent", async () => {
+      const accountNumber = await harness.openAccount(1_000_000);
+      const at = `/servers/${harness.server.serverId}/accounts/${accountNumber}`;
+      await harness.tradingServer.control("POST", `${at}/orders`, { symbol: "EURUSD", side: "buy", volume: 1 });
+      const snapshot = await harness.client.snapshot(harness.server.serverId, accountNumber);
+      const available = Math.min(snapshot?.balanceMinor ?? 0, snapshot?.freeMarginMinor ?? 0);
+      expect(available).toBeGreaterThan(0);
+      expect(available).toBeLessThan(snapshot?.balanceMinor ?? 0);
+      const withdraw = (minor: number): CommandMessage =>
+        command(accountNumber, { operation: "finance.withdraw", payload: { amount: minor / 100 } });
+      const [tooMuch, all, more] = [withdraw(available + 1), withdraw(available), withdraw(1)];
+      await harness.publish(tooMuch, all, more);
+      expect(await harness.final(tooMuch.commandId)).toMatchObject({ errorCode: "INSUFFICIENT_FUNDS" });
+      expect(await harness.final(all.commandId)).toMatchObject({ status: "succeeded" });
+      expect(await harness.final(more.commandId)).toMatchObject({ errorCode: "INSUFFICIENT_FUNDS" });
+    });
+  });
+});
