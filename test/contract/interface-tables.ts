@@ -1,0 +1,243 @@
+/**
+ * The interface's own tables, transcribed by hand. Nothing here comes from the code that is tested, so that a mistake there
+ * is not repeated here. What the interface leaves open is as the decisions say, and marked so.
+ */
+
+export const SCOPES = [
+  "credits:read",
+  "accounts:read",
+  "accounts:create",
+  "accounts:update",
+  "finance:deposit",
+  "finance:withdraw",
+  "metrics:read",
+] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** "Errors": sample texts; `<…>` is filled in. */
+export const ERROR_TEXTS = {
+  401: "Management API authentication required",
+  402: "Insufficient API credits",
+  403: "Missing API scope: <scope>",
+  500: "Internal server error",
+} as const;
+/** Decisions, 1.2 and 7.5. */
+export const SERVER_ACCESS_TEXT = "Missing server access: <serverId>";
+export const RATE_LIMIT_TEXT = "Rate limit exceeded";
+
+/** Decisions, 7.1, in credits. */
+export const PRICES = { read: 1, mutation: 5, create: 10, bulkItem: 10, export: 20 } as const;
+
+/** "Limits". */
+export const LIMITS = {
+  bulkItems: { min: 1, max: 100 },
+  pageLimit: { min: 1, max: 100, default: 20 },
+  page: { min: 1, default: 1 },
+  idempotencyKey: { min: 1, max: 100 },
+  requestId: { min: 1, max: 100 },
+  accountName: { min: 1, max: 100 },
+  password: { min: 8, max: 128 },
+  accountNumber: { min: 4, max: 32 },
+  initialBalance: { max: 1_000_000_000 },
+  leverage: { min: 1, max: 10_000 },
+  amount: { above: 0, max: 1_000_000_000 },
+  description: { max: 250 },
+  exportLimit: { min: 1, max: 1_000, default: 1_000 },
+} as const;
+
+export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+/** Which valid body an operation takes. */
+export type BodyKind = "create" | "bulk" | "update" | "configuration" | "request" | "password" | "export" | "funds";
+
+export interface OperationRow {
+  readonly name: string;
+  readonly method: Method;
+  readonly path: string;
+  readonly scope: Scope;
+  /** Marked IK. */
+  readonly key: boolean;
+  readonly success: readonly number[];
+  readonly errors: readonly number[];
+  readonly price: keyof typeof PRICES;
+  readonly body?: BodyKind;
+  /** Takes `page` and `limit`. */
+  readonly paged?: true;
+}
+
+const ROOT = "/api/v1/management";
+const SERVER = `${ROOT}/servers/{serverId}`;
+const ACCOUNT = `${SERVER}/accounts/{accountNumber}`;
+const WITH_404 = [400, 401, 402, 403, 404, 500] as const;
+const WITHOUT_404 = [400, 401, 402, 403, 500] as const;
+const CREATION_ERRORS = [400, 401, 402, 403, 404, 409, 500] as const;
+const WITHOUT_400 = [401, 402, 403, 404, 500] as const;
+
+function row(
+  name: string,
+  [method, path]: readonly [Method, string],
+  scope: Scope,
+  key: boolean,
+  success: readonly number[],
+  errors: readonly number[],
+  price: keyof typeof PRICES,
+  more: Pick<OperationRow, "body" | "paged"> = {},
+): OperationRow {
+  return { name, method, path, scope, key, success, errors, price, ...more };
+}
+
+/** "Operations", row by row, then what the decisions add to it. */
+export const OPERATIONS: readonly OperationRow[] = [
+  row("getCreditBalance", ["GET", `${ROOT}/credits/balance`], "credits:read", false, [200], WITHOUT_400, "read"),
+  row("getServerConfiguration", ["GET", `${SERVER}/configuration`], "accounts:read", false, [200], WITHOUT_404, "read"),
+  row(
+    "updateServerConfiguration",
+    ["PATCH", `${SERVER}/configuration`],
+    "accounts:update",
+    false,
+    [200],
+    WITHOUT_404,
+    "mutation",
+    { body: "configuration" },
+  ),
+  row("listTradingAccounts", ["GET", `${SERVER}/accounts`], "accounts:read", false, [200], WITHOUT_404, "read"),
+  row(
+    "createTradingAccount",
+    ["POST", `${SERVER}/accounts`],
+    "accounts:create",
+    true,
+    [200, 202],
+    CREATION_ERRORS,
+    "create",
+    { body: "create" },
+  ),
+  row(
+    "bulkCreateTradingAccounts",
+    ["POST", `${SERVER}/accounts/bulk`],
+    "accounts:create",
+    true,
+    [202],
+    CREATION_ERRORS,
+    "bulkItem",
+    { body: "bulk" },
+  ),
+  row("getTradingAccount", ["GET", ACCOUNT], "accounts:read", false, [200], WITH_404, "read"),
+  row("updateTradingAccount", ["PATCH", ACCOUNT], "accounts:update", true, [200, 202], WITH_404, "mutation", {
+    body: "update",
+  }),
+  row("deleteTradingAccountImmediately", ["DELETE", ACCOUNT], "accounts:update", false, [200], WITHOUT_404, "mutation"),
+  row(
+    "listTradingAccountTransactions",
+    ["GET", `${ACCOUNT}/transactions`],
+    "accounts:read",
+    false,
+    [200],
+    WITH_404,
+    "read",
+    { paged: true },
+  ),
+  row("listTradingAccountOrders", ["GET", `${ACCOUNT}/orders`], "accounts:read", false, [200], WITH_404, "read", {
+    paged: true,
+  }),
+  row("list account positions", ["GET", `${ACCOUNT}/positions`], "accounts:read", false, [200], WITH_404, "read", {
+    paged: true,
+  }),
+  row("list account deals", ["GET", `${ACCOUNT}/deals`], "accounts:read", false, [200], WITH_404, "read", {
+    paged: true,
+  }),
+  row("Disable account", ["POST", `${ACCOUNT}/disable`], "accounts:update", true, [200, 202], WITH_404, "mutation", {
+    body: "request",
+  }),
+  row("Archive account", ["POST", `${ACCOUNT}/archive`], "accounts:update", true, [200, 202], WITH_404, "mutation", {
+    body: "request",
+  }),
+  row(
+    "Reset trading password",
+    ["POST", `${ACCOUNT}/password-reset`],
+    "accounts:update",
+    true,
+    [200, 202],
+    WITH_404,
+    "mutation",
+    { body: "password" },
+  ),
+  row(
+    "Reset investor password",
+    ["POST", `${ACCOUNT}/investor-password-reset`],
+    "accounts:update",
+    true,
+    [200, 202],
+    WITH_404,
+    "mutation",
+    { body: "password" },
+  ),
+  row(
+    "Export account history",
+    ["POST", `${ACCOUNT}/exports/history`],
+    "accounts:read",
+    true,
+    [200, 202],
+    WITH_404,
+    "export",
+    { body: "export" },
+  ),
+  row(
+    "Deposit account funds",
+    ["POST", `${ACCOUNT}/finance/deposits`],
+    "finance:deposit",
+    true,
+    [200, 202],
+    WITH_404,
+    "mutation",
+    { body: "funds" },
+  ),
+  row(
+    "Withdraw account funds",
+    ["POST", `${ACCOUNT}/finance/withdrawals`],
+    "finance:withdraw",
+    true,
+    [200, 202],
+    WITH_404,
+    "mutation",
+    { body: "funds" },
+  ),
+  row("getCommand", ["GET", `${ROOT}/commands/{commandId}`], "accounts:read", false, [200], WITHOUT_400, "read"),
+  row("List account metrics", ["GET", `${SERVER}/account-metrics`], "metrics:read", false, [200], WITHOUT_404, "read"),
+  // Decisions, 4.7.
+  row("Enable account", ["POST", `${ACCOUNT}/enable`], "accounts:update", true, [200, 202], WITH_404, "mutation", {
+    body: "request",
+  }),
+  row(
+    "Queue account deletion",
+    ["POST", `${ACCOUNT}/delete`],
+    "accounts:update",
+    true,
+    [200, 202],
+    WITH_404,
+    "mutation",
+    { body: "request" },
+  ),
+  // Decisions, 3.6.
+  row("List commands", ["GET", `${SERVER}/commands`], "accounts:read", false, [200], WITHOUT_404, "read", {
+    paged: true,
+  }),
+  // Decisions, 7.4: free of what the interface demands, so 401, 402, 403 and 500 as everywhere.
+  row(
+    "Get credit prices",
+    ["GET", `${ROOT}/credits/prices`],
+    "credits:read",
+    false,
+    [200],
+    [401, 402, 403, 500],
+    "read",
+  ),
+  row(
+    "List credit usage",
+    ["GET", `${ROOT}/credits/usage`],
+    "credits:read",
+    false,
+    [200],
+    [400, 401, 402, 403, 500],
+    "read",
+    { paged: true },
+  ),
+];

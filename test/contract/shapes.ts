@@ -1,0 +1,278 @@
+/** The interface's field tables as strict schemas, transcribed by hand: a field that is not in the table fails. */
+import { z } from "zod";
+
+const uuid = z.guid();
+const time = z.iso.datetime();
+const timeOrNull = time.nullable();
+const text = z.string();
+const textOrNull = text.nullable();
+const integer = z.int();
+const number = z.number();
+
+export const Wallet = z.strictObject({
+  id: uuid,
+  organizationId: uuid,
+  availableCredits: integer,
+  reservedCredits: integer,
+  lifetimePurchased: integer,
+  lifetimeConsumed: integer,
+  lowBalanceThreshold: integer,
+  createdAt: time,
+  updatedAt: time,
+  lowBalance: z.boolean(),
+});
+
+export const Server = z.strictObject({
+  serverId: text,
+  serverName: text,
+  companyName: text,
+  currency: z.enum(["USD", "NGN"]),
+  currencySymbol: text,
+  environment: z.enum(["demo", "real"]),
+  supportedLeverage: z.array(integer).min(1),
+  defaultLeverage: integer.min(1).nullable(),
+  status: z.enum(["active", "disabled"]),
+});
+
+/** The five last fields: decisions, 3.3. */
+export const Command = z.strictObject({
+  id: uuid,
+  operation: z.enum([
+    "account.create",
+    "account.update",
+    "account.enable",
+    "account.disable",
+    "account.archive",
+    "account.delete",
+    "account.password_reset",
+    "account.investor_password_reset",
+    "account.history_export",
+    "finance.deposit",
+    "finance.withdraw",
+  ]),
+  status: z.enum(["queued", "leased", "succeeded", "failed", "expired"]),
+  managedAccountId: uuid.nullable(),
+  attempts: integer,
+  payload: z.record(z.string(), z.unknown()),
+  result: z.record(z.string(), z.unknown()).nullable(),
+  errorCode: textOrNull,
+  errorMessage: textOrNull,
+  idempotencyKey: text.min(1),
+  createdAt: time,
+  completedAt: timeOrNull,
+  requestId: text,
+  serverId: uuid,
+  accountNumber: textOrNull,
+  updatedAt: time,
+  deadlineAt: time,
+});
+
+const plainEnvelope = { command: Command, duplicate: z.boolean() };
+export const Envelope = z.strictObject(plainEnvelope);
+export const CreationEnvelope = z.strictObject({
+  ...plainEnvelope,
+  credentials: z.strictObject({ tradingPassword: text, investorPassword: text }),
+});
+export const PasswordEnvelope = z.strictObject({ ...plainEnvelope, password: text.min(8).max(128) });
+
+/** Decisions, 4.1. */
+export const TradingAccount = z.strictObject({
+  id: uuid,
+  organizationId: uuid,
+  serverId: uuid,
+  accountNumber: text.regex(/^[A-Za-z0-9_-]{4,32}$/),
+  accountName: text,
+  status: z.enum(["pending", "active", "failed", "disabled", "archived", "deleting"]),
+  statusReason: textOrNull,
+  environment: z.enum(["demo", "real"]),
+  currency: z.enum(["USD", "NGN"]),
+  currencySymbol: text,
+  leverage: integer,
+  initialBalance: number,
+  balance: number,
+  equity: number,
+  usedMargin: number,
+  freeMargin: number,
+  marginLevel: number.nullable(),
+  unrealizedProfit: number,
+  openPositionCount: integer,
+  metricsSequence: integer,
+  metricsMeasuredAt: timeOrNull,
+  version: integer,
+  createdAt: time,
+  updatedAt: time,
+  activatedAt: timeOrNull,
+  disabledAt: timeOrNull,
+  archivedAt: timeOrNull,
+});
+
+/** Decisions, 4.4. */
+export const Credentials = z.strictObject({
+  login: text,
+  serverId: uuid,
+  serverName: text,
+  tradingPasswordSet: z.boolean(),
+  investorPasswordSet: z.boolean(),
+  tradingPasswordChangedAt: timeOrNull,
+  investorPasswordChangedAt: timeOrNull,
+});
+
+/** Decisions, 6.2. */
+export const Transaction = z.strictObject({
+  id: uuid,
+  accountNumber: text,
+  sequence: integer.min(1),
+  type: z.enum([
+    "initial_balance",
+    "deposit",
+    "withdrawal",
+    "realized_pnl",
+    "commission",
+    "swap",
+    "adjustment",
+    "reversal",
+  ]),
+  amount: number,
+  currency: z.enum(["USD", "NGN"]),
+  balanceBefore: number,
+  balanceAfter: number,
+  description: textOrNull,
+  requestId: textOrNull,
+  commandId: uuid.nullable(),
+  orderId: textOrNull,
+  positionId: textOrNull,
+  dealId: textOrNull,
+  reversalOf: uuid.nullable(),
+  recordedAt: time,
+  createdAt: time,
+});
+
+export const Order = z.strictObject({
+  id: text,
+  symbol: text,
+  side: text,
+  orderType: text,
+  volume: number,
+  status: text,
+  createdAt: time,
+  executedAt: timeOrNull,
+});
+
+export const Position = z.strictObject({
+  id: text,
+  orderId: text,
+  symbol: text,
+  side: text,
+  volume: number,
+  openPrice: number,
+  status: text,
+  openedAt: time,
+  closedAt: timeOrNull,
+});
+
+export const Deal = z.strictObject({
+  id: text,
+  orderId: text,
+  positionId: text,
+  symbol: text,
+  side: text,
+  kind: text,
+  volume: number,
+  price: number,
+  commission: number,
+  realizedPnl: number,
+  swap: number,
+  executedAt: time,
+});
+
+export const Pagination = z.strictObject({
+  page: integer.min(1),
+  limit: integer.min(1).max(100),
+  total: integer,
+  totalPages: integer,
+});
+
+export const Snapshot = z.strictObject({
+  id: uuid,
+  organizationId: uuid,
+  serverId: uuid,
+  accountNumber: text,
+  eventId: text,
+  sequence: integer,
+  balance: number,
+  equity: number,
+  usedMargin: number,
+  freeMargin: number,
+  marginLevel: number,
+  unrealizedProfit: number,
+  dailyDrawdown: number.min(0),
+  totalDrawdown: number.min(0),
+  accountStatus: text,
+  measuredAt: time,
+  createdAt: time,
+});
+
+/** Decisions, 7.4. */
+const Usage = z.strictObject({
+  xRequestId: textOrNull,
+  operation: text,
+  credits: integer,
+  commandId: uuid.nullable(),
+  at: time,
+});
+
+const Prices = z.strictObject({
+  read: integer,
+  mutation: integer,
+  create: integer,
+  bulkItem: integer,
+  export: integer,
+  liveConnection: integer,
+});
+
+/** Decisions, 8. */
+export const HistoryExport = z.strictObject({
+  from: timeOrNull,
+  to: timeOrNull,
+  recordCount: integer,
+  truncated: z.boolean(),
+  records: z.array(
+    z.union([
+      Transaction.extend({ kind: z.literal("transaction") }),
+      Order.extend({ kind: z.literal("order") }),
+      Position.extend({ kind: z.literal("position") }),
+      Deal.extend({ kind: z.literal("deal"), dealKind: text }),
+    ]),
+  ),
+});
+
+/** Body of every error; `issues` only where a schema refused the request (decisions, 1.2). */
+export const ErrorBody = z.strictObject({
+  error: text.min(1),
+  issues: z
+    .array(z.strictObject({ path: z.array(z.union([text, integer])), code: text.min(1), message: text.min(1) }))
+    .min(1)
+    .optional(),
+});
+
+const page = <T extends z.ZodType>(name: string, record: T) =>
+  z.strictObject({ [name]: z.array(record), pagination: Pagination });
+
+/** Answers of operations that are done within the request, by the operation's name. */
+export const ANSWERS: Readonly<Record<string, z.ZodType>> = {
+  getCreditBalance: z.strictObject({ wallet: Wallet }),
+  getServerConfiguration: z.strictObject({ server: Server }),
+  updateServerConfiguration: z.strictObject({ server: Server }),
+  listTradingAccounts: z.strictObject({ accounts: z.array(TradingAccount).min(1) }),
+  getTradingAccount: z.strictObject({ account: TradingAccount, credentials: Credentials }),
+  deleteTradingAccountImmediately: z.strictObject({ accountNumber: text, deleted: z.literal(true) }),
+  listTradingAccountTransactions: page("transactions", Transaction),
+  listTradingAccountOrders: page("orders", Order),
+  "list account positions": page("positions", Position),
+  "list account deals": page("deals", Deal),
+  getCommand: z.strictObject({ command: Command }),
+  "List account metrics": z.strictObject({ snapshots: z.array(Snapshot) }),
+  "List commands": page("commands", Command),
+  "Get credit prices": z.strictObject({ prices: Prices }),
+  "List credit usage": page("usage", Usage),
+};

@@ -1,0 +1,194 @@
+/** A running kapi with everything that the contract's tests need: organizations, keys, servers and an account with history. */
+import { randomUUID } from "node:crypto";
+
+import { TOPICS } from "@kapi/contracts";
+import { createKafka, createProducer, type Producer } from "@kapi/kafka";
+import { createOrganization } from "@kapi/local";
+import { createLogger } from "@kapi/runtime";
+import { eventually, keyEntry, serverEntry, startTestStack, type TestStack } from "@kapi/testkit";
+
+import { TradingControl } from "../e2e/trading-control.ts";
+import { Caller, type Target } from "./caller.ts";
+import { type OperationRow, type Scope, SCOPES } from "./interface-tables.ts";
+
+const CREDITS = 1_000_000;
+const VISIBLE_MS = 20_000;
+
+export interface World {
+  readonly stack: TestStack;
+  /** All scopes, all servers, many credits. */
+  readonly owner: Caller;
+  /** Where its requests go: its server, and an account with orders, positions and deals. */
+  readonly target: Target;
+  /** All scopes, another organization, which has no credits. */
+  readonly poor: Caller;
+  readonly poorTarget: Target;
+  /** Keys of the owner's organization with exactly one scope each. */
+  readonly single: ReadonlyMap<Scope, Caller>;
+  readonly withoutScope: Caller;
+  /** All scopes, but not on the target's server. */
+  readonly limited: Caller;
+  /** All scopes, one request in a long while. */
+  readonly slow: Caller;
+  /** All scopes of an organization that was never given a wallet. */
+  readonly walletless: Caller;
+  /** Servers of the owner. */
+  readonly removedServerId: string;
+  readonly disabledServerId: string;
+  readonly otherServerId: string;
+  stop(): Promise<void>;
+}
+
+/** Starts the services and makes all of it. */
+export async function startWorld(env: Readonly<Record<string, string>> = {}): Promise<World> {
+  const stack = await startTestStack({
+    env: {
+      all: { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "", ...env },
+      "trading-server": { TICK_INTERVAL_MS: "200" },
+    },
+  });
+  const directory = await directoryOf(stack);
+  const stop = async (): Promise<void> => {
+    await directory.stop();
+    await stack.stop();
+  };
+  try {
+    return { ...(await furnish(stack, directory.value)), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function furnish(stack: TestStack, directory: Producer): Promise<Omit<World, "stop">> {
+  const [rich, poor] = await Promise.all([
+    createOrganization(stack, { name: "Contract", credits: CREDITS }),
+    createOrganization(stack, { name: "Poor", credits: 0 }),
+  ]);
+  const { organizationId } = rich;
+  const caller = (managementKey: string): Caller => new Caller(stack.baseUrl, managementKey);
+  const publishKey = async (overrides: Parameters<typeof keyEntry>[0]): Promise<Caller> => {
+    const { entry, managementKey } = keyEntry({ organizationId, ...overrides });
+    await publish(directory, `key/${entry.keyId}`, entry);
+    return caller(managementKey);
+  };
+  const publishServer = async (overrides: Parameters<typeof serverEntry>[0]): Promise<string> => {
+    const entry = serverEntry({ organizationId, tradingServerUrl: stack.tradingServerUrl, ...overrides });
+    await publish(directory, `server/${entry.serverId}`, entry);
+    return entry.serverId;
+  };
+  const [otherServerId, removedServerId, disabledServerId] = await Promise.all([
+    publishServer({}),
+    publishServer({ status: "removed" }),
+    publishServer({ status: "disabled" }),
+  ]);
+  const single = new Map(
+    await Promise.all(SCOPES.map(async (scope) => [scope, await publishKey({ scopes: [scope] })] as const)),
+  );
+  const withoutScope = await publishKey({ scopes: [] });
+  const limited = await publishKey({ serverIds: [otherServerId] });
+  const slow = await publishKey({ rateLimit: { perSecond: 0.001, burst: 1 } });
+  const walletless = await publishKey({ organizationId: randomUUID() });
+  const owner = caller(rich.managementKey);
+  const poorCaller = caller(poor.managementKey);
+  await Promise.all(
+    [owner, poorCaller, ...single.values(), withoutScope, limited, slow, walletless].map((known) => untilKnown(known)),
+  );
+  const target: Target = await accountWithHistory(stack, owner, rich.serverId, organizationId);
+  const poorTarget: Target = { serverId: poor.serverId, accountNumber: "10000001", commandId: randomUUID() };
+  return {
+    stack,
+    owner,
+    target,
+    poor: poorCaller,
+    poorTarget,
+    single,
+    withoutScope,
+    limited,
+    slow,
+    walletless,
+    removedServerId,
+    disabledServerId,
+    otherServerId,
+  };
+}
+
+/** An account that has deposited, bought, sold and holds a position; and the command that created it. */
+async function accountWithHistory(
+  stack: TestStack,
+  owner: Caller,
+  serverId: string,
+  organizationId: string,
+): Promise<Target> {
+  const { accountNumber, commandId } = await newAccount(owner, serverId);
+  const { baseUrl, wsBase, tradingServerUrl } = stack;
+  const control = new TradingControl({
+    baseUrl,
+    wsBase,
+    tradingServerUrl,
+    serverId,
+    organizationId,
+    managementKey: owner.managementKey,
+  });
+  const closed = await control.buy(accountNumber, "EURUSD", 0.1);
+  await control.close(accountNumber, closed);
+  await control.buy(accountNumber, "EURUSD", 0.1);
+  return { serverId, accountNumber, commandId };
+}
+
+/** Creates an account of the owner and waits until it is active. */
+export async function newAccount(
+  owner: Caller,
+  serverId: string,
+): Promise<{ accountNumber: string; commandId: string }> {
+  const body = { accountName: "Contract", initialBalance: 10_000, leverage: 100, requestId: "setup" };
+  const path = `/api/v1/management/servers/${serverId}/accounts`;
+  const created = await eventually(async () => {
+    const answer = await owner.send("POST", path, { body, idempotencyKey: `setup-${randomUUID()}` });
+    if (answer.status !== 202) throw new Error(`the creation was answered ${answer.status} ${answer.text}`);
+    return answer.body as { command: { id: string } };
+  });
+  const command = await finished(owner, created.command.id);
+  if (command.status !== "succeeded") throw new Error(`the creation ended ${JSON.stringify(command)}`);
+  return { accountNumber: String(command.result?.["accountNumber"]), commandId: created.command.id };
+}
+
+export interface FinishedCommand {
+  readonly status: string;
+  readonly errorCode: string | null;
+  readonly result: Record<string, unknown> | null;
+}
+
+/** Waits until a command of the owner is final. */
+export async function finished(owner: Caller, commandId: string): Promise<FinishedCommand> {
+  const answer = await owner.send("GET", `/api/v1/management/commands/${commandId}?wait=30`);
+  return (answer.body as { command: FinishedCommand }).command;
+}
+
+/** The path of an operation for a target. */
+export function pathOf(operation: OperationRow, target: Target): string {
+  return operation.path
+    .replace("{serverId}", target.serverId)
+    .replace("{accountNumber}", target.accountNumber)
+    .replace("{commandId}", target.commandId);
+}
+
+async function directoryOf(stack: TestStack): Promise<{ value: Producer; stop(): Promise<void> }> {
+  const kafka = createKafka({
+    brokers: stack.environment.kafkaBrokers.split(","),
+    clientId: "contract-tests",
+    topicPrefix: stack.environment.topicPrefix,
+    logger: createLogger({ service: "contract-tests", level: "error" }),
+  });
+  return createProducer(kafka);
+}
+
+async function publish(directory: Producer, key: string, entry: object): Promise<void> {
+  await directory.send(TOPICS.organizationDirectory, { key, value: JSON.stringify(entry) });
+}
+
+async function untilKnown(caller: Caller): Promise<void> {
+  // 403 or 402 tell as well that the key is known, and use up nothing.
+  const path = `/api/v1/management/servers/${randomUUID()}/configuration`;
+  await eventually(async () => (await caller.send("GET", path)).status !== 401, { timeoutMs: VISIBLE_MS });
+}
