@@ -20,8 +20,22 @@ create table accounts (
   activated_at timestamptz,
   disabled_at timestamptz,
   archived_at timestamptz,
+  -- The command that was last begun on the account; whether it still runs is told by its row in the inbox.
+  running_command uuid,
+  -- Of an account that is being deleted: when the deletion is looked at again, and how often that was done.
+  deletion_due_at timestamptz,
+  deletion_attempts integer not null default 0,
+  -- How often the trading server refused the deletion; each refusal is final for its reference, so the next has another.
+  deletion_refusals integer not null default 0,
+  check ((status = 'deleting') = (deletion_due_at is not null)),
   unique (server_id, account_number)
-);
+)
+with (fillfactor = 90);
 
--- The list of a server's accounts, newest first.
+-- The list of a server's accounts, newest first; the second for one status, however rare.
 create index accounts_newest on accounts (server_id, created_at desc, account_number desc) where status <> 'deleted';
+create index accounts_newest_of_status on accounts (server_id, status, created_at desc, account_number desc)
+  where status <> 'deleted';
+
+-- Deletions that were begun and not yet ended.
+create index accounts_deleting on accounts (deletion_due_at) where status = 'deleting';

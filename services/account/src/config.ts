@@ -11,7 +11,9 @@ export const ConfigSchema = z.object({
   POSTGRES_URL: configFields.postgresUrl,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
   INTERNAL_TOKEN: configFields.internalToken,
-  /** Base address of the metrics service: last samples of accounts. */
+  /** Base address of the finance service: told of deletions. */
+  FINANCE_URL: configFields.serviceUrl,
+  /** Base address of the metrics service: last samples of accounts; told of deletions. */
   METRICS_URL: configFields.serviceUrl,
   /** What calls to trading servers carry. */
   TRADING_SERVER_TOKEN: configFields.internalToken,

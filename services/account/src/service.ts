@@ -4,30 +4,44 @@ import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@k
 import { TOPICS } from "@kapi/contracts";
 import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
 import { createKafka, createProducer } from "@kapi/kafka";
+import { derivePassword, openPassword } from "@kapi/kernel";
 import { createPool, isTransient, migrate } from "@kapi/postgres";
 import type { MainContext } from "@kapi/runtime";
 import { createTradingServerClient, TradingServerUnreachable } from "@kapi/trading-server";
 import { consumeTradingEvents } from "@kapi/trading-server/event-feed";
 
 import type { Config } from "./config.ts";
+import type { ConfigureServer } from "./domain/ports.ts";
 import { startHistoryFeed } from "./history-feed.ts";
+import { registerChangeRoutes } from "./inbound/http/change-routes.ts";
 import { registerHistoryRoutes } from "./inbound/http/history-routes.ts";
 import { registerRoutes } from "./inbound/http/routes.ts";
 import { createAccountCommands } from "./inbound/kafka/account-commands.ts";
 import { followServers } from "./inbound/kafka/server-directory.ts";
+import { followUnfinishedDeletions } from "./inbound/unfinished-deletions.ts";
+import { changeTradingAccounts, settleTradingAccounts } from "./operations/change-trading-accounts.ts";
 import { createTradingAccounts } from "./operations/create-trading-account.ts";
+import { deleteTradingAccountImmediately, resumeDeletions } from "./operations/delete-trading-account-immediately.ts";
+import { queuedOperations } from "./operations/queued-operations.ts";
+import type { PasswordOf } from "./operations/reset-password.ts";
+import { updateServerConfiguration } from "./operations/update-server-configuration.ts";
+import { createAccountChanger } from "./outbound/http/account-changer.ts";
 import { createAccountOpener } from "./outbound/http/account-opener.ts";
+import { createAccountTraces } from "./outbound/http/account-traces.ts";
 import { createSamples } from "./outbound/http/samples.ts";
 import { createValuations } from "./outbound/http/valuations.ts";
+import { createAccountBook } from "./outbound/postgres/account-book.ts";
 import { recordFacts } from "./outbound/postgres/account-facts.ts";
 import { createAccountReader } from "./outbound/postgres/account-reader.ts";
 import { createCreationBook } from "./outbound/postgres/creation-book.ts";
+import { deleteHistory } from "./outbound/postgres/delete-history.ts";
+import { createDeletionBook } from "./outbound/postgres/deletion-book.ts";
 import { createServerRegister } from "./outbound/postgres/server-register.ts";
 
 const SERVICE = "account";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
-/** Deadline of a question to the metrics service. */
-const SAMPLES_TIMEOUT_MS = 2_000;
+/** Deadline of a question to the finance or the metrics service. */
+const NEIGHBOUR_TIMEOUT_MS = 2_000;
 
 /** Starts the service: schema, directory, reads, and last the worker that carries out commands. */
 export async function startService(context: MainContext<Config>): Promise<void> {
@@ -56,27 +70,45 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     }),
   );
   const metrics = await scope.start("metrics client", () =>
-    createInternalClient({ baseUrl: config.METRICS_URL, token: config.INTERNAL_TOKEN, timeoutMs: SAMPLES_TIMEOUT_MS }),
+    createInternalClient({
+      baseUrl: config.METRICS_URL,
+      token: config.INTERNAL_TOKEN,
+      timeoutMs: NEIGHBOUR_TIMEOUT_MS,
+    }),
+  );
+  const finance = await scope.start("finance client", () =>
+    createInternalClient({
+      baseUrl: config.FINANCE_URL,
+      token: config.INTERNAL_TOKEN,
+      timeoutMs: NEIGHBOUR_TIMEOUT_MS,
+    }),
   );
 
   const reader = createAccountReader(database);
   const register = createServerRegister(database);
-  const book = createCreationBook(database);
+  const creationBook = createCreationBook(database);
+  const accountBook = createAccountBook(database);
+  const deletionBook = createDeletionBook({
+    database,
+    deleteHistory: (serverId, accountNumber) => deleteHistory(database, serverId, accountNumber),
+  });
   const opener = createAccountOpener(tradingServer);
+  const changer = createAccountChanger(tradingServer);
+  const configure: ConfigureServer = (server) =>
+    tradingServer.configure(server.serverId, {
+      serverName: server.serverName,
+      companyName: server.companyName,
+      currency: server.currency,
+      environment: server.environment,
+      supportedLeverage: [...server.supportedLeverage],
+      defaultLeverage: server.defaultLeverage,
+    });
   await scope.start("server directory", () =>
     followServers({
       servers: () => directory.servers(),
       onChange: (listener) => directory.onChange(listener),
       register,
-      configure: (server) =>
-        tradingServer.configure(server.serverId, {
-          serverName: server.serverName,
-          companyName: server.companyName,
-          currency: server.currency,
-          environment: server.environment,
-          supportedLeverage: [...server.supportedLeverage],
-          defaultLeverage: server.defaultLeverage,
-        }),
+      configure,
       logger,
     }),
   );
@@ -86,7 +118,16 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   );
   const history = await startHistoryFeed({ scope, store, client: tradingServer, logger });
 
-  const app = createHttpServer({ logger, health, clock });
+  const deletion = { book: deletionBook, traces: createAccountTraces(finance, metrics) };
+  const immediateDeletion = {
+    ...deletion,
+    changer,
+    clock,
+    finish: (accountId: string) => store.transact((transaction) => deletionBook.finish(transaction, [accountId])),
+  };
+  const isUnreachable = (error: unknown): boolean => error instanceof TradingServerUnreachable;
+
+  const app = createHttpServer({ logger, health, clock, isDependencyFailure: isUnreachable });
   requireInternalToken(app, config.INTERNAL_TOKEN);
   registerRoutes(app, {
     reader,
@@ -95,6 +136,11 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     onStale: (error) => logger.warn({ err: error }, "account details show the last sample: no live values to be had"),
   });
   registerHistoryRoutes(app, history);
+  registerChangeRoutes(app, {
+    updateServerConfiguration: (serverId, body) => updateServerConfiguration(register, configure, serverId, body),
+    deleteTradingAccountImmediately: (serverId, accountNumber) =>
+      deleteTradingAccountImmediately(immediateDeletion, serverId, accountNumber),
+  });
   await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
 
   const { queue } = history;
@@ -103,18 +149,36 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   );
   health.liveness("trading events", () => events.check());
   const topic = TOPICS.commandsAccount;
+  const passwordOf: PasswordOf = ({ commandId, sealedPassword }, kind) =>
+    sealedPassword === null
+      ? derivePassword(config.PASSWORD_DERIVATION_KEYS, commandId, kind)
+      : openPassword(config.PASSWORD_SEALING_KEYS, commandId, sealedPassword);
+  const operations = queuedOperations(passwordOf);
+  const changes = { reader, book: accountBook, changer, deletion, operations, clock };
   const executor = createAccountCommands({
-    createTradingAccounts: (serverId, requested) =>
-      createTradingAccounts({ reader, book, opener }, serverId, requested),
-    opener,
-    book,
-    recordFacts,
-    derivationKeys: config.PASSWORD_DERIVATION_KEYS,
-    sealingKeys: config.PASSWORD_SEALING_KEYS,
-    clock,
-    isUnreachable: (error) => error instanceof TradingServerUnreachable,
+    creations: {
+      createTradingAccounts: (serverId, requested) =>
+        createTradingAccounts({ reader, book: creationBook, opener }, serverId, requested),
+      opener,
+      book: creationBook,
+      recordFacts,
+      passwordOf,
+      clock,
+    },
+    changes: {
+      changeTradingAccounts: (serverId, messages) => changeTradingAccounts(changes, serverId, messages),
+      settleTradingAccounts: (serverId, messages) => settleTradingAccounts(changes, serverId, messages),
+      operations,
+      book: accountBook,
+      deletions: deletionBook,
+      recordFacts,
+    },
+    isUnreachable,
   });
   await scope.start("command worker", () =>
     createCommandWorker({ worker: SERVICE, topic, store, kafka, executor, clock, logger, health, fatal }),
+  );
+  await scope.start("unfinished deletions", () =>
+    followUnfinishedDeletions({ resume: (onFailure) => resumeDeletions(immediateDeletion, onFailure), logger }),
   );
 }

@@ -105,10 +105,11 @@ describe("servers", () => {
   it("a trading server is told of a configuration until it was", async () => {
     const serverId = await newServer();
     const register = createServerRegister(database);
-    const due = async (): Promise<boolean> =>
-      (await register.unconfigured()).some(({ configuration }) => configuration.serverId === serverId);
+    const due = async (): Promise<boolean> => (await register.unconfigured()).includes(serverId);
     expect(await due()).toBe(true);
-    await register.configured(serverId, 1);
+    await expect(register.tell(serverId, () => Promise.reject(new Error("away")))).rejects.toThrow("away");
+    expect(await due()).toBe(true);
+    await register.tell(serverId, () => Promise.resolve());
     expect(await due()).toBe(false);
   });
 });

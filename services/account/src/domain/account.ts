@@ -1,4 +1,6 @@
-import type { AccountStatus, Currency, ServerEntry } from "@kapi/contracts";
+import type { Currency, ServerEntry } from "@kapi/contracts";
+
+import type { StoredStatus } from "./account-status.ts";
 
 /** How a server is configured; the record that the API shows as `server`. */
 export interface ServerConfiguration {
@@ -20,7 +22,7 @@ export interface Account {
   readonly serverId: string;
   readonly accountNumber: string;
   readonly accountName: string;
-  readonly status: AccountStatus;
+  readonly status: StoredStatus;
   readonly statusReason: string | null;
   readonly currency: Currency;
   readonly leverage: number;

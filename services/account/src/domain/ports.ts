@@ -8,6 +8,7 @@ import type {
   Valuation,
 } from "@kapi/contracts";
 
+import type { AccountEffect, ChangedAccount, ChangeOutcome, ReferencedChange } from "./account-change.ts";
 import type { Account, AccountCreation, ServerConfiguration } from "./account.ts";
 
 /** An account to open on a trading server; `commandId` is the reference of the change. */
@@ -66,18 +67,108 @@ export type PageQuery = AccountFilter & { readonly page: number; readonly limit:
 export interface ServerRegister {
   /** Keeps the entry if it is newer than what is known; a server's first entry also gives its configuration. */
   save(entry: ServerEntry): Promise<void>;
-  /** Servers whose trading server was not yet told of their configuration. */
-  unconfigured(): Promise<{ configuration: ServerConfiguration; configurationVersion: number }[]>;
-  /** Notes that the trading server has the configuration of that version. */
-  configured(serverId: string, configurationVersion: number): Promise<void>;
+  /** Ids of servers whose trading server was not yet told of their configuration. */
+  unconfigured(): Promise<string[]>;
+  /**
+   * Has `configure` tell the trading server the configuration as it is now, unless it was told, and notes it. Where two
+   * told it at once, or one of them got no answer, it is told again: an older one may have come last. Rejects as
+   * `configure` does.
+   */
+  tell(serverId: string, configure: ConfigureServer): Promise<void>;
+  /** Writes what `change` makes of the configuration, with the row locked; null where there is no such server (any more). */
+  reconfigure(
+    serverId: string,
+    change: (now: ServerConfiguration) => Pick<ServerConfiguration, ConfigurableField>,
+  ): Promise<ServerConfiguration | null>;
 }
+
+/** What a caller may change of a server. */
+export type ConfigurableField = "currency" | "supportedLeverage" | "defaultLeverage";
+
+/** Tells a trading server how one of its servers is configured. */
+export type ConfigureServer = (configuration: ServerConfiguration) => Promise<void>;
 
 /** Where creations are taken up: gives numbers and writes the accounts as `pending`. */
 export interface CreationBook {
   /** One account per creation, in order; a creation taken up before gets its account again. */
   takeUp(creations: readonly AccountCreation[]): Promise<Account[]>;
+  /** Those of the accounts that were taken up, in no particular order. */
+  read(managedAccountIds: readonly string[]): Promise<Account[]>;
   /** Moves pending accounts to their end inside `transaction`; gives the accounts that were moved. */
   close(transaction: WorkTransaction, ends: readonly CreationEnd[]): Promise<Account[]>;
+}
+
+/** A command on an existing account. */
+export interface BegunCommand {
+  readonly commandId: string;
+  readonly accountNumber: string;
+}
+
+/** The end of a command on an existing account; `effect` null where nothing was applied. */
+export interface EndedCommand {
+  readonly commandId: string;
+  readonly serverId: string;
+  readonly accountNumber: string;
+  readonly effect: AccountEffect | null;
+}
+
+/** The rows of existing accounts, as commands read and change them. */
+export interface AccountBook {
+  /**
+   * Notes on each account that a command begins, so that a deletion waits for it; gives the accounts as they are, in
+   * order, null for one that there never was. One that is pending, being deleted or deleted is given and not noted.
+   */
+  begin(serverId: string, commands: readonly BegunCommand[]): Promise<(Account | null)[]>;
+  /** The accounts as they are, deleted ones too, in order; null for one that there never was. */
+  read(serverId: string, accountNumbers: readonly string[]): Promise<(Account | null)[]>;
+  /**
+   * Writes the effects of commands inside the transaction that makes them final; gives for each command id the account
+   * afterwards. An account that is being deleted or deleted stays as it is, and is left out.
+   */
+  end(transaction: WorkTransaction, commands: readonly EndedCommand[]): Promise<ReadonlyMap<string, ChangedAccount>>;
+}
+
+/** Changes of accounts on the trading server. Both reject where there is no clear answer. */
+export interface AccountChanger {
+  /** Carries changes out; one outcome each, in order. A change that was sent before gives its first outcome again. */
+  change(serverId: string, changes: readonly ReferencedChange[]): Promise<ChangeOutcome[]>;
+  /** The outcome of each reference; one that has none is closed, so that it can never apply. */
+  settle(serverId: string, references: readonly string[]): Promise<ChangeOutcome[]>;
+}
+
+/** What other services know of an account; both resolve once it is gone for good, also where it never was. */
+export interface AccountTraces {
+  inFinance(serverId: string, accountNumber: string): Promise<void>;
+  inMetrics(serverId: string, accountNumber: string): Promise<void>;
+}
+
+/** An account as a deletion finds it. */
+export interface DeletionState {
+  readonly account: Account;
+  /** The command that was last begun on it, a creation included; null where there was none. */
+  readonly lastCommand: string | null;
+  /** Whether that command is not final yet: `running` while an attempt is under way, as far as can be seen. */
+  readonly open: "running" | "queued" | null;
+  /** How often the trading server refused the deletion. */
+  readonly refusals: number;
+}
+
+/** The rows of accounts that are being deleted. */
+export interface DeletionBook {
+  /** The account as it is, or null where there never was one. */
+  look(serverId: string, accountNumber: string): Promise<DeletionState | null>;
+  /** Writes `deleting`, unless the account was moved or another command begun since it was looked at; false then. */
+  start(state: DeletionState): Promise<boolean>;
+  /** Writes `deleting` on an account that the trading server has deleted, whatever it was before. */
+  markDeleting(accountId: string): Promise<void>;
+  /** Notes a refusal of the trading server: the next try has another reference. */
+  refused(state: DeletionState): Promise<void>;
+  /** At most `limit` accounts that are `deleting` and due to be looked at; each is due again later, and later each time. */
+  takeDue(limit: number): Promise<DeletionState[]>;
+  /** Removes orders, positions and deals. */
+  deleteHistory(serverId: string, accountNumber: string): Promise<void>;
+  /** Marks those of the accounts that are `deleting` as `deleted`, with the fact of it. */
+  finish(transaction: WorkTransaction, accountIds: readonly string[]): Promise<void>;
 }
 
 /** The live values of accounts as the metrics service last saw them; null for one without a sample. */

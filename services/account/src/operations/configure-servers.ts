@@ -1,8 +1,4 @@
-import type { ServerConfiguration } from "../domain/account.ts";
-import type { ServerRegister } from "../domain/ports.ts";
-
-/** Tells a trading server how one of its servers is configured. */
-export type ConfigureServer = (configuration: ServerConfiguration) => Promise<void>;
+import type { ConfigureServer, ServerRegister } from "../domain/ports.ts";
 
 /**
  * Tells every trading server whose configuration changed, and notes it. One that is unreachable is reported to
@@ -15,12 +11,11 @@ export async function configureServers(
 ): Promise<void> {
   const due = await register.unconfigured();
   await Promise.all(
-    due.map(async ({ configuration, configurationVersion }) => {
+    due.map(async (serverId) => {
       try {
-        await configure(configuration);
-        await register.configured(configuration.serverId, configurationVersion);
+        await register.tell(serverId, configure);
       } catch (error) {
-        onFailure(configuration.serverId, error);
+        onFailure(serverId, error);
       }
     }),
   );

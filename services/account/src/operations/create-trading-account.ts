@@ -3,6 +3,7 @@
  * reference, and says how each ends. Running one again gives the same account and the same outcome.
  */
 import type { CommandErrorCode } from "@kapi/contracts";
+import { assertDefined } from "@kapi/kernel";
 
 import type { Account, AccountCreation } from "../domain/account.ts";
 import type { AccountOpener, AccountOpening, AccountReader, CreationBook, OpeningOutcome } from "../domain/ports.ts";
@@ -45,14 +46,24 @@ export async function createTradingAccounts(
     return requested.map(() => notTaken(refusal));
   }
   const accounts = await ports.book.takeUp(requested.map(({ creation }) => creation));
-  const outcomes = await ports.opener.open(
-    serverId,
-    accounts.map((account, index) => toOpening(account, requested[index])),
+  const openings = accounts.flatMap((account, index) =>
+    isGone(account) ? [] : [toOpening(account, requested[index])],
   );
-  return accounts.map((account, index) => ({
-    account,
-    outcome: outcomes[index] ?? { kind: "retry", reason: "the trading server gave no outcome" },
-  }));
+  const outcomes = openings.length === 0 ? [] : await ports.opener.open(serverId, openings);
+  let sent = 0;
+  return accounts.map((account) => {
+    if (isGone(account)) return { account, outcome: GONE };
+    const outcome = outcomes[sent];
+    sent += 1;
+    return { account, outcome: assertDefined(outcome, "an outcome for each opening") };
+  });
+}
+
+const GONE: CreationOutcome = { kind: "refuse", errorCode: "ACCOUNT_NOT_FOUND", reason: "The account was deleted" };
+
+/** Whether it was deleted before its creation ended: nothing may open it any more. */
+function isGone({ status }: Account): boolean {
+  return status === "deleting" || status === "deleted";
 }
 
 function notTaken(outcome: CreationOutcome): CreationRun {

@@ -1,5 +1,5 @@
 import { type AccountCredentials, CURRENCY_SYMBOLS, type Server, type TradingAccount } from "@kapi/contracts";
-import { amountFromMinor } from "@kapi/kernel";
+import { amountFromMinor, assert } from "@kapi/kernel";
 
 import type { Account, AccountWorth, ServerConfiguration } from "../domain/account.ts";
 
@@ -7,6 +7,7 @@ const isoOrNull = (time: Date | null): string | null => (time === null ? null : 
 
 /** The record of an account as the API shows it (decisions, 4.1). */
 export function toTradingAccount(account: Account, server: ServerConfiguration, worth: AccountWorth): TradingAccount {
+  assert(account.status !== "deleted", "a deleted account is shown to nobody");
   return {
     id: account.id,
     organizationId: account.organizationId,

@@ -6,8 +6,8 @@ import type { DirectoryEntry, ServerEntry } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
 
-import type { ServerRegister } from "../../domain/ports.ts";
-import { type ConfigureServer, configureServers } from "../../operations/configure-servers.ts";
+import type { ConfigureServer, ServerRegister } from "../../domain/ports.ts";
+import { configureServers } from "../../operations/configure-servers.ts";
 
 const RETRY_INTERVAL_MS = 1_000;
 

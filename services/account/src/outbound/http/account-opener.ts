@@ -1,13 +1,8 @@
-import type { CommandErrorCode } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
-import type { Outcome, RefusalCode, TradingServerClient } from "@kapi/trading-server";
+import type { Outcome, TradingServerClient } from "@kapi/trading-server";
 
 import type { AccountOpener, OpeningOutcome } from "../../domain/ports.ts";
-
-/** What a refusal of the trading server means for the command; what is not named is REJECTED_BY_SERVER. */
-const ERROR_CODES: Partial<Record<RefusalCode, CommandErrorCode>> = {
-  LEVERAGE_NOT_SUPPORTED: "LEVERAGE_NOT_SUPPORTED",
-};
+import { COMMAND_ERROR_OF } from "./refusal-codes.ts";
 
 /** Opens accounts through the trading-server contract. */
 export function createAccountOpener(client: TradingServerClient): AccountOpener {
@@ -35,7 +30,7 @@ function fromOutcome(outcome: Outcome): OpeningOutcome {
     case "refused":
       return {
         kind: "refused",
-        errorCode: ERROR_CODES[outcome.code] ?? "REJECTED_BY_SERVER",
+        errorCode: COMMAND_ERROR_OF[outcome.code],
         reason: outcome.message,
       };
     case "closed":

@@ -44,14 +44,14 @@ const COUNT_FACTS = statement<CountedRow>(
 export async function recordFacts(transaction: WorkTransaction, drafts: readonly FactDraft[]): Promise<AccountFact[]> {
   if (drafts.length === 0) return [];
   const byAccount = Map.groupBy(drafts, (draft) => accountKey(draft.serverId, draft.accountNumber));
-  const firsts = [...byAccount.values()].map((facts) => ({
-    ...assertDefined(facts[0], "a fact"),
+  const counted = [...byAccount.values()].map((facts) => ({
+    account: assertDefined(facts[0], "a fact"),
     count: facts.length,
   }));
   const rows = await transaction.query(COUNT_FACTS, [
-    column(firsts.map(({ serverId }) => serverId)),
-    column(firsts.map(({ accountNumber }) => accountNumber)),
-    column(firsts.map(({ count }) => count)),
+    column(counted.map(({ account }) => account.serverId)),
+    column(counted.map(({ account }) => account.accountNumber)),
+    column(counted.map(({ count }) => count)),
   ]);
   const recorded = rows.flatMap((row) =>
     numbered(row, byAccount.get(accountKey(row.server_id, row.account_number)) ?? []),

@@ -1,4 +1,4 @@
-import { type Database, type Queryable, statement } from "@kapi/postgres";
+import { type Database, type Queryable, type Statement, statement } from "@kapi/postgres";
 
 import type { Account } from "../../domain/account.ts";
 import type { AccountFilter, AccountName, AccountReader, PageQuery } from "../../domain/ports.ts";
@@ -7,10 +7,6 @@ import { selectServer } from "./server-register.ts";
 
 /** Accounts read at once while a whole server is streamed. */
 const STREAM_CHUNK_ROWS = 500;
-
-/** `%`, `_` and `\` stand for themselves in a search. */
-const FILTER = `server_id = $1 and status <> 'deleted' and ($2::text is null or status = $2)
-  and ($3::text is null or account_number ilike $3 or account_name ilike $3)`;
 
 const SELECT_ACCOUNT = statement<AccountRow>(
   "account-select",
@@ -24,19 +20,38 @@ const SELECT_EXISTING = statement<{ existing: boolean }>(
      and a.status <> 'deleted'
    order by asked.position`,
 );
-const SELECT_PAGE = statement<AccountRow>(
-  "account-page",
-  `select ${ACCOUNT_COLUMNS} from accounts where ${FILTER}
-   order by created_at desc, account_number desc limit $4 offset $5`,
-);
-const COUNT_PAGE = statement<{ total: number }>(
-  "account-count",
-  `select count(*) as total from accounts where ${FILTER}`,
-);
-const SELECT_ALL = statement<AccountRow>(
-  "account-all",
-  `select ${ACCOUNT_COLUMNS} from accounts where ${FILTER} order by created_at desc, account_number desc`,
-);
+/**
+ * The lists, each with statements of its own, so that every one of them finds its rows in order in one index: all accounts
+ * of a server, or those of a status. A search reads along that index and leaves out what does not match: one that matches
+ * nothing reads every account of the server.
+ */
+const LISTS = {
+  all: listStatements("all", []),
+  ofStatus: listStatements("of-status", ["status = $2"]),
+  found: listStatements("found", ["(account_number ilike $2 or account_name ilike $2)"]),
+  foundOfStatus: listStatements("found-of-status", [
+    "status = $2",
+    "(account_number ilike $3 or account_name ilike $3)",
+  ]),
+};
+
+interface ListStatements {
+  readonly page: Statement<AccountRow>;
+  readonly count: Statement<{ total: number }>;
+  readonly all: Statement<AccountRow>;
+}
+
+/** `conditions` use the parameters from $2 on, one each. */
+function listStatements(name: string, conditions: readonly string[]): ListStatements {
+  const where = ["server_id = $1", "status <> 'deleted'", ...conditions].join(" and ");
+  const inOrder = `select ${ACCOUNT_COLUMNS} from accounts where ${where} order by created_at desc, account_number desc`;
+  const limit = conditions.length + 2;
+  return {
+    page: statement(`account-page-${name}`, `${inOrder} limit $${limit} offset $${limit + 1}`),
+    count: statement(`account-count-${name}`, `select count(*) as total from accounts where ${where}`),
+    all: statement(`account-stream-${name}`, inOrder),
+  };
+}
 
 /** Reads accounts and servers from this service's schema. */
 export function createAccountReader(database: Database): AccountReader {
@@ -67,21 +82,28 @@ async function page(
   serverId: string,
   query: PageQuery,
 ): Promise<{ accounts: Account[]; total: number }> {
-  const filter = filterValues(serverId, query);
+  const { statements, values } = listOf(serverId, query);
   const [rows, [count]] = await Promise.all([
-    database.query(SELECT_PAGE, [...filter, query.limit, (query.page - 1) * query.limit]),
-    database.query(COUNT_PAGE, filter),
+    database.query(statements.page, [...values, query.limit, (query.page - 1) * query.limit]),
+    database.query(statements.count, values),
   ]);
   return { accounts: rows.map(fromRow), total: count?.total ?? 0 };
 }
 
 async function* all(database: Database, serverId: string, filter: AccountFilter): AsyncIterable<Account[]> {
-  for await (const rows of database.stream(SELECT_ALL, filterValues(serverId, filter), STREAM_CHUNK_ROWS)) {
-    yield rows.map(fromRow);
-  }
+  const { statements, values } = listOf(serverId, filter);
+  for await (const rows of database.stream(statements.all, values, STREAM_CHUNK_ROWS)) yield rows.map(fromRow);
 }
 
-function filterValues(serverId: string, { status, search }: AccountFilter): (string | null)[] {
-  const pattern = search === undefined ? null : `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
-  return [serverId, status ?? null, pattern];
+/** `%`, `_` and `\` stand for themselves in a search. */
+function listOf(serverId: string, { status, search }: AccountFilter): { statements: ListStatements; values: string[] } {
+  const pattern = `%${(search ?? "").replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  if (status === undefined) {
+    return search === undefined
+      ? { statements: LISTS.all, values: [serverId] }
+      : { statements: LISTS.found, values: [serverId, pattern] };
+  }
+  return search === undefined
+    ? { statements: LISTS.ofStatus, values: [serverId, status] }
+    : { statements: LISTS.foundOfStatus, values: [serverId, status, pattern] };
 }

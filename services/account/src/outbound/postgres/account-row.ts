@@ -1,6 +1,7 @@
-import type { AccountStatus, Currency } from "@kapi/contracts";
+import type { Currency } from "@kapi/contracts";
 
 import type { Account } from "../../domain/account.ts";
+import type { StoredStatus } from "../../domain/account-status.ts";
 
 /** A row of `accounts`. */
 export interface AccountRow {
@@ -9,7 +10,7 @@ export interface AccountRow {
   readonly server_id: string;
   readonly account_number: string;
   readonly account_name: string;
-  readonly status: AccountStatus;
+  readonly status: StoredStatus;
   readonly status_reason: string | null;
   readonly currency: Currency;
   readonly leverage: number;
@@ -50,3 +51,6 @@ export function fromRow(row: AccountRow): Account {
     archivedAt: row.archived_at,
   };
 }
+
+/** {@link ACCOUNT_COLUMNS} where another table has columns of the same name. */
+export const ACCOUNT_COLUMNS_OF_A = ACCOUNT_COLUMNS.replaceAll(/\w+/g, "a.$&");

@@ -2,9 +2,9 @@ import { assertDefined } from "@kapi/kernel";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 
 import type { Account, AccountCreation } from "../../domain/account.ts";
-import { ACCOUNT_MOVES } from "../../domain/account-status.ts";
+import { ACCOUNT_MOVES, startsOf } from "../../domain/account-status.ts";
 import type { CreationBook, CreationEnd } from "../../domain/ports.ts";
-import { ACCOUNT_COLUMNS, type AccountRow, fromRow } from "./account-row.ts";
+import { ACCOUNT_COLUMNS, ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow } from "./account-row.ts";
 
 const SELECT_BY_ID = statement<AccountRow>(
   "account-select-by-id",
@@ -19,24 +19,24 @@ const TAKE_NUMBERS = statement<{ last_account_number: number; currency: string }
 const INSERT_PENDING = statement(
   "account-insert-pending",
   `insert into accounts (id, organization_id, server_id, account_number, account_name, status, currency, leverage,
-     initial_balance_minor, created_at, updated_at)
+     initial_balance_minor, created_at, updated_at, running_command)
    select id, organization_id, $1, account_number, account_name, 'pending', $2, leverage, initial_balance_minor,
-     created_at, created_at
-   from unnest($3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::integer[], $8::bigint[], $9::timestamptz[])
-     as taken(id, organization_id, account_number, account_name, leverage, initial_balance_minor, created_at)
+     created_at, created_at, command_id
+   from unnest($3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::integer[], $8::bigint[], $9::timestamptz[], $10::uuid[])
+     as taken(id, organization_id, account_number, account_name, leverage, initial_balance_minor, created_at, command_id)
    on conflict (id) do nothing`,
 );
 
 // Only what is still pending moves: a creation that ended before, or an account that is being deleted, stays as it is.
 const CLOSE = statement<AccountRow>(
   "account-close-creation",
-  `update accounts set status = ended.status, status_reason = ended.reason, version = version + 1,
+  `update accounts a set status = ended.status, status_reason = ended.reason, version = a.version + 1,
      updated_at = ended.at, activated_at = case when ended.opened then ended.at end,
      trading_password_changed_at = case when ended.opened then ended.at end,
      investor_password_changed_at = case when ended.opened then ended.at end
    from unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[], $5::boolean[]) as ended(id, status, reason, at, opened)
-   where accounts.id = ended.id and accounts.status = any($6::text[])
-   returning ${ACCOUNT_COLUMNS.replaceAll(/\w+/g, "accounts.$&")}`,
+   where a.id = ended.id and a.status = any($6::text[])
+   returning ${ACCOUNT_COLUMNS_OF_A}`,
 );
 
 /** Gives account numbers and writes new accounts as `pending` (decisions, 4.2). */
@@ -44,6 +44,7 @@ export function createCreationBook(database: Database): CreationBook {
   return {
     takeUp: (creations) => database.transaction((tx) => takeUp(tx, creations)),
     close,
+    read: async (managedAccountIds) => (await database.query(SELECT_BY_ID, [managedAccountIds])).map(fromRow),
   };
 }
 
@@ -74,6 +75,7 @@ async function insertPending(tx: Queryable, serverId: string, creations: readonl
     creations.map((creation) => creation.leverage),
     creations.map((creation) => creation.initialBalanceMinor),
     creations.map((creation) => creation.createdAt),
+    creations.map((creation) => creation.commandId),
   ]);
 }
 
@@ -85,7 +87,7 @@ async function close(tx: Queryable, ends: readonly CreationEnd[]): Promise<Accou
     ends.map((end) => (end.move === "fail" ? end.reason : null)),
     ends.map((end) => end.at),
     ends.map((end) => end.move === "activate"),
-    [...ACCOUNT_MOVES.activate.from],
+    startsOf("activate"),
   ]);
   return rows.map(fromRow);
 }

@@ -1,8 +1,9 @@
 import type { Currency, ServerEntry } from "@kapi/contracts";
+import { canonicalJson } from "@kapi/kernel";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 
 import type { ServerConfiguration } from "../../domain/account.ts";
-import type { ServerRegister } from "../../domain/ports.ts";
+import type { ConfigureServer, ServerRegister } from "../../domain/ports.ts";
 
 interface ServerRow {
   readonly server_id: string;
@@ -15,10 +16,14 @@ interface ServerRow {
   readonly supported_leverage: number[];
   readonly default_leverage: number | null;
   readonly configuration_version: number;
+  readonly configured_version: number;
 }
 
+/** Rounds of telling one server while others tell it too; the look at unconfigured servers goes on behind it. */
+const MAX_TELLINGS = 10;
+
 const SERVER_COLUMNS = `server_id, organization_id, status, server_name, company_name, currency, environment,
-  supported_leverage, default_leverage, configuration_version`;
+  supported_leverage, default_leverage, configuration_version, configured_version`;
 
 const SELECT_SERVER = statement<ServerRow>(
   "server-select",
@@ -35,14 +40,30 @@ const SAVE_SERVER = statement(
        status = excluded.status
      where servers.directory_version < excluded.directory_version`,
 );
-const SELECT_UNCONFIGURED = statement<ServerRow>(
+const LOCK_SERVER = statement<ServerRow>(
+  "server-lock",
+  `select ${SERVER_COLUMNS} from servers where server_id = $1 and status <> 'removed' for update`,
+);
+const RECONFIGURE_SERVER = statement(
+  "server-reconfigure",
+  `update servers set currency = $2, supported_leverage = $3, default_leverage = $4,
+     configuration_version = configuration_version + 1
+   where server_id = $1`,
+);
+const SELECT_UNCONFIGURED = statement<{ server_id: string }>(
   "server-unconfigured",
-  `select ${SERVER_COLUMNS} from servers where configured_version < configuration_version and status <> 'removed'
+  `select server_id from servers where configured_version < configuration_version and status <> 'removed'
    order by server_id limit 100`,
 );
+// $3: what was noted when the telling began. Where that is no longer so, another told it meanwhile, and which of the two
+// the trading server heard last is not known.
 const SAVE_CONFIGURED = statement(
   "server-configured",
-  `update servers set configured_version = greatest(configured_version, $2) where server_id = $1`,
+  `update servers set configured_version = case when configured_version = $3 then $2 else 0 end where server_id = $1`,
+);
+const SAVE_UNCONFIGURED = statement(
+  "server-not-configured",
+  `update servers set configured_version = 0 where server_id = $1`,
 );
 
 /** Keeps what the directory tells of servers, and what their trading servers were told. */
@@ -65,15 +86,37 @@ export function createServerRegister(database: Database): ServerRegister {
     },
     async unconfigured() {
       const rows = await database.query(SELECT_UNCONFIGURED, []);
-      return rows.map((row) => ({
-        configuration: fromRow(row),
-        configurationVersion: row.configuration_version,
-      }));
+      return rows.map((row) => row.server_id);
     },
-    async configured(serverId, configurationVersion) {
-      await database.query(SAVE_CONFIGURED, [serverId, configurationVersion]);
-    },
+    tell: (serverId, configure) => tell(database, serverId, configure),
+    reconfigure: (serverId, change) =>
+      database.transaction(async (tx) => {
+        const [row] = await tx.query(LOCK_SERVER, [serverId]);
+        if (row === undefined) return null;
+        const now = fromRow(row);
+        const { currency, supportedLeverage, defaultLeverage } = change(now);
+        const next = { ...now, currency, supportedLeverage, defaultLeverage };
+        if (canonicalJson(next) === canonicalJson(now)) return now;
+        await tx.query(RECONFIGURE_SERVER, [serverId, currency, [...supportedLeverage], defaultLeverage]);
+        return next;
+      }),
   };
+}
+
+async function tell(database: Database, serverId: string, configure: ConfigureServer): Promise<void> {
+  for (let telling = 1; telling <= MAX_TELLINGS; telling += 1) {
+    const [row] = await database.query(SELECT_SERVER, [serverId]);
+    if (row === undefined || row.status === "removed") return;
+    if (row.configured_version >= row.configuration_version) return;
+    try {
+      await configure(fromRow(row));
+    } catch (error) {
+      // It may have arrived all the same, and behind what another has told and noted.
+      await database.query(SAVE_UNCONFIGURED, [serverId]);
+      throw error;
+    }
+    await database.query(SAVE_CONFIGURED, [serverId, row.configuration_version, row.configured_version]);
+  }
 }
 
 /** A server's configuration, or null where none is known. */

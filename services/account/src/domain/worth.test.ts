@@ -1,16 +1,6 @@
-import { ACCOUNT_STATUSES } from "@kapi/contracts";
 import { describe, expect, it } from "vitest";
 
-import { ACCOUNT_MOVES } from "./account-status.ts";
 import { worthFromSample, worthFromValuation } from "./worth.ts";
-
-describe("the states of an account", () => {
-  it.each(ACCOUNT_STATUSES)("the end of a creation moves an account only out of pending: %s", (status) => {
-    expect(ACCOUNT_MOVES.activate.from.includes(status)).toBe(status === "pending");
-    expect(ACCOUNT_MOVES.fail.from.includes(status)).toBe(status === "pending");
-    expect([ACCOUNT_MOVES.activate.to, ACCOUNT_MOVES.fail.to]).toEqual(["active", "failed"]);
-  });
-});
 
 describe("the worth of an account", () => {
   it("shows no margin level while no margin is in use, as the live value 0 means", () => {

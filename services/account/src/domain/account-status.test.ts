@@ -1,0 +1,70 @@
+import { readFileSync } from "node:fs";
+
+import { describe, expect, it } from "vitest";
+
+import { ACCOUNT_MOVES, type AccountMove, CHANGE_REFUSALS, startsOf, STORED_STATUSES } from "./account-status.ts";
+
+const NOT_READY = "ACCOUNT_NOT_READY";
+const INVALID = "INVALID_STATE_TRANSITION";
+const NOT_FOUND = "ACCOUNT_NOT_FOUND";
+
+/** From decisions, 4.3 and 4.8, by hand: pending, active, failed, disabled, archived, deleting, deleted. */
+const ROWS: [AccountMove, string, string[]][] = [
+  ["activate", "active", ["moves", "already", "already", "already", "already", "already", "already"]],
+  ["fail", "failed", ["moves", "already", "already", "already", "already", "already", "already"]],
+  ["enable", "active", [NOT_READY, "already", INVALID, "moves", "moves", NOT_FOUND, NOT_FOUND]],
+  ["disable", "disabled", [NOT_READY, "moves", INVALID, "already", INVALID, NOT_FOUND, NOT_FOUND]],
+  ["archive", "archived", [NOT_READY, "moves", INVALID, "moves", "already", NOT_FOUND, NOT_FOUND]],
+  ["startDeletion", "deleting", [NOT_READY, "moves", "moves", "moves", "moves", NOT_FOUND, NOT_FOUND]],
+  ["startImmediateDeletion", "deleting", ["moves", "moves", "moves", "moves", "moves", "already", "already"]],
+  ["finishDeletion", "deleted", [INVALID, INVALID, INVALID, INVALID, INVALID, "moves", "already"]],
+];
+const CHANGES = [NOT_READY, null, NOT_READY, null, null, NOT_FOUND, NOT_FOUND];
+
+const CELLS = ROWS.flatMap(([move, , verdicts]) =>
+  STORED_STATUSES.map((status, index) => ({ move, status, verdict: verdicts[index] })),
+);
+
+describe("the states of an account", () => {
+  it.each(CELLS)("$move of an account that is $status: $verdict", ({ move, status, verdict }) => {
+    expect(ACCOUNT_MOVES[move].from[status]).toBe(verdict);
+  });
+
+  it.each(ROWS)("%s leads to %s, and every move of the table is a row of this test", (move, to) => {
+    expect(ACCOUNT_MOVES[move].to).toBe(to);
+    expect(Object.keys(ACCOUNT_MOVES)).toEqual(ROWS.map(([name]) => name));
+  });
+
+  it.each(STORED_STATUSES.map((status, index) => ({ status, refusal: CHANGES[index] })))(
+    "an update or a password reset of an account that is $status: $refusal",
+    ({ status, refusal }) => {
+      expect(CHANGE_REFUSALS[status]).toBe(refusal);
+    },
+  );
+
+  it("no move leads out of where it leads to, and nothing leads out of deleted", () => {
+    for (const { to, from } of Object.values(ACCOUNT_MOVES)) {
+      expect(from[to]).not.toBe("moves");
+      expect(from.deleted).not.toBe("moves");
+    }
+    expect(startsOf("finishDeletion")).toEqual(["deleting"]);
+  });
+
+  it("the README shows the same table", () => {
+    const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+    const rows = new Map(
+      readme
+        .split("\n")
+        .filter((line) => line.startsWith("|"))
+        .map((line) => line.split("|").slice(1, -1))
+        .map((cells) => cells.map((cell) => cell.trim().replaceAll("`", "")))
+        .map(([name = "", ...cells]) => [name, cells]),
+    );
+    expect(rows.get("move")).toEqual(["to", ...STORED_STATUSES]);
+    for (const [move, { to, from }] of Object.entries(ACCOUNT_MOVES)) {
+      expect(rows.get(move)).toEqual([to, ...STORED_STATUSES.map((status) => from[status])]);
+    }
+    const changes = STORED_STATUSES.map((status) => CHANGE_REFUSALS[status] ?? "carried out");
+    expect(rows.get("update, password resets")).toEqual(["", ...changes]);
+  });
+});

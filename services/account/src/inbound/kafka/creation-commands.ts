@@ -1,0 +1,165 @@
+/** Translates creations: messages into requests, their outcomes into the account's row, the result and the fact. */
+import type { AppliedOutcome, CommandOutcome, LeasedCommand, WorkTransaction } from "@kapi/commands";
+import { type CommandMessage, CreateTradingAccountBody } from "@kapi/contracts";
+import { assertDefined, type Clock, minorFromAmount, toIso } from "@kapi/kernel";
+
+import type { PasswordKind } from "../../domain/account-change.ts";
+import type { FactDraft, RecordFacts } from "../../domain/account-fact.ts";
+import type { Account, AccountCreation } from "../../domain/account.ts";
+import type { AccountOpener, CreationBook, CreationEnd, OpeningOutcome } from "../../domain/ports.ts";
+import type { CreationRun, RequestedCreation } from "../../operations/create-trading-account.ts";
+
+/** The payload of account.create: the request's body without request id and password. */
+const CreatePayload = CreateTradingAccountBody.omit({ requestId: true, password: true });
+
+export interface CreationCommandsOptions {
+  readonly createTradingAccounts: (serverId: string, requested: readonly RequestedCreation[]) => Promise<CreationRun[]>;
+  readonly opener: AccountOpener;
+  readonly book: CreationBook;
+  readonly recordFacts: RecordFacts;
+  /** The supplied password of a message, opened, or the one derived from it. */
+  readonly passwordOf: (message: CommandMessage, kind: PasswordKind) => string;
+  readonly clock: Clock;
+}
+
+/** When a creation ended on the trading server. */
+export interface CreationEffect {
+  readonly kind: "creation";
+  readonly at: string;
+}
+
+type Outcome = CommandOutcome<CreationEffect>;
+
+/** Runs creations of one server; one outcome each, in order. */
+export async function executeCreations(
+  options: CreationCommandsOptions,
+  serverId: string,
+  commands: readonly LeasedCommand[],
+): Promise<Outcome[]> {
+  const requests = commands.map(({ message }) => toRequest(options, message));
+  const requested = requests.filter((request) => request !== null);
+  const runs = requested.length === 0 ? [] : await options.createTradingAccounts(serverId, requested);
+  let ran = 0;
+  return commands.map((command, index) => {
+    if (requests[index] === null) {
+      return { kind: "refuse", errorCode: "INTERNAL", errorMessage: "The creation makes no sense" };
+    }
+    const run = assertDefined(runs[ran], "a run for each creation");
+    ran += 1;
+    return fromRun(run, command, options.clock);
+  });
+}
+
+/** What became of creations that were perhaps sent; one outcome each, in order. */
+export async function settleCreations(
+  options: CreationCommandsOptions,
+  serverId: string,
+  commands: readonly LeasedCommand[],
+): Promise<Outcome[]> {
+  const outcomes = await options.opener.settle(
+    serverId,
+    commands.map(({ message }) => message.commandId),
+  );
+  const taken = await options.book.read(commands.flatMap(({ message }) => message.managedAccountId ?? []));
+  const byId = new Map(taken.map((account) => [account.id, account]));
+  return commands.map((command, index) => {
+    const outcome = assertDefined(outcomes[index], "an outcome for each reference");
+    return fromOpening(outcome, byId.get(command.message.managedAccountId ?? "") ?? null, command, options.clock);
+  });
+}
+
+/** Writes the ends of creations, and the facts of those that opened an account. */
+export async function applyCreations(
+  { book, recordFacts, clock }: CreationCommandsOptions,
+  transaction: WorkTransaction,
+  applied: readonly AppliedOutcome<CreationEffect>[],
+): Promise<void> {
+  const nowIso = toIso(clock.nowMs());
+  const moved = await book.close(
+    transaction,
+    applied.flatMap((ended) => toEnd(ended, nowIso)),
+  );
+  await recordFacts(transaction, moved.filter((account) => account.status === "active").map(toCreatedFact));
+}
+
+function toRequest(options: CreationCommandsOptions, message: CommandMessage): RequestedCreation | null {
+  const payload = CreatePayload.safeParse(message.payload);
+  const initialBalanceMinor = payload.success ? minorFromAmount(payload.data.initialBalance) : null;
+  if (!payload.success || initialBalanceMinor === null || message.managedAccountId === null) return null;
+  const creation: AccountCreation = {
+    commandId: message.commandId,
+    managedAccountId: message.managedAccountId,
+    organizationId: message.organizationId,
+    serverId: message.serverId,
+    accountName: payload.data.accountName,
+    leverage: payload.data.leverage,
+    initialBalanceMinor,
+    createdAt: message.createdAt,
+  };
+  return {
+    creation,
+    tradingPassword: options.passwordOf(message, "trading"),
+    investorPassword: options.passwordOf({ ...message, sealedPassword: null }, "investor"),
+  };
+}
+
+function fromRun({ outcome, account }: CreationRun, command: LeasedCommand, clock: Clock): Outcome {
+  switch (outcome.kind) {
+    case "refuse":
+      return { kind: "refuse", errorCode: outcome.errorCode, errorMessage: outcome.reason };
+    case "retry":
+      return outcome;
+    default:
+      return fromOpening(outcome, account, command, clock);
+  }
+}
+
+function fromOpening(outcome: OpeningOutcome, account: Account | null, command: LeasedCommand, clock: Clock): Outcome {
+  switch (outcome.kind) {
+    case "opened": {
+      const accountId = assertDefined(command.message.managedAccountId, "the account of a creation");
+      const { accountNumber } = assertDefined(account, "the row of an opened account");
+      return { kind: "succeeded", result: { accountId, accountNumber }, effect: effectAt(outcome.openedAt) };
+    }
+    case "refused":
+      return {
+        kind: "failed",
+        errorCode: outcome.errorCode,
+        errorMessage: outcome.reason,
+        effect: effectAt(toIso(clock.nowMs())),
+      };
+    case "closed":
+      return { kind: "closed" };
+  }
+}
+
+function effectAt(at: string): CreationEffect {
+  return { kind: "creation", at };
+}
+
+function toEnd({ message, outcome }: AppliedOutcome<CreationEffect>, nowIso: string): CreationEnd[] {
+  const { managedAccountId } = message;
+  if (managedAccountId === null) return [];
+  switch (outcome.kind) {
+    case "succeeded":
+      return [{ managedAccountId, move: "activate", at: outcome.effect.at }];
+    case "failed":
+      return [{ managedAccountId, move: "fail", reason: outcome.errorMessage, at: outcome.effect.at }];
+    case "closed":
+      return [{ managedAccountId, move: "fail", reason: `The creation ${outcome.status}`, at: nowIso }];
+  }
+}
+
+function toCreatedFact(account: Account): FactDraft {
+  return {
+    serverId: account.serverId,
+    accountNumber: account.accountNumber,
+    occurredAt: account.updatedAt.toISOString(),
+    type: "account.created",
+    accountId: account.id,
+    version: account.version,
+    accountName: account.accountName,
+    status: account.status,
+    leverage: account.leverage,
+  };
+}

@@ -1,0 +1,157 @@
+/**
+ * Carries out queued operations on existing accounts: reads them, decides by the state table and the server's
+ * configuration, sends what may be done in one batch by reference, and says what became of each. Running a command again
+ * sends the same reference, and so gives the same outcome.
+ */
+import type { CommandMessage } from "@kapi/contracts";
+import { assertDefined, type Clock, toIso } from "@kapi/kernel";
+
+import type {
+  AccountEffect,
+  ChangeOutcome,
+  QueuedOperation,
+  ReferencedChange,
+  Refusal,
+} from "../domain/account-change.ts";
+import type { Account, ServerConfiguration } from "../domain/account.ts";
+import type { AccountBook, AccountChanger, AccountReader } from "../domain/ports.ts";
+import { refusal } from "../domain/refusals.ts";
+import { completeDeletions, type DeletionPorts } from "./complete-deletion.ts";
+import type { QueuedOperations } from "./queued-operations.ts";
+
+/** How a command stands after it was run once. */
+export type ChangeRun =
+  | { readonly kind: "done"; readonly account: Account; readonly effect: AccountEffect }
+  | { readonly kind: "deleted"; readonly account: Account; readonly effect: AccountEffect }
+  | ({ readonly kind: "refuse" } & Refusal)
+  | { readonly kind: "refused"; readonly errorCode: Refusal["errorCode"]; readonly reason: string }
+  | { readonly kind: "closed" }
+  | { readonly kind: "retry"; readonly reason: string };
+
+export interface ChangePorts {
+  readonly reader: AccountReader;
+  readonly book: AccountBook;
+  readonly changer: AccountChanger;
+  readonly deletion: DeletionPorts;
+  readonly operations: QueuedOperations;
+  readonly clock: Clock;
+}
+
+interface Planned {
+  readonly message: CommandMessage;
+  readonly operation: QueuedOperation;
+  readonly account: Account;
+  readonly sent: ReferencedChange;
+}
+
+/** Runs commands of one server, each of another account; one answer each, in order. Rejects where the trading server gives no clear answer. */
+export async function changeTradingAccounts(
+  ports: ChangePorts,
+  serverId: string,
+  messages: readonly CommandMessage[],
+): Promise<ChangeRun[]> {
+  const server = await ports.reader.server(serverId);
+  if (server === null) return messages.map(() => ({ kind: "retry", reason: "the server is not known yet" }));
+  const accounts = await ports.book.begin(
+    serverId,
+    messages.map(({ commandId, accountNumber }) => ({ commandId, accountNumber: accountNumber ?? "" })),
+  );
+  const runs = new Map<string, ChangeRun>();
+  const planned: Planned[] = [];
+  for (const [index, message] of messages.entries()) {
+    const plan = planOf(ports, server, message, accounts[index] ?? null);
+    if ("kind" in plan) runs.set(message.commandId, plan);
+    else planned.push(plan);
+  }
+  const outcomes = await ports.changer.change(
+    serverId,
+    planned.map(({ sent }) => sent),
+  );
+  for (const [id, run] of await outcomesOf(ports, planned, outcomes)) runs.set(id, run);
+  return messages.map(({ commandId }) => assertDefined(runs.get(commandId), "a run for each command"));
+}
+
+/** What became of commands that were perhaps sent; one that was not can never be carried out afterwards. */
+export async function settleTradingAccounts(
+  ports: ChangePorts,
+  serverId: string,
+  messages: readonly CommandMessage[],
+): Promise<ChangeRun[]> {
+  const outcomes = await ports.changer.settle(
+    serverId,
+    messages.map(({ commandId }) => commandId),
+  );
+  const accounts = await ports.book.read(
+    serverId,
+    messages.map(({ accountNumber }) => accountNumber ?? ""),
+  );
+  const settled = messages.map((message, index) => ({
+    message,
+    operation: operationOf(ports, message),
+    account: accounts[index] ?? null,
+  }));
+  const known = settled.filter((one): one is Omit<Planned, "sent"> => one.account !== null);
+  const runs = await outcomesOf(
+    ports,
+    known,
+    known.map(({ message }) => assertDefined(outcomes[messages.indexOf(message)], "an outcome for each reference")),
+  );
+  return messages.map(({ commandId }) => runs.get(commandId) ?? { kind: "closed" });
+}
+
+function planOf(
+  ports: ChangePorts,
+  server: ServerConfiguration,
+  message: CommandMessage,
+  account: Account | null,
+): Planned | ChangeRun {
+  if (account === null || account.status === "deleting" || account.status === "deleted") {
+    return refusal("ACCOUNT_NOT_FOUND");
+  }
+  if (server.status !== "active") return refusal("SERVER_DISABLED");
+  const operation = operationOf(ports, message);
+  const plan = operation.plan(message, account, server);
+  if (plan.kind === "refuse") return plan;
+  const { accountNumber } = account;
+  return { message, operation, account, sent: { reference: message.commandId, accountNumber, change: plan.change } };
+}
+
+async function outcomesOf(
+  ports: ChangePorts,
+  commands: readonly Omit<Planned, "sent">[],
+  outcomes: readonly ChangeOutcome[],
+): Promise<Map<string, ChangeRun>> {
+  const nowIso = toIso(ports.clock.nowMs());
+  const runs = new Map<string, ChangeRun>();
+  const deleted: { id: string; account: Account; effect: AccountEffect }[] = [];
+  for (const [index, { message, operation, account }] of commands.entries()) {
+    const id = message.commandId;
+    const outcome = goneOutcome(operation, assertDefined(outcomes[index], "an outcome for each change"));
+    if (outcome.kind !== "applied") {
+      runs.set(id, outcome);
+      continue;
+    }
+    const effect = operation.effect(message, outcome.event, nowIso);
+    if (operation.operation === "account.delete") deleted.push({ id, account, effect });
+    else runs.set(id, { kind: "done", account, effect });
+  }
+  const failures = await completeDeletions(
+    ports.deletion,
+    deleted.map(({ account }) => account),
+  );
+  for (const [index, { id, account, effect }] of deleted.entries()) {
+    const failure = failures[index] ?? null;
+    runs.set(id, failure === null ? { kind: "deleted", account, effect } : { kind: "retry", reason: failure });
+  }
+  return runs;
+}
+
+/** An account that the trading server does not know needs no deletion there: it is done. */
+function goneOutcome({ operation }: QueuedOperation, outcome: ChangeOutcome): ChangeOutcome {
+  const gone = outcome.kind === "refused" && outcome.errorCode === "ACCOUNT_NOT_FOUND";
+  return gone && operation === "account.delete" ? { kind: "applied", event: null } : outcome;
+}
+
+function operationOf({ operations }: ChangePorts, { operation }: CommandMessage): QueuedOperation {
+  return assertDefined(operations.get(operation), `the operation ${operation}`);
+}

@@ -1,0 +1,108 @@
+/**
+ * The deletion within the request (decisions, 4.8). From `deleting` on nothing leads back: a request that fails, or a
+ * process that ends, leaves a deletion that the next request, or the look at unfinished ones, takes to its end. Every step
+ * may be done again, and by several at once.
+ */
+import { DependencyError } from "@kapi/http";
+import { assertDefined, type Clock, delay, uuidV5 } from "@kapi/kernel";
+import { faultPoint } from "@kapi/runtime";
+
+import type { AccountChanger, DeletionState } from "../domain/ports.ts";
+import { type DeletionPorts, removeTraces } from "./complete-deletion.ts";
+
+/** How long the account's running command is waited for (decisions, 4.8). */
+const RUNNING_TIMEOUT_MS = 5_000;
+/** A command that is not shown as running this long is between two attempts; its reference is settled instead. */
+const QUEUED_TIMEOUT_MS = 1_000;
+const LOOK_INTERVAL_MS = 50;
+/** Unfinished deletions taken up in one round. */
+const MAX_DUE = 10;
+
+export interface ImmediateDeletionPorts extends DeletionPorts {
+  readonly changer: AccountChanger;
+  readonly clock: Clock;
+  /** Marks the account as deleted, with the fact, in a transaction of its own. */
+  readonly finish: (accountId: string) => Promise<void>;
+}
+
+/**
+ * Deletes an account, with its open positions closed at the market, and everything that is known of it. True once it is
+ * gone, also where it was before; false where there never was one. Rejects where a step could not be done.
+ */
+export async function deleteTradingAccountImmediately(
+  ports: ImmediateDeletionPorts,
+  serverId: string,
+  accountNumber: string,
+): Promise<boolean> {
+  const state = await started(ports, serverId, accountNumber);
+  if (state === null) return false;
+  if (state.account.status !== "deleted") await carryOut(ports, state);
+  return true;
+}
+
+/** Takes up deletions that were begun and not ended; what fails is told to `onFailure`, and due again later. */
+export async function resumeDeletions(
+  ports: ImmediateDeletionPorts,
+  onFailure: (state: DeletionState, error: unknown) => void,
+): Promise<void> {
+  const due = await ports.book.takeDue(MAX_DUE);
+  await Promise.all(
+    due.map(async (state) => {
+      try {
+        await carryOut(ports, state);
+      } catch (error) {
+        onFailure(state, error);
+      }
+    }),
+  );
+}
+
+/** Waits for the running command and writes `deleting`; gives the account as it then is. */
+async function started(
+  { book, clock }: ImmediateDeletionPorts,
+  serverId: string,
+  accountNumber: string,
+): Promise<DeletionState | null> {
+  const beganMs = clock.nowMs();
+  for (;;) {
+    const state = await book.look(serverId, accountNumber);
+    if (state === null) return null;
+    const { status } = state.account;
+    if (status === "deleting" || status === "deleted") return state;
+    const waitedMs = clock.nowMs() - beganMs;
+    if (state.open === "running" && waitedMs >= RUNNING_TIMEOUT_MS) {
+      throw new DependencyError(`account ${accountNumber}: its running command takes too long`);
+    }
+    const idle = state.open === null || (state.open === "queued" && waitedMs >= QUEUED_TIMEOUT_MS);
+    if (idle && (await book.start(state))) return state;
+    await delay(LOOK_INTERVAL_MS);
+  }
+}
+
+async function carryOut(ports: ImmediateDeletionPorts, state: DeletionState): Promise<void> {
+  const { account, lastCommand } = state;
+  const { serverId } = account;
+  faultPoint("account.deletion-marked");
+  // A creation, or a change, that is still on its way could otherwise apply behind the deletion.
+  if (lastCommand !== null) await ports.changer.settle(serverId, [lastCommand]);
+  faultPoint("account.deletion-settled");
+  await deleteOnTradingServer(ports, state);
+  faultPoint("account.deletion-trading-server");
+  await removeTraces(ports, account);
+  await ports.finish(account.id);
+  faultPoint("account.deletion-finished");
+}
+
+async function deleteOnTradingServer(ports: ImmediateDeletionPorts, state: DeletionState): Promise<void> {
+  const { id, serverId, accountNumber } = state.account;
+  // The same for every retry, so that all of them have one outcome; only a refusal, which is final, makes a new one.
+  const reference = uuidV5(id, `deletion/${state.refusals}`);
+  const change = { type: "delete", closePositions: true } as const;
+  const outcomes = await ports.changer.change(serverId, [{ reference, accountNumber, change }]);
+  const outcome = assertDefined(outcomes[0], "an outcome for each change");
+  if (outcome.kind === "applied") return;
+  if (outcome.kind === "refused" && outcome.errorCode === "ACCOUNT_NOT_FOUND") return;
+  await ports.book.refused(state);
+  const reason = outcome.kind === "refused" ? outcome.reason : "the reference was closed";
+  throw new DependencyError(`account ${accountNumber}: the trading server does not delete it: ${reason}`);
+}

@@ -1,0 +1,28 @@
+import type { CommandOperation } from "@kapi/contracts";
+
+import type { QueuedOperation } from "../domain/account-change.ts";
+import { archiveAccount } from "./archive-account.ts";
+import { disableAccount } from "./disable-account.ts";
+import { enableAccount } from "./enable-account.ts";
+import { queueAccountDeletion } from "./queue-account-deletion.ts";
+import { resetInvestorPassword } from "./reset-investor-password.ts";
+import type { PasswordOf } from "./reset-password.ts";
+import { resetTradingPassword } from "./reset-trading-password.ts";
+import { updateTradingAccount } from "./update-trading-account.ts";
+
+/** Every queued operation on an existing account, by the command's name for it. */
+export type QueuedOperations = ReadonlyMap<CommandOperation, QueuedOperation>;
+
+/** All of them; `passwordOf` gives the resets their passwords. */
+export function queuedOperations(passwordOf: PasswordOf): QueuedOperations {
+  const operations = [
+    updateTradingAccount,
+    enableAccount,
+    disableAccount,
+    archiveAccount,
+    queueAccountDeletion,
+    resetTradingPassword(passwordOf),
+    resetInvestorPassword(passwordOf),
+  ];
+  return new Map(operations.map((operation) => [operation.operation, operation]));
+}

@@ -1,0 +1,49 @@
+import { UpdateTradingAccountBody } from "@kapi/contracts";
+
+import type { ChangePlan, QueuedOperation } from "../domain/account-change.ts";
+import { CHANGE_REFUSALS } from "../domain/account-status.ts";
+import { refusal } from "../domain/refusals.ts";
+
+/** The payload: the request's body without request id. */
+const Payload = UpdateTradingAccountBody.omit({ requestId: true });
+
+/**
+ * Changes name, leverage or both. The leverage is checked against the server's list as it is now: the list may have
+ * changed since the request was accepted (decisions, 4.6).
+ */
+export const updateTradingAccount: QueuedOperation = {
+  operation: "account.update",
+  fact: "account.updated",
+  plan(message, account, server): ChangePlan {
+    const refused = CHANGE_REFUSALS[account.status];
+    if (refused !== null) return refusal(refused);
+    const { accountName, leverage } = Payload.parse(message.payload);
+    if (leverage !== undefined && !server.supportedLeverage.includes(leverage)) {
+      return refusal("LEVERAGE_NOT_SUPPORTED");
+    }
+    return {
+      kind: "send",
+      change: {
+        type: "update",
+        ...(accountName === undefined ? {} : { accountName }),
+        ...(leverage === undefined ? {} : { leverage }),
+      },
+    };
+  },
+  effect(message, event, nowIso) {
+    if (event?.type === "account.updated") {
+      const { accountName, leverage, occurredAt } = event;
+      return { made: true, at: occurredAt, accountName, leverage };
+    }
+    const { accountName, leverage } = Payload.parse(message.payload);
+    return {
+      made: false,
+      at: nowIso,
+      ...(accountName === undefined ? {} : { accountName }),
+      ...(leverage === undefined ? {} : { leverage }),
+    };
+  },
+  result({ account }) {
+    return { accountName: account.accountName, leverage: account.leverage, version: account.version };
+  },
+};

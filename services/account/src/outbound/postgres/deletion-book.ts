@@ -1,0 +1,134 @@
+import { column, type WorkTransaction } from "@kapi/commands";
+import { type Database, statement } from "@kapi/postgres";
+
+import type { FactDraft } from "../../domain/account-fact.ts";
+import type { Account } from "../../domain/account.ts";
+import { startsOf } from "../../domain/account-status.ts";
+import type { DeletionBook, DeletionState } from "../../domain/ports.ts";
+import { recordFacts } from "./account-facts.ts";
+import { ACCOUNT_COLUMNS, ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow } from "./account-row.ts";
+
+/** When a deletion that was begun is looked at first, if nobody has ended it by then; then twice as late each time. */
+const FIRST_LOOK_SECONDS = 10;
+const LAST_LOOK_SECONDS = 300;
+
+interface DeletionRow extends AccountRow {
+  readonly running_command: string | null;
+  readonly deletion_refusals: number;
+  readonly command_status: "leased" | "queued" | null;
+}
+
+const LOOK = statement<DeletionRow>(
+  "account-deletion-look",
+  `select ${ACCOUNT_COLUMNS_OF_A}, a.running_command, a.deletion_refusals, i.status as command_status
+   from accounts a
+   left join command_inbox i on i.command_id = a.running_command and i.status in ('queued', 'leased')
+   where a.server_id = $1 and a.account_number = $2`,
+);
+const START = statement<{ id: string }>(
+  "account-deletion-start",
+  `update accounts set status = 'deleting', version = version + 1, updated_at = clock_timestamp(),
+     deletion_due_at = clock_timestamp() + $4 * interval '1 second'
+   where id = $1 and status = any($2::text[]) and running_command is not distinct from $3
+   returning id`,
+);
+const MARK_DELETING = statement(
+  "account-deletion-mark",
+  `update accounts set status = 'deleting', version = version + 1, updated_at = clock_timestamp(),
+     deletion_due_at = clock_timestamp() + $3 * interval '1 second'
+   where id = $1 and status = any($2::text[])`,
+);
+const REFUSED = statement(
+  "account-deletion-refused",
+  `update accounts set deletion_refusals = $2 + 1 where id = $1 and deletion_refusals = $2`,
+);
+const TAKE_DUE = statement<DeletionRow>(
+  "account-deletion-take-due",
+  `update accounts a set deletion_attempts = a.deletion_attempts + 1,
+     deletion_due_at =
+       clock_timestamp() + least($2 * power(2, least(a.deletion_attempts + 1, 20)), $3) * interval '1 second'
+   from (
+     select id from accounts where status = 'deleting' and deletion_due_at <= clock_timestamp()
+     order by deletion_due_at limit $1 for no key update skip locked
+   ) due
+   where a.id = due.id
+   returning ${ACCOUNT_COLUMNS_OF_A}, a.running_command, a.deletion_refusals, null as command_status`,
+);
+// Locked, so that of several that finish one deletion only the first finds it, and records the fact.
+const LOCK_DELETING = statement<AccountRow>(
+  "account-deletion-lock",
+  `select ${ACCOUNT_COLUMNS} from accounts where id = any($1::uuid[]) and status = any($2::text[])
+   order by id for no key update`,
+);
+const MARK_DELETED = statement(
+  "account-deletion-finish",
+  `update accounts set status = 'deleted', version = version + 1, updated_at = $2, deletion_due_at = null
+   where id = any($1::uuid[])`,
+);
+
+export interface DeletionBookOptions {
+  readonly database: Database;
+  readonly deleteHistory: DeletionBook["deleteHistory"];
+}
+
+/** Keeps the rows of accounts on their way out (decisions, 4.8). */
+export function createDeletionBook({ database, deleteHistory }: DeletionBookOptions): DeletionBook {
+  return {
+    async look(serverId, accountNumber) {
+      const [row] = await database.query(LOOK, [serverId, accountNumber]);
+      return row === undefined ? null : toState(row);
+    },
+    async start({ account, lastCommand }) {
+      const starts = column(startsOf("startImmediateDeletion"));
+      return (await database.query(START, [account.id, starts, lastCommand, FIRST_LOOK_SECONDS])).length > 0;
+    },
+    async markDeleting(accountId) {
+      await database.query(MARK_DELETING, [accountId, column(startsOf("startDeletion")), FIRST_LOOK_SECONDS]);
+    },
+    async refused({ account, refusals }) {
+      await database.query(REFUSED, [account.id, refusals]);
+    },
+    async takeDue(limit) {
+      const rows = await database.query(TAKE_DUE, [limit, FIRST_LOOK_SECONDS, LAST_LOOK_SECONDS]);
+      return rows.map(toState);
+    },
+    deleteHistory,
+    finish,
+  };
+}
+
+async function finish(transaction: WorkTransaction, accountIds: readonly string[]): Promise<void> {
+  if (accountIds.length === 0) return;
+  const rows = await transaction.query(LOCK_DELETING, [column(accountIds), column(startsOf("finishDeletion"))]);
+  if (rows.length === 0) return;
+  const at = new Date();
+  await recordFacts(
+    transaction,
+    rows.map((row) => toDeletedFact(fromRow(row), at)),
+  );
+  await transaction.query(MARK_DELETED, [column(rows.map(({ id }) => id)), at]);
+}
+
+function toDeletedFact(account: Account, at: Date): FactDraft {
+  return {
+    serverId: account.serverId,
+    accountNumber: account.accountNumber,
+    occurredAt: at.toISOString(),
+    type: "account.deleted",
+    accountId: account.id,
+    version: account.version + 1,
+    accountName: account.accountName,
+    status: "deleted",
+    leverage: account.leverage,
+  };
+}
+
+function toState(row: DeletionRow): DeletionState {
+  const { command_status: status } = row;
+  return {
+    account: fromRow(row),
+    lastCommand: row.running_command,
+    open: status === null ? null : status === "leased" ? "running" : "queued",
+    refusals: row.deletion_refusals,
+  };
+}
