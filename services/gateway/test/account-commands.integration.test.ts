@@ -1,0 +1,197 @@
+import { randomUUID } from "node:crypto";
+
+import { CommandEnvelope, type ErrorBody, TOPICS } from "@kapi/contracts";
+import { endOffsets } from "@kapi/kafka";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { type Answer, call, createdAccount, getCommand, getWallet } from "./client.ts";
+import { type Organization, type Platform, startPlatform } from "./platform.ts";
+
+interface Queued {
+  readonly operation: string;
+  readonly method?: string;
+  /** Below the account. */
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly price: number;
+}
+
+const QUEUED: readonly Queued[] = [
+  { operation: "account.update", method: "PATCH", path: "", body: { accountName: "Eve", leverage: 200 }, price: 5 },
+  { operation: "account.enable", path: "/enable", body: {}, price: 5 },
+  { operation: "account.disable", path: "/disable", body: {}, price: 5 },
+  { operation: "account.archive", path: "/archive", body: {}, price: 5 },
+  { operation: "account.delete", path: "/delete", body: {}, price: 5 },
+  { operation: "account.password_reset", path: "/password-reset", body: {}, price: 5 },
+  { operation: "account.investor_password_reset", path: "/investor-password-reset", body: {}, price: 5 },
+  {
+    operation: "account.history_export",
+    path: "/exports/history",
+    body: { from: "2026-01-01T01:00:00+01:00", limit: 10 },
+    price: 20,
+  },
+  { operation: "finance.deposit", path: "/finance/deposits", body: { amount: 1 }, price: 5 },
+  { operation: "finance.withdraw", path: "/finance/withdrawals", body: { amount: 1 }, price: 5 },
+];
+const RESETS = QUEUED.filter(({ operation }) => operation.endsWith("password_reset"));
+
+let platform: Platform;
+let organization: Organization;
+let accountNumber: string;
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  organization = await platform.organization(1_000_000);
+  accountNumber = await createdAccount(platform.url, organization);
+});
+afterAll(() => platform.stop());
+
+interface Asked {
+  readonly key?: string;
+  readonly body?: Readonly<Record<string, unknown>>;
+  readonly account?: string;
+  readonly caller?: Organization;
+}
+
+function ask(queued: Queued, asked: Asked = {}): Promise<Answer<CommandEnvelope & ErrorBody>> {
+  const { key = randomUUID(), body = queued.body, account = accountNumber, caller = organization } = asked;
+  const path = `servers/${caller.server.serverId}/accounts/${account}${queued.path}`;
+  return call(platform.url, caller, path, {
+    method: queued.method ?? "POST",
+    body: { requestId: "r", ...body },
+    headers: { "idempotency-key": key },
+  });
+}
+
+/** How many commands were ever published. */
+async function published(): Promise<number> {
+  const topics = [TOPICS.commandsAccount, TOPICS.commandsFinance, TOPICS.commandsExport];
+  const ends = await Promise.all(topics.map((topic) => endOffsets(platform.kafka, topic)));
+  return ends.flatMap((topic) => [...topic.values()]).reduce((sum, end) => sum + Number(end), 0);
+}
+
+describe.each(QUEUED)("$operation", (queued) => {
+  it("is queued once under its key: 202, then 200 with the same command; without its one-time parts in either", async () => {
+    // An account of its own: what is done here must not come in the way of the others.
+    const account = await createdAccount(platform.url, organization);
+    const key = randomUUID();
+    const before = await published();
+    const first = await ask(queued, { key, account });
+    expect(first).toMatchObject({ status: 202, charged: queued.price, body: { duplicate: false } });
+    expect(CommandEnvelope.strict().parse(first.body)).toEqual(first.body);
+    const { command } = first.body;
+    expect(command).toMatchObject({ operation: queued.operation, accountNumber: account, idempotencyKey: key });
+    expect(command).toMatchObject({ status: "queued", managedAccountId: null, requestId: "r" });
+    expect(first.body).not.toHaveProperty("credentials");
+    const minutes = queued.operation === "account.history_export" ? 60 : 15;
+    expect(Date.parse(command.deadlineAt) - Date.parse(command.createdAt)).toBe(minutes * 60_000);
+    const again = await ask(queued, { key, account, body: { ...queued.body, requestId: "another", nonsense: [1] } });
+    expect(again).toMatchObject({ status: 200, charged: 1, body: { duplicate: true, command: { id: command.id } } });
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
+    expect(again.body).not.toHaveProperty("credentials");
+    expect(await published()).toBe(before + 1);
+    const read = await getCommand(platform.url, organization, command.id);
+    expect(read.body.command).toMatchObject({ id: command.id, createdAt: command.createdAt });
+  });
+
+  it("asked many times at once is one command: one 202, the rest 200, one price", async () => {
+    const account = await createdAccount(platform.url, organization);
+    const key = randomUUID();
+    const before = await getWallet(platform.url, organization);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask(queued, { key, account })));
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      ...Array<number>(19).fill(200),
+      202,
+    ]);
+    expect(new Set(answers.map(({ body }) => body.command.id)).size).toBe(1);
+    const after = await getWallet(platform.url, organization);
+    expect(before.availableCredits - after.availableCredits).toBe(queued.price + 19 + 1);
+  });
+
+  it("under a key of another account is 400; of no account 404; without requestId 400; nothing is queued", async () => {
+    const key = randomUUID();
+    const other = await createdAccount(platform.url, organization);
+    expect((await ask(queued, { key, account: other })).status).toBe(202);
+    const before = await published();
+    const reused = await ask(queued, { key });
+    expect(reused).toMatchObject({ status: 400, charged: 1 });
+    expect(reused.headers.get("x-error-code")).toBe("IDEMPOTENCY_KEY_REUSED");
+    const missing = await ask(queued, { account: "99999999" });
+    expect(missing).toMatchObject({ status: 404, charged: 1, body: { error: "Trading account not found" } });
+    const unnamed = await ask(queued, { body: { ...queued.body, requestId: undefined } });
+    expect(unnamed).toMatchObject({ status: 400, charged: 1 });
+    expect(unnamed.body.issues?.map(({ path }) => path[0])).toEqual(["requestId"]);
+    expect(await published()).toBe(before);
+  });
+});
+
+describe.each(RESETS)("the answer to $operation", (queued) => {
+  it("has a new password, and that to its repeat the same one, long after it was done too", async () => {
+    const key = randomUUID();
+    const first = await ask(queued, { key });
+    expect(first.body.password).toMatch(/^(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])(?=.*[^A-Za-z0-9]).{20}$/);
+    expect((await ask(queued, { key })).body.password).toBe(first.body.password);
+    await getCommand(platform.url, organization, first.body.command.id, 20);
+    expect((await ask(queued, { key })).body.password).toBe(first.body.password);
+    expect((await ask(queued)).body.password).not.toBe(first.body.password);
+  });
+
+  it("has the supplied password, also at the repeat; another password under the key is another request", async () => {
+    const key = randomUUID();
+    const body = { password: "correct horse battery" };
+    const first = await ask(queued, { key, body });
+    expect(first).toMatchObject({ status: 202, body: { password: "correct horse battery" } });
+    expect(JSON.stringify(first.body.command)).not.toContain("correct horse");
+    expect(await ask(queued, { key, body })).toMatchObject({ status: 200, body });
+    expect(await ask(queued, { key, body: { password: "battery horse correct" } })).toMatchObject({ status: 400 });
+    expect(await ask(queued, { key, body: {} })).toMatchObject({ status: 400 });
+    expect(await ask(queued, { body: { password: "short" } })).toMatchObject({ status: 400, charged: 1 });
+  });
+});
+
+it("a generated password differs between the two resets, and from those of a creation", async () => {
+  const passwords = await Promise.all(RESETS.map(async (queued) => (await ask(queued)).body.password));
+  expect(new Set(passwords).size).toBe(2);
+});
+
+it("an update to a leverage that the server does not support is 400, before it is looked whether the account exists", async () => {
+  const [update] = QUEUED;
+  if (update === undefined) throw new Error("an update");
+  for (const account of [accountNumber, "99999999"]) {
+    const answer = await ask(update, { account, body: { leverage: 7 } });
+    expect(answer).toMatchObject({ status: 400, charged: 1 });
+    expect(answer.headers.get("x-error-code")).toBe("LEVERAGE_NOT_SUPPORTED");
+  }
+  expect(await ask(update, { body: {} })).toMatchObject({ status: 400, charged: 1 });
+  expect((await ask(update, { body: { accountName: "Only a name" } })).status).toBe(202);
+});
+
+describe("an export", () => {
+  it("from a time after its end is 400; times are told in UTC, the limit is 1,000 unless asked for less", async () => {
+    const [queued] = QUEUED.filter(({ operation }) => operation === "account.history_export");
+    if (queued === undefined) throw new Error("an export");
+    const bad = await ask(queued, { body: { from: "2026-02-01T00:00:00Z", to: "2026-01-01T00:00:00Z" } });
+    expect(bad).toMatchObject({ status: 400, charged: 1 });
+    expect(bad.body.issues?.[0]?.path).toEqual(["from"]);
+    expect((await ask(queued, { body: { to: "9999-12-31T23:59:59-01:00" } })).status).toBe(400);
+    const answer = await ask(queued, { body: { from: "2026-01-01T01:00:00+01:00" } });
+    expect(answer.body.command.payload).toEqual({ from: "2026-01-01T00:00:00.000Z", limit: 1_000 });
+  });
+});
+
+it("on a disabled server commands are queued, and fail there; reads and configuration go on", async () => {
+  const owner = await platform.organization(10_000);
+  const account = await createdAccount(platform.url, owner);
+  await platform.publish({ ...owner.server, version: 2, status: "disabled" });
+  const path = `servers/${owner.server.serverId}`;
+  const configuration = async (): Promise<unknown> =>
+    (await call<{ server: { status: string } }>(platform.url, owner, `${path}/configuration`)).body.server.status;
+  await expect.poll(configuration, { timeout: 5_000 }).toBe("disabled");
+  expect((await call(platform.url, owner, `${path}/accounts/${account}`)).status).toBe(200);
+  const disable = QUEUED.find(({ operation }) => operation === "account.disable");
+  if (disable === undefined) throw new Error("a disable");
+  const queued = await ask(disable, { account, caller: owner });
+  expect(queued.status).toBe(202);
+  const final = await getCommand(platform.url, owner, queued.body.command.id, 20);
+  expect(final.body.command).toMatchObject({ status: "failed", errorCode: "SERVER_DISABLED" });
+});

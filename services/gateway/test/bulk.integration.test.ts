@@ -1,0 +1,256 @@
+import { randomUUID } from "node:crypto";
+
+import { BulkEnvelopesAnswer, type CommandEnvelope, type ErrorBody, TOPICS } from "@kapi/contracts";
+import { endOffsets } from "@kapi/kafka";
+import { commandIdOf } from "@kapi/kernel";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { accountBody, type Answer, call, create, getCommand, getWallet } from "./client.ts";
+import { type Organization, type Platform, startPlatform } from "./platform.ts";
+
+interface Bulk {
+  readonly results: CommandEnvelope[];
+}
+
+let platform: Platform;
+let organization: Organization;
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  organization = await platform.organization(1_000_000);
+});
+afterAll(() => platform.stop());
+
+function bulk(
+  key: string,
+  accounts: unknown,
+  caller = organization,
+  url = platform.url,
+): Promise<Answer<Bulk & ErrorBody>> {
+  const path = `servers/${caller.server.serverId}/accounts/bulk`;
+  return call(url, caller, path, { body: { accounts }, headers: { "idempotency-key": key } });
+}
+
+function bodies(count: number, change: Readonly<Record<string, unknown>> = {}): Record<string, unknown>[] {
+  return Array.from({ length: count }, (_, index) => accountBody({ accountName: `Ada ${index}`, ...change }));
+}
+
+/** How many command messages were ever published. */
+async function published(): Promise<number> {
+  const ends = await endOffsets(platform.kafka, TOPICS.commandsAccount);
+  return [...ends.values()].reduce((sum, end) => sum + Number(end), 0);
+}
+
+const duplicates = (answer: Answer<Bulk>): boolean[] => answer.body.results.map(({ duplicate }) => duplicate);
+
+describe("a bulk of new accounts", () => {
+  it("is 202 with one envelope per item, in order, each with its own command, key and passwords; 10 credits each", async () => {
+    const key = randomUUID();
+    const accounts = bodies(3);
+    accounts[1] = accountBody({ password: "supplied password" });
+    const answer = await bulk(key, accounts);
+    expect(answer).toMatchObject({ status: 202, charged: 30 });
+    expect(answer.headers.get("idempotent-replayed")).toBeNull();
+    expect(BulkEnvelopesAnswer.parse(answer.body)).toEqual(answer.body);
+    for (const [index, { command, duplicate, credentials }] of answer.body.results.entries()) {
+      expect(command.id).toBe(commandIdOf(organization.id, `${key}:${index}`));
+      expect(command).toMatchObject({
+        idempotencyKey: `${key}:${index}`,
+        status: "queued",
+        operation: "account.create",
+      });
+      expect(command.requestId).toBe(accounts[index]?.["requestId"]);
+      expect(duplicate).toBe(false);
+      expect(credentials?.investorPassword).toMatch(/.{20}/);
+      const final = await getCommand(platform.url, organization, command.id, 20);
+      expect(final.body.command.status).toBe("succeeded");
+    }
+    expect(answer.body.results[1]?.credentials?.tradingPassword).toBe("supplied password");
+    const passwords = answer.body.results.flatMap(({ credentials }) => Object.values(credentials ?? {}));
+    expect(new Set(passwords).size).toBe(6);
+  });
+
+  it("takes 100 items and a key of 100 characters, and no more: 0 and 101 are 400 and queue nothing", async () => {
+    const key = "k".repeat(100);
+    const before = await published();
+    expect(await bulk(key, bodies(101))).toMatchObject({ status: 400, charged: 1 });
+    expect(await bulk(key, [])).toMatchObject({ status: 400, charged: 1 });
+    expect(await bulk(`${key}k`, bodies(1))).toMatchObject({ status: 400, charged: 1 });
+    expect(await published()).toBe(before);
+    const answer = await bulk(key, bodies(100));
+    expect(answer).toMatchObject({ status: 202, charged: 1_000 });
+    expect(answer.body.results).toHaveLength(100);
+    expect(await published()).toBe(before + 100);
+  });
+
+  it("with one bad item queues nothing, names it, uses no key up and costs the read price", async () => {
+    const key = randomUUID();
+    const accounts = bodies(3);
+    const before = await published();
+    const refused = await bulk(key, [accounts[0], { ...accounts[1], accountName: "a\u0000b" }, accounts[2]]);
+    expect(refused).toMatchObject({ status: 400, charged: 1 });
+    expect(refused.body.issues?.map(({ path }) => path)).toEqual([["accounts", 1, "accountName"]]);
+    const unsupported = await bulk(key, [accounts[0], { ...accounts[1], leverage: 7 }]);
+    expect(unsupported).toMatchObject({ status: 400, charged: 1 });
+    expect(unsupported.headers.get("x-error-code")).toBe("LEVERAGE_NOT_SUPPORTED");
+    expect(await published()).toBe(before);
+    expect(duplicates(await bulk(key, accounts))).toEqual([false, false, false]);
+  });
+
+  it("that cannot be paid whole is 402 and queues nothing", async () => {
+    const poor = await platform.organization(25);
+    const before = await published();
+    expect(await bulk(randomUUID(), bodies(3), poor)).toMatchObject({ status: 402, charged: 0, remaining: 25 });
+    expect(await published()).toBe(before);
+    expect(await bulk(randomUUID(), bodies(2), poor)).toMatchObject({ status: 202, remaining: 5 });
+  });
+});
+
+describe("a bulk whose keys were used before", () => {
+  it("by the same bulk is 202 again with every item a duplicate, as it is now and without credentials; the read price", async () => {
+    const key = randomUUID();
+    const accounts = bodies(2);
+    const first = await bulk(key, accounts);
+    for (const { command } of first.body.results) await getCommand(platform.url, organization, command.id, 20);
+    const again = await bulk(key, accounts);
+    expect(again).toMatchObject({ status: 202, charged: 1 });
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
+    expect(duplicates(again)).toEqual([true, true]);
+    for (const [index, envelope] of again.body.results.entries()) {
+      expect(Object.keys(envelope).toSorted()).toEqual(["command", "duplicate"]);
+      expect(envelope.command).toMatchObject({ id: first.body.results[index]?.command.id, status: "succeeded" });
+    }
+  });
+
+  it("is answered again even where nothing is left to pay for it", async () => {
+    const poor = await platform.organization(20);
+    const accounts = bodies(2);
+    expect(await bulk("key", accounts, poor)).toMatchObject({ status: 202, charged: 20, remaining: 0 });
+    expect(await bulk("key", accounts, poor)).toMatchObject({ status: 202, charged: 0, remaining: 0 });
+  });
+
+  it("in part queues the others only, at their price: by a shorter bulk, or by a creation of its own", async () => {
+    const key = randomUUID();
+    const accounts = bodies(4);
+    expect(duplicates(await bulk(key, accounts.slice(0, 2)))).toEqual([false, false]);
+    expect((await create(platform.url, organization, `${key}:3`, accounts[3])).status).toBe(202);
+    const before = await published();
+    const answer = await bulk(key, accounts);
+    expect(answer).toMatchObject({ status: 202, charged: 10 });
+    expect(duplicates(answer)).toEqual([true, true, false, true]);
+    expect(answer.body.results.map(({ credentials }) => credentials !== undefined)).toEqual([
+      false,
+      false,
+      true,
+      false,
+    ]);
+    expect(answer.headers.get("idempotent-replayed")).toBeNull();
+    expect(await published()).toBe(before + 1);
+    expect((await create(platform.url, organization, `${key}:2`, accounts[2])).status).toBe(200);
+  });
+
+  it("one of them for another request is 409 as a whole and queues nothing, before and after it is long known", async () => {
+    const key = randomUUID();
+    const accounts = bodies(3);
+    const other = await create(platform.url, organization, `${key}:1`, accountBody({ accountName: "Eve" }));
+    const before = await published();
+    for (let round = 0; round < 2; round += 1) {
+      const answer = await bulk(key, accounts);
+      expect(answer).toMatchObject({ status: 409, charged: 1 });
+      expect(answer.headers.get("x-error-code")).toBe("IDEMPOTENCY_KEY_REUSED");
+      await getCommand(platform.url, organization, other.body.command.id, 20);
+    }
+    expect(await published()).toBe(before);
+    expect((await create(platform.url, organization, `${key}:0`, accounts[0])).status).toBe(202);
+  });
+
+  it("by another organization are free", async () => {
+    const stranger = await platform.organization(100);
+    const key = randomUUID();
+    await bulk(key, bodies(1));
+    expect(duplicates(await bulk(key, bodies(1, { accountName: "Eve" }), stranger))).toEqual([false]);
+  });
+});
+
+describe("equal bulks at the same time", () => {
+  it("make each account once: all are 202, one has the credentials, and one pays", async () => {
+    const key = randomUUID();
+    const accounts = bodies(10);
+    const beforePublished = await published();
+    const before = await getWallet(platform.url, organization);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => bulk(key, accounts)));
+    expect(answers.every(({ status }) => status === 202)).toBe(true);
+    const firsts = answers.filter((answer) => !duplicates(answer).includes(true));
+    expect(firsts).toHaveLength(1);
+    expect(answers.filter((answer) => !duplicates(answer).includes(false))).toHaveLength(19);
+    const ids = answers.flatMap(({ body }) => body.results.map(({ command }) => command.id));
+    expect(new Set(ids).size).toBe(10);
+    expect(await published()).toBe(beforePublished + 10);
+    const after = await getWallet(platform.url, organization);
+    expect(before.availableCredits - after.availableCredits).toBe(100 + 19 + 1);
+  });
+
+  it("that overlap in part neither wait for each other for ever nor make an account twice", async () => {
+    const key = randomUUID();
+    const accounts = bodies(12);
+    const beforePublished = await published();
+    const answers = await Promise.all(
+      Array.from({ length: 24 }, (_, index) => bulk(key, accounts.slice(0, 1 + (index % 12)))),
+    );
+    expect(answers.every(({ status }) => status === 202)).toBe(true);
+    const fresh = answers.flatMap(({ body }) => body.results.filter(({ duplicate }) => !duplicate));
+    expect(fresh).toHaveLength(12);
+    expect(new Set(fresh.map(({ command }) => command.id)).size).toBe(12);
+    expect(await published()).toBe(beforePublished + 12);
+  });
+});
+
+describe("a gateway killed in the middle of a bulk", () => {
+  it.each(["gateway.claimed", "gateway.published", "gateway.answered"])(
+    "at %s loses nothing: the retry gets every command, and the credentials unless the first was answered",
+    async (point) => {
+      const doomed = await platform.gatewayProcess({ FAULT_POINT: point });
+      const key = randomUUID();
+      const accounts = bodies(5);
+      const before = await getWallet(platform.url, organization);
+      await expect(bulk(key, accounts, organization, doomed.url)).rejects.toThrow("fetch failed");
+      expect(await doomed.ended).toBe("SIGKILL");
+      const answered = point === "gateway.answered";
+      // The retry asks for more than the first did: what is new in it is queued along with what was left behind.
+      const retry = await bulk(key, [...accounts, accountBody()]);
+      expect(retry.status).toBe(202);
+      expect(duplicates(retry)).toEqual([...accounts.map(() => answered), false]);
+      for (const { command, duplicate, credentials } of retry.body.results) {
+        expect(credentials === undefined).toBe(duplicate);
+        const final = await getCommand(platform.url, organization, command.id, 20);
+        expect(final.body.command).toMatchObject({ status: "succeeded", attempts: 1 });
+      }
+      const after = await getWallet(platform.url, organization);
+      // Six creations, six reads, and the second look at the wallet; the first bulk's five were reserved once.
+      expect(before.availableCredits - after.availableCredits).toBe(60 + 6 + 1);
+    },
+  );
+
+  it("has its claims taken over by exactly one of many equal retries", async () => {
+    const doomed = await platform.gatewayProcess({ FAULT_POINT: "gateway.claimed" });
+    const key = randomUUID();
+    const accounts = bodies(4);
+    await expect(bulk(key, accounts, organization, doomed.url)).rejects.toThrow("fetch failed");
+    const retries = await Promise.all(Array.from({ length: 8 }, () => bulk(key, accounts)));
+    expect(retries.filter((retry) => !duplicates(retry).includes(true))).toHaveLength(1);
+    expect(retries.filter((retry) => !duplicates(retry).includes(false))).toHaveLength(7);
+  });
+});
+
+it("a bulk on a disabled server is 409 for the read price; one accepted before is still answered", async () => {
+  const owner = await platform.organization(1_000);
+  const accounts = bodies(2);
+  expect((await bulk("before", accounts, owner)).status).toBe(202);
+  await platform.publish({ ...owner.server, version: 2, status: "disabled" });
+  await expect
+    .poll(async () => (await bulk(randomUUID(), bodies(1), owner)).headers.get("x-error-code"), { timeout: 5_000 })
+    .toBe("SERVER_DISABLED");
+  expect(await bulk(randomUUID(), bodies(2), owner)).toMatchObject({ status: 409, charged: 1 });
+  expect(duplicates(await bulk("before", accounts, owner))).toEqual([true, true]);
+  expect(await bulk("before", bodies(3), owner)).toMatchObject({ status: 409 });
+});

@@ -1,0 +1,318 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+
+import { TOPICS } from "@kapi/contracts";
+import { createProducer } from "@kapi/kafka";
+import { assert } from "@kapi/kernel";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { type Answer, call, type CallOptions, createdAccount, deposit, getWallet } from "./client.ts";
+import { type Organization, type Platform, startPlatform } from "./platform.ts";
+
+/** Every answer comes within this time, whatever is down (decisions, 1.5). */
+const ANSWER_WITHIN_MS = 5_000;
+/** No JSON that any serializer would write: what comes out is what the owner wrote. */
+const BYTES = '{ "whatever":\t"the owner wrote", "n": 1.50 }';
+
+let platform: Platform;
+let organization: Organization;
+let accountNumber: string;
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  organization = await platform.organization(1_000_000);
+  accountNumber = await createdAccount(platform.url, organization);
+});
+afterAll(() => platform.stop());
+
+/** An owner that answers as told, and what it was asked. */
+interface Owner {
+  readonly url: string;
+  readonly asked: string[];
+  answer: (request: IncomingMessage, response: ServerResponse) => void;
+}
+
+const servers: Server[] = [];
+let owner: Owner;
+let gateway: string;
+
+beforeEach(async () => {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    request.resume();
+    // Whether it is there at all, before a deletion; and whether an account exists, before transactions.
+    if (request.url === "/internal/accounts/existing") {
+      response.writeHead(200, { "content-type": "application/json" }).end('{"existing":[true]}');
+    } else owner.answer(request, response);
+  }).listen(0, "127.0.0.1");
+  servers.push(server);
+  await once(server, "listening");
+  const address = server.address();
+  assert(address !== null && typeof address === "object", "a TCP server has a port");
+  const url = `http://127.0.0.1:${address.port}`;
+  owner = { url, asked, answer: says(200, BYTES) };
+  gateway = await platform.gateway({
+    ACCOUNT_URL: url,
+    COMMAND_STATUS_URL: url,
+    FINANCE_URL: url,
+    METRICS_URL: url,
+    ORGANIZATION_URL: url,
+  });
+});
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+function says(status: number, body: string): Owner["answer"] {
+  return (_request, response) => response.writeHead(status, { "content-type": "application/json" }).end(body);
+}
+
+const serverPath = (): string => `servers/${organization.server.serverId}`;
+const accountPath = (): string => `${serverPath()}/accounts/${accountNumber}`;
+
+/** Calls the gateway and gives the bytes of the answer. */
+async function read(path: string): Promise<{ status: number; text: string; charged: string | null }> {
+  const headers = { authorization: `Management ${organization.managementKey}` };
+  const answer = await fetch(`${gateway}/api/v1/management/${path}`, { headers });
+  return { status: answer.status, text: await answer.text(), charged: answer.headers.get("x-credits-charged") };
+}
+
+interface Read {
+  readonly name: string;
+  readonly path: () => string;
+  /** The last thing that its owner is asked. */
+  readonly asks: () => string;
+  readonly errors: readonly (400 | 404)[];
+}
+
+const internal = (): string => `/internal/servers/${organization.server.serverId}`;
+const READS: readonly Read[] = [
+  {
+    name: "listTradingAccountTransactions",
+    path: () => `${accountPath()}/transactions?page=2&limit=7&nonsense=1`,
+    asks: () => `GET ${internal()}/accounts/${accountNumber}/transactions?page=2&limit=7`,
+    errors: [400, 404],
+  },
+  {
+    name: "listTradingAccountOrders",
+    path: () => `${accountPath()}/orders`,
+    asks: () => `GET ${internal()}/accounts/${accountNumber}/orders?page=1&limit=20`,
+    errors: [400, 404],
+  },
+  {
+    name: "listAccountPositions",
+    path: () => `${accountPath()}/positions?status=open&limit=1`,
+    asks: () => `GET ${internal()}/accounts/${accountNumber}/positions?page=1&limit=1&status=open`,
+    errors: [400, 404],
+  },
+  {
+    name: "listAccountDeals",
+    path: () => `${accountPath()}/deals?limit=100`,
+    asks: () => `GET ${internal()}/accounts/${accountNumber}/deals?page=1&limit=100`,
+    errors: [400, 404],
+  },
+  {
+    name: "listCommands",
+    path: () => `${serverPath()}/commands?status=failed&requestId=a%26b&from=2026-01-01T01:00:00%2B01:00`,
+    asks: () =>
+      `GET ${internal()}/commands?organizationId=${organization.id}&page=1&limit=20&status=failed&requestId=a%26b&from=2026-01-01T00%3A00%3A00.000Z`,
+    errors: [400],
+  },
+  {
+    name: "listAccountMetrics",
+    path: () => `${serverPath()}/account-metrics?accountNumber=${accountNumber}&limit=1`,
+    asks: () =>
+      `GET ${internal()}/account-metrics?organizationId=${organization.id}&accountNumber=${accountNumber}&limit=1`,
+    errors: [400],
+  },
+  {
+    name: "listCreditUsage",
+    path: () => "credits/usage?page=3",
+    asks: () => `GET /internal/organizations/${organization.id}/credits/usage?page=3&limit=20`,
+    errors: [400],
+  },
+];
+
+describe.each(READS)("$name", ({ path, asks, errors }) => {
+  it("gives the owner's bytes for the read price, and asks it for what was asked for", async () => {
+    expect(await read(path())).toEqual({ status: 200, text: BYTES, charged: "1" });
+    expect(owner.asked.at(-1)).toBe(asks());
+  });
+
+  it("is 404 where the owner says so and the operation has it, else 500 like any other answer; free then", async () => {
+    const [base = ""] = path().split("?");
+    owner.answer = says(404, '{"error":"theirs"}');
+    const missing = await call(gateway, organization, path());
+    expect(missing).toMatchObject(
+      errors.includes(404)
+        ? { status: 404, charged: 1, body: { error: "Trading account not found" } }
+        : { status: 500, charged: 0, body: { error: "Internal server error" } },
+    );
+    owner.answer = says(400, '{"error":"theirs"}');
+    expect(await call(gateway, organization, path())).toMatchObject({ status: 500, charged: 0 });
+    expect(await call(gateway, organization, `${base}?limit=0`)).toMatchObject({ status: 400, charged: 1 });
+    expect(await call(gateway, organization, `${base}?limit=1001`)).toMatchObject({ status: 400, charged: 1 });
+    expect(await call(gateway, organization, `${base}?limit=ten`)).toMatchObject({ status: 400, charged: 1 });
+  });
+
+  it.each(["silent", "failing"])("is 500 with Retry-After within 5 s, and free, while the owner is %s", async (how) => {
+    owner.answer = how === "silent" ? () => undefined : says(503, "{}");
+    const before = await getWallet(platform.url, organization);
+    const beganAt = Date.now();
+    const answer = await call(gateway, organization, path());
+    expect(Date.now() - beganAt).toBeLessThan(ANSWER_WITHIN_MS);
+    expect(answer).toMatchObject({ status: 500, charged: 0, body: { error: "Internal server error" } });
+    expect(answer.headers.get("x-error-code")).toBe("DEPENDENCY_UNAVAILABLE");
+    expect(answer.headers.get("retry-after")).toBe("1");
+    expect((await getWallet(platform.url, organization)).availableCredits).toBe(before.availableCredits - 1);
+  });
+});
+
+it("prices are those in force, for the read price", async () => {
+  const answer = await call(gateway, organization, "credits/prices");
+  const prices = { read: 1, mutation: 5, create: 10, bulkItem: 10, export: 20, liveConnection: 1 };
+  expect(answer).toMatchObject({ status: 200, charged: 1, body: { prices } });
+  expect(owner.asked).toEqual([]);
+});
+
+type Change = (options?: CallOptions) => Promise<Answer<unknown>>;
+
+describe.each<{ name: string; change: Change }>([
+  {
+    name: "updateServerConfiguration",
+    change: (options) =>
+      call(gateway, organization, `${serverPath()}/configuration`, {
+        method: "PATCH",
+        body: { defaultLeverage: 100 },
+        ...options,
+      }),
+  },
+  {
+    name: "deleteTradingAccountImmediately",
+    change: (options) => call(gateway, organization, accountPath(), { method: "DELETE", ...options }),
+  },
+])("$name", ({ change }) => {
+  it("is done by the owner within the request, for the price of a mutation", async () => {
+    const answer = await change();
+    expect(answer).toMatchObject({ status: 200, charged: 5, body: { whatever: "the owner wrote" } });
+  });
+
+  it("that the owner fails is 500 with Retry-After, and costs nothing", async () => {
+    const before = await getWallet(platform.url, organization);
+    owner.answer = says(503, "{}");
+    const answer = await change();
+    expect(answer).toMatchObject({ status: 500, charged: 0, remaining: before.availableCredits });
+    expect(answer.headers.get("retry-after")).toBe("1");
+  });
+
+  it("of another organization's server, a removed one or without the scope is 403 and reaches no owner", async () => {
+    const limited = await platform.organization(10, { scopes: ["accounts:read"] });
+    const headers = { authorization: `Management ${limited.managementKey}` };
+    expect(await change({ managementKey: null, headers })).toMatchObject({ status: 403, charged: 0 });
+    const stranger = await platform.organization(10);
+    const theirs = { authorization: `Management ${stranger.managementKey}` };
+    expect(await change({ managementKey: null, headers: theirs })).toMatchObject({ status: 403, charged: 0 });
+    expect(owner.asked).toEqual([]);
+  });
+});
+
+describe("an update of the server's configuration", () => {
+  const update = (body: unknown, caller = organization): Promise<Answer<unknown>> =>
+    call(gateway, caller, `servers/${caller.server.serverId}/configuration`, { method: "PATCH", body });
+
+  it.each([
+    [{}, "supportedLeverage"],
+    [{ supportedLeverage: [] }, "supportedLeverage"],
+    [{ supportedLeverage: [1, 1] }, "supportedLeverage"],
+    [{ supportedLeverage: [0] }, "supportedLeverage"],
+    [{ supportedLeverage: Array.from({ length: 101 }, (_, index) => index + 1) }, "supportedLeverage"],
+    [{ defaultLeverage: 10_001 }, "defaultLeverage"],
+    [{ currency: "EUR" }, "currency"],
+  ])("with %j is 400 for the read price, and reaches no owner", async (body, field) => {
+    const answer = await update(body);
+    expect(answer).toMatchObject({ status: 400, charged: 1, body: { issues: [{}] } });
+    expect((answer.body as { issues: { path: string[] }[] }).issues[0]?.path[0]).toBe(field);
+    expect(owner.asked).toEqual([]);
+  });
+
+  it("that the owner finds wrong is 400 with the owner's issues, for the read price, however little is left", async () => {
+    const issues = [{ path: ["defaultLeverage"], code: "custom", message: "must be supported" }];
+    owner.answer = says(400, JSON.stringify({ error: "Invalid request", issues }));
+    const before = await getWallet(platform.url, organization);
+    const answer = await update({ defaultLeverage: 7 });
+    expect(answer).toMatchObject({ status: 400, charged: 1, body: { error: "Invalid request", issues } });
+    expect(answer.remaining).toBe(before.availableCredits - 1);
+    const wallet = await getWallet(platform.url, organization);
+    expect(wallet.availableCredits + wallet.reservedCredits + wallet.lifetimeConsumed).toBe(wallet.lifetimePurchased);
+  });
+
+  it("counts once against the rate limit, also where its price is exchanged for the read price", async () => {
+    const slow = await platform.organization(100);
+    await platform.publish({ ...slow.key, version: 2, rateLimit: { perSecond: 0.01, burst: 2 } });
+    await expect.poll(async () => (await call(gateway, slow, "nothing")).status, { timeout: 5_000 }).toBe(404);
+    owner.answer = says(400, JSON.stringify({ error: "Invalid request", issues: [] }));
+    const statuses: number[] = [];
+    await expect
+      .poll(
+        async () => {
+          const answer = await update({ defaultLeverage: 7 }, slow);
+          statuses.push(answer.status);
+          return answer.status;
+        },
+        { timeout: 5_000 },
+      )
+      .toBe(429);
+    expect(statuses.slice(-3)).toEqual([400, 400, 429]);
+  });
+});
+
+describe("an immediate delete", () => {
+  it("of an account that never existed is 400 ACCOUNT_NOT_FOUND, for the read price", async () => {
+    owner.answer = says(404, '{"error":"Trading account not found"}');
+    const answer = await call(gateway, organization, accountPath(), { method: "DELETE" });
+    expect(answer).toMatchObject({ status: 400, charged: 1, body: { error: "Trading account not found" } });
+    expect(answer.headers.get("x-error-code")).toBe("ACCOUNT_NOT_FOUND");
+  });
+
+  it("may take longer than other requests: the account's running command has 5 s", async () => {
+    owner.answer = (_request, response) => {
+      setTimeout(() => says(200, '{"accountNumber":"10000001","deleted":true}')(_request, response), 6_000);
+    };
+    expect((await call(gateway, organization, accountPath(), { method: "DELETE" })).status).toBe(200);
+  });
+});
+
+describe("an account that was deleted", () => {
+  const missing = async (url: string, account: string): Promise<number> =>
+    (await deposit(url, organization, account, randomUUID(), { amount: 0.01, requestId: "r" })).status;
+
+  it("by another gateway or a command is known to be gone by every gateway", async () => {
+    const account = await createdAccount(platform.url, organization);
+    let exists = true;
+    const server = createServer((request, response) => {
+      request.resume();
+      const found = request.url === "/internal/accounts/existing" ? { existing: [exists] } : { commands: [null] };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(found));
+    }).listen(0, "127.0.0.1");
+    servers.push(server);
+    await once(server, "listening");
+    const address = server.address();
+    assert(address !== null && typeof address === "object", "a TCP server has a port");
+    const standIn = `http://127.0.0.1:${address.port}`;
+    const remembering = await platform.gateway({ ACCOUNT_URL: standIn, COMMAND_STATUS_URL: standIn });
+    expect(await missing(remembering, account)).toBe(202);
+    exists = false;
+    expect(await missing(remembering, account)).toBe(202);
+    const producer = await createProducer(platform.kafka);
+    const { serverId } = organization.server;
+    const fact = { type: "account.deleted", serverId, accountNumber: account };
+    await producer.value.send(TOPICS.accountEvents, { key: `${serverId}/${account}`, value: JSON.stringify(fact) });
+    await producer.stop();
+    await expect.poll(() => missing(remembering, account), { timeout: 5_000 }).toBe(404);
+  });
+});
