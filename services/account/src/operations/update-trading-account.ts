@@ -1,11 +1,12 @@
 import { UpdateTradingAccountBody } from "@kapi/contracts";
+import { z } from "zod";
 
 import type { ChangePlan, QueuedOperation } from "../domain/account-change.ts";
 import { CHANGE_REFUSALS } from "../domain/account-status.ts";
 import { refusal } from "../domain/refusals.ts";
 
-/** The payload: the request's body without request id. */
-const Payload = UpdateTradingAccountBody.omit({ requestId: true });
+/** The payload: the request's body without request id. A schema with a refinement has no `omit` of its own. */
+const Payload = z.object(UpdateTradingAccountBody.shape).omit({ requestId: true });
 
 /**
  * Changes name, leverage or both. The leverage is checked against the server's list as it is now: the list may have
