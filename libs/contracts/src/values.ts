@@ -26,9 +26,9 @@ export const Minor = z.int();
 /** The years 1 to 9999, in UTC: what the text of a moment has room for, and databases know. */
 const STORABLE = /^(?!0000)\d{4}-/;
 
-/** A moment that a caller gives, with any offset; kept in UTC with milliseconds. */
+/** A moment that a caller gives, with any offset; kept in UTC with milliseconds. What is none is compared with nothing. */
 export const DateTime = z.iso
-  .datetime({ offset: true })
+  .datetime({ offset: true, abort: true })
   .transform((text) => new Date(text).toISOString())
   .refine((text) => STORABLE.test(text), { error: "must be within the years 1 to 9999, in UTC" });
 

@@ -1,0 +1,256 @@
+/**
+ * Every operation with every way to be wrong. Each is 400 and names what is wrong, costs the price of a read, queues
+ * nothing and leaves its idempotency key free; what is just still right is accepted.
+ */
+import { randomUUID } from "node:crypto";
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { validBody } from "./bodies.ts";
+import type { Answer, SendOptions, Target } from "./caller.ts";
+import { LIMITS, OPERATIONS, type OperationRow, PRICES } from "./interface-tables.ts";
+import { ErrorBody } from "./shapes.ts";
+import { newAccount, pathOf, startWorld, type World } from "./world.ts";
+import { type FieldCase, rightFields, withField, WRONG_WHOLES, wrongFields } from "./wrong-bodies.ts";
+
+let world: World;
+/** The owner's available credits, as every answer must tell them. */
+let available: number;
+
+beforeAll(async () => {
+  world = await startWorld();
+  const { remaining } = await world.owner.send("GET", "/api/v1/management/credits/balance");
+  available = remaining;
+});
+afterAll(async () => {
+  const { body } = await world.owner.send("GET", "/api/v1/management/credits/balance");
+  expect((body as { wallet: { availableCredits: number } }).wallet.availableCredits).toBe(available - PRICES.read);
+  await world.stop();
+});
+
+const withBody = OPERATIONS.flatMap((operation) => {
+  const { body } = operation;
+  return body === undefined || body === "bulk" ? [] : [{ ...operation, kind: body }];
+});
+
+/** Sends, and checks that the answer tells what it cost and what is left. */
+async function send(operation: OperationRow, target: Target, options: SendOptions, query = ""): Promise<Answer> {
+  const answer = await world.owner.send(operation.method, pathOf(operation, target) + query, options);
+  available -= answer.charged;
+  expect(answer.remaining).toBe(available);
+  return answer;
+}
+
+function expectRefused(answer: Answer, path: readonly (string | number)[] | null): void {
+  expect({ status: answer.status, body: answer.body }).toMatchObject({ status: 400 });
+  const { issues } = ErrorBody.parse(answer.body);
+  if (path !== null) {
+    const paths = issues?.map((issue) => issue.path.slice(0, path.length));
+    expect(paths).toContainEqual(path);
+    expect(new Set(paths?.map((found) => JSON.stringify(found))).size).toBe(1);
+  }
+  expect(answer.charged).toBe(PRICES.read);
+}
+
+/** What the server's command list holds under a key. */
+async function commandsOf(target: Target, idempotencyKey: string): Promise<unknown[]> {
+  const path = `/api/v1/management/servers/${target.serverId}/commands?idempotencyKey=${idempotencyKey}`;
+  const answer = await world.owner.send("GET", path);
+  available -= answer.charged;
+  return (answer.body as { commands: unknown[] }).commands;
+}
+
+function expectAccepted(operation: OperationRow, answer: Answer): void {
+  const status = operation.key ? 202 : 200;
+  expect({ status: answer.status, body: answer.body }).toMatchObject({ status });
+}
+
+describe.each(withBody)("$name", (operation) => {
+  const key = randomUUID();
+  const keyed = operation.key ? { idempotencyKey: key } : {};
+  let target: Target;
+
+  beforeAll(async () => {
+    target = world.target;
+    if (operation.body === "configuration") target = { ...target, serverId: world.otherServerId };
+    else if (operation.path.includes("{accountNumber}")) {
+      target = { ...target, ...(await newAccount(world.owner, target.serverId)) };
+      available = (await world.owner.send("GET", "/api/v1/management/credits/balance")).remaining;
+    }
+  });
+
+  it.each(wrongFields(operation.kind))("$field $what", async (wrong) => {
+    const raw = withField(validBody(operation.kind), wrong);
+    expectRefused(await send(operation, target, { raw, ...keyed }), [wrong.field]);
+  });
+
+  it.each(WRONG_WHOLES)("a body that is %s", async (_what, raw, contentType) => {
+    expectRefused(await send(operation, target, { raw, contentType, ...keyed }), null);
+  });
+
+  it("no body at all", async () => {
+    expectRefused(await send(operation, target, keyed), null);
+  });
+
+  it("leaves its key free and queues nothing; corrected, the request is accepted at its price", async () => {
+    if (operation.key) expect(await commandsOf(target, key)).toEqual([]);
+    const answer = await send(operation, target, { body: validBody(operation.kind), ...keyed });
+    expectAccepted(operation, answer);
+    expect(answer.charged).toBe(PRICES[operation.price]);
+  });
+
+  it.each(rightFields(operation.kind))("$field with $what is accepted", async (right) => {
+    const raw = withField(validBody(operation.kind), right);
+    const fresh = operation.key ? { idempotencyKey: randomUUID() } : {};
+    expectAccepted(operation, await send(operation, target, { raw, ...fresh }));
+  });
+
+  it("unknown fields are ignored and stored nowhere", async () => {
+    const marker = `marker-${randomUUID()}`;
+    const valid = JSON.stringify(validBody(operation.kind));
+    const raw = valid.replace("{", `{"unknown":{"deep":["${marker}"]},"__proto__":{"x":"${marker}"},`);
+    const idempotencyKey = randomUUID();
+    const answer = await send(operation, target, { raw, ...(operation.key ? { idempotencyKey } : {}) }, "?unknown=1");
+    expectAccepted(operation, answer);
+    expect(answer.text).not.toContain(marker);
+    if (operation.key) expect(JSON.stringify(await commandsOf(target, idempotencyKey))).not.toContain(marker);
+  });
+});
+
+describe.each(OPERATIONS.filter(({ key }) => key))("the Idempotency-Key of $name", (operation) => {
+  const body = operation.body === undefined ? {} : validBody(operation.body);
+  it.each([
+    ["missing", undefined],
+    ["empty", ""],
+    ["of 101 characters", "k".repeat(LIMITS.idempotencyKey.max + 1)],
+  ])("%s", async (_what, idempotencyKey) => {
+    const options = { body, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) };
+    expectRefused(await send(operation, world.target, options), ["Idempotency-Key"]);
+  });
+});
+
+describe.each([1, LIMITS.idempotencyKey.max])("an Idempotency-Key of %d characters", (length) => {
+  it("is accepted", async () => {
+    const operation = named("Deposit account funds");
+    const options = { body: validBody("funds"), idempotencyKey: "k".repeat(length) };
+    expectAccepted(operation, await send(operation, world.target, options));
+  });
+});
+
+describe.each(OPERATIONS.filter(({ path }) => path.includes("{accountNumber}")))("the path of $name", (operation) => {
+  const options = (): SendOptions => ({
+    ...(operation.body === undefined ? {} : { body: validBody(operation.body) }),
+    ...(operation.key ? { idempotencyKey: randomUUID() } : {}),
+  });
+  it.each([
+    "abc",
+    "x".repeat(LIMITS.accountNumber.max + 1),
+    "ab%20cd",
+    "1000%2F0001",
+    "1000%000",
+    "%F0%9F%92%B0%F0%9F%92%B0",
+  ])("with account number %s", async (accountNumber) => {
+    expectRefused(await send(operation, { ...world.target, accountNumber }, options()), ["accountNumber"]);
+  });
+  it.each(["no-uuid", "0197a3c2-6d20-7a10-8b3f-91c5e07d2a0", "%00"])("with server id %s", async (serverId) => {
+    expectRefused(await send(operation, { ...world.target, serverId }, options()), ["serverId"]);
+  });
+});
+
+describe.each(OPERATIONS.filter(({ paged }) => paged === true))("the page of $name", (operation) => {
+  it.each([
+    ["page", "0"],
+    ["page", "-1"],
+    ["page", "1.5"],
+    ["page", "x"],
+    ["page", ""],
+    ["page", "1e3"],
+    ["limit", "0"],
+    ["limit", "101"],
+    ["limit", "x"],
+    ["limit", "1&limit=2"],
+  ])("%s=%s", async (name, value) => {
+    expectRefused(await send(operation, world.target, {}, `?${name}=${value}`), [name]);
+  });
+  it.each(["page=1", "limit=1", "limit=100", "page=1000000000", "unknown=x"])("%s is accepted", async (query) => {
+    expect(await send(operation, world.target, {}, `?${query}`)).toMatchObject({ status: 200 });
+  });
+});
+
+const QUERIES: readonly (readonly [string, string, readonly string[]])[] = [
+  ["list account positions", "status", ["", "OPEN", "pending"]],
+  ["listTradingAccounts", "page", ["0", "x"]],
+  ["listTradingAccounts", "limit", ["0", "101"]],
+  ["listTradingAccounts", "status", ["", "open"]],
+  ["listTradingAccounts", "search", ["", "x".repeat(101)]],
+  ["List account metrics", "limit", ["0", "1001", "x"]],
+  ["List account metrics", "since", ["", "yesterday", "2026-02-30T00:00:00Z"]],
+  ["List account metrics", "until", ["", "1767225600"]],
+  ["List commands", "status", ["", "done"]],
+  ["List commands", "operation", ["account.sell"]],
+  ["List commands", "from", ["yesterday"]],
+  ["List commands", "to", ["yesterday"]],
+  ["List commands", "requestId", ["", "x".repeat(101)]],
+];
+
+describe.each(QUERIES)("%s", (name, parameter, values) => {
+  it.each(values)(`${parameter}=%s`, async (value) => {
+    expectRefused(await send(named(name), world.target, {}, `?${parameter}=${value}`), [parameter]);
+  });
+});
+
+describe("bulkCreateTradingAccounts", () => {
+  const operation = named("bulkCreateTradingAccounts");
+  const key = randomUUID();
+  const items = (count: number): object[] => Array.from({ length: count }, () => validBody("create"));
+
+  it.each([
+    ["missing", {}],
+    ["null", { accounts: null }],
+    ["an object", { accounts: {} }],
+    ["empty", { accounts: [] }],
+    ["of 101", { accounts: items(LIMITS.bulkItems.max + 1) }],
+  ])("accounts %s", async (_what, body) => {
+    expectRefused(await send(operation, world.target, { body, idempotencyKey: key }), ["accounts"]);
+  });
+
+  it.each(wrongFields("create"))(
+    "an item's $field $what, and nothing of the bulk is queued",
+    async (wrong: FieldCase) => {
+      const raw = `{"accounts":[${JSON.stringify(validBody("create"))},${withField(validBody("create"), wrong)}]}`;
+      expectRefused(await send(operation, world.target, { raw, idempotencyKey: key }), ["accounts", 1, wrong.field]);
+    },
+  );
+
+  it.each(WRONG_WHOLES)("a body that is %s", async (_what, raw, contentType) => {
+    expectRefused(await send(operation, world.target, { raw, contentType, idempotencyKey: key }), null);
+  });
+
+  it.each([LIMITS.bulkItems.min, LIMITS.bulkItems.max])("its key is free; %d items are accepted", async (count) => {
+    for (const index of [0, 1]) expect(await commandsOf(world.target, `${key}:${index}`)).toEqual([]);
+    const idempotencyKey = count === LIMITS.bulkItems.max ? key : randomUUID();
+    const answer = await send(operation, world.target, { body: { accounts: items(count) }, idempotencyKey });
+    expectAccepted(operation, answer);
+    expect(answer.charged).toBe(count * PRICES.bulkItem);
+  });
+});
+
+describe("getCommand, which has no 400", () => {
+  it.each(["", "x", "-1", "1e9", "0", "30&wait=30"])("takes wait=%s as it can", async (wait) => {
+    const answer = await send(named("getCommand"), world.target, {}, `?wait=${wait}`);
+    expect(answer.status).toBe(200);
+  });
+  it.each(["no-uuid", "%00", "%F0%9F%92%B0"])(
+    "answers 404 for the id %s, at the price of a read",
+    async (commandId) => {
+      const answer = await send(named("getCommand"), { ...world.target, commandId }, {});
+      expect(answer).toMatchObject({ status: 404, charged: PRICES.read });
+    },
+  );
+});
+
+function named(name: string): OperationRow {
+  const found = OPERATIONS.find((operation) => operation.name === name);
+  if (found === undefined) throw new Error(`${name} is in the table`);
+  return found;
+}

@@ -1,0 +1,99 @@
+/**
+ * 500, provoked really: every operation while the services behind it are held, and while Redis is gone. The answer comes in
+ * time, in the interface's form, costs nothing, and the retry with the same key is accepted.
+ */
+import { randomUUID } from "node:crypto";
+
+import { eventually } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { validBody } from "./bodies.ts";
+import type { Answer, SendOptions } from "./caller.ts";
+import { ERROR_TEXTS, OPERATIONS, type OperationRow } from "./interface-tables.ts";
+import { newAccount, pathOf, startWorld, type World } from "./world.ts";
+
+/** Decisions, 1.5. */
+const ANSWER_DEADLINE_MS = 5_000;
+const OWNERS = ["account", "finance", "command-status", "metrics", "organization"];
+/** Answered from what the gateway has itself. */
+const NEEDS_NO_OWNER = new Set(["getCreditBalance", "Get credit prices"]);
+const RECOVERY_MS = 30_000;
+
+let world: World;
+const requests = new Map<OperationRow, { path: string; options: SendOptions }>();
+const held = new Map<OperationRow, { answer: Answer; tookMs: number }>();
+
+beforeAll(async () => {
+  world = await startWorld();
+  for (const operation of OPERATIONS) {
+    const changes = operation.method !== "GET" && operation.path.includes("{accountNumber}");
+    const own = changes ? await newAccount(world.owner, world.target.serverId) : {};
+    const options = {
+      ...(operation.body === undefined ? {} : { body: validBody(operation.body) }),
+      ...(operation.key ? { idempotencyKey: randomUUID() } : {}),
+    };
+    requests.set(operation, { path: pathOf(operation, { ...world.target, ...own }), options });
+  }
+  for (const name of OWNERS) world.stack.process(name).kill("SIGSTOP");
+  await Promise.all(
+    OPERATIONS.map(async (operation) => {
+      const beganMs = Date.now();
+      const answer = await send(operation);
+      held.set(operation, { answer, tookMs: Date.now() - beganMs });
+    }),
+  ).finally(() => {
+    for (const name of OWNERS) world.stack.process(name).kill("SIGCONT");
+  });
+});
+afterAll(() => world.stop());
+
+function send(operation: OperationRow): Promise<Answer> {
+  const request = requests.get(operation);
+  if (request === undefined) throw new Error(`a request of ${operation.name}`);
+  return world.owner.send(operation.method, request.path, request.options);
+}
+
+function expectUnavailable(answer: Answer): void {
+  expect({ status: answer.status, body: answer.body }).toEqual({ status: 500, body: { error: ERROR_TEXTS[500] } });
+  expect(answer.headers.get("x-error-code")).toBe("DEPENDENCY_UNAVAILABLE");
+  expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect(answer.headers.get("x-request-id")).toMatch(/.+/);
+  expect(answer.charged).toBe(0);
+}
+
+describe.each(OPERATIONS)("$name", (operation) => {
+  const expected = NEEDS_NO_OWNER.has(operation.name) ? 200 : 500;
+  it(`answers ${expected} in under five seconds while the owners are held`, () => {
+    const found = held.get(operation);
+    if (found === undefined) throw new Error("an answer");
+    expect(found.tookMs).toBeLessThan(ANSWER_DEADLINE_MS);
+    if (expected === 500) expectUnavailable(found.answer);
+    else expect(found.answer.status).toBe(200);
+  });
+
+  it("answers the same request when they are back", async () => {
+    const first = operation.success.at(-1);
+    await eventually(
+      async () => {
+        const { status, text } = await send(operation);
+        expect({ status, text }).toMatchObject({ status: first });
+      },
+      { timeoutMs: RECOVERY_MS },
+    );
+  });
+});
+
+describe("without Redis", () => {
+  beforeAll(async () => {
+    await world.stack.environment.redis.crash();
+  });
+  afterAll(async () => {
+    await world.stack.environment.redis.restart();
+  });
+
+  it.each(OPERATIONS)("$name answers 500 in under five seconds", async (operation) => {
+    const beganMs = Date.now();
+    expectUnavailable(await send(operation));
+    expect(Date.now() - beganMs).toBeLessThan(ANSWER_DEADLINE_MS);
+  });
+});

@@ -1,0 +1,200 @@
+/** Every way in which a field can be wrong, and what is just still right, as JSON text; from the interface's request bodies. */
+import { type BodyKind, LIMITS } from "./interface-tables.ts";
+
+/** A value of one field; undefined: the field is missing. */
+export interface FieldCase {
+  readonly field: string;
+  readonly what: string;
+  readonly json: string | undefined;
+}
+
+const NESTING = 10_000;
+const DEEP = "[".repeat(NESTING) + "]".repeat(NESTING);
+const MAX_AMOUNT = 1_000_000_000;
+
+type Values = readonly (readonly [what: string, json: string | undefined])[];
+
+interface FieldRule {
+  readonly wrong: Values;
+  readonly right: Values;
+}
+
+const MISSING = ["missing", undefined] as const;
+const NEVER: Values = [
+  ["true", "true"],
+  ["an object", "{}"],
+  ["nested 10,000 deep", DEEP],
+];
+const quoted = (length: number): string => JSON.stringify("x".repeat(length));
+
+function text(limits: { min?: number; max: number }, required: boolean): FieldRule {
+  const { min = 0, max } = limits;
+  const tooShort: Values = min === 0 ? [] : [[`${min - 1} characters`, quoted(min - 1)]];
+  return {
+    wrong: [
+      ...(required ? [MISSING] : []),
+      ...NEVER,
+      ["null", "null"],
+      ["a number", "5"],
+      ...tooShort,
+      [`${max + 1} characters`, quoted(max + 1)],
+      ["with U+0000", String.raw`"xxxxxxxx\u0000"`],
+      ["with half a surrogate pair", String.raw`"xxxxxxxx\ud800"`],
+    ],
+    right: [
+      [`${min} characters`, quoted(min)],
+      [`${max} characters`, quoted(max)],
+    ],
+  };
+}
+
+const NO_NUMBERS: Values = [...NEVER, ["null", "null"], ["text", '"5"'], ["1e308", "1e308"], ["1e400", "1e400"]];
+
+function integer(limits: { min: number; max: number }, required: boolean): FieldRule {
+  const { min, max } = limits;
+  return {
+    wrong: [
+      ...(required ? [MISSING] : []),
+      ...NO_NUMBERS,
+      [String(min - 1), String(min - 1)],
+      [String(max + 1), String(max + 1)],
+      ["0", "0"],
+      ["-0", "-0"],
+      ["0.001", "0.001"],
+      ["1e9 + 0.01", "1000000000.01"],
+      ["a fraction", "1.5"],
+    ],
+    right: [
+      [String(min), String(min)],
+      [String(max), String(max)],
+    ],
+  };
+}
+
+/** Money, required; 0 is an amount of an initial balance only (decisions, 6.1). */
+function money(zeroIsRight: boolean): FieldRule {
+  const zeros: Values = [
+    ["0", "0"],
+    ["-0", "-0"],
+  ];
+  return {
+    wrong: [
+      MISSING,
+      ...NO_NUMBERS,
+      ...(zeroIsRight ? [] : zeros),
+      ["-0.01", "-0.01"],
+      ["0.001", "0.001"],
+      ["a third decimal", "10.005"],
+      ["1e9 + 0.01", "1000000000.01"],
+    ],
+    right: [
+      ...(zeroIsRight ? zeros : []),
+      ["0.01", "0.01"],
+      ["0.1 + 0.2", "0.30000000000000004"],
+      ["1e9", String(MAX_AMOUNT)],
+    ],
+  };
+}
+
+const time: FieldRule = {
+  wrong: [
+    ...NEVER,
+    ["null", "null"],
+    ["a number", "1767225600000"],
+    ["empty", '""'],
+    ["a word", '"yesterday"'],
+    ["a day", '"2026-01-01"'],
+    ["no such day", '"2026-02-30T00:00:00Z"'],
+    ["without an offset", '"2026-01-01T00:00:00"'],
+  ],
+  right: [["with an offset", '"2026-01-01T02:00:00+02:00"']],
+};
+
+const requestId = text(LIMITS.requestId, true);
+const accountName = text(LIMITS.accountName, true);
+const password = text(LIMITS.password, false);
+const leverage = integer(LIMITS.leverage, true);
+const optional = ({ wrong, right }: FieldRule): FieldRule => ({
+  wrong: wrong.filter((value) => value !== MISSING),
+  right,
+});
+
+const leverages = (count: number): string => JSON.stringify(Array.from({ length: count }, (_, index) => index + 1));
+
+const RULES: Readonly<Record<Exclude<BodyKind, "bulk">, Readonly<Record<string, FieldRule>>>> = {
+  create: { accountName, password, initialBalance: money(true), leverage, requestId },
+  update: { accountName: optional(accountName), leverage: optional(leverage), requestId },
+  request: { requestId },
+  password: { password, requestId },
+  export: { from: time, to: time, limit: integer(LIMITS.exportLimit, false), requestId },
+  funds: { amount: money(false), description: text(LIMITS.description, false), requestId },
+  configuration: {
+    supportedLeverage: {
+      wrong: [
+        ...NEVER,
+        ["null", "null"],
+        ["text", '"100"'],
+        ["empty", "[]"],
+        ["101 items", leverages(101)],
+        ["an item of 0", "[0]"],
+        ["an item of 10,001", "[10001]"],
+        ["a fraction", "[1.5]"],
+        ["text in it", '["100"]'],
+        ["a value twice", "[100,100]"],
+      ],
+      right: [["100 items", leverages(100)]],
+    },
+    defaultLeverage: {
+      wrong: [
+        ...integer(LIMITS.leverage, false).wrong.filter(([what]) => what !== "null"),
+        ["one that is not supported", "99"],
+      ],
+      right: [["null", "null"]],
+    },
+    currency: {
+      wrong: [...NEVER, ["null", "null"], ["another", '"EUR"'], ["in lower case", '"usd"'], ["a number", "5"]],
+      right: [
+        ["NGN", '"NGN"'],
+        ["USD", '"USD"'],
+      ],
+    },
+  },
+};
+
+function casesOf(kind: Exclude<BodyKind, "bulk">, which: keyof FieldRule): FieldCase[] {
+  return Object.entries(RULES[kind]).flatMap(([field, rule]) =>
+    rule[which].map(([what, json]) => ({ field, what, json })),
+  );
+}
+
+/** Values that are refused, by field. */
+export function wrongFields(kind: Exclude<BodyKind, "bulk">): FieldCase[] {
+  return casesOf(kind, "wrong");
+}
+
+/** Values at the limits, which are accepted. */
+export function rightFields(kind: Exclude<BodyKind, "bulk">): FieldCase[] {
+  return casesOf(kind, "right");
+}
+
+const HERE = "the value goes here";
+
+/** The body with one field changed, as JSON text. */
+export function withField(body: Readonly<Record<string, unknown>>, { field, json }: FieldCase): string {
+  if (json === undefined) return JSON.stringify({ ...body, [field]: undefined });
+  return JSON.stringify({ ...body, [field]: HERE }).replace(JSON.stringify(HERE), json);
+}
+
+/** Bodies that are wrong as a whole; none names a field. */
+export const WRONG_WHOLES: readonly (readonly [what: string, raw: string, contentType: string])[] = [
+  ["no JSON", "{no json", "application/json"],
+  ["cut off", '{"requestId":', "application/json"],
+  ["empty", "", "application/json"],
+  ["null", "null", "application/json"],
+  ["a number", "5", "application/json"],
+  ["text", '"requestId"', "application/json"],
+  ["an array", "[]", "application/json"],
+  ["nested 10,000 deep", DEEP, "application/json"],
+  ["of 2 MB", `{"requestId":"${"x".repeat(2_000_000)}"}`, "application/json"],
+  ["of another type", "requestId=1", "application/x-www-form-urlencoded"],
+];
