@@ -1,5 +1,6 @@
-import type { Deal, ExportRecord, ListPositionsQuery, Order, Position } from "@kapi/contracts";
+import type { Deal, ExportRecord, ListPositionsQuery, Order, Position, TradingEvent } from "@kapi/contracts";
 
+import type { Feed } from "./history.ts";
 import type { AccountName } from "./ports.ts";
 
 /** Part of a list, newest first, and how many records the whole list has. */
@@ -42,4 +43,43 @@ export interface FeedSource {
   lastSequence(account: AccountName): Promise<number>;
   /** Books the next page of events after `bookedSequence`. */
   bookNextPage(account: AccountName, bookedSequence: number): Promise<void>;
+}
+
+/** How a rebuilt history took the place of what readers see. */
+export type Replacement =
+  /** It is in place; `different` rows were not as they should have been. */
+  | { readonly kind: "replaced"; readonly feed: Feed; readonly different: number }
+  /** The account was booked further, or begun anew, than what was gathered; nothing was changed. */
+  | { readonly kind: "moved" }
+  /** The account is deleted. */
+  | { readonly kind: "gone" };
+
+/** Where a rebuild gathers histories until they take the place of what readers see. It stays over a restart. */
+export interface StagedHistory {
+  /** Accounts of a server with numbers above `after`, in order; `hasFeed`: something of it is booked. */
+  accounts(
+    serverId: string,
+    after: string,
+    limit: number,
+  ): Promise<readonly { readonly accountNumber: string; readonly hasFeed: boolean }[]>;
+  countAccounts(serverId: string): Promise<number>;
+  /** The account number up to which an unfinished rebuild of the server came; null where there is none. */
+  doneThrough(serverId: string): Promise<string | null>;
+  noteDone(serverId: string, accountNumber: string): Promise<void>;
+  forgetDone(serverId: string): Promise<void>;
+  /** Sequence of the last event that readers see; null where nothing is booked. */
+  bookedSequence(account: AccountName): Promise<number | null>;
+  /** Sequence of the last event that is gathered; 0 for none. */
+  stagedSequence(account: AccountName): Promise<number>;
+  /** Gathers the next events; returns the sequence of the last one gathered. */
+  stage(account: AccountName, events: readonly TradingEvent[]): Promise<number>;
+  /** Forgets what is gathered. */
+  discard(account: AccountName): Promise<void>;
+  /**
+   * Puts what is gathered in place, as of the very event up to which the account is booked at that moment, so that no
+   * event is left out or told twice. `ahead`: the events after what is gathered. `lostAt`: the event up to which an
+   * account counts as booked of which nothing is booked; null: there must be something. Rejects, and changes nothing,
+   * where the rows are not as many as the events made.
+   */
+  replace(account: AccountName, ahead: readonly TradingEvent[], lostAt: number | null): Promise<Replacement>;
 }

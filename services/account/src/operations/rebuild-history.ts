@@ -1,0 +1,111 @@
+/**
+ * Rebuilds the orders, positions and deals of a server's accounts from the trading server's history, while the service
+ * runs. Each account's history is gathered beside what readers see and takes its place in one transaction, as of the
+ * event up to which it is booked: no fact is told again, and none is lost. What was gathered before an interruption is
+ * not asked for again.
+ */
+import { delay } from "@kapi/kernel";
+import type { EventHistory } from "@kapi/trading-server/event-feed";
+
+import type { StagedHistory } from "../domain/history-ports.ts";
+import type { Feed } from "../domain/history.ts";
+import type { AccountName } from "../domain/ports.ts";
+
+/** Accounts at a time. */
+const MAX_PARALLEL = 8;
+/** Accounts after which the run is noted as done so far. */
+const CHUNK_ACCOUNTS = 64;
+/** Events asked for at a time. */
+const PAGE_EVENTS = 1_000;
+/**
+ * An account of which nothing is booked may be so new that its first events are on their way. Only one that is so after
+ * this time has lost its history: then its events count as told.
+ */
+const LOST_AFTER_MS = 5_000;
+
+/** What became of one account. */
+export type RebuiltAccount = { readonly accountNumber: string } & (
+  | { readonly kind: "rebuilt"; readonly feed: Feed; readonly different: number }
+  | { readonly kind: "nothing" }
+  | { readonly kind: "failed"; readonly error: unknown }
+);
+
+export interface RebuildOptions {
+  readonly staged: StagedHistory;
+  readonly history: EventHistory;
+  /** Sequence of the account's last event on the trading server; 0 for none. */
+  readonly lastSequence: (account: AccountName) => Promise<number>;
+  /** Told after each chunk: how many accounts are done of how many, and what became of those in the chunk. */
+  readonly onProgress: (done: number, total: number, accounts: readonly RebuiltAccount[]) => void;
+}
+
+/**
+ * Rebuilds every account of a server, going on where an interrupted run ended. Accounts that fail (the trading server
+ * does not answer, its history ends too early) keep what they have and are told; the others go on.
+ */
+export async function rebuildServer(options: RebuildOptions, serverId: string): Promise<void> {
+  const { staged, onProgress } = options;
+  const beganMs = performance.now();
+  const total = await staged.countAccounts(serverId);
+  let after = (await staged.doneThrough(serverId)) ?? "";
+  let done = 0;
+  for (;;) {
+    const chunk = await staged.accounts(serverId, after, CHUNK_ACCOUNTS);
+    const last = chunk.at(-1);
+    if (last === undefined) break;
+    if (chunk.some(({ hasFeed }) => !hasFeed)) await delay(Math.max(0, beganMs + LOST_AFTER_MS - performance.now()));
+    const accounts: RebuiltAccount[] = [];
+    const waiting = chunk.values();
+    const work = async (): Promise<void> => {
+      for (const { accountNumber } of waiting) accounts.push(await rebuilt(options, { serverId, accountNumber }));
+    };
+    await Promise.all(Array.from({ length: MAX_PARALLEL }, work));
+    after = last.accountNumber;
+    done += chunk.length;
+    await staged.noteDone(serverId, after);
+    onProgress(done, total, accounts);
+  }
+  await staged.forgetDone(serverId);
+}
+
+/** Rebuilds one account. */
+export async function rebuildAccount(options: RebuildOptions, account: AccountName): Promise<void> {
+  if ((await options.staged.bookedSequence(account)) === null) await delay(LOST_AFTER_MS);
+  options.onProgress(1, 1, [await rebuilt(options, account)]);
+}
+
+async function rebuilt(options: RebuildOptions, account: AccountName): Promise<RebuiltAccount> {
+  const { accountNumber } = account;
+  try {
+    for (;;) {
+      const booked = await options.staged.bookedSequence(account);
+      const target = booked ?? (await options.lastSequence(account));
+      if (target === 0) return { accountNumber, kind: "nothing" };
+      const gathered = await gather(options, account, target);
+      const ahead = await options.history.since(account, gathered, PAGE_EVENTS);
+      const result = await options.staged.replace(account, ahead, booked === null ? target : null);
+      if (result.kind === "gone") return { accountNumber, kind: "nothing" };
+      if (result.kind === "replaced") {
+        return { accountNumber, kind: "rebuilt", feed: result.feed, different: result.different };
+      }
+    }
+  } catch (error) {
+    return { accountNumber, kind: "failed", error };
+  }
+}
+
+/** Gathers the events up to `target`, at least; returns the sequence of the last one, which is that of `target`. */
+async function gather({ staged, history }: RebuildOptions, account: AccountName, target: number): Promise<number> {
+  let gathered = await staged.stagedSequence(account);
+  // Gathered for an account that has begun anew since: of no use.
+  if (gathered > target) {
+    await staged.discard(account);
+    gathered = 0;
+  }
+  while (gathered < target) {
+    const events = await history.since(account, gathered, Math.min(PAGE_EVENTS, target - gathered));
+    if (events.length === 0) throw new Error(`the trading server's history ends at ${gathered}, before ${target}`);
+    gathered = await staged.stage(account, events);
+  }
+  return gathered;
+}

@@ -1,0 +1,139 @@
+/**
+ * `npm run rebuild-history -- --server <id> [--account <number>]`: rebuilds orders, positions and deals from the trading
+ * server's history, with the service's own environment variables, while the service runs or not. Interrupted, it is
+ * called again and goes on. Exit 1 where an account could not be rebuilt, 2 where it was called wrongly.
+ */
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+import { createDirectory } from "@kapi/admission";
+import { COMMANDS_MIGRATIONS } from "@kapi/commands";
+import { AccountNumber, Guid } from "@kapi/contracts";
+import { createKafka } from "@kapi/kafka";
+import { createPool, migrate } from "@kapi/postgres";
+import { ConfigError, createLogger, loadConfig, Scope } from "@kapi/runtime";
+import { createTradingServerClient } from "@kapi/trading-server";
+import { createEventHistory } from "@kapi/trading-server/event-feed";
+import { z } from "zod";
+
+import { ConfigSchema } from "./config.ts";
+import {
+  rebuildAccount,
+  type RebuildOptions,
+  type RebuiltAccount,
+  rebuildServer,
+} from "./operations/rebuild-history.ts";
+import { createStagedHistory } from "./outbound/postgres/staged-history.ts";
+
+const SCHEMA = "account";
+const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
+/** Replacing the history of one account, however long it is, is one transaction. */
+const STATEMENT_TIMEOUT_MS = 600_000;
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+const USAGE = "usage: npm run rebuild-history -- --server <server id> [--account <account number>]\n";
+
+const Arguments = z.strictObject({ server: Guid, account: AccountNumber.optional() });
+const RebuildConfig = ConfigSchema.pick({
+  KAFKA_BROKERS: true,
+  KAFKA_TOPIC_PREFIX: true,
+  POSTGRES_URL: true,
+  TRADING_SERVER_TOKEN: true,
+  TRADING_SERVER_TIMEOUT_MS: true,
+});
+
+const print = (line: string): boolean => process.stdout.write(`${line}\n`);
+
+/** Runs the rebuild; the exit code. */
+async function run({ server: serverId, account }: z.infer<typeof Arguments>): Promise<number> {
+  const config = loadConfig(RebuildConfig, process.env);
+  const logger = createLogger({ service: "rebuild-history", level: "warn" });
+  const scope = new Scope();
+  try {
+    const connectionString = config.POSTGRES_URL;
+    const directories = [COMMANDS_MIGRATIONS];
+    await migrate({ connectionString, schema: SCHEMA, directory: MIGRATIONS, directories, logger });
+    const pool = { connectionString, schema: SCHEMA, applicationName: "rebuild-history", logger };
+    const database = await scope.start("postgres", () =>
+      createPool({ ...pool, statementTimeoutMs: STATEMENT_TIMEOUT_MS }),
+    );
+    const kafka = createKafka({
+      brokers: config.KAFKA_BROKERS,
+      clientId: "rebuild-history",
+      topicPrefix: config.KAFKA_TOPIC_PREFIX,
+      logger,
+    });
+    const fatal = (error: Error): never => {
+      throw error;
+    };
+    const directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
+    if (directory.server(serverId) === undefined) {
+      process.stderr.write(`there is no server ${serverId} in the directory\n`);
+      return EXIT_USAGE;
+    }
+    const client = await scope.start("trading-server client", () =>
+      createTradingServerClient({
+        urlOf: (id) => directory.server(id)?.tradingServerUrl,
+        token: config.TRADING_SERVER_TOKEN,
+        timeoutMs: config.TRADING_SERVER_TIMEOUT_MS,
+      }),
+    );
+    const tally = { failed: 0, different: 0, events: 0 };
+    const options: RebuildOptions = {
+      staged: createStagedHistory(database),
+      history: createEventHistory(client),
+      lastSequence: async ({ accountNumber }) => (await client.eventSequence(serverId, accountNumber)) ?? 0,
+      onProgress: (done, total, accounts) => {
+        for (const rebuilt of accounts) report(rebuilt, tally);
+        const { events, different, failed } = tally;
+        print(`${done} of ${total} accounts: ${events} events, ${different} rows differed, ${failed} accounts failed`);
+      },
+    };
+    await (account === undefined
+      ? rebuildServer(options, serverId)
+      : rebuildAccount(options, { serverId, accountNumber: account }));
+    return tally.failed > 0 ? EXIT_FAILED : 0;
+  } finally {
+    await scope.stop();
+  }
+}
+
+function report(rebuilt: RebuiltAccount, tally: { failed: number; different: number; events: number }): void {
+  const { accountNumber } = rebuilt;
+  if (rebuilt.kind === "failed") {
+    tally.failed += 1;
+    print(`  ${accountNumber} keeps what it has: ${String(rebuilt.error)}`);
+  }
+  if (rebuilt.kind !== "rebuilt") return;
+  const { feed, different } = rebuilt;
+  tally.events += feed.bookedSequence;
+  tally.different += different;
+  if (different === 0) return;
+  const counts = `${feed.orderCount} orders, ${feed.positionCount} positions, ${feed.dealCount} deals`;
+  print(`  ${accountNumber}: ${different} rows differed; ${counts} now`);
+}
+
+function argumentsFrom(args: readonly string[]): z.infer<typeof Arguments> | null {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { server: { type: "string" }, account: { type: "string" } },
+    });
+    return Arguments.safeParse(values).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+const given = argumentsFrom(process.argv.slice(2));
+if (given === null) {
+  process.stderr.write(USAGE);
+  process.exitCode = EXIT_USAGE;
+} else {
+  try {
+    process.exitCode = await run(given);
+  } catch (error) {
+    process.stderr.write(`${error instanceof ConfigError ? error.message : String(error)}\n`);
+    process.exitCode = EXIT_FAILED;
+  }
+}

@@ -1,0 +1,203 @@
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { fileURLToPath } from "node:url";
+
+import { directoryKey, TOPICS } from "@kapi/contracts";
+import { statement } from "@kapi/postgres";
+import { eventually, serverEntry } from "@kapi/testkit";
+import { createEventHistory } from "@kapi/trading-server/event-feed";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import {
+  rebuildAccount,
+  type RebuildOptions,
+  type RebuiltAccount,
+  rebuildServer,
+} from "../src/operations/rebuild-history.ts";
+import { createStagedHistory } from "../src/outbound/postgres/staged-history.ts";
+import { HistoryWorld } from "./history-world.ts";
+
+const COMMAND = fileURLToPath(new URL("../src/rebuild-history.ts", import.meta.url));
+const EURUSD = { symbol: "EURUSD", side: "buy" } as const;
+const SPOIL = statement(
+  "test-spoil",
+  "update deals set price = price + 1 where server_id = $1 and account_number = $2",
+);
+const LOSE_DEALS = statement(
+  "test-lose-deals",
+  "delete from deals where server_id = $1 and account_number = $2 and n > 1",
+);
+const SWAP_NUMBERS = statement(
+  "test-swap-numbers",
+  "update orders set n = n + 1000 where server_id = $1 and account_number = $2 and n <= 2",
+);
+const LOSE_FEED = statement("test-lose-feed", "delete from feeds where server_id = $1 and account_number = $2");
+
+describe("a rebuild of the history", () => {
+  let world: HistoryWorld;
+  beforeAll(async () => {
+    world = await HistoryWorld.create();
+  });
+  afterAll(async () => {
+    await world.stop();
+  });
+
+  /** An account with pending, cancelled and executed orders, partial closes and an open position. */
+  async function tradedAccount(): Promise<string> {
+    const account = await world.openAccount();
+    for (let index = 0; index < 6; index += 1) {
+      const { positionId } = await world.trade("POST", account, "/orders", { ...EURUSD, volume: 0.3 });
+      if (index > 0) await world.trade("POST", account, `/positions/${positionId}/close`, { volume: 0.1 });
+      if (index > 1) await world.trade("POST", account, `/positions/${positionId}/close`);
+    }
+    const limit = { ...EURUSD, volume: 0.1, orderType: "limit", price: 0.5 };
+    await world.trade("POST", account, "/orders", limit);
+    const { order } = await world.trade("POST", account, "/orders", limit);
+    await world.trade("DELETE", account, `/orders/${order.id}`);
+    await world.booked(account);
+    return account;
+  }
+
+  function options(onProgress: RebuildOptions["onProgress"] = () => undefined): RebuildOptions {
+    return {
+      staged: createStagedHistory(world.database),
+      history: createEventHistory(world.client),
+      lastSequence: async ({ serverId, accountNumber }) =>
+        (await world.client.eventSequence(serverId, accountNumber)) ?? 0,
+      onProgress,
+    };
+  }
+
+  async function rebuild(accountNumber: string): Promise<RebuiltAccount | undefined> {
+    let result: RebuiltAccount | undefined;
+    await rebuildAccount(
+      options((_done, _total, [account]) => {
+        result = account;
+      }),
+      { serverId: world.serverId, accountNumber },
+    );
+    return result;
+  }
+
+  it("changes nothing where nothing is wrong, and makes spoiled rows identical again, with no fact told twice", async () => {
+    const account = await tradedAccount();
+    const rows = await world.rows(account);
+    const told = await eventually(() => world.factsOf(account).length >= 45 && world.factsOf(account).length);
+    expect(await rebuild(account)).toMatchObject({ kind: "rebuilt", different: 0 });
+    expect(await world.rows(account)).toEqual(rows);
+    for (const [spoil, different] of [
+      [SPOIL, 15],
+      [LOSE_DEALS, 14],
+      [SWAP_NUMBERS, 2],
+    ] as const) {
+      await world.database.query(spoil, [world.serverId, account]);
+      expect(await world.rows(account)).not.toEqual(rows);
+      expect(await rebuild(account)).toMatchObject({ kind: "rebuilt", different });
+      expect(await world.rows(account)).toEqual(rows);
+    }
+    await world.database.query(LOSE_FEED, [world.serverId, account]);
+    expect(await rebuild(account)).toMatchObject({ kind: "rebuilt", different: 0 });
+    expect(await world.rows(account)).toEqual(rows);
+    await world.trade("POST", account, "/orders", { ...EURUSD, volume: 0.1 });
+    const facts = await eventually(() => world.factsOf(account).length >= told + 3 && world.factsOf(account));
+    expect(facts.map(({ accountSequence }) => accountSequence)).toEqual(facts.map((_, index) => index + 1));
+  });
+
+  it("is safe while trading goes on: what is booked meanwhile is in, once", async () => {
+    const account = await tradedAccount();
+    await world.database.query(SPOIL, [world.serverId, account]);
+    const trading = (async () => {
+      for (let index = 0; index < 30; index += 1)
+        await world.trade("POST", account, "/orders", { ...EURUSD, volume: 0.01 });
+    })();
+    for (let round = 0; round < 5; round += 1) expect((await rebuild(account))?.kind).toBe("rebuilt");
+    await trading;
+    await world.booked(account);
+    const rows = await world.rows(account);
+    expect(await rebuild(account)).toMatchObject({ kind: "rebuilt", different: 0 });
+    expect(await world.rows(account)).toEqual(rows);
+    const { body } = await world.get(account, "/deals?limit=1");
+    expect(body.pagination.total).toBe(15 + 30);
+  });
+
+  it("leaves an account as it is where the trading server's history ends too early", async () => {
+    const account = await tradedAccount();
+    const rows = await world.rows(account);
+    const history = createEventHistory(world.client);
+    const cutOff: RebuildOptions["history"] = {
+      since: async (name, sequence, limit) =>
+        (await history.since(name, sequence, limit)).filter((event) => event.sequence <= 10),
+    };
+    let result: RebuiltAccount | undefined;
+    const onProgress: RebuildOptions["onProgress"] = (_done, _total, [first]) => {
+      result = first;
+    };
+    await rebuildAccount(
+      { ...options(onProgress), history: cutOff },
+      { serverId: world.serverId, accountNumber: account },
+    );
+    expect(result?.kind).toBe("failed");
+    expect(await world.rows(account)).toEqual(rows);
+    // What was gathered is not asked for again.
+    const asked: number[] = [];
+    const counting: RebuildOptions["history"] = {
+      since: (name, sequence, limit) => {
+        asked.push(sequence);
+        return history.since(name, sequence, limit);
+      },
+    };
+    await rebuildAccount(
+      { ...options(onProgress), history: counting },
+      { serverId: world.serverId, accountNumber: account },
+    );
+    expect(result).toMatchObject({ kind: "rebuilt", different: 0 });
+    expect(Math.min(...asked)).toBe(10);
+  });
+
+  it("of a whole server goes on where it was interrupted", async () => {
+    const staged = createStagedHistory(world.database);
+    const numbers = (await staged.accounts(world.serverId, "", 1_000)).map(({ accountNumber }) => accountNumber);
+    const middle = numbers[1] ?? "";
+    await staged.noteDone(world.serverId, middle);
+    const done: string[] = [];
+    await rebuildServer(
+      options((_done, _total, accounts) => done.push(...accounts.map(({ accountNumber }) => accountNumber))),
+      world.serverId,
+    );
+    expect(done.toSorted()).toEqual(numbers.slice(2));
+    expect(await staged.doneThrough(world.serverId)).toBeNull();
+  });
+
+  it("is one command, which prints its progress and what differed", async () => {
+    const account = await tradedAccount();
+    await world.database.query(SPOIL, [world.serverId, account]);
+    const entry = { ...serverEntry({ tradingServerUrl: world.stack.tradingServerUrl }), serverId: world.serverId };
+    await world.send(TOPICS.organizationDirectory, directoryKey(entry), entry);
+    const { code, output } = await command(["--server", world.serverId]);
+    expect(output).toContain(`${account}: 15 rows differed; `);
+    expect(output).toMatch(/^\d+ of \d+ accounts: \d+ events, 15 rows differed, 0 accounts failed$/m);
+    expect(code).toBe(0);
+    const again = await command(["--server", world.serverId, "--account", account]);
+    expect(again).toMatchObject({ code: 0 });
+    expect(again.output).toMatch(/^1 of 1 accounts: \d+ events, 0 rows differed/m);
+    expect((await command(["--server", "somewhere"])).code).toBe(2);
+    expect((await command(["--server", randomUUID()])).code).toBe(2);
+  });
+
+  async function command(args: readonly string[]): Promise<{ code: number | null; output: string }> {
+    const env = {
+      ...process.env,
+      ...world.stack.environment.env,
+      TRADING_SERVER_TOKEN: world.stack.secrets.tradingServerToken,
+    };
+    const child = spawn(process.execPath, [COMMAND, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (text: Buffer) => {
+        output += text.toString("utf8");
+      });
+    }
+    const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+    return { code, output };
+  }
+});
