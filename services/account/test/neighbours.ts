@@ -1,0 +1,46 @@
+import { createHttpServer, ApiError, listen } from "@kapi/http";
+import { createLogger, Health } from "@kapi/runtime";
+
+/** Finance and metrics as far as this service calls them; the real ones stand beside it in the end-to-end tests. */
+export interface Neighbours {
+  readonly financeUrl: string;
+  readonly metricsUrl: string;
+  /** `finance/<number>` and `metrics/<number>`, in the order in which they were deleted. */
+  readonly deleted: string[];
+  /** Which of the two refuses every call. */
+  readonly away: Set<"finance" | "metrics">;
+  stop(): Promise<void>;
+}
+
+/** Starts both. */
+export async function startNeighbours(): Promise<Neighbours> {
+  const deleted: string[] = [];
+  const away = new Set<"finance" | "metrics">();
+  const start = async (name: "finance" | "metrics"): Promise<{ url: string; stop: () => Promise<void> }> => {
+    const logger = createLogger({ service: `${name}-stand-in`, level: "silent" });
+    const app = createHttpServer({ logger, health: new Health() });
+    app.delete<{ Params: { accountNumber: string } }>(
+      "/internal/servers/:serverId/accounts/:accountNumber",
+      (request, reply) => {
+        if (away.has(name)) throw new ApiError("DEPENDENCY_UNAVAILABLE");
+        deleted.push(`${name}/${request.params.accountNumber}`);
+        return reply.send({});
+      },
+    );
+    app.post<{ Body: { accountNumbers: string[] } }>("/internal/samples/latest", (request, reply) =>
+      reply.send({ samples: request.body.accountNumbers.map(() => null) }),
+    );
+    const started = await listen(app, { host: "127.0.0.1", port: 0 });
+    return { url: started.value.url, stop: () => started.stop() };
+  };
+  const [finance, metrics] = await Promise.all([start("finance"), start("metrics")]);
+  return {
+    financeUrl: finance.url,
+    metricsUrl: metrics.url,
+    deleted,
+    away,
+    stop: async () => {
+      await Promise.all([finance.stop(), metrics.stop()]);
+    },
+  };
+}

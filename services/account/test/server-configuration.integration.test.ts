@@ -1,0 +1,120 @@
+import { TOPICS } from "@kapi/contracts";
+import { eventually } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { World } from "./world.ts";
+
+let world: World;
+let path: string;
+let serverId: string;
+beforeAll(async () => {
+  world = await World.create();
+});
+afterAll(async () => {
+  await world.stop();
+});
+
+async function newServer(): Promise<void> {
+  ({ serverId } = await world.publishServer());
+  path = `/internal/servers/${serverId}/configuration`;
+}
+
+/** Whether the trading server opens an account with this leverage: what it was told, as it acts on it. */
+async function supports(leverage: number): Promise<boolean> {
+  const event = await world.final(
+    await world.publishCreation({ serverId, payload: { accountName: "Trader", initialBalance: 0, leverage } }),
+  );
+  if (event.errorCode !== null) expect(event.errorCode).toBe("LEVERAGE_NOT_SUPPORTED");
+  return event.status === "succeeded";
+}
+
+describe("the configuration of a server", () => {
+  it("changes in the request, sorted, with the symbol of its currency, and on the trading server", async () => {
+    await newServer();
+    const answer = await world.call("PATCH", path, { supportedLeverage: [300, 7, 100], currency: "NGN" });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        server: { supportedLeverage: [7, 100, 300], defaultLeverage: 100, currency: "NGN", currencySymbol: "₦" },
+      },
+    });
+    expect((await world.call("GET", path)).body).toEqual(answer.body);
+    expect(await supports(7)).toBe(true);
+    expect(await supports(200)).toBe(false);
+  });
+
+  it("keeps what is not given; the default is null when the list drops it, and must be in the list when it is given", async () => {
+    await newServer();
+    const change = (body: unknown) => world.call("PATCH", path, body);
+    expect(await change({ supportedLeverage: [5, 10] })).toMatchObject({ body: { server: { defaultLeverage: null } } });
+    const refused = await change({ defaultLeverage: 100 });
+    expect(refused).toMatchObject({ status: 400, code: "VALIDATION_FAILED" });
+    expect(refused.body.issues.map(({ path }: { path: unknown }) => path)).toEqual([["defaultLeverage"]]);
+    expect(await change({ supportedLeverage: [20], defaultLeverage: 10 })).toMatchObject({ status: 400 });
+    expect(await change({ defaultLeverage: 10 })).toMatchObject({
+      body: { server: { supportedLeverage: [5, 10], defaultLeverage: 10, currency: "USD" } },
+    });
+    expect(await change({ defaultLeverage: null })).toMatchObject({ body: { server: { defaultLeverage: null } } });
+    expect(await change({})).toMatchObject({ status: 400 });
+  });
+
+  it("a new currency is that of new accounts only", async () => {
+    await newServer();
+    const old = await world.account({ serverId });
+    await world.call("PATCH", path, { currency: "NGN" });
+    const fresh = await world.account({ serverId });
+    const currencyOf = async (account: string): Promise<unknown> => {
+      const { body } = await world.call("GET", `/internal/servers/${serverId}/accounts/${account}`);
+      return [body.account.currency, body.account.currencySymbol];
+    };
+    expect(await currencyOf(old)).toEqual(["USD", "$"]);
+    expect(await currencyOf(fresh)).toEqual(["NGN", "₦"]);
+    expect((await world.client.snapshot(serverId, fresh))?.currency).toBe("NGN");
+  });
+
+  it("cannot be changed unheard: 500 while the trading server is away, and a repeat completes it", async () => {
+    await newServer();
+    const faults = `/control/v1/servers/${serverId}/faults`;
+    const json = { "content-type": "application/json" };
+    const fault = JSON.stringify({ kind: "unreachable", operation: "configure", count: null });
+    await fetch(world.stack.tradingServerUrl + faults, { method: "POST", headers: json, body: fault });
+    const body = { supportedLeverage: [7] };
+    expect(await world.call("PATCH", path, body)).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
+    expect(await supports(7)).toBe(false);
+    await fetch(world.stack.tradingServerUrl + faults, { method: "DELETE" });
+    expect(await world.call("PATCH", path, body)).toMatchObject({ status: 200 });
+    expect(await supports(7)).toBe(true);
+  });
+
+  it("killed between writing and telling, the next process tells it", async () => {
+    await newServer();
+    await world.restart("account.configuration-written");
+    await expect(world.call("PATCH", path, { supportedLeverage: [7] })).rejects.toThrow("fetch failed");
+    await world.died();
+    await world.restart();
+    expect(await world.call("GET", path)).toMatchObject({ body: { server: { supportedLeverage: [7] } } });
+    await eventually(async () => expect(await supports(7)).toBe(true));
+  });
+
+  it("many changes at once: the trading server ends with the one that is shown", async () => {
+    await newServer();
+    const leverages = Array.from({ length: 12 }, (_, index) => 11 + index);
+    const answers = await Promise.all(
+      leverages.map((leverage) => world.call("PATCH", path, { supportedLeverage: [leverage] })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    const [shown] = (await world.call("GET", path)).body.server.supportedLeverage;
+    expect(await supports(shown)).toBe(true);
+    for (const leverage of leverages.slice(0, 4)) expect(await supports(leverage)).toBe(leverage === shown);
+  });
+
+  it("a server that is unknown or removed has none to change", async () => {
+    const nowhere = "/internal/servers/0192d3a0-0000-7000-8000-000000000001/configuration";
+    expect(await world.call("PATCH", nowhere, { currency: "USD" })).toMatchObject({ status: 404 });
+    const server = await world.publishServer();
+    const removed = { ...server, version: 2, status: "removed" };
+    await world.send(TOPICS.organizationDirectory, `server/${server.serverId}`, removed);
+    const own = `/internal/servers/${server.serverId}/configuration`;
+    await eventually(async () => expect((await world.call("PATCH", own, { currency: "USD" })).status).toBe(404));
+  });
+});

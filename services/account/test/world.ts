@@ -1,0 +1,254 @@
+import { randomUUID } from "node:crypto";
+
+import {
+  AccountFact,
+  CommandEvent,
+  type CommandMessage,
+  type CommandOperation,
+  directoryKey,
+  type ServerEntry,
+  TOPICS,
+  type TopicContract,
+} from "@kapi/contracts";
+import { createKafka, createLogReader, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
+import { derivePassword, managedAccountIdOf, sealPassword } from "@kapi/kernel";
+import { configFields, createLogger, Scope } from "@kapi/runtime";
+import { commandMessage, eventually, serverEntry, startTestStack, type TestStack } from "@kapi/testkit";
+import { createTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
+
+import { type Neighbours, startNeighbours } from "./neighbours.ts";
+
+const logger = createLogger({ service: "test", level: "silent" });
+/** Well below what a test waits. */
+const TRADING_SERVER_TIMEOUT_MS = 1_500;
+/** The least that a broker takes: a killed process gives its partitions up after this. */
+const KAFKA_SESSION_TIMEOUT_MS = 6_000;
+
+/** One answer of an internal route. */
+export interface Answer {
+  readonly status: number;
+  readonly code: string | null;
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test looks at whatever stands in a body
+  readonly body: any;
+}
+
+/** The account service and a real trading server as processes, on real Kafka and PostgreSQL. */
+export class World {
+  readonly events: CommandEvent[] = [];
+  readonly facts: AccountFact[] = [];
+  readonly #scope = new Scope({ stopDeadlineMs: 30_000 });
+  stack!: TestStack;
+  neighbours!: Neighbours;
+  client!: TradingServerClient;
+  server!: ServerEntry;
+  #producer!: Producer;
+
+  static async create(): Promise<World> {
+    const world = new World();
+    await world.#start();
+    return world;
+  }
+
+  async stop(): Promise<void> {
+    await this.#scope.stop();
+  }
+
+  /** Starts the service anew; with a fault point it dies when it passes there. */
+  async restart(faultPoint?: string): Promise<void> {
+    const extra = faultPoint === undefined ? {} : { FAULT_POINT: faultPoint };
+    await this.stack.process("account").restart({ ...this.#environment(), ...extra });
+  }
+
+  /** Waits until the fault point has ended the service. */
+  async died(): Promise<void> {
+    const { signal } = await this.stack.process("account").ended();
+    if (signal !== "SIGKILL") throw new Error(`the account service ended by ${signal}`);
+  }
+
+  async publishServer(overrides: Partial<ServerEntry> = {}): Promise<ServerEntry> {
+    const server = serverEntry({ tradingServerUrl: this.stack.tradingServerUrl, ...overrides });
+    await this.#send(TOPICS.organizationDirectory, directoryKey(server), server);
+    const path = `/internal/servers/${server.serverId}/configuration`;
+    await eventually(async () => (await this.call("GET", path)).status === 200);
+    return server;
+  }
+
+  /** Creates an account by a command; gives its number. */
+  async account(overrides: Partial<CommandMessage> = {}): Promise<string> {
+    const event = await this.final(await this.publishCreation(overrides));
+    if (event.status !== "succeeded") throw new Error(`no account: ${JSON.stringify(event)}`);
+    return String(event.result?.["accountNumber"]);
+  }
+
+  /** Publishes a creation and gives its command id. */
+  async publishCreation(overrides: Partial<CommandMessage> = {}): Promise<string> {
+    const { commandId } = await this.publish(null, "account.create", {
+      payload: { accountName: "Trader", initialBalance: 100_000, leverage: 100 },
+      ...overrides,
+    });
+    return commandId;
+  }
+
+  /** Publishes a command on an account. */
+  async publish(
+    accountNumber: string | null,
+    operation: CommandOperation,
+    overrides: Partial<CommandMessage> = {},
+  ): Promise<CommandMessage> {
+    const { organizationId, serverId } = this.server;
+    const valid = commandMessage({ organizationId, serverId, operation, accountNumber, payload: {}, ...overrides });
+    const message =
+      accountNumber === null ? { ...valid, managedAccountId: managedAccountIdOf(valid.commandId) } : valid;
+    const key = accountNumber === null ? String(message.managedAccountId) : `${message.serverId}/${accountNumber}`;
+    await this.#send(TOPICS.commandsAccount, key, message);
+    return message;
+  }
+
+  /** Publishes a command and waits for its end. */
+  async run(
+    accountNumber: string,
+    operation: CommandOperation,
+    overrides: Partial<CommandMessage> = {},
+  ): Promise<CommandEvent> {
+    return this.final((await this.publish(accountNumber, operation, overrides)).commandId);
+  }
+
+  /** Waits until a command is final. */
+  final(commandId: string, timeoutMs = 30_000): Promise<CommandEvent> {
+    return eventually(
+      () => {
+        const found = this.events.find((event) => event.commandId === commandId && event.settlement !== null);
+        if (found !== undefined) return found;
+        throw new Error(`command ${commandId} is not final: ${JSON.stringify(this.events.at(-1))}`);
+      },
+      { timeoutMs },
+    );
+  }
+
+  /** A password that a caller supplies, as the command carries it. */
+  sealed(commandId: string, password: string): CommandMessage["sealedPassword"] {
+    return sealPassword(configFields.keyring.parse(this.stack.secrets.passwordSealingKeys), commandId, password);
+  }
+
+  /** The password that is generated for a command. */
+  generated(commandId: string, kind: "trading" | "investor"): string {
+    return derivePassword(configFields.keyring.parse(this.stack.secrets.passwordDerivationKeys), commandId, kind);
+  }
+
+  /** Calls an internal route. */
+  async call(method: string, path: string, body?: unknown): Promise<Answer> {
+    const headers: Record<string, string> = { "x-internal-token": this.stack.secrets.internalToken };
+    if (body !== undefined) headers["content-type"] = "application/json";
+    const init = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) };
+    const response = await fetch(`${this.stack.url("account")}${path}`, init);
+    return { status: response.status, code: response.headers.get("x-error-code"), body: await response.json() };
+  }
+
+  details(accountNumber: string): Promise<Answer> {
+    return this.call("GET", this.pathOf(accountNumber));
+  }
+
+  delete(accountNumber: string): Promise<Answer> {
+    return this.call("DELETE", this.pathOf(accountNumber));
+  }
+
+  pathOf(accountNumber: string): string {
+    return `/internal/servers/${this.server.serverId}/accounts/${accountNumber}`;
+  }
+
+  /** Calls the trading server's control API below the server. */
+  async control(method: "POST" | "DELETE" | "GET", path: string, body?: unknown): Promise<Answer> {
+    const init =
+      body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+    const url = `${this.stack.tradingServerUrl}/control/v1/servers/${this.server.serverId}${path}`;
+    const response = await fetch(url, { method, ...init });
+    return { status: response.status, code: null, body: await response.json() };
+  }
+
+  /** Injects a fault into the trading server. */
+  async fault(fault: Record<string, unknown>): Promise<void> {
+    const { status } = await this.control("POST", "/faults", fault);
+    if (status >= 300) throw new Error(`no fault: ${status}`);
+  }
+
+  /** Opens a position as a trader; gives its id. */
+  async openPosition(accountNumber: string): Promise<string> {
+    const order = { symbol: "EURUSD", side: "buy", volume: 0.1 };
+    const { status, body } = await this.control("POST", `/accounts/${accountNumber}/orders`, order);
+    if (status !== 201) throw new Error(`no position: ${JSON.stringify(body)}`);
+    return String(body.positionId);
+  }
+
+  /** What a login as trader gives: the access, or null. */
+  async login(accountNumber: string, password: string): Promise<string | null> {
+    const { status, body } = await this.control("POST", `/accounts/${accountNumber}/login`, { password });
+    return status === 200 ? String(body.access) : null;
+  }
+
+  factsOf(accountNumber: string): AccountFact[] {
+    return this.facts.filter((fact) => fact.accountNumber === accountNumber);
+  }
+
+  /** Publishes any value on a topic. */
+  async send(topic: TopicContract, key: string, value: unknown): Promise<void> {
+    await this.#send(topic, key, value);
+  }
+
+  #environment(): Record<string, string> {
+    return {
+      FINANCE_URL: this.neighbours.financeUrl,
+      METRICS_URL: this.neighbours.metricsUrl,
+      TRADING_SERVER_TIMEOUT_MS: String(TRADING_SERVER_TIMEOUT_MS),
+      KAFKA_SESSION_TIMEOUT_MS: String(KAFKA_SESSION_TIMEOUT_MS),
+    };
+  }
+
+  async #send(topic: TopicContract, key: string, value: unknown): Promise<void> {
+    await this.#producer.send(topic, { key, value: JSON.stringify(value) });
+  }
+
+  async #start(): Promise<void> {
+    const scope = this.#scope;
+    this.neighbours = await scope.start("neighbours", async () => {
+      const value = await startNeighbours();
+      return { value, stop: () => value.stop() };
+    });
+    this.stack = await scope.start("stack", async () => {
+      const value = await startTestStack({
+        services: ["trading-server", "account"],
+        // The market stands still unless a test moves it.
+        env: { "trading-server": { TICK_INTERVAL_MS: "0" }, account: this.#environment() },
+      });
+      return { value, stop: () => value.stop() };
+    });
+    const { kafkaBrokers, topicPrefix } = this.stack.environment;
+    const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
+    this.#producer = await scope.start("producer", () => createProducer(kafka));
+    this.client = await scope.start("client", () =>
+      createTradingServerClient({
+        urlOf: () => this.stack.tradingServerUrl,
+        token: this.stack.secrets.tradingServerToken,
+        timeoutMs: 10_000,
+      }),
+    );
+    await this.#follow(kafka, TOPICS.commandEvents, (json) => this.events.push(CommandEvent.parse(json)));
+    await this.#follow(kafka, TOPICS.accountEvents, (json) => this.facts.push(AccountFact.parse(json)));
+    this.server = await this.publishServer({ serverId: randomUUID() });
+  }
+
+  async #follow(kafka: KafkaConnection, topic: TopicContract, take: (json: unknown) => void): Promise<void> {
+    await this.#scope.start(topic.name, () =>
+      createLogReader(kafka, {
+        topic,
+        from: "beginning",
+        onBatch: (_partition, messages) => {
+          for (const { value } of messages) take(JSON.parse(value.toString("utf8")));
+        },
+        logger,
+        fatal: (error) => {
+          throw error;
+        },
+      }),
+    );
+  }
+}
