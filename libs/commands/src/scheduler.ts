@@ -27,6 +27,8 @@ export interface SchedulerOptions {
   /** Runs a batch; settles its entries through `done`, `again` or `hold` before it resolves. Never rejects. */
   readonly run: (serverId: string, mode: BatchMode, batch: readonly Entry[]) => Promise<ServerAnswer>;
   readonly onBreaker: (serverId: string, open: boolean) => void;
+  /** Most commands in one batch; never above {@link MAX_BATCH_COMMANDS}, which is the default. */
+  readonly maxBatchCommands?: number;
 }
 
 interface AccountQueue {
@@ -168,7 +170,7 @@ export class Scheduler {
 
   #dispatch(server: ServerQueue): void {
     while (!this.#stopped && server.ready.size > 0 && server.running < MAX_BATCHES_PER_SERVER) {
-      const allowance = Math.min(MAX_BATCH_COMMANDS, server.breaker.allowance());
+      const allowance = Math.min(this.#options.maxBatchCommands ?? MAX_BATCH_COMMANDS, server.breaker.allowance());
       if (allowance === 0) return this.#probeLater(server);
       const { mode, batch } = this.#take(server, allowance);
       server.running += 1;

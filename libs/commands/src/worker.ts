@@ -44,6 +44,8 @@ export interface CommandWorkerOptions<Effect> {
   readonly logger: Logger;
   readonly health: Health;
   readonly fatal: (error: Error) => void;
+  /** Most commands in one call of the executor, where their results are large. Default 200. */
+  readonly maxBatchCommands?: number;
   /** For jitter. Default Math.random. */
   readonly random?: () => number;
 }
@@ -63,6 +65,7 @@ export async function createCommandWorker<Effect>(
   const scheduler = new Scheduler({
     clock,
     random,
+    ...(options.maxBatchCommands === undefined ? {} : { maxBatchCommands: options.maxBatchCommands }),
     run: (serverId, mode, batch) => runner.run(serverId, mode, batch),
     onBreaker: (serverId, open) =>
       logger.warn(

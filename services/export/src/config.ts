@@ -11,5 +11,11 @@ export const ConfigSchema = z.object({
   POSTGRES_URL: configFields.postgresUrl,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
   INTERNAL_TOKEN: configFields.internalToken,
+  /** Where orders, positions and deals are asked for. */
+  ACCOUNT_URL: configFields.serviceUrl,
+  /** Where transactions are asked for. */
+  FINANCE_URL: configFields.serviceUrl,
+  /** Deadline of one call to an owner; above the 2 s that an owner itself waits for its trading server. */
+  OWNER_TIMEOUT_MS: configFields.integer(100, 60_000).default(10_000),
 });
 export type Config = z.output<typeof ConfigSchema>;

@@ -1,16 +1,21 @@
+import { createDirectory } from "@kapi/admission";
 import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@kapi/commands";
 import { TOPICS } from "@kapi/contracts";
-import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
+import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
 import { createKafka, createProducer } from "@kapi/kafka";
 import { createPool, migrate } from "@kapi/postgres";
 import type { MainContext } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
-import { exportExecutor } from "./operations/export-account-history.ts";
+import type { HistoryOwner } from "./domain/ports.ts";
+import { createExportExecutor } from "./operations/export-account-history.ts";
+import { createHistoryOwner } from "./outbound/http/history-owner.ts";
 
 const SERVICE = "export";
+/** Exports worked on and written together: at most some 4 MB each, so that their transaction stays small. */
+const MAX_BATCH_COMMANDS = 8;
 
-/** Starts the service: schema, then the worker that takes export commands. */
+/** Starts the service: schema, directory, ways to the owners of history, then the worker that takes export commands. */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, clock, fatal } = context;
   const connectionString = config.POSTGRES_URL;
@@ -26,19 +31,32 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     logger,
   });
   const producer = await scope.start("producer", () => createProducer(kafka));
+  const directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
+  health.liveness("directory", () => directory.check());
+  const ownerAt = async (name: string, baseUrl: string): Promise<HistoryOwner> => {
+    const options = { baseUrl, token: config.INTERNAL_TOKEN, timeoutMs: config.OWNER_TIMEOUT_MS };
+    return createHistoryOwner(await scope.start(`${name} client`, () => createInternalClient(options)));
+  };
+  const finance = await ownerAt("finance", config.FINANCE_URL);
+  const account = await ownerAt("account", config.ACCOUNT_URL);
   const app = createHttpServer({ logger, health, clock });
   requireInternalToken(app, config.INTERNAL_TOKEN);
   await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
   const store = await scope.start("command store", () =>
     createCommandStore({ worker: SERVICE, database, producer, clock, logger }),
   );
+  const executor = createExportExecutor({
+    owners: [finance, account],
+    serverOf: (serverId) => directory.server(serverId),
+  });
   await scope.start("command worker", () =>
     createCommandWorker({
       worker: SERVICE,
       topic: TOPICS.commandsExport,
       store,
       kafka,
-      executor: exportExecutor,
+      executor,
+      maxBatchCommands: MAX_BATCH_COMMANDS,
       clock,
       logger,
       health,

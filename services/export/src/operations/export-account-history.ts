@@ -1,17 +1,78 @@
-import type { CommandExecutor } from "@kapi/commands";
-
 /**
- * The executor of history exports. This version has none: every command fails in words, through the same machinery and
- * with the same settlement of credits as any other. An export changes nothing anywhere, so it is always closed.
+ * account.history_export (decisions, 8): asks the owners of an account's history for their newest records, and makes one
+ * result of them. It changes nothing anywhere, so there is nothing to settle: what was not answered is asked again.
  */
-export const exportExecutor: CommandExecutor<null> = {
-  execute: async (_serverId, commands) =>
-    commands.map(() => ({
-      kind: "refuse",
-      errorCode: "INTERNAL",
-      errorMessage: "History export is not available in this version",
-    })),
-  settle: async (_serverId, commands) => commands.map(() => ({ kind: "closed" })),
-  apply: async () => new Map(),
-  isUnreachable: () => false,
+import type { CommandExecutor, CommandOutcome, LeasedCommand } from "@kapi/commands";
+import { DateTime, MAX_EXPORT_RECORDS, type ServerEntry } from "@kapi/contracts";
+import { z } from "zod";
+
+import { type ExportQuery, mergeHistory } from "../domain/history-export.ts";
+import { type HistoryOwner, OwnerUnavailable } from "../domain/ports.ts";
+
+type ExportOutcome = CommandOutcome<null>;
+
+export interface ExportOptions {
+  /** Who comes first tells first where two records are of the same moment. */
+  readonly owners: readonly HistoryOwner[];
+  readonly serverOf: (serverId: string) => ServerEntry | undefined;
+}
+
+const Payload = z.object({
+  from: DateTime.nullish().transform((from) => from ?? null),
+  to: DateTime.nullish().transform((to) => to ?? null),
+  limit: z.int().min(1).max(MAX_EXPORT_RECORDS).default(MAX_EXPORT_RECORDS),
+});
+
+/** Makes the executor of export commands. */
+export function createExportExecutor(options: ExportOptions): CommandExecutor<null> {
+  return {
+    execute: (serverId, commands) => {
+      const problem = serverProblem(options.serverOf(serverId));
+      return Promise.all(commands.map((command) => problem ?? exportOne(options, command)));
+    },
+    settle: async (_serverId, commands) => commands.map(() => ({ kind: "closed" })),
+    apply: async () => new Map(),
+    // An owner that is away is no trading server that is away: nothing may be parked for it.
+    isUnreachable: () => false,
+  };
+}
+
+async function exportOne({ owners }: ExportOptions, { message }: LeasedCommand): Promise<ExportOutcome> {
+  const { serverId, accountNumber, payload } = message;
+  const parsed = Payload.safeParse(payload);
+  if (!parsed.success || accountNumber === null) return MALFORMED;
+  const query: ExportQuery = parsed.data;
+  try {
+    // One more than asked for tells whether there are more.
+    const oneMore = { ...query, limit: query.limit + 1 };
+    const histories = await Promise.all(owners.map((owner) => owner.newest(serverId, accountNumber, oneMore)));
+    const known = histories.filter((history) => history !== null);
+    if (known.length < histories.length) return ACCOUNT_NOT_FOUND;
+    return { kind: "succeeded", result: { ...mergeHistory(known, query) }, effect: null };
+  } catch (error) {
+    if (error instanceof OwnerUnavailable) return { kind: "retry", reason: error.message };
+    throw error;
+  }
+}
+
+const MALFORMED: ExportOutcome = {
+  kind: "refuse",
+  errorCode: "INTERNAL",
+  errorMessage: "The command could not be processed",
 };
+const ACCOUNT_NOT_FOUND: ExportOutcome = {
+  kind: "failed",
+  errorCode: "ACCOUNT_NOT_FOUND",
+  errorMessage: "Trading account not found",
+  effect: null,
+};
+
+/** Why nothing is exported from the server now (decisions, 4.10), or null. */
+function serverProblem(server: ServerEntry | undefined): ExportOutcome | null {
+  if (server === undefined) return { kind: "retry", reason: "the directory does not know the server yet" };
+  if (server.status === "active") return null;
+  if (server.status === "disabled") {
+    return { kind: "refuse", errorCode: "SERVER_DISABLED", errorMessage: "The server is disabled" };
+  }
+  return { kind: "refuse", errorCode: "SERVER_UNAVAILABLE", errorMessage: "The server was removed" };
+}

@@ -1,0 +1,56 @@
+import { randomUUID } from "node:crypto";
+
+import type { ExportRecord } from "@kapi/contracts";
+
+type Kind<K extends ExportRecord["kind"]> = Extract<ExportRecord, { kind: K }>;
+
+/** A deposit as the finance service tells it. */
+export function transaction(at: string, overrides: Partial<Kind<"transaction">> = {}): Kind<"transaction"> {
+  return {
+    kind: "transaction",
+    id: randomUUID(),
+    accountNumber: "10000001",
+    sequence: 1,
+    type: "deposit",
+    amount: 100,
+    currency: "USD",
+    balanceBefore: 0,
+    balanceAfter: 100,
+    description: null,
+    requestId: null,
+    commandId: null,
+    orderId: null,
+    positionId: null,
+    dealId: null,
+    reversalOf: null,
+    recordedAt: at,
+    createdAt: at,
+    ...overrides,
+  };
+}
+
+const TRADE = { symbol: "EURUSD", side: "buy", volume: 0.1 };
+
+export function order(createdAt: string): Kind<"order"> {
+  return {
+    kind: "order",
+    id: randomUUID(),
+    ...TRADE,
+    orderType: "market",
+    status: "executed",
+    createdAt,
+    executedAt: createdAt,
+  };
+}
+
+export function position(openedAt: string): Kind<"position"> {
+  const id = randomUUID();
+  return { kind: "position", id, orderId: id, ...TRADE, openPrice: 1.1, status: "open", openedAt, closedAt: null };
+}
+
+/** A deal has a kind of its own, told as `dealKind`. */
+export function deal(executedAt: string): Kind<"deal"> {
+  const id = randomUUID();
+  const money = { price: 1.1, commission: -0.35, realizedPnl: 0, swap: 0 };
+  return { kind: "deal", dealKind: "entry", id, orderId: id, positionId: id, ...TRADE, ...money, executedAt };
+}

@@ -1,0 +1,94 @@
+/**
+ * How long reads of a long ledger take: one account with 50,000 transactions among a million, plans printed beside.
+ * `POSTGRES_URL=… node services/finance/bench/read-transactions.ts`
+ */
+import { randomUUID } from "node:crypto";
+import { fileURLToPath } from "node:url";
+
+import { COMMANDS_MIGRATIONS } from "@kapi/commands";
+import { createPool, migrate, statement } from "@kapi/postgres";
+import { createLogger } from "@kapi/runtime";
+import { createTestEnvironment } from "@kapi/testkit";
+
+import { NEWEST_TRANSACTIONS, TRANSACTIONS_PAGE } from "../src/outbound/postgres/read-statements.ts";
+import { createTransactionReader } from "../src/outbound/postgres/transaction-reader.ts";
+
+const SCHEMA = "finance";
+const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
+const ROWS_OF_ACCOUNT = 50_000;
+const OTHER_ACCOUNTS = 950;
+const ROWS_OF_OTHERS = 1_000;
+const ROUNDS = 200;
+const START = "2026-01-01T00:00:00Z";
+
+/** $1 server, $2 first account number, $3 accounts, $4 transactions each, a second apart. */
+const FILL_ACCOUNTS = statement<never>(
+  "bench_fill_accounts",
+  `insert into ledger_accounts select $1, ($2::integer + n)::text, $1, 'USD', $4, $4, $4
+   from generate_series(0, $3::integer - 1) n`,
+);
+const FILL_TRANSACTIONS = statement<never>(
+  "bench_fill_transactions",
+  `insert into transactions
+     (id, server_id, account_number, sequence, event_sequence, type, amount_minor, balance_before_minor,
+      balance_after_minor, recorded_at, created_at)
+   select gen_random_uuid(), $1, ($2::integer + n)::text, s, s, 'deposit', 1, s - 1, s,
+     '${START}'::timestamptz + s * interval '1 second', now()
+   from generate_series(0, $3::integer - 1) n, generate_series(1, $4::integer) s`,
+);
+
+const environment = await createTestEnvironment({ needs: ["postgres"] });
+const logger = createLogger({ service: "bench", level: "error" });
+const connectionString = environment.postgresUrl;
+await migrate({ connectionString, schema: SCHEMA, directory: MIGRATIONS, directories: [COMMANDS_MIGRATIONS], logger });
+const pool = await createPool({
+  connectionString,
+  schema: SCHEMA,
+  applicationName: "bench",
+  statementTimeoutMs: 300_000,
+  logger,
+});
+const database = pool.value;
+const serverId = randomUUID();
+for (const values of [
+  [serverId, 20_000_000, OTHER_ACCOUNTS, ROWS_OF_OTHERS],
+  [serverId, 10_000_000, 1, ROWS_OF_ACCOUNT],
+]) {
+  await database.query(FILL_ACCOUNTS, values);
+  await database.query(FILL_TRANSACTIONS, values);
+}
+await database.query(statement("bench_analyze", "analyze transactions"), []);
+
+const account = { serverId, accountNumber: "10000000" };
+const reader = createTransactionReader(database);
+const middle = new Date(Date.parse(START) + (ROWS_OF_ACCOUNT / 2) * 1_000).toISOString();
+const everything = { from: null, to: null };
+const measured: [string, () => Promise<unknown>][] = [
+  ["page 1, limit 100", () => reader.page(account, { page: 1, limit: 100 })],
+  ["page 400, limit 100", () => reader.page(account, { page: 400, limit: 100 })],
+  ["newest 1,001", () => reader.newest(account, everything, 1_001)],
+  ["newest 1,001 up to the middle", () => reader.newest(account, { from: null, to: middle }, 1_001)],
+];
+for (const [name, work] of measured) {
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const began = performance.now();
+    await work();
+    times.push(performance.now() - began);
+  }
+  times.sort((a, b) => a - b);
+  const at = (share: number): string => (times[Math.floor(ROUNDS * share)] ?? 0).toFixed(2);
+  console.log(`${name.padEnd(32)} p50 ${at(0.5)} ms   p99 ${at(0.99)} ms`);
+}
+for (const [{ name, text }, values] of [
+  [TRANSACTIONS_PAGE, [serverId, account.accountNumber, 400, 100]],
+  [NEWEST_TRANSACTIONS, [serverId, account.accountNumber, null, middle, 1_001]],
+] as const) {
+  const plan = await database.query<{ "QUERY PLAN": string }>(
+    { name: `explain_${name}`, text: `explain (analyze, buffers, costs off) ${text}` },
+    values,
+  );
+  console.log(`\n${name}\n${plan.map((row) => row["QUERY PLAN"]).join("\n")}`);
+}
+await pool.stop();
+await environment.stop();
