@@ -1,0 +1,110 @@
+import { randomUUID } from "node:crypto";
+
+import type { CommandEnvelope, ErrorBody } from "@kapi/contracts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { type Answer, call, createdAccount, getWallet } from "./client.ts";
+import { type Organization, type Platform, startPlatform } from "./platform.ts";
+
+const DEEP = `${"[".repeat(10_000)}${"]".repeat(10_000)}`;
+const TWO_MEGABYTES = `{"requestId":"${"x".repeat(2 * 1_048_576)}"}`;
+
+let platform: Platform;
+let organization: Organization;
+let accountNumber: string;
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  organization = await platform.organization(1_000_000);
+  accountNumber = await createdAccount(platform.url, organization);
+});
+afterAll(() => platform.stop());
+
+/** Sends text as it is: some of it no serializer would write. */
+function send(path: string, body: string, method = "POST"): Promise<Answer<CommandEnvelope & ErrorBody>> {
+  const headers = { "idempotency-key": randomUUID() };
+  return call(platform.url, organization, `servers/${organization.server.serverId}${path}`, { method, body, headers });
+}
+
+const BODIES = [
+  ["PATCH", "/configuration"],
+  ["POST", "/accounts"],
+  ["POST", "/accounts/bulk"],
+  ["PATCH", "/accounts/:account"],
+  ["POST", "/accounts/:account/enable"],
+  ["POST", "/accounts/:account/disable"],
+  ["POST", "/accounts/:account/archive"],
+  ["POST", "/accounts/:account/delete"],
+  ["POST", "/accounts/:account/password-reset"],
+  ["POST", "/accounts/:account/investor-password-reset"],
+  ["POST", "/accounts/:account/exports/history"],
+  ["POST", "/accounts/:account/finance/deposits"],
+  ["POST", "/accounts/:account/finance/withdrawals"],
+] as const;
+
+describe.each(BODIES)("%s %s", (method, path) => {
+  const at = (): string => path.replace(":account", accountNumber);
+
+  it.each([
+    ["nesting 10,000 deep", DEEP, "VALIDATION_FAILED"],
+    ["nesting 10,000 deep in requestId", `{"requestId":${DEEP}}`, "VALIDATION_FAILED"],
+    ["a prototype", '{"__proto__":{"requestId":"r"}}', "VALIDATION_FAILED"],
+    ["null", "null", "VALIDATION_FAILED"],
+    ["text", '"text"', "VALIDATION_FAILED"],
+    ["no JSON", '{"requestId":', "INVALID_JSON"],
+    ["nothing", "", "VALIDATION_FAILED"],
+    ["2 MB", TWO_MEGABYTES, "BODY_TOO_LARGE"],
+  ])("with %s as its body is 400 for the read price", async (_what, body, code) => {
+    const answer = await send(at(), body, method);
+    expect(answer).toMatchObject({ status: 400, charged: 1 });
+    expect(answer.headers.get("x-error-code")).toBe(code);
+    expect(Object.keys(answer.body).toSorted()).toEqual(code === "VALIDATION_FAILED" ? ["error", "issues"] : ["error"]);
+  });
+});
+
+describe("a number", () => {
+  it.each(["1e308", "-1e308", "1e999", "-0", "0", "0.001", "1000000000.01", "1.005", '"1"', "[1]", "null", "true"])(
+    "%s is 400 as an amount, and named",
+    async (amount) => {
+      const answer = await send(`/accounts/${accountNumber}/finance/deposits`, `{"requestId":"r","amount":${amount}}`);
+      expect(answer).toMatchObject({ status: 400, charged: 1 });
+      expect(new Set(answer.body.issues?.map(({ path }) => path[0]))).toEqual(new Set(["amount"]));
+    },
+  );
+
+  it.each([
+    ["-0", 202, 0],
+    ["0", 202, 0],
+    ["1e9", 202, 1_000_000_000],
+    ["0.1e1", 202, 1],
+    ["1e308", 400, null],
+    ["-0.01", 400, null],
+  ])("%s as an initial balance is %i", async (initialBalance, status, kept) => {
+    const body = `{"requestId":"r","accountName":"Ada","leverage":100,"initialBalance":${initialBalance}}`;
+    const answer = await send("/accounts", body);
+    expect(answer.status).toBe(status);
+    if (kept !== null) expect(JSON.stringify(answer.body.command.payload["initialBalance"])).toBe(String(kept));
+  });
+});
+
+describe("text in a query", () => {
+  it.each([
+    ["/commands?requestId=a%00b", "requestId"],
+    ["/commands?from=yesterday", "from"],
+    ["/commands?from=9999-12-31T23:59:59-01:00", "from"],
+    ["/commands?to=0000-01-01T00:00:00Z", "to"],
+    ["/commands?page=1&page=2", "page"],
+    ["/account-metrics?limit=1e2", "limit"],
+    ["/account-metrics?limit=-1", "limit"],
+    ["/accounts?search=%00", "search"],
+  ])("%s is 400 and names %s", async (path, field) => {
+    const answer = await call(platform.url, organization, `servers/${organization.server.serverId}${path}`);
+    expect(answer).toMatchObject({ status: 400, charged: 1 });
+    expect(answer.body.issues?.map((issue) => issue.path[0])).toEqual([field]);
+  });
+});
+
+it("nothing of it harms the process: it answers on, and every credit is accounted for", async () => {
+  const wallet = await getWallet(platform.url, organization);
+  expect(wallet.availableCredits + wallet.reservedCredits + wallet.lifetimeConsumed).toBe(wallet.lifetimePurchased);
+});
