@@ -27,6 +27,8 @@ export const configSchema = z.object({
   LIVE_PORT: configFields.httpPort.optional(),
   KAFKA_BROKERS: configFields.kafkaBrokers,
   KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
+  POSTGRES_URL: configFields.postgresUrl,
+  POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
   REDIS_URL: configFields.redisUrl,
   INTERNAL_TOKEN: configFields.internalToken,
   ACCOUNT_URL: configFields.serviceUrl,

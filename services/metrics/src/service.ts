@@ -1,26 +1,40 @@
 import { createServer, type Server } from "node:http";
+import { fileURLToPath } from "node:url";
 
 import { createAdmission, createDirectory, type Directory } from "@kapi/admission";
+import { accountKey, TOPICS } from "@kapi/contracts";
 import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
-import { createKafka, createProducer, type KafkaConnection } from "@kapi/kafka";
+import { createKafka, createProducer, endOffsets, type KafkaConnection } from "@kapi/kafka";
+import { createPool, type Database, migrate } from "@kapi/postgres";
 import { createRedis } from "@kapi/redis";
 import type { MainContext, Started } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
-import type { AccountExistence, SampleProgress } from "./domain/ports.ts";
+import type { AccountExistence, SampleProgress, SnapshotStore } from "./domain/ports.ts";
 import { SampleWindows } from "./domain/sample-windows.ts";
+import { installAccountMetrics } from "./inbound/http/account-metrics.ts";
 import { installLatestSamples } from "./inbound/http/latest-samples.ts";
 import { readAccountFacts } from "./inbound/kafka/account-facts.ts";
+import { consumeAccountStatuses } from "./inbound/kafka/account-statuses.ts";
 import { readSamples } from "./inbound/kafka/samples.ts";
+import { consumeSamples } from "./inbound/kafka/snapshot-samples.ts";
 import { consumeValuations } from "./inbound/kafka/valuations.ts";
 import { FanOut } from "./inbound/ws/fan-out.ts";
 import { startLiveServer } from "./inbound/ws/live-server.ts";
+import { deleteTradingAccountMetrics } from "./operations/delete-trading-account-metrics.ts";
 import { SampleLog } from "./operations/sample-log.ts";
 import { Sequencer } from "./operations/sequence-valuations.ts";
+import { Snapshots } from "./operations/store-snapshots.ts";
 import { Checkpoints } from "./operations/write-checkpoints.ts";
 import { createAccountExistence } from "./outbound/http/account-existence.ts";
-import { createCheckpointSink, createSampleSink } from "./outbound/kafka/sample-topic.ts";
+import { createCheckpointSink, createDeletionSink, createSampleSink } from "./outbound/kafka/sample-topic.ts";
+import { createSnapshotLists } from "./outbound/postgres/snapshot-lists.ts";
+import { createSnapshotStore } from "./outbound/postgres/snapshot-store.ts";
 
+const SERVICE = "metrics";
+const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
+const WRITE_INTERVAL_MS = 2_000;
+const KEEP_DAYS_INTERVAL_MS = 3_600_000;
 const MAX_SAMPLES = 300;
 const WINDOW_MS = 5 * 60_000;
 const SLAB_BYTES = 1_024 * 1_024;
@@ -66,9 +80,11 @@ export async function startMetrics(context: Context): Promise<void> {
   const log = new SampleLog({ windows, clock });
   const fanOut = new FanOut({ log, clock });
   log.listen(fanOut);
-  const facts = await scope.start("account facts", () =>
-    readAccountFacts({ kafka, log, onDeleted: (deleted) => fanOut.deleted(deleted), logger, fatal }),
-  );
+  const stored = await startStore(context);
+  for await (const gone of stored.store.deleted()) {
+    for (const { serverId, accountNumber } of gone) log.remove(accountKey(serverId, accountNumber));
+  }
+  const facts = await scope.start("account facts", () => readAccountFacts({ kafka, log, logger, fatal }));
   await facts.caughtUp;
   await scope.start("window expiry", () => every(EXPIRE_INTERVAL_MS, () => log.expire()));
 
@@ -87,10 +103,27 @@ export async function startMetrics(context: Context): Promise<void> {
   });
   health.liveness("samples", () => samples.reader.check());
   if (sequencer !== null) await sequencer.start(samples.progress);
+  if (sequencing) await startSnapshots(context, kafka, log, stored.store);
 
   const app = createHttpServer({ logger, health, clock });
   requireInternalToken(app, config.INTERNAL_TOKEN);
   installLatestSamples(app, log);
+  const background = await scope.start("background producer", () => createProducer(kafka));
+  installAccountMetrics(app, {
+    lists: createSnapshotLists(stored.database),
+    organizationOf: (serverId) => directory.server(serverId)?.organizationId,
+    clock,
+    forget: (account) =>
+      deleteTradingAccountMetrics(
+        {
+          store: stored.store,
+          deletions: createDeletionSink(background),
+          checkpoints: createCheckpointSink(background),
+          progress: samples.progress,
+        },
+        account,
+      ),
+  });
   const http = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
   logger.info({ url: http.url, roles: config.ROLES }, "listening");
   if (config.ROLES.includes("stream")) await startStream(context, app.server, log, fanOut, directory, existence);
@@ -152,6 +185,47 @@ async function prepareSequencer(
     health.liveness("valuations", () => consumer.check());
   };
   return { checkpoints, start };
+}
+
+async function startStore(context: Context): Promise<{ database: Database; store: SnapshotStore }> {
+  const { config, scope, logger } = context;
+  const connectionString = config.POSTGRES_URL;
+  await migrate({ connectionString, schema: SERVICE, directory: MIGRATIONS, logger });
+  const database = await scope.start("postgres", () =>
+    createPool({ connectionString, schema: SERVICE, applicationName: SERVICE, max: config.POSTGRES_POOL_SIZE, logger }),
+  );
+  return { database, store: createSnapshotStore(database) };
+}
+
+/** The way of the samples into the database, behind the live stream. */
+async function startSnapshots(
+  context: Context,
+  kafka: KafkaConnection,
+  log: SampleLog,
+  store: SnapshotStore,
+): Promise<void> {
+  const { scope, logger, clock, fatal } = context;
+  const ends = () => endOffsets(kafka, TOPICS.metricsSamples);
+  const snapshots = new Snapshots({ store, log, ends, clock, logger });
+  log.listen(snapshots);
+  await snapshots.keepDays();
+  // Neither is part of the liveness: a database that is away must not end the live stream.
+  await scope.start("account statuses", () => consumeAccountStatuses({ kafka, store, logger, fatal }));
+  await scope.start("snapshots", () => consumeSamples({ kafka, snapshots, logger, fatal }));
+  const trying = (what: string, work: () => Promise<void>) => () =>
+    void work().catch((error: unknown) => logger.warn({ err: error }, `${what}; the next turn does it`));
+  await scope.start("snapshot timer", () =>
+    every(
+      WRITE_INTERVAL_MS,
+      trying("snapshots were not written", () => snapshots.write()),
+    ),
+  );
+  await scope.start("days of snapshots", () =>
+    every(
+      KEEP_DAYS_INTERVAL_MS,
+      trying("days of snapshots were not looked after", () => snapshots.keepDays()),
+    ),
+  );
 }
 
 async function startStream(

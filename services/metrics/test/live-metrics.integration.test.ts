@@ -283,6 +283,7 @@ describe("the end of a connection", () => {
       serverId: world.serverId,
       accountNumber: account,
       occurredAt: new Date().toISOString(),
+      accountSequence: 2,
       accountId: randomUUID(),
       version: 2,
       accountName: "Gone",

@@ -82,7 +82,7 @@ export class World {
   }
 
   static async start(): Promise<World> {
-    const environment = await createTestEnvironment({ needs: ["kafka", "redis"], partitions: 4 });
+    const environment = await createTestEnvironment({ partitions: 4 });
     const kafka = createKafka({
       brokers: environment.kafkaBrokers.split(","),
       clientId: "metrics-test",

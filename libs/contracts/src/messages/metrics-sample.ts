@@ -11,6 +11,8 @@ export const SAMPLE_HEADERS = {
   from: "from",
   /** Offset in `trading.valuations` of the last valuation that the sample takes in. */
   to: "to",
+  /** Only on a record without a value: the account was deleted, and no sample of it counts any more. */
+  deleted: "deleted",
 } as const;
 
 /**

@@ -53,6 +53,11 @@ export function spanFromWire(headers: Readonly<Record<string, string>>): Span | 
   return sequence === null || from === null || to === null ? null : { sequence, from, to };
 }
 
+/** Whether the record is no sample but tells that its account is gone: from then on nothing of it counts. */
+export function isDeletion(headers: Readonly<Record<string, string>>): boolean {
+  return headers[SAMPLE_HEADERS.deleted] !== undefined;
+}
+
 /** A {@link Span} as the headers of a record of `metrics.samples`. */
 export function spanToWire(span: Span): Record<string, string> {
   return {

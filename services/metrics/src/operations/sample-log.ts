@@ -2,7 +2,7 @@ import type { SampleCheckpoint } from "@kapi/contracts";
 import type { Clock } from "@kapi/kernel";
 
 import { type AccountStream, FROM_UNKNOWN } from "../domain/account-stream.ts";
-import { counts, type LogState, type Span, spanFromWire } from "../domain/judge.ts";
+import { counts, isDeletion, type LogState, type Span, spanFromWire } from "../domain/judge.ts";
 import { WITHOUT_CHECKPOINT, type StartingPoint } from "../domain/restore.ts";
 import { accountOfKey } from "../domain/sample.ts";
 import type { SampleWindows } from "../domain/sample-windows.ts";
@@ -20,8 +20,10 @@ export interface SampleRecord {
 export interface SampleListener {
   /** The account's next sample counts and is in its window. */
   counted?(account: AccountStream, span: Span): void;
-  /** The account is gone for good. */
+  /** The account, which had samples, is gone for good. */
   removed?(account: AccountStream): void;
+  /** An account is gone for good, whether it had samples or not; after `removed`. */
+  gone?(key: string): void;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -71,6 +73,13 @@ export class SampleLog {
   /** Whether the account is known to have been deleted. */
   isGone(key: string): boolean {
     return this.#gone.has(key);
+  }
+
+  /** Whether the sample of this sequence that counts is the record at this offset; false also where it is not kept any more. */
+  counted(key: string, sequence: number, offset: number): boolean {
+    const stream = this.#streams.get(key);
+    if (stream === undefined || sequence < stream.window.first || sequence > stream.window.last) return false;
+    return this.#windows.sample(stream.window, sequence).offset === offset;
   }
 
   /** The offset before which every sample of `partition` has been judged. */
@@ -135,10 +144,12 @@ export class SampleLog {
   remove(key: string): void {
     this.#gone.add(key);
     const stream = this.#streams.get(key);
-    if (stream === undefined) return;
-    this.#streams.delete(key);
-    for (const listener of this.#listeners) listener.removed?.(stream);
-    this.#windows.close(stream.window);
+    if (stream !== undefined) {
+      this.#streams.delete(key);
+      for (const listener of this.#listeners) listener.removed?.(stream);
+      this.#windows.close(stream.window);
+    }
+    for (const listener of this.#listeners) listener.gone?.(key);
   }
 
   /** Gives up memory of samples that are too old; to be called every few seconds. */
@@ -147,6 +158,7 @@ export class SampleLog {
   }
 
   #judge(partition: number, record: SampleRecord, nowMs: number): void {
+    if (isDeletion(record.headers)) return this.remove(record.key);
     const offset = Number(record.offset);
     const span = spanFromWire(record.headers);
     const known = this.#streams.get(record.key);

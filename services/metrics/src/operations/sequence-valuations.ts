@@ -113,8 +113,8 @@ export class Sequencer implements SampleListener {
     this.#partitions.get(stream.partition)?.counted(stream, span);
   }
 
-  removed(stream: AccountStream): void {
-    this.#partitions.get(stream.partition)?.removed(stream.key);
+  gone(key: string): void {
+    for (const partition of this.#partitions.values()) partition.removed(key);
   }
 
   /** Takes in the accounts that are new here; the answer is why some of them are refused, by key. */

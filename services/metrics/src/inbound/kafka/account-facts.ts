@@ -12,20 +12,17 @@ import type { SampleLog } from "../../operations/sample-log.ts";
 export function readAccountFacts(options: {
   kafka: KafkaConnection;
   log: SampleLog;
-  onDeleted: (account: AccountId) => void;
   logger: Logger;
   fatal: (error: Error) => void;
 }): Promise<Started<LogReader>> {
-  const { kafka, log, onDeleted, logger, fatal } = options;
+  const { kafka, log, logger, fatal } = options;
   return createLogReader(kafka, {
     topic: TOPICS.accountEvents,
     from: "beginning",
     onBatch: (_partition, records) => {
       for (const { value } of records) {
         const account = deletedAccount(value, logger);
-        if (account === null) continue;
-        log.remove(accountKey(account.serverId, account.accountNumber));
-        onDeleted(account);
+        if (account !== null) log.remove(accountKey(account.serverId, account.accountNumber));
       }
     },
     logger,

@@ -1,4 +1,4 @@
-import { type AccountDeletedFrame, accountKey } from "@kapi/contracts";
+import type { AccountDeletedFrame } from "@kapi/contracts";
 import type { Clock } from "@kapi/kernel";
 
 import type { AccountStream } from "../../domain/account-stream.ts";
@@ -81,11 +81,12 @@ export class FanOut implements SampleListener {
   }
 
   /** An account was deleted: its subscriptions end with a message. */
-  deleted({ serverId, accountNumber }: AccountId): void {
-    const key = accountKey(serverId, accountNumber);
+  gone(key: string): void {
     const subscribers = this.#subscriptions.get(key);
-    if (subscribers === undefined) return;
+    const [first] = subscribers ?? [];
+    if (subscribers === undefined || first === undefined) return;
     this.#subscriptions.delete(key);
+    const { serverId, accountNumber } = first.account;
     const frame: AccountDeletedFrame = { type: "account.deleted", serverId, accountNumber };
     const bytes = textFrame(JSON.stringify(frame));
     for (const subscription of subscribers) {

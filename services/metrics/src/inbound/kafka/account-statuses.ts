@@ -1,0 +1,67 @@
+import { AccountFact, accountKey, TOPICS } from "@kapi/contracts";
+import { type Consumer, createConsumer, type DeadLetter, type KafkaConnection, RetryableError } from "@kapi/kafka";
+import { isTransient } from "@kapi/postgres";
+import type { Logger, Started } from "@kapi/runtime";
+
+import type { AccountStatusAt, SnapshotStore } from "../../domain/ports.ts";
+
+const DELETED = "deleted";
+const GROUP = "metrics-account-statuses";
+/** Nobody waits for a status, and a thousand of them cost little more than one. */
+const MIN_INTERVAL_MS = 250;
+
+/** `account.events` → the statuses that snapshots show. What was deleted is deleted here too, should nobody have asked for it. */
+export function consumeAccountStatuses(options: {
+  kafka: KafkaConnection;
+  store: SnapshotStore;
+  logger: Logger;
+  fatal: (error: Error) => void;
+}): Promise<Started<Consumer>> {
+  const { kafka, store, logger, fatal } = options;
+  return createConsumer(kafka, {
+    groupId: GROUP,
+    topics: [TOPICS.accountEvents],
+    minIntervalMs: MIN_INTERVAL_MS,
+    logger,
+    fatal,
+    onBatch: async ({ messages }) => {
+      const deadLetters: DeadLetter[] = [];
+      const newest = new Map<string, AccountStatusAt>();
+      for (const message of messages) {
+        const fact = factFromWire(message.value);
+        if (typeof fact === "string") deadLetters.push({ message, reason: fact, includeValue: true });
+        else if ("status" in fact) {
+          const account = { serverId: fact.serverId.toLowerCase(), accountNumber: fact.accountNumber };
+          const key = accountKey(account.serverId, account.accountNumber);
+          const { version } = fact;
+          const status = fact.type === "account.deleted" ? DELETED : fact.status;
+          if ((newest.get(key)?.version ?? 0) < version) newest.set(key, { account, version, status });
+        }
+      }
+      await takeIn(store, [...newest.values()]);
+      return { deadLetters };
+    },
+  });
+}
+
+async function takeIn(store: SnapshotStore, statuses: readonly AccountStatusAt[]): Promise<void> {
+  try {
+    const kept = statuses.filter(({ status }) => status !== DELETED);
+    if (kept.length > 0) await store.takeStatuses(kept);
+    for (const { account, status } of statuses) if (status === DELETED) await store.forget(account);
+  } catch (error) {
+    throw isTransient(error) ? new RetryableError("the statuses cannot be stored", { cause: error }) : error;
+  }
+}
+
+/** The fact, or why the record is none. */
+function factFromWire(value: Buffer): AccountFact | string {
+  let json: unknown;
+  try {
+    json = JSON.parse(value.toString("utf8"));
+  } catch {
+    return "the value is no JSON";
+  }
+  const parsed = AccountFact.safeParse(json);
+  return parsed.success ? parsed.data : `no account fact: ${parsed.error.issues[0]?.path.join(".") ?? ""}`;
+}

@@ -1,0 +1,96 @@
+import { createLogger } from "@kapi/runtime";
+import { TestClock } from "@kapi/testkit";
+import { accountKey } from "@kapi/contracts";
+import { expect, test } from "vitest";
+
+import type { BookState, ClosedMinute } from "../domain/account-book.ts";
+import { spanToWire } from "../domain/judge.ts";
+import type { SnapshotStore } from "../domain/ports.ts";
+import { frameOf } from "../domain/sample.ts";
+import { SampleWindows } from "../domain/sample-windows.ts";
+import { SampleLog, type SampleRecord } from "./sample-log.ts";
+import { MINUTE_GRACE_MS, Snapshots } from "./store-snapshots.ts";
+
+const account = { serverId: "0b0f4f0e-5a4e-4c39-8a39-1d8f0a8f0a01", accountNumber: "10000001" };
+const firstMs = Date.parse("2026-03-01T10:00:00.000Z");
+const MINUTE_MS = 60_000;
+
+/** The sample of a sequence, at offset 10 times its sequence, written when it was measured. */
+function record(sequence: number, seconds: number): SampleRecord {
+  const span = { sequence, from: sequence - 2, to: sequence - 1 };
+  const atMs = firstMs + seconds * 1_000;
+  const measuredAt = new Date(atMs).toISOString();
+  const numbers = { balanceMinor: 1, equityMinor: sequence, marginMinor: 0, freeMarginMinor: 1 };
+  const values = { ...numbers, marginLevel: 0, openPositionCount: 0 };
+  const frame = frameOf(account, { span, values, measuredAt, minimum: { equityMinor: sequence, measuredAt } });
+  const key = accountKey(account.serverId, account.accountNumber);
+  return { key, value: frame, headers: spanToWire(span), offset: BigInt(sequence * 10), timestampMs: atMs };
+}
+
+function start(stored: BookState | null, clock = new TestClock(firstMs)) {
+  const written: ClosedMinute[] = [];
+  const key = accountKey(account.serverId, account.accountNumber);
+  const store: SnapshotStore = {
+    states: () => Promise.resolve(new Map(stored === null ? [] : [[key, stored]])),
+    write: (minutes) => Promise.resolve(void written.push(...minutes)),
+    keepDays: () => Promise.resolve(),
+    dropDaysBefore: () => Promise.resolve(0),
+    takeStatuses: () => Promise.resolve(),
+    forget: () => Promise.resolve(),
+    deleted: async function* deleted() {},
+  };
+  const windows = new SampleWindows({ maxSamples: 10, maxAgeMs: 300_000, budgetBytes: 1 << 20, slabBytes: 1 << 16 });
+  const log = new SampleLog({ windows, clock });
+  const ends = new Map([[0, 0n]]);
+  const logger = createLogger({ service: "test", level: "silent" });
+  const snapshots = new Snapshots({ store, log, ends: () => Promise.resolve(ends), clock, logger });
+  snapshots.assign([0]);
+  return { snapshots, log, written, clock, ends };
+}
+
+const shown = (written: readonly ClosedMinute[]) => written.map(({ snapshot }) => snapshot.sequence);
+
+test("a log that is read late gives the snapshots that it would have given in time", async () => {
+  const { snapshots, written, clock, ends } = start(null, new TestClock(firstMs + 60 * MINUTE_MS));
+  ends.set(0, 51n);
+  await snapshots.take(0, [record(1, 1), record(2, 2)]);
+  await snapshots.write();
+  expect(shown(written)).toEqual([]);
+  await snapshots.take(0, [record(3, 3), record(4, 61), record(5, 62)]);
+  await snapshots.write();
+  expect(shown(written)).toEqual([3, 5]);
+  expect(clock.nowMs()).toBe(firstMs + 60 * MINUTE_MS);
+});
+
+test("a minute is over some time after its end, so that its last samples are in its snapshot", async () => {
+  const { snapshots, written, clock, ends } = start(null);
+  ends.set(0, 11n);
+  await snapshots.take(0, [record(1, 1)]);
+  clock.advance(MINUTE_MS + MINUTE_GRACE_MS - 1);
+  await snapshots.write();
+  expect(shown(written)).toEqual([]);
+  clock.advance(1);
+  await snapshots.write();
+  expect(shown(written)).toEqual([1]);
+});
+
+test("offsets are committed below what is not stored", async () => {
+  const { snapshots, clock, ends } = start(null);
+  expect(await snapshots.take(0, [record(1, 1)])).toBe(10n);
+  clock.advance(2 * MINUTE_MS);
+  ends.set(0, 11n);
+  await snapshots.write();
+  expect(await snapshots.take(0, [])).toBe(11n);
+});
+
+test("an account whose stored state does not reach up to the log goes on from the first sample known to count", async () => {
+  const drawdown = { equityMinor: 1, dayMs: firstMs, dayStartMinor: 1, dayLowMinor: 1, peakMinor: 1, lowMinor: 1 };
+  const { snapshots, log, written, clock, ends } = start({ log: { sequence: 1, to: 0 }, drawdown });
+  log.apply(0, [record(1, 1), record(2, 2), record(3, 3), record(4, 4)]);
+  const refused = { ...record(3, 3), offset: 25n };
+  await snapshots.take(0, [refused, record(3, 3), record(4, 4)]);
+  clock.advance(10 * MINUTE_MS);
+  ends.set(0, 41n);
+  await snapshots.write();
+  expect(written).toMatchObject([{ snapshot: { sequence: 4 }, fromOffset: 30 }]);
+});

@@ -1,0 +1,202 @@
+import { setImmediate } from "node:timers/promises";
+
+import { RetryableError } from "@kapi/kafka";
+import type { Clock } from "@kapi/kernel";
+import type { Logger } from "@kapi/runtime";
+
+import { AccountBook, type ClosedMinute } from "../domain/account-book.ts";
+import { spanFromWire } from "../domain/judge.ts";
+import type { SnapshotStore } from "../domain/ports.ts";
+import { accountOfKey } from "../domain/sample.ts";
+import type { SampleListener, SampleLog, SampleRecord } from "./sample-log.ts";
+
+/** Records taken in before the live stream gets its turn again. */
+const RECORDS_PER_TURN = 50;
+/** Snapshots that wait for the database; above it no more samples are taken in. */
+const MAX_UNWRITTEN = 50_000;
+/** How long after a minute's end its last samples may come and still be in its snapshot. */
+export const MINUTE_GRACE_MS = 10_000;
+/** How often it is sought from where the log would have to be read again. */
+const SEEK_INTERVAL_MS = 1_000;
+const DAY_MS = 86_400_000;
+/** Snapshots are kept so long (decisions, 9). */
+export const KEPT_DAYS = 30;
+/** Partitions stand ready so many days ahead; what is measured later than that has a wrong clock. */
+const DAYS_AHEAD = 2;
+
+export interface SnapshotsOptions {
+  readonly store: SnapshotStore;
+  readonly log: SampleLog;
+  /** The end of each partition of `metrics.samples` now. */
+  readonly ends: () => Promise<ReadonlyMap<number, bigint>>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface Partition {
+  readonly books: Map<string, AccountBook>;
+  closed: ClosedMinute[];
+  /** The offset after the last record taken in, and when that was written. */
+  next: number;
+  lastRecordMs: number;
+  /** The lowest offset that has something which is not stored. */
+  openFrom: number;
+  soughtAtMs: number;
+}
+
+/**
+ * Samples → snapshots, for the partitions of `metrics.samples` that the group gave to this process. It reads the log for
+ * itself, behind the live stream and at its own pace, so that neither a slow database nor a restart can lose a minute:
+ * offsets are committed below what is stored, and what is stored tells which samples are in it.
+ *
+ * Which samples count is judged from the stored state on. Where that does not reach up to the log any more (the log was
+ * lost, or not read for longer than it is kept), an account goes on from a sample that {@link SampleLog} knows to count.
+ */
+export class Snapshots implements SampleListener {
+  readonly #options: SnapshotsOptions;
+  #partitions = new Map<number, Partition>();
+  #keptUntilMs = 0;
+  #running: Promise<void> | null = null;
+
+  constructor(options: SnapshotsOptions) {
+    this.#options = options;
+  }
+
+  /** Begins anew with these partitions; what is not stored is read again. */
+  assign(partitions: readonly number[]): void {
+    this.#partitions = new Map(partitions.map((number) => [number, emptyPartition()]));
+  }
+
+  /**
+   * Takes records of one partition in, in log order; returns the offset below which everything is stored.
+   * @throws RetryableError while the database cannot be asked, or takes less than comes.
+   */
+  async take(number: number, records: readonly SampleRecord[]): Promise<bigint> {
+    const partition = this.#partitions.get(number);
+    if (partition === undefined) throw new RetryableError(`partition ${number} is not assigned`);
+    if (this.#unwritten() > MAX_UNWRITTEN) throw new RetryableError("snapshots wait for the database");
+    await this.#open(partition, records);
+    for (const [index, record] of records.entries()) {
+      if (index > 0 && index % RECORDS_PER_TURN === 0) await setImmediate();
+      this.#record(partition, record);
+    }
+    const last = records.at(-1);
+    if (last !== undefined) {
+      partition.next = Number(last.offset) + 1;
+      partition.lastRecordMs = last.timestampMs;
+    }
+    return BigInt(this.#committable(partition));
+  }
+
+  /** Stores the minutes that are over; a call that comes while one is running waits for that one. Rejects if it cannot. */
+  write(): Promise<void> {
+    this.#running ??= this.#writeAll().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  /** Makes room for the coming days, and lets the days go that are not kept any more. */
+  async keepDays(): Promise<void> {
+    const { store, clock, logger } = this.#options;
+    const today = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS;
+    await store.keepDays(today - DAY_MS, today + DAYS_AHEAD * DAY_MS);
+    const dropped = await store.dropDaysBefore(today - KEPT_DAYS * DAY_MS);
+    if (dropped > 0) logger.info({ dropped }, "days of snapshots were dropped");
+    this.#keptUntilMs = today + (DAYS_AHEAD + 1) * DAY_MS;
+  }
+
+  gone(key: string): void {
+    for (const partition of this.#partitions.values()) partition.books.delete(key);
+  }
+
+  /** Takes up the accounts that are new here from what is stored of them. */
+  async #open(partition: Partition, records: readonly SampleRecord[]): Promise<void> {
+    const { store, log } = this.#options;
+    const keys = new Set(records.map(({ key }) => key).filter((key) => !partition.books.has(key) && !log.isGone(key)));
+    const accounts = [...keys].map((key) => accountOfKey(key)).filter((account) => account !== null);
+    if (accounts.length === 0) return;
+    const stored = await retryable(() => store.states(accounts));
+    for (const key of keys) {
+      const account = accountOfKey(key);
+      if (account !== null && !log.isGone(key))
+        partition.books.set(key, new AccountBook(account, stored.get(key) ?? null));
+    }
+  }
+
+  #record(partition: Partition, record: SampleRecord): void {
+    const book = partition.books.get(record.key);
+    const span = spanFromWire(record.headers);
+    if (book === undefined || span === null) return;
+    const sample = { span, frame: record.value, offset: Number(record.offset) };
+    const counts = book.isNext(sample) || this.#isBeyondGap(book, record.key, span.sequence, sample.offset);
+    const closed = counts ? book.take(sample) : null;
+    if (closed !== null) partition.closed.push(closed);
+  }
+
+  #isBeyondGap(book: AccountBook, key: string, sequence: number, offset: number): boolean {
+    return sequence > book.sequence && this.#options.log.counted(key, sequence, offset);
+  }
+
+  async #writeAll(): Promise<void> {
+    const { store, clock } = this.#options;
+    const ends = await this.#options.ends();
+    const todayMs = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS;
+    for (const [number, partition] of this.#partitions) {
+      // Where nothing is left to read, time goes on by the clock; else by the log, so that reading late changes nothing.
+      const caughtUp = BigInt(partition.next) >= (ends.get(number) ?? 0n);
+      const horizonMs = (caughtUp ? clock.nowMs() : partition.lastRecordMs) - MINUTE_GRACE_MS;
+      for (const book of partition.books.values()) {
+        const closed = book.closeEnded(horizonMs);
+        if (closed !== null) partition.closed.push(closed);
+      }
+      const closed = [...partition.closed];
+      const firstMs = todayMs - KEPT_DAYS * DAY_MS;
+      for (const day of oldDays(closed, firstMs, todayMs - DAY_MS)) await store.keepDays(day, day);
+      await store.write(closed, { firstMs, beforeMs: this.#keptUntilMs });
+      partition.closed = partition.closed.slice(closed.length);
+    }
+  }
+
+  #unwritten(): number {
+    let waiting = 0;
+    for (const { closed } of this.#partitions.values()) waiting += closed.length;
+    return waiting;
+  }
+
+  #committable(partition: Partition): number {
+    const nowMs = this.#options.clock.nowMs();
+    if (nowMs - partition.soughtAtMs < SEEK_INTERVAL_MS) return partition.openFrom;
+    let lowest = partition.next;
+    for (const { fromOffset } of partition.closed) lowest = Math.min(lowest, fromOffset);
+    for (const { openFrom } of partition.books.values()) lowest = Math.min(lowest, openFrom ?? lowest);
+    partition.openFrom = lowest;
+    partition.soughtAtMs = nowMs;
+    return lowest;
+  }
+}
+
+/** The days from `firstMs` to before `beforeMs` that these snapshots are of: the log was read late. */
+function oldDays(closed: readonly ClosedMinute[], firstMs: number, beforeMs: number): Set<number> {
+  const days = closed.map(({ snapshot }) => Math.floor(snapshot.measuredAtMs / DAY_MS) * DAY_MS);
+  return new Set(days.filter((day) => day >= firstMs && day < beforeMs));
+}
+
+function emptyPartition(): Partition {
+  return {
+    books: new Map(),
+    closed: [],
+    next: 0,
+    lastRecordMs: Number.NEGATIVE_INFINITY,
+    openFrom: 0,
+    soughtAtMs: Number.NEGATIVE_INFINITY,
+  };
+}
+
+async function retryable<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new RetryableError("the stored states cannot be read", { cause: error });
+  }
+}

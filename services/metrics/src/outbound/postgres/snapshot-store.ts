@@ -1,0 +1,232 @@
+import { accountKey } from "@kapi/contracts";
+import { toIso } from "@kapi/kernel";
+import { type Database, type Queryable, statement } from "@kapi/postgres";
+
+import type { BookState, ClosedMinute, Snapshot } from "../../domain/account-book.ts";
+import type { SnapshotStore } from "../../domain/ports.ts";
+import type { AccountId } from "../../domain/sample.ts";
+
+/** Rows of one transaction. */
+const MAX_ROWS = 2_000;
+const DAY_MS = 86_400_000;
+
+// Writers of snapshots share it, a deletion takes it alone: what is written after it sees the deletion, what was written
+// before it is deleted with the rest.
+const LOCK = `hashtext(current_schema() || ' snapshots')`;
+const shareLock = statement<Record<string, never>>(
+  "snapshots_share_lock",
+  `select pg_advisory_xact_lock_shared(${LOCK})`,
+);
+const takeLock = statement<Record<string, never>>("snapshots_take_lock", `select pg_advisory_xact_lock(${LOCK})`);
+
+const NOT_DELETED = `not exists (select from deleted_accounts as gone
+  where gone.server_id = given.server_id and gone.account_number = given.account_number)`;
+
+const insertSnapshots = statement<Record<string, never>>(
+  "snapshots_insert",
+  `insert into account_metric_snapshots (server_id, account_number, measured_at, sequence, balance_minor, equity_minor,
+     margin_minor, free_margin_minor, margin_level, daily_drawdown, total_drawdown, account_status, created_at)
+   select given.*, coalesce(known.status, 'active'), now()
+   from unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
+     $8::bigint[], $9::double precision[], $10::double precision[], $11::double precision[])
+     as given (server_id, account_number, measured_at, sequence, balance_minor, equity_minor, margin_minor,
+       free_margin_minor, margin_level, daily_drawdown, total_drawdown)
+     left join account_statuses as known using (server_id, account_number)
+   where ${NOT_DELETED}
+   on conflict (server_id, account_number, measured_at) do nothing`,
+);
+
+// A process that has lost the partition cannot take an account back.
+const upsertStates = statement<Record<string, never>>(
+  "snapshots_upsert_states",
+  `insert into account_states as kept (server_id, account_number, sequence, valuations_to, equity_minor, day,
+     day_start_minor, day_low_minor, peak_minor, low_minor)
+   select given.* from unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::date[], $7::bigint[],
+     $8::bigint[], $9::bigint[], $10::bigint[])
+     as given (server_id, account_number, sequence, valuations_to, equity_minor, day, day_start_minor, day_low_minor,
+       peak_minor, low_minor)
+   where ${NOT_DELETED}
+   order by server_id, account_number
+   on conflict (server_id, account_number) do update set
+     sequence = excluded.sequence, valuations_to = excluded.valuations_to, equity_minor = excluded.equity_minor,
+     day = excluded.day, day_start_minor = excluded.day_start_minor, day_low_minor = excluded.day_low_minor,
+     peak_minor = excluded.peak_minor, low_minor = excluded.low_minor
+   where kept.sequence < excluded.sequence`,
+);
+
+interface StateRow {
+  readonly server_id: string;
+  readonly account_number: string;
+  readonly sequence: number;
+  readonly valuations_to: number;
+  readonly equity_minor: number;
+  readonly day: string;
+  readonly day_start_minor: number;
+  readonly day_low_minor: number;
+  readonly peak_minor: number;
+  readonly low_minor: number;
+}
+
+const selectStates = statement<StateRow>(
+  "snapshots_select_states",
+  `select server_id, account_number, sequence, valuations_to, equity_minor, day::text as day, day_start_minor,
+     day_low_minor, peak_minor, low_minor
+   from account_states
+   where (server_id, account_number) in (select * from unnest($1::uuid[], $2::text[]))`,
+);
+
+const keepDay = statement<Record<string, never>>("snapshots_keep_day", `select keep_snapshot_day($1::date)`);
+const dropDays = statement<{ dropped: number }>(
+  "snapshots_drop_days",
+  `select drop_snapshot_days($1::date) as dropped`,
+);
+
+// The higher version counts, in whatever order they come.
+const upsertStatuses = statement<Record<string, never>>(
+  "snapshots_upsert_statuses",
+  `insert into account_statuses as kept (server_id, account_number, version, status)
+   select given.* from unnest($1::uuid[], $2::text[], $3::integer[], $4::text[])
+     as given (server_id, account_number, version, status)
+   where ${NOT_DELETED}
+   order by server_id, account_number
+   on conflict (server_id, account_number) do update set version = excluded.version, status = excluded.status
+   where kept.version < excluded.version`,
+);
+
+const insertDeleted = statement<Record<string, never>>(
+  "snapshots_insert_deleted",
+  `insert into deleted_accounts (server_id, account_number, deleted_at) values ($1, $2, now())
+   on conflict (server_id, account_number) do nothing`,
+);
+const deleteSnapshots = statement<Record<string, never>>(
+  "snapshots_delete",
+  `delete from account_metric_snapshots where server_id = $1 and account_number = $2`,
+);
+const deleteState = statement<Record<string, never>>(
+  "snapshots_delete_state",
+  `delete from account_states where server_id = $1 and account_number = $2`,
+);
+const deleteStatus = statement<Record<string, never>>(
+  "snapshots_delete_status",
+  `delete from account_statuses where server_id = $1 and account_number = $2`,
+);
+const selectDeleted = statement<{ server_id: string; account_number: string }>(
+  "snapshots_select_deleted",
+  `select server_id, account_number from deleted_accounts order by server_id, account_number`,
+);
+const DELETED_ROWS_AT_ONCE = 10_000;
+
+/** Snapshots, and what they are reckoned from, in PostgreSQL. */
+export function createSnapshotStore(database: Database): SnapshotStore {
+  return {
+    states: (accounts) => readStates(database, accounts),
+    write: async (minutes, kept) => {
+      for (let start = 0; start < minutes.length; start += MAX_ROWS) {
+        await write(database, minutes.slice(start, start + MAX_ROWS), kept);
+      }
+    },
+    keepDays: async (firstMs, lastMs) => {
+      for (let day = firstMs; day <= lastMs; day += DAY_MS) await database.query(keepDay, [dateOf(day)]);
+    },
+    dropDaysBefore: async (firstKeptMs) => (await database.query(dropDays, [dateOf(firstKeptMs)]))[0]?.dropped ?? 0,
+    takeStatuses: async (statuses) => {
+      await database.query(upsertStatuses, [
+        statuses.map(({ account }) => account.serverId),
+        statuses.map(({ account }) => account.accountNumber),
+        statuses.map(({ version }) => version),
+        statuses.map(({ status }) => status),
+      ]);
+    },
+    forget: ({ serverId, accountNumber }) =>
+      database.transaction(async (tx) => {
+        await tx.query(takeLock, []);
+        for (const step of [insertDeleted, deleteSnapshots, deleteState, deleteStatus]) {
+          await tx.query(step, [serverId, accountNumber]);
+        }
+      }),
+    deleted: () => readDeleted(database),
+  };
+}
+
+async function readStates(database: Queryable, accounts: readonly AccountId[]): Promise<Map<string, BookState>> {
+  const rows = await database.query(selectStates, [
+    accounts.map(({ serverId }) => serverId),
+    accounts.map(({ accountNumber }) => accountNumber),
+  ]);
+  return new Map(rows.map((row) => [accountKey(row.server_id, row.account_number), stateFromRow(row)]));
+}
+
+async function write(
+  database: Database,
+  minutes: readonly ClosedMinute[],
+  kept: { readonly firstMs: number; readonly beforeMs: number },
+): Promise<void> {
+  const newest = new Map<string, ClosedMinute>();
+  for (const minute of minutes) {
+    const { serverId, accountNumber } = minute.snapshot.account;
+    newest.set(accountKey(serverId, accountNumber), minute);
+  }
+  const rows = minutes
+    .map(({ snapshot }) => snapshot)
+    .filter(({ measuredAtMs }) => measuredAtMs >= kept.firstMs && measuredAtMs < kept.beforeMs);
+  await database.transaction(async (tx) => {
+    await tx.query(shareLock, []);
+    await tx.query(insertSnapshots, snapshotColumns(rows));
+    await tx.query(upsertStates, stateColumns([...newest.values()]));
+  });
+}
+
+async function* readDeleted(database: Database): AsyncGenerator<AccountId[]> {
+  for await (const rows of database.stream(selectDeleted, [], DELETED_ROWS_AT_ONCE)) {
+    yield rows.map((row) => ({ serverId: row.server_id, accountNumber: row.account_number }));
+  }
+}
+
+function snapshotColumns(rows: readonly Snapshot[]): unknown[] {
+  return [
+    rows.map((row) => row.account.serverId),
+    rows.map((row) => row.account.accountNumber),
+    rows.map((row) => toIso(row.measuredAtMs)),
+    rows.map((row) => row.sequence),
+    rows.map((row) => row.balanceMinor),
+    rows.map((row) => row.equityMinor),
+    rows.map((row) => row.marginMinor),
+    rows.map((row) => row.freeMarginMinor),
+    rows.map((row) => row.marginLevel),
+    rows.map((row) => row.dailyDrawdown),
+    rows.map((row) => row.totalDrawdown),
+  ];
+}
+
+function stateColumns(minutes: readonly ClosedMinute[]): unknown[] {
+  return [
+    minutes.map(({ snapshot }) => snapshot.account.serverId),
+    minutes.map(({ snapshot }) => snapshot.account.accountNumber),
+    minutes.map(({ state }) => state.log.sequence),
+    minutes.map(({ state }) => state.log.to),
+    minutes.map(({ state }) => state.drawdown.equityMinor),
+    minutes.map(({ state }) => dateOf(state.drawdown.dayMs)),
+    minutes.map(({ state }) => state.drawdown.dayStartMinor),
+    minutes.map(({ state }) => state.drawdown.dayLowMinor),
+    minutes.map(({ state }) => state.drawdown.peakMinor),
+    minutes.map(({ state }) => state.drawdown.lowMinor),
+  ];
+}
+
+function stateFromRow(row: StateRow): BookState {
+  return {
+    log: { sequence: row.sequence, to: row.valuations_to },
+    drawdown: {
+      equityMinor: row.equity_minor,
+      dayMs: Date.parse(`${row.day}T00:00:00.000Z`),
+      dayStartMinor: row.day_start_minor,
+      dayLowMinor: row.day_low_minor,
+      peakMinor: row.peak_minor,
+      lowMinor: row.low_minor,
+    },
+  };
+}
+
+function dateOf(ms: number): string {
+  return toIso(ms).slice(0, "2026-01-01".length);
+}

@@ -1,0 +1,353 @@
+import { randomUUID } from "node:crypto";
+
+import {
+  type AccountFact,
+  type AccountMetricSnapshot,
+  AccountMetricsAnswer,
+  accountKey,
+  TOPICS,
+  type Valuation,
+} from "@kapi/contracts";
+import { createPool, type Database, statement } from "@kapi/postgres";
+import { createLogger } from "@kapi/runtime";
+import { eventually, serverEntry } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { eventIdOf } from "../src/domain/sample.ts";
+import { LiveClient } from "./live-client.ts";
+import { type MetricsProcess, World } from "./world.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+const STORED_MS = 15_000;
+
+let world: World;
+let metrics: MetricsProcess;
+let database: Database;
+const clients: LiveClient[] = [];
+/** A whole minute that is over, the same for all tests: ten minutes back, or before a midnight that is nearer. */
+const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+const past = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - 10 * MINUTE_MS;
+const baseMs = past < today && past + 9 * MINUTE_MS >= today ? today - 20 * MINUTE_MS : past;
+
+beforeAll(async () => {
+  world = await World.start();
+  metrics = await world.metrics();
+  const logger = createLogger({ service: "test", level: "error" });
+  const connectionString = world.environment.postgresUrl;
+  database = await world.scope.start("database", () =>
+    createPool({ connectionString, schema: "metrics", applicationName: "test", logger }),
+  );
+});
+
+afterAll(async () => {
+  for (const client of clients) client.close();
+  await world.scope.stop();
+});
+
+async function connect(to: MetricsProcess): Promise<LiveClient> {
+  const client = await LiveClient.connect(to.wsUrl, world.managementKey);
+  clients.push(client);
+  return client;
+}
+
+/** A valuation `seconds` after the base minute. */
+function value(account: string, seconds: number, equity: number, change: Partial<Valuation> = {}): Promise<void> {
+  const measuredAt = new Date(baseMs + seconds * 1_000).toISOString();
+  return world.value(account, [equity], { measuredAt, ...change });
+}
+
+function call(method: string, path: string, process = metrics): Promise<Response> {
+  const headers = { "x-internal-token": world.environment.secrets.internalToken };
+  return fetch(`${process.url}/internal/servers/${path}`, { method, headers });
+}
+
+async function list(query: Record<string, string>, serverId = world.serverId): Promise<AccountMetricSnapshot[]> {
+  const text = new URLSearchParams({ organizationId: world.organizationId, ...query }).toString();
+  const answer = await call("GET", `${serverId}/account-metrics?${text}`);
+  expect(answer.status).toBe(200);
+  return AccountMetricsAnswer.strict().parse(await answer.json()).snapshots;
+}
+
+function stored(accountNumber: string, count: number): Promise<AccountMetricSnapshot[]> {
+  return eventually(
+    async () => {
+      const snapshots = await list({ accountNumber });
+      expect(snapshots).toHaveLength(count);
+      return snapshots;
+    },
+    { timeoutMs: STORED_MS },
+  );
+}
+
+async function remove(account: string, from = metrics): Promise<void> {
+  const answer = await call("DELETE", `${world.serverId}/accounts/${account}`, from);
+  expect({ status: answer.status, body: await answer.json() }).toEqual({ status: 200, body: {} });
+}
+
+function minuteAfter(minutes: number): string {
+  return new Date(baseMs + minutes * MINUTE_MS).toISOString();
+}
+
+describe("the stored snapshots of an account", () => {
+  it("are one per minute in which it changed, each the minute's last sample, with its drawdowns", async () => {
+    const account = world.account();
+    await value(account, 5, 100_000);
+    await value(account, 20, 90_000);
+    await value(account, 59, 95_000, {
+      marginMinor: 10_000,
+      freeMarginMinor: 85_000,
+      marginLevel: 950,
+      openPositionCount: 1,
+    });
+    await value(account, 180, 98_000);
+    const [newest, oldest] = await stored(account, 2);
+    expect(oldest).toEqual({
+      id: oldest?.id,
+      organizationId: world.organizationId,
+      serverId: world.serverId,
+      accountNumber: account,
+      eventId: eventIdOf({ serverId: world.serverId, accountNumber: account }, 3),
+      sequence: 3,
+      balance: 1_000,
+      equity: 950,
+      usedMargin: 100,
+      freeMargin: 850,
+      marginLevel: 950,
+      unrealizedProfit: -50,
+      dailyDrawdown: 10,
+      totalDrawdown: 10,
+      accountStatus: "active",
+      measuredAt: minuteAfter(0),
+      createdAt: oldest?.createdAt,
+    });
+    expect(newest).toMatchObject({
+      sequence: 4,
+      measuredAt: minuteAfter(3),
+      equity: 980,
+      dailyDrawdown: 10,
+      marginLevel: 0,
+    });
+    expect(newest?.id).not.toBe(oldest?.id);
+    expect(await list({ accountNumber: account, limit: "1" })).toEqual([newest]);
+  });
+
+  it("never change once they are stored: what comes late is in the next one's drawdown", async () => {
+    const account = world.account();
+    await value(account, 5, 100_000);
+    const before = await stored(account, 1);
+    await value(account, 30, 40_000);
+    await value(account, 90, 100_000);
+    const after = await stored(account, 2);
+    expect(after[1]).toEqual(before[0]);
+    expect(after[0]).toMatchObject({ dailyDrawdown: 60, totalDrawdown: 60, sequence: 3 });
+  });
+
+  it("are not there before their minute is over", async () => {
+    const [running, over] = [world.account(), world.account()];
+    const measuredAt = new Date(Date.now() + MINUTE_MS).toISOString();
+    await world.value(running, [100], { measuredAt });
+    await value(over, 5, 100);
+    await stored(over, 1);
+    expect(await list({ accountNumber: running })).toEqual([]);
+  });
+
+  it("show the status that the account's newest fact tells", async () => {
+    const account = world.account();
+    const fact = (version: number, status: "active" | "archived" | "disabled"): AccountFact => ({
+      type: "account.updated",
+      eventId: randomUUID(),
+      organizationId: world.organizationId,
+      serverId: world.serverId,
+      accountNumber: account,
+      occurredAt: new Date().toISOString(),
+      accountSequence: version,
+      accountId: randomUUID(),
+      version,
+      accountName: "Changed",
+      status,
+      leverage: 100,
+    });
+    const key = accountKey(world.serverId, account);
+    const send = (one: AccountFact) => world.producer.send(TOPICS.accountEvents, { key, value: JSON.stringify(one) });
+    await send(fact(3, "disabled"));
+    await send(fact(2, "archived"));
+    const status = statement<{ status: string }>(
+      "test_status",
+      "select status from account_statuses where account_number = $1",
+    );
+    await eventually(async () => expect(await database.query(status, [account])).toEqual([{ status: "disabled" }]));
+    await value(account, 5, 100);
+    expect(await stored(account, 1)).toMatchObject([{ accountStatus: "disabled" }]);
+  });
+});
+
+describe("the snapshots of a server", () => {
+  it("come newest first and by account, from `since` to before `until`, `limit` of them", async () => {
+    const server = serverEntry({ organizationId: world.organizationId });
+    await world.putDirectory(server);
+    const { serverId } = server;
+    const accounts = ["account-a", "account-b", "account-c"];
+    for (const account of accounts) world.accounts.add(accountKey(serverId, account));
+    const sent = accounts.flatMap((accountNumber) =>
+      [0, 1, 2].map((minute) => ({ accountNumber, measuredAt: minuteAfter(minute) })),
+    );
+    for (const { accountNumber, measuredAt } of sent) {
+      const equityMinor = Date.parse(measuredAt) % 1_000_000;
+      const one = {
+        serverId,
+        accountNumber,
+        measuredAt,
+        equityMinor,
+        balanceMinor: 1,
+        marginMinor: 0,
+        freeMarginMinor: equityMinor,
+      };
+      const body: Valuation = { ...one, marginLevel: 0, unrealizedProfitMinor: equityMinor - 1, openPositionCount: 0 };
+      const key = accountKey(serverId, accountNumber);
+      await world.producer.send(TOPICS.tradingValuations, { key, value: JSON.stringify(body) });
+    }
+    const shown = (snapshots: AccountMetricSnapshot[]) =>
+      snapshots.map(({ accountNumber, measuredAt }) => ({ accountNumber, measuredAt }));
+    const expected = [2, 1, 0].flatMap((minute) => sent.filter(({ measuredAt }) => measuredAt === minuteAfter(minute)));
+    await eventually(async () => expect(await list({}, serverId)).toHaveLength(9), { timeoutMs: STORED_MS });
+    expect(shown(await list({}, serverId))).toEqual(expected);
+    const between = { since: minuteAfter(1), until: minuteAfter(2) };
+    expect(shown(await list(between, serverId))).toEqual(expected.slice(3, 6));
+    expect(shown(await list({ ...between, limit: "2" }, serverId))).toEqual(expected.slice(3, 5));
+    expect(await list({ accountNumber: "nobody" }, serverId)).toEqual([]);
+    expect(await list({ organizationId: randomUUID() }, serverId)).toEqual([]);
+    const bad = await call("GET", `${serverId}/account-metrics?organizationId=${world.organizationId}&limit=1001`);
+    expect(bad.status).toBe(400);
+  });
+});
+
+describe("a metrics process", () => {
+  it("that is killed before a snapshot was stored stores it after its restart, and none twice", async () => {
+    const account = world.account();
+    await value(account, 5, 100_000);
+    const [first] = await stored(account, 1);
+    const block = await blockSnapshots();
+    await value(account, 65, 50_000);
+    await value(account, 70, 80_000);
+    await value(account, 130, 90_000);
+    await eventually(async () => expect(await world.samplesOf(account)).toHaveLength(4), { timeoutMs: STORED_MS });
+    await metrics.kill();
+    await block.release();
+    metrics = await world.metrics();
+    const snapshots = await eventually(
+      async () => {
+        const found = await list({ accountNumber: account });
+        expect(found).toHaveLength(3);
+        return found;
+      },
+      { timeoutMs: 60_000 },
+    );
+    expect(snapshots[2]).toEqual(first);
+    expect(snapshots.slice(0, 2)).toMatchObject([
+      { sequence: 4, equity: 900, totalDrawdown: 50 },
+      { sequence: 3, equity: 800, totalDrawdown: 50 },
+    ]);
+  });
+
+  it("goes on with the live stream while the database takes no snapshots, and stores them afterwards", async () => {
+    const account = world.account();
+    const client = await connect(metrics);
+    client.subscribe(world.serverId, account, 0);
+    const block = await blockSnapshots();
+    for (let seconds = 0; seconds < 300; seconds += 30) await value(account, seconds, 100_000 + seconds);
+    await client.until(() => client.last(account) === 10);
+    expect(await list({ accountNumber: account })).toEqual([]);
+    await block.release();
+    expect((await stored(account, 5)).map(({ sequence }) => sequence)).toEqual([10, 8, 6, 4, 2]);
+  });
+});
+
+/** Holds the lock that every writer of snapshots shares, until it is released. */
+async function blockSnapshots(): Promise<{ release(): Promise<void> }> {
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let held = (): void => undefined;
+  const holding = new Promise<void>((resolve) => {
+    held = resolve;
+  });
+  const take = statement("test_block", "select pg_advisory_xact_lock(hashtext(current_schema() || ' snapshots'))");
+  const done = database.transaction(async (tx) => {
+    await tx.query(take, []);
+    held();
+    await released;
+  });
+  await holding;
+  return {
+    release: async () => {
+      release();
+      await done;
+    },
+  };
+}
+
+describe("a deleted account", () => {
+  it("has no snapshots, its subscribers are told in every process, and what comes later changes nothing", async () => {
+    const account = world.account();
+    const other = await world.metrics({ ROLES: "stream" });
+    const here = await connect(metrics);
+    const there = await connect(other);
+    for (const client of [here, there]) client.subscribe(world.serverId, account, 0);
+    await value(account, 5, 100);
+    await value(account, 65, 200);
+    await stored(account, 2);
+    for (const client of [here, there]) await client.until(() => client.last(account) === 2);
+
+    await remove(account, other);
+    expect(await list({ accountNumber: account })).toEqual([]);
+    for (const client of [here, there]) {
+      await client.until(() => client.frames("account.deleted").length === 1);
+      expect(client.frames("account.deleted")).toEqual([
+        { type: "account.deleted", serverId: world.serverId, accountNumber: account },
+      ]);
+      client.subscribe(world.serverId, account);
+      await client.until(() => client.frames("error").length === 1);
+      expect(client.frames("error")).toMatchObject([{ code: "ACCOUNT_NOT_FOUND" }]);
+    }
+
+    const staying = world.account();
+    await value(account, 120, 300);
+    await value(staying, 125, 300);
+    await stored(staying, 1);
+    const key = accountKey(world.serverId, account);
+    await eventually(async () => {
+      const letters = (await world.readAll(TOPICS.deadLetter)).filter(({ message }) => message.key === key);
+      expect(letters.map(({ message }) => message.headers["reason"])).toEqual(["the account was deleted"]);
+    });
+    const samples = (await world.samplesOf(account)).filter(({ message }) => message.value.length > 0);
+    expect(samples).toHaveLength(2);
+    await remove(account);
+    expect(await list({ accountNumber: account })).toEqual([]);
+    await other.kill("SIGTERM");
+  });
+
+  it("stays deleted over a restart, also one that nobody had a sample of", async () => {
+    const [known, unseen] = [world.account(), world.account()];
+    await value(known, 5, 100);
+    await stored(known, 1);
+    await remove(known);
+    await remove(unseen);
+    const key = accountKey(world.serverId, known);
+    const latest = (await world.readAll(TOPICS.metricsLatest)).findLast(({ message }) => message.key === key);
+    expect(latest?.message.value.length).toBe(0);
+    await metrics.kill();
+    metrics = await world.metrics();
+    const client = await connect(metrics);
+    for (const account of [known, unseen]) client.subscribe(world.serverId, account, 0);
+    await client.until(() => client.frames("error").length === 2);
+    await value(known, 70, 100);
+    await value(unseen, 70, 100);
+    const staying = world.account();
+    await value(staying, 70, 100);
+    await eventually(async () => expect(await list({ accountNumber: staying })).toHaveLength(1), { timeoutMs: 60_000 });
+    expect(await list({ accountNumber: known })).toEqual([]);
+    expect(await list({ accountNumber: unseen })).toEqual([]);
+  });
+});

@@ -1,0 +1,88 @@
+import { randomUUID } from "node:crypto";
+import { fileURLToPath } from "node:url";
+
+import { createPool, type Database, migrate, statement } from "@kapi/postgres";
+import { createLogger, Scope } from "@kapi/runtime";
+import { createTestEnvironment } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import type { SnapshotStore } from "../src/domain/ports.ts";
+import type { AccountId } from "../src/domain/sample.ts";
+import { KEPT_DAYS } from "../src/operations/store-snapshots.ts";
+import { createSnapshotLists } from "../src/outbound/postgres/snapshot-lists.ts";
+import { createSnapshotStore } from "../src/outbound/postgres/snapshot-store.ts";
+
+const DAY_MS = 86_400_000;
+const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+const directory = fileURLToPath(new URL("../migrations", import.meta.url));
+const logger = createLogger({ service: "test", level: "error" });
+const scope = new Scope();
+let database: Database;
+let store: SnapshotStore;
+
+beforeAll(async () => {
+  const environment = await createTestEnvironment({ needs: ["postgres"] });
+  await scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
+  const connectionString = environment.postgresUrl;
+  await migrate({ connectionString, schema: "metrics", directory, logger });
+  database = await scope.start("database", () =>
+    createPool({ connectionString, schema: "metrics", applicationName: "test", logger }),
+  );
+  store = createSnapshotStore(database);
+  await store.keepDays(today, today + DAY_MS);
+});
+afterAll(() => scope.stop());
+
+function rowsOf(account: AccountId): Promise<unknown[]> {
+  const all = { organizationId: randomUUID(), sinceMs: 0, untilMs: null, limit: 10 };
+  return createSnapshotLists(database).list({ ...all, ...account });
+}
+
+it("a deleted account gets no row any more from a writer that had its samples already", async () => {
+  const account = { serverId: randomUUID(), accountNumber: "gone-1" };
+  const drawdown = { equityMinor: 1, dayMs: today, dayStartMinor: 1, dayLowMinor: 1, peakMinor: 1, lowMinor: 1 };
+  const numbers = { balanceMinor: 1, equityMinor: 1, marginMinor: 0, freeMarginMinor: 1, marginLevel: 0 };
+  const minute = {
+    snapshot: { account, measuredAtMs: today, sequence: 1, ...numbers, dailyDrawdown: 0, totalDrawdown: 0 },
+    state: { log: { sequence: 1, to: 0 }, drawdown },
+    fromOffset: 0,
+  };
+  const kept = { firstMs: 0, beforeMs: Number.MAX_SAFE_INTEGER };
+  await store.write([minute], kept);
+  await store.write([minute], kept);
+  expect(await rowsOf(account)).toHaveLength(1);
+  await store.forget(account);
+  await store.write([minute], kept);
+  await store.takeStatuses([{ account, version: 1, status: "active" }]);
+  expect(await rowsOf(account)).toEqual([]);
+  expect(await store.states([account])).toEqual(new Map());
+});
+
+it("a snapshot is kept for 30 days, and its whole day dropped after that", async () => {
+  const days = statement<{ name: string }>(
+    "test_days",
+    `select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
+     where inhparent = 'account_metric_snapshots'::regclass order by relname`,
+  );
+  const names = async (): Promise<string[]> => (await database.query(days, [])).map(({ name }) => name.slice(-8));
+  const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10).replaceAll("-", "");
+  const firstKept = today - KEPT_DAYS * DAY_MS;
+  await store.keepDays(firstKept - 2 * DAY_MS, firstKept + DAY_MS);
+  await store.keepDays(firstKept, firstKept);
+  expect(await names()).toContain(dayOf(firstKept - DAY_MS));
+  expect(await store.dropDaysBefore(firstKept)).toBe(2);
+  expect((await names())[0]).toBe(dayOf(firstKept));
+  expect(await names()).toContain(dayOf(today + DAY_MS));
+});
+
+it("lists are read from the days' indexes, the newest day first", async () => {
+  const plan = statement<{ "QUERY PLAN": string }>(
+    "test_plan",
+    `explain select * from account_metric_snapshots
+     where server_id = '${randomUUID()}' and measured_at >= now() - interval '30 days' and measured_at < now()
+     order by measured_at desc, account_number limit 100`,
+  );
+  const lines = (await database.query(plan, [])).map((row) => row["QUERY PLAN"]).join("\n");
+  expect(lines).toContain("Append");
+  expect(lines).not.toMatch(/Sort|Merge|Seq Scan/);
+});
