@@ -125,15 +125,20 @@ function argumentsFrom(args: readonly string[]): z.infer<typeof Arguments> | nul
   }
 }
 
-const given = argumentsFrom(process.argv.slice(2));
-if (given === null) {
-  process.stderr.write(USAGE);
-  process.exitCode = EXIT_USAGE;
-} else {
+/** The whole command; the exit code. */
+async function main(): Promise<number> {
+  const given = argumentsFrom(process.argv.slice(2));
+  if (given === null) {
+    process.stderr.write(USAGE);
+    return EXIT_USAGE;
+  }
   try {
-    process.exitCode = await run(given);
+    return await run(given);
   } catch (error) {
     process.stderr.write(`${error instanceof ConfigError ? error.message : String(error)}\n`);
-    process.exitCode = EXIT_FAILED;
+    return EXIT_FAILED;
   }
 }
+
+// Deadlines of things that stopped long before would keep the process for seconds.
+process.exit(await main());

@@ -38,14 +38,20 @@ function pageOf(table: string, columns: string, count: string): string {
    where ${IS_ASKED} order by r.n desc`;
 }
 
-const ORDERS: Statement<PageRow<OrderRow>> = statement("orders-page", pageOf("orders", ORDER_COLUMNS, "order_count"));
-const DEALS: Statement<PageRow<DealRow>> = statement("deals-page", pageOf("deals", DEAL_COLUMNS, "deal_count"));
+export const ORDERS_PAGE: Statement<PageRow<OrderRow>> = statement(
+  "orders-page",
+  pageOf("orders", ORDER_COLUMNS, "order_count"),
+);
+export const DEALS_PAGE: Statement<PageRow<DealRow>> = statement(
+  "deals-page",
+  pageOf("deals", DEAL_COLUMNS, "deal_count"),
+);
 const ALL_POSITIONS: Statement<PageRow<PositionRow>> = statement(
   "positions-page",
   pageOf("positions", POSITION_COLUMNS, "position_count"),
 );
 // Few positions are open at a time, and they have an index of their own.
-const OPEN_POSITIONS: Statement<PageRow<PositionRow>> = statement(
+export const OPEN_POSITIONS_PAGE: Statement<PageRow<PositionRow>> = statement(
   "positions-page-open",
   `select coalesce(f.open_position_count, 0) as total, r.* from ${ACCOUNT}
    left join lateral (
@@ -75,7 +81,7 @@ const CLOSED_POSITIONS: Statement<PageRow<PositionRow>> = statement(
 );
 const POSITIONS: Readonly<Record<ListPositionsQuery["status"], Statement<PageRow<PositionRow>>>> = {
   all: ALL_POSITIONS,
-  open: OPEN_POSITIONS,
+  open: OPEN_POSITIONS_PAGE,
   closed: CLOSED_POSITIONS,
 };
 
@@ -105,9 +111,9 @@ export function createHistoryReader(database: Database): HistoryReader {
     return row?.booked_sequence ?? null;
   };
   return {
-    orders: (account, range) => page(database, ORDERS, account, range, orderFromRow),
+    orders: (account, range) => page(database, ORDERS_PAGE, account, range, orderFromRow),
     positions: (account, status, range) => page(database, POSITIONS[status], account, range, positionFromRow),
-    deals: (account, range) => page(database, DEALS, account, range, dealFromRow),
+    deals: (account, range) => page(database, DEALS_PAGE, account, range, dealFromRow),
     newest: async (account, range) =>
       (await bookedSequence(account)) === null ? null : await newest(database, account, range),
     bookedSequence,

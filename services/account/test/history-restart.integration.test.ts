@@ -1,0 +1,123 @@
+import { randomUUID } from "node:crypto";
+
+import { AccountFact, directoryKey, type Deal, TOPICS } from "@kapi/contracts";
+import { createKafka, createLogReader, createProducer } from "@kapi/kafka";
+import { toIso } from "@kapi/kernel";
+import { createPool, type Database, statement } from "@kapi/postgres";
+import { createLogger, Scope } from "@kapi/runtime";
+import { anyAccountNumber, eventually, serverEntry, startTestStack, type TestStack } from "@kapi/testkit";
+import { createTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const logger = createLogger({ service: "test", level: "silent" });
+const KILLS = 3;
+const ORDERS_EACH = 15;
+const INSERT_ACCOUNT = statement(
+  "test-insert-account",
+  `insert into accounts (id, organization_id, server_id, account_number, account_name, status, currency, leverage,
+     initial_balance_minor, created_at, updated_at) values ($1, $2, $3, $4, 'Test', 'active', 'USD', 100, 0, $5, $5)`,
+);
+
+/** The account service as a process of its own, which is killed. */
+describe("an account service that is killed", () => {
+  const scope = new Scope({ stopDeadlineMs: 30_000 });
+  const facts: AccountFact[] = [];
+  let stack: TestStack;
+  let client: TradingServerClient;
+  let database: Database;
+  const server = serverEntry();
+
+  beforeAll(async () => {
+    stack = await scope.start("stack", async () => {
+      const env = { "trading-server": { TICK_INTERVAL_MS: "0" }, all: { KAFKA_SESSION_TIMEOUT_MS: "6000" } };
+      const value = await startTestStack({ services: ["trading-server", "account"], env });
+      return { value, stop: () => value.stop() };
+    });
+    const { postgresUrl: connectionString, kafkaBrokers, topicPrefix } = stack.environment;
+    const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
+    const producer = await scope.start("producer", () => createProducer(kafka));
+    const entry = { ...server, tradingServerUrl: stack.tradingServerUrl };
+    await producer.send(TOPICS.organizationDirectory, { key: directoryKey(entry), value: JSON.stringify(entry) });
+    const pool = { connectionString, schema: "account", applicationName: "test", logger };
+    database = await scope.start("postgres", () => createPool(pool));
+    client = await scope.start("client", () =>
+      createTradingServerClient({
+        urlOf: () => stack.tradingServerUrl,
+        token: stack.secrets.tradingServerToken,
+        timeoutMs: 3_000,
+      }),
+    );
+    await client.configure(server.serverId, server.configuration);
+    await scope.start("facts", () =>
+      createLogReader(kafka, {
+        topic: TOPICS.accountEvents,
+        from: "beginning",
+        onBatch: (_partition, messages) => {
+          for (const { value } of messages) facts.push(AccountFact.parse(JSON.parse(value.toString("utf8"))));
+        },
+        logger,
+        fatal: (error) => {
+          throw error;
+        },
+      }),
+    );
+  });
+  afterAll(() => scope.stop());
+
+  it("has the whole history after its restart, each record once, and every fact without a gap", async () => {
+    const { serverId, organizationId } = server;
+    const accountNumber = anyAccountNumber();
+    // The row refers to the server's, which the service writes when it has read the directory.
+    await eventually(() =>
+      database.query(INSERT_ACCOUNT, [randomUUID(), organizationId, serverId, accountNumber, toIso(Date.now())]),
+    );
+    await client.change(serverId, [
+      {
+        type: "create",
+        reference: randomUUID(),
+        accountNumber,
+        accountName: "Test account",
+        leverage: 100,
+        currency: "USD",
+        initialBalanceMinor: 100_000_000,
+        tradingPassword: "Trading-1",
+        investorPassword: "Investor-1",
+      },
+    ]);
+    const place = `${stack.tradingServerUrl}/control/v1/servers/${serverId}/accounts/${accountNumber}/orders`;
+    const order = JSON.stringify({ symbol: "EURUSD", side: "buy", volume: 0.01 });
+    const service = stack.process("account");
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      for (let index = 0; index < ORDERS_EACH; index += 1) {
+        const answer = await fetch(place, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: order,
+        });
+        expect(answer.ok).toBe(true);
+        // In the middle of its work, not between two pieces of it.
+        if (index === ORDERS_EACH - 1 - kill) service.kill("SIGKILL");
+      }
+      await service.ended();
+      await service.start();
+    }
+    const url = `${service.url}/internal/servers/${serverId}/accounts/${accountNumber}`;
+    const headers = { "x-internal-token": stack.secrets.internalToken };
+    const total = KILLS * ORDERS_EACH;
+    const open = (await (await fetch(`${url}/positions?status=open&limit=1`, { headers })).json()) as {
+      pagination: { total: number };
+    };
+    expect(open.pagination.total).toBe(total);
+    const { deals } = (await (await fetch(`${url}/deals?limit=100`, { headers })).json()) as { deals: Deal[] };
+    const { events } = await client.history(serverId, accountNumber, 0, 1_000);
+    const told = events.flatMap((event) => (event.type === "deal.executed" ? [event.deal.id] : []));
+    expect(deals.map(({ id }) => id).toReversed()).toEqual(told);
+    const own = (): Map<number, AccountFact> =>
+      new Map(facts.filter((fact) => fact.accountNumber === accountNumber).map((fact) => [fact.accountSequence, fact]));
+    await eventually(() => own().size === 3 * total, { timeoutMs: 20_000 });
+    expect([...own().keys()].toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: 3 * total }, (_, index) => index + 1),
+    );
+    expect(new Set(Array.from(own().values(), ({ eventId }) => eventId)).size).toBe(3 * total);
+  });
+});
