@@ -89,11 +89,8 @@ const RULES = new Map<z.ZodType, JsonSchema>([
   [FundsBody.shape.amount, { minimum: 0.01, exclusiveMinimum: undefined, multipleOf: 0.01 }],
   [UpdateServerConfigurationBody.shape.supportedLeverage, { uniqueItems: true }],
   [UpdateServerConfigurationBody, anyOfRequired("supportedLeverage", "defaultLeverage", "currency")],
-  // Taken as text, because the operation has no status for a wrong value.
-  [
-    GetCommandQuery.shape.wait,
-    { type: "integer", minimum: 0, maximum: 30, default: 0, pattern: undefined, description: undefined },
-  ],
+  // Anything is taken, because the operation has no status for a wrong value.
+  [GetCommandQuery.shape.wait, { type: ["integer", "string"], default: 0, pattern: undefined, description: undefined }],
   [UpdateTradingAccountBody, anyOfRequired("accountName", "leverage")],
 ]);
 

@@ -94,7 +94,7 @@ export const QUERY_TEXTS: Readonly<Record<string, string>> = {
   limit: "Most records of the answer.",
   status: "Only records with this status.",
   search: "Only accounts whose number or name contains this text.",
-  wait: "Seconds to wait for a final state. More than 30 means 30.",
+  wait: "Seconds to wait for a final state, 0 to 30. More means 30, anything else 0.",
   operation: "Only commands of this operation.",
   accountNumber: "Only records of this account.",
   requestId: "Only commands with this `requestId`.",

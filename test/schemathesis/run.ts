@@ -1,0 +1,129 @@
+/**
+ * `npm run test:schemathesis`: a stack of its own, and Schemathesis with all its checks against its `/openapi.json`.
+ * Schemathesis comes from PyPI into a folder of the checkout. Nothing but 127.0.0.1 is called. Ends with Schemathesis's code.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+import { randomBase32 } from "@kapi/kernel";
+import {
+  type Demo,
+  deleteTopics,
+  dropDatabase,
+  LocalError,
+  makeDemo,
+  printedReport,
+  type Stack,
+  startStack,
+  stopRecorded,
+} from "@kapi/local";
+
+const VERSION = "4.32.5";
+const LOCAL = path.resolve(import.meta.dirname, "../../.local");
+const STATE_DIR = path.join(LOCAL, "schemathesis");
+const VENV = path.join(LOCAL, "schemathesis-venv");
+const SCHEMATHESIS = path.join(VENV, "bin", "schemathesis");
+/** Examples for each operation and phase. More finds more: `SCHEMATHESIS_EXAMPLES=500 npm run test:schemathesis`. */
+const EXAMPLES = process.env["SCHEMATHESIS_EXAMPLES"] ?? "50";
+const SEED = process.env["SCHEMATHESIS_SEED"] ?? "1";
+/** Longer than a command can be waited for, in seconds. */
+const TIMEOUT_S = "40";
+const CREDITS = 100_000_000;
+const NAME_CHARACTERS = 10;
+const SETUP_DEADLINE_MS = 30_000;
+
+async function main(): Promise<number> {
+  await install();
+  await stopRecorded(STATE_DIR);
+  rmSync(STATE_DIR, { recursive: true, force: true });
+  const name = `schemathesis${randomBase32(NAME_CHARACTERS)}`;
+  const stack = await startStack({
+    stateDir: STATE_DIR,
+    database: name,
+    topicPrefix: `${name}.`,
+    report: printedReport(),
+    env: { all: { LOG_LEVEL: "info" } },
+  });
+  try {
+    const demo = await makeDemo(stack, { credits: CREDITS, autoTraders: 0 });
+    return await examine(demo, await openAccount(demo), await openAccount(demo));
+  } finally {
+    await forget(stack);
+  }
+}
+
+/** Puts Schemathesis into its folder, unless it is there. */
+async function install(): Promise<void> {
+  if (existsSync(SCHEMATHESIS)) return;
+  mkdirSync(LOCAL, { recursive: true });
+  if ((await run("python3", ["-m", "venv", VENV])) !== 0) {
+    throw new LocalError("Schemathesis needs Python 3.10 or later with venv (Debian: apt-get install python3-venv).");
+  }
+  const pip = ["-m", "pip", "install", "--quiet", `schemathesis==${VERSION}`];
+  if ((await run(path.join(VENV, "bin", "python"), pip)) !== 0) throw new LocalError("pip could not get Schemathesis.");
+}
+
+/** `spare` is the account that deletions are sent to, so that the other one stays. */
+async function examine(demo: Demo, accountNumber: string, spare: string): Promise<number> {
+  const config = path.join(STATE_DIR, "schemathesis.toml");
+  writeFileSync(config, configuration(demo, accountNumber));
+  const limits = ["--max-examples", EXAMPLES, "--seed", SEED, "--workers", "1", "--request-timeout", TIMEOUT_S];
+  const options = ["--checks", "all", ...limits, "--no-color"];
+  const args = ["--config-file", config, "run", `${demo.baseUrl}/openapi.json`, ...options];
+  const hooks = { PYTHONPATH: import.meta.dirname, SCHEMATHESIS_HOOKS: "hooks", SPARE_ACCOUNT: spare };
+  return run(SCHEMATHESIS, args, { ...hooks, PYTHONDONTWRITEBYTECODE: "1" });
+}
+
+/** The key, and a server and an account that exist; what else no document can say is in `hooks.py`. */
+function configuration({ managementKey, serverId }: Demo, accountNumber: string): string {
+  return `
+headers = { Authorization = "Management ${managementKey}" }
+
+[parameters]
+"path.serverId" = "${serverId}"
+"path.accountNumber" = "${accountNumber}"
+`;
+}
+
+async function openAccount(demo: Demo): Promise<string> {
+  const url = `${demo.baseUrl}/api/v1/management`;
+  const headers = { authorization: `Management ${demo.managementKey}`, "content-type": "application/json" };
+  const body = JSON.stringify({ accountName: "Examined", initialBalance: 1_000, leverage: 100, requestId: "examined" });
+  const created = await fetch(`${url}/servers/${demo.serverId}/accounts`, {
+    method: "POST",
+    headers: { ...headers, "idempotency-key": randomUUID() },
+    body,
+    signal: AbortSignal.timeout(SETUP_DEADLINE_MS),
+  });
+  const { command } = (await created.json()) as { command: { id: string } };
+  const signal = AbortSignal.timeout(SETUP_DEADLINE_MS);
+  const finished = await fetch(`${url}/commands/${command.id}?wait=20`, { headers, signal });
+  const { result } = ((await finished.json()) as { command: { result: { accountNumber: string } } }).command;
+  return result.accountNumber;
+}
+
+async function forget(stack: Stack): Promise<void> {
+  const { postgresUrl, kafkaBrokers } = stack.servers;
+  const given = process.env["POSTGRES_URL"] !== undefined;
+  for (const process of stack.processes.values()) await process.stop();
+  if (given) {
+    const database = new URL(postgresUrl).pathname.slice(1);
+    await dropDatabase(process.env["POSTGRES_URL"] ?? postgresUrl, database);
+  }
+  if (process.env["KAFKA_BROKERS"] !== undefined) await deleteTopics(kafkaBrokers, stack.topicPrefix);
+  await stack.stop();
+  rmSync(STATE_DIR, { recursive: true, force: true });
+}
+
+function run(command: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<number> {
+  const { PATH = "", HOME = "" } = process.env;
+  return new Promise((resolve, reject) => {
+    const child: ChildProcess = spawn(command, args, { stdio: "inherit", env: { PATH, HOME, ...more } });
+    child.once("error", reject);
+    child.once("exit", (code) => resolve(code ?? 1));
+  });
+}
+
+process.exitCode = await main();
