@@ -26,9 +26,10 @@ const Payload = z.object({
 /** Makes the executor of export commands. */
 export function createExportExecutor(options: ExportOptions): CommandExecutor<null> {
   return {
-    execute: (serverId, commands) => {
+    execute: async (serverId, commands) => {
       const problem = serverProblem(options.serverOf(serverId));
-      return Promise.all(commands.map((command) => problem ?? exportOne(options, command)));
+      if (problem !== null) return commands.map(() => problem);
+      return Promise.all(commands.map((command) => exportOne(options, command)));
     },
     settle: async (_serverId, commands) => commands.map(() => ({ kind: "closed" })),
     apply: async () => new Map(),
