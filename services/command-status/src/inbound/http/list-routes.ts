@@ -1,5 +1,5 @@
 import { Guid, ListCommandsQuery } from "@kapi/contracts";
-import { ApiError, type FastifyInstance, type FastifyRequest, parse } from "@kapi/http";
+import { ApiError, type FastifyInstance, type FastifyReply, parse } from "@kapi/http";
 import type { Clock } from "@kapi/kernel";
 import { z } from "zod";
 
@@ -38,7 +38,7 @@ export function registerListRoutes(app: FastifyInstance, needs: ListRouteNeeds):
   });
   app.post("/internal/commands/wait", async (request, reply) => {
     const { timeoutMs, ...read } = parse(WaitBody, request.body);
-    const body = await waiting(() => waitForCommand(needs, read, timeoutMs, goneSignal(request)));
+    const body = await waiting(() => waitForCommand(needs, read, timeoutMs, goneSignal(reply)));
     if (body === null) throw new ApiError("COMMAND_NOT_FOUND");
     return reply.header("content-type", "application/json").send(body);
   });
@@ -53,9 +53,12 @@ async function waiting<T>(wait: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Aborted when the caller's connection has closed: nobody waits for the answer any more. */
-function goneSignal(request: FastifyRequest): AbortSignal {
+/**
+ * Aborted when the caller's connection has closed: nobody waits for the answer any more. Also when the answer was sent, so that
+ * nothing is left on a connection that carries many waits.
+ */
+function goneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
-  request.raw.socket.once("close", () => gone.abort());
+  reply.raw.once("close", () => gone.abort());
   return gone.signal;
 }
