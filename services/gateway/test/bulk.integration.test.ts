@@ -190,6 +190,21 @@ describe("equal bulks at the same time", () => {
     expect(before.availableCredits - after.availableCredits).toBe(100 + 19 + 1);
   });
 
+  it("but for one item are two requests under one key: one is queued whole, the other is 409 whole", async () => {
+    const beforePublished = await published();
+    for (let round = 0; round < 10; round += 1) {
+      const key = randomUUID();
+      const accounts = bodies(3);
+      const answers = await Promise.all([
+        bulk(key, accounts),
+        bulk(key, [...accounts.slice(0, 2), accountBody({ accountName: "Eve" })]),
+      ]);
+      expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([202, 409]);
+      expect(answers.find(({ status }) => status === 409)?.charged).toBe(1);
+    }
+    expect(await published()).toBe(beforePublished + 10 * 3);
+  });
+
   it("that overlap in part neither wait for each other for ever nor make an account twice", async () => {
     const key = randomUUID();
     const accounts = bodies(12);
