@@ -53,10 +53,10 @@ export class World {
     await this.#scope.stop();
   }
 
-  /** Starts the service anew; with a fault point it dies when it passes there. */
-  async restart(faultPoint?: string): Promise<void> {
-    const extra = faultPoint === undefined ? {} : { FAULT_POINT: faultPoint };
-    await this.stack.process("account").restart({ ...this.#environment(), ...extra });
+  /** Starts the service anew; with a fault point it dies when it passes there. `extra` are other settings. */
+  async restart(faultPoint?: string, extra: Readonly<Record<string, string>> = {}): Promise<void> {
+    const fault = faultPoint === undefined ? {} : { FAULT_POINT: faultPoint };
+    await this.stack.process("account").restart({ ...this.#environment(), ...fault, ...extra });
   }
 
   /** Waits until the fault point has ended the service. */
