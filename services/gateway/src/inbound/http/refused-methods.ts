@@ -9,7 +9,6 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TR
  * every error; nothing is billed. A path that is none is 404.
  */
 export function refuseOtherMethods(app: FastifyInstance): void {
-  app.addHttpMethod("QUERY", { hasBody: true });
   const offered = new Map<string, Set<string>>();
   for (const { method, path } of Object.values(OPERATIONS)) {
     offered.set(path, (offered.get(path) ?? new Set()).add(method));

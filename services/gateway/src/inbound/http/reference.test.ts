@@ -1,0 +1,80 @@
+import { type OperationId, OPERATIONS } from "@kapi/contracts";
+import { openApiDocument } from "@kapi/contracts/openapi";
+import { createHttpServer } from "@kapi/http";
+import { systemClock } from "@kapi/kernel";
+import { createLogger, Health } from "@kapi/runtime";
+import { describe, expect, it } from "vitest";
+
+import type { Operation } from "../../operations/call.ts";
+import { registerReference } from "./reference.ts";
+import { refuseOtherMethods } from "./refused-methods.ts";
+import { registerRoutes, type RouteNeeds } from "./routes.ts";
+
+const logger = createLogger({ service: "test", level: "error" });
+
+/** The gateway's routes before nothing: no request of these tests comes as far as what they need. */
+function gateway(onRoute: (method: string, url: string) => void) {
+  const app = createHttpServer({ logger, health: new Health(), bodyErrors: "when-parsed" });
+  app.addHook("onRoute", ({ method, url }) => {
+    for (const each of [method].flat()) onRoute(each, url);
+  });
+  const unused = (): never => {
+    throw new Error("no request comes here");
+  };
+  const needs: RouteNeeds = {
+    directory: { key: () => undefined, server: () => undefined },
+    admission: { refund: unused },
+    wallets: { available: unused },
+    clock: systemClock,
+    logger,
+  };
+  const operations = Object.fromEntries(Object.keys(OPERATIONS).map((id) => [id, unused]));
+  registerRoutes(app, needs, operations as unknown as Record<OperationId, Operation>);
+  return app;
+}
+
+describe("the reference", () => {
+  it("has every route below /api, and every path of it is a route", async () => {
+    const routes: string[] = [];
+    const app = gateway((method, url) => routes.push(`${method} ${url.replaceAll(/:(\w+)/g, "{$1}")}`));
+    await app.ready();
+    const described = Object.entries(openApiDocument().paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(routes.filter((route) => route.includes(" /api/")).toSorted()).toEqual(described.toSorted());
+  });
+
+  it("is answered 304 to who has it already", async () => {
+    const app = gateway(() => undefined);
+    registerReference(app);
+    for (const url of ["/openapi.json", "/docs/js/scalar.js"]) {
+      const first = await app.inject(url);
+      expect(first.statusCode).toBe(200);
+      const again = await app.inject({ url, headers: { "if-none-match": String(first.headers["etag"]) } });
+      expect([again.statusCode, again.body]).toEqual([304, ""]);
+    }
+  });
+
+  it("has a page whose only scripts are its own", async () => {
+    const app = gateway(() => undefined);
+    registerReference(app);
+    const page = await app.inject("/docs/");
+    const nonce = /'nonce-([^']+)'/.exec(String(page.headers["content-security-policy"]))?.[1];
+    const scripts = [...page.body.matchAll(/<script[^>]*>/g)].map(([tag]) => tag);
+    expect(scripts).not.toEqual([]);
+    for (const tag of scripts) expect(tag).toContain(`nonce="${nonce}"`);
+    expect(page.body).not.toContain("://cdn");
+  });
+});
+
+it("a path refuses every method that it does not have, and names those that it has", async () => {
+  const app = gateway(() => undefined);
+  refuseOtherMethods(app);
+  for (const method of ["GET", "HEAD", "PUT", "OPTIONS"] as const) {
+    const url = "/api/v1/management/servers/x/accounts/1000/enable";
+    const answer = await app.inject({ method, url });
+    expect([answer.statusCode, answer.headers["allow"]]).toEqual([405, "POST"]);
+  }
+  const both = await app.inject({ method: "PUT", url: "/api/v1/management/servers/x/accounts" });
+  expect(both.headers["allow"]).toBe("GET, POST");
+});
