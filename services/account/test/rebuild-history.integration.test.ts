@@ -120,6 +120,22 @@ describe("a rebuild of the history", () => {
     expect(body.pagination.total).toBe(15 + 30);
   });
 
+  it("goes no further than the service has booked, so that every later fact is still told", async () => {
+    const account = await tradedAccount();
+    const told = await eventually(() => world.factsOf(account).length >= 45 && world.factsOf(account).length);
+    await world.stopConsumer();
+    const name = { serverId: world.serverId, accountNumber: account };
+    const booked = await world.history.reader.bookedSequence(name);
+    for (let index = 0; index < 5; index += 1) {
+      await world.trade("POST", account, "/orders", { ...EURUSD, volume: 0.01 });
+    }
+    expect(await rebuild(account)).toMatchObject({ kind: "rebuilt", different: 0, feed: { bookedSequence: booked } });
+    expect(await world.history.reader.bookedSequence(name)).toBe(booked);
+    await world.startConsumer();
+    await world.booked(account);
+    await eventually(() => expect(world.factsOf(account)).toHaveLength(told + 15));
+  });
+
   it("leaves an account as it is where the trading server's history ends too early", async () => {
     const account = await tradedAccount();
     const rows = await world.rows(account);

@@ -1,0 +1,151 @@
+/**
+ * `npm run bench:history`: what pages of a long history cost the account service, beside the bare round trip, and what
+ * memory gateway and account service take to list 100,000 accounts. Starts servers and services of its own.
+ */
+import { rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { type Demo, makeDemo, printedReport, type Stack, startStack, stopRecorded } from "@kapi/local";
+import { createPool, type Database, statement } from "@kapi/postgres";
+import { createLogger } from "@kapi/runtime";
+import { Pool } from "undici";
+
+import {
+  DEALS_PAGE,
+  OPEN_POSITIONS_PAGE,
+  ORDERS_PAGE,
+} from "../../services/account/src/outbound/postgres/history-reader.ts";
+import { ACCOUNTS, BUSY_ACCOUNT, DEALS, DEALS_OF_ONE, fillHistory } from "./history-fill.ts";
+import { closedLoop, type Figures, line } from "./measure.ts";
+import { startProcess } from "./process.ts";
+import { peaksDuring, residentBytes } from "./resident-memory.ts";
+
+const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench-history");
+const EXPLAIN_FILE = path.join(import.meta.dirname, "history-explain.txt");
+const WARM_UP_MS = 3_000;
+const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 10_000);
+const LIMIT = 100;
+const FAR_PAGE = 400;
+const AIM_P50_MS = 20;
+const AIM_BYTES = 150_000_000;
+const LISTS_AT_ONCE = 4;
+const MB = 1_000_000;
+
+async function get<T>(pool: Pool, url: string, headers: Record<string, string>): Promise<T> {
+  const answer = await pool.request({ method: "GET", path: url, headers });
+  const text = await answer.body.text();
+  if (answer.statusCode !== 200) throw new Error(`${url} answered ${answer.statusCode} ${text}`);
+  return JSON.parse(text) as T;
+}
+
+const load = (call: () => Promise<unknown>): Promise<Figures> =>
+  closedLoop({ concurrency: 1, warmUpMs: WARM_UP_MS, measureMs: MEASURE_MS, call });
+
+/** Part 1: pages of the account with 50,000 deals, one request at a time, in the owner. */
+async function measurePages(stack: Stack, demo: Demo): Promise<void> {
+  const bare = await startProcess<{ url: string }>("bare-select.ts", [], { POSTGRES_URL: stack.servers.postgresUrl });
+  const barePool = new Pool(bare.hello.url, { connections: 1 });
+  console.log(line("(a) baseline: the same HTTP and pool, select 1", await load(() => get(barePool, "/one", {}))));
+  await barePool.close();
+  await bare.stop();
+
+  const owner = new Pool(stack.url("account"), { connections: 1 });
+  const headers = { "x-internal-token": stack.secrets.internalToken };
+  const account = `/internal/servers/${demo.serverId}/accounts/${BUSY_ACCOUNT}`;
+  const results: string[] = [];
+  for (const list of ["deals", "orders", "positions"] as const) {
+    for (const page of list === "positions" ? [1, FAR_PAGE / 2] : [1, FAR_PAGE]) {
+      const url = `${account}/${list}?page=${page}&limit=${LIMIT}`;
+      const first = await get<Record<string, unknown[]> & { pagination: { total: number } }>(owner, url, headers);
+      const { total } = first.pagination;
+      if (first[list]?.length !== LIMIT) throw new Error(`${url} has ${first[list]?.length} records`);
+      const figures = await load(() => get(owner, url, headers));
+      console.log(line(`(b) ${list}, page ${page} of ${total / LIMIT}, limit ${LIMIT}, total ${total}`, figures));
+      if (list === "deals") results.push(`page ${page}: p50 ${figures.p50Ms.toFixed(1)} ms   aim < ${AIM_P50_MS} ms`);
+      if (list === "deals" && total !== DEALS_OF_ONE) throw new Error(`${total} deals`);
+    }
+  }
+  await owner.close();
+  console.log(results.join("\n"));
+}
+
+/** The plans of the pages, as the service's connections make them. */
+async function explain(database: Database, serverId: string): Promise<void> {
+  const parts: string[] = [`${DEALS} deals in the schema, ${DEALS_OF_ONE} on the account that is asked for.`];
+  const asked = [
+    ["deals, page 1", DEALS_PAGE, 0],
+    [`deals, page ${FAR_PAGE}`, DEALS_PAGE, (FAR_PAGE - 1) * LIMIT],
+    [`orders, page ${FAR_PAGE}`, ORDERS_PAGE, (FAR_PAGE - 1) * LIMIT],
+    ["positions, status=open, page 1", OPEN_POSITIONS_PAGE, 0],
+  ] as const;
+  for (const [title, page, offset] of asked) {
+    const explained = statement<Record<"QUERY PLAN", string>>(
+      `explain-${page.name}`,
+      `explain (analyze, buffers) ${page.text}`,
+    );
+    const rows = await database.query(explained, [serverId, BUSY_ACCOUNT, offset, LIMIT]);
+    parts.push(`## ${title}\n\n${rows.map((row) => row["QUERY PLAN"]).join("\n")}`);
+  }
+  writeFileSync(EXPLAIN_FILE, `${parts.join("\n\n")}\n`);
+}
+
+/** Part 2: the memory that listing every account takes, streamed through the gateway. */
+async function measureList(stack: Stack, demo: Demo): Promise<void> {
+  const api = new Pool(demo.baseUrl, { connections: LISTS_AT_ONCE });
+  const headers = { authorization: `Management ${demo.managementKey}` };
+  const url = `/api/v1/management/servers/${demo.serverId}/accounts`;
+  for (let index = 0; index < 200; index += 1) await get(api, `${url}?limit=100`, headers);
+  const pids = new Map(
+    ["gateway", "account"].map((name) => {
+      const { pid } = stack.process(name);
+      if (pid === null) throw new Error(`${name} does not run`);
+      return [name, pid] as const;
+    }),
+  );
+  const idle = new Map([...pids].map(([name, pid]) => [name, residentBytes(pid)]));
+  for (const lists of [1, LISTS_AT_ONCE]) {
+    const beganMs = performance.now();
+    const peaks = await peaksDuring(pids, async () => {
+      await Promise.all(Array.from({ length: lists }, () => readList(api, url, headers)));
+    });
+    const seconds = ((performance.now() - beganMs) / 1000).toFixed(1);
+    for (const [name, bytes] of peaks) {
+      const above = bytes - (idle.get(name) ?? 0);
+      const text = `(c) ${ACCOUNTS} accounts, ${lists} at once, ${seconds} s: ${name}`;
+      console.log(`${text.padEnd(64)} ${Math.round(above / MB)} MB above idle   aim < ${AIM_BYTES / MB} MB`);
+    }
+  }
+  await api.close();
+}
+
+/** Reads the list as a stream, so that this process holds none of it either. */
+async function readList(api: Pool, url: string, headers: Record<string, string>): Promise<void> {
+  const answer = await api.request({ method: "GET", path: url, headers });
+  let accounts = 0;
+  let rest = "";
+  for await (const chunk of answer.body.setEncoding("utf8")) {
+    const parts = (rest + String(chunk)).split('"accountNumber":');
+    accounts += parts.length - 1;
+    rest = parts.at(-1) ?? "";
+  }
+  if (answer.statusCode !== 200 || accounts < ACCOUNTS) throw new Error(`${answer.statusCode}, ${accounts} accounts`);
+}
+
+// Each run begins with nothing; what a killed run left behind is ended first.
+await stopRecorded(STATE_DIR);
+rmSync(STATE_DIR, { recursive: true, force: true });
+const stack = await startStack({ stateDir: STATE_DIR, report: printedReport() });
+try {
+  const demo = await makeDemo(stack, { credits: 1_000_000_000, autoTraders: 0 });
+  const { postgresUrl } = stack.servers;
+  const beganMs = performance.now();
+  await fillHistory(postgresUrl, demo);
+  console.log(`filled with ${DEALS} deals in ${((performance.now() - beganMs) / 1000).toFixed(0)} s`);
+  const logger = createLogger({ service: "bench", level: "error" });
+  const pool = await createPool({ connectionString: postgresUrl, schema: "account", applicationName: "bench", logger });
+  await measurePages(stack, demo);
+  await explain(pool.value, demo.serverId);
+  await pool.stop();
+  await measureList(stack, demo);
+} finally {
+  await stack.stop();
+}

@@ -1,0 +1,67 @@
+/** Fills the schema of the account service with accounts and history in bulk, row for row as the service writes them. */
+import { Client } from "pg";
+
+/** Accounts of the server. */
+export const ACCOUNTS = 100_000;
+/** Deals in the schema; as many orders, and half as many positions. */
+export const DEALS = 1_000_000;
+/** Deals of one account among them: every twentieth, as if all accounts traded at the same time. */
+export const DEALS_OF_ONE = 50_000;
+/** Accounts that have the other deals, in equal parts. */
+const TRADING_ACCOUNTS = 9_500;
+const ONE_IN = DEALS / DEALS_OF_ONE;
+/** Rows of one statement. */
+const BATCH = 100_000;
+const FIRST_NUMBER = 20_000_000;
+
+/** The account that has {@link DEALS_OF_ONE} deals. */
+export const BUSY_ACCOUNT = String(FIRST_NUMBER);
+
+// $1 server, $2 organization, $3 how many, $4 first number.
+const INSERT_ACCOUNTS = `insert into accounts (id, organization_id, server_id, account_number, account_name, status,
+    currency, leverage, initial_balance_minor, created_at, updated_at, activated_at)
+  select gen_random_uuid(), $2, $1, ($4 + i)::text, 'Bench ' || i, 'active', 'USD', 100, 1000000, at, at, at
+  from (select i, timestamptz '2026-01-01' + i * interval '1 second' as at from generate_series(0, $3::int - 1) i) s`;
+
+// $1 server, $2 and $3 the events of this statement, $4 first number, $5 one in so many is the busy account's, $6 the
+// other accounts. Gives each row's account, and its number among those of the account.
+const ROWS = `with rows as (
+    select $1::uuid as server_id, timestamptz '2026-02-01' + i * interval '1 second' as at, gen_random_uuid()::text as id,
+      case when i % $5::int = 0 then $4::bigint else $4::bigint + 1 + other % $6::int end::text as account_number,
+      case when i % $5::int = 0 then i / $5::int else other / $6::int + 1 end as n
+    from (select i, i - i / $5::int - 1 as other from generate_series($2::int, $3::int) i) s
+  )`;
+const INSERT_ORDERS = `${ROWS} insert into orders
+  (server_id, account_number, id, n, symbol, side, order_type, volume, status, created_at, executed_at)
+  select server_id, account_number, id, n, 'EURUSD', 'buy', 'market', 0.1, 'executed', at, at from rows`;
+const INSERT_DEALS = `${ROWS} insert into deals (server_id, account_number, id, n, order_id, position_id, symbol, side,
+    kind, volume, price, commission_minor, realized_pnl_minor, swap_minor, executed_at)
+  select server_id, account_number, id, n, gen_random_uuid()::text, gen_random_uuid()::text, 'EURUSD', 'buy',
+    case when n % 2 = 1 then 'entry' else 'exit' end, 0.1, 1.23456, -7, n % 2000 - 1000, 0, at from rows`;
+const INSERT_POSITIONS = `${ROWS} insert into positions (server_id, account_number, id, n, order_id, symbol, side, volume,
+    open_price, status, opened_at, closed_at)
+  select server_id, account_number, id, (n + 1) / 2, gen_random_uuid()::text, 'EURUSD', 'buy', 0.1, 1.23456, 'closed', at,
+    at + interval '1 minute' from rows where n % 2 = 1`;
+const INSERT_FEEDS = `insert into feeds (server_id, account_number, booked_sequence, order_count, position_count,
+    open_position_count, deal_count)
+  select server_id, account_number, 3 * max(n), max(n), (max(n) + 1) / 2, 0, max(n) from deals group by 1, 2`;
+
+/** Fills the schema; the server must be there. */
+export async function fillHistory(
+  postgresUrl: string,
+  server: { readonly serverId: string; readonly organizationId: string },
+): Promise<void> {
+  const client = new Client({ connectionString: postgresUrl, options: "-c search_path=account" });
+  await client.connect();
+  try {
+    await client.query(INSERT_ACCOUNTS, [server.serverId, server.organizationId, ACCOUNTS, FIRST_NUMBER]);
+    for (let first = 1; first <= DEALS; first += BATCH) {
+      const values = [server.serverId, first, first + BATCH - 1, FIRST_NUMBER, ONE_IN, TRADING_ACCOUNTS];
+      for (const text of [INSERT_ORDERS, INSERT_DEALS, INSERT_POSITIONS]) await client.query(text, values);
+    }
+    await client.query(INSERT_FEEDS);
+    for (const table of ["accounts", "feeds", "orders", "positions", "deals"]) await client.query(`analyze ${table}`);
+  } finally {
+    await client.end();
+  }
+}

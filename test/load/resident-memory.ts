@@ -1,0 +1,32 @@
+/** Resident memory of processes, from Linux's /proc. */
+import { readFileSync } from "node:fs";
+
+const KIB = 1024;
+const SAMPLE_INTERVAL_MS = 10;
+
+/** Bytes that a process holds in memory now. */
+export function residentBytes(pid: number): number {
+  const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  if (kib === undefined) throw new Error(`process ${pid} tells no resident memory`);
+  return Number(kib) * KIB;
+}
+
+/** Runs `work` and returns the most that each process held meanwhile, in bytes, by name. */
+export async function peaksDuring(
+  pids: ReadonlyMap<string, number>,
+  work: () => Promise<void>,
+): Promise<Map<string, number>> {
+  const peaks = new Map<string, number>();
+  const sample = (): void => {
+    for (const [name, pid] of pids) peaks.set(name, Math.max(peaks.get(name) ?? 0, residentBytes(pid)));
+  };
+  sample();
+  const timer = setInterval(sample, SAMPLE_INTERVAL_MS);
+  try {
+    await work();
+  } finally {
+    clearInterval(timer);
+  }
+  sample();
+  return peaks;
+}
