@@ -18,7 +18,7 @@ const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 const ROWS_OF_ACCOUNT = 50_000;
 const OTHER_ACCOUNTS = 950;
 const ROWS_OF_OTHERS = 1_000;
-const ROUNDS = 200;
+const ROUNDS = 100;
 const START = "2026-01-01T00:00:00Z";
 
 /** $1 server, $2 first account number, $3 accounts, $4 transactions each, a second apart. */

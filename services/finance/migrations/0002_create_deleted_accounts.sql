@@ -1,7 +1,3 @@
--- An export takes the newest rows between two times. The trading server's clock may be set back, so times need not follow
--- the sequence and have an order of their own.
-create index transactions_by_time on transactions (server_id, account_number, recorded_at, sequence);
-
 -- Accounts that were deleted for good. Their rows stay, because money's book is never erased, but no reader sees them any
 -- more. A row may name an account that the ledger never saw: it was deleted before its first event came.
 create table deleted_accounts (
