@@ -61,6 +61,31 @@ describe("a creation", () => {
     expect(again.charged).toBe(1);
   });
 
+  it("asked many times at once through two gateways is one command: one 202 with the credentials, the rest 200 without", async () => {
+    const other = await platform.gateway({});
+    const key = randomUUID();
+    const body = accountBody();
+    const before = await published();
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => create(index % 2 === 0 ? platform.url : other, organization, key, body)),
+    );
+    const firsts = answers.filter((answer) => answer.status === 202);
+    expect(firsts).toHaveLength(1);
+    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(39);
+    expect(answers.filter((answer) => answer.body.credentials !== undefined)).toEqual(firsts);
+    expect(new Set(answers.map((answer) => answer.body.command.id)).size).toBe(1);
+    expect(await published()).toBe(before + 1n);
+  });
+
+  it("of another organization under the same key is another command", async () => {
+    const stranger = await platform.organization(100);
+    const key = randomUUID();
+    const ours = await create(platform.url, organization, key);
+    const theirs = await create(platform.url, stranger, key, accountBody({ accountName: "Eve" }));
+    expect([ours.status, theirs.status]).toEqual([202, 202]);
+    expect(theirs.body.command.id).not.toBe(ours.body.command.id);
+  });
+
   it("keeps a supplied password: it is the trading password, in no command, and part of what makes requests equal", async () => {
     const key = randomUUID();
     const body = accountBody({ password: "correct horse battery" });
