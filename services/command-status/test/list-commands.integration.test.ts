@@ -201,10 +201,12 @@ describe("waiting for a command", () => {
   it("ends too when another process took the end in", async () => {
     const message = commandMessage();
     await publish([message]);
+    const startedMs = Date.now();
     const waiting = wait(message, 10_000);
     const end = statement("test_end", "update commands set status = 'succeeded', version = 7 where command_id = $1");
     await database.value.query(end, [message.commandId]);
     expect(commandIn(await waiting).status).toBe("succeeded");
+    expect(Date.now() - startedMs).toBeLessThan(5_000);
   });
 
   it("is 404 at once for a command that is not known, and for another organization's", async () => {

@@ -14,6 +14,7 @@ import { eventually, serverEntry } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { eventIdOf } from "../src/domain/sample.ts";
+import { createSnapshotStore } from "../src/outbound/postgres/snapshot-store.ts";
 import { LiveClient } from "./live-client.ts";
 import { type MetricsProcess, World } from "./world.ts";
 
@@ -328,26 +329,25 @@ describe("a deleted account", () => {
     await other.kill("SIGTERM");
   });
 
-  it("stays deleted over a restart, also one that nobody had a sample of", async () => {
-    const [known, unseen] = [world.account(), world.account()];
+  it("stays deleted over a restart, also one without samples, and one whose deletion ended after its first step", async () => {
+    const [known, unseen, halfway] = [world.account(), world.account(), world.account()];
     await value(known, 5, 100);
     await stored(known, 1);
     await remove(known);
     await remove(unseen);
+    await createSnapshotStore(database).forget({ serverId: world.serverId, accountNumber: halfway });
     const key = accountKey(world.serverId, known);
     const latest = (await world.readAll(TOPICS.metricsLatest)).findLast(({ message }) => message.key === key);
     expect(latest?.message.value.length).toBe(0);
     await metrics.kill();
     metrics = await world.metrics();
     const client = await connect(metrics);
-    for (const account of [known, unseen]) client.subscribe(world.serverId, account, 0);
-    await client.until(() => client.frames("error").length === 2);
-    await value(known, 70, 100);
-    await value(unseen, 70, 100);
+    for (const account of [known, unseen, halfway]) client.subscribe(world.serverId, account, 0);
+    await client.until(() => client.frames("error").length === 3);
+    for (const account of [known, unseen, halfway]) await value(account, 70, 100);
     const staying = world.account();
     await value(staying, 70, 100);
     await eventually(async () => expect(await list({ accountNumber: staying })).toHaveLength(1), { timeoutMs: 60_000 });
-    expect(await list({ accountNumber: known })).toEqual([]);
-    expect(await list({ accountNumber: unseen })).toEqual([]);
+    for (const accountNumber of [known, unseen, halfway]) expect(await list({ accountNumber })).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 import { authenticate, createDirectory, type Directory } from "@kapi/admission";
-import { type CommandEvent, SCOPES, TOPICS } from "@kapi/contracts";
+import { type CommandEvent, CreditUsageAnswer, SCOPES, TOPICS } from "@kapi/contracts";
 import { createInternalClient, type InternalClient } from "@kapi/http";
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
 import { systemClock, toIso } from "@kapi/kernel";
@@ -119,6 +119,21 @@ test("bad input is refused with its findings, an unknown organization with 404",
     404,
   );
   expect((await client.request("DELETE", "/internal/keys/unknown")).status).toBe(404);
+});
+
+test("a billed request is in the organization's usage list within a second", async () => {
+  const { organizationId, keyId } = await organizationWith(10);
+  await call(organizationId, keyId, 3);
+  const path = `/internal/organizations/${organizationId}/credits/usage?page=1&limit=1`;
+  const expected = { xRequestId: "request", operation: "getCommand", credits: 3, commandId: null };
+  const answer = await eventually(async () => {
+    const found = await client.json("GET", path, undefined, CreditUsageAnswer);
+    expect(found.usage).toHaveLength(1);
+    return found;
+  });
+  expect(answer.usage).toMatchObject([expected]);
+  expect(answer.pagination).toEqual({ page: 1, limit: 1, total: 1, totalPages: 1 });
+  expect((await client.request("GET", path.replace("page=1", "page=0"))).status).toBe(400);
 });
 
 test("credits bought with one purchase id are added once", async () => {

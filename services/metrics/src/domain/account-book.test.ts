@@ -48,6 +48,17 @@ describe("the snapshots of an account", () => {
     expect(book.openFrom).toBe(30);
   });
 
+  it("are the same of a frame that is written in another form", () => {
+    const [book, other] = [new AccountBook(account, null), new AccountBook(account, null)];
+    const given = record(1, 5, -123_456);
+    const turned = Object.fromEntries(Object.entries(JSON.parse(given.frame.toString()) as object).toReversed());
+    book.take(given);
+    other.take({ ...given, frame: Buffer.from(JSON.stringify(turned)) });
+    const closed = book.closeEnded(Number.MAX_SAFE_INTEGER);
+    expect(closed?.snapshot).toMatchObject({ equityMinor: -123_456, balanceMinor: 100_000, sequence: 1 });
+    expect(other.closeEnded(Number.MAX_SAFE_INTEGER)).toEqual(closed);
+  });
+
   it("go on from what is stored: samples that are in it do not count again", () => {
     const first = new AccountBook(account, null);
     first.take(record(1, 5, 1_000));

@@ -124,7 +124,39 @@ export class AccountBook {
   }
 }
 
-function sampleFromFrame(frame: Buffer): AccountMetricsFrame | null {
+type FrameValues = Pick<
+  AccountMetricsFrame,
+  | "measuredAt"
+  | "balance"
+  | "equity"
+  | "margin"
+  | "freeMargin"
+  | "marginLevel"
+  | "intervalMinimumEquity"
+  | "intervalMinimumMeasuredAt"
+>;
+
+/** The end of a frame as `frameOf` writes it: taking it apart costs a tenth of parsing and checking it as JSON. */
+const FRAME_END =
+  /"measuredAt":"([^"]+)","balance":(-?[0-9.]+),"equity":(-?[0-9.]+),"margin":(-?[0-9.]+),"freeMargin":(-?[0-9.]+),"marginLevel":(-?[0-9.]+),"openPositionCount":[0-9]+,"intervalMinimumEquity":(-?[0-9.]+),"intervalMinimumMeasuredAt":"([^"]+)"\}$/;
+
+function sampleFromFrame(frame: Buffer): FrameValues | null {
+  const found = FRAME_END.exec(frame.toString("latin1"));
+  if (found === null) return sampleFromJson(frame);
+  return {
+    measuredAt: found[1] ?? "",
+    balance: Number(found[2]),
+    equity: Number(found[3]),
+    margin: Number(found[4]),
+    freeMargin: Number(found[5]),
+    marginLevel: Number(found[6]),
+    intervalMinimumEquity: Number(found[7]),
+    intervalMinimumMeasuredAt: found[8] ?? "",
+  };
+}
+
+/** A frame of another form, such as one of another version. */
+function sampleFromJson(frame: Buffer): FrameValues | null {
   let json: unknown;
   try {
     json = JSON.parse(frame.toString("utf8"));
