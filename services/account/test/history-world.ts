@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
-import { COMMANDS_MIGRATIONS, createCommandStore } from "@kapi/commands";
+import { COMMANDS_MIGRATIONS, type CommandStore, createCommandStore } from "@kapi/commands";
 import { AccountFact, accountKey, type TopicContract, TOPICS, type TradingEvent } from "@kapi/contracts";
 import { createHttpServer, type FastifyInstance } from "@kapi/http";
 import { createKafka, createLogReader, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
@@ -62,6 +62,7 @@ export class HistoryWorld {
   #stack!: TestStack;
   #kafka!: KafkaConnection;
   #producer!: Producer;
+  #store!: CommandStore;
   #app!: FastifyInstance;
   #consumer: Scope | null = null;
   database!: Database;
@@ -169,6 +170,11 @@ export class HistoryWorld {
     }
   }
 
+  /** The history as a second process of the service has it, with its own memory of what is booked. */
+  anotherFeed(): Promise<HistoryFeed> {
+    return startHistoryFeed({ scope: this.#scope, store: this.#store, client: this.client, logger });
+  }
+
   /** Publishes any record. */
   async send(topic: TopicContract, key: string, value: unknown): Promise<void> {
     await this.#producer.send(topic, { key, value: JSON.stringify(value) });
@@ -225,10 +231,10 @@ export class HistoryWorld {
     await this.makeServer(this.serverId);
     const { database } = this;
     const producer = this.#producer;
-    const store = await scope.start("store", () =>
+    this.#store = await scope.start("store", () =>
       createCommandStore({ worker: "account", database, producer, clock: systemClock, logger }),
     );
-    this.history = await startHistoryFeed({ scope, store, client: this.client, logger });
+    this.history = await startHistoryFeed({ scope, store: this.#store, client: this.client, logger });
     this.#app = createHttpServer({ logger, health: new Health(), clock: systemClock });
     registerHistoryRoutes(this.#app, this.history);
     await scope.start("facts", () =>

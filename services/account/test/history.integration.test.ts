@@ -180,6 +180,25 @@ describe("the history of an account", () => {
     await eventually(() => expect(world.factsOf(accountNumber)).toHaveLength(1));
   });
 
+  it("two processes that book the same events at once make the same records once, and each fact once", async () => {
+    const account = await world.openAccount();
+    await world.booked(account);
+    await world.stopConsumer();
+    const ids = [];
+    for (let index = 0; index < 10; index += 1) {
+      ids.unshift((await world.trade("POST", account, "/orders", { ...EURUSD, volume: 0.01 })).positionId);
+    }
+    const { events } = await world.client.history(world.serverId, account, 0, 100);
+    const other = await world.anotherFeed();
+    const outcomes = await Promise.all(
+      events.flatMap((event) => [world.history.queue.book(event), other.queue.book(event)]),
+    );
+    expect(outcomes.filter((outcome) => outcome === "booked")).toHaveLength(30);
+    expect((await all<Position>(account, "positions")).map(({ id }) => id)).toEqual(ids);
+    await world.startConsumer();
+    await eventually(() => expect(world.factsOf(account)).toHaveLength(30));
+  });
+
   it("a lost event parks the account until its history has been fetched, by itself", async () => {
     const account = await world.openAccount();
     await world.booked(account);

@@ -14,6 +14,7 @@ import {
   type RebuiltAccount,
   rebuildServer,
 } from "../src/operations/rebuild-history.ts";
+import { deleteHistory } from "../src/outbound/postgres/delete-history.ts";
 import { createStagedHistory } from "../src/outbound/postgres/staged-history.ts";
 import { HistoryWorld } from "./history-world.ts";
 
@@ -168,6 +169,31 @@ describe("a rebuild of the history", () => {
     );
     expect(result).toMatchObject({ kind: "rebuilt", different: 0 });
     expect(Math.min(...asked)).toBe(10);
+  });
+
+  it("leaves nothing of an account that is deleted meanwhile", async () => {
+    const account = await tradedAccount();
+    const history = createEventHistory(world.client);
+    const deleting: RebuildOptions["history"] = {
+      since: async (name, sequence, limit) => {
+        const events = await history.since(name, sequence, limit);
+        await world.setStatus(account, "deleting");
+        await deleteHistory(world.database, world.serverId, account);
+        return events;
+      },
+    };
+    let result: RebuiltAccount | undefined;
+    const onProgress: RebuildOptions["onProgress"] = (_done, _total, [first]) => {
+      result = first;
+    };
+    await rebuildAccount(
+      { ...options(onProgress), history: deleting },
+      { serverId: world.serverId, accountNumber: account },
+    );
+    expect(result?.kind).toBe("nothing");
+    expect(await world.rows(account)).toEqual({ feeds: null, orders: null, positions: null, deals: null });
+    const name = { serverId: world.serverId, accountNumber: account };
+    expect(await createStagedHistory(world.database).stagedSequence(name)).toBe(0);
   });
 
   it("of a whole server goes on where it was interrupted", async () => {

@@ -71,7 +71,7 @@ export interface StagedHistory {
   bookedSequence(account: AccountName): Promise<number | null>;
   /** Sequence of the last event that is gathered; 0 for none. */
   stagedSequence(account: AccountName): Promise<number>;
-  /** Gathers the next events; returns the sequence of the last one gathered. */
+  /** Gathers the next events; returns the sequence of the last one gathered, 0 where the account is deleted. */
   stage(account: AccountName, events: readonly TradingEvent[]): Promise<number>;
   /** Forgets what is gathered. */
   discard(account: AccountName): Promise<void>;

@@ -94,7 +94,7 @@ async function rebuilt(options: RebuildOptions, account: AccountName): Promise<R
   }
 }
 
-/** Gathers the events up to `target`, at least; returns the sequence of the last one, which is that of `target`. */
+/** Gathers the events up to `target`, at least; returns the sequence of the last one; 0 where the account is deleted. */
 async function gather({ staged, history }: RebuildOptions, account: AccountName, target: number): Promise<number> {
   let gathered = await staged.stagedSequence(account);
   // Gathered for an account that has begun anew since: of no use.
@@ -105,7 +105,10 @@ async function gather({ staged, history }: RebuildOptions, account: AccountName,
   while (gathered < target) {
     const events = await history.since(account, gathered, Math.min(PAGE_EVENTS, target - gathered));
     if (events.length === 0) throw new Error(`the trading server's history ends at ${gathered}, before ${target}`);
-    gathered = await staged.stage(account, events);
+    const reached = await staged.stage(account, events);
+    // Deleted meanwhile: there is nothing to put in place.
+    if (reached === 0) return 0;
+    gathered = reached;
   }
   return gathered;
 }

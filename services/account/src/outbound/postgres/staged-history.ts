@@ -111,12 +111,16 @@ export function createStagedHistory(database: Database): StagedHistory {
     },
     bookedSequence: async (account) => (await feedOf(live, database, account))?.bookedSequence ?? null,
     stagedSequence: async (account) => (await feedOf(staged, database, account))?.bookedSequence ?? 0,
-    stage: async (account, events) => (await database.transaction((tx) => stage(tx, account, events))).bookedSequence,
+    stage: (account, events) =>
+      database.transaction(async (tx) => {
+        // Under the lock, so that nothing of an account is left here after its deletion.
+        if (await lockedAndLive(tx, account)) return (await stage(tx, account, events)).bookedSequence;
+        return 0;
+      }),
     discard: (account) => database.transaction((tx) => clear(tx, account)),
     replace: (account, ahead, lostAt) =>
       database.transaction(async (tx): Promise<Replacement> => {
-        const [row] = await tx.query(LOCK_ACCOUNTS, [[account.serverId], [account.accountNumber]]);
-        if (row === undefined || ENDED.has(row.status)) {
+        if (!(await lockedAndLive(tx, account))) {
           await clear(tx, account);
           return { kind: "gone" };
         }
@@ -132,6 +136,12 @@ export function createStagedHistory(database: Database): StagedHistory {
         return { kind: "replaced", feed: result, different };
       }),
   };
+}
+
+/** Locks the account's row; false where there is none, or the account is being deleted or is. */
+async function lockedAndLive(tx: Transaction, { serverId, accountNumber }: AccountName): Promise<boolean> {
+  const [row] = await tx.query(LOCK_ACCOUNTS, [[serverId], [accountNumber]]);
+  return row !== undefined && !ENDED.has(row.status);
 }
 
 /** Makes the live rows those that are staged; returns how many were not. */
