@@ -61,7 +61,7 @@ async function install(): Promise<void> {
   if ((await run("python3", ["-m", "venv", VENV])) !== 0) {
     throw new LocalError("Schemathesis needs Python 3.10 or later with venv (Debian: apt-get install python3-venv).");
   }
-  const pip = ["-m", "pip", "install", "--quiet", `schemathesis==${VERSION}`];
+  const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", `schemathesis==${VERSION}`];
   if ((await run(path.join(VENV, "bin", "python"), pip)) !== 0) throw new LocalError("pip could not get Schemathesis.");
 }
 
