@@ -106,20 +106,20 @@ describe("the reads of the ledger", () => {
   });
 
   it("show the initial balance as soon as the account is open on its trading server", async () => {
-    // Twenty at once, and each is asked for before the topic has brought its event. On a busy machine the ledger may not
-    // catch up in its 2 s and says so; what it must never say is that there is nothing.
-    const numbers = await Promise.all(Array.from({ length: 20 }, () => harness.openAccount(777)));
-    const pages = await Promise.all(
-      numbers.map((accountNumber) =>
-        eventually(async () => {
-          const answer = await harness.call("GET", pathOf(accountNumber, "/transactions"));
-          if (answer.status !== 500) return TransactionsAnswer.parse(answer.body);
-          expect(answer.errorCode).toBe("DEPENDENCY_UNAVAILABLE");
-          return false;
-        }),
-      ),
-    );
-    expect(pages.map(({ transactions }) => transactions[0]?.amount)).toEqual(numbers.map(() => 7.77));
+    // The stand-in tells its events to who asks, and nothing comes by the topic.
+    const standIn = await startHistoryServer();
+    stops.push(() => standIn.stop());
+    const name = { serverId: randomUUID(), accountNumber: anyAccountNumber() };
+    await harness.publishServer({ ...harness.server, serverId: name.serverId, tradingServerUrl: standIn.url });
+    const read = () => harness.call("GET", pathOf(name.accountNumber, "/transactions", name.serverId));
+    await eventually(async () => (await read()).errorCode === "DEPENDENCY_UNAVAILABLE");
+    standIn.answer([accountCreated({ ...name, sequence: 1, initialBalanceMinor: 777 })]);
+    const answer = await eventually(async () => {
+      const { status, body } = await read();
+      // A directory that does not know the server yet says so; nobody is ever told that there is nothing.
+      return status === 200 && TransactionsAnswer.parse(body);
+    });
+    expect(answer.transactions).toMatchObject([{ type: "initial_balance", amount: 7.77, balanceAfter: 7.77 }]);
   });
 
   it("show the deal behind profit, commission and swap", async () => {
