@@ -185,8 +185,11 @@ export class World {
     return status === 200 ? String(body.access) : null;
   }
 
+  /** The facts of an account by number: after a crash they may come twice, and behind later ones. */
   factsOf(accountNumber: string): AccountFact[] {
-    return this.facts.filter((fact) => fact.accountNumber === accountNumber);
+    const ofAccount = this.facts.filter((fact) => fact.accountNumber === accountNumber);
+    const byId = new Map(ofAccount.map((fact) => [fact.eventId, fact]));
+    return [...byId.values()].toSorted((a, b) => a.accountSequence - b.accountSequence);
   }
 
   /** Publishes any value on a topic. */
