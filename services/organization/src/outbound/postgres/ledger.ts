@@ -150,9 +150,12 @@ function legColumns(legs: readonly Leg[]): unknown[] {
   ];
 }
 
+/** What is reserved and settled by the same legs is never open. */
 async function keepReservations(tx: Queryable, fresh: readonly Leg[]): Promise<void> {
-  const reserved = fresh.filter((leg) => leg.kind === "reserve");
-  const settled = fresh.filter((leg) => leg.kind === "settle");
+  const begun = chargesOf(fresh, "reserve");
+  const ended = chargesOf(fresh, "settle");
+  const reserved = fresh.filter((leg) => leg.kind === "reserve" && !ended.has(leg.chargeId));
+  const settled = fresh.filter((leg) => leg.kind === "settle" && !begun.has(leg.chargeId));
   if (reserved.length > 0) {
     await tx.query(insertOpenReservations, [
       reserved.map((leg) => leg.chargeId),
@@ -162,6 +165,10 @@ async function keepReservations(tx: Queryable, fresh: readonly Leg[]): Promise<v
     ]);
   }
   if (settled.length > 0) await tx.query(deleteOpenReservations, [settled.map((leg) => leg.chargeId)]);
+}
+
+function chargesOf(legs: readonly Leg[], kind: LegKind): Set<string> {
+  return new Set(legs.filter((leg) => leg.kind === kind).map((leg) => leg.chargeId));
 }
 
 async function completeReservations(tx: Queryable, known: readonly Leg[]): Promise<void> {
