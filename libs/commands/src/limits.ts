@@ -40,13 +40,13 @@ export const MAX_TRANSACTION_TRIES = 4;
 
 /** Published rows are deleted together after this time. */
 export const OUTBOX_DELETE_INTERVAL_MS = 100;
-/** Most rows in one delete. */
+/** Most rows, each a unit's messages, in one delete. */
 export const OUTBOX_DELETE_BATCH = 5_000;
 /** A row this old was left by a process that died, or could not be published. */
 export const OUTBOX_LEFTOVER_AGE_MS = 5_000;
 export const OUTBOX_POLL_INTERVAL_MS = 1_000;
-/** Leftovers published together. */
-export const OUTBOX_POLL_BATCH = 500;
+/** Units of leftovers published together. */
+export const OUTBOX_POLL_BATCH = 20;
 
 /** How long a stopping worker waits for the batches under way. */
 export const DRAIN_DEADLINE_MS = 10_000;

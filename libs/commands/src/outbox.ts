@@ -1,11 +1,9 @@
 /**
  * Publishing of committed messages. What: the process that committed publishes at once, and deletes the rows in bulk a
  * little later; a poller publishes what a dead process, or a Kafka that was away, left behind. Why: a message is
- * published at least once after its commit, and never without it. Invariant: a row is deleted only after Kafka has
- * acknowledged every message of its unit.
+ * published at least once after its commit, and never without it. Invariant: a row holds the messages of one unit, and is
+ * deleted only after Kafka has acknowledged every one of them.
  */
-import { TOPICS, type TopicContract } from "@kapi/contracts";
-import { assertDefined } from "@kapi/kernel";
 import type { Producer } from "@kapi/kafka";
 import type { Database } from "@kapi/postgres";
 import { faultPoint, type Logger } from "@kapi/runtime";
@@ -18,12 +16,9 @@ import {
   OUTBOX_POLL_BATCH,
   OUTBOX_POLL_INTERVAL_MS,
 } from "./limits.ts";
+import { fromLines } from "./outbox-lines.ts";
 import { DELETE_OUTBOX, LEFTOVERS } from "./statements.ts";
 import type { OutboxMessage } from "./work.ts";
-
-const TOPIC_BY_NAME: ReadonlyMap<string, TopicContract> = new Map(
-  Object.values(TOPICS).map((topic) => [topic.name, topic]),
-);
 
 export interface OutboxOptions {
   readonly worker: string;
@@ -48,10 +43,10 @@ export class Outbox {
     this.#pollLater();
   }
 
-  /** Publishes the messages of one committed unit, whose rows are `ids`. Failures are left to the poller. */
-  publish(ids: readonly number[], messages: readonly OutboxMessage[], endsCommands: boolean): void {
-    for (const id of ids) this.#mine.add(id);
-    const work = this.#publishUnit(ids, messages, endsCommands).finally(() => this.#publishing.delete(work));
+  /** Publishes the messages of one committed unit, whose row is `id`. Failures are left to the poller. */
+  publish(id: number, messages: readonly OutboxMessage[], endsCommands: boolean): void {
+    this.#mine.add(id);
+    const work = this.#publishUnit(id, messages, endsCommands).finally(() => this.#publishing.delete(work));
     this.#publishing.add(work);
   }
 
@@ -67,7 +62,7 @@ export class Outbox {
     }
   }
 
-  async #publishUnit(ids: readonly number[], messages: readonly OutboxMessage[], endsCommands: boolean): Promise<void> {
+  async #publishUnit(id: number, messages: readonly OutboxMessage[], endsCommands: boolean): Promise<void> {
     const { producer, worker, logger } = this.#options;
     const sent = await Promise.allSettled(
       messages.map(({ topic, key, value }) => producer.send(topic, { key, value })),
@@ -75,11 +70,11 @@ export class Outbox {
     const failure = sent.find((result) => result.status === "rejected");
     if (failure !== undefined) {
       logger.warn({ err: failure.reason, messages: messages.length }, "messages stay in the outbox for now");
-      for (const id of ids) this.#mine.delete(id);
+      this.#mine.delete(id);
       return;
     }
     if (endsCommands) faultPoint(`${worker}.after-publish`);
-    this.#deletable.push(...ids);
+    this.#deletable.push(id);
     this.#deleteTimer ??= setTimeout(() => void this.#deleteLater(), OUTBOX_DELETE_INTERVAL_MS);
   }
 
@@ -122,13 +117,10 @@ export class Outbox {
           const values = [OUTBOX_LEFTOVER_AGE_MS, OUTBOX_POLL_BATCH];
           const rows = (await transaction.query(LEFTOVERS, values)).filter(({ id }) => !this.#mine.has(id));
           if (rows.length === 0) return 0;
-          await Promise.all(
-            rows.map(({ topic, key, value }) =>
-              producer.send(assertDefined(TOPIC_BY_NAME.get(topic), `topic ${topic}`), { key, value }),
-            ),
-          );
+          const messages = rows.flatMap((row) => fromLines(row.messages));
+          await Promise.all(messages.map(({ topic, key, value }) => producer.send(topic, { key, value })));
           await transaction.query(DELETE_OUTBOX, [column(rows.map(({ id }) => id))]);
-          logger.info({ messages: rows.length }, "published leftovers of the outbox");
+          logger.info({ messages: messages.length }, "published leftovers of the outbox");
           return rows.length;
         });
       }

@@ -77,7 +77,7 @@ export const LOCK_LEASED: Statement<OpenState & { message: string }> = statement
 
 /**
  * New states of open commands, and in the same statement all messages of the unit. Columns $1-$8: command id, status,
- * version, attempts, result (lines of JSON), error code, error message, completed at; $9-$11: topic, key, value (lines).
+ * version, attempts, result (lines of JSON), error code, error message, completed at; $9: the messages as lines.
  * `changed` tells how many commands were still as they had been read: a row that another transaction has moved on has
  * another version by the time its lock is ours, and is left alone.
  */
@@ -94,8 +94,7 @@ export const WRITE_UNIT: Statement<{ id: number; changed: number }> = statement(
      where i.command_id = c.command_id and i.version = c.version - 1 and i.status in ('queued', 'leased')
      returning 1
    )
-   insert into outbox (topic, key, value)
-   select * from unnest($9::text[], $10::text[], string_to_array($11, E'\\n', ''))
+   insert into outbox (messages) values ($9)
    returning id, (select count(*) from changed) as changed`,
 );
 
@@ -136,10 +135,10 @@ export const DELETE_OUTBOX: Statement<never> = statement(
   `delete from outbox where id = any($1::bigint[])`,
 );
 
-/** $1 age in ms, $2 limit. What another poller is at is left to it. */
-export const LEFTOVERS: Statement<{ id: number; topic: string; key: string; value: string }> = statement(
+/** $1 age in ms, $2 limit of rows. What another poller is at is left to it. */
+export const LEFTOVERS: Statement<{ id: number; messages: string }> = statement(
   "commands_leftovers",
-  `select id, topic, key, value from outbox
+  `select id, messages from outbox
    where created_at < clock_timestamp() - $1 * interval '1 millisecond'
    order by id limit $2 for update skip locked`,
 );

@@ -61,7 +61,7 @@ export function createCommandStore(options: CommandStoreOptions): Started<Comman
         const { value, unit } = await once(work);
         const endsCommands = unit.finalIds.length > 0;
         if (endsCommands) faultPoint(`${worker}.after-commit`);
-        if (unit.outboxIds.length > 0) outbox.publish(unit.outboxIds, unit.messages, endsCommands);
+        if (unit.outboxId !== null) outbox.publish(unit.outboxId, unit.messages, endsCommands);
         if (endsCommands) attached.onFinal(unit.finalIds);
         return value;
       } catch (error) {

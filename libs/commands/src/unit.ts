@@ -12,6 +12,7 @@ import type { Queryable, Statement } from "@kapi/postgres";
 
 import { column, jsonLines } from "./columns.ts";
 import { assertMove } from "./command-state.ts";
+import { toLines } from "./outbox-lines.ts";
 import { MESSAGES, type OpenState, READ_OPEN, WRITE_UNIT } from "./statements.ts";
 import type { FinalState, OpenCommand, OutboxMessage, WorkTransaction } from "./work.ts";
 
@@ -31,7 +32,8 @@ export type MessageLookup = (commandId: string) => CommandMessage | undefined;
 export class Unit implements WorkTransaction {
   readonly messages: OutboxMessage[] = [];
   readonly finalIds: string[] = [];
-  outboxIds: readonly number[] = [];
+  /** The row that holds all messages; null where there are none. */
+  outboxId: number | null = null;
   readonly #transaction: Queryable;
   readonly #messageOf: MessageLookup;
   readonly #nowIso: string;
@@ -101,7 +103,7 @@ export class Unit implements WorkTransaction {
     if (this.messages.length === 0) return;
     // In the order of their ids, so that two transactions cannot wait for each other.
     const changes = [...this.#changes.values()].sort((a, b) => (commandIdOf(a) < commandIdOf(b) ? -1 : 1));
-    const rows = await this.query(WRITE_UNIT, [
+    const [written] = await this.query(WRITE_UNIT, [
       column(changes.map(({ command }) => command.message.commandId)),
       column(changes.map(({ status }) => status)),
       column(changes.map(({ command }) => command.version + 1)),
@@ -110,12 +112,11 @@ export class Unit implements WorkTransaction {
       column(changes.map(({ errorCode }) => errorCode)),
       column(changes.map(({ errorMessage }) => errorMessage)),
       column(changes.map(({ status }) => (isFinal(status) ? this.#nowIso : null))),
-      column(this.messages.map(({ topic }) => topic.name)),
-      column(this.messages.map(({ key }) => key)),
-      jsonLines(this.messages.map(({ value }) => value)),
+      toLines(this.messages),
     ]);
-    if ((rows[0]?.changed ?? 0) !== changes.length) throw new StaleUnit();
-    this.outboxIds = rows.map(({ id }) => id);
+    const { id, changed } = assertDefined(written, "the row of the outbox");
+    if (changed !== changes.length) throw new StaleUnit();
+    this.outboxId = id;
   }
 }
 

@@ -5,6 +5,7 @@ import type { Queryable } from "@kapi/postgres";
 /** One message for Kafka, published after the commit of the transaction that enqueued it. */
 export interface OutboxMessage {
   readonly topic: TopicContract;
+  /** On one line. */
   readonly key: string;
   /** JSON on one line. */
   readonly value: string;

@@ -2,12 +2,13 @@ import { randomUUID } from "node:crypto";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import type { CommandMessage } from "@kapi/contracts";
+import { type CommandMessage, TOPICS } from "@kapi/contracts";
 import { delay, toIso } from "@kapi/kernel";
 import { statement } from "@kapi/postgres";
 import { anyAccountNumber, commandMessage, eventually } from "@kapi/testkit";
 
 import { MAX_LOADED_PER_LANE } from "../src/limits.ts";
+import { toLines } from "../src/outbox-lines.ts";
 import { Harness } from "./harness.ts";
 
 const STEAL_LEASE = statement<never>(
@@ -22,7 +23,7 @@ const INSERT_OPEN = statement<never>(
 const OUTBOX_COUNT = statement<{ count: number }>("test_outbox_count", "select count(*)::integer as count from outbox");
 const INSERT_OUTBOX = statement<never>(
   "test_insert_outbox",
-  "insert into outbox (topic, key, value, created_at) values ($1, $2, $3, now() - interval '1 minute')",
+  "insert into outbox (messages, created_at) values ($1, now() - interval '1 minute')",
 );
 
 describe("commands", () => {
@@ -235,15 +236,24 @@ describe("commands", () => {
     expect((await harness.row(message.commandId))?.sealed_password).toBeNull();
   });
 
-  it("publishes what a process that died had committed", async () => {
+  it("publishes what a process that died had committed, in its order", async () => {
     const message = commandMessage();
     await harness.publish(message);
-    const commandId = randomUUID();
-    const value = JSON.stringify({ ...(await harness.until(message.commandId, "succeeded")), commandId });
-    await harness.database.query(INSERT_OUTBOX, ["command.events", commandId, value]);
-    await eventually(() => harness.eventsOf(commandId).length > 0);
+    const event = await harness.until(message.commandId, "succeeded");
+    const [commandId, last] = [randomUUID(), randomUUID()];
+    const left = [
+      { ...event, commandId },
+      { ...event, commandId, version: event.version + 1 },
+      { ...event, commandId: last },
+    ];
+    const lines = toLines(
+      left.map((told) => ({ topic: TOPICS.commandEvents, key: told.commandId, value: JSON.stringify(told) })),
+    );
+    await harness.database.query(INSERT_OUTBOX, [lines]);
+    await eventually(() => harness.eventsOf(commandId).length > 1 && harness.eventsOf(last).length > 0);
     await eventually(async () => (await harness.database.query(OUTBOX_COUNT, []))[0]?.count === 0);
-    expect(harness.eventsOf(commandId)).toHaveLength(1);
+    expect(harness.eventsOf(commandId)).toEqual(left.slice(0, 2));
+    expect(harness.eventsOf(last)).toHaveLength(1);
   });
 
   it("runs more commands than it keeps in memory, each once and in the order of its account", async () => {

@@ -31,6 +31,8 @@ export interface LogReaderOptions {
   readonly fatal: (error: Error) => void;
   /** How long the broker holds a fetch that finds nothing. It answers at once when a record comes. Default 100. */
   readonly maxWaitTimeInMs?: number;
+  /** Least time from one fetch to the next while records come in numbers: after several of one partition. Default 3. */
+  readonly busyIntervalMs?: number;
   /** Bytes the broker gathers before it answers a fetch. Default 1. */
   readonly minBytes?: number;
   readonly clock?: Clock;
@@ -228,8 +230,10 @@ class FetchingReader implements LogReader {
         const somethingCame = fetched.some(({ messages }) => messages.length > 0);
         for (const partition of fetched) await this.#take(partition, somethingCame);
         this.#answerWaiters();
+        const isBusy = fetched.some(({ messages }) => messages.length > 1);
+        const intervalMs = isBusy ? (this.#options.busyIntervalMs ?? MIN_INTERVAL_MS) : MIN_INTERVAL_MS;
         // At most the interval, also where the machine's clock was set back.
-        const leftMs = Math.min(MIN_INTERVAL_MS, begunMs + MIN_INTERVAL_MS - this.#clock.nowMs());
+        const leftMs = Math.min(intervalMs, begunMs + intervalMs - this.#clock.nowMs());
         if (leftMs > 0) await delay(leftMs, this.#stopped.signal);
       }
     } finally {

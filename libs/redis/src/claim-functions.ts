@@ -5,7 +5,6 @@ import {
   claimKey,
   metaKey,
   reservedKey,
-  revokedKey,
   settledKey,
   tagOf,
   usageKey,
@@ -16,10 +15,10 @@ import { USAGE_STREAM_LIMIT } from "./usage-stream.ts";
 
 /** A claim open for longer than this is taken over by the next equal request, and no 202 is sent for it (decisions, 2.6). */
 export const CLAIM_OPEN_MS = 5_000;
-/** How long a claim is kept while command-status has not seen its command: the log's retention is longer, a retry's patience shorter. */
+/** How long a claim is kept while its command is not final: the log's retention is longer, a retry's patience shorter. */
 export const CLAIM_TTL_MS = 24 * 3_600_000;
-/** How long it is kept once command-status answers for it (decisions, 2.5). */
-export const SEEN_CLAIM_TTL_MS = 3_600_000;
+/** How long it is kept once its command is final, and command-status answers for it (decisions, 2.5). */
+export const FINAL_CLAIM_TTL_MS = 3_600_000;
 /** How long a repeated call with the same charge id is recognized; longer than any request lasts. */
 export const CHARGE_TTL_MS = 120_000;
 
@@ -103,7 +102,6 @@ export async function admit(
   const keys = [
     metaKey(tag),
     walletKey(tag, organizationId),
-    revokedKey(tag),
     bucketKey(tag, request.keyId),
     chargeKey(tag, request.chargeId),
     usageKey(tag),
@@ -194,26 +192,20 @@ export interface CommandRef {
   readonly commandId: string;
 }
 
-/** Told by command-status once it answers for these commands: their claims are kept for {@link SEEN_CLAIM_TTL_MS} more. */
-export async function seen(redis: RedisConnection, commands: readonly CommandRef[]): Promise<void> {
-  await forEachTag(redis, "kapi_seen", commands);
-}
-
-/** Told by command-status when these commands are final: the stored messages, which may hold a sealed password, are dropped. */
-export async function forget(redis: RedisConnection, commands: readonly CommandRef[]): Promise<void> {
-  await forEachTag(redis, "kapi_forget", commands);
-}
-
 /** Most claims handed to one call of a function, so that none holds Redis for long. */
 const MAX_CLAIMS_PER_CALL = 500;
 
-async function forEachTag(redis: RedisConnection, name: string, commands: readonly CommandRef[]): Promise<void> {
+/**
+ * Told by command-status when these commands are final and it answers for them: the stored messages, which may hold a
+ * sealed password, are dropped, and the claims are kept for {@link FINAL_CLAIM_TTL_MS} more.
+ */
+export async function forget(redis: RedisConnection, commands: readonly CommandRef[]): Promise<void> {
   const byTag = Map.groupBy(commands, (command) => tagOf(command.organizationId));
   const calls: Promise<unknown>[] = [];
   for (const [tag, members] of byTag) {
     const keys = members.map((command) => claimKey(tag, command.commandId));
     for (let from = 0; from < keys.length; from += MAX_CLAIMS_PER_CALL) {
-      calls.push(redis.call(name, keys.slice(from, from + MAX_CLAIMS_PER_CALL), [SEEN_CLAIM_TTL_MS]));
+      calls.push(redis.call("kapi_forget", keys.slice(from, from + MAX_CLAIMS_PER_CALL), [FINAL_CLAIM_TTL_MS]));
     }
   }
   await Promise.all(calls);

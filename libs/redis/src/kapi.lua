@@ -11,12 +11,13 @@ local CHARGE_OPEN = 'O'
 local CHARGE_REFUNDED = 'R'
 
 -- A tag is open only on the run of Redis that it was opened on: another run may have lost writes. The run id of this
--- process never changes, so it is asked for once.
-local function is_open(meta)
+-- process never changes, so it is asked for once. Returns false, or true and the tag's field `field`.
+local function is_open(meta, field)
   if not RUN_ID then
     RUN_ID = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
   end
-  return redis.call('HGET', meta, 'run') == RUN_ID
+  local kept = redis.call('HMGET', meta, 'run', field)
+  return kept[1] == RUN_ID, kept[2]
 end
 
 local function now_ms()
@@ -45,9 +46,11 @@ local function write_wallet(key, wallet, now)
     'updated', now)
 end
 
-local function write_usage(usage, charge_id, leg, organization, operation, request_id, credits, command_id)
-  redis.call('XADD', usage, '*', 'charge', charge_id, 'leg', leg, 'organization', organization, 'operation', operation,
-    'request', request_id, 'credits', credits, 'command', command_id)
+-- One text in one field: what is copied on its way to the ledger is copied once. The request id is last, for it may hold
+-- spaces.
+local function write_usage(usage, charge_id, leg, organization, operation, request_id, credits)
+  local entry = table.concat({ leg, credits, charge_id, organization, operation, request_id }, ' ')
+  redis.call('XADD', usage, '*', 'entry', entry)
 end
 
 -- What each claim of the call is, with nothing written yet.
@@ -121,22 +124,23 @@ local function unpack_answer(record, keys, first_key)
   return { 'ADMITTED', kept[1], kept[2], outcomes }
 end
 
--- ADMIT. keys: meta wallet revoked bucket charge usage reserved, then per claim: claim settled.
+-- ADMIT. keys: meta wallet bucket charge usage reserved, then per claim: claim settled.
 -- args: keyId organizationId chargeId mode price readPrice operation requestId perSecond burst openMs claimTtlMs
 --       chargeTtlMs streamLimit, then per claim: commandId fingerprint message credits knownDuplicate.
-local FIRST_KEY, FIRST_ARG = 8, 15
+local FIRST_KEY, FIRST_ARG = 7, 15
 
 local function admit(keys, args)
-  local wallet_key, charge, usage, reserved = keys[2], keys[5], keys[6], keys[7]
-  if not is_open(keys[1]) then return { 'CLOSED' } end
-  if redis.call('SISMEMBER', keys[3], args[1]) == 1 then return { 'REVOKED' } end
+  local wallet_key, charge, usage, reserved = keys[2], keys[4], keys[5], keys[6]
+  local open, revoked = is_open(keys[1], 'revoked:' .. args[1])
+  if not open then return { 'CLOSED' } end
+  if revoked then return { 'REVOKED' } end
   local record = redis.call('GET', charge)
   if record == CHARGE_REFUNDED then return { 'REFUNDED' } end
   if record and record ~= CHARGE_OPEN then return unpack_answer(record, keys, FIRST_KEY) end
 
   local now = now_ms()
   if args[9] ~= '' and not record then
-    local wait = take_token(keys[4], tonumber(args[9]), tonumber(args[10]), now)
+    local wait = take_token(keys[3], tonumber(args[9]), tonumber(args[10]), now)
     if wait > 0 then return { 'LIMITED', wait } end
   end
   local wallet = redis.call('HMGET', wallet_key, unpack(WALLET_FIELDS))
@@ -180,7 +184,7 @@ local function admit(keys, args)
     wallet[AVAILABLE] = available - price
     wallet[CONSUMED] = tonumber(wallet[CONSUMED]) + price
     write_wallet(wallet_key, wallet, now)
-    write_usage(usage, args[3], 'consume', args[2], args[7], args[8], price, '')
+    write_usage(usage, args[3], 'consume', args[2], args[7], args[8], price)
   elseif fresh_price > 0 then
     wallet[AVAILABLE] = available - fresh_price
     wallet[RESERVED] = tonumber(wallet[RESERVED]) + fresh_price
@@ -197,7 +201,7 @@ local function admit(keys, args)
       redis.call('PEXPIRE', claim, args[12])
       if credits > 0 then
         redis.call('HSET', reserved, args[at], credits)
-        write_usage(usage, args[at], 'reserve', args[2], args[7], args[8], credits, args[at])
+        write_usage(usage, args[at], 'reserve', args[2], args[7], args[8], credits)
       end
       outcome[2] = false
     end
@@ -224,7 +228,7 @@ end
 
 -- REFUND. keys: meta wallet charge usage. args: organizationId chargeId operation requestId ttlMs streamLimit
 local function refund(keys, args)
-  if not is_open(keys[1]) then return { 'CLOSED' } end
+  if not is_open(keys[1], 'epoch') then return { 'CLOSED' } end
   local record = redis.call('GET', keys[3])
   if not record or record == CHARGE_OPEN or record == CHARGE_REFUNDED then return { 'REFUNDED', 0 } end
   local answer = cmsgpack.unpack(record)
@@ -239,17 +243,9 @@ local function refund(keys, args)
   wallet[AVAILABLE] = tonumber(wallet[AVAILABLE]) + credits
   wallet[CONSUMED] = tonumber(wallet[CONSUMED]) - credits
   write_wallet(keys[2], wallet, now_ms())
-  write_usage(keys[4], args[2], 'refund', args[1], args[3], args[4], credits, '')
+  write_usage(keys[4], args[2], 'refund', args[1], args[3], args[4], credits)
   redis.call('SET', keys[3], CHARGE_REFUNDED, 'PX', args[5])
   return { 'REFUNDED', credits, wallet }
-end
-
--- SEEN. keys: claims. args: ttlMs
-local function seen(keys, args)
-  for _, claim in ipairs(keys) do
-    redis.call('PEXPIRE', claim, args[1], 'LT')
-  end
-  return #keys
 end
 
 -- FORGET. keys: claims. args: ttlMs
@@ -261,46 +257,75 @@ local function forget(keys, args)
   return #keys
 end
 
+-- The wallets that the settlements are about, by key: each is read once in a call, with what is reserved in it for the
+-- call, and written once at the end.
+local function read_wallets(keys, args)
+  local wallets = {}
+  for i = 1, (#keys - 1) / 3 do
+    local key = keys[i * 3 - 1]
+    local found = wallets[key] or { reserved = keys[i * 3], charges = {}, known = {}, ended = {} }
+    found.charges[#found.charges + 1] = args[i * 4 - 2]
+    wallets[key] = found
+  end
+  for key, found in pairs(wallets) do
+    found.wallet = redis.call('HMGET', key, unpack(WALLET_FIELDS))
+    for i, credits in ipairs(redis.call('HMGET', found.reserved, unpack(found.charges))) do
+      found.known[found.charges[i]] = credits
+    end
+  end
+  return wallets
+end
+
+local function apply_settlement(found, charge_id, told_credits, action)
+  local wallet, known = found.wallet, found.known[charge_id]
+  local credits = tonumber(known or told_credits)
+  if known then
+    found.ended[#found.ended + 1] = charge_id
+    wallet[RESERVED] = tonumber(wallet[RESERVED]) - credits
+  end
+  if action == 'consume' then
+    if not known then wallet[AVAILABLE] = tonumber(wallet[AVAILABLE]) - credits end
+    wallet[CONSUMED] = tonumber(wallet[CONSUMED]) + credits
+  elseif known then
+    wallet[AVAILABLE] = tonumber(wallet[AVAILABLE]) + credits
+  end
+  found.changed = true
+end
+
 -- SETTLE. keys: meta, then per settlement: wallet reserved settled. args: ttlMs, then per settlement: chargeId credits
 -- action epoch. One word each: done (now or before), included (in the opening's wallets), no_wallet.
 local function settle(keys, args)
-  if not is_open(keys[1]) then return { 'CLOSED' } end
-  local opened_at = tonumber(redis.call('HGET', keys[1], 'epoch'))
-  local now, outcomes = now_ms(), {}
+  local open, epoch = is_open(keys[1], 'epoch')
+  if not open then return { 'CLOSED' } end
+  local opened_at = tonumber(epoch)
+  local wallets, outcomes = read_wallets(keys, args), {}
   for i = 1, (#keys - 1) / 3 do
-    local wallet_key, reserved, settled = keys[i * 3 - 1], keys[i * 3], keys[i * 3 + 1]
-    local at = i * 4 - 2
-    local wallet = redis.call('HMGET', wallet_key, unpack(WALLET_FIELDS))
+    local found, at = wallets[keys[i * 3 - 1]], i * 4 - 2
     if tonumber(args[at + 3]) < opened_at then
       outcomes[i] = 'included'
-    elseif not wallet[1] then
+    elseif not found.wallet[1] then
       outcomes[i] = 'no_wallet'
-    elseif not redis.call('SET', settled, '1', 'NX', 'PX', args[1]) then
-      outcomes[i] = 'done'
     else
-      local credits, known = tonumber(args[at + 1]), redis.call('HGET', reserved, args[at])
-      if known then
-        credits = tonumber(known)
-        redis.call('HDEL', reserved, args[at])
-        wallet[RESERVED] = tonumber(wallet[RESERVED]) - credits
+      -- A repeat within the call finds the marker that the first one set.
+      if redis.call('SET', keys[i * 3 + 1], '1', 'NX', 'PX', args[1]) then
+        apply_settlement(found, args[at], args[at + 1], args[at + 2])
       end
-      if args[at + 2] == 'consume' then
-        if not known then wallet[AVAILABLE] = tonumber(wallet[AVAILABLE]) - credits end
-        wallet[CONSUMED] = tonumber(wallet[CONSUMED]) + credits
-      elseif known then
-        wallet[AVAILABLE] = tonumber(wallet[AVAILABLE]) + credits
-      end
-      write_wallet(wallet_key, wallet, now)
       outcomes[i] = 'done'
     end
+  end
+  local now = now_ms()
+  for key, found in pairs(wallets) do
+    if found.changed then write_wallet(key, found.wallet, now) end
+    if #found.ended > 0 then redis.call('HDEL', found.reserved, unpack(found.ended)) end
   end
   return { 'SETTLED', outcomes }
 end
 
 -- PURCHASE. keys: meta wallet settled. args: credits epoch ttlMs walletId threshold createdMs
 local function purchase(keys, args)
-  if not is_open(keys[1]) then return 'CLOSED' end
-  if tonumber(args[2]) < tonumber(redis.call('HGET', keys[1], 'epoch')) then return 'included' end
+  local open, epoch = is_open(keys[1], 'epoch')
+  if not open then return 'CLOSED' end
+  if tonumber(args[2]) < tonumber(epoch) then return 'included' end
   if not redis.call('SET', keys[3], '1', 'NX', 'PX', args[3]) then return 'done' end
   if redis.call('EXISTS', keys[2]) == 0 then
     redis.call('HSET', keys[2], 'id', args[4], 'available', 0, 'reserved', 0, 'consumed', 0, 'purchased', 0,
@@ -315,7 +340,7 @@ end
 -- OPEN TAG. keys: meta, then per wallet: wallet reserved. args: epoch, then per wallet: id available reserved consumed
 -- purchased threshold created updated, the number n of its reservations, and n times: chargeId credits.
 local function open_tag(keys, args)
-  if is_open(keys[1]) then return 'already' end
+  if is_open(keys[1], 'epoch') then return 'already' end
   local at = 2
   for i = 2, #keys, 2 do
     local values = {}
@@ -338,13 +363,12 @@ end
 
 -- TAG STATE. keys: meta
 local function tag_state(keys)
-  return is_open(keys[1]) and 1 or 0
+  return is_open(keys[1], 'epoch') and 1 or 0
 end
 
 redis.register_function('kapi_admit', admit)
 redis.register_function('kapi_mark_answered', mark_answered)
 redis.register_function('kapi_refund', refund)
-redis.register_function('kapi_seen', seen)
 redis.register_function('kapi_forget', forget)
 redis.register_function('kapi_settle', settle)
 redis.register_function('kapi_purchase', purchase)

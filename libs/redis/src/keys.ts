@@ -19,12 +19,12 @@ export function hashTag(tag: Tag): string {
   return `{b${tag.toString().padStart(2, "0")}}`;
 }
 
-/** Run id and epoch that a tag was opened with. */
+/** Hash: run id and epoch that a tag was opened with, and the revoked keys. */
 export const metaKey = (tag: Tag): string => `${hashTag(tag)}:meta`;
 /** Stream of usage entries on their way to the ledger. */
 export const usageKey = (tag: Tag): string => `${hashTag(tag)}:usage`;
-/** Set of revoked key ids. */
-export const revokedKey = (tag: Tag): string => `${hashTag(tag)}:revoked`;
+/** Field of {@link metaKey}: this key is revoked. There, so that one look tells both whether the tag is open and this. */
+export const revokedField = (keyId: string): string => `revoked:${keyId}`;
 /** Hash: the wallet of an organization. */
 export const walletKey = (tag: Tag, organizationId: string): string => `${hashTag(tag)}:wallet:${organizationId}`;
 /** Hash: charge id to credits, for each open reservation of an organization. */

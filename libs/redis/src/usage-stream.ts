@@ -51,23 +51,23 @@ export async function usageBacklog(redis: RedisConnection, tags: readonly Tag[])
   return Promise.all(tags.map((tag) => redis.commands.xlen(usageKey(tag))));
 }
 
+/** leg, credits, charge, organization, operation and request id, as the library writes them; only the last may hold spaces. */
+const ENTRY = /^(consume|reserve|refund) (\d+) (\S+) (\S+) (\S+) (.*)$/s;
+
 function usageFromWire([entryId, fields]: [string, string[]]): UsageEntry {
-  const value = (name: string): string => {
-    const at = fields.indexOf(name);
-    assert(at % 2 === 0 && at + 1 < fields.length, `a usage entry has the field ${name}`);
-    return fields[at + 1] ?? "";
-  };
-  const leg = value("leg");
-  assert(leg === "consume" || leg === "reserve" || leg === "refund", "a usage entry names a leg");
+  const [, leg, credits, chargeId = "", organizationId = "", operation = "", requestId = ""] =
+    ENTRY.exec(fields[1] ?? "") ?? [];
+  assert(leg === "consume" || leg === "reserve" || leg === "refund", "a usage entry is of the library's form");
   return {
     entryId,
-    chargeId: value("charge"),
+    chargeId,
     leg,
-    organizationId: value("organization"),
-    operation: value("operation"),
-    requestId: value("request"),
-    credits: Number(value("credits")),
-    commandId: value("command") || null,
+    organizationId,
+    operation,
+    requestId,
+    credits: Number(credits),
+    // What is reserved is reserved for a command, under its id.
+    commandId: leg === "reserve" ? chargeId : null,
     atMs: Number(entryId.split("-", 1)[0]),
   };
 }

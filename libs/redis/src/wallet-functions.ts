@@ -1,5 +1,5 @@
 import type { RedisConnection } from "./client.ts";
-import { type Tag, metaKey, reservedKey, revokedKey, settledKey, tagOf, walletKey } from "./keys.ts";
+import { type Tag, metaKey, reservedKey, revokedField, settledKey, tagOf, walletKey } from "./keys.ts";
 import { type WalletState, arrayReply } from "./replies.ts";
 
 /** How long Redis remembers that a settlement or purchase was applied; the ledger judges later repeats. */
@@ -130,5 +130,5 @@ export async function closedTags(redis: RedisConnection, tags: readonly Tag[]): 
 
 /** Refuses a key at once, before its directory entry has reached every gateway. */
 export async function revokeKey(redis: RedisConnection, organizationId: string, keyId: string): Promise<void> {
-  await redis.commands.sadd(revokedKey(tagOf(organizationId)), keyId);
+  await redis.commands.hset(metaKey(tagOf(organizationId)), revokedField(keyId), "1");
 }

@@ -6,14 +6,13 @@ import {
   type AdmitRequest,
   CLAIM_SETTINGS,
   CLAIM_TTL_MS,
+  FINAL_CLAIM_TTL_MS,
   type RedisConnection,
-  SEEN_CLAIM_TTL_MS,
   admit,
   claimKey,
   claimedMessage,
   forget,
   markAnswered,
-  seen,
   tagOf,
 } from "../src/index.ts";
 import { claim, connectEmpty, organizationWith, request, reserve, usageOf, walletOf } from "./support.ts";
@@ -143,7 +142,7 @@ test("an open claim counts before what command-status knows", async () => {
   expect(await whileOpen(retry)).toMatchObject({ claims: [{ kind: "taken_over" }] });
 });
 
-test("a claim lasts a day, an hour once its command was seen, and forgets the message when the command is final", async () => {
+test("a claim lasts a day, and when its command is final an hour more, without the message", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = claim();
   const first = reserve(organizationId, [wanted]);
@@ -153,12 +152,11 @@ test("a claim lasts a day, an hour once its command was seen, and forgets the me
   const command = { organizationId, commandId: wanted.commandId };
   const ttl = await redis.commands.pttl(key);
   expect(ttl).toBeGreaterThan(CLAIM_TTL_MS - DEADLINE_MS);
-  await seen(redis, [command]);
-  expect(await redis.commands.pttl(key)).toBeLessThanOrEqual(SEEN_CLAIM_TTL_MS);
   expect(await claimedMessage(redis, organizationId, wanted.commandId)).toBe(wanted.message);
   const late = reserve(organizationId, [wanted]);
   expect(await admit(redis, late)).toMatchObject({ claims: [{ kind: "duplicate", message: wanted.message }] });
   await forget(redis, [command]);
+  expect(await redis.commands.pttl(key)).toBeLessThanOrEqual(FINAL_CLAIM_TTL_MS);
   expect(await admit(redis, late)).toMatchObject({ charged: 1, claims: [{ kind: "duplicate", message: null }] });
   expect(await claimedMessage(redis, organizationId, wanted.commandId)).toBeNull();
   const reply = await admit(redis, reserve(organizationId, [wanted]));

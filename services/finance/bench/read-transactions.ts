@@ -30,9 +30,9 @@ const FILL_ACCOUNTS = statement<never>(
 const FILL_TRANSACTIONS = statement<never>(
   "bench_fill_transactions",
   `insert into transactions
-     (id, server_id, account_number, sequence, event_sequence, type, amount_minor, balance_before_minor,
-      balance_after_minor, recorded_at, created_at)
-   select gen_random_uuid(), $1, ($2::integer + n)::text, s, s, 'deposit', 1, s - 1, s,
+     (id, server_id, account_number, sequence, event_sequence, type, amount_minor, counter_ledger,
+      balance_before_minor, balance_after_minor, recorded_at, created_at)
+   select gen_random_uuid(), $1, ($2::integer + n)::text, s, s, 'deposit', 1, 'organization/bench/USD/deposit', s - 1, s,
      '${START}'::timestamptz + s * interval '1 second', now()
    from generate_series(0, $3::integer - 1) n, generate_series(1, $4::integer) s`,
 );

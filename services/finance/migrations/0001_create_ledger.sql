@@ -13,6 +13,8 @@ create table ledger_accounts (
 )
 with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 
+-- Double entry: a row moves its amount from the counter ledger to the account's own, so the two entries come to zero by
+-- what a row is. They are rows of the view `entries`; kept as such, they and the look at them cost as much as all else.
 create table transactions (
   -- UUIDv5(event id, type): the same event can only ever make the same transaction.
   id uuid primary key,
@@ -24,6 +26,8 @@ create table transactions (
   type text not null check (type in
     ('initial_balance', 'deposit', 'withdrawal', 'realized_pnl', 'commission', 'swap', 'adjustment', 'reversal')),
   amount_minor bigint not null check (amount_minor <> 0),
+  -- The organization's ledger of that currency and type.
+  counter_ledger text not null,
   balance_before_minor bigint not null,
   balance_after_minor bigint not null,
   description text,
@@ -47,30 +51,14 @@ create table transactions (
 -- A command moves money once on its server.
 create unique index transactions_command on transactions (server_id, command_id) where command_id is not null;
 
--- Double entry: line 1 is the trading account, line 2 the organization's counter account of that type.
-create table entries (
-  transaction_id uuid not null,
-  line smallint not null check (line in (1, 2)),
-  ledger text not null,
-  amount_minor bigint not null,
-  primary key (transaction_id, line)
-);
-
--- The entries of a transaction come in one statement, belong to it, and come to zero. Looked at once a statement: a
--- foreign key would be looked up, and its row locked, once an entry.
-create function entries_must_balance() returns trigger language plpgsql as $$
-begin
-  if exists (select from added group by transaction_id having sum(amount_minor) <> 0 or count(*) <> 2) then
-    raise exception 'the entries of a transaction must be two and come to zero' using errcode = 'check_violation';
-  end if;
-  if exists (select from added a where not exists (select from transactions t where t.id = a.transaction_id)) then
-    raise exception 'entries of no transaction' using errcode = 'foreign_key_violation';
-  end if;
-  return null;
-end
-$$;
-create trigger entries_balance after insert on entries referencing new table as added
-  for each statement execute function entries_must_balance();
+-- The entries: line 1 is the trading account, line 2 the counter ledger.
+create view entries as
+  select t.id as transaction_id, e.line, e.ledger, e.amount_minor
+  from transactions t
+  cross join lateral (values
+    (1, 'account/' || t.server_id || '/' || t.account_number, t.amount_minor),
+    (2, t.counter_ledger, -t.amount_minor)
+  ) as e (line, ledger, amount_minor);
 
 -- What is booked is never changed, only reversed.
 create function booked_rows_stay() returns trigger language plpgsql as $$
@@ -81,8 +69,6 @@ $$;
 create trigger transactions_stay before update or delete or truncate on transactions
   for each statement execute function booked_rows_stay();
 create trigger ledger_accounts_stay before delete or truncate on ledger_accounts
-  for each statement execute function booked_rows_stay();
-create trigger entries_stay before update or delete or truncate on entries
   for each statement execute function booked_rows_stay();
 
 -- Accounts of which an event was seen whose predecessors are not booked yet.

@@ -46,9 +46,14 @@ const GAPS = statement<{ account_number: string; needed_sequence: number }>(
   "test_gaps",
   "select account_number, needed_sequence from ledger_gaps where server_id = $1",
 );
-const UNBALANCED = statement<{ transaction_id: string }>(
+const UNBALANCED = statement<{ what: string }>(
   "test_unbalanced",
-  "select transaction_id from entries group by 1 having sum(amount_minor) <> 0 or count(*) <> 2",
+  `select transaction_id::text as what from entries group by transaction_id
+   having sum(amount_minor) <> 0 or count(*) <> 2 or count(distinct ledger) <> 2
+   union all
+   select a.account_number from ledger_accounts a
+   left join entries e on e.ledger = 'account/' || a.server_id || '/' || a.account_number
+   group by a.server_id, a.account_number having a.balance_minor <> coalesce(sum(e.amount_minor), 0)`,
 );
 
 /** The finance service in this process, a real trading server in another, on real Kafka and PostgreSQL. */
@@ -206,8 +211,8 @@ export class Harness {
     await this.producer.send(TOPICS.tradingEvents, { key, value: JSON.stringify(event) });
   }
 
-  /** Transactions whose entries do not come to zero. */
-  unbalanced(): Promise<{ transaction_id: string }[]> {
+  /** Transactions whose entries do not come to zero, and accounts whose entries do not come to their balance. */
+  unbalanced(): Promise<{ what: string }[]> {
     return this.database.query(UNBALANCED, []);
   }
 

@@ -26,10 +26,10 @@ import { createUsageLines } from "./outbound/postgres/usage-lines.ts";
 const SERVICE = "organization";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 const INTERNAL_CALL_TIMEOUT_MS = 4_000;
-/** How long usage waits in Redis for the ledger, at most, when there is little of it. */
-const USAGE_PAUSE_MS = 250;
+/** How long usage waits in Redis for the ledger, at most, when there is little of it; settlements take it along earlier. */
+const USAGE_PAUSE_MS = 1_000;
 /** Least time from one batch of settlements to the next. */
-const SETTLEMENT_INTERVAL_MS = 250;
+const SETTLEMENT_INTERVAL_MS = 500;
 /** How soon a closed tag is noticed. */
 const OPENING_PAUSE_MS = 250;
 const PENDING_PAUSE_MS = 500;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-import { ALL_TAGS, CLAIM_TTL_MS, SEEN_CLAIM_TTL_MS, purchase, readUsage, tagOf } from "@kapi/redis";
+import { ALL_TAGS, CLAIM_TTL_MS, FINAL_CLAIM_TTL_MS, purchase, readUsage, tagOf } from "@kapi/redis";
 import { eventually, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -145,7 +145,7 @@ test("credits reserved for a command that was never published come back when its
   commands.known = new Set([published]);
   await recordAllUsage(context, ALL_TAGS);
   expect(await releaseOrphans(context, context.commandStatus)).toBe(0);
-  const later = new TestClock(context.clock.nowMs() + CLAIM_TTL_MS + 2 * SEEN_CLAIM_TTL_MS);
+  const later = new TestClock(context.clock.nowMs() + CLAIM_TTL_MS + 2 * FINAL_CLAIM_TTL_MS);
   await releaseOrphans({ ...context, clock: later }, context.commandStatus);
   await expectWallet(organizationId, { available: 93, reserved: 7, consumed: 0 });
   await reserve(context, organizationId, 5, orphan);

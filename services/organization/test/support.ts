@@ -134,7 +134,7 @@ export async function finish(
     settlement: { chargeId: commandId, credits, action },
     occurredAt: toIso(context.clock.nowMs()),
   };
-  await recordSettlements(context, [event], { partition: 0, nextOffset: 1n });
+  await recordSettlements(context, [event], [{ partition: 0, nextOffset: 1n }]);
 }
 
 export interface Sums {

@@ -70,9 +70,7 @@ export interface CommandEnds {
 
 /** The claims in Redis that stand in for a command until it can be read here (decisions, 2.6 and 3.7). */
 export interface ClaimKeeper {
-  /** These can be read here from now on: their claims may expire. */
-  seen(commands: readonly CommandRead[]): Promise<void>;
-  /** These are final and can be read here: the stored messages, with what was sealed in them, are wiped. */
+  /** These are final and can be read here: the stored messages, with what was sealed in them, are wiped; the claims may expire. */
   forget(commands: readonly CommandRead[]): Promise<void>;
 }
 

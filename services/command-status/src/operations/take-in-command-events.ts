@@ -11,5 +11,5 @@ export async function takeInCommandEvents(
   positions: readonly LogPosition[],
 ): Promise<void> {
   const taken = await store.takeInEvents(collapseEvents(events), positions);
-  await tellClaims(claims, taken, "final");
+  await tellClaims(claims, taken);
 }

@@ -11,5 +11,5 @@ export async function takeInCommandMessages(
   positions: readonly LogPosition[],
 ): Promise<void> {
   const taken = await store.takeInMessages(dropRepeats(messages), positions);
-  await tellClaims(claims, taken, "all");
+  await tellClaims(claims, taken);
 }

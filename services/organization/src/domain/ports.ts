@@ -68,8 +68,8 @@ export interface StoreTransaction {
    * shared. Returns every distinct leg; those of organizations without a wallet are left out.
    */
   recordLegs(epochs: ReadonlyMap<Tag, number>, told: Iterable<Leg>, nowMs: number): Promise<RecordedLeg[]>;
-  /** Notes that the ledger has all command events of a partition before `nextOffset`. */
-  raiseConsumedOffset(partition: number, nextOffset: bigint): Promise<void>;
+  /** Notes that the ledger has all command events of these partitions before `nextOffset`. */
+  raiseConsumedOffsets(reached: readonly { partition: number; nextOffset: bigint }[]): Promise<void>;
   /**
    * Raises the tag's epoch and reads its wallets and open reservations. Alone with the tag until the transaction ends: every
    * leg that the wallets include is of an earlier epoch, every later one of this epoch or above.

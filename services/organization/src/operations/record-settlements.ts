@@ -1,9 +1,22 @@
 import type { CommandEvent } from "@kapi/contracts";
 import { isFinal } from "@kapi/contracts";
-import { type SettlementReply, type SettlementRequest, settle, tagOf } from "@kapi/redis";
+import {
+  type SettlementReply,
+  type SettlementRequest,
+  type Tag,
+  type UsageEntry,
+  deleteUsage,
+  readUsage,
+  settle,
+  tagOf,
+} from "@kapi/redis";
 
 import type { Leg, RecordedLeg } from "../domain/leg.ts";
 import type { LedgerContext } from "./ledger-context.ts";
+import { legFromEntry } from "./record-usage.ts";
+
+/** Most usage entries of one tag that are taken along. */
+const MAX_USAGE_PER_TAG = 1_000;
 
 /** Where in `command.events` a batch ends. */
 export interface TakenIn {
@@ -14,21 +27,31 @@ export interface TakenIn {
 /**
  * Takes the settlements of final commands into the ledger, then into the wallets. The ledger is first: what Redis cannot take
  * now (closed, away) is kept for {@link applyPending}, so that the events never wait for Redis.
+ *
+ * The usage that waits in the same tags is taken along: most reservations are then written beside their end, whole and
+ * at once, and never are open ones.
  */
 export async function recordSettlements(
   context: LedgerContext,
   events: readonly CommandEvent[],
-  takenIn: TakenIn,
+  takenIn: readonly TakenIn[],
 ): Promise<void> {
   const legs = events.flatMap(legsOf);
   const tags = [...new Set(legs.map((leg) => tagOf(leg.organizationId)))];
+  let usage: ReadonlyMap<Tag, readonly UsageEntry[]> = new Map();
   const recorded = await context.store.transaction(async (tx) => {
-    const added =
-      legs.length === 0 ? [] : await tx.recordLegs(await tx.shareTagLocks(tags), legs, context.clock.nowMs());
-    await tx.raiseConsumedOffset(takenIn.partition, takenIn.nextOffset);
+    let added: RecordedLeg[] = [];
+    if (legs.length > 0) {
+      const epochs = await tx.shareTagLocks(tags);
+      usage = await usageOrNone(context, tags);
+      // First the usage: of a leg that both tell of, it knows the request.
+      const told = [...usage.values()].flat().map(legFromEntry).concat(legs);
+      added = await tx.recordLegs(epochs, told, context.clock.nowMs());
+    }
+    await tx.raiseConsumedOffsets(takenIn);
     return added;
   });
-  await settleInRedis(context, recorded.flatMap(settlementOf));
+  await Promise.all([settleInRedis(context, recorded.flatMap(settlementOf)), deleteOrLeave(context, usage)]);
 }
 
 /** Settles in Redis what the ledger has recorded; keeps what cannot be settled now. */
@@ -56,6 +79,30 @@ export function settlementOf({ leg, epoch }: RecordedLeg): SettlementRequest[] {
 /** Whether the wallet has a change, by itself or through its opening. */
 export function isApplied(reply: SettlementReply | undefined): boolean {
   return reply === "done" || reply === "included";
+}
+
+async function usageOrNone(
+  { redis, logger }: LedgerContext,
+  tags: readonly Tag[],
+): Promise<ReadonlyMap<Tag, readonly UsageEntry[]>> {
+  try {
+    return await readUsage(redis, tags, MAX_USAGE_PER_TAG);
+  } catch (error) {
+    logger.warn({ err: error }, "usage waits for Redis");
+    return new Map();
+  }
+}
+
+/** What is left is read again, and is the same legs. */
+async function deleteOrLeave(
+  { redis, logger }: LedgerContext,
+  usage: ReadonlyMap<Tag, readonly UsageEntry[]>,
+): Promise<void> {
+  try {
+    await Promise.all([...usage].map(([tag, entries]) => deleteUsage(redis, tag, entries)));
+  } catch (error) {
+    logger.warn({ err: error }, "recorded usage waits for Redis");
+  }
 }
 
 async function settleOrNull(

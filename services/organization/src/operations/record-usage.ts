@@ -53,7 +53,8 @@ async function tagsWithUsage(context: LedgerContext, tags: readonly Tag[]): Prom
   return chosen;
 }
 
-function legFromEntry(entry: UsageEntry): Leg {
+/** The leg that an entry tells of. */
+export function legFromEntry(entry: UsageEntry): Leg {
   return {
     chargeId: entry.chargeId,
     kind: entry.leg,

@@ -23,6 +23,8 @@ import { takeInCommandMessages } from "../../operations/take-in-command-messages
 /** Most rows of one statement. */
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_PARTITIONS_TOGETHER = 4;
+/** Under load a state is shown this much later; the statements are several times as large, and as many times fewer. */
+const BUSY_INTERVAL_MS = 40;
 
 export interface ConsumerNeeds {
   readonly kafka: KafkaConnection;
@@ -40,6 +42,7 @@ export function createMessageConsumer(needs: ConsumerNeeds): Promise<Started<Con
     groupId: "command-status.commands",
     topics: COMMAND_TOPICS,
     maxBatchMessages: MAX_BATCH_MESSAGES,
+    busyIntervalMs: BUSY_INTERVAL_MS,
     logger,
     fatal,
     onBatch: (batch) =>
@@ -56,6 +59,7 @@ export function createEventConsumer(needs: ConsumerNeeds): Promise<Started<Consu
     groupId: "command-status.events",
     topics: [TOPICS.commandEvents],
     maxBatchMessages: MAX_BATCH_MESSAGES,
+    busyIntervalMs: BUSY_INTERVAL_MS,
     logger,
     fatal,
     onBatch: (batch) => takeIn(batch, CommandEvent, { includeValue: true }, take),

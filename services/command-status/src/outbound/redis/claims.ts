@@ -1,12 +1,11 @@
-import { forget, type RedisConnection, seen } from "@kapi/redis";
+import { forget, type RedisConnection } from "@kapi/redis";
 
 import { ClaimsUnavailable } from "../../domain/errors.ts";
 import type { ClaimKeeper } from "../../domain/ports.ts";
 
-/** The claims in Redis. Both calls may be repeated; both throw {@link ClaimsUnavailable} where Redis is away. */
+/** The claims in Redis. A call may be repeated; it throws {@link ClaimsUnavailable} where Redis is away. */
 export function createClaimKeeper(redis: RedisConnection): ClaimKeeper {
   return {
-    seen: (commands) => telling(() => seen(redis, commands)),
     forget: (commands) => telling(() => forget(redis, commands)),
   };
 }

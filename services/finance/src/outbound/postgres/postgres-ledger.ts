@@ -147,6 +147,7 @@ function columns(
     column(rows.map(({ transaction }) => transaction.eventSequence)),
     column(rows.map(({ transaction }) => transaction.type)),
     column(rows.map(({ transaction }) => transaction.amountMinor)),
+    column(rows.map(({ account, transaction }) => counterLedger(account, transaction))),
     column(rows.map(({ transaction }) => transaction.balanceBeforeMinor)),
     column(rows.map(({ transaction }) => transaction.balanceAfterMinor)),
     column(rows.map(({ transaction }) => transaction.description)),
@@ -157,7 +158,6 @@ function columns(
     column(rows.map(({ transaction }) => transaction.dealId)),
     column(rows.map(({ transaction }) => transaction.recordedAt)),
     column(rows.map(() => now)),
-    column(rows.map(({ account, transaction }) => counterLedger(account, transaction))),
   ];
 }
 

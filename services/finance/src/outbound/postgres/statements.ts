@@ -33,9 +33,8 @@ export const INSERT_ACCOUNTS: Statement<AccountRow> = statement(
 );
 
 /**
- * Transactions, their two entries each, and the new state of the accounts, in one statement. $1-$5 accounts: server,
- * number, last sequence, balance, transaction sequence. $6-$22 transactions, in the order of the columns; $23 the
- * organization's counter account of each.
+ * Transactions and the new state of their accounts, in one statement. $1-$5 accounts: server, number, last sequence,
+ * balance, transaction sequence. $6-$23 transactions, in the order of the columns.
  */
 export const WRITE_BOOKINGS: Statement<never> = statement(
   "finance_write_bookings",
@@ -45,25 +44,13 @@ export const WRITE_BOOKINGS: Statement<never> = statement(
      from unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[])
        as n (server_id, account_number, last_sequence, balance_minor, transaction_sequence)
      where a.server_id = n.server_id and a.account_number = n.account_number
-   ), rows as materialized (
-     select * from unnest($6::uuid[], $7::uuid[], $8::text[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[],
-                          $13::bigint[], $14::bigint[], $15::text[], $16::text[], $17::uuid[], $18::text[], $19::text[],
-                          $20::text[], $21::timestamptz[], $22::timestamptz[], $23::text[])
-       as t (id, server_id, account_number, sequence, event_sequence, type, amount_minor, balance_before_minor,
-             balance_after_minor, description, request_id, command_id, order_id, position_id, deal_id, recorded_at,
-             created_at, counter_ledger)
-   ), transactions_made as (
-     insert into transactions
-       (id, server_id, account_number, sequence, event_sequence, type, amount_minor, balance_before_minor,
-        balance_after_minor, description, request_id, command_id, order_id, position_id, deal_id, recorded_at, created_at)
-     select id, server_id, account_number, sequence, event_sequence, type, amount_minor, balance_before_minor,
-        balance_after_minor, description, request_id, command_id, order_id, position_id, deal_id, recorded_at, created_at
-     from rows
    )
-   insert into entries (transaction_id, line, ledger, amount_minor)
-   select id, 1, 'account/' || server_id || '/' || account_number, amount_minor from rows
-   union all
-   select id, 2, counter_ledger, -amount_minor from rows`,
+   insert into transactions
+     (id, server_id, account_number, sequence, event_sequence, type, amount_minor, counter_ledger, balance_before_minor,
+      balance_after_minor, description, request_id, command_id, order_id, position_id, deal_id, recorded_at, created_at)
+   select * from unnest($6::uuid[], $7::uuid[], $8::text[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[],
+                        $13::text[], $14::bigint[], $15::bigint[], $16::text[], $17::text[], $18::uuid[], $19::text[],
+                        $20::text[], $21::text[], $22::timestamptz[], $23::timestamptz[])`,
 );
 
 /** Arrays: server, account number, sequence up to which the account has to be booked. */

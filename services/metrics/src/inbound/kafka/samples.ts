@@ -11,6 +11,8 @@ import type { SampleLog, SampleRecord } from "../../operations/sample-log.ts";
 import type { Checkpoints } from "../../operations/write-checkpoints.ts";
 
 const RECORDS_PER_TURN = 100;
+/** Under load a sample is shown this much later, and every fetch brings many. */
+const BUSY_INTERVAL_MS = 10;
 
 export interface SamplesOptions {
   readonly kafka: KafkaConnection;
@@ -42,6 +44,7 @@ export async function readSamples(options: SamplesOptions): Promise<{ reader: Lo
       topic: TOPICS.metricsSamples,
       from,
       onBatch: (partition, records) => applyInTurns(log, partition, records),
+      busyIntervalMs: BUSY_INTERVAL_MS,
       logger,
       fatal,
     }),

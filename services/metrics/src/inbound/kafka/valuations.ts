@@ -5,6 +5,8 @@ import type { Logger, Started } from "@kapi/runtime";
 import type { Sequencer } from "../../operations/sequence-valuations.ts";
 
 const GROUP = "metrics-sequencer";
+/** Under load a sample comes this much later, and every fetch brings many valuations. */
+const BUSY_INTERVAL_MS = 20;
 
 /**
  * `trading.valuations` → the sequencer, as a member of its group. What it refuses goes to the dead letters with the
@@ -20,6 +22,7 @@ export function consumeValuations(options: {
   return createConsumer(kafka, {
     groupId: GROUP,
     topics: [TOPICS.tradingValuations],
+    busyIntervalMs: BUSY_INTERVAL_MS,
     logger,
     fatal,
     onAssigned: (assignment) => {

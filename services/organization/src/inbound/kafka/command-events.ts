@@ -1,12 +1,34 @@
 import { CommandEvent } from "@kapi/contracts";
 import { type Batch, type BatchOutcome, type DeadLetter, type Message, RetryableError } from "@kapi/kafka";
+import { batcher } from "@kapi/kernel";
 import { isTransient } from "@kapi/postgres";
 
 import type { LedgerContext } from "../../operations/ledger-context.ts";
-import { recordSettlements } from "../../operations/record-settlements.ts";
+import { recordSettlements, type TakenIn } from "../../operations/record-settlements.ts";
 
-/** Takes batches of `command.events` into the ledger. */
+const MAX_PARTITIONS_TOGETHER = 4;
+
+/** What came of one partition. */
+interface Part {
+  readonly events: readonly CommandEvent[];
+  readonly takenIn: TakenIn;
+}
+
+/** Takes batches of `command.events` into the ledger. Partitions that are handled at the same time share one transaction. */
 export function takeCommandEvents(context: LedgerContext): (batch: Batch) => Promise<BatchOutcome> {
+  const take = batcher<Part, void>({
+    load: async (parts) => {
+      const takenIn = parts.map((part) => part.takenIn);
+      await recordSettlements(
+        context,
+        parts.flatMap((part) => part.events),
+        takenIn,
+      );
+      return parts.map(() => undefined);
+    },
+    maxBatchSize: MAX_PARTITIONS_TOGETHER,
+    maxConcurrentBatches: 1,
+  });
   return async ({ partition, messages }) => {
     const deadLetters: DeadLetter[] = [];
     const events: CommandEvent[] = [];
@@ -16,8 +38,7 @@ export function takeCommandEvents(context: LedgerContext): (batch: Batch) => Pro
       else events.push(event);
     }
     const last = messages.at(-1);
-    if (last)
-      await retryingTransient(() => recordSettlements(context, events, { partition, nextOffset: last.offset + 1n }));
+    if (last) await retryingTransient(() => take({ events, takenIn: { partition, nextOffset: last.offset + 1n } }));
     return { deadLetters };
   };
 }

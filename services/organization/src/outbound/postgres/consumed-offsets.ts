@@ -1,8 +1,11 @@
 import { type Queryable, statement } from "@kapi/postgres";
 
-const raiseOffset = statement<Record<string, never>>(
+// In order, so that two processes that raise the same partitions wait for each other and never in a circle.
+const raiseOffsets = statement<Record<string, never>>(
   "consumed_offsets_raise",
-  `insert into consumed_offsets (partition_number, next_offset) values ($1, $2)
+  `insert into consumed_offsets (partition_number, next_offset)
+   select * from unnest($1::integer[], $2::bigint[]) as reached (partition_number, next_offset)
+   order by partition_number
    on conflict (partition_number) do update
    set next_offset = greatest(consumed_offsets.next_offset, excluded.next_offset)`,
 );
@@ -11,9 +14,15 @@ const selectOffsets = statement<{ partition_number: number; next_offset: number 
   `select partition_number, next_offset from consumed_offsets`,
 );
 
-/** Notes, in the transaction that took them in, that the ledger has all events of a partition before `nextOffset`. */
-export async function raiseConsumedOffset(tx: Queryable, partition: number, nextOffset: bigint): Promise<void> {
-  await tx.query(raiseOffset, [partition, String(nextOffset)]);
+/** Notes, in the transaction that took them in, that the ledger has all events of these partitions before `nextOffset`. */
+export async function raiseConsumedOffsets(
+  tx: Queryable,
+  reached: readonly { partition: number; nextOffset: bigint }[],
+): Promise<void> {
+  await tx.query(raiseOffsets, [
+    reached.map(({ partition }) => partition),
+    reached.map(({ nextOffset }) => String(nextOffset)),
+  ]);
 }
 
 /** Per partition of `command.events`, the offset before which the ledger has everything. */

@@ -43,9 +43,16 @@ const insertLegs = statement<{ charge_id: string; leg: LegKind }>(
    returning charge_id, leg`,
 );
 
-const readLegEpochs = statement<{ charge_id: string; leg: LegKind; epoch: number }>(
-  "ledger_read_leg_epochs",
-  `select charge_id, leg, epoch from credit_legs
+interface KnownLeg {
+  readonly charge_id: string;
+  readonly leg: LegKind;
+  readonly epoch: number;
+  readonly incomplete: boolean;
+}
+
+const readKnownLegs = statement<KnownLeg>(
+  "ledger_read_known_legs",
+  `select charge_id, leg, epoch, leg = 'reserve' and x_request_id is null as incomplete from credit_legs
    where (charge_id, leg) in (select * from unnest($1::uuid[], $2::text[]))`,
 );
 
@@ -122,12 +129,15 @@ export async function recordLegs(
   const fresh = legs.filter((leg) => added.has(legName(leg)));
   const known = legs.filter((leg) => !added.has(legName(leg)));
   await keepReservations(tx, fresh);
-  await completeReservations(tx, known);
   await keepWallets(tx, fresh, nowMs);
-  const earlier = await epochsOfKnown(tx, known);
+  const earlier = await readKnown(tx, known);
+  await completeReservations(
+    tx,
+    known.filter((leg) => earlier.get(legName(leg))?.incomplete === true),
+  );
   return legs.map((leg) => ({
     leg,
-    epoch: earlier.get(legName(leg)) ?? epochOf(leg),
+    epoch: earlier.get(legName(leg))?.epoch ?? epochOf(leg),
     isNew: added.has(legName(leg)),
   }));
 }
@@ -152,9 +162,12 @@ function legColumns(legs: readonly Leg[]): unknown[] {
   ];
 }
 
+/** What is reserved and settled by the same legs is never open. */
 async function keepReservations(tx: Queryable, fresh: readonly Leg[]): Promise<void> {
-  const reserved = fresh.filter((leg) => leg.kind === "reserve");
-  const settled = fresh.filter((leg) => leg.kind === "settle");
+  const begun = chargesOf(fresh, "reserve");
+  const ended = chargesOf(fresh, "settle");
+  const reserved = fresh.filter((leg) => leg.kind === "reserve" && !ended.has(leg.chargeId));
+  const settled = fresh.filter((leg) => leg.kind === "settle" && !begun.has(leg.chargeId));
   if (reserved.length > 0) {
     await tx.query(insertOpenReservations, [
       reserved.map((leg) => leg.chargeId),
@@ -166,8 +179,12 @@ async function keepReservations(tx: Queryable, fresh: readonly Leg[]): Promise<v
   if (settled.length > 0) await tx.query(deleteOpenReservations, [settled.map((leg) => leg.chargeId)]);
 }
 
-async function completeReservations(tx: Queryable, known: readonly Leg[]): Promise<void> {
-  const complete = known.filter((leg) => leg.kind === "reserve" && leg.requestId !== null);
+function chargesOf(legs: readonly Leg[], kind: LegKind): Set<string> {
+  return new Set(legs.filter((leg) => leg.kind === kind).map((leg) => leg.chargeId));
+}
+
+async function completeReservations(tx: Queryable, incomplete: readonly Leg[]): Promise<void> {
+  const complete = incomplete.filter((leg) => leg.requestId !== null);
   if (complete.length === 0) return;
   await tx.query(completeReserveLegs, [
     complete.map((leg) => leg.chargeId),
@@ -209,10 +226,10 @@ async function tellLowBalance(tx: Queryable, wallet: ChangedWallet, nowMs: numbe
   await enqueue(tx, TOPICS.creditsEvents, organizationId, JSON.stringify(fact));
 }
 
-async function epochsOfKnown(tx: Queryable, known: readonly Leg[]): Promise<Map<string, number>> {
+async function readKnown(tx: Queryable, known: readonly Leg[]): Promise<Map<string, KnownLeg>> {
   if (known.length === 0) return new Map();
-  const rows = await tx.query(readLegEpochs, [known.map((leg) => leg.chargeId), known.map((leg) => leg.kind)]);
-  return new Map(rows.map((row) => [legName({ chargeId: row.charge_id, kind: row.leg }), row.epoch]));
+  const rows = await tx.query(readKnownLegs, [known.map((leg) => leg.chargeId), known.map((leg) => leg.kind)]);
+  return new Map(rows.map((row) => [legName({ chargeId: row.charge_id, kind: row.leg }), row]));
 }
 
 const selectPurchase = statement<{ organization_id: string; credits: number }>(

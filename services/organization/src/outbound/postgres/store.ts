@@ -1,7 +1,7 @@
 import type { Database, Transaction } from "@kapi/postgres";
 
 import type { Store, StoreTransaction } from "../../domain/ports.ts";
-import { consumedOffsets, raiseConsumedOffset } from "./consumed-offsets.ts";
+import { consumedOffsets, raiseConsumedOffsets } from "./consumed-offsets.ts";
 import { insertKey, readDirectory, revokeKey, setPrices, upsertServer } from "./directory.ts";
 import { readPurchase, recordLegs, shareTagLocks } from "./ledger.ts";
 import { deletePending, insertPending, readPending } from "./pending-wallet-changes.ts";
@@ -35,7 +35,7 @@ function transactionOn(tx: Transaction): StoreTransaction {
   return {
     shareTagLocks: (tags) => shareTagLocks(tx, tags),
     recordLegs: (epochs, told, nowMs) => recordLegs(tx, epochs, told, nowMs),
-    raiseConsumedOffset: (partition, nextOffset) => raiseConsumedOffset(tx, partition, nextOffset),
+    raiseConsumedOffsets: (reached) => raiseConsumedOffsets(tx, reached),
     readForOpening: (tag) => readForOpening(tx, tag),
     readPurchase: (purchaseId) => readPurchase(tx, purchaseId),
     insertPending: (changes) => insertPending(tx, changes),

@@ -1,0 +1,28 @@
+/** How the messages of one transaction stand in its row of the outbox: three lines each, so that nothing is escaped. */
+import { TOPICS, type TopicContract } from "@kapi/contracts";
+import { assert, assertDefined } from "@kapi/kernel";
+
+import { jsonLines } from "./columns.ts";
+import type { OutboxMessage } from "./work.ts";
+
+const TOPIC_BY_NAME: ReadonlyMap<string, TopicContract> = new Map(
+  Object.values(TOPICS).map((topic) => [topic.name, topic]),
+);
+const LINES_PER_MESSAGE = 3;
+
+/** The text of the row. */
+export function toLines(messages: readonly OutboxMessage[]): string {
+  return jsonLines(messages.flatMap(({ topic, key, value }) => [topic.name, key, value]));
+}
+
+/** The messages of a row, in the order they were enqueued. */
+export function fromLines(text: string): OutboxMessage[] {
+  const lines = text.split("\n");
+  assert(lines.length % LINES_PER_MESSAGE === 0, "three lines a message");
+  const messages: OutboxMessage[] = [];
+  for (let at = 0; at < lines.length; at += LINES_PER_MESSAGE) {
+    const [name = "", key = "", value = ""] = lines.slice(at, at + LINES_PER_MESSAGE);
+    messages.push({ topic: assertDefined(TOPIC_BY_NAME.get(name), `topic ${name}`), key, value });
+  }
+  return messages;
+}
