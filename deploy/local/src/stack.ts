@@ -14,6 +14,8 @@ import { keptSecrets, type Secrets } from "./state/secrets.ts";
 const PARTITIONS = 4;
 const DEFAULT_DATABASE = "kapi";
 const LIVE = "live";
+/** After the name of a service: its second process. */
+const SECOND = "-2";
 
 export interface StackOptions {
   /** Holds everything that is kept between starts; one running stack each. */
@@ -32,6 +34,8 @@ export interface StackOptions {
   readonly env?: Readonly<Record<string, Environment>>;
   /** All of the checkout unless told otherwise. */
   readonly services?: readonly string[];
+  /** Services that run twice: the second process of `gateway` is named `gateway-2` and has a port of its own. */
+  readonly twice?: readonly string[];
   /** Start a service again when it dies; tests do that themselves. */
   readonly supervised?: boolean;
   readonly report?: Report;
@@ -89,18 +93,28 @@ async function assemble(options: StackOptions, record: StateRecord, stops: Stops
   report.done("database and topics", beganMs);
   const servers: ServerAddresses = { ...given, postgresUrl };
   const everything = allServices();
-  const ports = await choosePorts(stateDir, [...everything, LIVE], options.ports ?? {}, options.preferredPorts ?? {});
+  const programs = programsOf(options.services ?? everything, options.twice ?? []);
+  const names = [...new Set([...everything, LIVE, ...programs.keys()])];
+  const ports = await choosePorts(stateDir, names, options.ports ?? {}, options.preferredPorts ?? {});
   const plan: PlanOptions = { servers, topicPrefix, secrets, ports, base: process.env };
   const processes = new Map<string, ServiceProcess>();
-  for (const name of options.services ?? everything) {
+  for (const [name, program] of programs) {
     const environment = { ...serviceEnvironment(name, everything, plan), ...options.env?.["all"] };
     const url = serviceUrl(ports, name);
     const supervised = options.supervised ?? false;
-    processes.set(name, new ServiceProcess({ name, url, stateDir, environment, record, report, supervised }));
+    processes.set(name, new ServiceProcess({ name, program, url, stateDir, environment, record, report, supervised }));
   }
   stops.add(() => stopServices(processes));
   await startServices(processes, options, report);
   return describe({ servers, topicPrefix, secrets, ports, processes, stop: () => stops.stop() });
+}
+
+/** Every process by its name, and the service that it is. */
+function programsOf(services: readonly string[], twice: readonly string[]): Map<string, string> {
+  return new Map([
+    ...services.map((name) => [name, name] as const),
+    ...twice.map((name) => [name + SECOND, name] as const),
+  ]);
 }
 
 function describe(parts: {
@@ -169,15 +183,16 @@ async function startServices(
   const started = await Promise.allSettled(
     [...processes.values()].map(async (service) => {
       const beganMs = Date.now();
-      await service.start(options.env?.[service.name]);
+      await service.start(options.env?.[service.program]);
       report.done(service.name, beganMs);
     }),
   );
   for (const result of started) if (result.status === "rejected") throw result.reason;
 }
 
-/** The gateway first, so that what it has let in is still worked on; then the others together. */
+/** The gateways first, so that what they have let in is still worked on; then the others together. */
 async function stopServices(processes: ReadonlyMap<string, ServiceProcess>): Promise<void> {
-  await processes.get("gateway")?.stop();
+  const gateways = [...processes.values()].filter(({ program }) => program === "gateway");
+  await Promise.all(gateways.map((gateway) => gateway.stop()));
   await Promise.all([...processes.values()].map((service) => service.stop()));
 }

@@ -12,6 +12,8 @@ import { createTestEnvironment, type TestEnvironment } from "./environment.ts";
 export interface TestStackOptions {
   /** All services unless told otherwise. */
   readonly services?: readonly string[];
+  /** Services that run twice; the second process of `gateway` is `gateway-2`. */
+  readonly twice?: readonly string[];
   /** Extra variables: under "all" for every service, under a service's name for that one. */
   readonly env?: NonNullable<StackOptions["env"]>;
   /** An environment that is there already, for a second stack on the same data; it is not stopped with the stack. */
@@ -37,6 +39,7 @@ export async function startTestStack(options: TestStackOptions = {}): Promise<Te
     servers: { kafkaBrokers, postgresUrl, redisUrl },
     topicPrefix,
     ...(options.services === undefined ? {} : { services: options.services }),
+    ...(options.twice === undefined ? {} : { twice: options.twice }),
     env: { ...options.env, all: { LOG_LEVEL: "info", ...options.env?.["all"] } },
   }).catch(async (error: unknown) => {
     await release();

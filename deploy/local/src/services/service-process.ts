@@ -22,7 +22,10 @@ const STEADY_MS = 30_000;
 const LOG_LINES = 12;
 
 export interface ServiceOptions {
+  /** Of the process; its log is named after it. */
   readonly name: string;
+  /** The service that it is. */
+  readonly program: string;
   readonly url: string;
   readonly stateDir: string;
   readonly environment: Environment;
@@ -48,6 +51,7 @@ interface Life {
 /** One service as a process of its own, which can be killed, held, and started again. */
 export class ServiceProcess {
   readonly name: string;
+  readonly program: string;
   readonly url: string;
   readonly logFile: string;
   readonly #options: ServiceOptions;
@@ -59,6 +63,7 @@ export class ServiceProcess {
   constructor(options: ServiceOptions) {
     this.#options = options;
     this.name = options.name;
+    this.program = options.program;
     this.url = options.url;
     this.logFile = path.join(options.stateDir, "logs", `${options.name}.log`);
     if (existsSync(this.logFile)) renameSync(this.logFile, this.logFile.replace(/\.log$/, ".previous.log"));
@@ -123,8 +128,8 @@ export class ServiceProcess {
   }
 
   async #spawn(): Promise<void> {
-    const { name, environment, record } = this.#options;
-    const folder = serviceFolder(name);
+    const { name, program, environment, record } = this.#options;
+    const folder = serviceFolder(program);
     const { id, child } = await spawnProcess({
       command: process.execPath,
       args: [path.join(folder, "src", "main.ts")],
