@@ -8,18 +8,22 @@ import { createKafka, createProducer } from "@kapi/kafka";
 import { createPool, isTransient, migrate } from "@kapi/postgres";
 import { counter, gauge, type MainContext } from "@kapi/runtime";
 import { createTradingServerClient, TradingServerUnreachable } from "@kapi/trading-server";
+import {
+  type AccountName,
+  bookNextPage,
+  BookingQueue,
+  consumeTradingEvents,
+  createEventHistory,
+  startGapFiller,
+} from "@kapi/trading-server/event-feed";
 
 import type { Config } from "./config.ts";
 import { BehindTradingServer } from "./domain/errors.ts";
-import type { AccountName, Discrepancy } from "./domain/ledger.ts";
+import type { LedgerReport } from "./domain/ports.ts";
 import { registerRoutes } from "./inbound/http/routes.ts";
-import { consumeTradingEvents } from "./inbound/kafka/trading-events.ts";
-import { BookingQueue } from "./operations/booking-queue.ts";
 import { catchUp } from "./operations/catch-up.ts";
-import { startGapFiller } from "./operations/fill-gaps.ts";
 import { createFundsExecutor } from "./operations/move-funds.ts";
 import { type PassReport, startReconciler } from "./operations/reconcile.ts";
-import { createEventHistory } from "./outbound/http/event-history.ts";
 import { createGapBook } from "./outbound/postgres/gap-book.ts";
 import { createLedgerBalances } from "./outbound/postgres/ledger-balances.ts";
 import { createPostgresLedger } from "./outbound/postgres/postgres-ledger.ts";
@@ -64,11 +68,12 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     organizationOf: (serverId) => directory.server(serverId)?.organizationId,
   });
   const discrepancyCounter = counter("finance.discrepancies", "Events after which ledger and trading server disagree");
-  const queue: BookingQueue = new BookingQueue({
-    ledger,
+  const queue: BookingQueue<LedgerReport> = new BookingQueue({
+    book: ledger,
     isTransient,
     onGaps: (accounts: readonly AccountName[]) => filler.fill(accounts),
-    onDiscrepancies: (discrepancies: readonly Discrepancy[]) => {
+    onReport: ({ discrepancies }: LedgerReport) => {
+      if (discrepancies.length === 0) return;
       discrepancyCounter.add(discrepancies.length);
       logger.error({ discrepancies }, "ledger and trading server disagree about a balance");
     },
@@ -76,7 +81,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   });
   const history = createEventHistory(client);
   const filler = await scope.start("gap filler", () =>
-    startGapFiller({ gaps: createGapBook(database), history, book: (event) => queue.book(event), logger }),
+    startGapFiller({ gaps: createGapBook(database), history, queue, logger }),
   );
 
   const reader = createTransactionReader(database);
@@ -90,13 +95,17 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   registerRoutes(app, {
     reader,
     deletions: createDeletionBook(database),
-    catchUp: (account) => catchUp({ client, history, reader, book: (event) => queue.book(event) }, account),
+    catchUp: (account) =>
+      catchUp(
+        { client, reader, bookNextPage: (one, booked) => bookNextPage({ history, queue }, one, booked) },
+        account,
+      ),
   });
   const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
   logger.info({ url }, "listening");
 
   const events = await scope.start("trading events", () =>
-    consumeTradingEvents({ kafka, queue, isTransient, logger, fatal }),
+    consumeTradingEvents({ kafka, groupId: "finance.trading-events", queue, isTransient, logger, fatal }),
   );
   health.liveness("trading events", () => events.check());
   const executor = createFundsExecutor({

@@ -66,25 +66,6 @@ describe("booking", () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  it("skips what is booked and nothing else", () => {
-    const start = account({ lastSequence: 3, balanceMinor: 100 });
-    const events = [2, 3, 4].map((sequence) =>
-      balanceChanged({ ...start, sequence, amountMinor: 1, balanceMinor: 101 }),
-    );
-    const { bookings, transactions, discrepancies } = book(start, events);
-    expect(bookings).toEqual(["repeat", "repeat", "booked"]);
-    expect(transactions).toHaveLength(1);
-    expect(discrepancies).toEqual([]);
-  });
-
-  it("books nothing behind a gap", () => {
-    const start = account({ lastSequence: 3 });
-    const events = [4, 6, 7].map((sequence) => balanceChanged({ ...start, sequence, amountMinor: 1 }));
-    const { bookings, account: end } = book(start, events);
-    expect(bookings).toEqual(["booked", "gap", "gap"]);
-    expect(end.lastSequence).toBe(4);
-  });
-
   it("moves the sequence on for an event without money", () => {
     const start = account({ lastSequence: 1, balanceMinor: 700 });
     const event = { ...eventEnvelope({ sequence: 2, balanceMinor: 700 }), type: "account.deleted" as const };

@@ -48,27 +48,18 @@ export interface Discrepancy extends AccountName {
   readonly serverBalanceMinor: number;
 }
 
-/** What became of one event: `gap` where one before it is not booked yet. */
-export type Booking = "booked" | "repeat" | "gap";
-
 export interface Booked {
   readonly account: LedgerAccount;
   readonly transactions: readonly LedgerTransaction[];
   readonly discrepancies: readonly Discrepancy[];
-  /** One for each event, in order. */
-  readonly bookings: readonly Booking[];
 }
 
-/** Books events of one account, given in the order of their sequence. */
-export function book(account: LedgerAccount, events: readonly TradingEvent[]): Booked {
+/** Books the next events of an account: the first follows the last one booked, each other the one before it. */
+export function book(account: LedgerAccount, run: readonly TradingEvent[]): Booked {
   const transactions: LedgerTransaction[] = [];
   const discrepancies: Discrepancy[] = [];
-  const bookings: Booking[] = [];
   let { lastSequence, balanceMinor, transactionSequence } = account;
-  for (const event of events) {
-    const next = lastSequence + 1;
-    bookings.push(event.sequence < next ? "repeat" : event.sequence > next ? "gap" : "booked");
-    if (event.sequence !== next) continue;
+  for (const event of run) {
     const made = transactionsOf(account, balanceMinor, transactionSequence, event);
     transactions.push(...made);
     const last = made.at(-1);
@@ -81,7 +72,6 @@ export function book(account: LedgerAccount, events: readonly TradingEvent[]): B
     account: { ...account, lastSequence, balanceMinor, transactionSequence },
     transactions,
     discrepancies,
-    bookings,
   };
 }
 

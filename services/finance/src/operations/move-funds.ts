@@ -7,8 +7,8 @@ import { FundsBody, type ServerEntry, type TradingEvent } from "@kapi/contracts"
 import { minorFromAmount } from "@kapi/kernel";
 import { faultPoint } from "@kapi/runtime";
 import type { Change, Outcome, TradingServerClient } from "@kapi/trading-server";
+import type { Booking } from "@kapi/trading-server/event-feed";
 
-import type { Booking } from "../domain/ledger.ts";
 import type { Ledger } from "../domain/ports.ts";
 import { errorCodeOf } from "../domain/refusals.ts";
 

@@ -1,6 +1,6 @@
 import type { Database } from "@kapi/postgres";
+import type { Gap, GapBook } from "@kapi/trading-server/event-feed";
 
-import type { Gap, GapBook } from "../../domain/ports.ts";
 import { CLOSE_GAP, DUE_GAPS, FIND_GAP, type GapRow, POSTPONE_GAP } from "./statements.ts";
 
 /** The gaps of the ledger, kept in this service's schema so that none is forgotten over a restart. */

@@ -2,6 +2,7 @@
 import { column, type CommandStore, type OpenCommand, type WorkTransaction } from "@kapi/commands";
 import type { TradingEvent } from "@kapi/contracts";
 import { amountFromMinor, type Clock, toIso } from "@kapi/kernel";
+import { type Booking, judgeEvents } from "@kapi/trading-server/event-feed";
 
 import {
   type AccountName,
@@ -10,7 +11,7 @@ import {
   type LedgerAccount,
   type LedgerTransaction,
 } from "../../domain/ledger.ts";
-import type { BookingReport, Ledger } from "../../domain/ports.ts";
+import type { LedgerReport, Ledger } from "../../domain/ports.ts";
 import { toFactMessage } from "../kafka/finance-facts.ts";
 import { SEEN_ACCOUNTS } from "./read-statements.ts";
 import {
@@ -54,18 +55,18 @@ async function bookUnit(
   events: readonly TradingEvent[],
   now: string,
   organizationOf: (serverId: string) => string | undefined,
-): Promise<BookingReport> {
+): Promise<LedgerReport> {
   const byAccount = Map.groupBy(events, ({ serverId, accountNumber }) => `${serverId}/${accountNumber}`);
   const accounts = await lockAccounts(unit, byAccount, organizationOf);
   const booked: Booked[] = [];
   const gaps = new Map<string, AccountName & { readonly neededSequence: number }>();
-  const bookingOf = new Map<TradingEvent, Booked["bookings"][number]>();
+  const bookingOf = new Map<TradingEvent, Booking>();
   for (const [key, ofAccount] of byAccount) {
     const account = accounts.get(key);
-    const result = account === undefined ? null : book(account, ofAccount);
-    if (result !== null) booked.push(result);
+    const judged = account === undefined ? null : judgeEvents(account.lastSequence, ofAccount);
+    if (account !== undefined && judged !== null && judged.run.length > 0) booked.push(book(account, judged.run));
     for (const [index, event] of ofAccount.entries()) {
-      const booking = result?.bookings[index] ?? "gap";
+      const booking = judged?.bookings[index] ?? "gap";
       bookingOf.set(event, booking);
       if (booking !== "gap") continue;
       gaps.set(key, {
@@ -75,8 +76,7 @@ async function bookUnit(
       });
     }
   }
-  const moved = booked.filter(({ bookings }) => bookings.includes("booked"));
-  if (moved.length > 0) await writeBookings(unit, moved, now);
+  if (booked.length > 0) await writeBookings(unit, booked, now);
   if (gaps.size > 0) await noteGaps(unit, [...gaps.values()]);
   return {
     bookings: events.map((event) => bookingOf.get(event) ?? "gap"),
