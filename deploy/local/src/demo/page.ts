@@ -16,6 +16,7 @@ export function readyPage(stack: Stack, demo: DemoWithAccounts, stateDir: string
     "kapi is ready",
     "",
     row("API", demo.baseUrl),
+    row("Reference", `${demo.baseUrl}/docs  (OpenAPI: ${demo.baseUrl}/openapi.json)`),
     row("Live metrics", `${demo.wsBase}/api/v1/management/live-metrics`),
     row("Trading server", `${demo.tradingServerUrl}  (control API)`),
     row("Management key", demo.managementKey),
