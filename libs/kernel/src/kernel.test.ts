@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { amountFromMinor, canonicalJson, isUuid, minorFromAmount, uuidV5, uuidV7 } from "./index.ts";
+import { amountFromMinor, canonicalJson, derivePassword, isUuid, minorFromAmount, uuidV5, uuidV7 } from "./index.ts";
 
 describe("money", () => {
   it("reads an amount within 1e-6 of a whole cent as that cent, and refuses any other", () => {
@@ -42,5 +42,26 @@ describe("canonicalJson", () => {
     expect(canonicalJson({ b: 1, a: [{ d: null, c: "x" }] })).toBe('{"a":[{"c":"x","d":null}],"b":1}');
     expect(canonicalJson({ a: 1, b: undefined })).toBe(canonicalJson({ a: 1 }));
     expect(canonicalJson({ a: "1" })).not.toBe(canonicalJson({ a: 1 }));
+  });
+});
+
+describe("a generated password", () => {
+  const older = Buffer.alloc(32, 1);
+  const before = { currentKeyId: "older", keys: new Map([["older", older]]) };
+  const after = {
+    currentKeyId: "newer",
+    keys: new Map([
+      ["newer", Buffer.alloc(32, 2)],
+      ["older", older],
+    ]),
+  };
+
+  it("is that of the key it is asked for with, whichever is in use; of a key that is gone there is none", () => {
+    const id = "0190f6d2-0000-5000-8000-00000000000a";
+    const password = derivePassword(before, "older", id, "trading");
+    expect(derivePassword(after, "older", id, "trading")).toBe(password);
+    expect(derivePassword(after, "newer", id, "trading")).not.toBe(password);
+    expect(derivePassword(after, "older", id, "investor")).not.toBe(password);
+    expect(() => derivePassword(before, "newer", id, "trading")).toThrow("newer");
   });
 });

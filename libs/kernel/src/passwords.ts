@@ -11,7 +11,7 @@ const PASSWORD_LENGTH = 20;
 const BYTES_PER_CHARACTER = 2;
 const GCM_IV_BYTES = 12;
 
-/** Named 32-byte keys; the first is the one in use, the others only open what they closed. */
+/** Named 32-byte keys; the first is the one in use, the others only open what they closed, and derive what they derived. */
 export interface Keyring {
   readonly currentKeyId: string;
   readonly keys: ReadonlyMap<string, Buffer>;
@@ -29,12 +29,13 @@ export interface SealedPassword {
 }
 
 /**
- * The generated password of a command: HKDF-SHA256 of the keyring's key with the command id and purpose, mapped to 20
- * characters with upper and lower case, digit and symbol (decisions, 5.2). Stored nowhere; equal input, equal password.
+ * The generated password of a command: HKDF-SHA256 of the key `keyId` with the command id and purpose, mapped to 20
+ * characters with upper and lower case, digit and symbol (decisions, 5.2). Stored nowhere; equal input, equal password,
+ * whichever key is in use now. Throws where the keyring does not have the key (any more).
  */
-export function derivePassword(keyring: Keyring, commandId: string, purpose: PasswordPurpose): string {
-  const key = keyOf(keyring, keyring.currentKeyId);
-  const info = `kapi/password/${keyring.currentKeyId}/${purpose}`;
+export function derivePassword(keyring: Keyring, keyId: string, commandId: string, purpose: PasswordPurpose): string {
+  const key = keyOf(keyring, keyId);
+  const info = `kapi/password/${keyId}/${purpose}`;
   const material = Buffer.from(hkdfSync("sha256", key, commandId, info, PASSWORD_LENGTH * BYTES_PER_CHARACTER));
   const alphabets = [UPPER, LOWER, DIGITS, SYMBOLS];
   const everything = alphabets.join("");

@@ -40,6 +40,7 @@ export function commandMessage(overrides: Partial<CommandMessage> = {}): Command
     fingerprint: createHash("sha256").update(idempotencyKey).digest("hex"),
     payload: { amount: 100 },
     sealedPassword: null,
+    derivationKeyId: null,
     reservedCredits: 5,
     createdAt: toIso(nowMs),
     deadlineAt: toIso(nowMs + COMMAND_DEADLINE_MS),

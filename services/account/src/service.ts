@@ -4,7 +4,7 @@ import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@k
 import { TOPICS } from "@kapi/contracts";
 import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
 import { createKafka, createProducer } from "@kapi/kafka";
-import { derivePassword, openPassword } from "@kapi/kernel";
+import { assertDefined, derivePassword, openPassword } from "@kapi/kernel";
 import { createPool, isTransient, migrate } from "@kapi/postgres";
 import type { MainContext } from "@kapi/runtime";
 import { createTradingServerClient, TradingServerUnreachable } from "@kapi/trading-server";
@@ -149,9 +149,14 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   );
   health.liveness("trading events", () => events.check());
   const topic = TOPICS.commandsAccount;
-  const passwordOf: PasswordOf = ({ commandId, sealedPassword }, kind) =>
+  const passwordOf: PasswordOf = ({ commandId, sealedPassword, derivationKeyId }, kind) =>
     sealedPassword === null
-      ? derivePassword(config.PASSWORD_DERIVATION_KEYS, commandId, kind)
+      ? derivePassword(
+          config.PASSWORD_DERIVATION_KEYS,
+          assertDefined(derivationKeyId, `the derivation key of command ${commandId}`),
+          commandId,
+          kind,
+        )
       : openPassword(config.PASSWORD_SEALING_KEYS, commandId, sealedPassword);
   const operations = queuedOperations(passwordOf);
   const changes = { reader, book: accountBook, changer, deletion, operations, clock };

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 
 import type { CommandOperation } from "@kapi/contracts";
 import { eventually } from "@kapi/testkit";
@@ -242,6 +242,24 @@ describe("a password reset", () => {
     const { credentials } = (await world.details(account)).body;
     expect(result).toEqual({ changedAt: credentials.investorPasswordChangedAt });
     expect(credentials.tradingPasswordChangedAt < credentials.investorPasswordChangedAt).toBe(true);
+  });
+});
+
+describe("a rotation of the keys that passwords are derived with", () => {
+  it("between acceptance and execution changes no password: creation and reset give those that were shown", async () => {
+    const account = await world.account();
+    await world.restart("account.before-execute");
+    const creation = await world.publishCreation();
+    const reset = await world.publish(account, "account.password_reset");
+    await world.died();
+    const rotated = `newer:${randomBytes(32).toString("base64")},${world.stack.secrets.passwordDerivationKeys}`;
+    await world.restart(undefined, { PASSWORD_DERIVATION_KEYS: rotated });
+    const created = String((await world.final(creation)).result?.["accountNumber"]);
+    expect(await world.final(reset.commandId)).toMatchObject({ status: "succeeded" });
+    expect(await world.login(created, world.generated(creation, "trading"))).toBe("trading");
+    expect(await world.login(created, world.generated(creation, "investor"))).toBe("investor");
+    expect(await world.login(account, world.generated(reset.commandId, "trading"))).toBe("trading");
+    await world.restart();
   });
 });
 

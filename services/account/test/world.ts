@@ -11,7 +11,7 @@ import {
   type TopicContract,
 } from "@kapi/contracts";
 import { createKafka, createLogReader, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
-import { derivePassword, managedAccountIdOf, sealPassword } from "@kapi/kernel";
+import { derivePassword, type Keyring, managedAccountIdOf, sealPassword } from "@kapi/kernel";
 import { configFields, createLogger, Scope } from "@kapi/runtime";
 import { commandMessage, eventually, serverEntry, startTestStack, type TestStack } from "@kapi/testkit";
 import { createTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
@@ -96,7 +96,9 @@ export class World {
     overrides: Partial<CommandMessage> = {},
   ): Promise<CommandMessage> {
     const { organizationId, serverId } = this.server;
-    const valid = commandMessage({ organizationId, serverId, operation, accountNumber, payload: {}, ...overrides });
+    const derivationKeyId = this.#derivationKeys().currentKeyId;
+    const its = { organizationId, serverId, operation, accountNumber, derivationKeyId, payload: {} };
+    const valid = commandMessage({ ...its, ...overrides });
     const message =
       accountNumber === null ? { ...valid, managedAccountId: managedAccountIdOf(valid.commandId) } : valid;
     const key = accountNumber === null ? String(message.managedAccountId) : `${message.serverId}/${accountNumber}`;
@@ -132,7 +134,8 @@ export class World {
 
   /** The password that is generated for a command. */
   generated(commandId: string, kind: "trading" | "investor"): string {
-    return derivePassword(configFields.keyring.parse(this.stack.secrets.passwordDerivationKeys), commandId, kind);
+    const keyring = this.#derivationKeys();
+    return derivePassword(keyring, keyring.currentKeyId, commandId, kind);
   }
 
   /** Calls an internal route. */
@@ -195,6 +198,10 @@ export class World {
   /** Publishes any value on a topic. */
   async send(topic: TopicContract, key: string, value: unknown): Promise<void> {
     await this.#send(topic, key, value);
+  }
+
+  #derivationKeys(): Keyring {
+    return configFields.keyring.parse(this.stack.secrets.passwordDerivationKeys);
   }
 
   #environment(): Record<string, string> {

@@ -12,6 +12,8 @@ create table commands (
   request_id text,
   idempotency_key text,
   fingerprint text,
+  -- Names the key of its generated passwords, so that the repeat of a reset shows the one that was set.
+  derivation_key_id text,
   -- `json`, not `jsonb`: the text is handed on as it came, and never searched.
   payload json,
   reserved_credits integer,

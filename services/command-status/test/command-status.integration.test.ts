@@ -115,8 +115,8 @@ describe("a command", () => {
 });
 
 describe("the look-up", () => {
-  it("gives fingerprint and command of what is known, and null for the rest, in order", async () => {
-    const message = commandMessage();
+  it("gives fingerprint, derivation key and command of what is known, and null for the rest, in order", async () => {
+    const message = commandMessage({ derivationKeyId: "d1" });
     await publishMessage(message);
     await caughtUp();
     const answer = await running.client.request("POST", "/internal/commands/lookup", {
@@ -125,7 +125,12 @@ describe("the look-up", () => {
     expect(JSON.parse(answer.body.toString())).toEqual({
       commands: [
         null,
-        { fingerprint: message.fingerprint, organizationId: message.organizationId, command: queuedCommand(message) },
+        {
+          fingerprint: message.fingerprint,
+          organizationId: message.organizationId,
+          derivationKeyId: "d1",
+          command: queuedCommand(message),
+        },
       ],
     });
   });

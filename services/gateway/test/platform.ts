@@ -43,8 +43,14 @@ export interface Organization {
   readonly server: ServerEntry;
 }
 
-/** Starts the gateway, the neighbours that every test needs, and `more`; `stop` ends it all. */
-export async function startPlatform(more: readonly Neighbour[] = []): Promise<Platform> {
+/**
+ * Starts the gateway, the neighbours that every test needs, and `more`; `stop` ends it all. `change` gives variables that
+ * the neighbours have otherwise than the gateway.
+ */
+export async function startPlatform(
+  more: readonly Neighbour[] = [],
+  change: (env: TestEnvironment["env"]) => Readonly<Record<string, string>> = () => ({}),
+): Promise<Platform> {
   const environment = await createTestEnvironment();
   const scope = new Scope();
   const stop = async (): Promise<void> => {
@@ -52,7 +58,7 @@ export async function startPlatform(more: readonly Neighbour[] = []): Promise<Pl
     await environment.stop();
   };
   try {
-    return { ...(await assemble(environment, scope, [...ALWAYS, ...more])), stop };
+    return { ...(await assemble(environment, scope, [...ALWAYS, ...more], change(environment.env))), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -63,6 +69,7 @@ async function assemble(
   environment: TestEnvironment,
   scope: Scope,
   names: readonly Neighbour[],
+  ofNeighbours: Readonly<Record<string, string>>,
 ): Promise<Omit<Platform, "stop">> {
   const logger = createLogger({ service: "test", level: "error" });
   const kafka = createKafka({
@@ -93,7 +100,7 @@ async function assemble(
     METRICS_URL: neighbour("metrics"),
     ORGANIZATION_URL: NOWHERE,
   };
-  await Promise.all([...ports].map(([name, port]) => child(name, base, port)));
+  await Promise.all([...ports].map(([name, port]) => child(name, { ...base, ...ofNeighbours }, port)));
   const gateway = async (env: Readonly<Record<string, string>>): Promise<string> => {
     const config = loadConfig(ConfigSchema, { ...base, HTTP_PORT: "0", ...env });
     const fatal = (error: unknown): void => {

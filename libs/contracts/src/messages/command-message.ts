@@ -26,6 +26,11 @@ export const CommandMessage = z.object({
   payload: z.record(z.string(), z.unknown()),
   /** A password that the caller supplied. */
   sealedPassword: Sealed.nullable(),
+  /**
+   * The key that the command's generated passwords are derived with (decisions, 5.2), so that whoever derives them gets the
+   * same ones after the keys were rotated. Null where nothing is derived.
+   */
+  derivationKeyId: z.string().nullable(),
   /** Credits reserved under the charge id `commandId` (decisions, 7.2). */
   reservedCredits: z.int().min(0),
   createdAt: z.iso.datetime(),

@@ -13,6 +13,8 @@ export interface StoredCommand {
   readonly commandId: string;
   readonly organizationId: string;
   readonly fingerprint: string;
+  /** The key of its generated passwords; null where it has none. */
+  readonly derivationKeyId: string | null;
   /** The command as the API shows it, as JSON text. */
   readonly json: string;
 }

@@ -1,7 +1,7 @@
 import type { CommandStore } from "../domain/ports.ts";
 
 /**
- * The body of a look-up, as JSON text: `{commands: [{fingerprint, organizationId, command} | null]}`, one per id, in
+ * The body of a look-up, as JSON text: `{commands: [{fingerprint, organizationId, derivationKeyId, command} | null]}`, one per id, in
  * order. Fingerprints are kept for good, so that an old idempotency key still answers as a duplicate (decisions, 2.5).
  */
 export async function lookUpCommands(store: CommandStore, commandIds: readonly string[]): Promise<string> {
@@ -9,8 +9,9 @@ export async function lookUpCommands(store: CommandStore, commandIds: readonly s
   const commands = commandIds.map((commandId) => {
     const command = found.get(commandId);
     if (command === undefined) return "null";
-    const { fingerprint, organizationId, json } = command;
-    return `{"fingerprint":"${fingerprint}","organizationId":"${organizationId}","command":${json}}`;
+    const { fingerprint, organizationId, derivationKeyId, json } = command;
+    const known = { fingerprint, organizationId, derivationKeyId };
+    return `${JSON.stringify(known).slice(0, -1)},"command":${json}}`;
   });
   return `{"commands":[${commands.join(",")}]}`;
 }

@@ -2,9 +2,11 @@ import { CommandMessage } from "@kapi/contracts";
 import { commandIdOf, type Keyring, managedAccountIdOf, openPassword } from "@kapi/kernel";
 import { describe, expect, it } from "vitest";
 
-import { type CommandDraft, commandMessageOf } from "./command-message.ts";
+import { type CommandDraft, commandMessageOf, type PasswordKeys } from "./command-message.ts";
 
-const KEYS: Keyring = { currentKeyId: "k1", keys: new Map([["k1", Buffer.alloc(32, 1)]]) };
+const SEALING: Keyring = { currentKeyId: "k1", keys: new Map([["k1", Buffer.alloc(32, 1)]]) };
+const DERIVING: Keyring = { currentKeyId: "d2", keys: new Map([["d2", Buffer.alloc(32, 2)]]) };
+const KEYS: PasswordKeys = { sealingKeys: SEALING, derivationKeys: DERIVING };
 const ORGANIZATION_ID = "0b0f4f0e-5a4e-4c39-8a39-1d8f0a8f0a01";
 const NOW_MS = Date.UTC(2026, 0, 1);
 const MINUTE_MS = 60_000;
@@ -33,7 +35,7 @@ describe("the message of a command", () => {
     expect(message).toMatchObject({ requestId: "r-1", reservedCredits: 10, createdAt: "2026-01-01T00:00:00.000Z" });
     expect(JSON.stringify(message)).not.toContain("correct horse");
     const { sealedPassword } = message;
-    expect(sealedPassword && openPassword(KEYS, message.commandId, sealedPassword)).toBe("correct horse");
+    expect(sealedPassword && openPassword(SEALING, message.commandId, sealedPassword)).toBe("correct horse");
   });
 
   it("names the account that a creation will make, and that only", () => {
@@ -44,6 +46,18 @@ describe("the message of a command", () => {
       sealedPassword: null,
       payload: {},
     });
+  });
+
+  it.each([
+    ["account.create", {}, "d2"],
+    ["account.create", { password: "correct horse" }, "d2"],
+    ["account.password_reset", {}, "d2"],
+    ["account.password_reset", { password: "correct horse" }, null],
+    ["account.investor_password_reset", {}, "d2"],
+    ["finance.deposit", {}, null],
+  ] as const)("of %s with %j is derived with the key %j", (operation, supplied, keyId) => {
+    const message = commandMessageOf(draft({ operation, body: { requestId: "r", ...supplied } }), KEYS);
+    expect(message.derivationKeyId).toBe(keyId);
   });
 
   it.each([

@@ -17,9 +17,23 @@ export interface CommandDraft {
   readonly nowMs: number;
 }
 
-/** The message that names the command: the body without `requestId`, a supplied password sealed (decisions, 5.2). */
-export function commandMessageOf(draft: CommandDraft, sealingKeys: Keyring): CommandMessage {
+/** The keys of passwords (decisions, 5.2). */
+export interface PasswordKeys {
+  readonly sealingKeys: Keyring;
+  readonly derivationKeys: Keyring;
+}
+
+const RESETS: ReadonlySet<CommandOperation> = new Set(["account.password_reset", "account.investor_password_reset"]);
+
+/**
+ * The message that names the command: the body without `requestId`, a supplied password sealed, and the key that is in
+ * use now where a password is generated (decisions, 5.2).
+ */
+export function commandMessageOf(draft: CommandDraft, keys: PasswordKeys): CommandMessage {
   const { requestId, password, ...payload } = draft.body;
+  const supplied = typeof password === "string";
+  // The investor's password of a creation is always a generated one.
+  const derives = draft.operation === "account.create" || (RESETS.has(draft.operation) && !supplied);
   const deadlineMs = draft.operation === "account.history_export" ? EXPORT_DEADLINE_MS : COMMAND_DEADLINE_MS;
   return {
     commandId: draft.commandId,
@@ -32,7 +46,8 @@ export function commandMessageOf(draft: CommandDraft, sealingKeys: Keyring): Com
     idempotencyKey: draft.idempotencyKey,
     fingerprint: draft.fingerprint,
     payload,
-    sealedPassword: typeof password === "string" ? sealPassword(sealingKeys, draft.commandId, password) : null,
+    sealedPassword: supplied ? sealPassword(keys.sealingKeys, draft.commandId, password) : null,
+    derivationKeyId: derives ? keys.derivationKeys.currentKeyId : null,
     reservedCredits: draft.price,
     createdAt: toIso(draft.nowMs),
     deadlineAt: toIso(draft.nowMs + deadlineMs),

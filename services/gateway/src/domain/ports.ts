@@ -17,6 +17,8 @@ import type {
 export interface KnownCommand {
   readonly fingerprint: string;
   readonly organizationId: string;
+  /** The key of its generated passwords; null where it has none. */
+  readonly derivationKeyId: string | null;
   readonly command: Command;
 }
 

@@ -1,8 +1,8 @@
 import { type CreateTradingAccountBody, OPERATIONS } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
-import { derivePassword } from "@kapi/kernel";
 
 import type { Call } from "./call.ts";
+import { generatedPassword } from "./generated-password.ts";
 import type { Needs } from "./needs.ts";
 import type { QueueRequest } from "./queue-command.ts";
 import { removedServer } from "./validate.ts";
@@ -25,10 +25,10 @@ export function creationOf(
     body,
     reusedStatus: 409,
     stateFinding: () => stateFinding(needs, call, serverId, body.leverage),
-    oneTime: (commandId) => ({
+    oneTime: (commandId, keyId) => ({
       credentials: {
-        tradingPassword: body.password ?? derivePassword(needs.derivationKeys, commandId, "trading"),
-        investorPassword: derivePassword(needs.derivationKeys, commandId, "investor"),
+        tradingPassword: body.password ?? generatedPassword(needs, commandId, keyId, "trading"),
+        investorPassword: generatedPassword(needs, commandId, keyId, "investor"),
       },
     }),
   };

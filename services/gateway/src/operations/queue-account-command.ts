@@ -16,7 +16,11 @@ export interface AccountCommand<B extends CommandDraft["body"]> {
   /** What the state of the server says against the body; the account is looked for anyway. */
   readonly serverFinding?: (serverId: string, body: B) => Promise<ApiError | null>;
   /** What every answer carries beside the command, that to a repeat too. */
-  readonly everyTime?: (commandId: string, body: B) => Readonly<Record<string, unknown>>;
+  readonly everyTime?: (
+    commandId: string,
+    derivationKeyId: string | null,
+    body: B,
+  ) => Readonly<Record<string, unknown>>;
 }
 
 /** What all queued operations on an account have in common: all but {@link AccountCommand}. */
@@ -46,7 +50,7 @@ export function queueAccountCommand<B extends CommandDraft["body"]>(
         firstFinding(
           await Promise.all([serverFinding?.(serverId, body) ?? null, missingAccount(needs, serverId, accountNumber)]),
         ),
-      ...(everyTime === undefined ? {} : { everyTime: (commandId) => everyTime(commandId, body) }),
+      ...(everyTime === undefined ? {} : { everyTime: (commandId, keyId) => everyTime(commandId, keyId, body) }),
     });
   };
 }

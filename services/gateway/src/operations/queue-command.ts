@@ -35,9 +35,21 @@ export interface QueueRequest {
   /** Status of a key that was used for another request (decisions, 2.3). */
   readonly reusedStatus: 400 | 409;
   /** What only the answer to the first request carries, as members of the envelope. */
-  readonly oneTime?: (commandId: string) => Readonly<Record<string, unknown>>;
+  readonly oneTime?: OneTimeParts;
   /** What every answer carries, that to a repeat too. */
-  readonly everyTime?: (commandId: string) => Readonly<Record<string, unknown>>;
+  readonly everyTime?: OneTimeParts;
+}
+
+/**
+ * Makes the members of an envelope that no command shows. `derivationKeyId` is that of the first request's message: the
+ * key may have been rotated since.
+ */
+export type OneTimeParts = (commandId: string, derivationKeyId: string | null) => Readonly<Record<string, unknown>>;
+
+/** A command as it is answered, and the key that its generated passwords are derived with. */
+export interface AnsweredCommand {
+  readonly command: Command;
+  readonly derivationKeyId: string | null;
 }
 
 /**
@@ -54,7 +66,7 @@ export async function queueCommand(needs: Needs, call: Call, request: QueueReque
     case "claimed":
       faultPoint("gateway.claimed");
       await needs.commandLog.publish(message, claim.message);
-      return accepted(needs, call, request, queuedCommand(message), outcome.claimToken);
+      return accepted(needs, call, request, queuedAnswer(message), outcome.claimToken);
     case "taken_over":
       return takeOver(needs, call, request, outcome.message, outcome.claimToken);
     case "duplicate":
@@ -83,7 +95,7 @@ export function claimOf(
   const nowMs = needs.clock.nowMs();
   const message = commandMessageOf(
     { commandId, organizationId, serverId, accountNumber, operation, idempotencyKey, fingerprint, body, price, nowMs },
-    needs.sealingKeys,
+    needs,
   );
   return { message, claim: { commandId, fingerprint, message: JSON.stringify(message), credits: price } };
 }
@@ -158,7 +170,7 @@ async function takeOver(
 ): Promise<Answer> {
   if (message !== null) {
     await needs.commandLog.publish(message, JSON.stringify(message));
-    return accepted(needs, call, request, queuedCommand(message), claimToken);
+    return accepted(needs, call, request, queuedAnswer(message), claimToken);
   }
   const commandId = commandIdOf(call.key.organizationId, request.idempotencyKey);
   return accepted(needs, call, request, await commandAsItIs(needs, commandId, null, null), claimToken);
@@ -169,7 +181,7 @@ async function accepted(
   { admission }: Needs,
   call: Call,
   request: QueueRequest,
-  command: Command,
+  { command, derivationKeyId }: AnsweredCommand,
   claimToken: string,
 ): Promise<Answer> {
   await answerClaims(admission, call, [command.id], claimToken);
@@ -178,8 +190,8 @@ async function accepted(
     body: JSON.stringify({
       command,
       duplicate: false,
-      ...request.oneTime?.(command.id),
-      ...request.everyTime?.(command.id),
+      ...request.oneTime?.(command.id, derivationKeyId),
+      ...request.everyTime?.(command.id, derivationKeyId),
     }),
   };
 }
@@ -201,8 +213,8 @@ export async function answerClaims(
   faultPoint("gateway.answered");
 }
 
-function duplicate(request: QueueRequest, command: Command): Answer {
-  const envelope = { command, duplicate: true, ...request.everyTime?.(command.id) };
+function duplicate(request: QueueRequest, { command, derivationKeyId }: AnsweredCommand): Answer {
+  const envelope = { command, duplicate: true, ...request.everyTime?.(command.id, derivationKeyId) };
   return { status: 200, body: JSON.stringify(envelope), replayed: true };
 }
 
@@ -212,14 +224,19 @@ export async function commandAsItIs(
   commandId: string,
   known: KnownCommand | null,
   claimed: CommandMessage | null,
-): Promise<Command> {
+): Promise<AnsweredCommand> {
   const now = known ?? (await commandStatus.lookUp(commandId));
-  if (now !== null) return now.command;
-  if (claimed !== null) return queuedCommand(claimed);
+  if (now !== null) return now;
+  if (claimed !== null) return queuedAnswer(claimed);
   throw new ApiError("DEPENDENCY_UNAVAILABLE", {
     headers: RETRY_AFTER_HEADERS,
     cause: new Error(`command ${commandId} is neither with its claim nor in command-status`),
   });
+}
+
+/** The answer's part of a command that was just published. */
+export function queuedAnswer(message: CommandMessage): AnsweredCommand {
+  return { command: queuedCommand(message), derivationKeyId: message.derivationKeyId };
 }
 
 /** The key was used for another request. */

@@ -1,13 +1,14 @@
 import { type CommandOperation, ResetPasswordBody } from "@kapi/contracts";
-import { derivePassword, type PasswordPurpose } from "@kapi/kernel";
+import type { PasswordPurpose } from "@kapi/kernel";
 
 import type { Operation } from "./call.ts";
+import { generatedPassword } from "./generated-password.ts";
 import type { Needs } from "./needs.ts";
 import { queueAccountCommand } from "./queue-account-command.ts";
 
 /**
  * What both resets have in common: every answer carries the new password, that to a repeat too (decisions, 5.1). A
- * generated one is derived anew from the command id; a supplied one is the request's own, which the fingerprint has
+ * generated one is derived anew from the command id, with the key that the first request took; a supplied one is the request's own, which the fingerprint has
  * proved to be that of the first request. So it is kept nowhere.
  */
 export function queuePasswordReset(
@@ -18,8 +19,8 @@ export function queuePasswordReset(
   return queueAccountCommand(needs, {
     operation,
     body: ResetPasswordBody,
-    everyTime: (commandId, body) => ({
-      password: body.password ?? derivePassword(needs.derivationKeys, commandId, purpose),
+    everyTime: (commandId, keyId, body) => ({
+      password: body.password ?? generatedPassword(needs, commandId, keyId, purpose),
     }),
   });
 }

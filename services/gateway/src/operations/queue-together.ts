@@ -1,5 +1,5 @@
 import type { Claim, ClaimOutcome } from "@kapi/admission";
-import { type CommandMessage, queuedCommand } from "@kapi/contracts";
+import type { CommandMessage } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
 import { faultPoint } from "@kapi/runtime";
 
@@ -16,6 +16,7 @@ import {
   findEarlier,
   firstFinding,
   keyReused,
+  queuedAnswer,
   type QueueRequest,
   stillOpen,
 } from "./queue-command.ts";
@@ -97,14 +98,13 @@ async function envelopeOf(
   outcome: ClaimOutcome,
 ): Promise<Readonly<Record<string, unknown>>> {
   const { commandId } = message;
-  if (outcome.kind === "claimed") {
-    return { command: queuedCommand(message), duplicate: false, ...request.oneTime?.(commandId) };
-  }
-  if (outcome.kind === "taken_over") {
-    const { message: first } = outcome;
-    const command = first === null ? await commandAsItIs(needs, commandId, known, null) : queuedCommand(first);
-    return { command, duplicate: false, ...request.oneTime?.(commandId) };
+  if (isHeld(outcome)) {
+    const first = outcome.kind === "claimed" ? message : outcome.message;
+    const answered = first === null ? await commandAsItIs(needs, commandId, known, null) : queuedAnswer(first);
+    const { command, derivationKeyId } = answered;
+    return { command, duplicate: false, ...request.oneTime?.(commandId, derivationKeyId) };
   }
   const claimed = outcome.kind === "duplicate" ? outcome.message : null;
-  return { command: await commandAsItIs(needs, commandId, known, claimed), duplicate: true };
+  const { command } = await commandAsItIs(needs, commandId, known, claimed);
+  return { command, duplicate: true };
 }

@@ -11,6 +11,7 @@ export interface CommandRow {
   readonly request_id: string;
   readonly idempotency_key: string;
   readonly fingerprint: string;
+  readonly derivation_key_id: string | null;
   readonly payload: string;
   readonly created_at: string;
   readonly deadline_at: string;
@@ -28,7 +29,7 @@ const isoOf = (column: string): string => `to_char(commands.${column} at time zo
 
 /** The select list of a {@link CommandRow}. */
 export const COMMAND_COLUMNS = `command_id, organization_id, server_id, account_number, managed_account_id, operation,
-  request_id, idempotency_key, fingerprint, payload::text as payload, ${isoOf("created_at")}, ${isoOf("deadline_at")},
+  request_id, idempotency_key, fingerprint, derivation_key_id, payload::text as payload, ${isoOf("created_at")}, ${isoOf("deadline_at")},
   status, attempts, result::text as result, error_code, error_message, ${isoOf("updated_at")}, ${isoOf("completed_at")}`;
 
 /** Renders the row as the JSON of a command (interface, "Command"), once; nothing after it parses it again. */
@@ -41,7 +42,8 @@ export function fromRow(row: CommandRow): StoredCommand {
     `"createdAt":"${row.created_at}","completedAt":${quoted(row.completed_at)},"requestId":${text(row.request_id)},` +
     `"serverId":"${row.server_id}","accountNumber":${quoted(row.account_number)},"updatedAt":"${row.updated_at}",` +
     `"deadlineAt":"${row.deadline_at}"}`;
-  return { commandId: row.command_id, organizationId: row.organization_id, fingerprint: row.fingerprint, json };
+  const { command_id: commandId, organization_id: organizationId, fingerprint } = row;
+  return { commandId, organizationId, fingerprint, derivationKeyId: row.derivation_key_id, json };
 }
 
 /** For ids, codes and times, which hold nothing that JSON escapes. */

@@ -32,17 +32,18 @@ const TAKE_IN_MESSAGES = statement<TakenInRow>(
   "take_in_messages",
   `${MOVE_POSITION},
   taken as (insert into commands (command_id, organization_id, server_id, account_number, managed_account_id, operation,
-    request_id, idempotency_key, fingerprint, payload, reserved_credits, created_at, deadline_at,
+    request_id, idempotency_key, fingerprint, derivation_key_id, payload, reserved_credits, created_at, deadline_at,
     version, status, attempts, updated_at, messages)
   select given.*, 0, 'queued', 0, given.created_at, 1
   from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::text[], $11::text[],
-    $12::text[], $13::json[], $14::integer[], $15::timestamptz[], $16::timestamptz[])
+    $12::text[], $13::text[], $14::json[], $15::integer[], $16::timestamptz[], $17::timestamptz[])
     as given (command_id, organization_id, server_id, account_number, managed_account_id, operation, request_id,
-      idempotency_key, fingerprint, payload, reserved_credits, created_at, deadline_at)
+      idempotency_key, fingerprint, derivation_key_id, payload, reserved_credits, created_at, deadline_at)
   on conflict (command_id) do update set
     request_id = coalesce(commands.request_id, excluded.request_id),
     idempotency_key = coalesce(commands.idempotency_key, excluded.idempotency_key),
     fingerprint = coalesce(commands.fingerprint, excluded.fingerprint),
+    derivation_key_id = coalesce(commands.derivation_key_id, excluded.derivation_key_id),
     payload = coalesce(commands.payload, excluded.payload),
     reserved_credits = coalesce(commands.reserved_credits, excluded.reserved_credits),
     created_at = coalesce(commands.created_at, excluded.created_at),
@@ -169,6 +170,7 @@ function messageColumns(messages: readonly CommandMessage[]): unknown[] {
     messages.map((message) => message.requestId),
     messages.map((message) => message.idempotencyKey),
     messages.map((message) => message.fingerprint),
+    messages.map((message) => message.derivationKeyId),
     messages.map((message) => JSON.stringify(message.payload)),
     messages.map((message) => message.reservedCredits),
     messages.map((message) => message.createdAt),

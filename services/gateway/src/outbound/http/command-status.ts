@@ -15,7 +15,16 @@ const WAIT_ANSWER_MS = 2_000;
 const LINE_FEED = 0x0a;
 
 const LookUpAnswer = z.object({
-  commands: z.array(z.object({ fingerprint: z.string(), organizationId: z.string(), command: Command }).nullable()),
+  commands: z.array(
+    z
+      .object({
+        fingerprint: z.string(),
+        organizationId: z.string(),
+        derivationKeyId: z.string().nullable(),
+        command: Command,
+      })
+      .nullable(),
+  ),
 });
 
 export interface CommandStatusClients {
