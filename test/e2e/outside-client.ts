@@ -38,6 +38,7 @@ export interface CommandView {
 export interface EnvelopeView {
   readonly command: CommandView;
   readonly duplicate: boolean;
+  readonly password?: string;
   readonly credentials?: { readonly tradingPassword: string; readonly investorPassword: string };
 }
 
@@ -105,6 +106,11 @@ export class OutsideClient {
     return this.call("POST", this.server(`/accounts/${accountNumber}/finance/withdrawals`), { body, idempotencyKey });
   }
 
+  /** Queues any mutation, or reads what an earlier one has queued. */
+  send(method: string, path: string, body: object, idempotencyKey: string): Promise<Answer<EnvelopeView>> {
+    return this.call(method, this.server(path), { body, idempotencyKey });
+  }
+
   async account(accountNumber: string): Promise<AccountView> {
     const answer = await this.call<{ account: AccountView }>("GET", this.server(`/accounts/${accountNumber}`));
     if (answer.status !== 200) throw new Error(`account details answered ${answer.status}`);
@@ -119,6 +125,18 @@ export class OutsideClient {
       if (status === 200 && FINAL.has(body.command.status)) return body.command;
       if (Date.now() > deadline) throw new Error(`command ${commandId} is not final: ${JSON.stringify(body)}`);
       await pause(POLL_INTERVAL_MS);
+    }
+  }
+
+  /** The command once it has succeeded; throws for any other end. The gateway does the waiting. */
+  async succeeded(commandId: string): Promise<CommandView> {
+    const deadline = Date.now() + COMMAND_DEADLINE_MS;
+    for (;;) {
+      const { status, body } = await this.call<{ command: CommandView }>("GET", `/commands/${commandId}?wait=20`);
+      if (status === 200 && body.command.status === "succeeded") return body.command;
+      if (status !== 200 || FINAL.has(body.command.status) || Date.now() > deadline) {
+        throw new Error(`command ${commandId} has not succeeded: ${status} ${JSON.stringify(body)}`);
+      }
     }
   }
 

@@ -1,5 +1,16 @@
-import type { Demo, Stack } from "@kapi/local";
-import { startTestStack } from "@kapi/testkit";
+import { createOrganization, type Demo, type Stack } from "@kapi/local";
+import { startTestStack, type TestStack } from "@kapi/testkit";
+
+import { OutsideClient, pause } from "./outside-client.ts";
+
+const CREDITS = 1_000_000;
+const KNOWN_DEADLINE_MS = 20_000;
+
+/**
+ * The session timeout is the shortest that a broker allows: how long a killed service's work rests until it is taken up
+ * again. Quotes named for one test are not another's market.
+ */
+const FOR_TESTS = { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "" };
 
 /** A whole kapi of a test's own on the servers of the test run: every service as a process, and a demo organization. */
 export interface RunningSystem {
@@ -9,14 +20,51 @@ export interface RunningSystem {
   stop(): Promise<void>;
 }
 
+/** A kapi with two gateways. */
+export interface TwoGateways {
+  readonly stack: TestStack;
+  /** A new organization's backend, at the first gateway and at the second; both know its key. */
+  newOrganization(): Promise<readonly [OutsideClient, OutsideClient]>;
+  stop(): Promise<void>;
+}
+
+/** Starts every service, and the gateway twice. `env` holds extra environment variables by service. */
+export async function startTwoGateways(
+  env: Readonly<Record<string, Readonly<Record<string, string>>>> = {},
+): Promise<TwoGateways> {
+  const { all, ...others } = env;
+  const stack = await startTestStack({ twice: ["gateway"], env: { all: { ...FOR_TESTS, ...all }, ...others } });
+  const newOrganization = async (): Promise<readonly [OutsideClient, OutsideClient]> => {
+    const { wsBase, tradingServerUrl } = stack;
+    const addresses = {
+      wsBase,
+      tradingServerUrl,
+      ...(await createOrganization(stack, { name: "Two", credits: CREDITS })),
+    };
+    const at = (baseUrl: string): OutsideClient => new OutsideClient({ baseUrl, ...addresses });
+    const clients = [at(stack.baseUrl), at(stack.process("gateway-2").url)] as const;
+    await Promise.all(clients.map(untilKnown));
+    return clients;
+  };
+  return { stack, newOrganization, stop: () => stack.stop() };
+}
+
+async function untilKnown(client: OutsideClient): Promise<void> {
+  const deadline = Date.now() + KNOWN_DEADLINE_MS;
+  for (;;) {
+    const { status } = await client.call("GET", "/credits/balance");
+    if (status === 200) return;
+    if (Date.now() > deadline) throw new Error(`the wallet of a new organization answers ${status}`);
+    await pause(20);
+  }
+}
+
 /** Starts it. `env` holds extra environment variables by service. */
 export async function startSystem(
   env: Readonly<Record<string, Readonly<Record<string, string>>>> = {},
 ): Promise<RunningSystem> {
   const stack = await startTestStack({
-    // The session timeout is the shortest that a broker allows: how long a killed service's work rests until it is taken
-    // up again. Quotes named for one test are not another's market.
-    env: { all: { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "" }, ...env },
+    env: { all: FOR_TESTS, ...env },
   });
   try {
     return { stack, demo: await stack.makeDemo(), stop: () => stack.stop() };

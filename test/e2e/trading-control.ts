@@ -35,6 +35,20 @@ export class TradingControl {
     return JSON.parse(text) as T;
   }
 
+  /** A POST that may be refused for the account's state; null then. */
+  async #attempt<T>(path: string, body: object): Promise<T | null> {
+    const response = await fetch(this.#base + path, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(30_000),
+    });
+    const text = await response.text();
+    if (response.ok) return JSON.parse(text) as T;
+    if (response.status === 409 || response.status === 404) return null;
+    throw new Error(`POST ${path} answered ${response.status} ${text}`);
+  }
+
   async account(accountNumber: string): Promise<Snapshot> {
     return (await this.#call<{ account: Snapshot }>("GET", `/accounts/${accountNumber}`)).account;
   }
@@ -48,6 +62,29 @@ export class TradingControl {
 
   async close(accountNumber: string, positionId: string): Promise<void> {
     await this.#call("POST", `/accounts/${accountNumber}/positions/${positionId}/close`, {});
+  }
+
+  /** Places an order; gives the position that it opened, or null where the trading server refused it. */
+  async order(accountNumber: string, body: object): Promise<string | null> {
+    const answer = await this.#attempt<{ positionId: string | null }>(`/accounts/${accountNumber}/orders`, body);
+    return answer?.positionId ?? null;
+  }
+
+  /** Closes `volume` lots of a position, or all of it, if it is still open. */
+  async closeIfOpen(accountNumber: string, positionId: string, volume: number | null): Promise<void> {
+    await this.#attempt(`/accounts/${accountNumber}/positions/${positionId}/close`, { volume });
+  }
+
+  /** What a password opens: "trading", "investor", or null where it opens nothing. */
+  async login(accountNumber: string, password: string): Promise<string | null> {
+    const response = await fetch(`${this.#base}/accounts/${accountNumber}/login`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ password }),
+      signal: AbortSignal.timeout(30_000),
+    });
+    if (response.status === 401) return null;
+    return ((await response.json()) as { access: string }).access;
   }
 
   async price(symbol: string): Promise<{ bid: number; ask: number }> {

@@ -1,0 +1,195 @@
+/**
+ * What a caller was told is there for whoever asks next, through any gateway: a command right after its 202, and the
+ * effect of a command as soon as it is `succeeded` (decisions, 3.7). All mutations go through the first gateway, all reads
+ * through the second.
+ */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { inFlight } from "./in-flight.ts";
+import type { AccountView, EnvelopeView, OutsideClient } from "./outside-client.ts";
+import { startTwoGateways, type TwoGateways } from "./system.ts";
+import { TradingControl } from "./trading-control.ts";
+
+const COMMANDS = 10_000;
+const IN_FLIGHT = 64;
+const ACCOUNTS = 40;
+const INITIAL_BALANCE = 1_000;
+const DEPOSIT = 0.01;
+/** How often each effect is looked at; every time on another account. */
+const ROUNDS = ACCOUNTS;
+/** Commands of one account that are in flight at once may be accepted in any order: its last one is among so many. */
+const LAST_ROUNDS = Math.ceil(IN_FLIGHT / ACCOUNTS) + 1;
+const COMMANDS_TIMEOUT_MS = 180_000;
+
+interface Page {
+  readonly pagination: { readonly total: number };
+}
+
+let system: TwoGateways;
+let first: OutsideClient;
+let second: OutsideClient;
+let accounts: readonly string[];
+
+beforeAll(async () => {
+  system = await startTwoGateways();
+  [first, second] = await system.newOrganization();
+  accounts = await inFlight(ACCOUNTS, ACCOUNTS, () => first.openAccount(INITIAL_BALANCE));
+});
+
+afterAll(async () => {
+  await system.stop();
+});
+
+async function accepted(method: string, path: string, body: object): Promise<EnvelopeView> {
+  const answer = await first.send(method, path, { requestId: randomUUID(), ...body }, randomUUID());
+  if (answer.status !== 202) throw new Error(`${path} answered ${answer.status} ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+/** Queues a mutation and waits until the second gateway shows it `succeeded`. */
+async function done(method: string, path: string, body: object = {}): Promise<Readonly<Record<string, unknown>>> {
+  const { command } = await accepted(method, path, body);
+  return (await second.succeeded(command.id)).result ?? {};
+}
+
+async function read<T>(path: string): Promise<T> {
+  const { status, body } = await second.call<T>("GET", second.server(path));
+  if (status !== 200) throw new Error(`${path} answered ${status} ${JSON.stringify(body)}`);
+  return body;
+}
+
+/** Does `look` on every account, all at once. */
+async function onEachAccount(look: (account: string, round: number) => Promise<void>): Promise<void> {
+  await inFlight(ROUNDS, ROUNDS, (round) => look(accounts[round % ACCOUNTS] ?? "", round));
+}
+
+describe("a command", () => {
+  it(
+    "is found by the GET right after its 202, through another gateway, 10,000 times of 10,000",
+    { timeout: COMMANDS_TIMEOUT_MS },
+    async () => {
+      const wrong: string[] = [];
+      const ids = await inFlight(COMMANDS, IN_FLIGHT, async (index) => {
+        const account = `/accounts/${accounts[index % ACCOUNTS]}`;
+        const { command } =
+          index % 2 === 0
+            ? await accepted("POST", `${account}/finance/deposits`, { amount: DEPOSIT })
+            : await accepted("PATCH", account, { accountName: `Name ${index}` });
+        const found = await second.call<{ command?: { id: string } }>("GET", `/commands/${command.id}`);
+        if (found.status !== 200 || found.body.command?.id !== command.id) wrong.push(`${index}: ${found.status}`);
+        return command.id;
+      });
+      expect(wrong).toEqual([]);
+      expect(new Set(ids).size).toBe(COMMANDS);
+      // An account's commands of one kind are done in their order, so the last ones end last; each deposit was made once.
+      await Promise.all(ids.slice(-ACCOUNTS * LAST_ROUNDS).map((id) => second.succeeded(id)));
+      const balance = INITIAL_BALANCE + (COMMANDS / 2 / (ACCOUNTS / 2)) * DEPOSIT;
+      const balances = await Promise.all(accounts.map(async (account) => (await second.account(account)).balance));
+      expect(balances).toEqual(accounts.map((_, index) => (index % 2 === 0 ? balance : INITIAL_BALANCE)));
+    },
+  );
+});
+
+describe("as soon as its command is succeeded", () => {
+  it("a deposit is the first row of the transactions, and in the balance of the details", async () => {
+    await onEachAccount(async (account, round) => {
+      const amount = (100 + round) / 100;
+      const result = await done("POST", `/accounts/${account}/finance/deposits`, { amount });
+      const [{ transactions }, details] = await Promise.all([
+        read<{ transactions: readonly object[] }>(`/accounts/${account}/transactions?limit=1`),
+        second.account(account),
+      ]);
+      const { transactionId, balanceAfter } = result;
+      expect(transactions).toMatchObject([{ id: transactionId, type: "deposit", amount, balanceAfter }]);
+      expect(details.balance).toBe(balanceAfter);
+    });
+  });
+
+  it("a new name is in the details, in the list and in the search", async () => {
+    await onEachAccount(async (account, round) => {
+      const accountName = `Renamed ${round} ${randomUUID()}`;
+      await done("PATCH", `/accounts/${account}`, { accountName });
+      const [details, { accounts: list }, { accounts: found }] = await Promise.all([
+        second.account(account),
+        read<{ accounts: readonly AccountView[] }>("/accounts"),
+        read<{ accounts: readonly AccountView[] }>(`/accounts?search=${encodeURIComponent(accountName)}`),
+      ]);
+      expect(details.accountName).toBe(accountName);
+      expect(list.find((listed) => listed.accountNumber === account)?.accountName).toBe(accountName);
+      expect(found.map((listed) => listed.accountNumber)).toEqual([account]);
+    });
+  });
+
+  it.each([
+    ["password-reset", "tradingPasswordChangedAt"],
+    ["investor-password-reset", "investorPasswordChangedAt"],
+  ])("the time of a %s is in the credentials", async (operation, field) => {
+    await onEachAccount(async (account) => {
+      const { changedAt } = await done("POST", `/accounts/${account}/${operation}`);
+      const { credentials } = await read<{ credentials: Record<string, unknown> }>(`/accounts/${account}`);
+      expect(credentials[field]).toBe(changedAt);
+    });
+  });
+
+  it("a new account is the only one of its name in the list, and its initial balance is a transaction", async () => {
+    await inFlight(ROUNDS, ROUNDS, async () => {
+      const accountName = `New ${randomUUID()}`;
+      const body = { accountName, initialBalance: 12.5, leverage: 100 };
+      const account = String((await done("POST", "/accounts", body))["accountNumber"]);
+      const [{ accounts: found }, { transactions }] = await Promise.all([
+        read<{ accounts: readonly AccountView[] }>(`/accounts?search=${encodeURIComponent(accountName)}`),
+        read<{ transactions: readonly object[] }>(`/accounts/${account}/transactions`),
+      ]);
+      expect(found).toMatchObject([{ accountNumber: account, status: "active" }]);
+      expect(transactions).toMatchObject([{ type: "initial_balance", amount: 12.5, sequence: 1 }]);
+    });
+  });
+
+  it("a state is in the details and in the list of that state: disabled, active again, archived", async () => {
+    const path = ["disable", "enable", "archive"] as const;
+    const states = { disable: "disabled", enable: "active", archive: "archived" } as const;
+    await onEachAccount(async (account) => {
+      for (const operation of path) {
+        await done("POST", `/accounts/${account}/${operation}`);
+        const status = states[operation];
+        const [details, { accounts: list }] = await Promise.all([
+          second.account(account),
+          read<{ accounts: readonly AccountView[] }>(`/accounts?status=${status}`),
+        ]);
+        expect(details.status).toBe(status);
+        expect(list.map((listed) => listed.accountNumber)).toContain(account);
+      }
+      await done("POST", `/accounts/${account}/enable`);
+    });
+  });
+
+  it("a deleted account is in no read any more", async () => {
+    const doomed = await inFlight(ROUNDS / 4, ROUNDS, () => first.openAccount());
+    await inFlight(doomed.length, ROUNDS, async (index) => {
+      const account = doomed[index] ?? "";
+      await done("POST", `/accounts/${account}/delete`);
+      const lists = ["", "/orders", "/positions", "/deals", "/transactions"];
+      const answers = lists.map((list) => second.call("GET", second.server(`/accounts/${account}${list}`)));
+      expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(lists.map(() => 404));
+      const { accounts: left } = await read<{ accounts: readonly AccountView[] }>("/accounts");
+      expect(left.map(({ accountNumber }) => accountNumber)).not.toContain(account);
+    });
+  });
+});
+
+describe("as soon as the trading server has closed", () => {
+  it("the only position of an account, the account has no open one; while one is left, it has one", async () => {
+    const control = new TradingControl(second.demo);
+    const open = async (account: string): Promise<number> =>
+      (await read<Page>(`/accounts/${account}/positions?status=open&limit=1`)).pagination.total;
+    await onEachAccount(async (account) => {
+      const positions = [await control.buy(account, "EURUSD", 0.01), await control.buy(account, "EURUSD", 0.02)];
+      for (const [index, position] of positions.entries()) {
+        expect(await open(account)).toBe(positions.length - index);
+        await control.close(account, position);
+      }
+      expect(await open(account)).toBe(0);
+    });
+  });
+});

@@ -1,0 +1,210 @@
+/**
+ * A command moves only as it may (decisions, 3.1): queued → leased → succeeded or failed, back to queued when an attempt got
+ * no answer, and from a final state nowhere. That holds on `command.events` and for whoever polls, while the trading server
+ * is slow, refuses, loses answers or is not there.
+ */
+import { randomUUID } from "node:crypto";
+
+import { CommandEvent, type CommandStatus, TOPICS } from "@kapi/contracts";
+import { createKafka, createLogReader, endOffsets, type KafkaConnection, type LogReader } from "@kapi/kafka";
+import { createLogger, type Started } from "@kapi/runtime";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import { inFlight } from "../e2e/in-flight.ts";
+import { type CommandView, type OutsideClient, pause } from "../e2e/outside-client.ts";
+import { startTwoGateways, type TwoGateways } from "../e2e/system.ts";
+import { TradingControl } from "../e2e/trading-control.ts";
+import { bounded } from "./settings.ts";
+
+const RUNS = 4;
+const ACCOUNTS = 4;
+const MAX_REQUESTS = 24;
+/** Longer than an attempt may last before it is shown as leased. */
+const SLOW_MS = 600;
+const POLL_MS = 50;
+const READ_MS = 10_000;
+const COMMAND_MS = 60_000;
+const PROPERTY_TIMEOUT_MS = 120_000;
+
+/** From each state to those that may follow it. A try that was too short to be shown leaves a command queued. */
+const MOVES: Readonly<Record<CommandStatus, readonly CommandStatus[]>> = {
+  queued: ["queued", "leased", "succeeded", "failed", "expired"],
+  leased: ["queued", "succeeded", "failed"],
+  succeeded: [],
+  failed: [],
+  expired: [],
+};
+
+let system: TwoGateways;
+let kafka: KafkaConnection;
+let reader: Started<LogReader>;
+/** Every event of every command, in the order of the topic. */
+const events = new Map<string, CommandEvent[]>();
+
+beforeAll(async () => {
+  system = await startTwoGateways();
+  const { kafkaBrokers, topicPrefix } = system.stack.environment;
+  const logger = createLogger({ service: "command-states", level: "error" });
+  kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "command-states", topicPrefix, logger });
+  reader = await createLogReader(kafka, {
+    topic: TOPICS.commandEvents,
+    from: "beginning",
+    onBatch: (_partition, messages) => {
+      for (const { value } of messages) {
+        const event = CommandEvent.parse(JSON.parse(value.toString()));
+        events.set(event.commandId, [...(events.get(event.commandId) ?? []), event]);
+      }
+    },
+    logger,
+    fatal: (error) => {
+      throw error;
+    },
+  });
+});
+
+afterAll(async () => {
+  await reader.stop();
+  await system.stop();
+});
+
+const account = fc.nat({ max: ACCOUNTS - 1 });
+const request = fc.record({
+  account,
+  gateway: fc.nat({ max: 1 }),
+  operation: fc.constantFrom(
+    "deposit",
+    "withdraw",
+    "update",
+    "disable",
+    "enable",
+    "archive",
+    "password-reset",
+    "export",
+  ),
+});
+const fault = fc.record({
+  account,
+  kind: fc.constantFrom("delay", "refuse", "drop_answer", "apply_late", "unreachable"),
+  count: fc.integer({ min: 1, max: 2 }),
+  delayMs: fc.constantFrom(1, SLOW_MS),
+});
+type Request = typeof request extends fc.Arbitrary<infer R> ? R : never;
+
+async function queue(client: OutsideClient, accountNumber: string, { operation }: Request): Promise<string> {
+  const at = `/accounts/${accountNumber}`;
+  const [method, path, body] = ((): [string, string, object] => {
+    switch (operation) {
+      case "deposit":
+        return ["POST", `${at}/finance/deposits`, { amount: 1 }];
+      case "withdraw":
+        return ["POST", `${at}/finance/withdrawals`, { amount: 700 }];
+      case "update":
+        return ["PATCH", at, { leverage: 50 }];
+      case "export":
+        return ["POST", `${at}/exports/history`, { limit: 10 }];
+      default:
+        return ["POST", `${at}/${operation}`, {}];
+    }
+  })();
+  const answer = await client.send(method, path, { ...body, requestId: randomUUID() }, randomUUID());
+  expect(answer).toMatchObject({ status: 202, body: { command: { status: "queued", attempts: 0 } } });
+  return answer.body.command.id;
+}
+
+/** Polls both gateways in turn until the command is final, and gives what was seen, with the final one twice. */
+async function watch(clients: readonly OutsideClient[], commandId: string): Promise<CommandView[]> {
+  const seen: CommandView[] = [];
+  const deadline = Date.now() + COMMAND_MS;
+  for (let turn = 0; ; turn += 1) {
+    const client = clients[turn % clients.length];
+    const answer = await client?.call<{ command: CommandView }>("GET", `/commands/${commandId}`);
+    if (answer?.status !== 200) throw new Error(`command ${commandId} answered ${answer?.status}`);
+    const { command } = answer.body;
+    const before = seen.at(-1);
+    seen.push(command);
+    if (before !== undefined && isFinal(before.status)) return seen;
+    if (Date.now() > deadline) throw new Error(`command ${commandId} is not final: ${JSON.stringify(command)}`);
+    await pause(POLL_MS);
+  }
+}
+
+const isFinal = (status: string): boolean => status in MOVES && MOVES[status as CommandStatus].length === 0;
+
+/** Whichever gateway is asked: attempts never fall, and nothing of a final command changes. */
+function expectSeen(seen: readonly CommandView[]): void {
+  for (const [index, command] of seen.entries()) {
+    const before = seen[index - 1];
+    if (before === undefined) continue;
+    expect(command.attempts).toBeGreaterThanOrEqual(before.attempts);
+    if (isFinal(before.status)) expect(command).toEqual(before);
+  }
+}
+
+/** Versions rise by one, every move is allowed, the last is final; an event that is told twice says the same. */
+function expectHistory(history: readonly CommandEvent[], last: CommandView): void {
+  let before: { version: number; status: CommandStatus; attempts: number } = {
+    version: 0,
+    status: "queued",
+    attempts: 0,
+  };
+  const told = new Map<number, CommandEvent>();
+  for (const event of history) {
+    const earlier = told.get(event.version);
+    if (earlier !== undefined) {
+      expect(event).toEqual(earlier);
+      continue;
+    }
+    told.set(event.version, event);
+    expect(event.version).toBe(before.version + 1);
+    expect(MOVES[before.status], `${event.commandId}: from ${before.status}`).toContain(event.status);
+    expect(event.attempts).toBeGreaterThanOrEqual(before.attempts);
+    before = event;
+  }
+  expect(isFinal(before.status)).toBe(true);
+  const { status, attempts, result, errorCode } = history.at(-1) ?? {};
+  expect(last).toMatchObject({ status, attempts, result, errorCode });
+}
+
+it(
+  "commands only move forwards, whatever the trading server does, and a final one never changes",
+  { timeout: PROPERTY_TIMEOUT_MS },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(request, { minLength: MAX_REQUESTS / 2, maxLength: MAX_REQUESTS, size: "max" }),
+        fc.array(fault, { minLength: 1, maxLength: 3 }),
+        async (requests, faults) => {
+          const clients = await system.newOrganization();
+          const accounts = await inFlight(ACCOUNTS, ACCOUNTS, () => clients[0].openAccount(1_000));
+          const control = new TradingControl(clients[0].demo);
+          for (const { account, kind, count, delayMs } of faults) {
+            await control.inject({ kind, accountNumber: accounts[account] ?? "", count, delayMs } as const);
+          }
+          const ids = await Promise.all(
+            requests.map((request) => {
+              const client = clients[request.gateway] ?? clients[0];
+              return queue(client, accounts[request.account] ?? "", request);
+            }),
+          );
+          const watched = await Promise.all(ids.map((id) => watch(clients, id)));
+          await reader.value.waitFor(await endOffsets(kafka, TOPICS.commandEvents), READ_MS);
+          for (const [index, seen] of watched.entries()) {
+            expectSeen(seen);
+            const last = seen.at(-1);
+            if (last !== undefined) expectHistory(events.get(ids[index] ?? "") ?? [], last);
+          }
+        },
+      ),
+      bounded(RUNS),
+    );
+    // Otherwise the runs have shown too little.
+    const statuses = new Set([...events.values()].flat().map(({ status }) => status));
+    expect([...statuses]).toEqual(expect.arrayContaining(["leased", "queued", "succeeded"]));
+    // Nor has anything come of the earlier runs' commands since.
+    for (const history of events.values()) {
+      const end = history.findIndex(({ status }) => isFinal(status));
+      expect(history.slice(end).every(({ version }) => version === history[end]?.version)).toBe(true);
+    }
+  },
+);

@@ -1,0 +1,34 @@
+import type { OutsideClient } from "../e2e/outside-client.ts";
+
+export interface Pagination {
+  readonly page: number;
+  readonly limit: number;
+  readonly total: number;
+  readonly totalPages: number;
+}
+
+/** One page of a list below the server. `path` may have a query. */
+export async function onePage(
+  client: OutsideClient,
+  path: string,
+  field: string,
+  { page, limit }: { readonly page: number; readonly limit: number },
+): Promise<{ records: unknown[]; pagination: Pagination }> {
+  const mark = path.includes("?") ? "&" : "?";
+  const { status, body } = await client.call<{ pagination: Pagination; [field: string]: unknown }>(
+    "GET",
+    client.server(`${path}${mark}page=${page}&limit=${limit}`),
+  );
+  if (status !== 200) throw new Error(`${path} answered ${status} ${JSON.stringify(body)}`);
+  return { records: body[field] as unknown[], pagination: body.pagination };
+}
+
+/** The records of all pages, in their order, up to the first page that has none. */
+export async function everyPage<T>(client: OutsideClient, path: string, field: string, limit: number): Promise<T[]> {
+  const all: T[] = [];
+  for (let page = 1; ; page += 1) {
+    const { records } = await onePage(client, path, field, { page, limit });
+    if (records.length === 0) return all;
+    all.push(...(records as T[]));
+  }
+}
