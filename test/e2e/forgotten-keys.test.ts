@@ -1,0 +1,166 @@
+/**
+ * Redis forgets a key after an hour; its wallets stay. A request that is sent again then, of whichever operation and through
+ * whichever gateway, is still the same request: it has no second effect, and its answer is that of a repeat.
+ */
+import { randomUUID } from "node:crypto";
+
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import type { Answer, EnvelopeView, OutsideClient } from "./outside-client.ts";
+import { startTwoGateways, type TwoGateways } from "./system.ts";
+import { TradingControl } from "./trading-control.ts";
+
+/** All that Redis knows of a key or of the request under it; not the wallets. */
+const FORGOTTEN = ["*:claim:*", "*:charge:*", "*:settled:*"];
+const READ_PRICE = 1;
+const MUTATION_PRICE = 5;
+
+interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly body: object;
+  readonly key: string;
+}
+
+let system: TwoGateways;
+let first: OutsideClient;
+let second: OutsideClient;
+let redis: Redis;
+
+beforeAll(async () => {
+  system = await startTwoGateways();
+  [first, second] = await system.newOrganization();
+  redis = new Redis(system.stack.environment.redisUrl);
+});
+
+afterAll(async () => {
+  redis.disconnect();
+  await system.stop();
+});
+
+async function forgetKeys(): Promise<void> {
+  const keys = await Promise.all(FORGOTTEN.map((pattern) => redis.keys(pattern)));
+  expect(keys[0]).not.toEqual([]);
+  await redis.del(...keys.flat());
+}
+
+const send = (client: OutsideClient, { method, path, body, key }: Request): Promise<Answer<EnvelopeView>> =>
+  client.send(method, path, body, key);
+
+const charged = (answer: Answer<unknown>): number => Number(answer.headers.get("x-credits-charged"));
+
+function request(method: string, path: string, body: object = {}): Request {
+  return { method, path, body: { requestId: "forgotten", ...body }, key: randomUUID() };
+}
+
+/** One of each operation that takes a key, but for the bulk. */
+function oneOfEach(account: string): Request[] {
+  const at = `/accounts/${account}`;
+  return [
+    request("POST", "/accounts", { accountName: "Forgotten", initialBalance: 5, leverage: 100 }),
+    request("PATCH", at, { accountName: "Renamed" }),
+    request("POST", `${at}/finance/deposits`, { amount: 100 }),
+    request("POST", `${at}/finance/withdrawals`, { amount: 30 }),
+    request("POST", `${at}/password-reset`),
+    request("POST", `${at}/investor-password-reset`, { password: "a supplied password" }),
+    request("POST", `${at}/exports/history`, { limit: 10 }),
+    request("POST", `${at}/disable`),
+    request("POST", `${at}/enable`),
+    request("POST", `${at}/archive`),
+  ];
+}
+
+/** What a second effect would change. */
+async function stateOf(account: string): Promise<unknown> {
+  const read = async <T>(path: string): Promise<T> => (await second.call<T>("GET", second.server(path))).body;
+  const { accounts } = await read<{ accounts: readonly { accountNumber: string; version: number }[] }>("/accounts");
+  const { balanceMinor, sequence } = await new TradingControl(second.demo).account(account);
+  return {
+    transactions: await read(`/accounts/${account}/transactions`),
+    accounts: accounts.map(({ accountNumber, version }) => [accountNumber, version]),
+    commands: await read("/commands"),
+    balanceMinor,
+    sequence,
+  };
+}
+
+describe("a request whose key Redis has forgotten", () => {
+  it("and whose command is done, is answered as a repeat by any gateway, and does nothing", async () => {
+    const account = await first.openAccount(1_000);
+    const requests = oneOfEach(account);
+    const answers: Answer<EnvelopeView>[] = [];
+    for (const request of requests) {
+      const answer = await send(first, request);
+      expect(answer, request.path).toMatchObject({ status: 202, body: { duplicate: false } });
+      await first.succeeded(answer.body.command.id);
+      answers.push(answer);
+    }
+    const accounts = [1, 2].map((initialBalance) => ({
+      accountName: "B",
+      initialBalance,
+      leverage: 1,
+      requestId: "b",
+    }));
+    const bulk = request("POST", "/accounts/bulk", { accounts });
+    const sendBulk = (client: OutsideClient): Promise<Answer<{ results: EnvelopeView[] }>> =>
+      client.call("POST", client.server(bulk.path), { body: bulk.body, idempotencyKey: bulk.key });
+    const { results } = (await sendBulk(first)).body;
+    await Promise.all(results.map(({ command }) => first.succeeded(command.id)));
+    const before = await stateOf(account);
+
+    await forgetKeys();
+    for (const client of [second, first]) {
+      for (const [index, request] of requests.entries()) {
+        const again = await send(client, request);
+        const { command, password } = answers[index]?.body ?? {};
+        expect(again, request.path).toMatchObject({
+          status: 200,
+          body: { duplicate: true, command: { id: command?.id, status: "succeeded" } },
+        });
+        expect(again.body.password).toBe(password);
+        expect(again.body).not.toHaveProperty("credentials");
+        expect(charged(again)).toBe(READ_PRICE);
+      }
+      const bulkAgain = await sendBulk(client);
+      expect(bulkAgain.status).toBe(202);
+      expect(bulkAgain.body.results.map(({ duplicate, command }) => [duplicate, command.id])).toEqual(
+        results.map(({ command }) => [true, command.id]),
+      );
+    }
+    expect(await stateOf(account)).toEqual(before);
+  });
+
+  it("and whose command still waits, is answered as a repeat too, and is done once", async () => {
+    const account = await first.openAccount(1_000);
+    const control = new TradingControl(first.demo);
+    await control.inject({ kind: "unreachable", operation: "deposit", accountNumber: account, count: null });
+    const deposit = request("POST", `/accounts/${account}/finance/deposits`, { amount: 100 });
+    const accepted = await send(first, deposit);
+    expect(accepted.status).toBe(202);
+    await forgetKeys();
+    const again = await Promise.all([send(second, deposit), send(first, deposit), send(second, deposit)]);
+    for (const answer of again) {
+      expect(answer).toMatchObject({ status: 200, body: { command: { id: accepted.body.command.id } } });
+      expect(["queued", "leased"]).toContain(answer.body.command.status);
+    }
+    await control.clearFaults();
+    await first.succeeded(accepted.body.command.id);
+    expect((await second.account(account)).balance).toBe(1_100);
+  });
+
+  it("is refused for another request, and nothing is queued", async () => {
+    const account = await first.openAccount(1_000);
+    const deposit = request("POST", `/accounts/${account}/finance/deposits`, { amount: 100 });
+    const accepted = await send(first, deposit);
+    expect(charged(accepted)).toBe(MUTATION_PRICE);
+    await first.succeeded(accepted.body.command.id);
+    await forgetKeys();
+    const before = await stateOf(account);
+    const other = await send(second, { ...deposit, body: { amount: 101, requestId: "forgotten" } });
+    expect(other.status).toBe(400);
+    expect(other.headers.get("x-error-code")).toBe("IDEMPOTENCY_KEY_REUSED");
+    expect(charged(other)).toBe(READ_PRICE);
+    expect(await stateOf(account)).toEqual(before);
+  });
+});

@@ -1,0 +1,208 @@
+/**
+ * No password is written down anywhere (decisions, 5.3): whichever way it came to be, neither while its command waits nor
+ * after it was applied, refused or lost on the way. Everything that is stored and logged is searched, at the finest log level.
+ */
+import { randomBytes } from "node:crypto";
+
+import { CommandMessage, TOPICS } from "@kapi/contracts";
+import { eventually } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { type EverythingStored, placesOf, readEverything, readTopic } from "./everything-stored.ts";
+import type { EnvelopeView, OutsideClient } from "./outside-client.ts";
+import { startTwoGateways, type TwoGateways } from "./system.ts";
+import { TradingControl } from "./trading-control.ts";
+
+const TEST_TIMEOUT_MS = 120_000;
+/** Shorter than any password may be. */
+const TOO_SHORT = 7;
+/** Of the same characters as a generated password. */
+const GENERATED = "Qa7!#$%&*+-=?@_mKz4x";
+
+let system: TwoGateways;
+let client: OutsideClient;
+let control: TradingControl;
+/** All that a caller ever sent or was given. */
+const passwords: string[] = [];
+
+beforeAll(async () => {
+  system = await startTwoGateways({ all: { LOG_LEVEL: "trace" } });
+  [client] = await system.newOrganization();
+  control = new TradingControl(client.demo);
+});
+
+afterAll(async () => {
+  await system.stop();
+});
+
+/** A password of the caller's own. The part that no encoding of text changes is unlike any other, and is searched for. */
+function supplied(): string {
+  const mark = randomBytes(12).toString("hex");
+  passwords.push(mark);
+  return `${mark} <"ü\\/>?&`;
+}
+
+function creation(password?: string): object {
+  const body = { accountName: "Secretive", initialBalance: 10, leverage: 100, requestId: "secret" };
+  return password === undefined ? body : { ...body, password };
+}
+
+/** Sends a mutation, then again, and keeps the passwords of both answers. */
+async function asked(path: string, body: object, key: string): Promise<EnvelopeView> {
+  const first = await client.send("POST", path, body, key);
+  expect(first.status).toBe(202);
+  const again = await client.send("POST", path, body, key);
+  expect(again.status).toBe(200);
+  for (const { body } of [first, again]) {
+    const { credentials, password } = body;
+    if (credentials !== undefined) passwords.push(credentials.tradingPassword, credentials.investorPassword);
+    if (password !== undefined) passwords.push(password);
+  }
+  return first.body;
+}
+
+async function bulk(accounts: readonly object[]): Promise<readonly EnvelopeView[]> {
+  const answer = await client.call<{ results: readonly EnvelopeView[] }>("POST", client.server("/accounts/bulk"), {
+    body: { accounts },
+    idempotencyKey: "bulk",
+  });
+  expect(answer.status).toBe(202);
+  for (const { credentials } of answer.body.results) {
+    if (credentials !== undefined) passwords.push(credentials.tradingPassword, credentials.investorPassword);
+  }
+  return answer.body.results;
+}
+
+/** Requests with a password that are all refused. */
+async function refused(account: string, usedKey: string): Promise<void> {
+  const reset = `/accounts/${account}/password-reset`;
+  const short = supplied().slice(0, TOO_SHORT);
+  passwords.push(short);
+  const requests: [status: number, path: string, body: object, key: string][] = [
+    [400, reset, { password: short, requestId: "r" }, "short"],
+    [400, reset, { password: supplied().repeat(20), requestId: "r" }, "long"],
+    [400, reset, { password: supplied() }, "without request id"],
+    [400, reset, { password: [supplied()], requestId: "r" }, "in a list"],
+    [400, reset, { password: supplied(), requestId: "r" }, usedKey],
+    [404, "/accounts/99999999/password-reset", { password: supplied(), requestId: "r" }, "no account"],
+    [400, "/accounts", { ...creation(supplied()), leverage: 3 }, "leverage"],
+  ];
+  for (const [status, path, body, key] of requests) {
+    expect((await client.send("POST", path, body, key)).status, key).toBe(status);
+  }
+  const brokenOff = await fetch(`${client.demo.baseUrl}/api/v1/management${client.server(reset)}`, {
+    method: "POST",
+    headers: {
+      authorization: `Management ${client.demo.managementKey}`,
+      "content-type": "application/json",
+      "idempotency-key": "broken off",
+    },
+    body: `{"requestId": "r", "password": "${supplied().replaceAll(/["\\]/g, "")}`,
+  });
+  expect(brokenOff.status).toBe(400);
+}
+
+function placesIn({ topics, redis, postgres, files }: EverythingStored): string[] {
+  return placesOf(passwords, [...topics, ...redis, ...postgres, ...files]);
+}
+
+/** The search looks where it should: what may be written down is found in each kind of place. */
+function expectSearched({ topics, redis, postgres, files }: EverythingStored, commandId: string): void {
+  expect(placesOf([commandId], topics)).not.toEqual([]);
+  expect(placesOf([commandId], redis)).not.toEqual([]);
+  expect(placesOf([commandId], postgres)).not.toEqual([]);
+  const logs = files.filter(({ where }) => where.endsWith(".log")).map(({ where }) => where);
+  for (const service of system.stack.processes.keys()) {
+    expect(
+      logs.some((file) => file.endsWith(`/${service}.log`)),
+      service,
+    ).toBe(true);
+  }
+  expect(placesOf([client.demo.organizationId], files)).not.toEqual([]);
+}
+
+describe("a search for a text", () => {
+  it.each([
+    ["as it is", (text: string) => Buffer.from(`before ${text} after`)],
+    ["in JSON", (text: string) => Buffer.from(JSON.stringify({ before: 1, text }))],
+    ["in the base64 of a longer text", (text: string) => Buffer.from(Buffer.from(`b ${text} a`).toString("base64"))],
+    ["in base64url at another place", (text: string) => Buffer.from(Buffer.from(`be ${text}`).toString("base64url"))],
+    ["in base64 at a third place", (text: string) => Buffer.from(Buffer.from(`bef ${text}.`).toString("base64"))],
+    ["in hexadecimal digits", (text: string) => Buffer.from(Buffer.from(`b${text}`).toString("hex"))],
+    ["in an address", (text: string) => Buffer.from(`?password=${encodeURIComponent(text)}`)],
+  ])("finds it %s", (_how, hide) => {
+    expect(placesOf(["another", GENERATED], [{ where: "here", bytes: hide(GENERATED) }])).toEqual(["here"]);
+    expect(placesOf(["another"], [{ where: "here", bytes: hide(GENERATED) }])).toEqual([]);
+  });
+});
+
+describe("a password", () => {
+  it(
+    "generated or supplied, is in no topic, Redis key, table, log or other file",
+    { timeout: TEST_TIMEOUT_MS },
+    async () => {
+      const [one = "", two = "", three = ""] = await Promise.all([1, 2, 3].map(() => client.openAccount()));
+      // Until then the commands wait in the account service's inbox, after tries that got no answer.
+      await control.inject({ kind: "unreachable", operation: "set_password", count: null });
+      await control.inject({ kind: "unreachable", operation: "create", count: null });
+      const reset = (number: string, kind: string, password?: string): Promise<EnvelopeView> =>
+        asked(`/accounts/${number}/${kind}`, { password, requestId: "r" }, `${number} ${kind}`);
+      const traders: [account: string, access: string, EnvelopeView][] = [
+        [one, "trading", await reset(one, "password-reset")],
+        [one, "investor", await reset(one, "investor-password-reset", supplied())],
+        [two, "trading", await reset(two, "password-reset", supplied())],
+        [two, "investor", await reset(two, "investor-password-reset")],
+      ];
+      const toBeRefused = await reset(three, "password-reset", supplied());
+      const creations = [
+        await asked("/accounts", creation(), "generated"),
+        await asked("/accounts", creation(supplied()), "supplied"),
+        ...(await bulk([creation(supplied()), creation(), creation(supplied())])),
+      ];
+      await refused(one, `${one} password-reset`);
+      const all = [...traders.map(([, , envelope]) => envelope), toBeRefused, ...creations];
+      const waiting = await readEverything(system.stack);
+      for (const { command } of all) expectSearched(waiting, command.id);
+      expect(placesIn(waiting)).toEqual([]);
+
+      await control.clearFaults();
+      // On its way to the trading server one answer is lost, and one change is refused.
+      await control.inject({ kind: "drop_answer", operation: "set_password", accountNumber: one, count: 1 });
+      await control.inject({ kind: "refuse", operation: "set_password", accountNumber: three, count: 1 });
+      expect((await client.finished(toBeRefused.command.id)).status).toBe("failed");
+      const done = all.filter((envelope) => envelope !== toBeRefused);
+      const ended = await Promise.all(done.map(({ command }) => client.succeeded(command.id)));
+      for (const [number, access, { password = "" }] of traders) {
+        expect(await control.login(number, password)).toBe(access);
+      }
+      for (const [index, { credentials }] of done.entries()) {
+        if (credentials === undefined) continue;
+        const number = String(ended[index]?.result?.["accountNumber"]);
+        expect(await control.login(number, credentials.tradingPassword)).toBe("trading");
+        expect(await control.login(number, credentials.investorPassword)).toBe("investor");
+      }
+      const everything = await readEverything(system.stack);
+      expectSearched(everything, toBeRefused.command.id);
+      // The hashes are there, so the table that could hold more was searched.
+      expect(everything.postgres.filter(({ where }) => where === "table trading_server.accounts")).not.toEqual([]);
+      expect(placesIn(everything)).toEqual([]);
+    },
+  );
+
+  it(
+    "that was supplied is not even kept sealed, once it was applied or refused",
+    { timeout: TEST_TIMEOUT_MS },
+    async () => {
+      const messages = await readTopic(system.stack, TOPICS.commandsAccount);
+      const sealed = messages.flatMap(({ value }) => {
+        const { sealedPassword } = CommandMessage.parse(JSON.parse(value.toString()));
+        return sealedPassword === null ? [] : [sealedPassword.ciphertext];
+      });
+      expect(new Set(sealed).size).toBe(6);
+      await eventually(async () => {
+        const { redis, postgres } = await readEverything(system.stack);
+        expect(placesOf(sealed, [...redis, ...postgres])).toEqual([]);
+      });
+    },
+  );
+});
