@@ -25,6 +25,8 @@ create table commands (
   status text not null,
   attempts integer not null,
   result json,
+  -- Told without reading the result: an export's has up to 4 MB, and what is read together must stay small.
+  result_bytes integer generated always as (octet_length(result::text)) stored,
   error_code text,
   error_message text,
   updated_at timestamptz not null,

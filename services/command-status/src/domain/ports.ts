@@ -50,18 +50,31 @@ export interface CommandStore {
   takeInMessages(messages: readonly CommandMessage[], positions: readonly LogPosition[]): Promise<readonly TakenIn[]>;
   /** Takes events in, one per command at most, and moves the positions, all or nothing. */
   takeInEvents(events: readonly CommandEvent[], positions: readonly LogPosition[]): Promise<readonly TakenIn[]>;
-  /** The readable ones among `commandIds`, by id. */
-  byIds(commandIds: readonly string[]): Promise<ReadonlyMap<string, StoredCommand>>;
+  /**
+   * One for each of `commandIds`, in order; null where it cannot be read (yet). What they hold together is bounded: a command
+   * with a large result for which there is no room is `later`. The first such one always has room, so whoever asks again
+   * for the rest comes to an end.
+   */
+  byIds(commandIds: readonly string[]): Promise<readonly (StoredCommand | "later" | null)[]>;
   /** The commands of the organizations that are not final. */
   openOf(organizationIds: readonly string[]): Promise<readonly OpenCommand[]>;
   /** How far each partition has been taken in. */
   positions(): Promise<readonly LogPosition[]>;
 }
 
+/** A page of a server's commands. */
+export interface CommandPage {
+  /** How many there are in all. */
+  readonly total: number;
+  /** What the large results of the page have together, in bytes. */
+  readonly largeBytes: number;
+  /** The commands as JSON texts, newest first (by `createdAt`, then id); a large result is read when its turn comes. */
+  readonly commands: AsyncIterable<string>;
+}
+
 /** Lists of the commands whose messages have arrived. */
 export interface CommandLists {
-  /** A page of a server's commands as JSON texts, newest first (by `createdAt`, then id), and how many there are in all. */
-  list(query: CommandListQuery): Promise<{ readonly commands: readonly string[]; readonly total: number }>;
+  list(query: CommandListQuery): Promise<CommandPage>;
 }
 
 /** Which commands have ended, asked for many at once. */

@@ -1,4 +1,4 @@
-import { type Clock, delay } from "@kapi/kernel";
+import { assert, type Clock, delay } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
 
 import type { CommandEnds, CommandRead, CommandStore, TakenIn } from "../domain/ports.ts";
@@ -106,7 +106,8 @@ export async function waitForCommand(
   const { store, ends, waiters, clock } = needs;
   const startedMs = clock.nowMs();
   const body = async (): Promise<string | null> => {
-    const command = (await store.byIds([commandId])).get(commandId);
+    const [command] = await store.byIds([commandId]);
+    assert(command !== "later", "one command always fits");
     return command?.organizationId === organizationId ? `{"command":${command.json}}` : null;
   };
   if ((await body()) === null) return null;

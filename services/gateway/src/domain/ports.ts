@@ -29,8 +29,8 @@ export interface CommandStatus {
   /** The same once the command is final, or as it is after `timeoutMs` (a whole number). */
   readonly wait: (organizationId: string, commandId: string, timeoutMs: number) => Promise<Buffer | null>;
   readonly lookUp: (commandId: string) => Promise<KnownCommand | null>;
-  /** The exact body of the answer to listCommands. */
-  readonly list: (organizationId: string, serverId: string, query: ListCommandsQuery) => Promise<Buffer>;
+  /** The exact body of the answer to listCommands; as it comes where it is a large one. */
+  readonly list: (organizationId: string, serverId: string, query: ListCommandsQuery) => Promise<Buffer | Readable>;
 }
 
 /** Reads one page of an account's records: the exact body of the answer, or null where there is no such account. */

@@ -1,14 +1,18 @@
+import { Readable } from "node:stream";
+
 import { Guid, ListCommandsQuery } from "@kapi/contracts";
-import { ApiError, type FastifyInstance, type FastifyReply, parse } from "@kapi/http";
+import { ApiError, type FastifyInstance, type FastifyReply, type FastifyRequest, parse } from "@kapi/http";
 import type { Clock } from "@kapi/kernel";
 import { z } from "zod";
 
+import type { CommandListQuery } from "../../domain/command-list.ts";
 import type { CommandEnds, CommandLists, CommandStore } from "../../domain/ports.ts";
-import { listCommands } from "../../operations/list-commands.ts";
+import { listCommands, streamCommands } from "../../operations/list-commands.ts";
 import { type CommandWaiters, TooManyWaiters, waitForCommand } from "../../operations/wait-for-command.ts";
 
 /** Longest wait of one request, in milliseconds (decisions, 3.7). */
 const MAX_WAIT_MS = 30_000;
+const CONTENT_TOO_LARGE = 413;
 const SERVICE_UNAVAILABLE = 503;
 
 const ServerPath = z.object({ serverId: Guid });
@@ -30,11 +34,13 @@ export interface ListRouteNeeds {
 /** The list of a server's commands, and the read of one that waits for its end. */
 export function registerListRoutes(app: FastifyInstance, needs: ListRouteNeeds): void {
   app.get("/internal/servers/:serverId/commands", async (request, reply) => {
-    const { serverId } = parse(ServerPath, request.params);
-    const query = parse(ListQuery, request.query);
-    return reply
-      .header("content-type", "application/json")
-      .send(await listCommands(needs.lists, { ...query, serverId }));
+    const body = await listCommands(needs.lists, queryOf(request));
+    if (body === null) return reply.code(CONTENT_TOO_LARGE).send({ error: "Only as a stream" });
+    return reply.header("content-type", "application/json").send(body);
+  });
+  app.get("/internal/servers/:serverId/commands/stream", async (request, reply) => {
+    const pieces = await streamCommands(needs.lists, queryOf(request));
+    return reply.header("content-type", "application/json").send(Readable.from(pieces, { objectMode: false }));
   });
   app.post("/internal/commands/wait", async (request, reply) => {
     const { timeoutMs, ...read } = parse(WaitBody, request.body);
@@ -42,6 +48,10 @@ export function registerListRoutes(app: FastifyInstance, needs: ListRouteNeeds):
     if (body === null) throw new ApiError("COMMAND_NOT_FOUND");
     return reply.header("content-type", "application/json").send(body);
   });
+}
+
+function queryOf(request: FastifyRequest): CommandListQuery {
+  return { ...parse(ListQuery, request.query), ...parse(ServerPath, request.params) };
 }
 
 async function waiting<T>(wait: () => Promise<T>): Promise<T> {

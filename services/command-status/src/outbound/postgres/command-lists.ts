@@ -3,7 +3,7 @@ import { type Database, type Statement, statement } from "@kapi/postgres";
 
 import { type CommandListQuery, daySpansOf, spanOf } from "../../domain/command-list.ts";
 import type { CommandEnds, CommandLists } from "../../domain/ports.ts";
-import { COMMAND_COLUMNS, type CommandRow, fromRow } from "./command-row.ts";
+import { COMMAND_COLUMNS, type CommandRow, fromRow, lacksResult, largeResults } from "./command-row.ts";
 
 /**
  * Lists of a server's commands. A list is put together from the conditions that its query gives and no others, so that a
@@ -53,9 +53,18 @@ export function createCommandLists(database: Database): CommandLists {
       const all = assertDefined(total, "a count").total;
       const offset = (query.page - 1) * query.limit;
       const rows = offset < all ? await pageOf(database, query, offset) : [];
-      return { total: all, commands: rows.map((row) => fromRow(row).json) };
+      const largeBytes = rows.filter(lacksResult).reduce((bytes, row) => bytes + row.result_bytes, 0);
+      return { total: all, largeBytes, commands: rendered(database, rows) };
     },
   };
+}
+
+/** One large result at a time is in memory; between two nothing is held in the database. */
+async function* rendered(database: Database, rows: readonly CommandRow[]): AsyncGenerator<string> {
+  for (const row of rows) {
+    const results = await largeResults(database, new Set(lacksResult(row) ? [row.command_id] : []));
+    yield fromRow(row, results.get(row.command_id)).json;
+  }
 }
 
 function pageOf(database: Database, query: CommandListQuery, offset: number): Promise<CommandRow[]> {

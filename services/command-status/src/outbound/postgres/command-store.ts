@@ -1,8 +1,11 @@
 import { type CommandEvent, type CommandMessage, type CommandStatus, isFinal } from "@kapi/contracts";
 import { type Database, statement } from "@kapi/postgres";
 
-import type { CommandStore, LogPosition, OpenCommand, StoredCommand, TakenIn } from "../../domain/ports.ts";
-import { COMMAND_COLUMNS, type CommandRow, fromRow } from "./command-row.ts";
+import type { CommandStore, LogPosition, OpenCommand, TakenIn } from "../../domain/ports.ts";
+import { COMMAND_COLUMNS, type CommandRow, fromRow, lacksResult, largeResults } from "./command-row.ts";
+
+/** Large results read together, in bytes; the caller asks again for the others. */
+const MAX_LARGE_BYTES = 8 * 1024 * 1024;
 
 interface TakenInRow {
   readonly command_id: string;
@@ -119,9 +122,15 @@ export function createCommandStore(database: Database): CommandStore {
       return (await database.query(TAKE_IN_EVENTS, [...placesOf(positions), ...eventColumns(sorted)])).map(toTakenIn);
     },
     byIds: async (commandIds) => {
-      const found = new Map<string, StoredCommand>();
-      for (const row of await database.query(BY_IDS, [commandIds])) found.set(row.command_id, fromRow(row));
-      return found;
+      const rows = new Map((await database.query(BY_IDS, [commandIds])).map((row) => [row.command_id, row]));
+      const asked = commandIds.map((commandId) => rows.get(commandId) ?? null);
+      const fits = fitting(asked);
+      const large = asked.filter((row, index) => row !== null && lacksResult(row) && fits[index] === true);
+      const results = await largeResults(database, new Set(large.flatMap((row) => row?.command_id ?? [])));
+      return asked.map((row, index) => {
+        if (row === null) return null;
+        return fits[index] === true ? fromRow(row, results.get(row.command_id)) : "later";
+      });
     },
     openOf: async (organizationIds) =>
       (await database.query(OPEN_OF, [organizationIds])).map((row): OpenCommand => ({
@@ -136,6 +145,17 @@ export function createCommandStore(database: Database): CommandStore {
         nextOffset: BigInt(row.next_offset),
       })),
   };
+}
+
+/** Which of the rows have room: large results have at most {@link MAX_LARGE_BYTES} together, but for the first one. */
+function fitting(asked: readonly (CommandRow | null)[]): boolean[] {
+  let bytes = 0;
+  return asked.map((row) => {
+    if (row === null || !lacksResult(row)) return true;
+    const isFirst = bytes === 0;
+    bytes += row.result_bytes;
+    return isFirst || bytes <= MAX_LARGE_BYTES;
+  });
 }
 
 function byCommandId(left: { commandId: string }, right: { commandId: string }): number {

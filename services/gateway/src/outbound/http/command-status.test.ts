@@ -3,12 +3,16 @@ import { describe, expect, it } from "vitest";
 
 import { linesOf } from "./command-status.ts";
 
-const textOf = (lines: (Buffer | null)[]): (string | null)[] => lines.map((line) => line?.toString() ?? null);
+const textOf = (lines: (Buffer | string | null)[]): (string | null)[] => lines.map((line) => line?.toString() ?? null);
 
 describe("the lines of a batched read", () => {
   it("are the bytes of each answer, in order, null where there is none", () => {
     expect(textOf(linesOf(Buffer.from('{"a":"é"}\n\n{"b":1}\n'), 3))).toEqual(['{"a":"é"}', null, '{"b":1}']);
     expect(linesOf(Buffer.alloc(0), 0)).toEqual([]);
+  });
+
+  it("tell which of them did not fit, and are to be asked for again", () => {
+    expect(textOf(linesOf(Buffer.from('"later"\n{"b":1}\n'), 2))).toEqual(["later", '{"b":1}']);
   });
 
   it("that are missing make it a failure: nobody is told that a command does not exist for a cut-off answer", () => {

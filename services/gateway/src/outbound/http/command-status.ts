@@ -1,10 +1,10 @@
 import { Command } from "@kapi/contracts";
 import { DependencyError, type InternalClient } from "@kapi/http";
-import { batcher } from "@kapi/kernel";
+import { batcher, systemClock } from "@kapi/kernel";
 import { z } from "zod";
 
 import type { CommandStatus, KnownCommand } from "../../domain/ports.ts";
-import { bytesOf, foundBytesOf, withQuery } from "./owner-bytes.ts";
+import { bytesOf, unexpected, withQuery } from "./owner-bytes.ts";
 
 /** Most commands of one call; command-status accepts twice as many. */
 const MAX_BATCH_SIZE = 500;
@@ -13,6 +13,13 @@ const MAX_CONCURRENT_BATCHES = 4;
 /** How long the answer to a wait may take when the time is over. */
 const WAIT_ANSWER_MS = 2_000;
 const LINE_FEED = 0x0a;
+const OK = 200;
+const CONTENT_TOO_LARGE = 413;
+/** Stands for a command that did not fit into the answer. */
+const LATER = "later";
+const LATER_LINE = Buffer.from(JSON.stringify(LATER));
+/** How long one command is asked for again and again, in milliseconds. */
+const LATER_TIMEOUT_MS = 30_000;
 
 const LookUpAnswer = z.object({
   commands: z.array(
@@ -23,6 +30,7 @@ const LookUpAnswer = z.object({
         derivationKeyId: z.string().nullable(),
         command: Command,
       })
+      .or(z.literal(LATER))
       .nullable(),
   ),
 });
@@ -36,7 +44,7 @@ export interface CommandStatusClients {
 
 /** command-status over internal HTTP. All reads, and all look-ups, of one turn of the event loop share one call. */
 export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: CommandStatusClients): CommandStatus {
-  const read = batcher<{ organizationId: string; commandId: string }, Buffer | null>({
+  const read = batcher<{ organizationId: string; commandId: string }, Buffer | null | typeof LATER>({
     load: async (reads) => {
       const { status, body } = await client.request("POST", "/internal/commands/read", { reads });
       if (status !== 200) throw new DependencyError(`command-status answered a read with ${status}`);
@@ -45,7 +53,7 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
     maxBatchSize: MAX_BATCH_SIZE,
     maxConcurrentBatches: MAX_CONCURRENT_BATCHES,
   });
-  const lookUp = batcher<string, KnownCommand | null>({
+  const lookUp = batcher<string, KnownCommand | null | typeof LATER>({
     load: async (commandIds) => {
       const options = { timeoutMs: lookUpTimeoutMs };
       return (await client.json("POST", "/internal/commands/lookup", { commandIds }, LookUpAnswer, options)).commands;
@@ -54,27 +62,50 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
     maxConcurrentBatches: MAX_CONCURRENT_BATCHES,
   });
   return {
-    read: (organizationId, commandId) => read({ organizationId, commandId }),
+    read: (organizationId, commandId) => untilItFits(() => read({ organizationId, commandId })),
     wait: (organizationId, commandId, timeoutMs) =>
       bytesOf(waitingClient, "/internal/commands/wait", {
         method: "POST",
         body: { organizationId, commandId, timeoutMs },
         timeoutMs: timeoutMs + WAIT_ANSWER_MS,
       }),
-    lookUp,
-    list: (organizationId, serverId, query) =>
-      foundBytesOf(client, withQuery(`/internal/servers/${serverId}/commands`, { organizationId, ...query })),
+    lookUp: (commandId) => untilItFits(() => lookUp(commandId)),
+    list: async (organizationId, serverId, query) => {
+      const path = `/internal/servers/${serverId}/commands`;
+      const whole = withQuery(path, { organizationId, ...query });
+      const { status, body } = await client.request("GET", whole);
+      if (status === OK) return body;
+      if (status !== CONTENT_TOO_LARGE) throw unexpected(whole, status);
+      const stream = await client.stream("GET", withQuery(`${path}/stream`, { organizationId, ...query }));
+      if (stream.status === OK) return stream.body;
+      stream.body.destroy();
+      throw unexpected(path, stream.status);
+    },
   };
 }
 
+/**
+ * Asks again for what did not fit into an answer beside what others asked for: of commands with a large result there is at
+ * least one in every answer.
+ */
+async function untilItFits<V>(ask: () => Promise<V | typeof LATER>): Promise<V> {
+  const giveUpAtMs = systemClock.nowMs() + LATER_TIMEOUT_MS;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== LATER) return answer;
+    if (systemClock.nowMs() >= giveUpAtMs) throw new DependencyError("command-status had no room for the command");
+  }
+}
+
 /** The lines of a body, not copied; an empty one is null. */
-export function linesOf(body: Buffer, count: number): (Buffer | null)[] {
-  const lines: (Buffer | null)[] = [];
+export function linesOf(body: Buffer, count: number): (Buffer | null | typeof LATER)[] {
+  const lines: (Buffer | null | typeof LATER)[] = [];
   let start = 0;
   while (lines.length < count) {
     const end = body.indexOf(LINE_FEED, start);
     if (end < 0) throw new DependencyError(`command-status answered ${lines.length} of ${count} reads`);
-    lines.push(end === start ? null : body.subarray(start, end));
+    const line = body.subarray(start, end);
+    lines.push(end === start ? null : line.equals(LATER_LINE) ? LATER : line);
     start = end + 1;
   }
   return lines;
