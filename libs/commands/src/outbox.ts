@@ -2,9 +2,11 @@
  * Publishing of committed messages. What: the process that committed publishes at once, and deletes the rows in bulk a
  * little later; a poller publishes what a dead process, or a Kafka that was away, left behind. Why: a message is
  * published at least once after its commit, and never without it. Invariant: a row holds the messages of one unit, and is
- * deleted only after Kafka has acknowledged every one of them.
+ * deleted only after Kafka has acknowledged every one of them. A message that is larger than its topic takes can never be
+ * published: it is told of in the dead letters, and counts as acknowledged then.
  */
-import type { Producer } from "@kapi/kafka";
+import { DEAD_LETTER_HEADERS, MAX_COMMAND_EVENT_BYTES, TOPICS } from "@kapi/contracts";
+import { MessageTooLarge, type Producer } from "@kapi/kafka";
 import type { Database } from "@kapi/postgres";
 import { faultPoint, type Logger } from "@kapi/runtime";
 
@@ -15,6 +17,7 @@ import {
   OUTBOX_LEFTOVER_AGE_MS,
   OUTBOX_POLL_BATCH,
   OUTBOX_POLL_INTERVAL_MS,
+  OUTBOX_POLL_MAX_BYTES,
 } from "./limits.ts";
 import { fromLines } from "./outbox-lines.ts";
 import { DELETE_OUTBOX, LEFTOVERS } from "./statements.ts";
@@ -63,19 +66,52 @@ export class Outbox {
   }
 
   async #publishUnit(id: number, messages: readonly OutboxMessage[], endsCommands: boolean): Promise<void> {
-    const { producer, worker, logger } = this.#options;
-    const sent = await Promise.allSettled(
-      messages.map(({ topic, key, value }) => producer.send(topic, { key, value })),
-    );
-    const failure = sent.find((result) => result.status === "rejected");
-    if (failure !== undefined) {
-      logger.warn({ err: failure.reason, messages: messages.length }, "messages stay in the outbox for now");
+    const { worker } = this.#options;
+    if (!(await this.#sendAll(messages))) {
       this.#mine.delete(id);
       return;
     }
     if (endsCommands) faultPoint(`${worker}.after-publish`);
     this.#deletable.push(id);
     this.#deleteTimer ??= setTimeout(() => void this.#deleteLater(), OUTBOX_DELETE_INTERVAL_MS);
+  }
+
+  /** Whether every message of a unit is where it belongs now. */
+  async #sendAll(messages: readonly OutboxMessage[]): Promise<boolean> {
+    const sent = await Promise.allSettled(messages.map((message) => this.#send(message)));
+    const failure = sent.find((result) => result.status === "rejected");
+    if (failure === undefined) return true;
+    const { logger } = this.#options;
+    logger.warn({ err: failure.reason, messages: messages.length }, "messages stay in the outbox for now");
+    return false;
+  }
+
+  async #send(message: OutboxMessage): Promise<void> {
+    const { topic, key, value } = message;
+    try {
+      await this.#options.producer.send(topic, { key, value });
+    } catch (error) {
+      if (!(error instanceof MessageTooLarge)) throw error;
+      await this.#bury(message, error);
+    }
+  }
+
+  /** To the dead letters, with the value where they take it: else the message would be tried for ever. */
+  async #bury({ topic, key, value }: OutboxMessage, error: MessageTooLarge): Promise<void> {
+    const { producer, worker, logger } = this.#options;
+    logger.error(
+      { err: error, topic: topic.name, key },
+      "a message can never be published and goes to the dead letters",
+    );
+    await producer.send(TOPICS.deadLetter, {
+      key,
+      value: Buffer.byteLength(value) <= MAX_COMMAND_EVENT_BYTES ? value : "",
+      headers: {
+        [DEAD_LETTER_HEADERS.reason]: error.message,
+        [DEAD_LETTER_HEADERS.topic]: topic.name,
+        [DEAD_LETTER_HEADERS.group]: worker,
+      },
+    });
   }
 
   async #deleteLater(): Promise<void> {
@@ -107,25 +143,30 @@ export class Outbox {
     }, OUTBOX_POLL_INTERVAL_MS);
   }
 
-  /** Publishes leftovers until there are none; the row locks keep two pollers from doing it twice. */
+  /** Publishes leftovers until there are none, or some of them cannot be published now. */
   async #poll(): Promise<void> {
-    const { database, producer, logger } = this.#options;
-    let found = OUTBOX_POLL_BATCH;
     try {
-      while (found === OUTBOX_POLL_BATCH && !this.#stopped) {
-        found = await database.transaction(async (transaction) => {
-          const values = [OUTBOX_LEFTOVER_AGE_MS, OUTBOX_POLL_BATCH];
-          const rows = (await transaction.query(LEFTOVERS, values)).filter(({ id }) => !this.#mine.has(id));
-          if (rows.length === 0) return 0;
-          const messages = rows.flatMap((row) => fromLines(row.messages));
-          await Promise.all(messages.map(({ topic, key, value }) => producer.send(topic, { key, value })));
-          await transaction.query(DELETE_OUTBOX, [column(rows.map(({ id }) => id))]);
-          logger.info({ messages: messages.length }, "published leftovers of the outbox");
-          return rows.length;
-        });
-      }
+      while (!this.#stopped && (await this.#publishLeftovers()));
     } catch (error) {
-      logger.warn({ err: error }, "leftovers of the outbox could not be published yet");
+      this.#options.logger.warn({ err: error }, "leftovers of the outbox could not be published yet");
     }
+  }
+
+  /**
+   * One batch, each unit by itself, so that one that stays does not make the others repeat; the row locks keep two pollers from
+   * doing it twice. True where there may be more.
+   */
+  #publishLeftovers(): Promise<boolean> {
+    const { database, logger } = this.#options;
+    return database.transaction(async (transaction) => {
+      const values = [OUTBOX_LEFTOVER_AGE_MS, OUTBOX_POLL_BATCH, OUTBOX_POLL_MAX_BYTES];
+      const rows = (await transaction.query(LEFTOVERS, values)).filter(({ id }) => !this.#mine.has(id));
+      const sent = await Promise.all(rows.map(({ messages }) => this.#sendAll(fromLines(messages))));
+      const published = rows.filter((_row, index) => sent[index] === true).map(({ id }) => id);
+      if (published.length === 0) return false;
+      await transaction.query(DELETE_OUTBOX, [column(published)]);
+      logger.info({ units: published.length }, "published leftovers of the outbox");
+      return published.length === rows.length;
+    });
   }
 }

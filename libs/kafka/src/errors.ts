@@ -17,6 +17,13 @@ export class ProduceError extends Error {
   }
 }
 
+/** The message is larger than its topic takes: it is not in the log, and sending it again will never help. */
+export class MessageTooLarge extends ProduceError {
+  constructor(bytes: number, maxBytes: number) {
+    super("not-sent", `a message of ${bytes} bytes is larger than ${maxBytes}`);
+  }
+}
+
 /** What was thrown, as an Error. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));

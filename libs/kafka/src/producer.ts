@@ -4,7 +4,7 @@ import type { Started } from "@kapi/runtime";
 import type { Message as WireMessage, Producer as KafkaProducer, RecordMetadata } from "kafkajs";
 
 import type { KafkaConnection } from "./connection.ts";
-import { asError, ProduceError } from "./errors.ts";
+import { asError, MessageTooLarge, ProduceError } from "./errors.ts";
 import { partitionOfKey } from "./partitioner.ts";
 import { partitionCounts } from "./topics.ts";
 
@@ -61,7 +61,8 @@ export interface Position {
 export interface Producer {
   /**
    * Publishes `message`; resolves with its place once all in-sync replicas have it. Rejects with a
-   * {@link ProduceError}, which tells whether it may be in the log all the same. Messages of one key keep the order of
+   * {@link ProduceError}, which tells whether it may be in the log all the same, or that it never can
+   * ({@link MessageTooLarge}). Messages of one key keep the order of
    * the calls.
    */
   send(topic: TopicContract, message: OutgoingMessage): Promise<Position>;
@@ -145,9 +146,7 @@ class BatchingProducer implements Producer {
       throw new ProduceError("not-sent", `${name} has no partition ${partition}`);
     const bytes = bytesOf(message);
     const maxBytes = Math.max(this.#limits.maxBatchBytes, topic.maxMessageBytes ?? 0);
-    if (bytes > maxBytes) {
-      throw new ProduceError("not-sent", `a message of ${bytes} bytes is larger than ${maxBytes}`);
-    }
+    if (bytes > maxBytes) throw new MessageTooLarge(bytes, maxBytes);
     const answer = deferred<Position>();
     const { key, value, headers } = message;
     const wire: WireMessage = { key, value, partition, ...(headers === undefined ? {} : { headers: { ...headers } }) };
