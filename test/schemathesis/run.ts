@@ -120,7 +120,8 @@ async function forget(stack: Stack): Promise<void> {
 function run(command: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<number> {
   const { PATH = "", HOME = "" } = process.env;
   return new Promise((resolve, reject) => {
-    const child: ChildProcess = spawn(command, args, { stdio: "inherit", env: { PATH, HOME, ...more } });
+    // What the programs leave beside them stays out of the checkout.
+    const child: ChildProcess = spawn(command, args, { cwd: LOCAL, stdio: "inherit", env: { PATH, HOME, ...more } });
     child.once("error", reject);
     child.once("exit", (code) => resolve(code ?? 1));
   });
