@@ -5,6 +5,7 @@ import { LocalError } from "./local-error.ts";
 import { type Report, silentReport } from "./report.ts";
 import { createDatabase, databaseUrl } from "./servers/databases.ts";
 import { type ServerAddresses, serverContext, type Servers, startServersIn } from "./servers/servers.ts";
+import { keepAddresses } from "./services/kept-environment.ts";
 import { allServices, type Environment, type PlanOptions, serviceEnvironment, serviceUrl } from "./services/plan.ts";
 import { type AskedPorts, choosePorts, type Ports } from "./services/ports.ts";
 import { ServiceProcess } from "./services/service-process.ts";
@@ -96,6 +97,8 @@ async function assemble(options: StackOptions, record: StateRecord, stops: Stops
   const programs = programsOf(options.services ?? everything, options.twice ?? []);
   const names = [...new Set([...everything, LIVE, ...programs.keys()])];
   const ports = await choosePorts(stateDir, names, options.ports ?? {}, options.preferredPorts ?? {});
+  const forgetAddresses = keepAddresses(stateDir, { servers, topicPrefix });
+  stops.add(() => Promise.resolve(forgetAddresses()));
   const plan: PlanOptions = { servers, topicPrefix, secrets, ports, base: process.env };
   const processes = new Map<string, ServiceProcess>();
   for (const [name, program] of programs) {

@@ -1,7 +1,8 @@
 /**
  * `npm run rebuild-history -- --server <id> [--account <number>]`: rebuilds orders, positions and deals from the trading
- * server's history, with the service's own environment variables, while the service runs or not. Interrupted, it is
- * called again and goes on. Exit 1 where an account could not be rebuilt, 2 where it was called wrongly.
+ * server's history, with the service's own environment variables, while the service runs or not. (The npm script finds
+ * the variables of a kapi that `npm start` runs.) Interrupted, it is called again and goes on. Exit 1 where an account
+ * could not be rebuilt, 2 where it was called wrongly.
  */
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -23,6 +24,7 @@ import {
   type RebuiltAccount,
   rebuildServer,
 } from "./operations/rebuild-history.ts";
+import { createAccountReader } from "./outbound/postgres/account-reader.ts";
 import { createStagedHistory } from "./outbound/postgres/staged-history.ts";
 
 const SCHEMA = "account";
@@ -69,6 +71,11 @@ async function run({ server: serverId, account }: z.infer<typeof Arguments>): Pr
     const directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
     if (directory.server(serverId) === undefined) {
       process.stderr.write(`there is no server ${serverId} in the directory\n`);
+      return EXIT_USAGE;
+    }
+    const named = account === undefined ? [] : [{ serverId, accountNumber: account }];
+    if ((await createAccountReader(database).existing(named)).includes(false)) {
+      process.stderr.write(`server ${serverId} has no account ${account}\n`);
       return EXIT_USAGE;
     }
     const client = await scope.start("trading-server client", () =>

@@ -27,14 +27,27 @@ export async function choosePorts(
   asked: AskedPorts,
   preferred: AskedPorts,
 ): Promise<Ports> {
-  const file = path.join(stateDir, PORTS_FILE);
-  const kept = existsSync(file) ? KeptPorts.parse(JSON.parse(readFileSync(file, "utf8"))) : {};
+  const kept = readKept(stateDir);
   const chosen = new Map<string, number>();
   for (const name of names) chosen.set(name, await choose(name, asked[name], [kept[name], preferred[name]], chosen));
-  writeFileSync(file, `${JSON.stringify(Object.fromEntries(chosen), null, 2)}\n`);
+  writeFileSync(path.join(stateDir, PORTS_FILE), `${JSON.stringify(Object.fromEntries(chosen), null, 2)}\n`);
+  return portsFrom(chosen);
+}
+
+/** The ports of the last start, of a stack that runs. */
+export function keptPorts(stateDir: string): Ports {
+  return portsFrom(new Map(Object.entries(readKept(stateDir))));
+}
+
+function readKept(stateDir: string): z.infer<typeof KeptPorts> {
+  const file = path.join(stateDir, PORTS_FILE);
+  return existsSync(file) ? KeptPorts.parse(JSON.parse(readFileSync(file, "utf8"))) : {};
+}
+
+function portsFrom(ports: ReadonlyMap<string, number>): Ports {
   return {
     of: (name) => {
-      const port = chosen.get(name);
+      const port = ports.get(name);
       if (port === undefined) throw new LocalError(`There is no service "${name}".`);
       return port;
     },

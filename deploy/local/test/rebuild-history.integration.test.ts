@@ -1,0 +1,55 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { startTestStack, type TestStack } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const ROOT = path.resolve(import.meta.dirname, "../../..");
+const GIVEN = new Set(["KAFKA_BROKERS", "POSTGRES_URL", "TRADING_SERVER_TOKEN"]);
+const NO_SERVER = "0190f6d2-0000-4000-8000-000000000001";
+
+/** Runs the command as npm does, with nothing but the state folder to go by. */
+function rebuildHistory(stateDir: string, ...args: string[]): Promise<{ code: number | null; text: string }> {
+  const kept = Object.entries(process.env).filter(([name]) => !GIVEN.has(name));
+  const child = spawn(process.execPath, [path.join(ROOT, "deploy/local/src/rebuild-history.ts"), ...args], {
+    cwd: ROOT,
+    env: { ...Object.fromEntries(kept), KAPI_STATE_DIR: stateDir },
+  });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (text += String(chunk)));
+  return new Promise((resolve) => child.on("close", (code) => resolve({ code, text })));
+}
+
+describe("npm run rebuild-history", () => {
+  let stack: TestStack;
+  let stateDir: string;
+  beforeAll(async () => {
+    stack = await startTestStack();
+    stateDir = `${stack.environment.stateDir}-stack`;
+  });
+  afterAll(() => stack.stop());
+
+  it("rebuilds the accounts of the kapi that runs, and needs to be told nothing but the server", async () => {
+    const demo = await stack.makeDemo({ autoTraders: 1 });
+    const { code, text } = await rebuildHistory(stateDir, "--server", demo.serverId);
+    expect(text).toMatch(/^1 of 1 accounts: \d+ events, 0 rows differed, 0 accounts failed$/m);
+    expect(code).toBe(0);
+  });
+
+  it("says in one line what is wrong: an unknown server, an unknown account, nothing that runs", async () => {
+    const demo = await stack.makeDemo();
+    const unknown = await rebuildHistory(stateDir, "--server", NO_SERVER);
+    expect(unknown).toEqual({ code: 2, text: `there is no server ${NO_SERVER} in the directory\n` });
+    expect(await rebuildHistory(stateDir, "--server", demo.serverId, "--account", "99999999")).toEqual({
+      code: 2,
+      text: `server ${demo.serverId} has no account 99999999\n`,
+    });
+    const empty = mkdtempSync(path.join(tmpdir(), "kapi-nothing-"));
+    const nothing = await rebuildHistory(empty, "--server", demo.serverId);
+    rmSync(empty, { recursive: true });
+    expect(nothing.code).toBe(1);
+    expect(nothing.text).toMatch(/^No kapi runs in .*\. Start it with npm start, or set KAFKA_BROKERS, .*\n$/);
+  });
+});
