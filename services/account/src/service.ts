@@ -159,7 +159,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
         )
       : openPassword(config.PASSWORD_SEALING_KEYS, commandId, sealedPassword);
   const operations = queuedOperations(passwordOf);
-  const changes = { reader, book: accountBook, changer, deletion, operations, clock };
+  const changes = { reader, book: accountBook, changer, deletion, history, operations, clock };
   const executor = createAccountCommands({
     creations: {
       createTradingAccounts: (serverId, requested) =>

@@ -139,6 +139,44 @@ describe("the status", () => {
     expect(await world.login(account, password)).toBe("trading");
   });
 
+  it("once it is archived, every read shows its pending orders cancelled, though nothing comes by the topic", async () => {
+    const tradingServer = world.stack.process("trading-server");
+    await tradingServer.restart({ TICK_INTERVAL_MS: "0", KAFKA_TOPIC_PREFIX: "elsewhere." });
+    const account = await world.account();
+    const order = { symbol: "EURUSD", side: "buy", orderType: "limit", price: 0.5, volume: 0.1 };
+    for (let placed = 0; placed < 3; placed += 1) {
+      expect((await world.control("POST", `/accounts/${account}/orders`, order)).status).toBe(201);
+    }
+    expect(await world.run(account, "account.archive")).toMatchObject({ status: "succeeded" });
+    const { orders } = (await world.call("GET", `${world.pathOf(account)}/orders?page=1&limit=20`)).body;
+    expect(orders.map(({ status }: { status: string }) => status)).toEqual(["cancelled", "cancelled", "cancelled"]);
+    const told = (await facts(account, 5)).map(({ type }) => type);
+    const cancelled = Array.from({ length: 3 }, () => "order.cancelled");
+    expect(told).toEqual(["account.created", ...cancelled, "account.archived"]);
+    // Asked to stop it would wait for the topic.
+    tradingServer.kill("SIGKILL");
+    await tradingServer.ended();
+    await tradingServer.restart({ TICK_INTERVAL_MS: "0" });
+  });
+
+  it("is not archived before that is known: where the history cannot be had, the command is tried again", async () => {
+    const account = await world.account();
+    await world.control("POST", `/accounts/${account}/orders`, {
+      symbol: "EURUSD",
+      side: "buy",
+      orderType: "limit",
+      price: 0.5,
+      volume: 0.1,
+    });
+    await world.fault({ kind: "unreachable", accountNumber: account, operation: "sequence", count: 1 });
+    const { commandId } = await world.publish(account, "account.archive");
+    const event = await world.final(commandId);
+    expect(event).toMatchObject({ status: "succeeded", result: { status: "archived", changed: true } });
+    expect(event.attempts).toBeGreaterThan(1);
+    const { orders } = (await world.call("GET", `${world.pathOf(account)}/orders?page=1&limit=20`)).body;
+    expect(orders).toMatchObject([{ status: "cancelled" }]);
+  });
+
   it("disabled: no new order, but deposits go on", async () => {
     const account = await world.account();
     await world.run(account, "account.disable");

@@ -71,6 +71,8 @@ export interface QueuedOperation {
   readonly operation: CommandOperation;
   /** Null for the deletion, whose fact is recorded when the account is marked. */
   readonly fact: ChangeFact | null;
+  /** The trading server does more than it answers, as cancelling orders: the command ends once that is booked. */
+  readonly changesHistory: boolean;
   plan(message: CommandMessage, account: Account, server: ServerConfiguration): ChangePlan;
   /** The effect of the applied change; `nowIso` where the trading server made no event. */
   effect(message: CommandMessage, event: TradingEvent | null, nowIso: string): AccountEffect;

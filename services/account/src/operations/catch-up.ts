@@ -1,7 +1,7 @@
 /**
- * Reads that are never stale (decisions, 4.11): before such a read the account's events are booked up to the trading
- * server's own sequence. What the topic has not brought is asked of the trading server, so this does not depend on the
- * consumer.
+ * Booking an account's events up to the trading server's own sequence: before a read that is never stale (decisions,
+ * 4.11), and before the end of a command that made events of more than the account itself (decisions, 3.7). What the
+ * topic has not brought is asked of the trading server, so this does not depend on the consumer.
  */
 import { DependencyError } from "@kapi/http";
 import { delay } from "@kapi/kernel";
@@ -9,7 +9,7 @@ import { delay } from "@kapi/kernel";
 import type { FeedSource, HistoryReader } from "../domain/history-ports.ts";
 import type { AccountName } from "../domain/ports.ts";
 
-/** How long a read waits at most (decisions, 4.11). */
+/** How long a read waits at most (decisions, 4.11); a command is tried again later. */
 const MAX_WAIT_MS = 2_000;
 /** Pause after a page that brought the account no further, as while another process has its row. */
 const RETRY_PAUSE_MS = 50;

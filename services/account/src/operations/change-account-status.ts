@@ -7,9 +7,10 @@ import { refusal } from "../domain/refusals.ts";
 
 /** Moves of the table that a caller asks for and the trading server carries out as a status. */
 const MOVES = {
-  enable: { operation: "account.enable", fact: "account.enabled", status: "active" },
-  disable: { operation: "account.disable", fact: "account.disabled", status: "disabled" },
-  archive: { operation: "account.archive", fact: "account.archived", status: "archived" },
+  enable: { operation: "account.enable", fact: "account.enabled", status: "active", changesHistory: false },
+  disable: { operation: "account.disable", fact: "account.disabled", status: "disabled", changesHistory: false },
+  // It cancels the pending orders.
+  archive: { operation: "account.archive", fact: "account.archived", status: "archived", changesHistory: true },
 } as const;
 
 /**
@@ -17,11 +18,12 @@ const MOVES = {
  * whether anything changes, and answers that nothing did.
  */
 export function changeAccountStatus(move: keyof typeof MOVES): QueuedOperation {
-  const { operation, fact, status } = MOVES[move];
+  const { operation, fact, status, changesHistory } = MOVES[move];
   assert(ACCOUNT_MOVES[move].to === status, "the status is the one that the table leads to");
   return {
     operation,
     fact,
+    changesHistory,
     plan(_message, account) {
       const verdict = ACCOUNT_MOVES[move].from[account.status];
       if (verdict !== "moves" && verdict !== "already") return refusal(verdict);

@@ -16,8 +16,12 @@ import type {
 import type { Account, ServerConfiguration } from "../domain/account.ts";
 import type { AccountBook, AccountChanger, AccountReader } from "../domain/ports.ts";
 import { refusal } from "../domain/refusals.ts";
+import { type CatchUpSources, catchUp } from "./catch-up.ts";
 import { completeDeletions, type DeletionPorts } from "./complete-deletion.ts";
 import type { QueuedOperations } from "./queued-operations.ts";
+
+/** Accounts of one batch that are booked up side by side. */
+const MAX_CATCH_UPS = 8;
 
 /** How a command stands after it was run once. */
 export type ChangeRun =
@@ -33,6 +37,7 @@ export interface ChangePorts {
   readonly book: AccountBook;
   readonly changer: AccountChanger;
   readonly deletion: DeletionPorts;
+  readonly history: CatchUpSources;
   readonly operations: QueuedOperations;
   readonly clock: Clock;
 }
@@ -124,6 +129,7 @@ async function outcomesOf(
   const nowIso = toIso(ports.clock.nowMs());
   const runs = new Map<string, ChangeRun>();
   const deleted: { id: string; account: Account; effect: AccountEffect }[] = [];
+  const behind: { id: string; account: Account }[] = [];
   for (const [index, { message, operation, account }] of commands.entries()) {
     const id = message.commandId;
     const outcome = goneOutcome(operation, assertDefined(outcomes[index], "an outcome for each change"));
@@ -134,7 +140,9 @@ async function outcomesOf(
     const effect = operation.effect(message, outcome.event, nowIso);
     if (operation.operation === "account.delete") deleted.push({ id, account, effect });
     else runs.set(id, { kind: "done", account, effect });
+    if (operation.changesHistory) behind.push({ id, account });
   }
+  for (const [id, reason] of await bookUp(ports, behind)) runs.set(id, { kind: "retry", reason });
   const failures = await completeDeletions(
     ports.deletion,
     deleted.map(({ account }) => account),
@@ -144,6 +152,27 @@ async function outcomesOf(
     runs.set(id, failure === null ? { kind: "deleted", account, effect } : { kind: "retry", reason: failure });
   }
   return runs;
+}
+
+/**
+ * Books what the trading server did beside the change itself, so that no read is behind the command (decisions, 3.7). For
+ * those that could not be booked, why: the command is run again, and has the same outcome.
+ */
+async function bookUp(
+  { history }: ChangePorts,
+  behind: readonly { readonly id: string; readonly account: Account }[],
+): Promise<Map<string, string>> {
+  const reasons = new Map<string, string>();
+  const waiting = behind.values();
+  const work = async (): Promise<void> => {
+    for (const { id, account } of waiting) {
+      await catchUp(history, account).catch((error: unknown) => {
+        reasons.set(id, error instanceof Error ? error.message : String(error));
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: MAX_CATCH_UPS }, work));
+  return reasons;
 }
 
 /** An account that the trading server does not know needs no deletion there: it is done. */

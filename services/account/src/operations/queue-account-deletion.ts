@@ -9,6 +9,8 @@ import { refusal } from "../domain/refusals.ts";
 export const queueAccountDeletion: QueuedOperation = {
   operation: "account.delete",
   fact: null,
+  // There is none afterwards.
+  changesHistory: false,
   plan(_message, account) {
     const verdict = ACCOUNT_MOVES.startDeletion.from[account.status];
     if (verdict !== "moves" && verdict !== "already") return refusal(verdict);

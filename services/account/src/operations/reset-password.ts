@@ -15,6 +15,7 @@ export function resetPassword(kind: PasswordKind, passwordOf: PasswordOf): Queue
   return {
     operation: OPERATIONS[kind],
     fact: "account.password_changed",
+    changesHistory: false,
     plan(message, account) {
       const refused = CHANGE_REFUSALS[account.status];
       if (refused !== null) return refusal(refused);

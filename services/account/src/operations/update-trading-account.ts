@@ -15,6 +15,7 @@ const Payload = z.object(UpdateTradingAccountBody.shape).omit({ requestId: true 
 export const updateTradingAccount: QueuedOperation = {
   operation: "account.update",
   fact: "account.updated",
+  changesHistory: false,
   plan(message, account, server): ChangePlan {
     const refused = CHANGE_REFUSALS[account.status];
     if (refused !== null) return refusal(refused);
