@@ -23,6 +23,8 @@ const INSERT_ACCOUNTS = `insert into accounts (id, organization_id, server_id, a
   select gen_random_uuid(), $2, $1, ($4 + i)::text, 'Bench ' || i, 'active', 'USD', 100, 1000000, at, at, at
   from (select i, timestamptz '2026-01-01' + i * interval '1 second' as at from generate_series(0, $3::int - 1) i) s`;
 
+const INSERT_COUNTS = "insert into account_counts (server_id, status, accounts) values ($1, 'active', $2)";
+
 // $1 server, $2 and $3 the events of this statement, $4 first number, $5 one in so many is the busy account's, $6 the
 // other accounts. Gives each row's account, and its number among those of the account.
 const ROWS = `with rows as (
@@ -55,12 +57,14 @@ export async function fillHistory(
   await client.connect();
   try {
     await client.query(INSERT_ACCOUNTS, [server.serverId, server.organizationId, ACCOUNTS, FIRST_NUMBER]);
+    await client.query(INSERT_COUNTS, [server.serverId, ACCOUNTS]);
     for (let first = 1; first <= DEALS; first += BATCH) {
       const values = [server.serverId, first, first + BATCH - 1, FIRST_NUMBER, ONE_IN, TRADING_ACCOUNTS];
       for (const text of [INSERT_ORDERS, INSERT_DEALS, INSERT_POSITIONS]) await client.query(text, values);
     }
     await client.query(INSERT_FEEDS);
-    for (const table of ["accounts", "feeds", "orders", "positions", "deals"]) await client.query(`analyze ${table}`);
+    for (const table of ["accounts", "account_counts", "feeds", "orders", "positions", "deals"])
+      await client.query(`analyze ${table}`);
   } finally {
     await client.end();
   }

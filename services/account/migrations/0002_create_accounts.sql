@@ -39,3 +39,13 @@ create index accounts_newest_of_status on accounts (server_id, status, created_a
 
 -- Deletions that were begun and not yet ended.
 create index accounts_deleting on accounts (deletion_due_at) where status = 'deleting';
+
+-- How many accounts a server has in a status: the sum of `accounts` over the rows. Whoever moves accounts adds a row, and
+-- takes in those rows that nobody else has at the moment, so there are few, and nobody waits for another.
+create table account_counts (
+  server_id uuid not null,
+  status text not null,
+  n bigint generated always as identity,
+  accounts bigint not null,
+  primary key (server_id, status, n)
+);

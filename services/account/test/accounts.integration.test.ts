@@ -1,19 +1,27 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import type { ServerEntry } from "@kapi/contracts";
-import { createPool, type Database, migrate } from "@kapi/postgres";
+import { COMMANDS_MIGRATIONS, type WorkTransaction } from "@kapi/commands";
+import type { AccountStatus, ServerEntry } from "@kapi/contracts";
+import { createPool, type Database, migrate, statement, type Transaction } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import type { AccountCreation } from "../src/domain/account.ts";
+import type { Account, AccountCreation } from "../src/domain/account.ts";
+import type { CreationEnd, DeletionBook } from "../src/domain/ports.ts";
 import { streamTradingAccounts } from "../src/operations/list-trading-accounts.ts";
+import { createAccountBook } from "../src/outbound/postgres/account-book.ts";
 import { createAccountReader } from "../src/outbound/postgres/account-reader.ts";
 import { createCreationBook } from "../src/outbound/postgres/creation-book.ts";
+import { createDeletionBook } from "../src/outbound/postgres/deletion-book.ts";
 import { createServerRegister } from "../src/outbound/postgres/server-register.ts";
 
 const logger = createLogger({ service: "test", level: "error" });
 const schema = "account";
+const COUNT_ROWS = statement<{ status: AccountStatus; accounts: number }>(
+  "test-count-rows",
+  "select status, count(*) as accounts from accounts where server_id = $1 and status <> 'deleted' group by status",
+);
 let environment: TestEnvironment;
 let database: Database;
 let stop: () => Promise<void>;
@@ -22,7 +30,7 @@ beforeAll(async () => {
   environment = await createTestEnvironment({ needs: ["postgres"] });
   const connectionString = environment.postgresUrl;
   const directory = fileURLToPath(new URL("../migrations", import.meta.url));
-  await migrate({ connectionString, schema, directory, logger });
+  await migrate({ connectionString, schema, directory, directories: [COMMANDS_MIGRATIONS], logger });
   const pool = await createPool({ connectionString, schema, applicationName: "test", logger });
   database = pool.value;
   stop = () => pool.stop();
@@ -71,6 +79,16 @@ function creation(serverId: string, overrides: Partial<AccountCreation> = {}): A
     createdAt: new Date().toISOString(),
     ...overrides,
   };
+}
+
+function deletionBook(): DeletionBook {
+  return createDeletionBook({ database, deleteHistory: () => Promise.resolve() });
+}
+
+/** A transaction whose messages nobody waits for. */
+function asWork(tx: Transaction): WorkTransaction {
+  const query: WorkTransaction["query"] = (text, values) => tx.query(text, values);
+  return { query, enqueue: () => undefined, readOpen: () => Promise.resolve([]), finish: () => undefined };
 }
 
 describe("account numbers", () => {
@@ -136,6 +154,61 @@ describe("the list of accounts", () => {
     expect(accounts.map((account) => account.accountNumber)).toEqual(
       listed.slice(200, 300).map((account) => account.accountNumber),
     );
+  });
+
+  it("its total is exact for the server and for each status, whatever was moved, deleted or rolled back at once", async () => {
+    const serverId = await newServer();
+    const [creations, book, deletions] = [createCreationBook(database), createAccountBook(database), deletionBook()];
+    const lives = Array.from({ length: 12 }, async (_, round) => {
+      const taken = await creations.takeUp(Array.from({ length: 10 }, () => creation(serverId)));
+      const at = new Date().toISOString();
+      const ends = taken.slice(1).map(({ id: managedAccountId }, index): CreationEnd => {
+        return index === 0
+          ? { managedAccountId, move: "fail", reason: "No", at }
+          : { managedAccountId, move: "activate", at };
+      });
+      await database.transaction((tx) => creations.close(asWork(tx), ends));
+      const statuses = taken.slice(3).map(({ accountNumber }, index) => ({
+        commandId: randomUUID(),
+        serverId,
+        accountNumber,
+        effect: { made: true, at, status: index % 2 === 0 ? ("disabled" as const) : ("archived" as const) },
+      }));
+      const change = database.transaction(async (tx) => {
+        await book.end(asWork(tx), statuses);
+        if (round % 3 === 0) throw new Error("rolled back");
+      });
+      await (round % 3 === 0 ? expect(change).rejects.toThrow("rolled back") : change);
+      const [pending, , gone] = taken.map(({ id }) => id);
+      await deletions.markDeleting(String(gone));
+      await deletions.markDeleting(String(gone));
+      if (round % 2 === 0) await database.transaction((tx) => deletions.finish(asWork(tx), [String(gone)]));
+      const state = await deletions.look(serverId, String(taken[0]?.accountNumber));
+      if (round % 4 === 0 && state !== null && state.account.id === pending) await deletions.start(state);
+    });
+    await Promise.all(lives);
+    const counted = async (status?: AccountStatus): Promise<number> =>
+      (await createAccountReader(database).page(serverId, { page: 1, limit: 1, status })).total;
+    const rows = await database.query(COUNT_ROWS, [serverId]);
+    expect(rows.length).toBeGreaterThan(4);
+    for (const { status, accounts } of rows) expect([status, await counted(status)]).toEqual([status, accounts]);
+    expect(await counted()).toBe(rows.reduce((sum, { accounts }) => sum + accounts, 0));
+  });
+
+  it("no change of accounts waits for another because of the total", async () => {
+    const serverId = await newServer();
+    const book = createCreationBook(database);
+    const [one, other] = await book.takeUp([creation(serverId), creation(serverId)]);
+    const at = new Date().toISOString();
+    const activated = (account: Account | undefined): CreationEnd[] => [
+      { managedAccountId: String(account?.id), move: "activate", at },
+    ];
+    await database.transaction(async (tx) => {
+      await book.close(asWork(tx), activated(one));
+      await database.transaction((meanwhile) => book.close(asWork(meanwhile), activated(other)));
+    });
+    const { total } = await createAccountReader(database).page(serverId, { page: 1, limit: 1, status: "active" });
+    expect(total).toBe(2);
   });
 
   it("an empty server is an empty list", async () => {

@@ -2,9 +2,10 @@ import { column, type WorkTransaction } from "@kapi/commands";
 import { type Database, statement } from "@kapi/postgres";
 
 import type { ChangedAccount } from "../../domain/account-change.ts";
-import { startsOf } from "../../domain/account-status.ts";
+import { startsOf, type StoredStatus } from "../../domain/account-status.ts";
 import type { Account } from "../../domain/account.ts";
 import type { AccountBook, EndedCommand } from "../../domain/ports.ts";
+import { countMoves } from "./account-counts.ts";
 import { ACCOUNT_COLUMNS, ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow } from "./account-row.ts";
 
 // $2 numbers, $3 command ids. The row of a pending account names its creation; of one that is being deleted, what the
@@ -23,10 +24,10 @@ const SELECT_BY_NUMBER = statement<AccountRow>(
 );
 // Columns: server id, number, command id, made, at, name, leverage, status, kind of password. The rows are locked in one
 // order, so that two transactions with the same accounts cannot wait for each other.
-const END = statement<AccountRow & { command_id: string; changed: boolean }>(
+const END = statement<AccountRow & { command_id: string; changed: boolean; moved_from: StoredStatus }>(
   "account-end-commands",
   `with ended as materialized (
-     select a.id, e.command_id, e.at, e.password_kind,
+     select a.id, a.status as moved_from, e.command_id, e.at, e.password_kind,
        coalesce(e.account_name, a.account_name) as account_name,
        coalesce(e.leverage, a.leverage) as leverage,
        coalesce(e.status, a.status) as status,
@@ -52,7 +53,7 @@ const END = statement<AccountRow & { command_id: string; changed: boolean }>(
      investor_password_changed_at =
        case when e.password_kind = 'investor' then e.at else a.investor_password_changed_at end
    from ended e where a.id = e.id
-   returning ${ACCOUNT_COLUMNS_OF_A}, e.command_id, coalesce(e.changed, false) as changed`,
+   returning ${ACCOUNT_COLUMNS_OF_A}, e.command_id, e.moved_from, coalesce(e.changed, false) as changed`,
 );
 
 /** The statuses in which a command may do something: those that a queued deletion starts from. */
@@ -103,6 +104,10 @@ async function end(
     column(effects.map(({ effect }) => effect.passwordKind ?? null)),
     column(LIVING),
   ]);
+  await countMoves(
+    transaction,
+    rows.map((row) => ({ serverId: row.server_id, from: row.moved_from, to: row.status })),
+  );
   return new Map(rows.map((row) => [row.command_id, { account: fromRow(row), changed: row.changed }]));
 }
 

@@ -2,6 +2,7 @@ import { type Database, type Queryable, type Statement, statement } from "@kapi/
 
 import type { Account } from "../../domain/account.ts";
 import type { AccountFilter, AccountName, AccountReader, PageQuery } from "../../domain/ports.ts";
+import { countAccounts } from "./account-counts.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, fromRow } from "./account-row.ts";
 import { selectServer } from "./server-register.ts";
 
@@ -26,8 +27,8 @@ const SELECT_EXISTING = statement<{ existing: boolean }>(
  * nothing reads every account of the server.
  */
 const LISTS = {
-  all: listStatements("all", []),
-  ofStatus: listStatements("of-status", ["status = $2"]),
+  all: { ...listStatements("all", []), count: null },
+  ofStatus: { ...listStatements("of-status", ["status = $2"]), count: null },
   found: listStatements("found", ["(account_number ilike $2 or account_name ilike $2)"]),
   foundOfStatus: listStatements("found-of-status", [
     "status = $2",
@@ -37,7 +38,8 @@ const LISTS = {
 
 interface ListStatements {
   readonly page: Statement<AccountRow>;
-  readonly count: Statement<{ total: number }>;
+  /** Null: how many there are is kept. */
+  readonly count: Statement<{ total: number }> | null;
   readonly all: Statement<AccountRow>;
 }
 
@@ -83,11 +85,13 @@ async function page(
   query: PageQuery,
 ): Promise<{ accounts: Account[]; total: number }> {
   const { statements, values } = listOf(serverId, query);
-  const [rows, [count]] = await Promise.all([
+  const [rows, total] = await Promise.all([
     database.query(statements.page, [...values, query.limit, (query.page - 1) * query.limit]),
-    database.query(statements.count, values),
+    statements.count === null
+      ? countAccounts(database, serverId, query.status)
+      : database.query(statements.count, values).then(([count]) => count?.total ?? 0),
   ]);
-  return { accounts: rows.map(fromRow), total: count?.total ?? 0 };
+  return { accounts: rows.map(fromRow), total };
 }
 
 async function* all(database: Database, serverId: string, filter: AccountFilter): AsyncIterable<Account[]> {

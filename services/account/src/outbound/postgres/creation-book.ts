@@ -1,9 +1,11 @@
-import { assertDefined } from "@kapi/kernel";
+import { column } from "@kapi/commands";
+import { assert, assertDefined } from "@kapi/kernel";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 
 import type { Account, AccountCreation } from "../../domain/account.ts";
 import { ACCOUNT_MOVES, startsOf } from "../../domain/account-status.ts";
 import type { CreationBook, CreationEnd } from "../../domain/ports.ts";
+import { countMoves } from "./account-counts.ts";
 import { ACCOUNT_COLUMNS, ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow } from "./account-row.ts";
 
 const SELECT_BY_ID = statement<AccountRow>(
@@ -16,7 +18,7 @@ const TAKE_NUMBERS = statement<{ last_account_number: number; currency: string }
   `update servers set last_account_number = last_account_number + $2 where server_id = $1
    returning last_account_number, currency`,
 );
-const INSERT_PENDING = statement(
+const INSERT_PENDING = statement<{ id: string }>(
   "account-insert-pending",
   `insert into accounts (id, organization_id, server_id, account_number, account_name, status, currency, leverage,
      initial_balance_minor, created_at, updated_at, running_command)
@@ -24,9 +26,16 @@ const INSERT_PENDING = statement(
      created_at, created_at, command_id
    from unnest($3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::integer[], $8::bigint[], $9::timestamptz[], $10::uuid[])
      as taken(id, organization_id, account_number, account_name, leverage, initial_balance_minor, created_at, command_id)
-   on conflict (id) do nothing`,
+   on conflict (id) do nothing
+   returning id`,
 );
 
+/** What `activate` and `fail` lead out of. */
+const PENDING = "pending";
+assert(
+  startsOf("activate").every((status) => status === PENDING),
+  "creations end from pending alone",
+);
 // Only what is still pending moves: a creation that ended before, or an account that is being deleted, stays as it is.
 const CLOSE = statement<AccountRow>(
   "account-close-creation",
@@ -65,7 +74,7 @@ async function insertPending(tx: Queryable, serverId: string, creations: readonl
   const [taken] = await tx.query(TAKE_NUMBERS, [serverId, creations.length]);
   const server = assertDefined(taken, `server ${serverId}`);
   const first = server.last_account_number - creations.length + 1;
-  await tx.query(INSERT_PENDING, [
+  const inserted = await tx.query(INSERT_PENDING, [
     serverId,
     server.currency,
     creations.map((creation) => creation.managedAccountId),
@@ -77,6 +86,10 @@ async function insertPending(tx: Queryable, serverId: string, creations: readonl
     creations.map((creation) => creation.createdAt),
     creations.map((creation) => creation.commandId),
   ]);
+  await countMoves(
+    tx,
+    inserted.map(() => ({ serverId, from: null, to: "pending" })),
+  );
 }
 
 async function close(tx: Queryable, ends: readonly CreationEnd[]): Promise<Account[]> {
@@ -87,7 +100,12 @@ async function close(tx: Queryable, ends: readonly CreationEnd[]): Promise<Accou
     ends.map((end) => (end.move === "fail" ? end.reason : null)),
     ends.map((end) => end.at),
     ends.map((end) => end.move === "activate"),
-    startsOf("activate"),
+    column([PENDING]),
   ]);
-  return rows.map(fromRow);
+  const closed = rows.map(fromRow);
+  await countMoves(
+    tx,
+    closed.map(({ serverId, status }) => ({ serverId, from: PENDING, to: status })),
+  );
+  return closed;
 }

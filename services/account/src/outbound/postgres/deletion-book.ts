@@ -1,10 +1,11 @@
 import { column, type WorkTransaction } from "@kapi/commands";
-import { type Database, statement } from "@kapi/postgres";
+import { type Database, type Queryable, statement } from "@kapi/postgres";
 
 import type { FactDraft } from "../../domain/account-fact.ts";
 import type { Account } from "../../domain/account.ts";
-import { startsOf } from "../../domain/account-status.ts";
+import { startsOf, type StoredStatus } from "../../domain/account-status.ts";
 import type { DeletionBook, DeletionState } from "../../domain/ports.ts";
+import { countMoves } from "./account-counts.ts";
 import { recordFacts } from "./account-facts.ts";
 import { ACCOUNT_COLUMNS, ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow } from "./account-row.ts";
 
@@ -18,6 +19,11 @@ interface DeletionRow extends AccountRow {
   readonly command_status: "leased" | "queued" | null;
 }
 
+interface LockedRow {
+  readonly server_id: string;
+  readonly status: StoredStatus;
+}
+
 const LOOK = statement<DeletionRow>(
   "account-deletion-look",
   `select ${ACCOUNT_COLUMNS_OF_A}, a.running_command, a.deletion_refusals, i.status as command_status
@@ -25,18 +31,22 @@ const LOOK = statement<DeletionRow>(
    left join command_inbox i on i.command_id = a.running_command and i.status in ('queued', 'leased')
    where a.server_id = $1 and a.account_number = $2`,
 );
-const START = statement<{ id: string }>(
-  "account-deletion-start",
-  `update accounts set status = 'deleting', version = version + 1, updated_at = clock_timestamp(),
-     deletion_due_at = clock_timestamp() + $4 * interval '1 second'
+// $2 statuses, $3 the command that was last begun.
+const LOCK_TO_START = statement<LockedRow>(
+  "account-deletion-lock-start",
+  `select server_id, status from accounts
    where id = $1 and status = any($2::text[]) and running_command is not distinct from $3
-   returning id`,
+   for no key update`,
+);
+const LOCK_TO_MARK = statement<LockedRow>(
+  "account-deletion-lock-mark",
+  `select server_id, status from accounts where id = $1 and status = any($2::text[]) for no key update`,
 );
 const MARK_DELETING = statement(
   "account-deletion-mark",
   `update accounts set status = 'deleting', version = version + 1, updated_at = clock_timestamp(),
-     deletion_due_at = clock_timestamp() + $3 * interval '1 second'
-   where id = $1 and status = any($2::text[])`,
+     deletion_due_at = clock_timestamp() + $2 * interval '1 second'
+   where id = $1`,
 );
 const REFUSED = statement(
   "account-deletion-refused",
@@ -80,10 +90,15 @@ export function createDeletionBook({ database, deleteHistory }: DeletionBookOpti
     },
     async start({ account, lastCommand }) {
       const starts = column(startsOf("startImmediateDeletion"));
-      return (await database.query(START, [account.id, starts, lastCommand, FIRST_LOOK_SECONDS])).length > 0;
+      return database.transaction(async (tx) =>
+        marked(tx, account.id, await tx.query(LOCK_TO_START, [account.id, starts, lastCommand])),
+      );
     },
     async markDeleting(accountId) {
-      await database.query(MARK_DELETING, [accountId, column(startsOf("startDeletion")), FIRST_LOOK_SECONDS]);
+      const starts = column(startsOf("startDeletion"));
+      await database.transaction(async (tx) =>
+        marked(tx, accountId, await tx.query(LOCK_TO_MARK, [accountId, starts])),
+      );
     },
     async refused({ account, refusals }) {
       await database.query(REFUSED, [account.id, refusals]);
@@ -97,6 +112,17 @@ export function createDeletionBook({ database, deleteHistory }: DeletionBookOpti
   };
 }
 
+/** Writes `deleting` on the account whose row was locked; false where there is none. */
+async function marked(tx: Queryable, accountId: string, locked: readonly LockedRow[]): Promise<boolean> {
+  if (locked.length === 0) return false;
+  await tx.query(MARK_DELETING, [accountId, FIRST_LOOK_SECONDS]);
+  await countMoves(
+    tx,
+    locked.map((row) => ({ serverId: row.server_id, from: row.status, to: "deleting" })),
+  );
+  return true;
+}
+
 async function finish(transaction: WorkTransaction, accountIds: readonly string[]): Promise<void> {
   if (accountIds.length === 0) return;
   const rows = await transaction.query(LOCK_DELETING, [column(accountIds), column(startsOf("finishDeletion"))]);
@@ -107,6 +133,10 @@ async function finish(transaction: WorkTransaction, accountIds: readonly string[
     rows.map((row) => toDeletedFact(fromRow(row), at)),
   );
   await transaction.query(MARK_DELETED, [column(rows.map(({ id }) => id)), at]);
+  await countMoves(
+    transaction,
+    rows.map((row) => ({ serverId: row.server_id, from: row.status, to: "deleted" })),
+  );
 }
 
 function toDeletedFact(account: Account, at: Date): FactDraft {

@@ -1,0 +1,75 @@
+/**
+ * How many accounts there are, so that a list need not count them: written in the transaction of every change of a
+ * status, behind everything else in it. A move adds a row of its own and folds those in that no other transaction holds,
+ * so bulk creations never wait for each other, and the sum over the rows is exact at every moment.
+ */
+import { column } from "@kapi/commands";
+import { type Queryable, statement } from "@kapi/postgres";
+
+import { STORED_STATUSES, type StoredStatus } from "../../domain/account-status.ts";
+
+/** Accounts that changed their status; `from` is null for new ones. */
+export interface StatusMove {
+  readonly serverId: string;
+  readonly from: StoredStatus | null;
+  readonly to: StoredStatus;
+}
+
+/** Statuses that a list shows. */
+const LISTED: readonly StoredStatus[] = STORED_STATUSES.filter((status) => status !== "deleted");
+
+// $1 servers, $2 statuses, $3 by how many more or less; each pair once.
+const ADD = statement<never>(
+  "account-counts-add",
+  `with added as materialized (
+     select * from unnest($1::uuid[], $2::text[], $3::bigint[]) as added(server_id, status, accounts)
+   ), taken as materialized (
+     select c.server_id, c.status, c.n from added a join account_counts c using (server_id, status)
+     for update of c skip locked
+   ), gone as (
+     delete from account_counts c using taken t
+     where c.server_id = t.server_id and c.status = t.status and c.n = t.n
+     returning c.server_id, c.status, c.accounts
+   )
+   insert into account_counts (server_id, status, accounts)
+   select server_id, status, sum(accounts) from (select * from added union all select * from gone) all_of_them
+   group by server_id, status`,
+);
+const COUNT = statement<{ total: number }>(
+  "account-counts-sum",
+  `select coalesce(sum(accounts), 0)::bigint as total from account_counts
+   where server_id = $1 and status = any($2::text[])`,
+);
+
+/** Writes moves that `tx` has made. */
+export async function countMoves(tx: Queryable, moves: readonly StatusMove[]): Promise<void> {
+  const byServer = new Map<string, Map<StoredStatus, number>>();
+  for (const { serverId, from, to } of moves) {
+    if (from === to) continue;
+    const counts = byServer.get(serverId) ?? new Map<StoredStatus, number>();
+    byServer.set(serverId, counts);
+    if (from !== null) counts.set(from, (counts.get(from) ?? 0) - 1);
+    counts.set(to, (counts.get(to) ?? 0) + 1);
+  }
+  const added = [...byServer].flatMap(([serverId, counts]) =>
+    [...counts].flatMap(([status, accounts]) =>
+      accounts === 0 || status === "deleted" ? [] : [{ serverId, status, accounts }],
+    ),
+  );
+  if (added.length === 0) return;
+  await tx.query(ADD, [
+    column(added.map(({ serverId }) => serverId)),
+    column(added.map(({ status }) => status)),
+    column(added.map(({ accounts }) => accounts)),
+  ]);
+}
+
+/** How many accounts of a server a list has: all of them, or those of one status. */
+export async function countAccounts(
+  queryable: Queryable,
+  serverId: string,
+  status: StoredStatus | undefined,
+): Promise<number> {
+  const [row] = await queryable.query(COUNT, [serverId, column(status === undefined ? LISTED : [status])]);
+  return row?.total ?? 0;
+}
