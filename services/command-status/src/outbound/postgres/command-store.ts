@@ -5,7 +5,7 @@ import type { CommandStore, LogPosition, OpenCommand, TakenIn } from "../../doma
 import { COMMAND_COLUMNS, type CommandRow, fromRow, lacksResult, largeResults } from "./command-row.ts";
 
 /** Large results read together, in bytes; the caller asks again for the others. */
-const MAX_LARGE_BYTES = 8 * 1024 * 1024;
+const MAX_LARGE_BYTES = 16 * 1024 * 1024;
 
 interface TakenInRow {
   readonly command_id: string;
