@@ -20,7 +20,8 @@ const DEPOSIT = 0.01;
 const ROUNDS = ACCOUNTS;
 /** Commands of one account that are in flight at once may be accepted in any order: its last one is among so many. */
 const LAST_ROUNDS = Math.ceil(IN_FLIGHT / ACCOUNTS) + 1;
-const COMMANDS_TIMEOUT_MS = 180_000;
+/** A minute on a machine that does nothing else. */
+const COMMANDS_TIMEOUT_MS = 300_000;
 
 interface Page {
   readonly pagination: { readonly total: number };
