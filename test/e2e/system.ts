@@ -1,4 +1,4 @@
-import { createOrganization, type Demo, type Stack } from "@kapi/local";
+import { createOrganization, type Demo } from "@kapi/local";
 import { startTestStack, type TestStack } from "@kapi/testkit";
 
 import { OutsideClient, pause } from "./outside-client.ts";
@@ -14,7 +14,7 @@ const FOR_TESTS = { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "" };
 
 /** A whole kapi of a test's own on the servers of the test run: every service as a process, and a demo organization. */
 export interface RunningSystem {
-  readonly stack: Stack;
+  readonly stack: TestStack;
   readonly demo: Demo;
   /** Stops the services and removes what they stored. */
   stop(): Promise<void>;

@@ -1,0 +1,257 @@
+/**
+ * An account that is deleted, at once or by a command, as its organization sees it: gone from every read for good,
+ * whatever comes late, and whatever fails on the way.
+ */
+import { randomUUID } from "node:crypto";
+
+import { TOPICS } from "@kapi/contracts";
+import { createKafka, createProducer, partitionOfKey } from "@kapi/kafka";
+import { toIso } from "@kapi/kernel";
+import { createLogger } from "@kapi/runtime";
+import { eventually, valuation } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { readTopic } from "./everything-stored.ts";
+import { type AccountView, type Answer, type LiveClient, OutsideClient } from "./outside-client.ts";
+import { type RunningSystem, startSystem } from "./system.ts";
+import { TradingControl } from "./trading-control.ts";
+
+/** Of the topics of a test. */
+const PARTITIONS = 4;
+const MINUTE_MS = 60_000;
+/** What the interface allows an answer to take while a dependency is down, and some time for this machine. */
+const REFUSAL_DEADLINE_MS = 6_000;
+/** In the order in which a deletion passes them; the account service dies there. */
+const STEPS = ["marked", "settled", "trading-server", "history", "finance", "metrics", "finished"];
+const UNAVAILABLE = { error: "Internal server error" };
+
+interface Listed {
+  readonly pagination: { readonly total: number };
+}
+
+let system: RunningSystem;
+let client: OutsideClient;
+let control: TradingControl;
+
+beforeAll(async () => {
+  system = await startSystem();
+  client = new OutsideClient(system.demo);
+  control = new TradingControl(system.demo);
+});
+
+afterAll(async () => {
+  await system.stop();
+});
+
+const pathOf = (account: string): string => client.server(`/accounts/${account}`);
+const snapshotsOf = (account: string): Promise<Answer<{ snapshots: readonly unknown[] }>> =>
+  client.call("GET", client.server(`/account-metrics?accountNumber=${account}`));
+const deleteNow = (account: string): Promise<Answer<Record<string, unknown>>> => client.call("DELETE", pathOf(account));
+
+async function publish(messages: readonly { topic: keyof typeof TOPICS; key: string; value: string }[]): Promise<void> {
+  const { kafkaBrokers, topicPrefix } = system.stack.environment;
+  const logger = createLogger({ service: "test", level: "error" });
+  const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
+  const producer = await createProducer(kafka);
+  for (const { topic, key, value } of messages) await producer.value.send(TOPICS[topic], { key, value });
+  await producer.stop();
+}
+
+const keyOf = (account: string): string => `${client.demo.serverId}/${account}`;
+
+/** An account with everything: transactions, a closed and an open position, a sample, a stored snapshot. */
+async function fullAccount(): Promise<{ account: string; positionId: string }> {
+  const account = await client.openAccount(10_000);
+  const deposit = await client.deposit(account, { amount: 12.5, requestId: "deposit" });
+  await control.close(account, await control.buy(account, "EURUSD", 0.1));
+  const positionId = await control.buy(account, "EURUSD", 0.2);
+  await client.succeeded(deposit.body.command.id);
+  // The first minute of the account is stored as soon as something is measured in a later one.
+  const { serverId } = client.demo;
+  const later = valuation({ serverId, accountNumber: account, measuredAt: toIso(Date.now() + MINUTE_MS) });
+  await publish([{ topic: "tradingValuations", key: keyOf(account), value: JSON.stringify(later) }]);
+  await eventually(async () => {
+    expect((await snapshotsOf(account)).body.snapshots.length).toBeGreaterThan(0);
+    const booked = await totals(account);
+    expect(booked).toMatchObject({ orders: 3, positions: 2, deals: 3 });
+    // The initial balance, the deposit, and the commission of each deal at least.
+    expect(booked["transactions"]).toBeGreaterThanOrEqual(5);
+  });
+  return { account, positionId };
+}
+
+async function totals(account: string): Promise<Record<string, number>> {
+  const lists = ["orders", "positions", "deals", "transactions"];
+  const answers = lists.map((list) => client.call<Listed>("GET", `${pathOf(account)}/${list}`));
+  return Object.fromEntries(
+    (await Promise.all(answers)).map(({ body }, index) => [lists[index], body.pagination.total]),
+  );
+}
+
+/** A socket that watches an account and has had its first sample. */
+async function watching(account: string): Promise<LiveClient> {
+  const live = await client.live();
+  await live.next();
+  live.send({ type: "subscribe", serverId: client.demo.serverId, accountNumber: account });
+  await live.samples(1);
+  return live;
+}
+
+/** The socket is told that the account is deleted, behind samples perhaps, and nothing of it afterwards. */
+async function expectTold(live: LiveClient, account: string): Promise<void> {
+  let message = await live.next();
+  while (message.type === "account.metrics") message = await live.next();
+  expect(message).toEqual({ type: "account.deleted", serverId: client.demo.serverId, accountNumber: account });
+  live.send("ping");
+  expect(await live.nextText()).toBe("pong");
+  live.close();
+}
+
+/** Nobody finds anything of the account, and nothing can be done to it. */
+async function expectGone(account: string): Promise<void> {
+  const reads = ["", "/orders", "/positions", "/positions?status=open&limit=1", "/deals", "/transactions"];
+  const answers = reads.map((read) => client.call("GET", pathOf(account) + read));
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(reads.map(() => 404));
+  expect((await snapshotsOf(account)).body).toEqual({ snapshots: [] });
+  for (const query of ["", `?search=${account}`, "?status=deleting"]) {
+    const { body } = await client.call<{ accounts: AccountView[] }>("GET", client.server(`/accounts${query}`));
+    expect(body.accounts.map(({ accountNumber }) => accountNumber)).not.toContain(account);
+  }
+  await expect(control.account(account)).rejects.toThrow("404");
+  const deposit = await client.deposit(account, { amount: 1, requestId: "late" });
+  const enabling = await client.send("POST", `/accounts/${account}/enable`, { requestId: "late" }, randomUUID());
+  for (const { status, body } of [deposit, enabling]) {
+    if (status === 404) continue;
+    expect(status).toBe(202);
+    expect(await client.finished(body.command.id)).toMatchObject({ status: "failed", errorCode: "ACCOUNT_NOT_FOUND" });
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/livez`)).ok;
+  } catch {
+    return false;
+  }
+}
+
+/** 500 in the form for a dependency that is away, in time, and free of charge. */
+async function expectUnavailable<T>(ask: () => Promise<Answer<T>>): Promise<void> {
+  const beganMs = Date.now();
+  const { status, headers, body } = await ask();
+  expect(Date.now() - beganMs).toBeLessThan(REFUSAL_DEADLINE_MS);
+  expect({ status, body }).toEqual({ status: 500, body: UNAVAILABLE });
+  expect(headers.get("x-error-code")).toBe("DEPENDENCY_UNAVAILABLE");
+  expect(headers.get("retry-after")).toBe("1");
+  expect(headers.get("x-credits-charged")).toBe("0");
+}
+
+describe("the immediate deletion", () => {
+  it("leaves nothing of an account with everything, closes its position, and tells who watches", async () => {
+    const { account } = await fullAccount();
+    const live = await watching(account);
+    expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
+    await expectTold(live, account);
+    await expectGone(account);
+    expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
+    const never = await deleteNow("99999999");
+    expect([never.status, never.headers.get("x-error-code")]).toEqual([400, "ACCOUNT_NOT_FOUND"]);
+  });
+
+  it("stays so when everything that was told of the account comes once more, and its number is not given again", async () => {
+    const { account } = await fullAccount();
+    await deleteNow(account);
+    const key = keyOf(account);
+    const late = [];
+    for (const topic of ["tradingEvents", "tradingValuations"] as const) {
+      const records = await readTopic(system.stack, TOPICS[topic]);
+      const its = records.filter((record) => record.key === key);
+      expect(its.length).toBeGreaterThan(3);
+      late.push(...its.map(({ value }) => ({ topic, key, value: value.toString() })));
+    }
+    await publish(late);
+    // What is known of an account on the same partitions, told after that, shows that all of it was read.
+    const numbers = [account];
+    do numbers.push(await client.openAccount(100));
+    while (partitionOfKey(keyOf(String(numbers.at(-1))), PARTITIONS) !== partitionOfKey(key, PARTITIONS));
+    const witness = String(numbers.at(-1));
+    await control.close(witness, await control.buy(witness, "EURUSD", 0.01));
+    await eventually(async () => {
+      expect(await totals(witness)).toMatchObject({ orders: 2, positions: 1, deals: 2 });
+    });
+    (await watching(witness)).close();
+    await expectGone(account);
+    expect(new Set(numbers).size).toBe(numbers.length);
+  });
+
+  it("killed at every one of its steps in turn, answers 500 each time, and the retry completes it", async () => {
+    const { account } = await fullAccount();
+    const live = await watching(account);
+    const service = system.stack.process("account");
+    for (const step of STEPS) {
+      await service.stop();
+      // It is ready once the broker has given up the killed one; a deletion does not wait for that, so it dies before.
+      const started = service.start({ FAULT_POINT: `account.deletion-${step}` }).catch(() => undefined);
+      await eventually(() => answers(service.url));
+      await expectUnavailable(() => deleteNow(account));
+      await started;
+      expect((await service.ended()).signal).toBe("SIGKILL");
+    }
+    await service.restart();
+    expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
+    await expectTold(live, account);
+    await expectGone(account);
+  });
+
+  it("while finance or metrics does not answer, is 500, and the retry completes it", async () => {
+    for (const name of ["finance", "metrics"]) {
+      const account = await client.openAccount(100);
+      const neighbour = system.stack.process(name);
+      neighbour.kill("SIGSTOP");
+      await expectUnavailable(() => deleteNow(account));
+      neighbour.kill("SIGCONT");
+      expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
+      await expectGone(account);
+    }
+  });
+});
+
+describe("the queued deletion", () => {
+  it("refuses an account with an open position; without one it leaves nothing, as the immediate one does", async () => {
+    const { account, positionId } = await fullAccount();
+    const live = await watching(account);
+    const queued = (): Promise<Answer<{ command: { id: string } }>> =>
+      client.send("POST", `/accounts/${account}/delete`, { requestId: "delete" }, randomUUID());
+    const refused = await queued();
+    expect(await client.finished(refused.body.command.id)).toMatchObject({
+      status: "failed",
+      errorCode: "ACCOUNT_HAS_OPEN_POSITIONS",
+    });
+    expect(await client.account(account)).toMatchObject({ status: "active", openPositionCount: 1 });
+    await control.close(account, positionId);
+    const accepted = await queued();
+    expect(accepted.status).toBe(202);
+    expect((await client.succeeded(accepted.body.command.id)).result).toEqual({
+      accountNumber: account,
+      deleted: true,
+    });
+    await expectGone(account);
+    await expectTold(live, account);
+    expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
+  });
+});
+
+describe("while the metrics service is away", () => {
+  it("the list of accounts, which shows what they were last worth, is refused whole", async () => {
+    await client.openAccount(100);
+    const metrics = system.stack.process("metrics");
+    metrics.kill("SIGSTOP");
+    await Promise.all(
+      ["", "?limit=1", "?status=active"].map((query) =>
+        expectUnavailable(() => client.call("GET", client.server(`/accounts${query}`))),
+      ),
+    );
+    metrics.kill("SIGCONT");
+    await eventually(async () => expect((await client.call("GET", client.server("/accounts"))).status).toBe(200));
+  });
+});
