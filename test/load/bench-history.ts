@@ -1,6 +1,6 @@
 /**
- * `npm run bench:history`: what pages of a long history cost the account service, beside the bare round trip, and what
- * memory gateway and account service take to list 100,000 accounts. Starts servers and services of its own.
+ * `npm run bench:history`: what pages of a long history and of a long list of accounts cost the account service, beside
+ * the bare round trip, and what memory gateway and account service take to list 100,000 accounts. Starts servers and services of its own.
  */
 import { rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -66,6 +66,23 @@ async function measurePages(stack: Stack, demo: Demo): Promise<void> {
   }
   await owner.close();
   console.log(results.join("\n"));
+}
+
+/** Pages of the list of all accounts, the first and the last, with their live values; and what a search costs. */
+async function measureAccountPages(stack: Stack, demo: Demo): Promise<void> {
+  const owner = new Pool(stack.url("account"), { connections: 1 });
+  const headers = { "x-internal-token": stack.secrets.internalToken };
+  const lists = `/internal/servers/${demo.serverId}/accounts?limit=${LIMIT}`;
+  for (const [title, part] of [
+    ["page 1", "page=1"],
+    [`page ${ACCOUNTS / LIMIT}`, `page=${ACCOUNTS / LIMIT}`],
+    ["page 1 of a status", "page=1&status=active"],
+    ["page 1 of a search", `page=1&search=${BUSY_ACCOUNT}`],
+  ] as const) {
+    const figures = await load(() => get(owner, `${lists}&${part}`, headers));
+    console.log(line(`(d) accounts, ${title}, limit ${LIMIT}, of ${ACCOUNTS}`, figures));
+  }
+  await owner.close();
 }
 
 /** The plans of the pages, as the service's connections make them. */
@@ -143,6 +160,7 @@ try {
   const logger = createLogger({ service: "bench", level: "error" });
   const pool = await createPool({ connectionString: postgresUrl, schema: "account", applicationName: "bench", logger });
   await measurePages(stack, demo);
+  await measureAccountPages(stack, demo);
   await explain(pool.value, demo.serverId);
   await pool.stop();
   await measureList(stack, demo);
