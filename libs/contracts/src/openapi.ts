@@ -19,11 +19,10 @@ import { type JsonSchema, namedSchemas, parameterSchema, referenceTo } from "./o
 import { GROUP_TEXTS, INTRODUCTION, OPERATION_TEXTS, QUERY_TEXTS } from "./openapi/texts.ts";
 import { DEFAULT_PRICES } from "./prices.ts";
 import { AccountNumber, Guid, IdempotencyKey } from "./values.ts";
+import { INTERFACE_VERSION } from "./version.ts";
 
 export { SAMPLE_BASE_URL } from "./openapi/code-samples.ts";
 
-/** Version of the interface that the document describes (interface, "Versioning"). */
-const INTERFACE_VERSION = "1.0.0";
 const SECURITY_SCHEME = "managementKey";
 const TOO_MANY_REQUESTS = 429;
 /** Operations whose envelope always shows the new password (interface, "Command envelope"). */

@@ -1,3 +1,4 @@
+import { uuidV5 } from "@kapi/kernel";
 import type { z } from "zod";
 
 import type { Server } from "../http/servers.ts";
@@ -300,7 +301,7 @@ export const EXAMPLES: { readonly [O in OperationId]: Example<Contracts[O]> } = 
           organizationId: ORGANIZATION_ID,
           serverId: SERVER_ID,
           accountNumber: ACCOUNT_NUMBER,
-          eventId: "3c9d1e5f-8a27-5d46-b1c0-9e8f7a6b5c08",
+          eventId: uuidV5(SERVER_ID, `${ACCOUNT_NUMBER}/metrics/412`),
           sequence: 412,
           balance: 10_125.5,
           equity: 10_098.2,

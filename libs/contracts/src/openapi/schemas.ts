@@ -148,7 +148,8 @@ function settings(io: "input" | "output") {
   } as const;
 }
 
-function simplify(schema: JsonSchema, io: "input" | "output"): void {
+/** Takes out of a converted schema what says nothing to a reader. */
+export function simplify(schema: JsonSchema, io: "input" | "output"): void {
   if (FORMATS.has(String(schema["format"]))) delete schema["pattern"];
   if (schema["minimum"] === Number.MIN_SAFE_INTEGER) delete schema["minimum"];
   if (schema["maximum"] === Number.MAX_SAFE_INTEGER) delete schema["maximum"];

@@ -28,6 +28,11 @@ Every answer tells in \`X-Credits-Charged\` what it cost and in \`X-Credits-Rema
 404, 409) and duplicates cost the price of a read; 401, 402, 403, 429 and 5xx cost nothing. The price of a queued command is
 reserved, consumed when it succeeds or fails, and released when it expires.
 
+## Live metrics
+
+Live values of accounts come over a WebSocket, \`/api/v1/management/live-metrics\`, with the same keys. Its messages, limits
+and codes are in an AsyncAPI document of their own: [/asyncapi.json](/asyncapi.json).
+
 ## Errors
 
 An error is \`{"error": "..."}\`, with \`issues\` where fields of the request are wrong. The header \`X-Error-Code\` holds a

@@ -1,4 +1,5 @@
 import { type OperationId, OPERATIONS } from "@kapi/contracts";
+import { asyncApiDocument } from "@kapi/contracts/asyncapi";
 import { openApiDocument } from "@kapi/contracts/openapi";
 import { createHttpServer } from "@kapi/http";
 import { systemClock } from "@kapi/kernel";
@@ -47,12 +48,21 @@ describe("the reference", () => {
   it("is answered 304 to who has it already", async () => {
     const app = gateway(() => undefined);
     registerReference(app);
-    for (const url of ["/openapi.json", "/docs/js/scalar.js"]) {
+    for (const url of ["/openapi.json", "/asyncapi.json", "/docs/js/scalar.js"]) {
       const first = await app.inject(url);
       expect(first.statusCode).toBe(200);
       const again = await app.inject({ url, headers: { "if-none-match": String(first.headers["etag"]) } });
       expect([again.statusCode, again.body]).toEqual([304, ""]);
     }
+  });
+
+  it("has the document of the live stream too, and its page links there", async () => {
+    const app = gateway(() => undefined);
+    registerReference(app);
+    const answer = await app.inject("/asyncapi.json");
+    expect(answer.headers["content-type"]).toBe("application/json; charset=utf-8");
+    expect(answer.json()).toEqual(asyncApiDocument());
+    expect(JSON.stringify(openApiDocument()["info"])).toContain("](/asyncapi.json)");
   });
 
   it("has a page whose only scripts are its own", async () => {

@@ -1,31 +1,40 @@
 /**
- * The API's own description: the OpenAPI document at `/openapi.json`, and a page to read it at `/docs`. Both are free, need
- * no key and are the same in every process. The page is whole: it loads nothing from other origins, and its
- * Content-Security-Policy would not let it.
+ * The API's own description: the OpenAPI document at `/openapi.json`, a page to read it at `/docs`, and the AsyncAPI document
+ * of the live stream at `/asyncapi.json`, to which the page links. All are free, need no key and are the same in every
+ * process. The page is whole: it loads nothing from other origins, and its Content-Security-Policy would not let it.
  */
 import { createHash, randomBytes } from "node:crypto";
 
+import { asyncApiDocument } from "@kapi/contracts/asyncapi";
 import { openApiDocument, SAMPLE_BASE_URL } from "@kapi/contracts/openapi";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "@kapi/http";
 import apiReference, { type FastifyApiReferenceOptions } from "@scalar/fastify-api-reference";
 
 const DOCUMENT_PATH = "/openapi.json";
+const LIVE_DOCUMENT_PATH = "/asyncapi.json";
 const PAGE_PATH = "/docs";
 const NOT_MODIFIED = 304;
 const NONCE_BYTES = 16;
 /** How long a browser may keep a copy before it asks whether that is still right, in seconds. */
 const MAX_AGE_S = 300;
 
-/** Serves the document and the page. */
+/** Serves the documents and the page. */
 export function registerReference(app: FastifyInstance): void {
-  const bytes = Buffer.from(`${JSON.stringify(openApiDocument())}\n`);
+  const tag = registerDocument(app, DOCUMENT_PATH, openApiDocument());
+  registerDocument(app, LIVE_DOCUMENT_PATH, asyncApiDocument());
+  const nonce = randomBytes(NONCE_BYTES).toString("base64");
+  app.register(apiReference, { ...pageOptions(nonce), hooks: { onRequest: guardPage(nonce, tag) } });
+}
+
+/** Serves a document; its entity tag. */
+function registerDocument(app: FastifyInstance, path: string, document: object): string {
+  const bytes = Buffer.from(`${JSON.stringify(document)}\n`);
   const tag = entityTag(bytes);
-  app.get(DOCUMENT_PATH, (request, reply) => {
+  app.get(path, (request, reply) => {
     if (answeredFromCache(request, reply, tag)) return reply;
     return reply.header("content-type", "application/json; charset=utf-8").send(bytes);
   });
-  const nonce = randomBytes(NONCE_BYTES).toString("base64");
-  app.register(apiReference, { ...pageOptions(nonce), hooks: { onRequest: guardPage(nonce, tag) } });
+  return tag;
 }
 
 /** The page shows what the document holds and nothing to send requests with: keys do not belong in a browser. */

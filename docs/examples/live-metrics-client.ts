@@ -1,0 +1,143 @@
+/**
+ * A whole client of kapi's live metrics: it subscribes, keeps its place, comes back after a cut, and reconciles where samples
+ * are gone. `docs/live-metrics.md` tells why it does what it does. It needs Node 22.18 or later and the package `ws`:
+ *
+ *   KAPI_URL=https://… KAPI_LIVE_URL=wss://… KAPI_KEY=kapi.… node live-metrics-client.ts <serverId>/<accountNumber> …
+ *
+ * What it has processed stands in a journal, one JSON object a line. A line holds a sample and the place in the stream in
+ * one, so that neither is ever kept without the other; in your program that is one transaction of your database.
+ */
+import { on } from "node:events";
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+
+import { WebSocket } from "ws";
+
+type Account = { serverId: string; accountNumber: string };
+type Replay = { lastAvailableSequence: number; replayCount: number; replayTruncated: boolean };
+/** Each type of message has some of the fields. */
+type Message = Account & Replay & { type: string; sequence: number; code: string; error: string };
+type Positions = { positions: unknown[]; pagination: { totalPages: number } };
+
+const { KAPI_URL = "", KAPI_LIVE_URL = "", KAPI_KEY = "", JOURNAL = "live-metrics.jsonl" } = process.env;
+const FIRST_DELAY_MS = 500;
+const LONGEST_DELAY_MS = 30_000;
+const ANSWER_TIMEOUT_MS = 10_000;
+/** The server pings every 20 s: who has heard nothing for longer than two pings has lost the connection. */
+const SILENCE_MS = 45_000;
+const headers = { Authorization: `Management ${KAPI_KEY}` };
+
+const keyOf = ({ serverId, accountNumber }: Account): string => `${serverId.toLowerCase()}/${accountNumber}`;
+const log = (text: string): boolean => process.stderr.write(`${new Date().toISOString()} ${text}\n`);
+
+/** Account → the sequence of the last sample that was durably processed. */
+const places = readPlaces();
+const wanted = new Set(process.argv.slice(2).map((key) => keyOf(accountOf(key))));
+
+for (let failures = 0; ; failures += 1) {
+  const { status, closeCode, connected } = await connection();
+  log(`closed with ${closeCode}, handshake ${status}`);
+  if (status === 401 || closeCode === 4401) break;
+  if (connected) failures = 0;
+  const longestMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** failures);
+  await delay(longestMs / 2 + (Math.random() * longestMs) / 2);
+}
+log("the key is no longer taken: it has to be replaced");
+process.exitCode = 1;
+
+/** One connection, from its handshake to its end. */
+async function connection(): Promise<{ status: number; closeCode: number; connected: boolean }> {
+  const end = { status: 101, closeCode: 0, connected: false };
+  const url = `${KAPI_LIVE_URL}/api/v1/management/live-metrics`;
+  const ws = new WebSocket(url, { headers, perMessageDeflate: false, handshakeTimeout: ANSWER_TIMEOUT_MS });
+  const silence = setTimeout(() => ws.terminate(), SILENCE_MS);
+  const closed = new Promise<number>((resolve) => void ws.once("close", resolve));
+  ws.on("ping", () => silence.refresh());
+  ws.on("error", (error) => log(error.message));
+  ws.once("unexpected-response", (_request, response) => {
+    end.status = response.statusCode ?? 0;
+    ws.terminate();
+  });
+  try {
+    // One message after the other; reading pauses while too many wait, and the server then waits for us.
+    const messages = on(ws, "message", { close: ["close"], highWaterMark: 1_000, lowWaterMark: 100 });
+    for await (const [data] of messages) {
+      silence.refresh();
+      await take(ws, JSON.parse(String(data)) as Message);
+      end.connected = true;
+    }
+  } catch (error) {
+    log(String(error));
+    ws.terminate();
+  }
+  end.closeCode = await closed;
+  clearTimeout(silence);
+  return end;
+}
+
+/** Does what a message asks for. Types that are not here are of later versions, and ignored. */
+async function take(ws: WebSocket, message: Message): Promise<void> {
+  if (message.type === "connected") for (const key of wanted) subscribe(ws, key);
+  if (message.type === "account.metrics.replay" && message.replayTruncated) {
+    const reconciled = await reconcile(message);
+    keep(message, message.lastAvailableSequence - message.replayCount, { reconciled });
+  }
+  if (message.type === "account.metrics") {
+    const place = places.get(keyOf(message));
+    // Never happens. If it did: drop the connection, and come back at our place.
+    if (place !== undefined && message.sequence !== place + 1) throw new Error(`gap behind ${keyOf(message)} ${place}`);
+    keep(message, message.sequence, { sample: message });
+  }
+  if (message.type === "error") log(`${message.code}: ${message.error}`);
+  const refused = ["ACCOUNT_NOT_FOUND", "SERVER_ACCESS_DENIED"].includes(message.code);
+  if (message.type === "account.deleted" || refused) wanted.delete(keyOf(message));
+}
+
+/** Without a place `afterSequence` is left out: `JSON.stringify` drops what is undefined. */
+function subscribe(ws: WebSocket, key: string): void {
+  ws.send(JSON.stringify({ type: "subscribe", ...accountOf(key), afterSequence: places.get(key) }));
+}
+
+/** What the account is now, and all it has open: what a client goes on with where samples are gone. */
+async function reconcile({ serverId, accountNumber }: Account): Promise<object> {
+  const url = `${KAPI_URL}/api/v1/management/servers/${serverId}/accounts/${accountNumber}`;
+  const { account } = await get<{ account: object }>(url);
+  const open: unknown[] = [];
+  for (let page = 1, pages = 1; page <= pages; page += 1) {
+    const { positions, pagination } = await get<Positions>(`${url}/positions?status=open&limit=100&page=${page}`);
+    open.push(...positions);
+    pages = pagination.totalPages;
+  }
+  return { account, open };
+}
+
+async function get<T>(url: string): Promise<T> {
+  const answer = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
+  if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
+  return (await answer.json()) as T;
+}
+
+/** Processes durably: what was done and the place, in one. Only then does the place count. */
+function keep(account: Account, sequence: number, what: object): void {
+  const line = JSON.stringify({ account: keyOf(account), sequence, ...what });
+  appendFileSync(JOURNAL, `\n${line}`, { flush: true });
+  places.set(keyOf(account), sequence);
+}
+
+function readPlaces(): Map<string, number> {
+  const read = new Map<string, number>();
+  for (const line of existsSync(JOURNAL) ? readFileSync(JOURNAL, "utf8").split("\n") : []) {
+    try {
+      const { account, sequence } = JSON.parse(line) as { account: string; sequence: number };
+      read.set(account, sequence);
+    } catch {
+      // An empty line, or one that a crash cut off: what it tells was not processed.
+    }
+  }
+  return read;
+}
+
+function accountOf(key: string): Account {
+  const [serverId = "", accountNumber = ""] = key.split("/");
+  return { serverId, accountNumber };
+}

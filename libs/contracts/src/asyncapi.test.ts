@@ -1,0 +1,96 @@
+import specifications from "@asyncapi/specs";
+import { Ajv, type AnySchema } from "ajv";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+
+import { asyncApiDocument, LIVE_MESSAGES } from "./asyncapi.ts";
+import { handshakeAnswers } from "./asyncapi/handshake.ts";
+import type { LiveMessage } from "./asyncapi/messages.ts";
+import { DEFAULT_PRICES } from "./prices.ts";
+import * as frames from "./live/frames.ts";
+
+const document = asyncApiDocument();
+const channel = document.channels["liveMetrics"] ?? {};
+const messages = Object.entries<LiveMessage>(LIVE_MESSAGES);
+const examples = messages.flatMap(([id, { schema, examples }]) =>
+  examples.map(({ name, payload }) => [id, name, schema, payload] as const),
+);
+
+/** Compiles a schema of the document as AsyncAPI means it: draft 7, in which formats are notes. */
+function validator(schema: AnySchema) {
+  return new Ajv({ strict: false, validateFormats: false, allErrors: true }).compile(schema);
+}
+
+describe("the AsyncAPI document", () => {
+  it("is the one that is checked in: `npm run openapi` writes it anew", async () => {
+    const text = `${JSON.stringify(document, null, 2)}\n`;
+    await expect(text).toMatchFileSnapshot("../../../docs/reference/asyncapi.json");
+  });
+
+  it("is AsyncAPI 3.0, by the specification's own schema", () => {
+    const valid = validator(specifications.schemasWithoutId["3.0.0"] as AnySchema);
+    expect(valid(document) ? [] : valid.errors).toEqual([]);
+    // What is no such document is refused: the schema was really looked at.
+    expect(valid({ ...document, operations: { receive: { action: "listen" } } })).toBe(false);
+  });
+
+  it("has every frame of the contract, and each in its direction", () => {
+    const union: unknown = frames.ClientMessage;
+    const ofContract = Object.values(frames).filter((value) => value instanceof z.ZodType && value !== union);
+    const described = new Set<unknown>(messages.map(([, { schema }]) => schema));
+    expect(ofContract.filter((schema) => !described.has(schema))).toEqual([]);
+    const fromClient = messages.filter(([, message]) => message.from === "client" && message.name !== "ping");
+    expect(fromClient.map(([, { schema }]) => schema)).toEqual(frames.ClientMessage.options);
+  });
+
+  it("calls every message what its `type` is on the wire", () => {
+    for (const [id, { name, examples }] of messages) {
+      const types = examples.map(({ payload }) => (payload as { type?: string }).type ?? payload);
+      expect(new Set(types), id).toEqual(new Set([name]));
+    }
+  });
+
+  it.each(examples)("%s, example %s: is what the contract accepts, field for field", (id, _name, schema, payload) => {
+    expect(schema.parse(payload)).toEqual(payload);
+    const valid = validator(document.components.schemas[id] as AnySchema);
+    expect(valid(payload) ? [] : valid.errors).toEqual([]);
+  });
+
+  it("has a text for every field", () => {
+    for (const [id, schema] of Object.entries(document.components.schemas)) {
+      const fields = Object.entries((schema["properties"] ?? {}) as Record<string, { description?: string }>);
+      for (const [name, { description }] of fields) {
+        if (name !== "type") expect(description, `${id}.${name}`).toBeTruthy();
+      }
+    }
+  });
+
+  it("has every error code with an example, and every close code", () => {
+    const shown = LIVE_MESSAGES.error.examples.map(({ payload }) => payload.code);
+    expect(new Set(shown)).toEqual(new Set(frames.LIVE_ERROR_CODES));
+    expect(Object.keys(channel["x-error-codes"] as object)).toEqual(frames.LIVE_ERROR_CODES);
+    const closeCodes = (channel["x-close-codes"] as { code: number; description: string }[]).map(({ code }) => code);
+    expect(closeCodes).toEqual(Object.values(frames.LIVE_CLOSE_CODES));
+  });
+
+  it("has the answers of the handshake with their bodies", () => {
+    const statuses = handshakeAnswers().map(({ status }) => status);
+    expect(statuses).toEqual(expect.arrayContaining([101, 401, 402, 403, 500]));
+    const text = JSON.stringify(channel["x-handshake-answers"]);
+    for (const body of ["Missing API scope: metrics:read", "Insufficient API credits", "Too many live connections"]) {
+      expect(text).toContain(body);
+    }
+    expect(text).not.toContain("<scope>");
+    expect((document["info"] as { description: string }).description).toContain(
+      `costs ${DEFAULT_PRICES.liveConnection} credit `,
+    );
+  });
+
+  it("refers only to what is there", () => {
+    const references = JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g);
+    for (const [, pointer = ""] of references) {
+      const found = pointer.split("/").reduce<unknown>((at, part) => (at as Record<string, unknown>)?.[part], document);
+      expect(found, pointer).toBeDefined();
+    }
+  });
+});

@@ -1,0 +1,105 @@
+import { type ErrorCode, ERRORS } from "../errors.ts";
+import { LIVE_METRICS_SCOPE } from "../operations.ts";
+import type { JsonSchema } from "../openapi/schemas.ts";
+import { RESPONSE_HEADERS } from "../openapi/responses.ts";
+import { SECURITY_TEXT } from "./texts.ts";
+
+const NOT_A_HANDSHAKE = "Not a WebSocket handshake";
+
+interface Answer {
+  readonly text: string;
+  readonly codes?: readonly ErrorCode[];
+  /** Names of headers beside those of every answer. */
+  readonly headers?: readonly string[];
+}
+
+/** The answers to a handshake, in the order of the checks (decisions, 1.1 and 10.3); the upgrade comes last. */
+const ANSWERS: readonly (readonly [number, Answer])[] = [
+  [404, { text: "The path is another one.", codes: ["NOT_FOUND"] }],
+  [
+    401,
+    {
+      text: "The management key is missing, unknown, revoked or expired. Do not come back with it.",
+      codes: ["AUTHENTICATION_REQUIRED"],
+    },
+  ],
+  [
+    403,
+    {
+      text: "The key lacks the scope, or your organization has as many connections as it may have: close one.",
+      codes: ["MISSING_SCOPE", "TOO_MANY_CONNECTIONS"],
+    },
+  ],
+  [400, { text: "The request is no WebSocket handshake of version 13.", codes: ["VALIDATION_FAILED"] }],
+  [
+    429,
+    {
+      text: "The key has made too many requests. Come back after `Retry-After`.",
+      codes: ["RATE_LIMITED"],
+      headers: ["Retry-After"],
+    },
+  ],
+  [402, { text: "The organization cannot cover the price of a connection.", codes: ["INSUFFICIENT_CREDITS"] }],
+  [
+    500,
+    {
+      text: "Something failed on our side. Come back, with backoff; `Retry-After` says after how long where it is known.",
+      codes: ["DEPENDENCY_UNAVAILABLE", "INTERNAL"],
+      headers: ["Retry-After"],
+    },
+  ],
+  [
+    101,
+    {
+      text: "The connection is open and was charged; the first message is `connected`.",
+      headers: ["X-Credits-Charged", "X-Credits-Remaining"],
+    },
+  ],
+];
+
+/** Every refusal, in the order of the checks. */
+export const REFUSALS = ANSWERS.flatMap(([status, { codes = [] }]) => codes.map((code) => ({ status, code })));
+
+/** The headers of the handshake that a client sends, for the binding of the channel. */
+export const HANDSHAKE_HEADERS: JsonSchema = {
+  type: "object",
+  properties: {
+    Authorization: {
+      type: "string",
+      description: SECURITY_TEXT,
+      pattern: "^Management kapi\\.[a-z2-7]{16}\\.[A-Za-z0-9_-]{43}$",
+    },
+    "X-Request-Id": {
+      type: "string",
+      description: "Names this connection in your usage and our logs: up to 200 visible ASCII characters.",
+      maxLength: 200,
+    },
+  },
+  required: ["Authorization"],
+};
+
+/** The text of a handshake's refusal. */
+export function refusalText(code: ErrorCode): string {
+  if (code === "VALIDATION_FAILED") return NOT_A_HANDSHAKE;
+  return ERRORS[code].text.replace("<scope>", LIVE_METRICS_SCOPE);
+}
+
+/** Every answer to the handshake, in the words of OpenAPI's responses, in the order of the checks. */
+export function handshakeAnswers(): JsonSchema[] {
+  return ANSWERS.map(describeAnswer);
+}
+
+function describeAnswer([status, { text, codes = [], headers = [] }]: readonly [number, Answer]): JsonSchema {
+  const described = Object.fromEntries(["X-Request-Id", ...headers].map((name) => [name, RESPONSE_HEADERS[name]]));
+  if (codes.length === 0) return { status, description: text, headers: described };
+  const errorCode = { description: "A stable code.", schema: { type: "string", enum: codes } };
+  return { status, description: text, headers: { ...described, "X-Error-Code": errorCode }, body: refusals(codes) };
+}
+
+function refusals(codes: readonly ErrorCode[]): JsonSchema {
+  return {
+    contentType: "application/json",
+    schema: { type: "object", properties: { error: { type: "string" } }, required: ["error"] },
+    examples: Object.fromEntries(codes.map((code) => [code, { error: refusalText(code) }])),
+  };
+}

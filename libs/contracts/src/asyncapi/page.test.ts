@@ -1,0 +1,57 @@
+/** The page for people, `docs/live-metrics.md`, says what the contract says. */
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+import { describe, expect, it } from "vitest";
+
+import { LIVE_CLOSE_CODES, LIVE_ERROR_CODES } from "../live/frames.ts";
+import { refusalText, REFUSALS } from "./handshake.ts";
+import { LIVE_MESSAGES, type LiveMessage } from "./messages.ts";
+
+const ROOT = path.resolve(import.meta.dirname, "../../../..");
+const FILE = path.join(ROOT, "docs/live-metrics.md");
+const page = readFileSync(FILE, "utf8");
+const messages = Object.values<LiveMessage>(LIVE_MESSAGES);
+const shown = [...page.matchAll(/```json\n(.*?)```/gs)].map(([, text = ""]) => JSON.parse(text) as { type: string });
+
+/** Section headings as GitHub names them in links. */
+const anchors = new Set(
+  [...page.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\w -]/g, "")
+      .replaceAll(" ", "-"),
+  ),
+);
+
+describe("the page on live metrics", () => {
+  it.each(shown)("shows a $type that the contract accepts, and that is an example of the document", (message) => {
+    const known = messages.find(({ name }) => name === message.type);
+    expect(known?.schema.parse(message)).toEqual(message);
+    expect(known?.examples.map(({ payload }) => payload)).toContainEqual(message);
+  });
+
+  it("shows every message, and every example of it that is JSON", () => {
+    const texts = [...page.matchAll(/```text\n(.*?)\n```/gs)].map(([, text = ""]) => text);
+    const all: unknown[] = [...shown, ...texts];
+    for (const { examples } of messages) for (const { payload } of examples) expect(all).toContainEqual(payload);
+  });
+
+  it("has every error code, every close code and every refusal of a handshake with its body", () => {
+    for (const code of LIVE_ERROR_CODES) expect(page).toContain(`| \`${code}\``);
+    for (const code of Object.values(LIVE_CLOSE_CODES)) expect(page).toContain(`| ${code} `);
+    const rows = page.matchAll(/^\| (\d{3}) +\| `(\w+)` +\| `(\{"error":.*?\})` /gm);
+    const told = [...rows].map(([, status, code, body = ""]) => [Number(status), code, JSON.parse(body) as unknown]);
+    expect(told).toEqual(REFUSALS.map(({ status, code }) => [status, code, { error: refusalText(code) }]));
+  });
+
+  it("links only to what is there, and the project's README links to it", () => {
+    for (const [, target = ""] of page.matchAll(/\]\(([^)]+)\)/g)) {
+      const found = target.startsWith("#")
+        ? anchors.has(target.slice(1))
+        : existsSync(path.resolve(path.dirname(FILE), target));
+      expect(found, target).toBe(true);
+    }
+    expect(readFileSync(path.join(ROOT, "README.md"), "utf8")).toContain("](docs/live-metrics.md)");
+  });
+});

@@ -1,0 +1,94 @@
+import type {
+  AccountMetricsFrame,
+  ConnectedFrame,
+  LIVE_CLOSE_CODES,
+  LiveErrorFrame,
+  ReplayFrame,
+  SubscribeMessage,
+} from "../live/frames.ts";
+import { DEFAULT_PRICES } from "../prices.ts";
+import { LIVE_LIMITS } from "./limits.ts";
+
+const KIB = 1_024;
+
+/** Opens the document. Markdown. */
+export const INTRODUCTION = `
+Live valuations of your trading accounts over one WebSocket, for your own backend: subscribe to accounts, and get every
+sample of each under a consecutive sequence. What you missed is replayed, or you are told that it is gone.
+
+The document describes the server: it *receives* what your client sends, and *sends* what your client gets.
+
+## Frames
+
+Every message is one text frame with a JSON object, but for \`ping\` and \`pong\`, which are those four characters. Nothing is
+compressed. Ignore fields and types of messages that you do not know: later versions may add some.
+
+## Order
+
+The samples of an account have the sequences 1, 2, 3, …, whatever is restarted. After a replay notice the next sample has the
+sequence \`lastAvailableSequence - replayCount + 1\`; after any other the one that follows it. Without \`afterSequence\` the first
+sample may have any. Keep the sequence of a sample once you have durably processed it, and come back with it as
+\`afterSequence\`.
+
+## Credits
+
+A connection costs ${DEFAULT_PRICES.liveConnection} credit unless your operator set another price. Messages and samples cost nothing, and neither
+does a handshake that is refused.
+`.trim();
+
+export const CHANNEL_TEXT =
+  "One connection for any of your accounts on all servers that the key reaches. For backends: browsers cannot send the header.";
+
+export const SECURITY_TEXT =
+  "`Management <API_KEY>`, on the handshake, where the key has the form `kapi.<key_id>.<secret>` and the scope `metrics:read`.";
+
+type FieldName = Exclude<
+  keyof SubscribeMessage | keyof ConnectedFrame | keyof ReplayFrame | keyof AccountMetricsFrame | keyof LiveErrorFrame,
+  "type"
+>;
+
+/** What a field means, by its name: it means the same in every message. */
+export const FIELD_TEXTS: Readonly<Record<FieldName, string>> = {
+  sessionId: "Names this connection in our logs.",
+  serverId: "The trading server of the account, in lower case.",
+  accountNumber: "The account's number on its server.",
+  afterSequence:
+    "The last sequence that you have durably processed; 0 for all that is kept. Omitted: only the latest sample, and no replay notice.",
+  firstAvailableSequence: "The oldest sample that can be had. `lastAvailableSequence + 1` if there is none.",
+  lastAvailableSequence: "The newest sample, 0 before the first.",
+  replayTruncated:
+    "Samples after your place are gone, or your place is beyond the last sample. Reconcile before you go on.",
+  replayCount: "How many samples follow before the live ones.",
+  eventId:
+    "The same for the same account and sequence, whoever asks: UUIDv5 of `<accountNumber>/metrics/<sequence>` in the namespace `serverId`.",
+  sequence: "Counts the samples of the account from 1, without a gap.",
+  measuredAt: "When the trading server measured the values.",
+  balance: "In units of the account's currency, as are all amounts.",
+  equity: "Balance and unrealized profit.",
+  margin: "Margin in use.",
+  freeMargin: "Equity less the margin in use.",
+  marginLevel: "Equity in percent of the margin in use; 0 with none in use.",
+  openPositionCount: "Open positions.",
+  intervalMinimumEquity: "The lowest equity that was observed since the sample before.",
+  intervalMinimumMeasuredAt: "When that was measured.",
+  code: "What it is, for programs.",
+  error: "What it is, for people.",
+};
+
+/** When each error comes, and what is to be done; the socket stays open after each. */
+export const ERROR_CODE_TEXTS: Readonly<Record<LiveErrorFrame["code"], string>> = {
+  INVALID_MESSAGE:
+    "The message is no JSON, has an unknown type, lacks a field or has a wrong one, or came in a binary frame. Nothing was done. Mend the client.",
+  ACCOUNT_NOT_FOUND: "There is no such account on the server, or it was deleted. Nothing is subscribed.",
+  SERVER_ACCESS_DENIED:
+    "The server is unknown or another organization's, or the key does not reach it. Nothing is subscribed. Comes unasked, once for each subscription that ends, when access is taken away while you are connected.",
+  TOO_MANY_SUBSCRIPTIONS: `The connection has its ${LIVE_LIMITS.subscriptionsPerSocket} subscriptions; those go on. Open another connection.`,
+};
+
+/** When the server closes with each code, and what is to be done. */
+export const CLOSE_CODE_TEXTS: Readonly<Record<keyof typeof LIVE_CLOSE_CODES, string>> = {
+  restart: "The process stops. Come back at once, to another one, with `afterSequence`.",
+  keyRevoked: `The key was revoked, has expired or has lost its scope; within ${LIVE_LIMITS.revocationSeconds} s. Do not come back with this key.`,
+  slowConsumer: `The connection took nothing for ${LIVE_LIMITS.slowConsumerSeconds} s. Come back with \`afterSequence\`, and read faster.`,
+  messageTooLarge: `A message was over ${LIVE_LIMITS.messageBytes / KIB} KiB. Mend the client, then come back.`,
+};

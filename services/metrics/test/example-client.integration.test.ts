@@ -1,0 +1,222 @@
+/**
+ * The client that the documents show (`docs/examples`), run as its reader runs it: a process of its own, against a metrics
+ * process, over a connection that is cut. The gateway's two routes that it reconciles with answer what the reference shows.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { AccountDetailsAnswer, type AccountMetricsFrame, PositionsAnswer } from "@kapi/contracts";
+import { openApiDocument } from "@kapi/contracts/openapi";
+import { createHttpServer, listen } from "@kapi/http";
+import { createLogger, Health, type Started } from "@kapi/runtime";
+import { eventually, keyEntry } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import { type MetricsProcess, World } from "./world.ts";
+
+const EXAMPLE = path.resolve(import.meta.dirname, "../../../docs/examples/live-metrics-client.ts");
+const ACCOUNT_PATH = "/api/v1/management/servers/:serverId/accounts/:accountNumber";
+/** The client comes back with a backoff of some seconds after a long cut. */
+const COMES_BACK_MS = 30_000;
+
+/** A line of the client's journal. */
+interface Entry {
+  readonly sequence: number;
+  readonly sample?: AccountMetricsFrame;
+  readonly reconciled?: { readonly account: object; readonly open: readonly object[] };
+}
+
+let world: World;
+let metrics: MetricsProcess;
+let cable: Cable;
+let gatewayUrl: string;
+const asked: string[] = [];
+const folder = mkdtempSync(path.join(tmpdir(), "kapi-example-"));
+const clients = new Set<ChildProcess>();
+
+beforeAll(async () => {
+  world = await World.start();
+  metrics = await world.metrics();
+  cable = await world.scope.start("cable", () => Cable.to(Number(new URL(metrics.url).port)));
+  gatewayUrl = await world.scope.start("gateway's two routes", startGatewayRoutes);
+});
+
+afterAll(async () => {
+  for (const client of clients) client.kill("SIGKILL");
+  await world.scope.stop();
+  rmSync(folder, { recursive: true });
+});
+
+it("the example has every sample once, across cuts, its own death and samples that are gone for good", async () => {
+  const account = world.account();
+  await world.value(account, [100_000]);
+  await told(account, 1);
+  const client = run(account, world.managementKey);
+  await seen(account, 1);
+
+  await world.value(account, range(100_001, 100_010));
+  await seen(account, 11);
+  cable.cut();
+  await world.value(account, range(100_011, 100_020));
+  cable.mend();
+  await seen(account, 21);
+
+  client.kill("SIGKILL");
+  await once(client, "exit");
+  await world.value(account, range(100_021, 100_030));
+  run(account, world.managementKey);
+  await seen(account, 31);
+  expect(journal(account).map(({ sequence }) => sequence)).toEqual(range(1, 31));
+  expect(asked).toEqual([]);
+
+  cable.cut();
+  await world.value(account, range(200_001, 200_350));
+  await told(account, 381);
+  cable.mend();
+  await seen(account, 381);
+  const [reconciled, ...after] = journal(account).slice(31);
+  expect(reconciled).toMatchObject({ sequence: 81, reconciled: { account: { openPositionCount: 1 }, open: [{}] } });
+  expect(after.map(({ sample }) => sample?.sequence)).toEqual(range(82, 381));
+  const shown = ACCOUNT_PATH.replace(":serverId", world.serverId).replace(":accountNumber", account);
+  expect(asked).toEqual([shown, `${shown}/positions?status=open&limit=100&page=1`]);
+  expect(readFileSync(journalOf(account), "utf8")).not.toContain("tradingPasswordSet");
+});
+
+it("the example ends when its key is revoked, and does not come back with it", async () => {
+  const key = keyEntry({ organizationId: world.organizationId });
+  await world.putDirectory(key.entry);
+  const account = world.account();
+  await world.value(account, [1]);
+  const client = run(account, key.managementKey);
+  const ended = once(client, "exit");
+  await seen(account, 1);
+  await world.putDirectory({ ...key.entry, version: 2, status: "revoked" });
+  expect(await ended).toEqual([1, null]);
+});
+
+function run(account: string, managementKey: string): ChildProcess {
+  const client = spawn(process.execPath, [EXAMPLE, `${world.serverId}/${account}`], {
+    env: {
+      ...process.env,
+      KAPI_URL: gatewayUrl,
+      KAPI_LIVE_URL: cable.url,
+      KAPI_KEY: managementKey,
+      JOURNAL: journalOf(account),
+    },
+    stdio: "ignore",
+  });
+  clients.add(client);
+  return client;
+}
+
+function journalOf(account: string): string {
+  return path.join(folder, `${account}.jsonl`);
+}
+
+function journal(account: string): Entry[] {
+  if (!existsSync(journalOf(account))) return [];
+  const lines = readFileSync(journalOf(account), "utf8").split("\n");
+  return lines.filter((line) => line.endsWith("}")).map((line) => JSON.parse(line) as Entry);
+}
+
+/** Until the sample of this sequence is in the journal. */
+async function seen(account: string, sequence: number): Promise<void> {
+  await eventually(() => expect(journal(account).at(-1)?.sample?.sequence).toBe(sequence), {
+    timeoutMs: COMES_BACK_MS,
+  });
+}
+
+/** Until the metrics process knows the sample of this sequence. */
+async function told(account: string, sequence: number): Promise<void> {
+  await eventually(async () => {
+    const answer = await fetch(`${metrics.url}/internal/samples/latest`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-internal-token": world.environment.secrets.internalToken },
+      body: JSON.stringify({ serverId: world.serverId, accountNumbers: [account] }),
+    });
+    expect(await answer.json()).toMatchObject({ samples: [{ sequence }] });
+  });
+}
+
+function range(first: number, last: number): number[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+}
+
+async function startGatewayRoutes(): Promise<Started<string>> {
+  const app = createHttpServer({
+    logger: createLogger({ service: "metrics-test", level: "error" }),
+    health: new Health(),
+  });
+  const answers = {
+    [ACCOUNT_PATH]: AccountDetailsAnswer.parse(exampleOf(ACCOUNT_PATH)),
+    [`${ACCOUNT_PATH}/positions`]: PositionsAnswer.parse(exampleOf(`${ACCOUNT_PATH}/positions`)),
+  };
+  for (const [route, answer] of Object.entries(answers)) {
+    app.get(route, (request) => {
+      expect(request.headers.authorization).toBe(`Management ${world.managementKey}`);
+      asked.push(request.url);
+      return answer;
+    });
+  }
+  const { value, stop } = await listen(app, { host: "127.0.0.1", port: 0 });
+  return { value: value.url, stop };
+}
+
+/** The answer that the reference shows for a GET. */
+function exampleOf(route: string): unknown {
+  const method = openApiDocument().paths[route.replaceAll(/:(\w+)/g, "{$1}")]?.["get"];
+  const { responses } = method as { responses: Record<string, { content: Record<string, { example: unknown }> }> };
+  return responses["200"]?.content["application/json"]?.example;
+}
+
+/** A way to a port of this machine that can be cut. */
+class Cable {
+  readonly url: string;
+  readonly #sockets = new Set<Socket>();
+  #whole = true;
+
+  private constructor(port: number) {
+    this.url = `ws://127.0.0.1:${port}`;
+  }
+
+  static async to(port: number): Promise<Started<Cable>> {
+    const server = createServer((near) => cable.#join(near, port));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port: own } = server.address() as { port: number };
+    const cable = new Cable(own);
+    const stop = async (): Promise<void> => {
+      cable.cut();
+      server.close();
+      await once(server, "close");
+    };
+    return { value: cable, stop };
+  }
+
+  cut(): void {
+    this.#whole = false;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  mend(): void {
+    this.#whole = true;
+  }
+
+  #join(near: Socket, port: number): void {
+    if (!this.#whole) return void near.destroy();
+    const far = connect(port, "127.0.0.1");
+    for (const socket of [near, far]) {
+      this.#sockets.add(socket);
+      socket.on("error", () => undefined);
+      socket.once("close", () => {
+        this.#sockets.delete(socket);
+        (socket === near ? far : near).destroy();
+      });
+    }
+    near.pipe(far).pipe(near);
+  }
+}

@@ -1,0 +1,88 @@
+/** What the documents of the live stream show is what this service really says, and the limits they name are its defaults. */
+import { LIVE_LIMITS, LIVE_MESSAGES } from "@kapi/contracts/asyncapi";
+import { minorFromAmount } from "@kapi/kernel";
+import { describe, expect, it } from "vitest";
+
+import { configSchema } from "../src/config.ts";
+import { type Kept, openCursor, replayText, resumeCursor } from "../src/domain/cursor.ts";
+import { frameOf } from "../src/domain/sample.ts";
+import { messageFromWire } from "../src/inbound/ws/client-messages.ts";
+
+const [{ payload: known }] = LIVE_MESSAGES.replay.examples;
+const account = { serverId: known.serverId, accountNumber: known.accountNumber };
+const full: Kept = { first: known.firstAvailableSequence, last: known.lastAvailableSequence };
+
+function shown(name: string): string {
+  return JSON.stringify(LIVE_MESSAGES.replay.examples.find((example) => example.name === name)?.payload);
+}
+
+function noticeAfter(afterSequence: number, kept: Kept): string {
+  const { replay } = openCursor(kept, afterSequence);
+  return replay === null ? "" : replayText(account, replay);
+}
+
+function minor(amount: number): number {
+  return minorFromAmount(amount) ?? Number.NaN;
+}
+
+describe("the documents of the live stream", () => {
+  it.each(LIVE_MESSAGES.sample.examples.map(({ payload }) => payload))(
+    "show sample $sequence byte for byte, with its event id",
+    (payload) => {
+      const sample = {
+        span: { sequence: payload.sequence, from: 0, to: 1 },
+        values: {
+          balanceMinor: minor(payload.balance),
+          equityMinor: minor(payload.equity),
+          marginMinor: minor(payload.margin),
+          freeMarginMinor: minor(payload.freeMargin),
+          marginLevel: payload.marginLevel,
+          openPositionCount: payload.openPositionCount,
+        },
+        measuredAt: payload.measuredAt,
+        minimum: {
+          equityMinor: minor(payload.intervalMinimumEquity),
+          measuredAt: payload.intervalMinimumMeasuredAt,
+        },
+      };
+      expect(frameOf(payload, sample).toString()).toBe(JSON.stringify(payload));
+    },
+  );
+
+  it("show the replay notices of the cases that they tell of", () => {
+    expect(noticeAfter(409, full)).toBe(shown("complete"));
+    expect(noticeAfter(412, full)).toBe(shown("nothingMissed"));
+    expect(noticeAfter(98, full)).toBe(shown("truncated"));
+    expect(noticeAfter(500, full)).toBe(shown("ahead"));
+    expect(noticeAfter(0, { first: 1, last: 0 })).toBe(shown("empty"));
+    const slow = resumeCursor(full, 99).replay;
+    expect(slow === null ? "" : replayText(account, slow)).toBe(shown("truncated"));
+  });
+
+  it.each([409, 412, 98, 500])("tell the next sequence after afterSequence %d rightly", (afterSequence) => {
+    const { next, replay } = openCursor(full, afterSequence);
+    expect((replay?.lastAvailableSequence ?? 0) - (replay?.replayCount ?? 0) + 1).toBe(next);
+  });
+
+  it("show the errors of messages that cannot be read", () => {
+    const errors = LIVE_MESSAGES.error.examples.map(({ payload }) => payload);
+    const answerTo = (text: string) => messageFromWire(Buffer.from(text), false);
+    expect(answerTo("{")).toEqual({ kind: "invalid", frame: errors[0] });
+    const negative = { type: "subscribe", ...account, afterSequence: -1 };
+    expect(answerTo(JSON.stringify(negative))).toEqual({ kind: "invalid", frame: errors[1] });
+  });
+
+  it("name the limits that hold unless the operator set others", () => {
+    const settings = Object.entries(configSchema.shape).flatMap(([name, field]) => {
+      const parsed = field.safeParse(undefined);
+      return parsed.success ? [[name, parsed.data] as const] : [];
+    });
+    expect(Object.fromEntries(settings)).toMatchObject({
+      COALESCE_MS: LIVE_LIMITS.coalescingMs,
+      MAX_SOCKETS_PER_ORGANIZATION: LIVE_LIMITS.socketsPerOrganization,
+      MAX_SUBSCRIPTIONS_PER_SOCKET: LIVE_LIMITS.subscriptionsPerSocket,
+      MAX_MESSAGES_PER_SECOND: LIVE_LIMITS.messagesPerSecond,
+      STUCK_TIMEOUT_MS: LIVE_LIMITS.slowConsumerSeconds * 1_000,
+    });
+  });
+});
