@@ -14,13 +14,14 @@ import type { AccountExistence, SampleProgress, SnapshotStore } from "./domain/p
 import { SampleWindows } from "./domain/sample-windows.ts";
 import { installAccountMetrics } from "./inbound/http/account-metrics.ts";
 import { installLatestSamples } from "./inbound/http/latest-samples.ts";
+import { installLiveLoad } from "./inbound/http/live-load.ts";
 import { readAccountFacts } from "./inbound/kafka/account-facts.ts";
 import { consumeAccountStatuses } from "./inbound/kafka/account-statuses.ts";
 import { readSamples } from "./inbound/kafka/samples.ts";
 import { consumeSamples } from "./inbound/kafka/snapshot-samples.ts";
 import { consumeValuations } from "./inbound/kafka/valuations.ts";
 import { FanOut } from "./inbound/ws/fan-out.ts";
-import { startLiveServer } from "./inbound/ws/live-server.ts";
+import { type LiveServer, startLiveServer } from "./inbound/ws/live-server.ts";
 import { deleteTradingAccountMetrics } from "./operations/delete-trading-account-metrics.ts";
 import { SampleLog } from "./operations/sample-log.ts";
 import { Sequencer } from "./operations/sequence-valuations.ts";
@@ -108,6 +109,8 @@ export async function startMetrics(context: Context): Promise<void> {
   const app = createHttpServer({ logger, health, clock });
   requireInternalToken(app, config.INTERNAL_TOKEN);
   installLatestSamples(app, log);
+  let live: LiveServer | null = null;
+  installLiveLoad(app, () => live?.load() ?? null);
   const background = await scope.start("background producer", () => createProducer(kafka));
   installAccountMetrics(app, {
     lists: createSnapshotLists(stored.database),
@@ -126,7 +129,7 @@ export async function startMetrics(context: Context): Promise<void> {
   });
   const http = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
   logger.info({ url: http.url, roles: config.ROLES }, "listening");
-  if (config.ROLES.includes("stream")) await startStream(context, app.server, log, fanOut, directory, existence);
+  if (config.ROLES.includes("stream")) live = await startStream(context, app.server, log, fanOut, directory, existence);
 }
 
 /**
@@ -235,7 +238,7 @@ async function startStream(
   fanOut: FanOut,
   directory: Directory,
   existence: AccountExistence,
-): Promise<void> {
+): Promise<LiveServer> {
   const { config, scope, logger, health, clock } = context;
   const redis = await scope.start("redis", () => createRedis({ url: config.REDIS_URL, clientName: "metrics", logger }));
   health.readiness("redis", () => redis.check());
@@ -244,7 +247,7 @@ async function startStream(
   const host = config.LIVE_HOST ?? config.HTTP_HOST;
   const upgrades =
     livePort === undefined ? server : await scope.start("live port", () => listenForUpgrades(host, livePort));
-  await scope.start("live", () =>
+  return scope.start("live", () =>
     startLiveServer({
       server: upgrades,
       log,

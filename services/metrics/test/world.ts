@@ -99,20 +99,22 @@ export class World {
     return world;
   }
 
+  /** The environment of a metrics process in this world, but for its port. */
+  get metricsEnv(): Record<string, string> {
+    return {
+      ...this.environment.env,
+      ACCOUNT_URL: this.#accountUrl,
+      COALESCE_MS: "0",
+      CHECKPOINT_INTERVAL_MS: "300",
+      KAFKA_SESSION_TIMEOUT_MS: "6000",
+    };
+  }
+
   /** Starts a metrics process and waits until it is ready. */
   async metrics(env: Record<string, string> = {}): Promise<MetricsProcess> {
     const port = await this.#freePort();
     const child = spawn(process.execPath, [MAIN], {
-      env: {
-        ...process.env,
-        ...this.environment.env,
-        HTTP_PORT: String(port),
-        ACCOUNT_URL: this.#accountUrl,
-        COALESCE_MS: "0",
-        CHECKPOINT_INTERVAL_MS: "300",
-        KAFKA_SESSION_TIMEOUT_MS: "6000",
-        ...env,
-      },
+      env: { ...process.env, ...this.metricsEnv, HTTP_PORT: String(port), ...env },
       stdio: ["ignore", "inherit", "inherit"],
     });
     const url = `http://127.0.0.1:${port}`;

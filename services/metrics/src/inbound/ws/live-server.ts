@@ -32,9 +32,19 @@ export interface LiveServerOptions extends Omit<LiveContext, "limits"> {
   };
 }
 
-/** The number of sockets that are open now. */
-export interface LiveServer {
+/** What the open sockets are, and what waits in this process for their networks. */
+export interface LiveLoad {
   readonly sockets: number;
+  /** Of them, those that are sent nothing until their network has drained. */
+  readonly stalled: number;
+  readonly bufferedBytes: number;
+  /** Of the socket for which the most waits. */
+  readonly mostBufferedBytes: number;
+}
+
+export interface LiveServer {
+  /** The load at this moment. */
+  load(): LiveLoad;
 }
 
 /** `ws` closes with 1009 what is too large; the interface's own code for it is another (decisions, 10.3). */
@@ -76,8 +86,16 @@ class LiveConnections implements LiveServer {
     options.server.on("upgrade", this.#onUpgrade);
   }
 
-  get sockets(): number {
-    return this.#sockets.size;
+  load(): LiveLoad {
+    let stalled = 0;
+    let bufferedBytes = 0;
+    let mostBufferedBytes = 0;
+    for (const socket of this.#sockets) {
+      if (socket.isStalled) stalled += 1;
+      bufferedBytes += socket.bufferedBytes;
+      mostBufferedBytes = Math.max(mostBufferedBytes, socket.bufferedBytes);
+    }
+    return { sockets: this.#sockets.size, stalled, bufferedBytes, mostBufferedBytes };
   }
 
   async stop(): Promise<void> {

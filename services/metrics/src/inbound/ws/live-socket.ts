@@ -79,6 +79,16 @@ export class LiveSocket {
     this.#ws.on("close", () => this.#end());
   }
 
+  /** Bytes that wait in this process for this client's network. */
+  get bufferedBytes(): number {
+    return this.#outlet.bufferedBytes;
+  }
+
+  /** Whether it is sent nothing until its network has drained. */
+  get isStalled(): boolean {
+    return this.#outlet.stalledSinceMs !== null;
+  }
+
   /** The network has taken everything: goes on at each subscription's own place. */
   drained(): void {
     for (const subscription of this.#subscriptions.values()) {

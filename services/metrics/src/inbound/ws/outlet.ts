@@ -39,10 +39,15 @@ export class Outlet {
     return this.#stalledSinceMs;
   }
 
+  /** Bytes that wait in this process for the network. */
+  get bufferedBytes(): number {
+    return this.#socket.writableLength + this.#pendingBytes;
+  }
+
   /** Whether a frame may be pushed now. Once it may not, the outlet is stalled until it has drained. */
   hasRoom(nowMs: number): boolean {
     if (this.#stalledSinceMs !== null) return false;
-    if (this.#socket.writableLength + this.#pendingBytes <= this.#maxBufferedBytes) return true;
+    if (this.bufferedBytes <= this.#maxBufferedBytes) return true;
     this.#stalledSinceMs = nowMs;
     this.#schedule();
     return false;

@@ -1,0 +1,242 @@
+import { type AccountMetricsFrame, LIVE_METRICS_PATH, type ReplayFrame } from "@kapi/contracts";
+import { delay } from "@kapi/kernel";
+import { WebSocket } from "ws";
+
+import { Delays } from "./delays.ts";
+import type { Dice } from "./dice.ts";
+import type { Findings } from "./findings.ts";
+import { Place } from "./place.ts";
+import type { SampleLedger } from "./sample-ledger.ts";
+
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Back-off after a connection that was refused or ended by the server. */
+const BACK_OFF_MS = { first: 20, last: 300 } as const;
+/** How long a client stays away after it has cut its own socket: mostly moments, at times longer than a window lasts. */
+const SHORT_ABSENCE_MS = 300;
+const MIDDLE_ABSENCE_MS = 3_000;
+const MIDDLE_ABSENCES = 0.3;
+
+/** The process stops (1012), dies or does not answer (1006), or gives up a reader that is stuck (4408). */
+const EXPECTED_CLOSES = new Set([1006, 1012, 4408]);
+
+export interface CheckerOptions {
+  readonly name: string;
+  readonly managementKey: string;
+  readonly serverId: string;
+  readonly accounts: readonly string[];
+  /** The base address of a stream process that may be tried now. */
+  readonly address: () => string;
+  readonly findings: Findings;
+  readonly ledger: SampleLedger;
+  readonly dice: Dice;
+  /** Mean time between two cuts of its own; none without it. */
+  readonly meanCutMs?: number;
+  /** How long it stays away now and then, and how often after a cut. */
+  readonly longAbsence?: { readonly ms: number; readonly probability: number };
+}
+
+/** A replay notice as a client got it. */
+export interface SeenNotice {
+  readonly accountNumber: string;
+  readonly first: number;
+  readonly last: number;
+  readonly atMs: number;
+}
+
+/** What one client has been through. */
+export interface CheckerCounts {
+  cuts: number;
+  connections: number;
+  samples: number;
+  /** Subscriptions that began with a truncated replay. */
+  truncated: number;
+  /** Gaps told in the middle of a stream. */
+  gaps: number;
+  /** Notices of a process that knew less than the client. */
+  behind: number;
+  /** How connections ended, by close code; 1006 without a goodbye. */
+  readonly closes: Map<number, number>;
+}
+
+/**
+ * A client that takes nothing on trust. It subscribes to many accounts over one socket, which it cuts at random moments;
+ * it comes back to whichever process with the last sequence that it processed, and tells whatever is not as documented.
+ */
+export class Checker {
+  readonly counts: CheckerCounts = {
+    cuts: 0,
+    connections: 0,
+    samples: 0,
+    truncated: 0,
+    gaps: 0,
+    behind: 0,
+    closes: new Map(),
+  };
+  readonly notices: SeenNotice[] = [];
+  /** From the measurement of a sample that came live to its arrival; put a new one to begin anew. */
+  delays = new Delays();
+  /** Whether it cuts its socket. */
+  cutting = true;
+  readonly #options: CheckerOptions;
+  readonly #places: ReadonlyMap<string, Place>;
+  readonly #stopping = new AbortController();
+  #socket: WebSocket | null = null;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(options: CheckerOptions) {
+    this.#options = options;
+    this.#places = new Map(options.accounts.map((accountNumber) => [accountNumber, new Place()]));
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  start(): void {
+    this.#running = this.#live();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#cut();
+    await this.#running;
+  }
+
+  get isStopped(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  /** The last sequence of an account that it processed. */
+  processed(accountNumber: string): number {
+    return this.#places.get(accountNumber)?.processed ?? 0;
+  }
+
+  /** Whether it is subscribed to every account. */
+  get isSubscribed(): boolean {
+    return this.#socket !== null && [...this.#places.values()].every((place) => place.isOpen);
+  }
+
+  /** Stops reading: what comes stays in the network, until it is full. */
+  pause(): void {
+    this.#socket?.pause();
+  }
+
+  resume(): void {
+    this.#socket?.resume();
+  }
+
+  async #live(): Promise<void> {
+    const { dice } = this.#options;
+    while (!this.#stopping.signal.aborted) {
+      const wasCut = await this.#connection();
+      const awayMs = wasCut ? this.#absenceMs() : dice.whole(BACK_OFF_MS.first, BACK_OFF_MS.last);
+      await delay(awayMs, this.#stopping.signal);
+    }
+  }
+
+  #absenceMs(): number {
+    const { dice, longAbsence } = this.#options;
+    if (longAbsence !== undefined && dice.happens(longAbsence.probability)) return longAbsence.ms;
+    return dice.whole(0, dice.happens(MIDDLE_ABSENCES) ? MIDDLE_ABSENCE_MS : SHORT_ABSENCE_MS);
+  }
+
+  /** One connection, from its handshake to its end; resolves with whether this side has cut it. */
+  #connection(): Promise<boolean> {
+    const { managementKey, address, dice, meanCutMs } = this.#options;
+    const headers = { authorization: `Management ${managementKey}` };
+    const socket = new WebSocket(address() + LIVE_METRICS_PATH, { headers, handshakeTimeout: CONNECT_TIMEOUT_MS });
+    this.#socket = socket;
+    return new Promise((resolve) => {
+      let cut: NodeJS.Timeout | undefined;
+      // The cut comes at its own time, be it before the handshake is over or in the middle of a replay.
+      const arm = (meanMs: number): void => {
+        cut = setTimeout(() => {
+          if (!this.cutting) return arm(meanMs);
+          this.counts.cuts += 1;
+          this.#cut();
+        }, dice.exponential(meanMs));
+      };
+      if (meanCutMs !== undefined) arm(meanCutMs);
+      socket.on("error", () => undefined);
+      socket.on("open", () => {
+        this.counts.connections += 1;
+      });
+      socket.on("message", (data: Buffer) => {
+        if (this.#socket === socket) this.#take(socket, data);
+      });
+      socket.on("close", (code) => {
+        clearTimeout(cut);
+        const wasCut = this.#socket !== socket;
+        if (!wasCut) this.#closed(code);
+        this.#socket = null;
+        resolve(wasCut);
+      });
+    });
+  }
+
+  #closed(code: number): void {
+    this.counts.closes.set(code, (this.counts.closes.get(code) ?? 0) + 1);
+    if (!EXPECTED_CLOSES.has(code)) this.#tell(`the connection was closed with ${code}`);
+  }
+
+  /** What has arrived and was not processed yet is lost with the socket, as in a client that dies. */
+  #cut(): void {
+    const socket = this.#socket;
+    this.#socket = null;
+    socket?.terminate();
+  }
+
+  #take(socket: WebSocket, data: Buffer): void {
+    const frame = JSON.parse(data.toString("utf8")) as
+      | AccountMetricsFrame
+      | ReplayFrame
+      | { type: "connected" | "error" };
+    if (frame.type === "account.metrics") this.#takeSample(frame, data);
+    else if (frame.type === "account.metrics.replay") this.#takeNotice(frame);
+    else if (frame.type === "connected") this.#subscribe(socket);
+    else this.#tell(`unexpected: ${data.toString("utf8")}`);
+  }
+
+  #subscribe(socket: WebSocket): void {
+    const { serverId } = this.#options;
+    for (const [accountNumber, place] of this.#places) {
+      socket.send(JSON.stringify({ type: "subscribe", serverId, accountNumber, afterSequence: place.ask() }));
+    }
+  }
+
+  #takeNotice(notice: ReplayFrame): void {
+    const place = this.#place(notice.accountNumber);
+    if (place === null) return;
+    const opening = !place.isOpen;
+    const { processed } = place;
+    const fault = place.takeNotice(notice);
+    if (fault !== null) this.#tell(`${notice.accountNumber}: ${fault}`);
+    const { firstAvailableSequence: first, lastAvailableSequence: last } = notice;
+    if (!opening) this.counts.gaps += 1;
+    else if (processed > last) this.counts.behind += 1;
+    else if (notice.replayTruncated) this.counts.truncated += 1;
+    this.notices.push({ accountNumber: notice.accountNumber, first, last, atMs: Date.now() });
+  }
+
+  #takeSample(sample: AccountMetricsFrame, bytes: Buffer): void {
+    const { ledger, name } = this.#options;
+    const place = this.#place(sample.accountNumber);
+    if (place === null) return;
+    const { accountNumber, sequence } = sample;
+    const fault = place.takeSample(sequence);
+    if (fault !== null) this.#tell(`${accountNumber}: ${fault}`);
+    ledger.saw(accountNumber, sequence, bytes, name);
+    this.counts.samples += 1;
+    if (sequence > place.replayedUpTo) this.delays.add(Date.now() - Date.parse(sample.measuredAt));
+  }
+
+  #place(accountNumber: string): Place | null {
+    const place = this.#places.get(accountNumber);
+    if (place === undefined) this.#tell(`${accountNumber} was not subscribed to`);
+    return place ?? null;
+  }
+
+  #tell(what: string): void {
+    this.#options.findings.add(`${this.#options.name}: ${what}`);
+  }
+}

@@ -1,0 +1,24 @@
+const MAX_KEPT = 50;
+
+/** What was wrong; all that take part in a trial tell it here. */
+export class Findings {
+  readonly kept: string[] = [];
+  #count = 0;
+  readonly #tell: ((text: string) => void) | null;
+
+  /** `tell` hears of the first ones as they come. */
+  constructor(tell: ((text: string) => void) | null = null) {
+    this.#tell = tell;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  add(text: string): void {
+    this.#count += 1;
+    if (this.kept.length >= MAX_KEPT) return;
+    this.kept.push(text);
+    this.#tell?.(text);
+  }
+}

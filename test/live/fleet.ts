@@ -1,0 +1,125 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+import { delay } from "@kapi/kernel";
+import { freePort } from "@kapi/local";
+
+const MAIN = path.resolve(import.meta.dirname, "../../services/metrics/src/main.ts");
+const READY_TIMEOUT_MS = 90_000;
+const READY_POLL_MS = 50;
+const REQUEST_TIMEOUT_MS = 2_000;
+const KIB = 1_024;
+
+/** What a stream process holds for its sockets; GET /internal/live/load. */
+export interface LiveLoad {
+  readonly sockets: number;
+  readonly stalled: number;
+  readonly bufferedBytes: number;
+  readonly mostBufferedBytes: number;
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+/** The metrics processes of a trial, by name: each keeps its port and its role through all its lives. */
+export class Fleet {
+  readonly #env: Environment;
+  readonly #members = new Map<string, FleetMember>();
+
+  /** `env` is what every metrics process is told, but for its port and role. */
+  constructor(env: Environment) {
+    this.#env = env;
+  }
+
+  /** Starts a new member and waits until it is ready. */
+  async add(name: string, roles: string, env: Environment = {}): Promise<FleetMember> {
+    const port = await freePort();
+    const member = new FleetMember(name, port, { ...this.#env, ...env, HTTP_PORT: String(port), ROLES: roles });
+    this.#members.set(name, member);
+    await member.start();
+    return member;
+  }
+
+  member(name: string): FleetMember {
+    const member = this.#members.get(name);
+    if (member === undefined) throw new RangeError(`there is no ${name}`);
+    return member;
+  }
+
+  /** Ends every member, in good order. */
+  async stop(): Promise<void> {
+    const members = [...this.#members.values()];
+    for (const member of members) member.signal("SIGCONT");
+    await Promise.all(members.map((member) => member.end("SIGTERM")));
+  }
+}
+
+/** One metrics process: it can be killed, held and started again. */
+export class FleetMember {
+  readonly name: string;
+  readonly url: string;
+  readonly wsUrl: string;
+  readonly #env: Environment;
+  #child: ChildProcess | null = null;
+
+  constructor(name: string, port: number, env: Environment) {
+    this.name = name;
+    this.url = `http://127.0.0.1:${port}`;
+    this.wsUrl = `ws://127.0.0.1:${port}`;
+    this.#env = env;
+  }
+
+  /** Starts the process, with `env` besides its own variables, and waits until it is ready. */
+  async start(env: Environment = {}): Promise<void> {
+    const child = spawn(process.execPath, [MAIN], {
+      env: { ...process.env, ...this.#env, ...env },
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+    this.#child = child;
+    const endMs = Date.now() + READY_TIMEOUT_MS;
+    while (!(await this.#isReady())) {
+      if (child.exitCode !== null) throw new Error(`${this.name} ended with ${child.exitCode} before it was ready`);
+      if (Date.now() > endMs) throw new Error(`${this.name} is not ready after ${READY_TIMEOUT_MS} ms`);
+      await delay(READY_POLL_MS);
+    }
+  }
+
+  /** Only sends the signal: SIGSTOP, SIGCONT. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal);
+  }
+
+  /** Ends the process and waits until it is gone. */
+  async end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+    const child = this.#child;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    child.kill(signal);
+    await gone;
+  }
+
+  /** What it holds for its sockets now. */
+  async load(): Promise<LiveLoad> {
+    const answer = await fetch(`${this.url}/internal/live/load`, {
+      headers: { "x-internal-token": this.#env["INTERNAL_TOKEN"] ?? "" },
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+    });
+    if (!answer.ok) throw new Error(`${this.name} does not tell its load: ${answer.status}`);
+    return (await answer.json()) as LiveLoad;
+  }
+
+  /** Bytes resident in memory; null where the system does not tell (Linux does). */
+  residentBytes(): number | null {
+    const file = `/proc/${this.#child?.pid}/status`;
+    const kib = existsSync(file) ? /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(file, "utf8"))?.[1] : undefined;
+    return kib === undefined ? null : Number(kib) * KIB;
+  }
+
+  async #isReady(): Promise<boolean> {
+    try {
+      return (await fetch(`${this.url}/readyz`, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) })).ok;
+    } catch {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * The live stream while its processes are killed, held and moved, and while clients do not read: clients that trust
+ * nothing, and a witness of the log. In full, with the simulated trading server: `npm run test:live-soak`.
+ */
+import { delay } from "@kapi/kernel";
+import { createLogger } from "@kapi/runtime";
+import { eventually } from "@kapi/testkit";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+
+import { World } from "../../services/metrics/test/world.ts";
+import type { Checker } from "./checker.ts";
+import { Dice } from "./dice.ts";
+import { Disturbances } from "./disturbances.ts";
+import { Fleet } from "./fleet.ts";
+import { SeededMarket } from "./market.ts";
+import { slowReaders } from "./slow-readers.ts";
+import { Trial } from "./trial.ts";
+
+/** `LIVE_SEED` repeats the choices of a run. */
+const SEED = Number(process.env["LIVE_SEED"] ?? Date.now() % 1_000_000);
+const ACCOUNTS = 30;
+const PER_SECOND = 500;
+const CLIENTS = 4;
+const MEAN_CUT_MS = 1_500;
+/** Longer than the windows of the busiest accounts reach back. */
+const LONG_ABSENCE = { ms: 9_000, probability: 0.08 };
+const SESSION_TIMEOUT_MS = 6_000;
+const SETTLE_TIMEOUT_MS = 60_000;
+const TEST_TIMEOUT_MS = 240_000;
+const STUCK_TIMEOUT_MS = 5_000;
+/** Between two rounds of valuations: until the slow readers' sockets are full, and then. */
+const FILLING_MS = 5;
+const FILLED_MS = 100;
+const MAX_BUFFERED_BYTES = 2 * 1_024 * 1_024;
+const RESTART = 1012;
+const SLOW_CONSUMER = 4408;
+
+const logger = createLogger({ service: "live-test", level: "error" });
+let world: World;
+let fleet: Fleet | null = null;
+let trial: Trial | null = null;
+
+beforeAll(async () => {
+  world = await World.start();
+});
+
+afterEach(async () => {
+  await trial?.stop();
+  await fleet?.stop();
+});
+
+afterAll(async () => {
+  await world.scope.stop();
+});
+
+/** Processes, accounts, the witness of their log and a market for them. */
+async function begin(
+  seed: number,
+  env: Record<string, string>,
+): Promise<{ fleet: Fleet; trial: Trial; market: SeededMarket; dice: Dice }> {
+  const dice = new Dice(seed);
+  const { kafka, producer, serverId, managementKey } = world;
+  const accounts = Array.from({ length: ACCOUNTS }, () => world.account());
+  fleet = new Fleet({ ...world.metricsEnv, LOG_LEVEL: "error", ...env });
+  trial = await Trial.start({ kafka, logger, serverId, managementKey, accounts, dice: dice.fork() });
+  const market = new SeededMarket({ producer, serverId, accounts, dice: dice.fork() });
+  return { fleet, trial, market, dice };
+}
+
+function sum(checkers: readonly Checker[], of: (checker: Checker) => number): number {
+  return checkers.reduce((total, checker) => total + of(checker), 0);
+}
+
+describe(`the live stream (LIVE_SEED=${SEED})`, () => {
+  it(
+    "tells every sequence exactly once or announces the gap, the same bytes for the same sequence and the true minimum of each interval, while processes die, stand still and move and clients cut their sockets",
+    { timeout: TEST_TIMEOUT_MS },
+    async () => {
+      const { fleet, trial, market, dice } = await begin(SEED, { COALESCE_MS: "200" });
+      const [first, second, stream, otherStream] = await Promise.all([
+        fleet.add("sequencer-1", "sequencer"),
+        fleet.add("sequencer-2", "sequencer"),
+        fleet.add("stream-1", "stream"),
+        fleet.add("stream-2", "stream"),
+      ]);
+      market.start(PER_SECOND);
+      for (let index = 1; index <= CLIENTS; index += 1) {
+        trial.add(`client-${index}`, [stream, otherStream], { meanCutMs: MEAN_CUT_MS, longAbsence: LONG_ABSENCE });
+      }
+      const disturbances = new Disturbances(fleet, SESSION_TIMEOUT_MS);
+      const sequencers = async (): Promise<void> => {
+        await disturbances.killSequencer(first, dice.whole(0, 500));
+        await disturbances.makeZombie(second, 1_000);
+        await disturbances.rebalance(500);
+      };
+      const streams = async (): Promise<void> => {
+        await disturbances.stopStream(stream);
+        await disturbances.killStream(otherStream);
+      };
+      await Promise.all([sequencers(), streams()]);
+      await market.stop();
+      await trial.settle(SETTLE_TIMEOUT_MS);
+      expect(trial.findings.kept).toEqual([]);
+      // What the trial is about has happened.
+      expect(sum(trial.checkers, ({ counts }) => counts.cuts)).toBeGreaterThan(10);
+      expect(sum(trial.checkers, ({ counts }) => counts.closes.get(RESTART) ?? 0)).toBeGreaterThan(0);
+      expect(trial.witness.unchanged).toBeGreaterThan(0);
+    },
+  );
+
+  it(
+    "costs under 2 MiB and no other reader anything while readers stop; one that reads again goes on with samples or the notice, one that does not is closed with 4408 and can resume",
+    { timeout: TEST_TIMEOUT_MS },
+    async () => {
+      const { fleet, trial, market } = await begin(SEED + 1, { STUCK_TIMEOUT_MS: String(STUCK_TIMEOUT_MS) });
+      const both = await fleet.add("both", "sequencer,stream");
+      await market.round();
+      const others = [trial.add("other-1", [both]), trial.add("other-2", [both])];
+      const [late, stuck] = [trial.add("late", [both]), trial.add("stuck", [both])];
+      await eventually(() => trial.checkers.every((checker) => checker.isSubscribed), { timeoutMs: 30_000 });
+      let pauseMs = FILLING_MS;
+      const fed = new AbortController();
+      const feeding = (async () => {
+        for (; !fed.signal.aborted; await delay(pauseMs)) await market.round();
+      })();
+      const { slow } = await slowReaders({
+        stream: both,
+        stuckTimeoutMs: STUCK_TIMEOUT_MS,
+        others,
+        late,
+        lateMs: 0,
+        stuck,
+        stuckMs: 0,
+        controlMs: 0,
+        onStalled: () => {
+          pauseMs = FILLED_MS;
+        },
+      }).finally(() => fed.abort());
+      await feeding;
+      await market.stop();
+      await trial.settle(SETTLE_TIMEOUT_MS);
+      expect(trial.findings.kept).toEqual([]);
+      expect(slow.mostBufferedBytes).toBeLessThan(MAX_BUFFERED_BYTES);
+      expect(late.counts.connections).toBe(1);
+      expect([...stuck.counts.closes]).toEqual([[SLOW_CONSUMER, 1]]);
+      for (const other of others) expect(other.counts).toMatchObject({ connections: 1, gaps: 0, truncated: 0 });
+    },
+  );
+});

@@ -1,0 +1,191 @@
+import { accountKey, TOPICS, type Valuation } from "@kapi/contracts";
+import { createLogReader, type KafkaConnection, type Message } from "@kapi/kafka";
+import type { Logger, Scope } from "@kapi/runtime";
+
+import type { Findings } from "./findings.ts";
+import { type JudgedSample, type RawValuation, sampleFaults, saySame } from "./sample-check.ts";
+import type { SampleLedger } from "./sample-ledger.ts";
+
+interface AccountRecord {
+  readonly accountNumber: string;
+  sequence: number;
+  to: number;
+  /** Valuations behind `to`; those measured before an earlier one do not count. */
+  raw: RawValuation[];
+  newestMeasuredMs: number;
+  /** The valuation at `to`: what the last sample says. */
+  told: RawValuation | null;
+  /** When each sample was written, by sequence. */
+  readonly writtenMs: number[];
+}
+
+interface Waiting {
+  readonly account: AccountRecord;
+  readonly sample: JudgedSample;
+}
+
+/**
+ * Reads `trading.valuations` and `metrics.samples` for itself, judges the samples as the documents say, and holds each
+ * that counts against the raw valuations of its interval.
+ */
+export class LogWitness {
+  readonly #findings: Findings;
+  readonly #ledger: SampleLedger;
+  readonly #serverId: string;
+  readonly #accounts: ReadonlyMap<string, AccountRecord>;
+  /** Judged samples whose valuations are not all read yet, by partition. */
+  readonly #waiting = new Map<number, Waiting[]>();
+  readonly #rawRead = new Map<number, number>();
+  #judged = 0;
+  #refused = 0;
+  #unchanged = 0;
+
+  constructor(options: {
+    readonly serverId: string;
+    readonly accounts: readonly string[];
+    readonly findings: Findings;
+    readonly ledger: SampleLedger;
+  }) {
+    this.#findings = options.findings;
+    this.#ledger = options.ledger;
+    this.#serverId = options.serverId;
+    this.#accounts = new Map(
+      options.accounts.map((accountNumber) => [accountKey(options.serverId, accountNumber), newRecord(accountNumber)]),
+    );
+  }
+
+  /** Samples that count. */
+  get judged(): number {
+    return this.#judged;
+  }
+
+  /** Samples in the log that do not: what late writers and unknown outcomes leave. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  /** Valuations that made no sample because they said what the last one said. */
+  get unchanged(): number {
+    return this.#unchanged;
+  }
+
+  /** Reads both topics from their beginnings until `scope` stops. */
+  async start(kafka: KafkaConnection, logger: Logger, scope: Scope): Promise<void> {
+    const fatal = (error: Error): void => this.#findings.add(`the log was not read on: ${error.message}`);
+    const read = { from: "beginning", logger, fatal } as const;
+    await scope.start("raw valuations", () =>
+      createLogReader(kafka, {
+        ...read,
+        topic: TOPICS.tradingValuations,
+        onBatch: (partition, messages) => this.#takeRaw(partition, messages),
+      }),
+    );
+    await scope.start("samples", () =>
+      createLogReader(kafka, {
+        ...read,
+        topic: TOPICS.metricsSamples,
+        onBatch: (partition, messages) => this.#takeSamples(partition, messages),
+      }),
+    );
+  }
+
+  /** The account's last sequence in the log. */
+  last(accountNumber: string): number {
+    return this.#record(accountNumber).sequence;
+  }
+
+  /** The first sequence of the account that was written at `sinceMs` or later; its last + 1 if there is none. */
+  firstSince(accountNumber: string, sinceMs: number): number {
+    const { writtenMs, sequence } = this.#record(accountNumber);
+    const found = writtenMs.findIndex((atMs, index) => index > 0 && atMs >= sinceMs);
+    return found === -1 ? sequence + 1 : found;
+  }
+
+  /** Null when every valuation read so far is in a sample or said nothing new; else which is not. */
+  missing(): string | null {
+    for (const account of this.#accounts.values()) {
+      const { accountNumber, raw, told } = account;
+      const lost = raw.find((one) => told === null || !saySame(one, told));
+      if (lost !== undefined) return `${accountNumber}: no sample behind ${account.sequence} has offset ${lost.offset}`;
+    }
+    const waiting = [...this.#waiting.values()].flat()[0];
+    return waiting === undefined ? null : `${waiting.account.accountNumber}: a sample is ahead of the valuations`;
+  }
+
+  #record(accountNumber: string): AccountRecord {
+    const record = this.#accounts.get(accountKey(this.#serverId, accountNumber));
+    if (record === undefined) throw new RangeError(`${accountNumber} is none of the accounts`);
+    return record;
+  }
+
+  #takeRaw(partition: number, messages: readonly Message[]): void {
+    for (const { key, value, offset } of messages) {
+      const account = this.#accounts.get(key);
+      if (account === undefined) continue;
+      const raw = { ...(JSON.parse(value.toString("utf8")) as Valuation), offset: Number(offset) };
+      const measuredMs = Date.parse(raw.measuredAt);
+      if (measuredMs < account.newestMeasuredMs) continue;
+      account.newestMeasuredMs = measuredMs;
+      account.raw.push(raw);
+    }
+    const last = messages.at(-1);
+    if (last !== undefined) this.#rawRead.set(partition, Number(last.offset) + 1);
+    this.#check(partition);
+  }
+
+  #takeSamples(partition: number, messages: readonly Message[]): void {
+    const waiting = this.#waiting.get(partition) ?? [];
+    this.#waiting.set(partition, waiting);
+    for (const { key, value, headers, timestampMs } of messages) {
+      const account = this.#accounts.get(key);
+      if (account === undefined) continue;
+      const [sequence, from, to] = [Number(headers["sequence"]), Number(headers["from"]), Number(headers["to"])];
+      if (sequence !== account.sequence + 1 || from !== account.to || !(to > from)) {
+        this.#refused += 1;
+        continue;
+      }
+      account.sequence = sequence;
+      account.to = to;
+      account.writtenMs[sequence] = timestampMs;
+      this.#judged += 1;
+      this.#ledger.saw(account.accountNumber, sequence, value, "the log");
+      waiting.push({ account, sample: { sequence, from, to, value } });
+    }
+    this.#check(partition);
+  }
+
+  #check(partition: number): void {
+    const waiting = this.#waiting.get(partition) ?? [];
+    const read = this.#rawRead.get(partition) ?? 0;
+    while (waiting[0] !== undefined && waiting[0].sample.to < read) {
+      const { account, sample } = waiting[0];
+      waiting.shift();
+      const end = account.raw.findIndex(({ offset }) => offset > sample.to);
+      const interval = account.raw.splice(0, end === -1 ? account.raw.length : end);
+      const { told } = account;
+      if (told !== null)
+        this.#unchanged += Math.max(
+          0,
+          interval.findIndex((one) => !saySame(one, told)),
+        );
+      account.told = interval.at(-1) ?? told;
+      const names = { serverId: this.#serverId, accountNumber: account.accountNumber };
+      for (const fault of sampleFaults(names, sample, interval)) {
+        const { sequence, from, to } = sample;
+        this.#findings.add(`${account.accountNumber}: sample ${sequence} of (${from}, ${to}]: ${fault}`);
+      }
+    }
+  }
+}
+
+function newRecord(accountNumber: string): AccountRecord {
+  return {
+    accountNumber,
+    sequence: 0,
+    to: -1,
+    raw: [],
+    newestMeasuredMs: Number.NEGATIVE_INFINITY,
+    told: null,
+    writtenMs: [],
+  };
+}

@@ -1,0 +1,128 @@
+import { accountKey, TOPICS, type Valuation } from "@kapi/contracts";
+import type { Producer } from "@kapi/kafka";
+import { toIso } from "@kapi/kernel";
+
+import type { Dice } from "./dice.ts";
+
+const ROUND_MS = 20;
+const FIRST_BALANCE_MINOR = 1_000_000;
+const LARGEST_MOVE_MINOR = 5_000;
+const MARGIN_MINOR = 20_000;
+const MAX_POSITIONS = 5;
+/** Of an account's valuations: those that say what the one before said, and those in which it trades. */
+const UNCHANGED = 0.25;
+const TRADES = 0.05;
+/** Every so many accounts one moves ten times as often as the others, and trades all the time. */
+const BUSY_EVERY = 10;
+const BUSY_FACTOR = 10;
+const BUSY_TRADES = 0.8;
+
+interface Trader {
+  readonly accountNumber: string;
+  readonly busy: boolean;
+  balanceMinor: number;
+  equityMinor: number;
+  openPositionCount: number;
+  measuredMs: number;
+}
+
+/** Raw valuations of accounts whose market moves, which trade now and then, and of which some repeat themselves. */
+export class SeededMarket {
+  readonly #producer: Producer;
+  readonly #serverId: string;
+  readonly #dice: Dice;
+  readonly #traders: readonly Trader[];
+  readonly #sends = new Set<Promise<unknown>>();
+  #timer: NodeJS.Timeout | null = null;
+  #owed = 0;
+  #lastMs = 0;
+  #valuations = 0;
+
+  constructor(options: {
+    readonly producer: Producer;
+    readonly serverId: string;
+    readonly accounts: readonly string[];
+    readonly dice: Dice;
+  }) {
+    this.#producer = options.producer;
+    this.#serverId = options.serverId;
+    this.#dice = options.dice;
+    this.#traders = options.accounts.map((accountNumber, index) => ({
+      accountNumber,
+      busy: index % BUSY_EVERY === 0,
+      balanceMinor: FIRST_BALANCE_MINOR,
+      equityMinor: FIRST_BALANCE_MINOR,
+      openPositionCount: 1,
+      measuredMs: 0,
+    }));
+  }
+
+  /** Valuations published. */
+  get valuations(): number {
+    return this.#valuations;
+  }
+
+  /** Publishes about `perSecond` valuations of all accounts together, until it is stopped. */
+  start(perSecond: number): void {
+    this.#lastMs = Date.now();
+    this.#timer = setInterval(() => {
+      const nowMs = Date.now();
+      this.#owed += ((nowMs - this.#lastMs) * perSecond) / 1_000;
+      this.#lastMs = nowMs;
+      for (; this.#owed >= 1; this.#owed -= 1) this.#publish(this.#chooseTrader());
+    }, ROUND_MS);
+  }
+
+  /** Publishes one valuation of every account, each saying something new. */
+  async round(): Promise<void> {
+    for (const trader of this.#traders) this.#publish(trader, true);
+    await Promise.all(this.#sends);
+  }
+
+  /** Resolves when all that was published is in the log. */
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+    await Promise.all(this.#sends);
+  }
+
+  #chooseTrader(): Trader {
+    for (;;) {
+      const trader = this.#dice.pick(this.#traders);
+      if (trader.busy || this.#dice.happens(1 / BUSY_FACTOR)) return trader;
+    }
+  }
+
+  #publish(trader: Trader, mustChange = false): void {
+    const { accountNumber } = trader;
+    if (mustChange || !this.#dice.happens(UNCHANGED)) this.#move(trader);
+    trader.measuredMs = Math.max(Date.now(), trader.measuredMs);
+    const { balanceMinor, equityMinor, openPositionCount } = trader;
+    const marginMinor = openPositionCount * MARGIN_MINOR;
+    const valuation: Valuation = {
+      serverId: this.#serverId,
+      accountNumber,
+      measuredAt: toIso(trader.measuredMs),
+      balanceMinor,
+      equityMinor,
+      marginMinor,
+      freeMarginMinor: equityMinor - marginMinor,
+      marginLevel: marginMinor === 0 ? 0 : Math.round((equityMinor / marginMinor) * 10_000) / 100,
+      unrealizedProfitMinor: equityMinor - balanceMinor,
+      openPositionCount,
+    };
+    this.#valuations += 1;
+    const key = accountKey(this.#serverId, accountNumber);
+    const send = this.#producer.send(TOPICS.tradingValuations, { key, value: JSON.stringify(valuation) });
+    this.#sends.add(send);
+    void send.finally(() => this.#sends.delete(send));
+  }
+
+  #move(trader: Trader): void {
+    const dice = this.#dice;
+    trader.equityMinor += dice.whole(1, LARGEST_MOVE_MINOR) * (dice.happens(0.5) ? 1 : -1);
+    if (!dice.happens(trader.busy ? BUSY_TRADES : TRADES)) return;
+    trader.openPositionCount = dice.whole(0, MAX_POSITIONS);
+    trader.balanceMinor += dice.whole(-LARGEST_MOVE_MINOR, LARGEST_MOVE_MINOR);
+  }
+}

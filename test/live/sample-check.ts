@@ -1,0 +1,87 @@
+/**
+ * What a sample must say, worked out anew from the raw valuations of its interval. Nothing here comes from the metrics
+ * service, so that both would have to be wrong in the same way.
+ */
+import { createHash } from "node:crypto";
+
+import type { AccountMetricsFrame, Valuation } from "@kapi/contracts";
+
+const MINOR_PER_UNIT = 100;
+
+/** A record of `trading.valuations`. */
+export interface RawValuation extends Valuation {
+  readonly offset: number;
+}
+
+/** An account's sample as the log has it, by its headers. */
+export interface JudgedSample {
+  readonly sequence: number;
+  readonly from: number;
+  readonly to: number;
+  readonly value: Buffer;
+}
+
+/** What is wrong with a sample, given the account's raw valuations behind `from`, up to and with `to`; one sentence each. */
+export function sampleFaults(account: Account, sample: JudgedSample, interval: readonly RawValuation[]): string[] {
+  const newest = interval.at(-1);
+  if (newest?.offset !== sample.to) return [`its "to", ${sample.to}, is none of the account's valuations`];
+  let lowest = newest;
+  for (const one of interval.toReversed()) if (one.equityMinor <= lowest.equityMinor) lowest = one;
+  const frame = JSON.parse(sample.value.toString("utf8")) as Record<string, unknown>;
+  return Object.entries(expectedFrame(account, sample.sequence, newest, lowest))
+    .filter(([field, value]) => frame[field] !== value)
+    .map(([field, value]) => `${field} is ${String(frame[field])}, not ${value}`);
+}
+
+interface Account {
+  readonly serverId: string;
+  readonly accountNumber: string;
+}
+
+function expectedFrame(
+  { serverId, accountNumber }: Account,
+  sequence: number,
+  newest: RawValuation,
+  lowest: RawValuation,
+): AccountMetricsFrame {
+  return {
+    type: "account.metrics",
+    eventId: eventId(serverId, `${accountNumber}/metrics/${sequence}`),
+    serverId,
+    accountNumber,
+    sequence,
+    measuredAt: newest.measuredAt,
+    balance: newest.balanceMinor / MINOR_PER_UNIT,
+    equity: newest.equityMinor / MINOR_PER_UNIT,
+    margin: newest.marginMinor / MINOR_PER_UNIT,
+    freeMargin: newest.freeMarginMinor / MINOR_PER_UNIT,
+    marginLevel: newest.marginLevel,
+    openPositionCount: newest.openPositionCount,
+    intervalMinimumEquity: lowest.equityMinor / MINOR_PER_UNIT,
+    intervalMinimumMeasuredAt: lowest.measuredAt,
+  };
+}
+
+/** UUID version 5 (RFC 9562, 5.5). */
+function eventId(namespace: string, name: string): string {
+  const digest = createHash("sha1")
+    .update(Buffer.from(namespace.replaceAll("-", ""), "hex"))
+    .update(name)
+    .digest();
+  digest.writeUInt8((digest.readUInt8(6) & 0x0f) | 0x50, 6);
+  digest.writeUInt8((digest.readUInt8(8) & 0x3f) | 0x80, 8);
+  const hex = digest.toString("hex", 0, 16);
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+/** Whether two valuations say the same of the account: the second of such two makes no sample. */
+export function saySame(left: Valuation, right: Valuation): boolean {
+  return (
+    left.balanceMinor === right.balanceMinor &&
+    left.equityMinor === right.equityMinor &&
+    left.marginMinor === right.marginMinor &&
+    left.freeMarginMinor === right.freeMarginMinor &&
+    left.marginLevel === right.marginLevel &&
+    left.openPositionCount === right.openPositionCount
+  );
+}

@@ -1,0 +1,40 @@
+import { hash } from "node:crypto";
+
+import type { Findings } from "./findings.ts";
+
+interface Entry {
+  readonly digest: string;
+  readonly witness: string;
+}
+
+/**
+ * The bytes of every (account, sequence) that anybody has seen: a client after whichever reconnect, at whichever process,
+ * or the log itself. Once seen, they must always be the same.
+ */
+export class SampleLedger {
+  readonly #findings: Findings;
+  readonly #accounts = new Map<string, Entry[]>();
+
+  constructor(findings: Findings) {
+    this.#findings = findings;
+  }
+
+  /** `witness` saw these bytes as the account's sample `sequence`. */
+  saw(accountNumber: string, sequence: number, bytes: Buffer, witness: string): void {
+    const digest = hash("sha1", bytes, "base64");
+    const entries = this.#accounts.get(accountNumber) ?? [];
+    this.#accounts.set(accountNumber, entries);
+    const known = entries[sequence];
+    if (known === undefined) entries[sequence] = { digest, witness };
+    else if (known.digest !== digest) {
+      this.#findings.add(
+        `${accountNumber}: sample ${sequence} had other bytes for ${witness} than for ${known.witness}: ${bytes.toString()}`,
+      );
+    }
+  }
+
+  /** The highest sequence that anybody has seen of an account. */
+  highest(accountNumber: string): number {
+    return Math.max(0, (this.#accounts.get(accountNumber)?.length ?? 0) - 1);
+  }
+}

@@ -1,0 +1,106 @@
+import { delay } from "@kapi/kernel";
+
+import type { Checker } from "./checker.ts";
+import { Delays } from "./delays.ts";
+import type { FleetMember } from "./fleet.ts";
+
+const SAMPLE_INTERVAL_MS = 100;
+/** How long the network's buffers, and the server's, may take to fill. */
+const FILL_TIMEOUT_MS = 60_000;
+/** The server looks once a second who is stuck. */
+const CLOSE_MARGIN_MS = 3_000;
+const CLOSED_TIMEOUT_MS = 30_000;
+const SLOW_CONSUMER = 4408;
+
+export interface SlowReaderOptions {
+  /** The process that serves all of them, and its STUCK_TIMEOUT_MS. */
+  readonly stream: FleetMember;
+  readonly stuckTimeoutMs: number;
+  /** Clients that read all the time. */
+  readonly others: readonly Checker[];
+  /** Stops reading for `lateMs` at least, and reads again. */
+  readonly late: Checker;
+  readonly lateMs: number;
+  /** Stops reading for `stuckMs` at least, and until it must have been given up. */
+  readonly stuck: Checker;
+  readonly stuckMs: number;
+  /** How long all is measured before, with everybody reading. */
+  readonly controlMs: number;
+  /** Told when both are full to the brim. */
+  readonly onStalled?: () => void;
+}
+
+/** What a stretch of time cost. */
+export interface Stretch {
+  /** From measurement to arrival, at the clients that read all the time. */
+  readonly delays: Delays;
+  /** Most that the process held in memory; null where the system does not tell. */
+  readonly residentBytes: number | null;
+  /** Most that waited in the process for one socket. */
+  readonly mostBufferedBytes: number;
+}
+
+export interface SlowReaderFigures {
+  readonly control: Stretch;
+  /** While at least one did not read. */
+  readonly slow: Stretch;
+  /** From the stop of reading until the server could not send any more. */
+  readonly filledMs: number;
+}
+
+/** Two of a process's clients stop reading: one for a while, the other until it is given up. Both subscribe to everything. */
+export async function slowReaders(options: SlowReaderOptions): Promise<SlowReaderFigures> {
+  const { stream, others, late, stuck } = options;
+  const control = await measure(stream, others, () => delay(options.controlMs));
+  let filledMs = 0;
+  const slow = await measure(stream, others, async () => {
+    const pausedMs = Date.now();
+    late.pause();
+    stuck.pause();
+    while ((await stream.load()).stalled < 2) {
+      if (Date.now() - pausedMs > FILL_TIMEOUT_MS) throw new Error("too little is sent to fill a socket");
+      await delay(SAMPLE_INTERVAL_MS);
+    }
+    const stalledMs = Date.now();
+    filledMs = stalledMs - pausedMs;
+    options.onStalled?.();
+    await until(pausedMs + options.lateMs);
+    late.resume();
+    await until(Math.max(pausedMs + options.stuckMs, stalledMs + options.stuckTimeoutMs + CLOSE_MARGIN_MS));
+    stuck.resume();
+  });
+  const endMs = Date.now() + CLOSED_TIMEOUT_MS;
+  while (!stuck.counts.closes.has(SLOW_CONSUMER)) {
+    if (Date.now() > endMs) throw new Error("the reader that stayed stuck was not closed with 4408");
+    await delay(SAMPLE_INTERVAL_MS);
+  }
+  return { control, slow, filledMs };
+}
+
+function until(atMs: number): Promise<void> {
+  return delay(Math.max(0, atMs - Date.now()));
+}
+
+async function measure(stream: FleetMember, others: readonly Checker[], work: () => Promise<void>): Promise<Stretch> {
+  const delays = new Delays();
+  for (const other of others) other.delays = delays;
+  const ended = new AbortController();
+  let resident = stream.residentBytes();
+  let most = 0;
+  const watching = (async () => {
+    while (!ended.signal.aborted) {
+      most = Math.max(most, (await stream.load()).mostBufferedBytes);
+      const now = stream.residentBytes();
+      if (resident !== null && now !== null) resident = Math.max(resident, now);
+      await delay(SAMPLE_INTERVAL_MS, ended.signal);
+    }
+  })();
+  try {
+    await work();
+  } finally {
+    ended.abort();
+    await watching;
+  }
+  for (const other of others) other.delays = new Delays();
+  return { delays, residentBytes: resident, mostBufferedBytes: most };
+}

@@ -1,0 +1,242 @@
+/**
+ * `npm run test:live-soak`: a whole kapi with the simulated trading server, whose accounts trade by themselves, and clients
+ * of the live stream that trust nothing. First two of them stop reading, for 20 and 60 seconds; then, until the time is
+ * over, processes are killed, held and moved while the clients cut their sockets, 500 times and more. Whatever is not as
+ * documented is printed, and ends it with exit code 1. `LIVE_SOAK_MINUTES` (10) and `LIVE_SEED` set time and choices.
+ */
+import { delay } from "@kapi/kernel";
+import { createKafka } from "@kapi/kafka";
+import { createLogger } from "@kapi/runtime";
+import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
+
+import startServers from "../../libs/testkit/src/global-setup.ts";
+import type { Checker } from "./checker.ts";
+import { Delays } from "./delays.ts";
+import { Dice } from "./dice.ts";
+import { Disturbances } from "./disturbances.ts";
+import { Fleet, type FleetMember } from "./fleet.ts";
+import { type SlowReaderFigures, slowReaders } from "./slow-readers.ts";
+import { TradingFloor } from "./trading-floor.ts";
+import { Trial } from "./trial.ts";
+
+const MINUTES = Number(process.env["LIVE_SOAK_MINUTES"] ?? 10);
+const SEED = Number(process.env["LIVE_SEED"] ?? Date.now() % 1_000_000);
+const ACCOUNTS = 40;
+const CLIENTS = 5;
+/** Of all clients together; 500 and more in the eight minutes that a whole run has for them. */
+const CUTS_PER_MINUTE = 70;
+/** Now and then a client stays away for longer than the windows of busy accounts reach back. */
+const LONG_ABSENCE = { ms: 25_000, probability: 0.02 };
+/** What a client is away on average. */
+const MEAN_ABSENCE_MS = 1_000;
+const MEAN_CUT_MS = (60_000 * CLIENTS) / CUTS_PER_MINUTE - MEAN_ABSENCE_MS;
+const TICK_INTERVAL_MS = 40;
+const COALESCE_MS = 200;
+const SESSION_TIMEOUT_MS = 6_000;
+const STUCK_TIMEOUT_MS = 30_000;
+const CONTROL_MS = 20_000;
+const LATE_MS = 20_000;
+const STUCK_MS = 60_000;
+/** Longest time between two disturbances of a kind of process, and longest that a killed one stays away. */
+const MAX_REST_MS = 8_000;
+const MAX_DOWN_MS = 3_000;
+const MAX_BEYOND_MS = 5_000;
+const DEPOSIT_EVERY_MS = 500;
+const PROGRESS_EVERY_MS = 15_000;
+const SETTLE_TIMEOUT_MS = 120_000;
+const MAX_BUFFERED_BYTES = 2 * 1_024 * 1_024;
+const SERVICES = ["account", "command-status", "export", "finance", "gateway", "organization", "trading-server"];
+const KIB = 1_024;
+const MIB = KIB * KIB;
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function sum(checkers: readonly Checker[], of: (checker: Checker) => number): number {
+  return checkers.reduce((total, checker) => total + of(checker), 0);
+}
+
+interface Soak {
+  readonly fleet: Fleet;
+  readonly trial: Trial;
+  readonly floor: TradingFloor;
+  readonly dice: Dice;
+}
+
+/** Everything but the metrics service, whose processes are the fleet's. */
+async function begin(stack: TestStack, dice: Dice): Promise<Soak> {
+  const demo = await stack.makeDemo();
+  const { servers, topicPrefix, secrets } = stack;
+  const logger = createLogger({ service: "live-soak", level: "error" });
+  const kafka = createKafka({ brokers: servers.kafkaBrokers.split(","), clientId: "live-soak", topicPrefix, logger });
+  const fleet = new Fleet({
+    HTTP_HOST: "127.0.0.1",
+    LOG_LEVEL: "error",
+    KAFKA_BROKERS: servers.kafkaBrokers,
+    KAFKA_TOPIC_PREFIX: topicPrefix,
+    POSTGRES_URL: servers.postgresUrl,
+    REDIS_URL: servers.redisUrl,
+    INTERNAL_TOKEN: secrets.internalToken,
+    ACCOUNT_URL: stack.url("account"),
+    KAFKA_SESSION_TIMEOUT_MS: String(SESSION_TIMEOUT_MS),
+    STUCK_TIMEOUT_MS: String(STUCK_TIMEOUT_MS),
+    COALESCE_MS: String(COALESCE_MS),
+  });
+  try {
+    const floor = await TradingFloor.open(demo, ACCOUNTS, dice.fork());
+    const { serverId, managementKey } = demo;
+    const options = { kafka, logger, serverId, managementKey, accounts: floor.accounts, dice: dice.fork() };
+    const trial = await Trial.start({ ...options, tell: (text) => say(`WRONG  ${text}`) });
+    return { fleet, trial, floor, dice };
+  } catch (error) {
+    await fleet.stop();
+    throw error;
+  }
+}
+
+/** Two readers stop, while every valuation makes a sample, so that there is enough to fill their sockets with. */
+async function readSlowly({ fleet, trial }: Soak): Promise<SlowReaderFigures> {
+  const every = await fleet.add("uncoalesced", "sequencer", { COALESCE_MS: "0" });
+  const stream = await fleet.add("stream-1", "stream");
+  const others = Array.from({ length: CLIENTS - 2 }, (_, index) => trial.add(`other-${index + 1}`, [stream]));
+  const [late, stuck] = [trial.add("late", [stream]), trial.add("stuck", [stream])];
+  await eventually(() => trial.checkers.every(({ isSubscribed }) => isSubscribed), { timeoutMs: 60_000 });
+  const figures = await slowReaders({
+    stream,
+    stuckTimeoutMs: STUCK_TIMEOUT_MS,
+    others,
+    late,
+    lateMs: LATE_MS,
+    stuck,
+    stuckMs: STUCK_MS,
+    controlMs: CONTROL_MS,
+  });
+  if (figures.slow.mostBufferedBytes >= MAX_BUFFERED_BYTES) {
+    trial.findings.add(`${figures.slow.mostBufferedBytes} bytes waited for a reader that did not read`);
+  }
+  for (const { name, counts } of [...others, late]) {
+    if (counts.connections !== 1) trial.findings.add(`${name} lost its connection because of a slow reader`);
+  }
+  for (const { name, counts } of others) if (counts.gaps > 0) trial.findings.add(`${name} had a gap`);
+  await Promise.all(trial.checkers.map((checker) => checker.stop()));
+  await every.end("SIGTERM");
+  return figures;
+}
+
+/** Sequencers and streams are disturbed beside each other, at random, until the time is over. */
+async function disturb({ fleet, dice }: Soak, endMs: number): Promise<Disturbances> {
+  const disturbances = new Disturbances(fleet, SESSION_TIMEOUT_MS);
+  const sequencers = [fleet.member("sequencer-1"), fleet.member("sequencer-2")];
+  const streams = [fleet.member("stream-1"), fleet.member("stream-2")];
+  const repeat = async (dice: Dice, what: readonly (() => Promise<void>)[]): Promise<void> => {
+    // Each kind once, then whichever comes.
+    for (let turn = 0; Date.now() < endMs; turn += 1) {
+      await (what[turn] ?? dice.pick(what))();
+      await delay(dice.whole(0, MAX_REST_MS));
+    }
+  };
+  const [ofSequencers, ofStreams] = [dice.fork(), dice.fork()];
+  const sequencer = (): FleetMember => ofSequencers.pick(sequencers);
+  await Promise.all([
+    repeat(ofSequencers, [
+      () => disturbances.killSequencer(sequencer(), ofSequencers.whole(0, MAX_DOWN_MS)),
+      () => disturbances.makeZombie(sequencer(), ofSequencers.whole(1_000, MAX_BEYOND_MS)),
+      () => disturbances.rebalance(ofSequencers.whole(0, MAX_REST_MS)),
+    ]),
+    repeat(ofStreams, [
+      () => disturbances.stopStream(ofStreams.pick(streams)),
+      () => disturbances.killStream(ofStreams.pick(streams)),
+    ]),
+  ]);
+  return disturbances;
+}
+
+function progress({ trial }: Soak, beganMs: number): void {
+  const { checkers, witness, findings } = trial;
+  const seconds = Math.round((Date.now() - beganMs) / 1_000);
+  const cuts = sum(checkers, ({ counts }) => counts.cuts);
+  const samples = sum(checkers, ({ counts }) => counts.samples);
+  say(
+    `${seconds} s: ${cuts} cuts, ${samples} samples checked, ${witness.judged} in the log, ${witness.refused} refused, ${findings.count} findings`,
+  );
+}
+
+function summary({ trial }: Soak, disturbances: Disturbances, slow: SlowReaderFigures, delays: Delays): void {
+  const { checkers, witness, findings } = trial;
+  const total = (of: (checker: Checker) => number): number => sum(checkers, of);
+  const closes = new Map<number, number>();
+  for (const { counts } of checkers) {
+    for (const [code, count] of counts.closes) closes.set(code, (closes.get(code) ?? 0) + count);
+  }
+  const resident = (bytes: number | null): string => (bytes === null ? "?" : `${(bytes / MIB).toFixed(1)} MiB`);
+  const ratio = slow.slow.delays.at(0.99) / Math.max(1, slow.control.delays.at(0.99));
+  const done = Object.entries(disturbances.counts).map(([name, count]) => `${name} ${count}`);
+  say(`
+cuts                     ${total(({ counts }) => counts.cuts)}, connections ${total(({ counts }) => counts.connections)}
+closed by the server     ${[...closes].map(([code, count]) => `${code}: ${count}`).join(", ")}
+disturbances             ${done.join(", ")}
+samples in the log       ${witness.judged}, refused by the judge ${witness.refused}, valuations that said nothing new ${witness.unchanged}
+samples checked          ${total(({ counts }) => counts.samples)} at clients, each with its interval's minimum
+replays truncated        ${total(({ counts }) => counts.truncated)}, gaps told to slow readers ${total(({ counts }) => counts.gaps)}, from a process behind the client ${total(({ counts }) => counts.behind)}
+delay, all reading       ${slow.control.delays.toString()}
+delay, two not reading   ${slow.slow.delays.toString()}; p99 ratio ${ratio.toFixed(2)}
+delay, disturbed         ${delays.toString()}
+a reader not reading     sockets full after ${(slow.filledMs / 1_000).toFixed(1)} s; at most ${Math.round(slow.slow.mostBufferedBytes / KIB)} KiB buffered for it (${Math.round(slow.control.mostBufferedBytes / KIB)} KiB for one that reads)
+memory of its process    ${resident(slow.control.residentBytes)} before, ${resident(slow.slow.residentBytes)} with two of them
+findings                 ${findings.count}`);
+}
+
+async function run(stack: TestStack): Promise<boolean> {
+  const beganMs = Date.now();
+  const soak = await begin(stack, new Dice(SEED));
+  const { fleet, trial, floor } = soak;
+  const timers = [
+    setInterval(() => progress(soak, beganMs), PROGRESS_EVERY_MS),
+    setInterval(() => void floor.deposit().catch((error: unknown) => say(String(error))), DEPOSIT_EVERY_MS),
+  ];
+  try {
+    say(`${ACCOUNTS} accounts trade; two of ${CLIENTS} clients stop reading, for ${LATE_MS} and ${STUCK_MS} ms`);
+    const slow = await readSlowly(soak);
+    await Promise.all([
+      fleet.add("sequencer-1", "sequencer"),
+      fleet.add("sequencer-2", "sequencer"),
+      fleet.add("stream-2", "stream"),
+    ]);
+    const endMs = Math.max(beganMs + MINUTES * 60_000, Date.now());
+    say(`processes are disturbed and sockets cut until ${MINUTES} minutes are over`);
+    const streams = [fleet.member("stream-1"), fleet.member("stream-2")];
+    const delays = new Delays();
+    for (let index = 1; index <= CLIENTS; index += 1) {
+      trial.add(`client-${index}`, streams, { meanCutMs: MEAN_CUT_MS, longAbsence: LONG_ABSENCE }).delays = delays;
+    }
+    const disturbances = await disturb(soak, endMs);
+    for (const timer of timers) clearInterval(timer);
+    await floor.close();
+    await trial.settle(SETTLE_TIMEOUT_MS);
+    summary(soak, disturbances, slow, delays);
+    return trial.findings.count === 0;
+  } finally {
+    for (const timer of timers) clearInterval(timer);
+    await trial.stop();
+    await fleet.stop();
+  }
+}
+
+say(`LIVE_SEED=${SEED} LIVE_SOAK_MINUTES=${MINUTES}`);
+const stopServers = await startServers();
+let passed = false;
+try {
+  const stack = await startTestStack({
+    services: SERVICES,
+    env: { "trading-server": { TICK_INTERVAL_MS: String(TICK_INTERVAL_MS), MARKET_SEED: `soak-${SEED}` } },
+  });
+  try {
+    passed = await run(stack);
+  } finally {
+    await stack.stop();
+  }
+} finally {
+  await stopServers();
+}
+process.exitCode = passed ? 0 : 1;

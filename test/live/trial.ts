@@ -1,0 +1,141 @@
+import type { KafkaConnection } from "@kapi/kafka";
+import { delay } from "@kapi/kernel";
+import { type Logger, Scope } from "@kapi/runtime";
+
+import { Checker, type CheckerOptions } from "./checker.ts";
+import type { Dice } from "./dice.ts";
+import { Findings } from "./findings.ts";
+import type { FleetMember } from "./fleet.ts";
+import { LogWitness } from "./log-witness.ts";
+import { SampleLedger } from "./sample-ledger.ts";
+
+/** Decisions, 10.2; clocks, and the moment at which old samples are looked for, take a part of the time. */
+const WINDOW_SAMPLES = 300;
+const WINDOW_MS = 5 * 60_000 - 10_000;
+const SETTLE_POLL_MS = 50;
+
+export interface TrialOptions {
+  readonly kafka: KafkaConnection;
+  readonly logger: Logger;
+  readonly serverId: string;
+  readonly managementKey: string;
+  readonly accounts: readonly string[];
+  readonly dice: Dice;
+  /** Hears of the first findings as they come. */
+  readonly tell?: (text: string) => void;
+}
+
+/** Clients and the log, held against each other for as long as a trial lasts. */
+export class Trial {
+  readonly findings: Findings;
+  readonly witness: LogWitness;
+  readonly checkers: Checker[] = [];
+  readonly #options: TrialOptions;
+  readonly #ledger: SampleLedger;
+  readonly #scope = new Scope();
+
+  private constructor(options: TrialOptions) {
+    this.#options = options;
+    this.findings = new Findings(options.tell);
+    this.#ledger = new SampleLedger(this.findings);
+    const { serverId, accounts } = options;
+    this.witness = new LogWitness({ serverId, accounts, findings: this.findings, ledger: this.#ledger });
+  }
+
+  static async start(options: TrialOptions): Promise<Trial> {
+    const trial = new Trial(options);
+    await trial.witness.start(options.kafka, options.logger, trial.#scope);
+    return trial;
+  }
+
+  /** Adds a client of these stream processes. */
+  add(
+    name: string,
+    streams: readonly FleetMember[],
+    ways: Pick<CheckerOptions, "meanCutMs" | "longAbsence"> = {},
+  ): Checker {
+    const { serverId, managementKey, accounts, dice } = this.#options;
+    const own = dice.fork();
+    const checker = new Checker({
+      name,
+      managementKey,
+      serverId,
+      accounts,
+      address: () => own.pick(streams).wsUrl,
+      findings: this.findings,
+      ledger: this.#ledger,
+      dice: own,
+      ...ways,
+    });
+    this.checkers.push(checker);
+    checker.start();
+    return checker;
+  }
+
+  /**
+   * To be called when nothing is valued any more: waits until the log has everything and every client has what the log
+   * has, and tells what does not come within `timeoutMs`.
+   */
+  async settle(timeoutMs: number): Promise<void> {
+    for (const checker of this.checkers) checker.cutting = false;
+    const endMs = Date.now() + timeoutMs;
+    let quietSinceMs = Date.now();
+    let judged = this.witness.judged;
+    let behind = this.#unsettled();
+    // Once nothing is missing nothing may come any more either.
+    while (behind !== null || Date.now() - quietSinceMs < 20 * SETTLE_POLL_MS) {
+      if (Date.now() > endMs) break;
+      await delay(SETTLE_POLL_MS);
+      behind = this.#unsettled();
+      if (behind !== null || this.witness.judged !== judged) quietSinceMs = Date.now();
+      judged = this.witness.judged;
+    }
+    if (behind !== null) this.findings.add(behind);
+    await this.stop();
+    this.#checkEnds();
+    this.#checkNotices();
+  }
+
+  /** Ends all clients and the reading of the log. */
+  async stop(): Promise<void> {
+    await Promise.all(this.checkers.map((checker) => checker.stop()));
+    await this.#scope.stop();
+  }
+
+  /** Null when nobody waits for anything. */
+  #unsettled(): string | null {
+    const { witness } = this;
+    const missing = witness.missing();
+    if (missing !== null) return missing;
+    for (const checker of this.checkers) {
+      if (checker.isStopped) continue;
+      for (const account of this.#options.accounts) {
+        const [processed, last] = [checker.processed(account), witness.last(account)];
+        if (processed !== last) return `${checker.name} is at ${processed} of ${account}, the log at ${last}`;
+      }
+    }
+    return null;
+  }
+
+  #checkEnds(): void {
+    for (const account of this.#options.accounts) {
+      const [seen, last] = [this.#ledger.highest(account), this.witness.last(account)];
+      if (last === 0) this.findings.add(`${account}: it has no sample`);
+      if (seen > last) this.findings.add(`${account}: a client has seen ${seen}, the log ends at ${last}`);
+    }
+  }
+
+  /** What a notice says is kept must reach back as far as a window does, also after a restart. */
+  #checkNotices(): void {
+    for (const { name, notices } of this.checkers) {
+      for (const { accountNumber, first, last, atMs } of notices) {
+        const { witness } = this;
+        const owed = Math.max(1, last - WINDOW_SAMPLES + 1, witness.firstSince(accountNumber, atMs - WINDOW_MS));
+        if (first > Math.min(owed, last)) {
+          const told = `${accountNumber}: ${first} to ${last} was told to be kept, where ${owed} had to be`;
+          if (last > 0) this.findings.add(`${name}: ${told}`);
+        }
+      }
+    }
+  }
+}
