@@ -155,6 +155,8 @@ async function prepareSequencer(
     progress: {
       reached: (partition, end, timeoutMs) =>
         reading?.reached(partition, end, timeoutMs) ?? Promise.reject(new Error("the samples are not read yet")),
+      checkpointsReached: (partition, timeoutMs) =>
+        reading?.checkpointsReached(partition, timeoutMs) ?? Promise.reject(new Error("the samples are not read yet")),
     },
     existence,
     isServer: (serverId) => {
@@ -167,7 +169,13 @@ async function prepareSequencer(
   });
   log.listen(sequencer);
   const partitions = (): number[] => sequencer.readyPartitions;
-  const checkpoints = new Checkpoints({ log, sink: createCheckpointSink(background), partitions, logger });
+  const checkpoints = new Checkpoints({
+    log,
+    sink: createCheckpointSink(background),
+    partitions,
+    repeatKept: (stream, repeat) => sequencer.repeatKept(stream, repeat),
+    logger,
+  });
   log.listen(checkpoints);
   const start = async (progress: SampleProgress): Promise<void> => {
     reading = progress;

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
+import type { Repeat } from "./account-stream.ts";
 import { AccountWriter } from "./account-writer.ts";
 import { BEFORE_FIRST, counts, type LogState, sameSpan, type Span, spanFromWire, spanToWire } from "./judge.ts";
 import type { Reading } from "./reading.ts";
@@ -114,6 +115,25 @@ describe("a writer of one account", () => {
     expect(writer.firstOpenOffset).toBe(12);
   });
 
+  it("has a successor know of a dropped valuation before the committed offset passes it", () => {
+    const writer = writerAfterFirst();
+    writer.take(reading(11), 1, COALESCE_MS);
+    writer.take(reading(12), 2, COALESCE_MS);
+    expect(writer.firstOpenOffset).toBe(11);
+    const { openRepeat } = writer;
+    expect(openRepeat).toEqual({ sequence: 1, offset: 11, measuredAt: reading(11).measuredAt });
+    if (openRepeat !== null) writer.repeatKept(openRepeat);
+    expect(writer.firstOpenOffset).toBeNull();
+    const newest = { ...reading(10), measuredAtMs: 10 };
+    const successor = new AccountWriter(ACCOUNT, { sequence: 1, to: 10 }, newest, openRepeat);
+    expect(successor.firstOpenOffset).toBeNull();
+    expect(successor.take(reading(13, { equityMinor: 120_00 }), 3, COALESCE_MS)).toBe("due");
+    expect(successor.cut(3)).toMatchObject({
+      span: { sequence: 2, from: 10, to: 13 },
+      minimum: { equityMinor: 100_00, measuredAt: reading(11).measuredAt },
+    });
+  });
+
   it("takes the log's word when another's sample counts, and folds the rest of its own into the next", () => {
     const writer = writerAfterFirst();
     writer.take(reading(11, { equityMinor: 50_00 }), 1, COALESCE_MS);
@@ -138,8 +158,8 @@ describe("a writer of one account", () => {
 });
 
 /**
- * Two writers that both believe they have the account, a log that takes their samples in any order or loses them, and
- * the judge. Whatever happens: sequences have no gap, every valuation is in exactly one counted sample, and each one's
+ * Two writers that both believe they have the account, a log that takes their samples in any order or loses them,
+ * restarts that read again only what was not committed, and the judge. Whatever happens: sequences have no gap, every valuation is in exactly one counted sample, and each one's
  * minimum is that of its valuations.
  */
 describe("two writers of one account", () => {
@@ -148,6 +168,10 @@ describe("two writers of one account", () => {
     counted: Sample[];
     queue: { sample: Sample }[];
     writers: AccountWriter[];
+    /** Offset of the first valuation that a new writer reads. */
+    committed: number;
+    /** What the account's checkpoint tells of repeats. */
+    repeat: Repeat | null;
   }
 
   const step = fc.oneof(
@@ -156,6 +180,8 @@ describe("two writers of one account", () => {
     fc.record({ kind: fc.constant("append" as const), pick: fc.nat(3) }),
     fc.record({ kind: fc.constant("lose" as const) }),
     fc.record({ kind: fc.constant("restart" as const), writer: fc.nat(1) }),
+    fc.record({ kind: fc.constant("commit" as const), writer: fc.nat(1) }),
+    fc.record({ kind: fc.constant("checkpoint" as const), writer: fc.nat(1) }),
   );
 
   it("never fork or repeat a sequence and never lose a valuation", () => {
@@ -176,6 +202,11 @@ describe("two writers of one account", () => {
           } else if (action.kind === "lose") {
             world.queue.length = 0;
             for (const writer of world.writers) writer.abandon(() => judgedValues(world));
+          } else if (action.kind === "commit") {
+            const open = world.writers[action.writer]?.firstOpenOffset ?? readings.length;
+            world.committed = Math.max(world.committed, open);
+          } else if (action.kind === "checkpoint") {
+            checkpoint(world, world.writers[action.writer]);
           } else {
             world.writers[action.writer] = takenOver(world, readings);
           }
@@ -193,7 +224,16 @@ describe("two writers of one account", () => {
       counted: [],
       queue: [],
       writers: [new AccountWriter(ACCOUNT, BEFORE_FIRST, null), new AccountWriter(ACCOUNT, BEFORE_FIRST, null)],
+      committed: 0,
+      repeat: null,
     };
+  }
+
+  function checkpoint(world: World, writer: AccountWriter | undefined): void {
+    const repeat = writer?.openRepeat ?? null;
+    if (repeat === null) return;
+    world.repeat = repeat;
+    writer?.repeatKept(repeat);
   }
 
   function judgedValues(world: World): (Reading & { measuredAtMs: number }) | null {
@@ -202,8 +242,9 @@ describe("two writers of one account", () => {
   }
 
   function takenOver(world: World, readings: readonly Reading[]): AccountWriter {
-    const writer = new AccountWriter(ACCOUNT, world.log, judgedValues(world));
-    for (const one of readings) writer.take(one, 0, 0);
+    const repeat = world.repeat?.sequence === world.log.sequence ? world.repeat : null;
+    const writer = new AccountWriter(ACCOUNT, world.log, judgedValues(world), repeat);
+    for (const one of readings.slice(world.committed)) writer.take(one, 0, 0);
     return writer;
   }
 

@@ -1,9 +1,10 @@
 import { assert, assertDefined } from "@kapi/kernel";
 
+import type { Repeat } from "./account-stream.ts";
 import { IntervalLows } from "./interval.ts";
 import { type LogState, sameSpan, type Span } from "./judge.ts";
 import { type Reading, sameValues, type Values } from "./reading.ts";
-import type { Sample } from "./sample.ts";
+import type { Minimum, Sample } from "./sample.ts";
 
 /**
  * What became of a valuation. `covered`: a sample in the log has it already. `older`: measured before the one before
@@ -11,10 +12,15 @@ import type { Sample } from "./sample.ts";
  */
 export type Taken = "covered" | "older" | "unchanged" | "waits" | "due";
 
+/** A valuation that was dropped because it said what the one before it had said. */
+interface Dropped extends Minimum {
+  readonly offset: number;
+}
+
 interface WrittenSample {
   readonly span: Span;
   readonly values: Values;
-  /** Offset of the first valuation that it takes in. */
+  /** Offset of the first valuation that it takes in and that a successor would need. */
   readonly first: number;
 }
 
@@ -37,8 +43,11 @@ export class AccountWriter {
   #latestMeasuredAtMs: number;
   /** Offset of the first valuation of the next sample; null when nothing waits. */
   #waitsFrom: number | null = null;
-  /** The first dropped valuation since the newest sample: it says the same, but was observed in the interval too. */
-  #unchanged: Reading | null = null;
+  /** The valuations dropped since the newest sample, first and last: they say the same, but were observed in the interval too. */
+  #firstDropped: Dropped | null = null;
+  #lastDropped: Dropped | null = null;
+  /** Whether a successor knows of them even if it does not read them. */
+  #droppedKept = false;
   /** What the newest written or judged sample says; null when that is not known. */
   #published: Values | null;
   #publishedAtMs = Number.NEGATIVE_INFINITY;
@@ -48,6 +57,7 @@ export class AccountWriter {
     account: { readonly key: string; readonly serverId: string; readonly accountNumber: string },
     log: LogState,
     newest: (Values & { readonly measuredAtMs: number }) | null,
+    repeat: Repeat | null = null,
   ) {
     this.key = account.key;
     this.serverId = account.serverId;
@@ -56,6 +66,10 @@ export class AccountWriter {
     this.#head = log;
     this.#published = newest;
     this.#latestMeasuredAtMs = newest?.measuredAtMs ?? Number.NEGATIVE_INFINITY;
+    if (repeat === null || newest === null) return;
+    this.#firstDropped = { ...repeat, equityMinor: newest.equityMinor };
+    this.#lastDropped = this.#firstDropped;
+    this.#droppedKept = true;
   }
 
   /** Whether valuations wait for the next sample. */
@@ -68,9 +82,22 @@ export class AccountWriter {
     return this.#publishedAtMs;
   }
 
-  /** Offset of the first valuation that no judged sample has yet; null when all are durable. */
+  /** Offset of the first valuation that no judged sample or checkpoint has yet; null when all are durable. */
   get firstOpenOffset(): number | null {
-    return this.#written[0]?.first ?? this.#waitsFrom;
+    return this.#written[0]?.first ?? this.#waitsFrom ?? this.#openDropped?.offset ?? null;
+  }
+
+  /** The first repeat of the log's newest sample, while it must still be made known to a successor. */
+  get openRepeat(): Repeat | null {
+    const dropped = this.#written.length === 0 && !this.waits ? this.#openDropped : null;
+    if (dropped === null) return null;
+    return { sequence: this.#log.sequence, offset: dropped.offset, measuredAt: dropped.measuredAt };
+  }
+
+  /** A checkpoint with this repeat is durable. */
+  repeatKept(repeat: Repeat): void {
+    const { openRepeat } = this;
+    if (openRepeat?.sequence === repeat.sequence && openRepeat.offset >= repeat.offset) this.#droppedKept = true;
   }
 
   /** Takes in a valuation; `coalesceMs` is the least time between two samples that only prices have moved. */
@@ -79,7 +106,8 @@ export class AccountWriter {
     if (reading.measuredAtMs < this.#latestMeasuredAtMs) return "older";
     this.#latestMeasuredAtMs = reading.measuredAtMs;
     if (!this.waits && this.#published !== null && sameValues(this.#published, reading)) {
-      this.#unchanged ??= reading;
+      this.#firstDropped ??= reading;
+      this.#lastDropped = reading;
       return "unchanged";
     }
     const before: Values | null = this.waits ? this.#latest : this.#published;
@@ -88,12 +116,9 @@ export class AccountWriter {
       before.balanceMinor !== reading.balanceMinor ||
       before.openPositionCount !== reading.openPositionCount;
     this.#latest = reading;
-    if (this.#unchanged !== null && this.#unchanged.offset > this.#head.to) {
-      this.#lows.add(this.#unchanged.offset, this.#unchanged.equityMinor, this.#unchanged.measuredAt);
-    }
-    this.#unchanged = null;
+    this.#waitsFrom ??= this.#openDropped?.offset ?? reading.offset;
+    this.#takeDropped();
     this.#lows.add(reading.offset, reading.equityMinor, reading.measuredAt);
-    this.#waitsFrom ??= reading.offset;
     return this.isDue(nowMs, coalesceMs) ? "due" : "waits";
   }
 
@@ -125,6 +150,7 @@ export class AccountWriter {
     const ours = this.#written[0];
     this.#log = span;
     this.#lows.forgetUpTo(span.to);
+    this.#droppedKept = false;
     if (ours !== undefined && sameSpan(ours.span, span)) {
       this.#written.shift();
       return "ours";
@@ -136,6 +162,26 @@ export class AccountWriter {
   /** Gives up the written samples that the log will not show any more; their valuations wait for the next one. */
   abandon(valuesOf: () => (Values & { readonly measuredAtMs: number }) | null): void {
     if (this.#written.length > 0) this.#goBack(valuesOf());
+  }
+
+  /** The first dropped valuation of the interval; another's sample may have ended between the first and the last of all. */
+  get #dropped(): Dropped | null {
+    const inInterval = [this.#firstDropped, this.#lastDropped].find(
+      (one) => one !== null && one.offset > this.#head.to,
+    );
+    return inInterval ?? null;
+  }
+
+  get #openDropped(): Dropped | null {
+    return this.#droppedKept ? null : this.#dropped;
+  }
+
+  #takeDropped(): void {
+    const dropped = this.#dropped;
+    if (dropped !== null) this.#lows.add(dropped.offset, dropped.equityMinor, dropped.measuredAt);
+    this.#firstDropped = null;
+    this.#lastDropped = null;
+    this.#droppedKept = false;
   }
 
   #goBack(published: (Values & { readonly measuredAtMs: number }) | null): void {

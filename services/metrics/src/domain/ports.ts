@@ -16,6 +16,8 @@ export interface SampleSink {
 export interface SampleProgress {
   /** Resolves when every sample of `partition` before `end` has been judged here; rejects after `timeoutMs`. */
   reached(partition: number, end: bigint, timeoutMs: number): Promise<void>;
+  /** Resolves when every checkpoint that `partition` has by now is known here; rejects after `timeoutMs`. */
+  checkpointsReached(partition: number, timeoutMs: number): Promise<void>;
 }
 
 /** Keeps checkpoints: per key the last value counts. */

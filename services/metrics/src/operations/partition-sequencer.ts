@@ -1,7 +1,7 @@
 import { delay } from "@kapi/kernel";
 
 import { AccountWriter } from "../domain/account-writer.ts";
-import type { AccountStream } from "../domain/account-stream.ts";
+import { type AccountStream, currentRepeat, type Repeat } from "../domain/account-stream.ts";
 import { BEFORE_FIRST, type Span } from "../domain/judge.ts";
 import { type Reading, valuesFromFrame } from "../domain/reading.ts";
 import { type AccountId, frameOf } from "../domain/sample.ts";
@@ -47,7 +47,7 @@ export class PartitionSequencer {
   /** Resolves when it may write. A failure is told, and the next call tries again. */
   async prepare(): Promise<void> {
     if (this.#ready) return;
-    this.#prepared ??= this.#reachEnd();
+    this.#prepared ??= this.#catchUp();
     try {
       await this.#prepared;
       this.#ready = true;
@@ -73,6 +73,7 @@ export class PartitionSequencer {
       { key, serverId, accountNumber },
       stream === undefined ? BEFORE_FIRST : { sequence: stream.sequence, to: stream.to },
       stream === undefined ? null : valuesFromFrame(this.#context.log.newest(stream)),
+      stream === undefined ? null : currentRepeat(stream),
     );
     this.#accounts.set(key, writer);
   }
@@ -83,7 +84,8 @@ export class PartitionSequencer {
     if (writer === undefined) return "the account was deleted";
     const taken = writer.take(reading, nowMs, this.#context.coalesceMs);
     if (taken === "older") return "measured before the valuation before it";
-    if (taken === "waits" || taken === "due") this.#open.add(writer);
+    if (taken === "unchanged") this.#tellRepeat(writer);
+    if (taken !== "covered" && writer.firstOpenOffset !== null) this.#open.add(writer);
     if (taken === "due") this.#publish(writer, nowMs);
     return null;
   }
@@ -115,6 +117,14 @@ export class PartitionSequencer {
     if (whose === "another's") this.#context.takenByAnother();
     if (whose === "another's" && writer.waits) this.#publish(writer, this.#context.clock.nowMs());
     if (writer.firstOpenOffset === null) this.#open.delete(writer);
+    else this.#tellRepeat(writer);
+  }
+
+  /** A checkpoint with this repeat of an account's newest sample is durable. */
+  repeatKept(key: string, repeat: Repeat): void {
+    const writer = this.#accounts.get(key);
+    writer?.repeatKept(repeat);
+    if (writer?.firstOpenOffset === null) this.#open.delete(writer);
   }
 
   removed(key: string): void {
@@ -134,6 +144,12 @@ export class PartitionSequencer {
     this.#lowestOpen = Math.max(this.#lowestOpen, lowest);
     this.#soughtAtMs = nowMs;
     return this.#lowestOpen;
+  }
+
+  /** What no sample shows goes into the account's checkpoint, for the partition's next writer. */
+  #tellRepeat(writer: AccountWriter): void {
+    const { openRepeat } = writer;
+    if (openRepeat !== null) this.#context.log.repeated(writer.key, openRepeat);
   }
 
   #mayWrite(): boolean {
@@ -176,6 +192,11 @@ export class PartitionSequencer {
   #newestOf(key: string): ReturnType<typeof valuesFromFrame> {
     const stream = this.#context.log.find(key);
     return stream === undefined ? null : valuesFromFrame(this.#context.log.newest(stream));
+  }
+
+  async #catchUp(): Promise<void> {
+    await this.#reachEnd();
+    await this.#context.progress.checkpointsReached(this.number, REACH_END_TIMEOUT_MS);
   }
 
   async #reachEnd(): Promise<void> {

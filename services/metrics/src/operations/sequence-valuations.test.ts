@@ -3,6 +3,7 @@ import { eventually, TestClock, valuation } from "@kapi/testkit";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
+import { currentRepeat } from "../domain/account-stream.ts";
 import { spanToWire } from "../domain/judge.ts";
 import type { SampleSink } from "../domain/ports.ts";
 import { SampleWindows } from "../domain/sample-windows.ts";
@@ -46,7 +47,7 @@ class Partition {
     this.sequencer = new Sequencer({
       log: this.#log,
       sink,
-      progress: { reached: () => Promise.resolve(this.read()) },
+      progress: { reached: () => Promise.resolve(this.read()), checkpointsReached: () => Promise.resolve() },
       existence: { exist: (accounts) => Promise.resolve(accounts.map(() => true)) },
       isServer: () => true,
       coalesceMs,
@@ -62,6 +63,15 @@ class Partition {
     });
     this.#log.listen(this.sequencer);
     this.sequencer.assign([PARTITION]);
+  }
+
+  /** Checkpoints of all accounts become durable. */
+  keepRepeats(): void {
+    for (const account of ACCOUNTS) {
+      const stream = this.#log.find(`${SERVER}/${account}`);
+      const repeat = stream === undefined ? null : currentRepeat(stream);
+      if (stream !== undefined && repeat !== null) this.sequencer.repeatKept(stream, repeat);
+    }
   }
 
   /** The process's reader goes to the end of the log. */
@@ -124,13 +134,15 @@ describe("the sequencer", () => {
     await eventually(() => partition.counted.length === 6);
   });
 
-  it("commits nothing that no judged sample has", async () => {
+  it("commits nothing that neither a judged sample nor a checkpoint has", async () => {
     const clock = new TestClock(0);
     const partition = new Partition([], 1_000, clock);
     await partition.sequencer.take(PARTITION, records([1, 2, 3]));
     await eventually(() => partition.counted.length === 3);
-    const { commitOffset } = await partition.sequencer.take(PARTITION, records([1, 7, 3], 3));
-    // The first repeats what its account's sample says; the second waits.
-    expect(commitOffset).toBe(4n);
+    const repeating = records([1, 7, 3], 3);
+    // The first and the last repeat what their accounts' samples say; the second waits.
+    expect((await partition.sequencer.take(PARTITION, repeating)).commitOffset).toBe(3n);
+    partition.keepRepeats();
+    expect((await partition.sequencer.take(PARTITION, repeating)).commitOffset).toBe(4n);
   });
 });

@@ -1,7 +1,7 @@
 import { type Deferred, deferred } from "@kapi/kernel";
 import { RetryableError } from "@kapi/kafka";
 
-import type { AccountStream } from "../domain/account-stream.ts";
+import type { AccountStream, Repeat } from "../domain/account-stream.ts";
 import type { Span } from "../domain/judge.ts";
 import { type ParsedReading, readingFromWire } from "../domain/reading.ts";
 import { type AccountId, accountOfKey } from "../domain/sample.ts";
@@ -111,6 +111,11 @@ export class Sequencer implements SampleListener {
 
   counted(stream: AccountStream, span: Span): void {
     this.#partitions.get(stream.partition)?.counted(stream, span);
+  }
+
+  /** A checkpoint with this repeat of the account's newest sample is durable. */
+  repeatKept(stream: AccountStream, repeat: Repeat): void {
+    this.#partitions.get(stream.partition)?.repeatKept(stream.key, repeat);
   }
 
   gone(key: string): void {

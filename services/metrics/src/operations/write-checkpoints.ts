@@ -1,10 +1,10 @@
 import type { PartitionCheckpoint, SampleCheckpoint } from "@kapi/contracts";
 import type { Logger } from "@kapi/runtime";
 
-import type { AccountStream } from "../domain/account-stream.ts";
+import { type AccountStream, currentRepeat, type Repeat } from "../domain/account-stream.ts";
 import type { CheckpointSink } from "../domain/ports.ts";
 import { markerKey } from "../domain/restore.ts";
-import type { SampleListener, SampleLog } from "./sample-log.ts";
+import { repeatOf, type SampleListener, type SampleLog } from "./sample-log.ts";
 
 /** Checkpoints on their way at once. */
 const MAX_WRITES_AT_ONCE = 1_000;
@@ -16,6 +16,8 @@ export interface CheckpointsOptions {
   readonly sink: CheckpointSink;
   /** The partitions that this process sequences: of others it writes none. */
   readonly partitions: () => readonly number[];
+  /** Told when a repeat of an account's newest sample is durable. */
+  readonly repeatKept: (stream: AccountStream, repeat: Repeat) => void;
   readonly logger: Logger;
 }
 
@@ -42,6 +44,10 @@ export class Checkpoints implements SampleListener {
     else changed.set(stream.key, stream);
   }
 
+  repeated(stream: AccountStream): void {
+    this.counted(stream);
+  }
+
   removed(stream: AccountStream): void {
     this.#changed.get(stream.partition)?.delete(stream.key);
     const gone = this.#gone.get(stream.partition) ?? new Set();
@@ -50,8 +56,14 @@ export class Checkpoints implements SampleListener {
 
   /** A checkpoint was read back from `metrics.latest`. */
   readBack(key: string, checkpoint: SampleCheckpoint): void {
-    const stream = this.#options.log.find(key);
-    if (stream !== undefined && checkpoint.sequence < stream.sequence) this.counted(stream);
+    const { log } = this.#options;
+    const told = repeatOf(checkpoint);
+    if (told !== null) log.repeated(key, told);
+    const stream = log.find(key);
+    if (stream === undefined) return;
+    const repeat = currentRepeat(stream);
+    const lacksRepeat = repeat !== null && (told === null || told.offset > repeat.offset);
+    if (checkpoint.sequence < stream.sequence || lacksRepeat) this.counted(stream);
   }
 
   /** Writes what has changed; a call that comes while one is running waits for that one. */
@@ -70,18 +82,21 @@ export class Checkpoints implements SampleListener {
   }
 
   async #writePartition(partition: number): Promise<void> {
-    const { log, sink, logger } = this.#options;
+    const { log, sink, logger, repeatKept } = this.#options;
     const samplesOffset = log.position(partition);
     const changed = this.#changed.get(partition) ?? new Map<string, AccountStream>();
     const gone = this.#gone.get(partition) ?? new Set<string>();
     if (changed.size + gone.size === 0 && this.#marked.get(partition) === samplesOffset) return;
     this.#changed.delete(partition);
     this.#gone.delete(partition);
+    const repeats: { readonly stream: AccountStream; readonly repeat: Repeat }[] = [];
     try {
       for (const key of gone) await sink.write(partition, key, GONE);
       let batch: Promise<void>[] = [];
       for (const stream of changed.values()) {
         if (log.find(stream.key) !== stream) continue;
+        const repeat = currentRepeat(stream);
+        if (repeat !== null) repeats.push({ stream, repeat });
         batch.push(sink.write(partition, stream.key, JSON.stringify(this.#checkpointOf(stream))));
         if (batch.length < MAX_WRITES_AT_ONCE) continue;
         await Promise.all(batch);
@@ -91,6 +106,7 @@ export class Checkpoints implements SampleListener {
       const marker: PartitionCheckpoint = { samplesOffset };
       await sink.write(partition, markerKey(partition), JSON.stringify(marker));
       this.#marked.set(partition, samplesOffset);
+      for (const { stream, repeat } of repeats) repeatKept(stream, repeat);
     } catch (error) {
       logger.warn({ err: error, partition }, "checkpoints were not written; the next turn writes them");
       for (const stream of changed.values()) if (log.find(stream.key) === stream) this.counted(stream);
@@ -100,12 +116,14 @@ export class Checkpoints implements SampleListener {
 
   #checkpointOf(stream: AccountStream): SampleCheckpoint {
     const { log } = this.#options;
+    const repeat = currentRepeat(stream);
     return {
       sequence: stream.sequence,
       to: stream.to,
       offset: stream.offset,
       window: log.anchorOf(stream),
       frame: log.newest(stream).toString("utf8"),
+      ...(repeat === null ? {} : { repeat: { offset: repeat.offset, measuredAt: repeat.measuredAt } }),
     };
   }
 }

@@ -1,7 +1,14 @@
 import { setImmediate } from "node:timers/promises";
 
 import { SampleCheckpoint, TOPICS } from "@kapi/contracts";
-import { beginOffsets, createLogReader, type KafkaConnection, type LogReader, offsetsForTime } from "@kapi/kafka";
+import {
+  beginOffsets,
+  createLogReader,
+  endOffsets,
+  type KafkaConnection,
+  type LogReader,
+  offsetsForTime,
+} from "@kapi/kafka";
 import type { Clock } from "@kapi/kernel";
 import type { Logger, Scope } from "@kapi/runtime";
 
@@ -32,7 +39,7 @@ export interface SamplesOptions {
  */
 export async function readSamples(options: SamplesOptions): Promise<{ reader: LogReader; progress: SampleProgress }> {
   const { kafka, scope, log, logger, fatal } = options;
-  const restoration = await readCheckpoints(options);
+  const { restoration, latest } = await readCheckpoints(options);
   const startedMs = options.clock.nowMs();
   const [begins, windowOffsets] = await Promise.all([
     beginOffsets(kafka, TOPICS.metricsSamples),
@@ -53,6 +60,10 @@ export async function readSamples(options: SamplesOptions): Promise<{ reader: Lo
   logger.info({ accounts: log.size, elapsedMs: options.clock.nowMs() - startedMs }, "samples restored");
   const progress: SampleProgress = {
     reached: (partition, end, timeoutMs) => reader.waitFor(new Map([[partition, end]]), timeoutMs),
+    checkpointsReached: async (partition, timeoutMs) => {
+      const end = (await endOffsets(kafka, TOPICS.metricsLatest)).get(partition);
+      if (end !== undefined) await latest?.waitFor(new Map([[partition, end]]), timeoutMs);
+    },
   };
   return { reader, progress };
 }
@@ -66,7 +77,9 @@ async function applyInTurns(log: SampleLog, partition: number, records: readonly
 }
 
 /** Reads `metrics.latest` to its end; a process that writes checkpoints goes on reading, to mend what stale writers leave. */
-async function readCheckpoints(options: SamplesOptions): Promise<Restoration> {
+async function readCheckpoints(
+  options: SamplesOptions,
+): Promise<{ readonly restoration: Restoration; readonly latest: LogReader | null }> {
   const { kafka, scope, checkpoints, logger, fatal } = options;
   const restoration = new Restoration(logger);
   let restored = false;
@@ -81,6 +94,7 @@ async function readCheckpoints(options: SamplesOptions): Promise<Restoration> {
       logger,
       fatal,
     });
+  let latest: LogReader | null = null;
   if (checkpoints === null) {
     const reader = await start();
     try {
@@ -89,11 +103,11 @@ async function readCheckpoints(options: SamplesOptions): Promise<Restoration> {
       await reader.stop();
     }
   } else {
-    const reader = await scope.start("checkpoints", start);
-    await reader.caughtUp;
+    latest = await scope.start("checkpoints", start);
+    await latest.caughtUp;
   }
   restored = true;
-  return restoration;
+  return { restoration, latest };
 }
 
 function readBack(checkpoints: Checkpoints | null, key: string, value: Buffer): void {

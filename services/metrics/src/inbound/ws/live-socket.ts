@@ -91,7 +91,10 @@ export class LiveSocket {
 
   /** The network has taken everything: goes on at each subscription's own place. */
   drained(): void {
-    for (const subscription of this.#subscriptions.values()) {
+    for (const subscription of [...this.#subscriptions.values()]) {
+      // Who was served goes to the end of the line: a slow network may never take what there is of all.
+      this.#subscriptions.delete(subscription.key);
+      this.#subscriptions.set(subscription.key, subscription);
       this.#context.fanOut.advance(subscription);
       if (this.#outlet.stalledSinceMs !== null) return;
     }
