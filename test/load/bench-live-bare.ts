@@ -1,0 +1,101 @@
+/**
+ * The bare loops of bench:live: Kafka → `ws`, with nothing between. `each`: one account a socket, named in the path; the
+ * value goes to its socket as it is. `all`: every message goes to every socket, its frame built once, one write each.
+ */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import net from "node:net";
+import type { Duplex } from "node:stream";
+
+import { TOPICS } from "@kapi/contracts";
+import { Kafka, logLevel } from "kafkajs";
+import { type WebSocket, WebSocketServer } from "ws";
+
+import { frameHeaderBytes, writeFrameHeader } from "../../services/metrics/src/domain/live-frame.ts";
+import { serve } from "./bench-live-workers.ts";
+
+const COMMIT_INTERVAL_MS = 1_000;
+const MAX_WAIT_MS = 100;
+const PARTITIONS_AT_ONCE = 4;
+
+export interface BareSettings {
+  readonly brokers: string;
+  readonly topicPrefix: string;
+  readonly mode: "each" | "all";
+}
+
+/** What a bare loop can be told. */
+export type BareMethods = {
+  /** Listens and joins its group; answers with its port. */
+  start(settings: BareSettings): Promise<number>;
+};
+
+async function listen(onSocket: (ws: WebSocket, raw: Duplex, account: string) => void): Promise<number> {
+  const server = createServer();
+  const wss = new WebSocketServer({ noServer: true, perMessageDeflate: false, clientTracking: false });
+  server.on("upgrade", (request, socket, head) => {
+    wss.handleUpgrade(request, socket, head, (ws) => onSocket(ws, socket, (request.url ?? "").slice(1)));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+async function consume({ brokers, topicPrefix }: BareSettings, deliver: (key: string, value: Buffer) => void) {
+  const kafka = new Kafka({
+    brokers: brokers.split(","),
+    clientId: "bench-bare",
+    logLevel: logLevel.ERROR,
+    socketFactory: ({ host, port, onConnect }) => net.connect({ host, port, noDelay: true }, onConnect),
+  });
+  const consumer = kafka.consumer({
+    groupId: "bench-bare",
+    maxWaitTimeInMs: MAX_WAIT_MS,
+    allowAutoTopicCreation: false,
+  });
+  const joined = new Promise((resolve) => consumer.on(consumer.events.GROUP_JOIN, resolve));
+  await consumer.connect();
+  await consumer.subscribe({ topic: topicPrefix + TOPICS.tradingValuations.name, fromBeginning: true });
+  await consumer.run({
+    partitionsConsumedConcurrently: PARTITIONS_AT_ONCE,
+    autoCommitInterval: COMMIT_INTERVAL_MS,
+    eachBatch: ({ batch }) => {
+      for (const { key, value } of batch.messages) {
+        if (key !== null && value !== null) deliver(key.toString(), value);
+      }
+      return Promise.resolve();
+    },
+  });
+  await joined;
+}
+
+function frameOf(value: Buffer): Buffer {
+  const headerBytes = frameHeaderBytes(value.length);
+  const frame = Buffer.allocUnsafe(headerBytes + value.length);
+  writeFrameHeader(frame, 0, value.length);
+  value.copy(frame, headerBytes);
+  return frame;
+}
+
+const methods: BareMethods = {
+  start: async (settings) => {
+    const byAccount = new Map<string, WebSocket>();
+    const sockets: Duplex[] = [];
+    const port = await listen((ws, raw, account) => {
+      byAccount.set(account, ws);
+      sockets.push(raw);
+    });
+    await consume(
+      settings,
+      settings.mode === "each"
+        ? (key, value) => byAccount.get(key.slice(key.indexOf("/") + 1))?.send(value, { binary: false })
+        : (_key, value) => {
+            const frame = frameOf(value);
+            for (const socket of sockets) socket.write(frame);
+          },
+    );
+    return port;
+  },
+};
+serve(methods);

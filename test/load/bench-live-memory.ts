@@ -1,0 +1,133 @@
+/** Parts `sockets` and `restart` of bench:live: what sockets and windows weigh, and how soon all is there again. */
+import { freePort } from "@kapi/local";
+
+import type { Aim } from "./bench-live-aims.ts";
+import { type Memory, settledMemory } from "./bench-live-inspector.ts";
+import { figuresOf } from "./bench-live-trial.ts";
+import { type Clients, FIRST_ACCOUNT, LiveWorld, type MetricsProcess, until } from "./bench-live-world.ts";
+
+const SOCKETS = 5_000;
+const AIM_SOCKET_BYTES = 20_000;
+/** Sockets that come and go first, so that the code that serves them is not part of their weight. */
+const PRACTICE_SOCKETS = 500;
+const PRIME_PER_SECOND = 5_000;
+const SAMPLES_BEFORE_RESTART = 10;
+/** So many samples were not yet processed by a client that comes back. */
+const BEHIND = 5;
+const ACCOUNTS = Number(process.env["BENCH_ACCOUNTS"] ?? 100_000);
+const FILL_PER_SECOND = 12_000;
+const SAMPLES_EACH = 20;
+const AIM_READY_MS = 15_000;
+const FILL_TIMEOUT_MS = 1_800_000;
+/** All samples of all accounts fit. */
+const WINDOW_BUDGET_MIB = "4096";
+const UNCOALESCED = { COALESCE_MS: "0", LOG_LEVEL: "warn" };
+const KB = 1_000;
+
+/** Memory of an idle subscribed socket; then all sockets come back after a restart. */
+export async function sockets(): Promise<Aim[]> {
+  const world = await LiveWorld.start();
+  try {
+    const inspector = await freePort();
+    const env = { ...UNCOALESCED, NODE_OPTIONS: `--inspect=127.0.0.1:${inspector}` };
+    const metrics = await world.metrics(env);
+    const source = await world.source(SOCKETS);
+    await source.call("each", { times: SAMPLES_BEFORE_RESTART, perSecond: PRIME_PER_SECOND });
+    await until("all samples", async () => (await world.samples()) >= SOCKETS * SAMPLES_BEFORE_RESTART);
+    const clients = await world.clients();
+    await practise(world, clients, metrics);
+    const before = await settledMemory(inspector, metrics.pid);
+    await openAll(world, clients, metrics, SOCKETS);
+    const after = await settledMemory(inspector, metrics.pid);
+    const each = difference(before, after, SOCKETS);
+    const weight: Aim = {
+      what: `memory of an idle subscribed socket, ${SOCKETS} of them`,
+      figure: told(each),
+      aim: `<= ${AIM_SOCKET_BYTES / KB} KB`,
+      isMet: each.resident <= AIM_SOCKET_BYTES,
+    };
+    return [weight, await comeBack(world, clients, metrics)];
+  } finally {
+    await world.stop();
+  }
+}
+
+/** A restart of the only process; every client comes back with the last sequence it has processed. */
+async function comeBack(world: LiveWorld, clients: Clients, metrics: MetricsProcess): Promise<Aim> {
+  const stoppedMs = performance.now();
+  const reconnecting = Promise.all(clients.workers.map((worker) => worker.call("comeBack", { back: BEHIND })));
+  await metrics.stop();
+  const again = await world.metrics(UNCOALESCED, metrics.port);
+  const readyMs = performance.now();
+  const refused = (await reconnecting).reduce((total, one) => total + one, 0);
+  const connectedMs = performance.now();
+  await until("every replay", async () => (await figuresOf(clients.workers)).replayed === SOCKETS, undefined, 10);
+  const doneMs = performance.now();
+  const s = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`;
+  return {
+    what: `${SOCKETS} sockets back with afterSequence, ${BEHIND} samples each`,
+    figure:
+      `${s(doneMs - readyMs)} after the process was ready (connected ${s(connectedMs - readyMs)}); ready after ` +
+      `${s(again.readyMs)}; ${s(doneMs - stoppedMs)} from the stop on; ${refused} tries before it listened`,
+  };
+}
+
+async function practise(world: LiveWorld, clients: Clients, metrics: MetricsProcess): Promise<void> {
+  await openAll(world, clients, metrics, PRACTICE_SOCKETS);
+  await Promise.all(clients.workers.map((worker) => worker.call("close", null)));
+}
+
+async function openAll(world: LiveWorld, clients: Clients, metrics: MetricsProcess, count: number): Promise<void> {
+  const address = world.live(metrics);
+  await clients.open({ ...address, firstAccount: FIRST_ACCOUNT, accounts: 1, sockets: count, accountStep: 1 });
+  await until("a sample for every socket", async () => (await figuresOf(clients.workers)).started === count);
+}
+
+/** Memory of account windows, and the time until a process with very many accounts is ready again. */
+export async function restart(): Promise<Aim[]> {
+  const world = await LiveWorld.start();
+  try {
+    const inspector = await freePort();
+    const env = { ...UNCOALESCED, WINDOW_BUDGET_MIB, NODE_OPTIONS: `--inspect=127.0.0.1:${inspector}` };
+    let metrics = await world.metrics(env);
+    const source = await world.source(ACCOUNTS);
+    const empty = await settledMemory(inspector, metrics.pid);
+    const aims: Aim[] = [];
+    let written = 0;
+    for (const samples of [1, SAMPLES_EACH]) {
+      await source.call("each", { times: samples - written, perSecond: FILL_PER_SECOND });
+      written = samples;
+      await until("all samples", async () => (await world.samples()) >= ACCOUNTS * samples, FILL_TIMEOUT_MS);
+      const memory = await settledMemory(inspector, metrics.pid);
+      const each = `${ACCOUNTS} accounts with ${samples} ${samples === 1 ? "sample" : "samples"} each`;
+      aims.push({ what: `memory of an account, ${each}`, figure: told(difference(empty, memory, ACCOUNTS)) });
+      for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+        await metrics.stop(signal);
+        metrics = await world.metrics(env);
+        aims.push({
+          what: `ready after ${signal}, ${each}`,
+          figure: `${(metrics.readyMs / 1_000).toFixed(1)} s`,
+          aim: `< ${AIM_READY_MS / 1_000} s`,
+          isMet: metrics.readyMs < AIM_READY_MS,
+        });
+        console.log(aims.at(-1));
+      }
+    }
+    return aims;
+  } finally {
+    await world.stop();
+  }
+}
+
+function difference(before: Memory, after: Memory, count: number): Memory {
+  return {
+    resident: (after.resident - before.resident) / count,
+    heap: (after.heap - before.heap) / count,
+    external: (after.external - before.external) / count,
+  };
+}
+
+function told({ resident, heap, external }: Memory): string {
+  const kb = (bytes: number): string => `${(bytes / KB).toFixed(1)} KB`;
+  return `${kb(resident)} resident, of that heap ${kb(heap)}, buffers ${kb(external)}`;
+}

@@ -1,0 +1,157 @@
+/** Parts `sequence` and `fanout` of bench:live: rates of valuations, through a bare loop and through metrics processes. */
+import type { Aim } from "./bench-live-aims.ts";
+import type { BareMethods } from "./bench-live-bare.ts";
+import {
+  AIM_P99_MS,
+  bound,
+  figuresOf,
+  highestRate,
+  maximum,
+  perMillion,
+  type Setup,
+  type Trial,
+} from "./bench-live-trial.ts";
+import { type Clients, FIRST_ACCOUNT, LiveWorld, until } from "./bench-live-world.ts";
+import { startWorker } from "./bench-live-workers.ts";
+
+/** Accounts with a socket each. */
+const ACCOUNTS = 1_000;
+const AIM_RATIO = 0.6;
+const AIM_SEQUENCED = 30_000;
+const FOLLOWERS = 100;
+const AIM_DELIVERIES = 300_000;
+/** Valuations per second with which the searches begin. */
+const FIRST_RATE = 6_000;
+const FIRST_RATE_OF_ONE = 400;
+const PRIME_PER_SECOND = 2_000;
+/** Coalescing off, and what else belongs to a measurement of single samples. */
+const UNCOALESCED = { COALESCE_MS: "0", LOG_LEVEL: "warn" };
+
+interface Route {
+  readonly accounts: number;
+  readonly sockets: number;
+  /** Whether every socket gets every account, or each its own share. */
+  readonly shared: boolean;
+}
+
+interface Found {
+  readonly best: Trial;
+  readonly most: Trial;
+}
+
+/** (a) and (b): one account a socket. */
+export async function sequence(): Promise<Aim[]> {
+  const route: Route = { accounts: ACCOUNTS, sockets: ACCOUNTS, shared: false };
+  const bare = await throughBareLoop("each", route, FIRST_RATE, "(a) bare loop, one account a socket");
+  const kapi = await throughMetrics(route, FIRST_RATE, "(b) kapi, one account a socket", ["sequencer,stream"]);
+  const split = await throughMetrics(route, FIRST_RATE, "(b) kapi, a process for each role", ["sequencer", "stream"]);
+  const aims: Aim[] = [figure("(a) bare loop", bare)];
+  for (const [name, found] of [
+    ["(b) kapi, one process", kapi] as const,
+    ["(b) kapi, a process for each role", split] as const,
+  ]) {
+    const ratio = found.best.perSecond / bare.best.perSecond;
+    aims.push({
+      ...figure(name, found),
+      aim: `>= ${AIM_SEQUENCED}/s if the machine gives it`,
+      isMet: found.best.perSecond >= AIM_SEQUENCED,
+    });
+    aims.push({ what: `${name} / (a)`, figure: ratio.toFixed(2), aim: `>= ${AIM_RATIO}`, isMet: ratio >= AIM_RATIO });
+  }
+  return aims;
+}
+
+/** (c): the same accounts on one, a hundred and a thousand sockets. (d): one account to a hundred sockets. */
+export async function fanOut(): Promise<Aim[]> {
+  const aims: Aim[] = [];
+  for (const sockets of [1, 100, ACCOUNTS]) {
+    const label = `(c) ${ACCOUNTS} accounts on ${sockets} sockets`;
+    const found = await throughMetrics({ accounts: ACCOUNTS, sockets, shared: false }, FIRST_RATE, label, [
+      "sequencer,stream",
+    ]);
+    aims.push(figure(label, found), cost(label, found.best));
+  }
+  const route: Route = { accounts: 1, sockets: FOLLOWERS, shared: true };
+  const bareLabel = `(d) bare loop, one account to ${FOLLOWERS} sockets`;
+  const bare = await throughBareLoop("all", route, FIRST_RATE_OF_ONE, bareLabel);
+  const label = `(d) kapi, one account to ${FOLLOWERS} sockets`;
+  const kapi = await throughMetrics(route, FIRST_RATE_OF_ONE, label, ["sequencer,stream"]);
+  aims.push(figure(bareLabel, bare), cost(bareLabel, bare.best), {
+    ...figure(label, kapi),
+    aim: `>= ${AIM_DELIVERIES}/s`,
+    isMet: kapi.best.perSecond >= AIM_DELIVERIES,
+  });
+  aims.push(cost(label, kapi.best));
+  return aims;
+}
+
+async function throughBareLoop(mode: "each" | "all", route: Route, startAt: number, label: string): Promise<Found> {
+  const world = await LiveWorld.start();
+  try {
+    const bare = startWorker<BareMethods>("bench-live-bare.ts");
+    await world.scope.start("bare loop", () => ({ value: null, stop: () => bare.stop() }));
+    const { kafkaBrokers: brokers, topicPrefix } = world.environment;
+    const port = await bare.call("start", { brokers, topicPrefix, mode });
+    const clients = await world.clients();
+    await openRoute(clients, { host: "127.0.0.1", port, path: "/", subscribe: null }, route);
+    return await searchWith(world, clients, route, new Map([["bare loop", bare.pid]]), startAt, label);
+  } finally {
+    await world.stop();
+  }
+}
+
+/** Through one metrics process for each entry of `roles`; the clients are at the last one. */
+async function throughMetrics(route: Route, startAt: number, label: string, roles: readonly string[]): Promise<Found> {
+  const world = await LiveWorld.start();
+  try {
+    const pids = new Map<string, number>();
+    let address = { port: 0 };
+    for (const ROLES of roles) {
+      const metrics = await world.metrics({ ...UNCOALESCED, ROLES });
+      pids.set(roles.length === 1 ? "metrics" : ROLES, metrics.pid);
+      address = metrics;
+    }
+    const clients = await world.clients();
+    await openRoute(clients, world.live(address), route);
+    return await searchWith(world, clients, route, pids, startAt, label);
+  } finally {
+    await world.stop();
+  }
+}
+
+async function openRoute(clients: Clients, address: ReturnType<LiveWorld["live"]>, route: Route): Promise<void> {
+  const accounts = route.shared ? route.accounts : route.accounts / route.sockets;
+  const accountStep = route.shared ? 0 : accounts;
+  await clients.open({ ...address, firstAccount: FIRST_ACCOUNT, accounts, sockets: route.sockets, accountStep });
+}
+
+async function searchWith(
+  world: LiveWorld,
+  clients: Clients,
+  route: Route,
+  pids: ReadonlyMap<string, number>,
+  startAt: number,
+  label: string,
+): Promise<Found> {
+  const source = await world.source(route.accounts);
+  const subscriptions = route.shared ? route.sockets * route.accounts : route.accounts;
+  await source.call("each", { times: 1, perSecond: PRIME_PER_SECOND });
+  const isPrimed = async (): Promise<boolean> => (await figuresOf(clients.workers)).started === subscriptions;
+  await until("a sample for every subscription", isPrimed);
+  const setup: Setup = { source, clients: clients.workers, fanOut: route.shared ? route.sockets : 1, pids };
+  const best = await highestRate(setup, startAt, label);
+  return { best, most: await maximum(setup, best, label) };
+}
+
+function figure(what: string, { best, most }: Found): Aim {
+  const rate = (trial: Trial): string => `${Math.round(trial.perSecond).toLocaleString("en")}/s`;
+  return {
+    what: `${what}, p99 < ${AIM_P99_MS} ms`,
+    figure: `${rate(best)} (p50 ${best.p50Ms} ms, p99 ${best.p99Ms} ms; at most ${rate(most)})`,
+    bound: bound(most),
+  };
+}
+
+function cost(what: string, best: Trial): Aim {
+  return { what: `${what}, processor seconds per million deliveries`, figure: perMillion(best) };
+}

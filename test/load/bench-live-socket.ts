@@ -1,0 +1,285 @@
+/**
+ * A client of bench:live: a WebSocket by hand on a raw TCP socket, because the clients are not what is measured. It counts
+ * frames, checks that no sequence is missing or repeated, and takes the time from `measuredAt`, all on the bytes.
+ */
+import { randomBytes } from "node:crypto";
+import net from "node:net";
+
+const TEXT = 1;
+const CLOSE = 8;
+const PING = 9;
+const OPCODE = 0x0f;
+const MASKED_TEXT = [0x81, 0x80] as const;
+/** A pong without content, masked with zeros. */
+const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
+const ZERO_MASK = Buffer.alloc(4);
+const LENGTH_IN_16_BITS = 126;
+const NOTHING = Buffer.alloc(0);
+const END_OF_HEAD = "\r\n\r\n";
+const READ_BYTES = 256 * 1_024;
+const DAY_MS = 86_400_000;
+const ZERO = 48;
+const ANY_ID = "00000000-0000-0000-0000-000000000000";
+/** Digits of every account number here. */
+const ACCOUNT_DIGITS = 8;
+const SAMPLE = '{"type":"account.metrics"';
+const SAMPLE_ACCOUNT_AT = `${SAMPLE},"eventId":"${ANY_ID}","serverId":"${ANY_ID}","accountNumber":"`.length;
+const SAMPLE_SEQUENCE_AT = SAMPLE_ACCOUNT_AT + ACCOUNT_DIGITS + '","sequence":'.length;
+const AFTER_SEQUENCE = ',"measuredAt":"'.length;
+const RAW_ACCOUNT_AT = `{"serverId":"${ANY_ID}","accountNumber":"`.length;
+const RAW_TIME_AT = RAW_ACCOUNT_AT + ACCOUNT_DIGITS + '","measuredAt":"'.length;
+const TIME_OF_DAY = "2026-01-01T".length;
+/** Where the frames of the server begin to differ: after `{"type":"account.metrics`. */
+const KIND_AT = SAMPLE.length - 1;
+const QUOTE = 34;
+const DOT = 46;
+
+/** Latencies above it count as it. */
+export const MAX_LATENCY_MS = 20_000;
+
+/** Where a socket leads and what it asks for there. */
+export interface SocketPlan {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  /** Null for a bare loop, which sends raw valuations of what the path names. */
+  readonly subscribe: { readonly serverId: string; readonly authorization: string } | null;
+  /** Its accounts: so many from this number on. */
+  readonly firstAccount: number;
+  readonly accounts: number;
+}
+
+/** What the sockets of a process have seen. */
+export class Seen {
+  /** Samples since the last `mark`. */
+  deliveries = 0;
+  total = 0;
+  /** Sequences that did not follow, without a notice: must stay 0. */
+  gaps = 0;
+  /** Samples that notices told to be gone. */
+  announced = 0;
+  /** Subscriptions with at least one sample. */
+  started = 0;
+  /** Replays that were told of and are complete. */
+  replayed = 0;
+  closed = 0;
+  errors = 0;
+  latencies = new Uint32Array(MAX_LATENCY_MS + 1);
+
+  mark(): void {
+    this.deliveries = 0;
+    this.latencies = new Uint32Array(MAX_LATENCY_MS + 1);
+  }
+}
+
+const shared = Buffer.allocUnsafe(READ_BYTES);
+/** One read shares the time. */
+let nowOfDayMs = 0;
+
+export class BenchSocket {
+  readonly #plan: SocketPlan;
+  readonly #seen: Seen;
+  /** Last sequence of each account, -1 before its first frame. */
+  readonly #last: Int32Array;
+  /** Samples of a replay that are still to come, by account. */
+  readonly #replaying: Int32Array;
+  #socket: net.Socket | null = null;
+  #upgraded: ((open: boolean) => void) | null = null;
+  #rest: Buffer = NOTHING;
+
+  constructor(plan: SocketPlan, seen: Seen) {
+    this.#plan = plan;
+    this.#seen = seen;
+    this.#last = new Int32Array(plan.accounts).fill(-1);
+    this.#replaying = new Int32Array(plan.accounts);
+  }
+
+  get isOpen(): boolean {
+    return this.#socket !== null && this.#upgraded === null;
+  }
+
+  /** Connects; resolves with whether the handshake was accepted. */
+  open(): Promise<boolean> {
+    const { host, port, path, subscribe } = this.#plan;
+    this.#rest = NOTHING;
+    return new Promise((resolve) => {
+      this.#upgraded = resolve;
+      const callback = (length: number): boolean => {
+        nowOfDayMs = Date.now() % DAY_MS;
+        this.#take(shared.subarray(0, length));
+        return true;
+      };
+      const socket = net.connect({ host, port, noDelay: true, onread: { buffer: shared, callback } });
+      this.#socket = socket;
+      const authorization = subscribe === null ? [] : [`authorization: ${subscribe.authorization}`];
+      const lines = [
+        `GET ${path} HTTP/1.1`,
+        `host: ${host}:${port}`,
+        "connection: Upgrade",
+        "upgrade: websocket",
+        "sec-websocket-version: 13",
+        `sec-websocket-key: ${randomBytes(16).toString("base64")}`,
+        ...authorization,
+      ];
+      socket.write(lines.join("\r\n") + END_OF_HEAD);
+      socket.on("error", () => undefined);
+      socket.once("close", () => this.#ended(socket));
+    });
+  }
+
+  /** Subscribes to all accounts; with `back`, from so many sequences before the last one of each. */
+  subscribe(back: number | null): void {
+    const { subscribe, firstAccount, accounts } = this.#plan;
+    if (subscribe === null) return;
+    const frames: Buffer[] = [];
+    for (let index = 0; index < accounts; index += 1) {
+      const after = back === null ? {} : { afterSequence: Math.max(0, (this.#last[index] ?? 0) - back) };
+      if (after.afterSequence !== undefined) this.#last[index] = after.afterSequence;
+      const message = {
+        type: "subscribe",
+        serverId: subscribe.serverId,
+        accountNumber: String(firstAccount + index),
+        ...after,
+      };
+      frames.push(maskedText(JSON.stringify(message)));
+    }
+    this.#socket?.write(Buffer.concat(frames));
+  }
+
+  close(): void {
+    this.#socket?.destroy();
+  }
+
+  #ended(socket: net.Socket): void {
+    if (this.#socket !== socket) return;
+    this.#socket = null;
+    if (this.#upgraded === null) this.#seen.closed += 1;
+    this.#upgraded?.(false);
+    this.#upgraded = null;
+  }
+
+  #take(chunk: Buffer): void {
+    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    let at = 0;
+    if (this.#upgraded !== null) {
+      const end = bytes.indexOf(END_OF_HEAD);
+      if (end === -1) return this.#keep(bytes, 0);
+      at = end + END_OF_HEAD.length;
+      const open = bytes.subarray(0, end).includes(" 101 ");
+      this.#upgraded(open);
+      this.#upgraded = null;
+      if (!open) {
+        this.#seen.errors += 1;
+        return this.close();
+      }
+    }
+    this.#keep(bytes, this.#frames(bytes, at));
+  }
+
+  #keep(bytes: Buffer, at: number): void {
+    this.#rest = at < bytes.length ? Buffer.from(bytes.subarray(at)) : NOTHING;
+  }
+
+  /** Takes the whole frames from `at` on; returns where the first one begins that is not whole. */
+  #frames(bytes: Buffer, begin: number): number {
+    let at = begin;
+    while (at + 4 <= bytes.length || (at + 2 <= bytes.length && (bytes[at + 1] ?? 0) < LENGTH_IN_16_BITS)) {
+      const short = bytes[at + 1] ?? 0;
+      const length = short === LENGTH_IN_16_BITS ? bytes.readUInt16BE(at + 2) : short;
+      const start = at + (short === LENGTH_IN_16_BITS ? 4 : 2);
+      if (short > LENGTH_IN_16_BITS) throw new Error("a frame that the stream does not have");
+      if (start + length > bytes.length) break;
+      const opcode = (bytes[at] ?? 0) & OPCODE;
+      if (opcode === TEXT) this.#text(bytes, start, length);
+      else if (opcode === PING) this.#socket?.write(PONG);
+      else if (opcode === CLOSE) this.close();
+      at = start + length;
+    }
+    return at;
+  }
+
+  #text(bytes: Buffer, start: number, length: number): void {
+    if (this.#plan.subscribe === null) return this.#raw(bytes, start);
+    const kind = bytes[start + KIND_AT];
+    if (kind === QUOTE) return this.#sample(bytes, start);
+    const text = bytes.toString("utf8", start, start + length);
+    if (kind === DOT) return this.#notice(text);
+    if (!text.startsWith('{"type":"connected"')) {
+      this.#seen.errors += 1;
+      console.error(text);
+    }
+  }
+
+  #raw(bytes: Buffer, start: number): void {
+    const index = this.#accountAt(bytes, start + RAW_ACCOUNT_AT);
+    if (this.#last[index] === -1) this.#seen.started += 1;
+    this.#last[index] = 0;
+    this.#count(bytes, start + RAW_TIME_AT);
+  }
+
+  #sample(bytes: Buffer, start: number): void {
+    const index = this.#accountAt(bytes, start + SAMPLE_ACCOUNT_AT);
+    let sequence = 0;
+    let at = start + SAMPLE_SEQUENCE_AT;
+    for (let digit = (bytes[at] ?? 0) - ZERO; digit >= 0 && digit <= 9; digit = (bytes[++at] ?? 0) - ZERO) {
+      sequence = sequence * 10 + digit;
+    }
+    const last = this.#last[index] ?? -1;
+    if (last === -1) this.#seen.started += 1;
+    else if (sequence !== last + 1) this.#seen.gaps += 1;
+    this.#last[index] = sequence;
+    this.#count(bytes, at + AFTER_SEQUENCE);
+    const replaying = this.#replaying[index] ?? 0;
+    if (replaying === 0) return;
+    this.#replaying[index] = replaying - 1;
+    if (replaying === 1) this.#seen.replayed += 1;
+  }
+
+  #notice(text: string): void {
+    const notice = JSON.parse(text) as {
+      accountNumber: string;
+      firstAvailableSequence: number;
+      replayCount: number;
+      replayTruncated: boolean;
+    };
+    const index = Number(notice.accountNumber) - this.#plan.firstAccount;
+    if (notice.replayTruncated) {
+      this.#seen.announced += notice.firstAvailableSequence - 1 - (this.#last[index] ?? 0);
+      this.#last[index] = notice.firstAvailableSequence - 1;
+    }
+    this.#replaying[index] = notice.replayCount;
+    if (notice.replayCount === 0) this.#seen.replayed += 1;
+  }
+
+  #accountAt(bytes: Buffer, at: number): number {
+    return digits(bytes, at, ACCOUNT_DIGITS) - this.#plan.firstAccount;
+  }
+
+  #count(bytes: Buffer, timeAt: number): void {
+    const at = timeAt + TIME_OF_DAY;
+    const hours = digits(bytes, at, 2);
+    const minutes = digits(bytes, at + 3, 2);
+    const measuredMs = ((hours * 60 + minutes) * 60 + digits(bytes, at + 6, 2)) * 1_000 + digits(bytes, at + 9, 3);
+    const latencyMs = (nowOfDayMs - measuredMs + DAY_MS) % DAY_MS;
+    const slot = Math.min(latencyMs, MAX_LATENCY_MS);
+    this.#seen.latencies[slot] = (this.#seen.latencies[slot] ?? 0) + 1;
+    this.#seen.deliveries += 1;
+    this.#seen.total += 1;
+  }
+}
+
+function digits(bytes: Buffer, at: number, count: number): number {
+  let value = 0;
+  for (let index = at; index < at + count; index += 1) value = value * 10 + (bytes[index] ?? 0) - ZERO;
+  return value;
+}
+
+function maskedText(text: string): Buffer {
+  const payload = Buffer.from(text);
+  const [first, masked] = MASKED_TEXT;
+  const header =
+    payload.length < LENGTH_IN_16_BITS
+      ? Buffer.from([first, masked | payload.length])
+      : Buffer.from([first, masked | LENGTH_IN_16_BITS, payload.length >> 8, payload.length & 0xff]);
+  return Buffer.concat([header, ZERO_MASK, payload]);
+}

@@ -1,0 +1,106 @@
+/**
+ * The trading server of bench:live: publishes valuations at a given rate, one account after the other, with kafkajs
+ * itself and the acknowledgement of all replicas. Every valuation has another equity than the one before it, so that
+ * none is dropped as unchanged.
+ */
+import net from "node:net";
+import { setTimeout } from "node:timers/promises";
+
+import { accountKey, TOPICS, type Valuation } from "@kapi/contracts";
+import { Kafka, logLevel, type Message, type Producer } from "kafkajs";
+
+import { serve } from "./bench-live-workers.ts";
+
+/** Least time between two requests: what is due meanwhile goes together. */
+const INTERVAL_MS = 5;
+const MAX_BATCH = 2_000;
+const ACKS_ALL = -1;
+const BALANCE_MINOR = 100_000_000;
+const MARGIN_MINOR = 1_000_000;
+const EQUITY_STEPS = 1_000_000;
+
+export interface SourceSettings {
+  readonly brokers: string;
+  readonly topicPrefix: string;
+  readonly serverId: string;
+  readonly firstAccount: number;
+  readonly accounts: number;
+}
+
+/** What the source can be told. */
+export type SourceMethods = {
+  connect(settings: SourceSettings): Promise<void>;
+  /** Publishes for `durationMs` at `perSecond`, or as fast as it goes below that; tells how many it were. */
+  run(order: { readonly perSecond: number; readonly durationMs: number }): Promise<number>;
+  /** Publishes `times` valuations of every account, at most `perSecond`. */
+  each(order: { readonly times: number; readonly perSecond: number }): Promise<number>;
+};
+
+interface Source {
+  readonly settings: SourceSettings;
+  readonly producer: Producer;
+  readonly topic: string;
+}
+
+let source: Source | null = null;
+let published = 0;
+
+async function connect(settings: SourceSettings): Promise<void> {
+  const kafka = new Kafka({
+    brokers: settings.brokers.split(","),
+    clientId: "bench-source",
+    logLevel: logLevel.ERROR,
+    socketFactory: ({ host, port, onConnect }) => net.connect({ host, port, noDelay: true }, onConnect),
+  });
+  const producer = kafka.producer({ allowAutoTopicCreation: false });
+  await producer.connect();
+  source = { settings, producer, topic: settings.topicPrefix + TOPICS.tradingValuations.name };
+}
+
+/** The next valuation: the accounts take turns. */
+function nextMessage({ serverId, firstAccount, accounts }: SourceSettings, measuredAt: string): Message {
+  const accountNumber = String(firstAccount + (published % accounts));
+  const equityMinor = BALANCE_MINOR + (Math.floor(published / accounts) % EQUITY_STEPS);
+  published += 1;
+  const valuation: Valuation = {
+    serverId,
+    accountNumber,
+    measuredAt,
+    balanceMinor: BALANCE_MINOR,
+    equityMinor,
+    marginMinor: MARGIN_MINOR,
+    freeMarginMinor: equityMinor - MARGIN_MINOR,
+    marginLevel: Math.round((equityMinor / MARGIN_MINOR) * 10_000) / 100,
+    unrealizedProfitMinor: equityMinor - BALANCE_MINOR,
+    openPositionCount: 3,
+  };
+  return { key: accountKey(serverId, accountNumber), value: JSON.stringify(valuation) };
+}
+
+async function publish(total: number, perSecond: number, endMs: number): Promise<number> {
+  if (source === null) throw new Error("the source is not connected");
+  const { settings, producer, topic } = source;
+  const startedMs = performance.now();
+  let sent = 0;
+  for (let nowMs = startedMs; sent < total && nowMs < endMs; nowMs = performance.now()) {
+    const due = Math.min(total, Math.ceil(((nowMs - startedMs) * perSecond) / 1_000)) - sent;
+    if (due > 0) {
+      const measuredAt = new Date().toISOString();
+      const messages = Array.from({ length: Math.min(due, MAX_BATCH) }, () => nextMessage(settings, measuredAt));
+      await producer.send({ topic, messages, acks: ACKS_ALL });
+      sent += messages.length;
+    }
+    if (due <= MAX_BATCH) await setTimeout(Math.max(1, nowMs + INTERVAL_MS - performance.now()));
+  }
+  return sent;
+}
+
+const methods: SourceMethods = {
+  connect,
+  run: ({ perSecond, durationMs }) => publish(Number.POSITIVE_INFINITY, perSecond, performance.now() + durationMs),
+  each: ({ times, perSecond }) => {
+    const total = times * (source?.settings.accounts ?? 0);
+    return publish(total, perSecond, Number.POSITIVE_INFINITY);
+  },
+};
+serve(methods);

@@ -1,0 +1,182 @@
+/** One rate of valuations, held for a while: what reached the clients, how late, and what it cost each process. */
+import { setTimeout } from "node:timers/promises";
+
+import { MAX_LATENCY_MS } from "./bench-live-socket.ts";
+import type { ClientFigures, ClientMethods } from "./bench-live-clients.ts";
+import type { SourceMethods } from "./bench-live-source.ts";
+import { until } from "./bench-live-world.ts";
+import type { Worker } from "./bench-live-workers.ts";
+import { type ProcessorTimes, processorTimes } from "./processor-time.ts";
+
+/** Every process compiles its hot code meanwhile. */
+const FIRST_WARM_UP_MS = 10_000;
+const WARM_UP_MS = 2_000;
+const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 6_000);
+const DRAIN_TIMEOUT_MS = 180_000;
+export const AIM_P99_MS = 50;
+/** Deliveries that may be missing at the end of a measurement because they are under way, as a share. */
+const UNDER_WAY = 0.02;
+/** How much more the next rate asks for, while rates are held. */
+const STEP = 1.5;
+const HALVINGS = 3;
+/** What `maximum` offers of the highest rate that was held. */
+const OVERLOAD = 1.6;
+/** A process that uses so much of a processor is what bounds the rate. */
+const BUSY = 0.85;
+
+/** What is measured: a source, clients that have seen every account, and the processes between. */
+export interface Setup {
+  readonly source: Worker<SourceMethods>;
+  readonly clients: readonly Worker<ClientMethods>[];
+  /** Deliveries of one valuation. */
+  readonly fanOut: number;
+  /** What is measured, by name; the servers are found by themselves. */
+  readonly pids: ReadonlyMap<string, number>;
+}
+
+export interface Trial {
+  /** Valuations offered. */
+  readonly offered: number;
+  readonly deliveries: number;
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly announced: number;
+  readonly seconds: number;
+  /** Seconds of processor time, by process. */
+  readonly costs: ReadonlyMap<string, number>;
+}
+
+/** Sum of what the processes full of clients have seen. Throws where a sequence was missing or repeated. */
+export async function figuresOf(clients: readonly Worker<ClientMethods>[]): Promise<ClientFigures> {
+  const all = await Promise.all(clients.map((worker) => worker.call("figures", null)));
+  const sum = (field: Exclude<keyof ClientFigures, "latencies">): number =>
+    all.reduce((total, one) => total + one[field], 0);
+  if (sum("gaps") > 0 || sum("errors") > 0) throw new Error(`${sum("gaps")} gaps and ${sum("errors")} errors`);
+  return {
+    deliveries: sum("deliveries"),
+    total: sum("total"),
+    gaps: 0,
+    errors: 0,
+    announced: sum("announced"),
+    started: sum("started"),
+    replayed: sum("replayed"),
+    closed: sum("closed"),
+    latencies: all.flatMap(({ latencies }) => latencies),
+  };
+}
+
+/** Holds one rate. Afterwards every valuation has been delivered, or a notice has told that it is gone. */
+export async function trial(setup: Setup, offered: number, warmUpMs = WARM_UP_MS): Promise<Trial> {
+  const { source, clients, fanOut } = setup;
+  const pids = new Map([...setup.pids, ["source", source.pid] as const, ...clientPids(clients)]);
+  const before = await figuresOf(clients);
+  const sending = source.call("run", { perSecond: offered, durationMs: warmUpMs + MEASURE_MS });
+  // Its failure is told where its answer is waited for.
+  sending.catch(() => undefined);
+  await setTimeout(warmUpMs);
+  await Promise.all(clients.map((worker) => worker.call("mark", null)));
+  const timesBefore = processorTimes(pids);
+  const beganMs = performance.now();
+  await setTimeout(MEASURE_MS);
+  const measured = await figuresOf(clients);
+  const seconds = (performance.now() - beganMs) / 1_000;
+  const costs = spent(timesBefore, processorTimes(pids));
+  const expected = (await sending) * fanOut;
+  await until(
+    `all ${expected} deliveries`,
+    async () => {
+      const { total, announced } = await figuresOf(clients);
+      return total + announced - before.total - before.announced >= expected;
+    },
+    DRAIN_TIMEOUT_MS,
+  );
+  const announced = (await figuresOf(clients)).announced - before.announced;
+  const { deliveries } = measured;
+  const [p50Ms, p99Ms] = [percentile(measured, 0.5), percentile(measured, 0.99)];
+  return { offered, deliveries, perSecond: deliveries / seconds, p50Ms, p99Ms, announced, seconds, costs };
+}
+
+/**
+ * The highest rate that is held: all delivered in time, half of it within p50 and all but a hundredth within 50 ms. A rate
+ * that was missed once is tried once more. Prints every trial.
+ */
+export async function highestRate(setup: Setup, startAt: number, label: string): Promise<Trial> {
+  await trial(setup, startAt, FIRST_WARM_UP_MS);
+  const held = async (offered: number): Promise<Trial | null> => {
+    for (let tries = 0; tries < 2; tries += 1) {
+      const result = await trial(setup, Math.round(offered));
+      const isHeld = result.p99Ms < AIM_P99_MS && result.announced === 0 && keepsUp(result, setup.fanOut);
+      console.log(`${isHeld ? "  held  " : "  missed"} ${line(label, result)}`);
+      if (isHeld) return result;
+    }
+    return null;
+  };
+  let best: Trial | null = null;
+  let low = 0;
+  let high = startAt;
+  for (let result = await held(high); result !== null; result = await held(high)) {
+    best = result;
+    low = high;
+    high *= STEP;
+  }
+  for (let halvings = 0; halvings < HALVINGS; halvings += 1) {
+    const middle = (low + high) / 2;
+    const result = await held(middle);
+    if (result === null) high = middle;
+    else [best, low] = [result, middle];
+  }
+  if (best === null) throw new Error(`${label}: no rate was held`);
+  return best;
+}
+
+/** What is delivered when more is offered than can be. */
+export async function maximum(setup: Setup, best: Trial, label: string): Promise<Trial> {
+  const result = await trial(setup, Math.round(best.offered * OVERLOAD));
+  console.log(`  most   ${line(label, result)}`);
+  return result;
+}
+
+/** One line of the report: rates, latencies, and each process's share of one processor. */
+export function line(label: string, result: Trial): string {
+  const rate = Math.round(result.perSecond).toLocaleString("en").padStart(9);
+  const shares = [...result.costs].map(([name, s]) => `${name} ${Math.round((s / result.seconds) * 100)}%`);
+  const announced = result.announced === 0 ? "" : `   ${result.announced} told to be gone`;
+  const late = `p50 ${result.p50Ms} ms   p99 ${result.p99Ms} ms`;
+  return `${label.padEnd(42)} ${result.offered}/s offered ${rate}/s   ${late}${announced}   ${shares.join("  ")}`;
+}
+
+/** Seconds of processor time for a million deliveries, by process. */
+export function perMillion({ costs, deliveries }: Trial): string {
+  return [...costs].map(([name, s]) => `${name} ${((s * 1_000_000) / deliveries).toFixed(2)}`).join("  ");
+}
+
+/** The processes that used most of a processor. */
+export function bound({ costs, seconds }: Trial): string {
+  const shares = [...costs].map(([name, s]) => ({ name, share: s / seconds })).filter(({ share }) => share > 0);
+  const busy = shares.filter(({ share }) => share >= BUSY);
+  const told = busy.length > 0 ? busy : shares.slice(0, 1);
+  return told.map(({ name, share }) => `${name} at ${Math.round(share * 100)} % of a processor`).join(", ");
+}
+
+function keepsUp(result: Trial, fanOut: number): boolean {
+  return result.perSecond >= result.offered * fanOut * (1 - UNDER_WAY);
+}
+
+function clientPids(clients: readonly Worker<ClientMethods>[]): [string, number][] {
+  return clients.map(({ pid }, index) => [`clients ${index + 1}`, pid]);
+}
+
+function spent(before: ProcessorTimes, after: ProcessorTimes): Map<string, number> {
+  const seconds = [...after].map(([name, ms]) => [name, (ms - (before.get(name) ?? 0)) / 1_000] as const);
+  return new Map(seconds.toSorted(([, a], [, b]) => b - a));
+}
+
+function percentile({ latencies, deliveries }: ClientFigures, share: number): number {
+  let left = deliveries * share;
+  for (const [ms, count] of latencies.toSorted(([a], [b]) => a - b)) {
+    left -= count;
+    if (left <= 0) return ms;
+  }
+  return MAX_LATENCY_MS;
+}

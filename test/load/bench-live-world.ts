@@ -1,0 +1,220 @@
+/**
+ * What a part of bench:live has for itself on the real servers: topics, a database and a Redis, an organization with a key
+ * and a server, and metrics processes. In the place of the account service stands one route that knows every account.
+ */
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { setTimeout } from "node:timers/promises";
+
+import { type DirectoryEntry, directoryKey, LIVE_METRICS_PATH, TOPICS } from "@kapi/contracts";
+import { createKafka, createProducer, endOffsets, type KafkaConnection } from "@kapi/kafka";
+import { freePort } from "@kapi/local";
+import { createRedis, openTag, purchase, tagOf } from "@kapi/redis";
+import { createLogger, Scope } from "@kapi/runtime";
+import { createTestEnvironment, keyEntry, serverEntry, type TestEnvironment } from "@kapi/testkit";
+
+import type { ClientMethods, ClientOrder } from "./bench-live-clients.ts";
+import type { SourceMethods } from "./bench-live-source.ts";
+import { startWorker, type Worker } from "./bench-live-workers.ts";
+
+const MAIN = path.resolve(import.meta.dirname, "../../services/metrics/src/main.ts");
+const PARTITIONS = 4;
+const EPOCH = 1;
+const CREDITS = 1_000_000_000;
+const READY_TIMEOUT_MS = 180_000;
+const READY_POLL_MS = 10;
+const UNTIL_POLL_MS = 50;
+const DEFAULT_TIMEOUT_MS = 120_000;
+/** Account numbers have eight digits. */
+export const FIRST_ACCOUNT = 10_000_000;
+/** Processes full of clients: with one, counting would be what bounds the largest rates. */
+const CLIENT_PROCESSES = 2;
+
+/** A metrics process. */
+export interface MetricsProcess {
+  readonly pid: number;
+  /** Of the live stream. */
+  readonly port: number;
+  /** From its start until it was ready. */
+  readonly readyMs: number;
+  stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
+}
+
+/** The processes full of clients, as one. */
+export interface Clients {
+  readonly workers: readonly Worker<ClientMethods>[];
+  open(order: ClientOrder): Promise<void>;
+}
+
+export class LiveWorld {
+  readonly scope = new Scope();
+  readonly environment: TestEnvironment;
+  readonly kafka: KafkaConnection;
+  readonly serverId = randomUUID();
+  readonly authorization: string;
+  readonly #key: ReturnType<typeof keyEntry>;
+  #accountUrl = "";
+
+  private constructor(environment: TestEnvironment) {
+    this.environment = environment;
+    const logger = createLogger({ service: "bench", level: "error" });
+    const { kafkaBrokers, topicPrefix } = environment;
+    this.kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "bench", topicPrefix, logger });
+    this.#key = keyEntry();
+    this.authorization = `Management ${this.#key.managementKey}`;
+  }
+
+  static async start(): Promise<LiveWorld> {
+    const environment = await createTestEnvironment({ partitions: PARTITIONS });
+    const world = new LiveWorld(environment);
+    await world.scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
+    await world.#fillDirectory();
+    await world.#fillWallet();
+    await world.scope.start("account service", () => world.#standIn());
+    return world;
+  }
+
+  stop(): Promise<void> {
+    return this.scope.stop();
+  }
+
+  /** Starts a metrics process and waits until it is ready; `livePort` is that of an earlier one that ended. */
+  async metrics(env: Readonly<Record<string, string>> = {}, livePort?: number): Promise<MetricsProcess> {
+    const [httpPort, port] = [await freePort(), livePort ?? (await freePort())];
+    const startedMs = performance.now();
+    const child = spawn(process.execPath, [MAIN], {
+      env: {
+        ...process.env,
+        ...this.environment.env,
+        HTTP_PORT: String(httpPort),
+        LIVE_PORT: String(port),
+        ACCOUNT_URL: this.#accountUrl,
+        MAX_SOCKETS_PER_ORGANIZATION: "100000",
+        ...env,
+      },
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+    const { pid } = child;
+    if (pid === undefined) throw new Error("the metrics process could not be started");
+    const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    const stop = async (signal: NodeJS.Signals = "SIGTERM"): Promise<void> => {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      await gone;
+    };
+    await this.scope.start(`metrics ${pid}`, () => ({ value: null, stop }));
+    const ready = async (): Promise<boolean> => {
+      if (child.exitCode !== null) throw new Error(`the metrics process ended with ${child.exitCode}`);
+      return (await fetch(`http://127.0.0.1:${httpPort}/readyz`).catch(() => null))?.ok ?? false;
+    };
+    await until("a metrics process that is ready", ready, READY_TIMEOUT_MS, READY_POLL_MS);
+    return { pid, port, readyMs: performance.now() - startedMs, stop };
+  }
+
+  /** A process that publishes valuations of the accounts from {@link FIRST_ACCOUNT} on. */
+  async source(accounts: number): Promise<Worker<SourceMethods>> {
+    const source = startWorker<SourceMethods>("bench-live-source.ts");
+    await this.scope.start("source", () => ({ value: null, stop: () => source.stop() }));
+    const { kafkaBrokers: brokers, topicPrefix } = this.environment;
+    const { serverId } = this;
+    await source.call("connect", { brokers, topicPrefix, serverId, firstAccount: FIRST_ACCOUNT, accounts });
+    return source;
+  }
+
+  /** Processes without clients yet. */
+  async clients(): Promise<Clients> {
+    const workers = Array.from({ length: CLIENT_PROCESSES }, () => startWorker<ClientMethods>("bench-live-clients.ts"));
+    for (const worker of workers) await this.scope.start("clients", () => ({ value: null, stop: () => worker.stop() }));
+    return { workers, open: (order) => openIn(workers, order) };
+  }
+
+  /** Where clients of a metrics process go and what they ask for. */
+  live({ port }: { readonly port: number }): Pick<ClientOrder, "host" | "port" | "path" | "subscribe"> {
+    const { serverId, authorization } = this;
+    return { host: "127.0.0.1", port, path: LIVE_METRICS_PATH, subscribe: { serverId, authorization } };
+  }
+
+  /** How many samples the log has. */
+  async samples(): Promise<number> {
+    let count = 0n;
+    for (const end of (await endOffsets(this.kafka, TOPICS.metricsSamples)).values()) count += end;
+    return Number(count);
+  }
+
+  async #fillDirectory(): Promise<void> {
+    const producer = await createProducer(this.kafka);
+    const { organizationId } = this.#key.entry;
+    const entries: DirectoryEntry[] = [this.#key.entry, serverEntry({ serverId: this.serverId, organizationId })];
+    for (const entry of entries) {
+      const value = JSON.stringify(entry);
+      await producer.value.send(TOPICS.organizationDirectory, { key: directoryKey(entry), value });
+    }
+    await producer.stop();
+  }
+
+  async #fillWallet(): Promise<void> {
+    const { organizationId } = this.#key.entry;
+    const logger = createLogger({ service: "bench", level: "error" });
+    const redis = await createRedis({ url: this.environment.redisUrl, clientName: "bench", logger });
+    await openTag(redis.value, tagOf(organizationId), EPOCH, []);
+    await purchase(redis.value, {
+      organizationId,
+      purchaseId: randomUUID(),
+      credits: CREDITS,
+      epoch: EPOCH,
+      walletId: randomUUID(),
+      lowBalanceThreshold: 0,
+      createdAtMs: Date.now(),
+    });
+    await redis.stop();
+  }
+
+  /** POST /internal/accounts/existing: yes to all. */
+  async #standIn(): Promise<{ value: null; stop(): Promise<void> }> {
+    const server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        const { accounts } = JSON.parse(Buffer.concat(chunks).toString()) as { accounts: unknown[] };
+        response.setHeader("content-type", "application/json");
+        response.end(JSON.stringify({ existing: accounts.map(() => true) }));
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    this.#accountUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const stop = async (): Promise<void> => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    };
+    return { value: null, stop };
+  }
+}
+
+/** Waits until `what` is so; throws after `timeoutMs`. */
+export async function until(
+  what: string,
+  isSo: () => boolean | Promise<boolean>,
+  timeoutMs = DEFAULT_TIMEOUT_MS,
+  pollMs = UNTIL_POLL_MS,
+): Promise<void> {
+  const endMs = performance.now() + timeoutMs;
+  while (!(await isSo())) {
+    if (performance.now() > endMs) throw new Error(`${what}: not within ${timeoutMs / 1_000} s`);
+    await setTimeout(pollMs);
+  }
+}
+
+/** Each process gets an equal share of the sockets; what does not divide goes to the first one. */
+async function openIn(workers: readonly Worker<ClientMethods>[], order: ClientOrder): Promise<void> {
+  const each = Math.floor(order.sockets / workers.length);
+  let from = 0;
+  const shares = workers.map((_, index) => {
+    const sockets = index === 0 ? order.sockets - each * (workers.length - 1) : each;
+    const firstAccount = order.firstAccount + from * order.accountStep;
+    from += sockets;
+    return { ...order, sockets, firstAccount };
+  });
+  await Promise.all(workers.map((worker, index) => worker.call("open", shares[index] ?? order)));
+}

@@ -1,0 +1,43 @@
+/**
+ * `npm run bench:live`: how fast valuations become samples on live sockets, and what that costs in processor time and
+ * memory, beside two bare loops, in one run. Starts servers and processes of its own; the account service is stood in for by
+ * a route that says of every account that it exists. Everything, source and clients too, shares the machine: the ratios
+ * count. `npm run bench:live -- sequence fanout` runs only these parts.
+ */
+import { rmSync } from "node:fs";
+import path from "node:path";
+
+import { printedReport, startServers, stopRecorded } from "@kapi/local";
+
+import { type Aim, table } from "./bench-live-aims.ts";
+import { restart, sockets } from "./bench-live-memory.ts";
+import { fanOut, sequence } from "./bench-live-sequence.ts";
+
+const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench-live");
+const PARTS: Readonly<Record<string, () => Promise<Aim[]>>> = { sequence, fanout: fanOut, sockets, restart };
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !(name in PARTS));
+if (unknown.length > 0) throw new Error(`no part ${unknown.join(", ")}; there are ${Object.keys(PARTS).join(", ")}`);
+
+// Each run begins with nothing; what a killed run left behind is ended first.
+await stopRecorded(path.join(STATE_DIR, "servers"));
+rmSync(STATE_DIR, { recursive: true, force: true });
+const servers = await startServers({ stateDir: STATE_DIR, report: printedReport() });
+try {
+  // Where the parts, each with topics and a database of its own, find the servers.
+  process.env["KAFKA_BROKERS"] = servers.kafkaBrokers;
+  process.env["POSTGRES_URL"] = servers.postgresUrl;
+  process.env["REDIS_URL"] = servers.redisUrl;
+  const aims: Aim[] = [];
+  for (const [name, part] of Object.entries(PARTS)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    console.log(`${name}:`);
+    const found = await part();
+    console.log(table(found));
+    aims.push(...found);
+  }
+  console.log(`\n${table(aims)}`);
+} finally {
+  await servers.stop();
+}
