@@ -163,6 +163,7 @@ async function prepareSequencer(
       const server = directory.server(serverId);
       return server !== undefined && server.status !== "removed";
     },
+    partitionOf: (key) => producer.partitionOf(TOPICS.tradingValuations, key),
     coalesceMs,
     clock,
     logger,

@@ -1,5 +1,8 @@
 import { AccountMetricsFrame, AccountNumber, accountKey, Valuation } from "@kapi/contracts";
-import { assertDefined, minorFromAmount } from "@kapi/kernel";
+import { minorFromAmount } from "@kapi/kernel";
+
+/** Longest text of a moment: nanoseconds take 30. A frame shows two, and must stay under what the judge lets count. */
+const MAX_MEASURED_AT_CHARACTERS = 40;
 
 /** What an account is worth, without when and where it was measured; money in minor units. */
 export interface Values {
@@ -44,6 +47,9 @@ export function readingFromWire(key: string, value: Buffer, offset: number): Par
   if (!AccountNumber.safeParse(valuation.accountNumber).success) {
     return { fault: "the valuation is malformed: accountNumber: not an account number" };
   }
+  if (valuation.measuredAt.length > MAX_MEASURED_AT_CHARACTERS) {
+    return { fault: "the valuation is malformed: measuredAt: too long" };
+  }
   const serverId = valuation.serverId.toLowerCase();
   if (key !== accountKey(serverId, valuation.accountNumber)) return { fault: "the key is not that of the account" };
   return {
@@ -63,7 +69,10 @@ export function readingFromWire(key: string, value: Buffer, offset: number): Par
   };
 }
 
-/** What the newest sample of an account says, for a writer that takes the account over; null if it is no frame. */
+/**
+ * What the newest sample of an account says, for a writer that takes the account over; null if it is no frame, or shows
+ * an amount that is no whole number of cents.
+ */
 export function valuesFromFrame(frame: Buffer): (Values & { readonly measuredAtMs: number }) | null {
   let json: unknown;
   try {
@@ -74,15 +83,13 @@ export function valuesFromFrame(frame: Buffer): (Values & { readonly measuredAtM
   const parsed = AccountMetricsFrame.safeParse(json);
   if (!parsed.success) return null;
   const { balance, equity, margin, freeMargin, marginLevel, openPositionCount, measuredAt } = parsed.data;
-  return {
-    balanceMinor: minor(balance),
-    equityMinor: minor(equity),
-    marginMinor: minor(margin),
-    freeMarginMinor: minor(freeMargin),
-    marginLevel,
-    openPositionCount,
-    measuredAtMs: Date.parse(measuredAt),
-  };
+  const balanceMinor = minorFromAmount(balance);
+  const equityMinor = minorFromAmount(equity);
+  const marginMinor = minorFromAmount(margin);
+  const freeMarginMinor = minorFromAmount(freeMargin);
+  if (balanceMinor === null || equityMinor === null || marginMinor === null || freeMarginMinor === null) return null;
+  const measuredAtMs = Date.parse(measuredAt);
+  return { balanceMinor, equityMinor, marginMinor, freeMarginMinor, marginLevel, openPositionCount, measuredAtMs };
 }
 
 /** Whether the two say the same about the account. */
@@ -95,8 +102,4 @@ export function sameValues(left: Values, right: Values): boolean {
     left.marginLevel === right.marginLevel &&
     left.openPositionCount === right.openPositionCount
   );
-}
-
-function minor(amount: number): number {
-  return assertDefined(minorFromAmount(amount), "an amount of whole cents in a sample");
 }

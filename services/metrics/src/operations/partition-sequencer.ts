@@ -13,6 +13,8 @@ const RECOVERY_RETRY_MS = 500;
 /** With more open accounts than this the lowest open offset is not sought at every batch. */
 const MAX_OPEN_TO_SEEK_ALWAYS = 1_000;
 const SEEK_INTERVAL_MS = 200;
+/** A valuation from further ahead is refused: as the account's last one it would make all that follow too old. */
+const MAX_AHEAD_MS = 24 * 3_600_000;
 
 /**
  * The writer of one partition, from an assignment to the next. It writes only after this process's own reader has
@@ -82,6 +84,7 @@ export class PartitionSequencer {
   take(key: string, reading: Reading, nowMs: number): string | null {
     const writer = this.#accounts.get(key);
     if (writer === undefined) return "the account was deleted";
+    if (reading.measuredAtMs > nowMs + MAX_AHEAD_MS) return "measured more than a day ahead";
     const taken = writer.take(reading, nowMs, this.#context.coalesceMs);
     if (taken === "older") return "measured before the valuation before it";
     if (taken === "unchanged") this.#tellRepeat(writer);

@@ -22,6 +22,8 @@ type Fate = "acknowledged" | "unknown" | "lost";
 class Partition {
   readonly records: SampleRecord[] = [];
   readonly counted: { key: string; sequence: number; to: number; equity: number; low: number }[] = [];
+  /** Keys of accounts whose place is on another partition. */
+  readonly elsewhere = new Set<string>();
   readonly sequencer: Sequencer;
   readonly #log: SampleLog;
   #fates: Fate[];
@@ -50,6 +52,7 @@ class Partition {
       progress: { reached: () => Promise.resolve(this.read()), checkpointsReached: () => Promise.resolve() },
       existence: { exist: (accounts) => Promise.resolve(accounts.map(() => true)) },
       isServer: () => true,
+      partitionOf: (key) => (this.elsewhere.has(key) ? PARTITION + 1 : PARTITION),
       coalesceMs,
       clock,
       logger,
@@ -132,6 +135,17 @@ describe("the sequencer", () => {
     partition.sequencer.sweep(50);
     expect(partition.sequencer.counts.samples).toBe(6);
     await eventually(() => partition.counted.length === 6);
+  });
+
+  it("refuses what is on another partition than its account's, and goes on", async () => {
+    const partition = new Partition([]);
+    partition.elsewhere.add(`${SERVER}/${ACCOUNTS[0]}`);
+    const all = records([1, 2]);
+    const { refused } = await partition.sequencer.take(PARTITION, all);
+    expect(refused).toEqual([{ message: all[0], reason: "the partition is not that of the key" }]);
+    await eventually(() => partition.counted.some(({ key }) => key === all[1]?.key));
+    expect((await partition.sequencer.take(PARTITION, all)).commitOffset).toBe(2n);
+    expect(partition.counted).toHaveLength(1);
   });
 
   it("commits nothing that neither a judged sample nor a checkpoint has", async () => {

@@ -128,14 +128,16 @@ export class Sequencer implements SampleListener {
     messages: readonly ValuationRecord[],
     parsed: readonly ParsedReading[],
   ): Promise<Map<string, string>> {
-    const { log, isServer } = this.#context;
+    const { log, isServer, partitionOf } = this.#context;
     const refused = new Map<string, string>();
     const asked = new Map<string, AccountId>();
     for (const [index, { key }] of messages.entries()) {
       const found = parsed[index];
       if (found === undefined || "fault" in found || partition.has(key) || refused.has(key)) continue;
       const stream = log.find(key);
-      if (log.isGone(key)) refused.set(key, "the account was deleted");
+      // Samples of one account on two partitions would have no order among each other.
+      if (partitionOf(key) !== partition.number) refused.set(key, "the partition is not that of the key");
+      else if (log.isGone(key)) refused.set(key, "the account was deleted");
       else if (stream !== undefined) partition.add(key, stream, stream);
       else if (!isServer(found.serverId)) refused.set(key, "the server is unknown");
       else asked.set(key, found);

@@ -12,6 +12,8 @@ export interface SequencerOptions {
   readonly progress: SampleProgress;
   readonly existence: AccountExistence;
   readonly isServer: (serverId: string) => boolean;
+  /** The partition of `trading.valuations` on which everything of an account is. */
+  readonly partitionOf: (key: string) => number;
   /** Least time between two samples of an account that only prices have moved; 0: every valuation is a sample. */
   readonly coalesceMs: number;
   readonly clock: Clock;

@@ -1,0 +1,57 @@
+import { valuation } from "@kapi/testkit";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+import { MAX_FRAME_BYTES } from "./judge.ts";
+import { readingFromWire, valuesFromFrame } from "./reading.ts";
+import { frameOf } from "./sample.ts";
+
+const SERVER = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f";
+const LONGEST = "a".repeat(32);
+
+function read(change: object): ReturnType<typeof readingFromWire> {
+  const value = { ...valuation({ serverId: SERVER, accountNumber: LONGEST }), ...change };
+  return readingFromWire(`${SERVER}/${LONGEST}`, Buffer.from(JSON.stringify(value)), 7);
+}
+
+/** The sample that `change` comes to, as a frame. */
+function frame(change: object): Buffer {
+  const found = read(change);
+  if ("fault" in found) throw new Error(found.fault);
+  const { reading } = found;
+  const span = { sequence: Number.MAX_SAFE_INTEGER, from: 1, to: 2 };
+  const minimum = { equityMinor: reading.equityMinor, measuredAt: reading.measuredAt };
+  return frameOf(found, { span, values: reading, measuredAt: reading.measuredAt, minimum });
+}
+
+describe("a valuation that is taken in", () => {
+  it("never becomes a frame so large that it would not count", () => {
+    const most = Number.MIN_SAFE_INTEGER;
+    const amounts = { balanceMinor: most, equityMinor: most, marginMinor: most, freeMarginMinor: most };
+    const change = { ...amounts, marginLevel: -Number.MAX_VALUE, openPositionCount: Number.MAX_SAFE_INTEGER };
+    expect(frame({ ...change, measuredAt: `2026-01-01T00:00:00.${"1".repeat(18)}Z` }).length).toBeLessThan(
+      MAX_FRAME_BYTES,
+    );
+    const refused = read({ ...change, measuredAt: `2026-01-01T00:00:00.${"1".repeat(2_000)}Z` });
+    expect(refused).toEqual({ fault: "the valuation is malformed: measuredAt: too long" });
+  });
+});
+
+describe("what the newest sample of an account says", () => {
+  it("is what the valuation said, for every amount that money can be", () => {
+    const cents = fc.integer({ min: -1e15, max: 1e15 });
+    fc.assert(
+      fc.property(cents, cents, (equityMinor, balanceMinor) => {
+        expect(valuesFromFrame(frame({ equityMinor, balanceMinor }))).toMatchObject({ equityMinor, balanceMinor });
+      }),
+    );
+  });
+
+  it("is not known where an amount is no whole number of cents: too large for that, or written by somebody else", () => {
+    const forged = frame({ equityMinor: 12_345 }).toString().replace('"equity":123.45', '"equity":123.456');
+    expect(valuesFromFrame(Buffer.from(forged))).toBeNull();
+    for (let equityMinor = Number.MAX_SAFE_INTEGER - 200; equityMinor <= Number.MAX_SAFE_INTEGER; equityMinor += 1) {
+      expect(() => valuesFromFrame(frame({ equityMinor }))).not.toThrow();
+    }
+  });
+});
