@@ -37,7 +37,8 @@ export type SampleCheckpoint = z.infer<typeof SampleCheckpoint>;
 
 /**
  * Value of the marker record `partition/<number>` of `metrics.latest`: every sample of the partition below
- * `samplesOffset` is in the checkpoints.
+ * `samplesOffset` is in the checkpoints, as far as its writer had read them back: those of `metrics.latest` below
+ * `latestOffset`. What stands there from `latestOffset` on may have been written by another.
  */
-export const PartitionCheckpoint = z.object({ samplesOffset: z.int().min(0) });
+export const PartitionCheckpoint = z.object({ samplesOffset: z.int().min(0), latestOffset: z.int().min(0) });
 export type PartitionCheckpoint = z.infer<typeof PartitionCheckpoint>;

@@ -10,7 +10,7 @@ function checkpoint(offset: number, windowOffset: number): SampleCheckpoint {
 
 function finding(marker: number | null, ...accounts: [checkpoint: SampleCheckpoint, at: number][]): PartitionFinding {
   return {
-    marker: marker === null ? null : { value: { samplesOffset: marker }, at: 100 },
+    marker: marker === null ? null : { value: { samplesOffset: marker, latestOffset: 90 }, at: 100 },
     accounts: new Map(accounts.map(([value, at], index) => [`account ${index}`, { value, at }])),
   };
 }
@@ -32,7 +32,10 @@ describe("where the samples are read from after a restart", () => {
 
   it("goes back to a checkpoint that a writer left which had lost the partition", () => {
     expect(readStart(finding(700, [checkpoint(200, 150), 101]), 600)).toBe(150);
-    expect(readStart(finding(700, [checkpoint(200, 150), 99]), 600)).toBe(600);
+    // Also one that came in while the marker's writer was at work, before the marker.
+    expect(readStart(finding(700, [checkpoint(200, 150), 90]), 600)).toBe(150);
+    // What was there before the writer had read back, and would have written over.
+    expect(readStart(finding(700, [checkpoint(200, 150), 89]), 600)).toBe(600);
   });
 });
 

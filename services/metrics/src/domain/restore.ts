@@ -38,9 +38,9 @@ export const WITHOUT_CHECKPOINT: StartingPoint = { state: BEFORE_FIRST, judgeFro
  * checkpoints), or `windowOffset` (the offset at the beginning of the replay window) if that is earlier; and, so that
  * windows come back whole, the first sample that the checkpoint of a lately active account held.
  *
- * A checkpoint that lies behind the marker but is of a sample before it was not written by the partition's
- * sequencer, or by one that had lost it: an honest one is of a sample the marker did not cover yet. It may have
- * replaced a newer one, so the log is read from there on.
+ * A checkpoint that the marker's writer had not read back when it wrote the marker, of a sample before the marker, may be
+ * that of a writer that had lost the partition, and have replaced a newer one; so the log is read from there on. An
+ * honest one, of the same turn as the marker, is of an account that was active lately: its window is read anyway.
  */
 export function readStart(finding: PartitionFinding, windowOffset: number): number {
   const { marker, accounts } = finding;
@@ -71,7 +71,7 @@ export function startingPoint(checkpoint: SampleCheckpoint, start: number): Star
 }
 
 function isStale(marker: Found<PartitionCheckpoint>, checkpoint: SampleCheckpoint, at: number): boolean {
-  return at > marker.at && checkpoint.offset < marker.value.samplesOffset;
+  return at >= marker.value.latestOffset && checkpoint.offset < marker.value.samplesOffset;
 }
 
 /** Key of a partition's marker in `metrics.latest`. */

@@ -24,7 +24,8 @@ export interface CheckpointsOptions {
 /**
  * Keeps `metrics.latest` near the log: per account its newest sample, per partition up to where all accounts are in.
  * A marker is written only after every checkpoint that it speaks of is durable. It also reads `metrics.latest` back: an
- * older checkpoint than the account's state, left by a writer that had lost the partition, is written over.
+ * older checkpoint than the account's state, left by a writer that had lost the partition, is written over; and the marker
+ * tells how far that had been read when its turn began, since one that came in later may have replaced what it speaks of.
  */
 export class Checkpoints implements SampleListener {
   readonly #options: CheckpointsOptions;
@@ -32,6 +33,8 @@ export class Checkpoints implements SampleListener {
   #changed = new Map<number, Map<string, AccountStream>>();
   #gone = new Map<number, Set<string>>();
   readonly #marked = new Map<number, number>();
+  /** The offset in `metrics.latest` before which everything has been read back, by partition. */
+  readonly #readTo = new Map<number, number>();
   #running: Promise<void> | null = null;
 
   constructor(options: CheckpointsOptions) {
@@ -66,6 +69,11 @@ export class Checkpoints implements SampleListener {
     if (checkpoint.sequence < stream.sequence || lacksRepeat) this.counted(stream);
   }
 
+  /** Everything before `offset` of a partition of `metrics.latest` has been read, and told to `readBack` or restored. */
+  readUpTo(partition: number, offset: number): void {
+    this.#readTo.set(partition, offset);
+  }
+
   /** Writes what has changed; a call that comes while one is running waits for that one. */
   write(): Promise<void> {
     this.#running ??= this.#writeAll().finally(() => {
@@ -84,6 +92,7 @@ export class Checkpoints implements SampleListener {
   async #writePartition(partition: number): Promise<void> {
     const { log, sink, logger, repeatKept } = this.#options;
     const samplesOffset = log.position(partition);
+    const latestOffset = this.#readTo.get(partition) ?? 0;
     const changed = this.#changed.get(partition) ?? new Map<string, AccountStream>();
     const gone = this.#gone.get(partition) ?? new Set<string>();
     if (changed.size + gone.size === 0 && this.#marked.get(partition) === samplesOffset) return;
@@ -103,7 +112,7 @@ export class Checkpoints implements SampleListener {
         batch = [];
       }
       await Promise.all(batch);
-      const marker: PartitionCheckpoint = { samplesOffset };
+      const marker: PartitionCheckpoint = { samplesOffset, latestOffset };
       await sink.write(partition, markerKey(partition), JSON.stringify(marker));
       this.#marked.set(partition, samplesOffset);
       for (const { stream, repeat } of repeats) repeatKept(stream, repeat);

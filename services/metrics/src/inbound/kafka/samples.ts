@@ -90,6 +90,8 @@ async function readCheckpoints(
       onBatch: (partition, records) => {
         if (!restored) restoration.take(partition, records);
         else for (const record of records) readBack(checkpoints, record.key, record.value);
+        const last = records.at(-1);
+        if (last !== undefined) checkpoints?.readUpTo(partition, Number(last.offset) + 1);
       },
       logger,
       fatal,

@@ -1,0 +1,66 @@
+import { PartitionCheckpoint, SampleCheckpoint } from "@kapi/contracts";
+import { createLogger } from "@kapi/runtime";
+import { expect, it } from "vitest";
+
+import { spanToWire } from "../domain/judge.ts";
+import { markerKey } from "../domain/restore.ts";
+import { SampleWindows } from "../domain/sample-windows.ts";
+import { SampleLog, type SampleRecord } from "./sample-log.ts";
+import { Checkpoints } from "./write-checkpoints.ts";
+
+const KEY = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f/10000001";
+const PARTITION = 0;
+
+/** The sample of a sequence, at the offset of the same number. */
+function record(sequence: number): SampleRecord {
+  const headers = spanToWire({ sequence, from: sequence - 2, to: sequence - 1 });
+  return { key: KEY, value: Buffer.from("{}"), headers, offset: BigInt(sequence), timestampMs: 0 };
+}
+
+/** A partition of `metrics.latest`, whose records stand in the order they were written. */
+function start() {
+  const limits = { maxSamples: 300, maxAgeMs: 300_000, budgetBytes: 1 << 20, slabBytes: 1 << 16 };
+  const log = new SampleLog({ windows: new SampleWindows(limits), clock: { nowMs: () => 0 } });
+  const latest: { key: string; value: string }[] = [];
+  const checkpoints = new Checkpoints({
+    log,
+    sink: { write: (_partition, key, value) => Promise.resolve(void latest.push({ key, value })) },
+    partitions: () => [PARTITION],
+    repeatKept: () => undefined,
+    logger: createLogger({ service: "test", level: "silent" }),
+  });
+  log.listen(checkpoints);
+  let read = 0;
+  const readBack = (): void => {
+    for (const { key, value } of latest.slice(read)) {
+      const checkpoint = SampleCheckpoint.safeParse(JSON.parse(value));
+      if (checkpoint.success) checkpoints.readBack(key, checkpoint.data);
+    }
+    read = latest.length;
+    checkpoints.readUpTo(PARTITION, read);
+  };
+  return { log, latest, checkpoints, readBack };
+}
+
+it("writes over a stale checkpoint that it reads back, and says in the marker how far it had read before", async () => {
+  const { log, latest, checkpoints, readBack } = start();
+  log.apply(PARTITION, [record(1)]);
+  await checkpoints.write();
+  const [stale] = latest;
+  readBack();
+  log.apply(PARTITION, [record(2)]);
+  await checkpoints.write();
+  expect(latest.map(({ key }) => key)).toEqual([KEY, markerKey(PARTITION), KEY, markerKey(PARTITION)]);
+  // Read back so far were the first two, and what comes later may be another's.
+  expect(PartitionCheckpoint.parse(JSON.parse(latest[3]?.value ?? ""))).toEqual({ samplesOffset: 3, latestOffset: 2 });
+
+  if (stale !== undefined) latest.push(stale);
+  await checkpoints.write();
+  expect(latest).toHaveLength(5);
+  readBack();
+  await checkpoints.write();
+  expect(latest.slice(5)).toEqual([
+    { key: KEY, value: latest[2]?.value },
+    { key: markerKey(PARTITION), value: JSON.stringify({ samplesOffset: 3, latestOffset: 5 }) },
+  ]);
+});
