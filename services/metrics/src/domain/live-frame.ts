@@ -1,8 +1,11 @@
+import { assert } from "@kapi/kernel";
+
 /**
  * WebSocket text frames of a server (RFC 6455, 5.2: final, unmasked), so that the bytes of a sample can be framed once
  * and written to any number of sockets.
  */
 const FINAL_TEXT = 0x81;
+const FINAL_PONG = 0x8a;
 const LENGTH_IN_16_BITS = 126;
 const LENGTH_IN_64_BITS = 127;
 
@@ -34,4 +37,10 @@ export function textFrame(text: string): Buffer {
   writeFrameHeader(frame, 0, payloadBytes);
   frame.write(text, headerBytes);
   return frame;
+}
+
+/** The answer to a client's ping frame, which has at most 125 bytes (RFC 6455, 5.5). */
+export function pongFrame(payload: Buffer): Buffer {
+  assert(payload.length < LENGTH_IN_16_BITS, "a control frame is short");
+  return Buffer.concat([Buffer.from([FINAL_PONG, payload.length]), payload]);
 }

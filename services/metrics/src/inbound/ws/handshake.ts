@@ -10,6 +10,7 @@ import { type Clock, uuidV7 } from "@kapi/kernel";
 const OPERATION = "liveMetrics";
 const ACCEPTED_REQUEST_ID = /^[\x21-\x7e]{1,200}$/;
 const WEBSOCKET_KEY = /^[+/0-9A-Za-z]{22}==$/;
+const VERSION_HEADER = "sec-websocket-version";
 const WEBSOCKET_VERSION = "13";
 
 export interface HandshakeContext {
@@ -47,7 +48,7 @@ export async function admitHandshake(
   const key = authenticate(directory, clock, request.headers.authorization);
   authorize(key, LIVE_METRICS_SCOPE, directory);
   context.checkRoom(key.organizationId);
-  if (!isHandshake(request)) throw new ApiError("VALIDATION_FAILED", { text: "Not a WebSocket handshake" });
+  if (!isHandshake(request)) throw notAHandshake();
   const { charged, remaining } = await admission.admit({
     key,
     operation: OPERATION,
@@ -90,11 +91,17 @@ function toApiError(error: unknown): ApiError {
     : new ApiError("INTERNAL", { cause: error });
 }
 
+/** A client of another version of the protocol is told ours (RFC 6455, 4.4). */
+function notAHandshake(): ApiError {
+  const headers = { [VERSION_HEADER]: WEBSOCKET_VERSION };
+  return new ApiError("VALIDATION_FAILED", { text: "Not a WebSocket handshake", headers });
+}
+
 function isHandshake({ method, headers }: IncomingMessage): boolean {
   return (
     method === "GET" &&
     headers.upgrade?.toLowerCase() === "websocket" &&
-    headers["sec-websocket-version"] === WEBSOCKET_VERSION &&
+    headers[VERSION_HEADER] === WEBSOCKET_VERSION &&
     WEBSOCKET_KEY.test(headers["sec-websocket-key"] ?? "")
   );
 }

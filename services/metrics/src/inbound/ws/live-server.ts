@@ -49,7 +49,11 @@ export interface LiveServer {
 
 /** `ws` closes with 1009 what is too large; the interface's own code for it is another (decisions, 10.3). */
 class LiveWebSocket extends WebSocket {
+  /** Sends the answers to what came before: `ws` closes by itself where the client says so, or breaks the protocol. */
+  beforeClose = (): void => undefined;
+
   override close(code?: number, reason?: string | Buffer): void {
+    this.beforeClose();
     super.close(code === MESSAGE_TOO_BIG ? LIVE_CLOSE_CODES.messageTooLarge : code, reason);
   }
 }
@@ -148,6 +152,7 @@ class LiveConnections implements LiveServer {
         onDrain: () => live.drained(),
       });
       const live = new LiveSocket({ context: this.#options, ws, outlet, key, sessionId: randomUUID() });
+      ws.beforeClose = () => outlet.flush();
       this.#sockets.add(live);
       const ofKey = this.#byKey.get(key.keyId) ?? new Set();
       this.#byKey.set(key.keyId, ofKey.add(live));
@@ -196,6 +201,7 @@ function createWebSocketServer() {
   const settings: ServerOptions<typeof LiveWebSocket> & { readonly closeTimeout: number } = {
     noServer: true,
     clientTracking: false,
+    autoPong: false,
     perMessageDeflate: false,
     maxPayload: MAX_MESSAGE_BYTES,
     closeTimeout: CLOSE_TIMEOUT_MS,

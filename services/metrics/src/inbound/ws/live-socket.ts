@@ -15,7 +15,7 @@ import { type Clock, delay } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 import type { WebSocket } from "ws";
 
-import { textFrame } from "../../domain/live-frame.ts";
+import { pongFrame, textFrame } from "../../domain/live-frame.ts";
 import type { AccountExistence } from "../../domain/ports.ts";
 import type { SampleLog } from "../../operations/sample-log.ts";
 import { errorFrame, messageFromWire, PONG } from "./client-messages.ts";
@@ -57,6 +57,7 @@ export class LiveSocket {
   readonly #subscriptions = new Map<string, Subscription>();
   /** Messages that wait for the answer whether their account exists, by account. */
   readonly #waiting = new Map<string, ClientMessage[]>();
+  #waitingMessages = 0;
   readonly #closed = new AbortController();
   #key: KeyEntry;
   #resume: NodeJS.Timeout | null = null;
@@ -73,6 +74,7 @@ export class LiveSocket {
     const connected: ConnectedFrame = { type: "connected", sessionId: options.sessionId };
     this.#outlet.push(textFrame(JSON.stringify(connected)));
     this.#ws.on("message", (data, isBinary) => this.#receive(data, isBinary));
+    this.#ws.on("ping", (payload) => this.#receivePing(payload));
     this.#ws.on("pong", () => {
       this.#unansweredPings = 0;
     });
@@ -154,6 +156,7 @@ export class LiveSocket {
     for (const subscription of this.#subscriptions.values()) this.#context.fanOut.remove(subscription);
     this.#subscriptions.clear();
     this.#waiting.clear();
+    this.#waitingMessages = 0;
   }
 
   #receive(data: Buffer | ArrayBuffer | Buffer[], isBinary: boolean): void {
@@ -166,7 +169,15 @@ export class LiveSocket {
     this.#paceReading(this.#rate.take());
   }
 
-  /** A client that sends too fast, or does not read its answers, is read more slowly. */
+  /** A ping frame counts as a message: `ws` itself would answer any number of them, or end the connection. */
+  #receivePing(payload: Buffer): void {
+    if (this.#closed.signal.aborted) return;
+    this.#unansweredPings = 0;
+    this.#outlet.push(pongFrame(payload));
+    this.#paceReading(this.#rate.take());
+  }
+
+  /** A client that sends too fast, does not read its answers, or waits for many of them, is read more slowly. */
   #paceReading(pauseMs: number): void {
     const full = !this.#outlet.hasRoom(this.#context.clock.nowMs());
     if (pauseMs > 0) {
@@ -176,18 +187,17 @@ export class LiveSocket {
         this.#readAgain();
       }, pauseMs);
     }
-    if (pauseMs > 0 || full || this.#waiting.size >= this.#context.limits.maxSubscriptions) this.#ws.pause();
+    if (pauseMs > 0 || full || this.#waitingMessages >= this.#context.limits.maxSubscriptions) this.#ws.pause();
   }
 
   #readAgain(): void {
     const mayRead = this.#resume === null && this.#outlet.stalledSinceMs === null;
-    if (mayRead && this.#waiting.size < this.#context.limits.maxSubscriptions) this.#ws.resume();
+    if (mayRead && this.#waitingMessages < this.#context.limits.maxSubscriptions) this.#ws.resume();
   }
 
   #handle(message: ClientMessage): void {
     const key = accountKey(message.serverId, message.accountNumber);
-    const waiting = this.#waiting.get(key);
-    if (waiting !== undefined) waiting.push(message);
+    if (this.#waiting.has(key)) this.#wait(message, key);
     else if (message.type === "unsubscribe") this.#unsubscribe(key);
     else if (this.#mayAdd(message, key)) this.#subscribeIfExists(message, key);
   }
@@ -210,9 +220,16 @@ export class LiveSocket {
     if (log.isGone(key)) this.#notFound(message);
     else if (this.#subscriptions.has(key) || log.find(key) !== undefined) this.#subscribe(message, key);
     else {
-      this.#waiting.set(key, [message]);
+      this.#wait(message, key);
       void this.#answerWhenKnown(message, key);
     }
+  }
+
+  #wait(message: ClientMessage, key: string): void {
+    const waiting = this.#waiting.get(key);
+    if (waiting === undefined) this.#waiting.set(key, [message]);
+    else waiting.push(message);
+    this.#waitingMessages += 1;
   }
 
   /** While the account service cannot be asked the client waits; nothing untrue is said. */
@@ -230,6 +247,7 @@ export class LiveSocket {
     if (this.#closed.signal.aborted) return;
     const messages = this.#waiting.get(key) ?? [];
     this.#waiting.delete(key);
+    this.#waitingMessages -= messages.length;
     for (const waiting of messages) {
       if (waiting.type === "unsubscribe") this.#unsubscribe(key);
       else if (exists !== true || this.#context.log.isGone(key)) this.#notFound(waiting);
