@@ -3,6 +3,7 @@ export { endProcess, isAlive, signalProcess, spawnProcess, type ProcessId } from
 export { freePort } from "./machine/ports.ts";
 export { printedReport, silentReport, type Report } from "./report.ts";
 export { createDatabase, databaseUrl, dropDatabase } from "./servers/databases.ts";
+export { startKafkaContainer, startKafkaProcess } from "./servers/kafka.ts";
 export type { NativeServer } from "./servers/native.ts";
 export { redis, startRedisProcess } from "./servers/redis.ts";
 export type { RunningServer, ServerContext } from "./servers/server.ts";

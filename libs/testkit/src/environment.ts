@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import path from "node:path";
 
-import { createKafka, createTopics } from "@kapi/kafka";
+import { createKafka, createTopics, type TopicOverride } from "@kapi/kafka";
 import { assertDefined, randomBase32 } from "@kapi/kernel";
 import {
   createDatabase,
@@ -17,6 +17,7 @@ import {
 import { createLogger, Scope } from "@kapi/runtime";
 
 import { STATE_VARIABLE, TEST_STATE_ROOT } from "./state-folder.ts";
+import { startTestKafka, type TestKafka } from "./test-kafka.ts";
 import { startTestRedis, type TestRedis } from "./test-redis.ts";
 
 const NAME_CHARACTERS = 10;
@@ -27,6 +28,10 @@ export interface EnvironmentOptions {
   readonly needs?: readonly ("kafka" | "postgres" | "redis")[];
   /** Partitions of each topic. */
   readonly partitions?: number;
+  /** Kafka's own settings of topics, by the name of the contract ("metrics.latest"). */
+  readonly topics?: Readonly<Record<string, TopicOverride>>;
+  /** Broker settings ("log.cleaner.backoff.ms"): the test gets a Kafka of its own with them, some seconds later. */
+  readonly ownKafka?: Readonly<Record<string, string>>;
 }
 
 /** What one test file has for itself on the real servers. */
@@ -34,6 +39,8 @@ export interface TestEnvironment {
   /** Unlike that of any other environment; lower-case letters and digits. */
   readonly name: string;
   readonly kafkaBrokers: string;
+  /** Only with `ownKafka`. */
+  readonly kafka: TestKafka;
   /** All topics exist under this prefix. */
   readonly topicPrefix: string;
   /** A database of its own, empty. */
@@ -52,7 +59,7 @@ export interface TestEnvironment {
 
 /** Makes what one test file needs; call it in `beforeAll` and its `stop` in `afterAll`. */
 export async function createTestEnvironment(options: EnvironmentOptions = {}): Promise<TestEnvironment> {
-  const { needs = ["kafka", "postgres", "redis"], partitions = DEFAULT_PARTITIONS } = options;
+  const { needs = ["kafka", "postgres", "redis"] } = options;
   const name = `test${randomBase32(NAME_CHARACTERS)}`;
   const stateDir = path.join(process.env[STATE_VARIABLE] ?? path.join(TEST_STATE_ROOT, "alone"), name);
   const scope = new Scope();
@@ -61,7 +68,7 @@ export async function createTestEnvironment(options: EnvironmentOptions = {}): P
   const context = serverContext({ stateDir, ephemeral: true, report: silentReport }, record);
   try {
     const [kafka, postgresUrl, redis] = await Promise.all([
-      needs.includes("kafka") ? scope.start("topics", () => ownTopics(name, partitions)) : null,
+      needs.includes("kafka") ? startKafka(name, options, scope, context) : null,
       needs.includes("postgres") ? scope.start("database", () => ownDatabase(name)) : null,
       needs.includes("redis") ? scope.start("redis", () => startTestRedis(context)) : null,
     ]);
@@ -76,7 +83,7 @@ interface Parts {
   readonly name: string;
   readonly stateDir: string;
   readonly context: ServerContext;
-  readonly kafka: { readonly brokers: string; readonly topicPrefix: string } | null;
+  readonly kafka: KafkaPart | null;
   readonly postgresUrl: string | null;
   readonly redis: TestRedis | null;
   stop(): Promise<void>;
@@ -108,6 +115,9 @@ function assemble(parts: Parts): TestEnvironment {
     get kafkaBrokers() {
       return had(parts.kafka, "kafka").brokers;
     },
+    get kafka() {
+      return assertDefined(parts.kafka?.own ?? undefined, "ownKafka among the options");
+    },
     get topicPrefix() {
       return had(parts.kafka, "kafka").topicPrefix;
     },
@@ -124,16 +134,35 @@ function assemble(parts: Parts): TestEnvironment {
   };
 }
 
-async function ownTopics(
+interface KafkaPart {
+  readonly brokers: string;
+  readonly topicPrefix: string;
+  readonly own: TestKafka | null;
+}
+
+async function startKafka(
   name: string,
-  partitions: number,
-): Promise<{ value: { brokers: string; topicPrefix: string }; stop(): Promise<void> }> {
-  const brokers = given("KAFKA_BROKERS");
+  options: EnvironmentOptions,
+  scope: Scope,
+  context: ServerContext,
+): Promise<KafkaPart> {
+  const { ownKafka } = options;
+  const own = ownKafka === undefined ? null : await scope.start("kafka", () => startTestKafka(context, ownKafka));
+  const brokers = own?.brokers ?? given("KAFKA_BROKERS");
   const topicPrefix = `${name}.`;
+  await scope.start("topics", () => ownTopics(brokers, topicPrefix, options));
+  return { brokers, topicPrefix, own };
+}
+
+async function ownTopics(
+  brokers: string,
+  topicPrefix: string,
+  { partitions = DEFAULT_PARTITIONS, topics = {} }: EnvironmentOptions,
+): Promise<{ value: null; stop(): Promise<void> }> {
   const logger = createLogger({ service: "testkit", level: "error" });
   const kafka = createKafka({ brokers: brokers.split(","), clientId: "testkit", topicPrefix, logger });
-  await createTopics(kafka, { partitions, replicationFactor: 1, minInsyncReplicas: 1 });
-  return { value: { brokers, topicPrefix }, stop: () => deleteTopics(brokers, topicPrefix) };
+  await createTopics(kafka, { partitions, replicationFactor: 1, minInsyncReplicas: 1, overrides: topics });
+  return { value: null, stop: () => deleteTopics(brokers, topicPrefix) };
 }
 
 async function ownDatabase(name: string): Promise<{ value: string; stop(): Promise<void> }> {

@@ -7,7 +7,7 @@ import { cached, cacheFolder } from "../machine/cache.ts";
 import { findCommand, isRoot, run, runOrThrow } from "../machine/command.ts";
 import { freePort } from "../machine/ports.ts";
 import { startContainer } from "./containers.ts";
-import { startNative } from "./native.ts";
+import { type NativeServer, startNative } from "./native.ts";
 import type { RunningServer, ServerContext, ServerKind } from "./server.ts";
 
 const VERSION = "4.1.0";
@@ -59,17 +59,22 @@ export const kafka: ServerKind = {
   title: `Kafka ${VERSION}`,
   variable: "KAFKA_BROKERS",
   answers,
-  container,
-  native,
+  container: (context) => startKafkaContainer(context),
+  native: (context) => startKafkaProcess(context),
 };
 
-async function container(context: ServerContext): Promise<RunningServer> {
+/** Starts a Kafka in a container. `settings` are broker settings, by Kafka's names, beside and before those of every local Kafka. */
+export async function startKafkaContainer(
+  context: ServerContext,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<RunningServer> {
   // Kafka tells its clients its own address, so the port of this machine is chosen beforehand.
   const hostPort = await freePort();
   const host = dockerHost(context.env);
   const properties = {
     ...ROLES,
     ...SETTINGS,
+    ...settings,
     "controller.quorum.voters": "1@localhost:9093",
     listeners: `PLAINTEXT://:${PORT},CONTROLLER://:9093`,
     "advertised.listeners": `PLAINTEXT://${host}:${hostPort}`,
@@ -94,7 +99,11 @@ function dockerHost(env: Readonly<Record<string, string | undefined>>): string {
   return given !== undefined && given.startsWith("tcp:") ? new URL(given).hostname : "localhost";
 }
 
-async function native(context: ServerContext): Promise<RunningServer> {
+/** Starts a Kafka process; `settings` as above. */
+export async function startKafkaProcess(
+  context: ServerContext,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<NativeServer> {
   const java = await javaOfThisMachine(context);
   const classPath = path.join(await jars(context), "*");
   const [port, controllerPort] = [await freePort(), await freePort()];
@@ -105,6 +114,7 @@ async function native(context: ServerContext): Promise<RunningServer> {
   const properties = {
     ...ROLES,
     ...SETTINGS,
+    ...settings,
     "controller.quorum.voters": `1@127.0.0.1:${controllerPort}`,
     listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
     "advertised.listeners": `PLAINTEXT://127.0.0.1:${port}`,
