@@ -13,8 +13,6 @@ export class LiveClient {
   /** Every text in the order it came. */
   readonly texts: string[] = [];
   closeCode: number | null = null;
-  /** Of the answer to the handshake. */
-  headers: Record<string, unknown> = {};
 
   readonly #last = new Map<string, number>();
 
@@ -25,9 +23,6 @@ export class LiveClient {
       this.closeCode = code;
     });
     ws.on("error", () => undefined);
-    ws.on("upgrade", (response) => {
-      this.headers = response.headers;
-    });
   }
 
   /** Connects and waits for `connected`; rejects where the handshake is refused. */
@@ -85,25 +80,4 @@ export class LiveClient {
   close(): void {
     this.ws.terminate();
   }
-}
-
-/** The HTTP answer of a handshake that fails. */
-export function refusal(
-  wsUrl: string,
-  headers: Record<string, string>,
-): Promise<{ status: number; body: unknown; headers: Record<string, unknown> }> {
-  return new Promise((resolve, reject) => {
-    const ws = new WebSocket(wsUrl + LIVE_METRICS_PATH, { headers });
-    ws.on("open", () => reject(new Error("the handshake was accepted")));
-    ws.on("error", () => undefined);
-    ws.on("unexpected-response", (_request, response) => {
-      let text = "";
-      response.on("data", (chunk) => {
-        text += String(chunk);
-      });
-      response.on("end", () => {
-        resolve({ status: response.statusCode ?? 0, body: JSON.parse(text), headers: response.headers });
-      });
-    });
-  });
 }

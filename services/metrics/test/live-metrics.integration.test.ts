@@ -5,7 +5,7 @@ import { uuidV5 } from "@kapi/kernel";
 import { eventually, keyEntry, serverEntry } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { LiveClient, refusal } from "./live-client.ts";
+import { LiveClient } from "./live-client.ts";
 import { type MetricsProcess, World } from "./world.ts";
 
 let world: World;
@@ -76,28 +76,6 @@ describe("a valuation on its way to the client", () => {
     await staying.until(() => staying.sequences(account).length === 3);
     expect(leaving.sequences(account)).toEqual([1]);
   });
-
-  it("stops nothing when it cannot be used: it goes to the dead letters with its reason", async () => {
-    const account = world.account();
-    const key = accountKey(world.serverId, account);
-    await world.value(account, [5]);
-    const old = new Date(Date.now() - 60_000).toISOString();
-    await world.value(account, [6], { measuredAt: old });
-    await world.producer.send(TOPICS.tradingValuations, { key, value: "{" });
-    await world.producer.send(TOPICS.tradingValuations, { key, value: JSON.stringify({ serverId: world.serverId }) });
-    await world.value("unknown-account", [7]);
-    await world.value(account, [8]);
-    await eventually(async () => expect(await world.samplesOf(account)).toHaveLength(2), { timeoutMs: 20_000 });
-    await eventually(async () => {
-      const letters = (await world.readAll(TOPICS.deadLetter)).map(({ message }) => message);
-      const reasons = letters.filter((one) => one.key === key).map((one) => one.headers["reason"] ?? "");
-      expect(reasons.some((reason) => reason.startsWith("measured before"))).toBe(true);
-      expect(reasons.some((reason) => reason.startsWith("the valuation is not JSON"))).toBe(true);
-      expect(reasons.some((reason) => reason.startsWith("the valuation is malformed"))).toBe(true);
-      const unknown = letters.find((one) => one.key === accountKey(world.serverId, "unknown-account"));
-      expect(unknown?.headers["reason"]).toBe("the account is unknown");
-    });
-  });
 });
 
 describe("a client that comes back", () => {
@@ -154,107 +132,6 @@ describe("a client that comes back", () => {
     expect(client.sequences(account)).toEqual(range(151, 450));
     const notice = { firstAvailableSequence: 151, lastAvailableSequence: 450, replayTruncated: true, replayCount: 300 };
     expect(client.frames("account.metrics.replay")[0]).toMatchObject(notice);
-  });
-});
-
-describe("what a client may not do", () => {
-  it("is answered with an error and the socket stays", async () => {
-    const account = world.account();
-    const client = await connect();
-    const { serverId } = world;
-    const bad: [unknown, string][] = [
-      ["{", "INVALID_MESSAGE"],
-      [{ type: "dance" }, "INVALID_MESSAGE"],
-      [{ type: "subscribe", serverId, accountNumber: 5 }, "INVALID_MESSAGE"],
-      [{ type: "subscribe", serverId, accountNumber: account, afterSequence: -1 }, "INVALID_MESSAGE"],
-      [{ type: "subscribe", serverId, accountNumber: account, afterSequence: 1.5 }, "INVALID_MESSAGE"],
-      [{ type: "subscribe", serverId, accountNumber: account, afterSequence: "1" }, "INVALID_MESSAGE"],
-      [{ type: "subscribe", serverId, accountNumber: "nobody-has-it" }, "ACCOUNT_NOT_FOUND"],
-      [{ type: "subscribe", serverId: randomUUID(), accountNumber: account }, "SERVER_ACCESS_DENIED"],
-    ];
-    for (const [message, code] of bad) {
-      const before = client.frames("error").length;
-      client.send(message as object | string);
-      await client.until(() => client.frames("error").length > before);
-      expect(client.frames("error").at(-1)).toMatchObject({ code });
-    }
-    client.ws.send(Buffer.from("ping"), { binary: true });
-    await client.until(() => client.frames("error").length === bad.length + 1);
-    expect(client.frames("error").at(-1)).toMatchObject({ code: "INVALID_MESSAGE" });
-    client.send("ping");
-    await client.until(() => client.texts.at(-1) === "pong");
-    expect(client.closeCode).toBeNull();
-  });
-
-  it("is closed with 4413 for a message over 16 KiB", async () => {
-    const client = await connect();
-    client.send("x".repeat(17 * 1_024));
-    await client.until(() => client.closeCode !== null);
-    expect(client.closeCode).toBe(4413);
-  });
-
-  it("is read more slowly above 1,000 messages a second, and every message is answered", async () => {
-    const client = await connect();
-    const startedMs = Date.now();
-    for (let index = 0; index < 10_000; index += 1) client.send("ping");
-    await client.until(() => client.texts.filter((text) => text === "pong").length === 10_000);
-    expect(Date.now() - startedMs).toBeGreaterThan(3_000);
-    expect(client.closeCode).toBeNull();
-  });
-
-  it("is refused the 2,001st subscription, after 2,000 at once were all served", async () => {
-    const accounts = Array.from({ length: 2_001 }, () => world.account());
-    const client = await connect();
-    for (const account of accounts) client.subscribe(world.serverId, account, 0);
-    await client.until(() => client.frames("account.metrics.replay").length + client.frames("error").length >= 2_001);
-    expect(client.frames("account.metrics.replay")).toHaveLength(2_000);
-    expect(client.frames("error")).toMatchObject([{ code: "TOO_MANY_SUBSCRIPTIONS" }]);
-  });
-});
-
-describe("the handshake", () => {
-  it("answers 401, 402 and 403 in the form of every error", async () => {
-    const { wsUrl } = metrics;
-    expect(await refusal(wsUrl, {})).toMatchObject({
-      status: 401,
-      body: { error: "Management API authentication required" },
-      headers: { "x-error-code": "AUTHENTICATION_REQUIRED" },
-    });
-    const scopeless = keyEntry({ organizationId: world.organizationId, scopes: ["accounts:read"] });
-    const poor = keyEntry();
-    await world.putDirectory(scopeless.entry);
-    await world.putDirectory(poor.entry);
-    await eventually(async () => {
-      const answer = await refusal(wsUrl, { authorization: `Management ${scopeless.managementKey}` });
-      expect(answer).toMatchObject({ status: 403, body: { error: "Missing API scope: metrics:read" } });
-    });
-    await world.buy(poor.entry.organizationId, 0);
-    await eventually(async () => {
-      const unpaid = await refusal(wsUrl, { authorization: `Management ${poor.managementKey}` });
-      expect(unpaid).toMatchObject({ status: 402, body: { error: "Insufficient API credits" } });
-    });
-  });
-
-  it("costs a credit, and says so", async () => {
-    const client = await connect();
-    expect(client.headers).toMatchObject({ "x-credits-charged": "1" });
-    const remaining = Number(client.headers["x-credits-remaining"]);
-    const next = await connect();
-    expect(Number(next.headers["x-credits-remaining"])).toBe(remaining - 1);
-  });
-
-  it("is refused above the organization's number of sockets, until one of them is closed", async () => {
-    const narrow = await world.metrics({ MAX_SOCKETS_PER_ORGANIZATION: "2", ROLES: "stream" });
-    const open = [
-      await LiveClient.connect(narrow.wsUrl, world.managementKey),
-      await LiveClient.connect(narrow.wsUrl, world.managementKey),
-    ];
-    const authorization = `Management ${world.managementKey}`;
-    expect(await refusal(narrow.wsUrl, { authorization })).toMatchObject({ status: 403 });
-    open[0]?.close();
-    await eventually(async () => void clients.push(await LiveClient.connect(narrow.wsUrl, world.managementKey)));
-    clients.push(...open);
-    await narrow.kill();
   });
 });
 

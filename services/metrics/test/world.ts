@@ -21,9 +21,10 @@ import {
   type Producer,
 } from "@kapi/kafka";
 import { createRedis, openTag, purchase, type RedisConnection, tagOf } from "@kapi/redis";
-import { createLogger, Health, Scope } from "@kapi/runtime";
+import { createLogger, Health, Scope, type Started } from "@kapi/runtime";
 import {
   createTestEnvironment,
+  type EnvironmentOptions,
   eventually,
   keyEntry,
   serverEntry,
@@ -59,8 +60,10 @@ export class World {
   readonly key: KeyEntry;
   /** Accounts that the account service knows. */
   readonly accounts = new Set<string>();
-  #accountUrl = "";
-  #nextPort = 0;
+  /** The account numbers of each call in which the account service was asked whether they exist. */
+  readonly asked: string[][] = [];
+  #account: Started<{ readonly url: string; readonly port: number }> | null = null;
+  #accountPort = 0;
   readonly #measuredMs = new Map<string, number>();
   readonly #processes = new Set<MetricsProcess>();
 
@@ -81,8 +84,8 @@ export class World {
     this.serverId = randomUUID();
   }
 
-  static async start(): Promise<World> {
-    const environment = await createTestEnvironment({ partitions: 4 });
+  static async start(options: EnvironmentOptions = {}): Promise<World> {
+    const environment = await createTestEnvironment({ partitions: 4, ...options });
     const kafka = createKafka({
       brokers: environment.kafkaBrokers.split(","),
       clientId: "metrics-test",
@@ -103,7 +106,7 @@ export class World {
   get metricsEnv(): Record<string, string> {
     return {
       ...this.environment.env,
-      ACCOUNT_URL: this.#accountUrl,
+      ACCOUNT_URL: `http://127.0.0.1:${this.#accountPort}`,
       COALESCE_MS: "0",
       CHECKPOINT_INTERVAL_MS: "300",
       KAFKA_SESSION_TIMEOUT_MS: "6000",
@@ -187,13 +190,26 @@ export class World {
     await this.putDirectory(serverEntry({ serverId: this.serverId, organizationId }));
     await openTag(this.redis, tagOf(organizationId), EPOCH, []);
     await this.buy(organizationId, 10_000);
+    await this.startAccountService();
+    await this.scope.start("account", () => ({ value: null, stop: () => this.stopAccountService() }));
+  }
+
+  /** The account service comes, or comes back at its old address. */
+  async startAccountService(): Promise<void> {
     const app = createHttpServer({ logger, health: new Health() });
     app.post("/internal/accounts/existing", (request) => {
       const { accounts } = request.body as { accounts: { serverId: string; accountNumber: string }[] };
+      this.asked.push(accounts.map(({ accountNumber }) => accountNumber));
       return { existing: accounts.map((one) => this.accounts.has(accountKey(one.serverId, one.accountNumber))) };
     });
-    const { url } = await this.scope.start("account", () => listen(app, { host: "127.0.0.1", port: 0 }));
-    this.#accountUrl = url;
+    this.#account = await listen(app, { host: "127.0.0.1", port: this.#accountPort });
+    this.#accountPort = this.#account.value.port;
+  }
+
+  /** The account service is away: nobody listens at its address. */
+  async stopAccountService(): Promise<void> {
+    await this.#account?.stop();
+    this.#account = null;
   }
 
   /** Fills an organization's wallet. */
@@ -214,8 +230,7 @@ export class World {
     const app = createHttpServer({ logger, health: new Health() });
     const probe = await listen(app, { host: "127.0.0.1", port: 0 });
     await probe.stop();
-    this.#nextPort = probe.value.port;
-    return this.#nextPort;
+    return probe.value.port;
   }
 }
 

@@ -1,0 +1,235 @@
+import { randomUUID } from "node:crypto";
+
+import { AccountMetricsFrame, accountKey, TOPICS, type Valuation } from "@kapi/contracts";
+import type { Message, Position } from "@kapi/kafka";
+import { anyAccountNumber, eventually, serverEntry, valuation } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { LiveClient } from "./live-client.ts";
+import { World } from "./world.ts";
+
+const PARTITIONS = 4;
+const UNUSED_SERVER = randomUUID();
+
+let world: World;
+let client: LiveClient;
+
+beforeAll(async () => {
+  world = await World.start({ partitions: PARTITIONS });
+  const { wsUrl } = await world.metrics();
+  client = await LiveClient.connect(wsUrl, world.managementKey);
+});
+
+afterAll(async () => {
+  client.close();
+  await world.scope.stop();
+});
+
+/** A record of `trading.valuations` that cannot be used. */
+interface Bad {
+  readonly value: string | Buffer;
+  /** The account's own unless given. */
+  readonly key?: string;
+  /** How many partitions beside the one of its key it lies. */
+  readonly astray?: number;
+}
+
+function body(account: string, change: object = {}): string {
+  return JSON.stringify({ ...valuation({ serverId: world.serverId, accountNumber: account }), ...change });
+}
+
+/** Publishes a good valuation, the bad one and another good one in one request, and says where the bad one is. */
+async function publishBetweenGoodOnes(account: string, { value, key, astray = 0 }: Bad): Promise<Position> {
+  const own = accountKey(world.serverId, account);
+  const partition = (world.producer.partitionOf(TOPICS.tradingValuations, own) + astray) % PARTITIONS;
+  // As large as Kafka takes it.
+  const topic = { ...TOPICS.tradingValuations, maxMessageBytes: 1_000_000 };
+  const before = world.value(account, [10_000]);
+  const bad = world.producer.send(topic, { key: key ?? own, value, partition });
+  await Promise.all([before, world.value(account, [20_000])]);
+  return bad;
+}
+
+/** The dead letters of the records at `positions`, once all are there. */
+function lettersOf(positions: readonly Position[]): Promise<Message[]> {
+  return eventually(
+    async () => {
+      const letters = await world.readAll(TOPICS.deadLetter);
+      const byOrigin = new Map(letters.map(({ message }) => [originOf(message.headers), message]));
+      return positions.map(({ partition, offset }) => {
+        const found = byOrigin.get(originOf({ partition: String(partition), offset: String(offset) }));
+        if (found === undefined) throw new Error(`there is no dead letter of ${partition}/${offset}`);
+        return found;
+      });
+    },
+    { timeoutMs: 20_000 },
+  );
+}
+
+function originOf(headers: Readonly<Record<string, string>>): string {
+  return `${headers["partition"]}/${headers["offset"]}`;
+}
+
+/** The good valuations on both sides of each bad one are samples, and the bad one is a dead letter with its reason. */
+async function expectPassedOver(cases: readonly { account: string; bad: Bad; reason: RegExp }[]): Promise<void> {
+  for (const { account } of cases) client.subscribe(world.serverId, account, 0);
+  const positions = await Promise.all(cases.map(({ account, bad }) => publishBetweenGoodOnes(account, bad)));
+  await client.until(() => cases.every(({ account }) => client.last(account) === 2));
+  const letters = await lettersOf(positions);
+  for (const [index, { account, bad, reason }] of cases.entries()) {
+    expect(client.samples(account).map(({ equity }) => equity)).toEqual([100, 200]);
+    const letter = letters[index];
+    expect(letter?.key).toBe(bad.key ?? accountKey(world.serverId, account));
+    expect(letter?.value.equals(Buffer.from(bad.value))).toBe(true);
+    expect(letter?.headers).toEqual({
+      reason: expect.stringMatching(reason) as string,
+      topic: "trading.valuations",
+      partition: String(positions[index]?.partition),
+      offset: String(positions[index]?.offset),
+      group: "metrics-sequencer",
+    });
+  }
+}
+
+describe("a valuation that cannot be used is a dead letter that says why and where it was, and the next one is a sample", () => {
+  it.each<[string, string | Buffer]>([
+    ["nothing", ""],
+    ["half an object", "{"],
+    ["a word", "valuation"],
+    ["no text", Buffer.from([0xff, 0xfe, 0x00])],
+    ["nearly a megabyte of it", "x".repeat(950_000)],
+  ])("no JSON: %s", async (_name, value) => {
+    await expectPassedOver([{ account: world.account(), bad: { value }, reason: /^the valuation is not JSON: ./ }]);
+  });
+
+  it.each(["null", "5", "[]"])("no object: %s", async (value) => {
+    await expectPassedOver([{ account: world.account(), bad: { value }, reason: /^the valuation is malformed: : ./ }]);
+  });
+
+  const amounts = ["balanceMinor", "equityMinor", "marginMinor", "freeMarginMinor", "unrealizedProfitMinor"];
+  const beyond = Number.MAX_SAFE_INTEGER + 1;
+  const wrong: [string, unknown][] = [
+    ...["serverId", "accountNumber", "measuredAt", "marginLevel", "openPositionCount", ...amounts].flatMap(
+      (field): [string, unknown][] => [
+        [field, undefined],
+        [field, null],
+        [field, {}],
+      ],
+    ),
+    ...amounts.flatMap((field): [string, unknown][] => [
+      [field, "100"],
+      [field, 0.5],
+      [field, beyond],
+      [field, -beyond],
+    ]),
+    ["openPositionCount", -1],
+    ["openPositionCount", 1.5],
+    ["openPositionCount", beyond],
+    ["marginLevel", "100"],
+    ["measuredAt", 1_700_000_000_000],
+    ["measuredAt", "yesterday"],
+    ["measuredAt", "2026-02-30T00:00:00.000Z"],
+    ["measuredAt", "2026-02-20T00:00:00.000+01:00"],
+    ["measuredAt", `2026-02-20T00:00:00.${"0".repeat(3_000)}Z`],
+    ["serverId", "server"],
+    ["accountNumber", "abc"],
+    ["accountNumber", 'a","sequence":1,"b":"'],
+    ["accountNumber", "a".repeat(33)],
+  ];
+  it("a field that is missing or wrong, each in each way", async () => {
+    await expectPassedOver(
+      wrong.map(([field, value]) => {
+        const account = world.account();
+        const reason = new RegExp(`^the valuation is malformed: ${field}: .`);
+        return { account, bad: { value: body(account, { [field]: value }) }, reason };
+      }),
+    );
+  });
+
+  it("an account number that is no UTF-8", async () => {
+    const account = world.account();
+    const [before, behind] = body(account).split(account);
+    const value = Buffer.concat([
+      Buffer.from(before ?? ""),
+      Buffer.from([0xc3, 0x28, 0x31, 0x32]),
+      Buffer.from(behind ?? ""),
+    ]);
+    await expectPassedOver([{ account, bad: { value }, reason: /^the valuation is malformed: accountNumber: ./ }]);
+  });
+
+  it("under a key that is not its account's, or none", async () => {
+    const [account, keyless, other] = [world.account(), world.account(), world.account()];
+    const reason = /^the key is not that of the account$/;
+    await expectPassedOver([
+      { account, bad: { value: body(account), key: accountKey(world.serverId, other) }, reason },
+      { account: keyless, bad: { value: body(keyless), key: "" }, reason },
+    ]);
+  });
+
+  it("on another partition than its account's, also before the account has a sample", async () => {
+    const account = world.account();
+    const reason = /^the partition is not that of the key$/;
+    await expectPassedOver([{ account, bad: { value: body(account), astray: 1 }, reason }]);
+    const fresh = world.account();
+    const key = accountKey(world.serverId, fresh);
+    const partition = (world.producer.partitionOf(TOPICS.tradingValuations, key) + 2) % PARTITIONS;
+    const position = await world.producer.send(TOPICS.tradingValuations, { key, value: body(fresh), partition });
+    expect((await lettersOf([position]))[0]?.headers["reason"]).toMatch(reason);
+    client.subscribe(world.serverId, fresh, 0);
+    await world.value(fresh, [100, 200]);
+    await client.until(() => client.last(fresh) === 2);
+  });
+
+  it("of an account or a server that nobody knows, or that was removed", async () => {
+    const removed = serverEntry({ organizationId: world.organizationId, status: "removed" });
+    await world.putDirectory(removed);
+    const unknown: [string, RegExp][] = [
+      [world.serverId, /^the account is unknown$/],
+      [UNUSED_SERVER, /^the server is unknown$/],
+      [removed.serverId, /^the server is unknown$/],
+    ];
+    for (const [serverId, reason] of unknown) {
+      const accountNumber = anyAccountNumber();
+      const key = accountKey(serverId, accountNumber);
+      const value = JSON.stringify(valuation({ serverId, accountNumber }));
+      const position = await world.producer.send(TOPICS.tradingValuations, { key, value });
+      expect((await lettersOf([position]))[0]?.headers["reason"]).toMatch(reason);
+    }
+  });
+
+  it("measured before the one before it, or so far ahead that nothing could follow it", async () => {
+    const [early, ahead] = [world.account(), world.account()];
+    const old = body(early, { measuredAt: new Date(Date.now() - 60_000).toISOString() });
+    await expectPassedOver([
+      { account: early, bad: { value: old }, reason: /^measured before the valuation before it$/ },
+      {
+        account: ahead,
+        bad: { value: body(ahead, { measuredAt: "9999-12-31T23:59:59.999Z" }) },
+        reason: /^measured more than a day ahead$/,
+      },
+    ]);
+  });
+});
+
+describe("an unusual valuation that is right", () => {
+  it.each<[string, (account: string) => Partial<Valuation> & Record<string, unknown>]>([
+    ["with fields that nobody knows", () => ({ comment: "x".repeat(500_000), nested: [{}] })],
+    ["with its server's id in capitals", () => ({ serverId: world.serverId.toUpperCase() })],
+    ["to the nanosecond", () => ({ measuredAt: "2026-01-01T00:00:00.123456789Z" })],
+    [
+      "with the largest amounts",
+      () => ({ equityMinor: Number.MAX_SAFE_INTEGER, balanceMinor: -Number.MAX_SAFE_INTEGER }),
+    ],
+  ])("%s is a sample", async (_name, change) => {
+    const account = world.account();
+    client.subscribe(world.serverId, account, 0);
+    const value = body(account, change(account));
+    const key = accountKey(world.serverId, account);
+    await world.producer.send(TOPICS.tradingValuations, { key, value });
+    await client.until(() => client.last(account) === 1);
+    const [sample] = client.samples(account);
+    expect(AccountMetricsFrame.parse(sample)).toMatchObject({ serverId: world.serverId, accountNumber: account });
+    await world.value(account, [100]);
+    await client.until(() => client.last(account) === 2);
+  });
+});

@@ -1,0 +1,166 @@
+import { AccountMetricsFrame } from "@kapi/contracts";
+import { eventually } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { LiveClient } from "./live-client.ts";
+import { clientFrame, OPCODES, RawClient } from "./raw-client.ts";
+import { type MetricsProcess, World } from "./world.ts";
+
+const MAX_SUBSCRIPTIONS = 2_000;
+/** Calls in which the account service may be asked for as many accounts, some hundreds in each. */
+const FEW_CALLS = 100;
+
+let world: World;
+let metrics: MetricsProcess;
+const clients: (LiveClient | RawClient)[] = [];
+
+beforeAll(async () => {
+  world = await World.start();
+  metrics = await world.metrics();
+});
+
+afterAll(async () => {
+  for (const client of clients) client.close();
+  await world.scope.stop();
+});
+
+async function connect(to = metrics): Promise<LiveClient> {
+  const client = await LiveClient.connect(to.wsUrl, world.managementKey);
+  clients.push(client);
+  return client;
+}
+
+async function connectRaw(to = metrics): Promise<RawClient> {
+  const client = await RawClient.open(to.wsUrl, world.managementKey);
+  clients.push(client);
+  return client;
+}
+
+function numbers(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => String(index));
+}
+
+/** The newest sequence of each account that the process knows. */
+async function sequencesOf(accountNumbers: readonly string[]): Promise<(number | undefined)[]> {
+  const answer = await fetch(`${metrics.url}/internal/samples/latest`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-internal-token": world.environment.secrets.internalToken },
+    body: JSON.stringify({ serverId: world.serverId, accountNumbers }),
+  });
+  const { samples } = (await answer.json()) as { samples: ({ sequence: number } | null)[] };
+  return samples.map((sample) => sample?.sequence);
+}
+
+describe("10,000 messages in a second", () => {
+  it("are all answered, in their order, more slowly than they came; others wait for nothing", async () => {
+    const [flood, other] = [await connectRaw(), await connect()];
+    const startedMs = Date.now();
+    // Of every ten one is right, and nine tell their number in the error.
+    flood.send(...numbers(10_000).map((n) => clientFrame(n.endsWith("0") ? "ping" : `{"accountNumber":"${n}"}`)));
+    other.send("ping");
+    await other.until(() => other.texts.includes("pong"));
+    expect(flood.texts.length).toBeLessThan(10_000);
+    await flood.until(() => flood.texts.length === 10_001);
+    expect(Date.now() - startedMs).toBeGreaterThan(3_000);
+    const told = flood.texts.slice(1).map((text, index) => {
+      if (text === "pong") return `${String(index).slice(0, -1)}0`;
+      return (JSON.parse(text) as { accountNumber: string }).accountNumber;
+    });
+    expect(told).toEqual(numbers(10_000));
+    const account = world.account();
+    flood.send(clientFrame(JSON.stringify({ type: "subscribe", serverId: world.serverId, accountNumber: account })));
+    await world.value(account, [100]);
+    await flood.until(() => flood.texts.length === 10_002);
+    expect(flood.closeCode).toBeNull();
+  });
+
+  it("may be ping frames: each is answered with its own text, and counts as a message", async () => {
+    const client = await connectRaw();
+    const startedMs = Date.now();
+    client.send(...numbers(4_000).map((n) => clientFrame(n.padStart(100, "0"), { opcode: OPCODES.ping })));
+    await client.until(() => client.pongs.length === 4_000);
+    expect(client.pongs.map(Number)).toEqual(numbers(4_000).map(Number));
+    expect(Date.now() - startedMs).toBeGreaterThan(1_000);
+    client.send(clientFrame("ping"));
+    await client.until(() => client.texts.at(-1) === "pong");
+  });
+});
+
+describe("2,000 subscribes at once", () => {
+  it("are all served, each with its own account's latest sample", async () => {
+    const accounts = numbers(MAX_SUBSCRIPTIONS).map(() => world.account());
+    const before = world.asked.length;
+    const equityOf = (index: number): number => 10_000 + index;
+    await Promise.all(accounts.map((account, index) => world.value(account, [1, equityOf(index)])));
+    for (const half of [accounts.slice(0, 1_000), accounts.slice(1_000)]) {
+      await eventually(async () => expect(await sequencesOf(half)).toEqual(half.map(() => 2)), { timeoutMs: 30_000 });
+    }
+    expect(world.asked.length - before).toBeLessThan(FEW_CALLS);
+    const client = await connect();
+    for (const account of accounts) client.subscribe(world.serverId, account);
+    await client.until(() => client.texts.length === 1 + MAX_SUBSCRIPTIONS);
+    const samples = client.frames("account.metrics").map((frame) => AccountMetricsFrame.parse(frame));
+    const told = samples.map(({ accountNumber, sequence, equity }) => [accountNumber, sequence, equity]);
+    expect(told).toEqual(accounts.map((account, index) => [account, 2, equityOf(index) / 100]));
+  });
+
+  it("are all served while nothing is known of their accounts, which are asked for in batches; the 2,001st is refused", async () => {
+    const accounts = numbers(MAX_SUBSCRIPTIONS).map(() => world.account());
+    const before = world.asked.length;
+    const client = await connect();
+    for (const account of accounts) client.subscribe(world.serverId, account, 0);
+    await client.until(() => client.texts.length === 1 + MAX_SUBSCRIPTIONS);
+    const told = client.frames("account.metrics.replay").map(({ accountNumber }) => accountNumber);
+    expect(new Set(told)).toEqual(new Set(accounts));
+    const asked = world.asked.slice(before);
+    expect(new Set(asked.flat())).toEqual(new Set(accounts));
+    expect(asked.length).toBeLessThan(FEW_CALLS);
+
+    const [first = ""] = accounts;
+    const oneMore = world.account();
+    client.subscribe(world.serverId, oneMore, 0);
+    await client.until(() => client.frames("error").length === 1);
+    const { serverId } = world;
+    expect(client.frames("error")).toEqual([
+      {
+        type: "error",
+        code: "TOO_MANY_SUBSCRIPTIONS",
+        error: "A connection has at most 2000 subscriptions",
+        serverId,
+        accountNumber: oneMore,
+      },
+    ]);
+    // One that is there may begin again, and one that ends makes room.
+    client.subscribe(serverId, first, 0);
+    await client.until(() => client.frames("account.metrics.replay").length === MAX_SUBSCRIPTIONS + 1);
+    client.send({ type: "unsubscribe", serverId, accountNumber: first });
+    client.subscribe(serverId, oneMore, 0);
+    await world.value(oneMore, [100]);
+    await client.until(() => client.last(oneMore) === 1);
+    expect(client.frames("error")).toHaveLength(1);
+  });
+});
+
+describe("messages that wait for the account service", () => {
+  it("are kept up to a number; the socket is read no further until they are answered", async () => {
+    const narrow = await world.metrics({ MAX_SUBSCRIPTIONS_PER_SOCKET: "10", ROLES: "stream" });
+    const account = world.account();
+    const { serverId } = world;
+    const client = await connectRaw(narrow);
+    await world.stopAccountService();
+    const subscribe = JSON.stringify({ type: "subscribe", serverId, accountNumber: account, afterSequence: 0 });
+    client.send(...numbers(20).map(() => clientFrame(subscribe)), clientFrame("ping"));
+    await client.until(() => client.texts.at(-1) === "pong");
+    client.send(clientFrame("ping"));
+    const other = await connectRaw(narrow);
+    other.send(clientFrame("ping"));
+    await other.until(() => other.texts.at(-1) === "pong");
+    expect(client.texts.slice(1)).toEqual(["pong"]);
+    await world.startAccountService();
+    await client.until(() => client.texts.length === 23);
+    const kinds = client.texts.map((text) => (text === "pong" ? text : (JSON.parse(text) as { type: string }).type));
+    const notices = numbers(20).map(() => "account.metrics.replay");
+    expect(kinds).toEqual(["connected", "pong", ...notices, "pong"]);
+    await narrow.kill();
+  });
+});

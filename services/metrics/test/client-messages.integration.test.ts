@@ -1,0 +1,312 @@
+import { randomUUID } from "node:crypto";
+
+import { accountKey } from "@kapi/contracts";
+import { eventually, keyEntry, serverEntry } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { type Frame, LiveClient } from "./live-client.ts";
+import { clientFrame, OPCODES, RawClient } from "./raw-client.ts";
+import { type MetricsProcess, World } from "./world.ts";
+
+const KIB = 1_024;
+const MAX_MESSAGE_BYTES = 16 * KIB;
+const NO_JSON = "The message is not valid JSON";
+
+let world: World;
+let metrics: MetricsProcess;
+/** An account with one sample, and the one socket to which every wrong message is sent. */
+let account: string;
+let client: LiveClient;
+const clients: (LiveClient | RawClient)[] = [];
+
+beforeAll(async () => {
+  world = await World.start();
+  metrics = await world.metrics();
+  account = world.account();
+  client = await connect();
+  client.subscribe(world.serverId, account, 0);
+  await world.value(account, [100]);
+  await client.until(() => client.last(account) === 1);
+});
+
+afterAll(async () => {
+  for (const one of clients) one.close();
+  await world.scope.stop();
+});
+
+async function connect(managementKey = world.managementKey): Promise<LiveClient> {
+  const one = await LiveClient.connect(metrics.wsUrl, managementKey);
+  clients.push(one);
+  return one;
+}
+
+async function connectRaw(): Promise<RawClient> {
+  const one = await RawClient.open(metrics.wsUrl, world.managementKey);
+  clients.push(one);
+  return one;
+}
+
+function message(change: object = {}): string {
+  return JSON.stringify({ type: "subscribe", serverId: world.serverId, accountNumber: account, ...change });
+}
+
+/** A subscription that is padded, in a field that says nothing, to exactly `bytes`. */
+function padded(bytes: number): string {
+  const short = message({ afterSequence: 1, padding: "" });
+  return message({ afterSequence: 1, padding: "x".repeat(bytes - short.length) });
+}
+
+/** Everything the server says to one message: what comes before the answer to the ping behind it. */
+async function answersTo(text: string | Buffer, to = client): Promise<Frame[]> {
+  const before = to.texts.length;
+  to.ws.send(text);
+  to.send("ping");
+  await to.until(() => to.texts.includes("pong", before));
+  const answers = to.texts.slice(before, to.texts.indexOf("pong", before));
+  return answers.map((answer) => JSON.parse(answer) as Frame);
+}
+
+/** Subscribes to an account of its own and gets a live sample of it. */
+async function expectServed(one: LiveClient): Promise<void> {
+  const fresh = world.account();
+  one.subscribe(world.serverId, fresh, 0);
+  await world.value(fresh, [100]);
+  await one.until(() => one.last(fresh) === 1);
+  expect(one.closeCode).toBeNull();
+}
+
+describe("a text that is no message is answered INVALID_MESSAGE, once, and the socket goes on", () => {
+  const after = (literal: string) => (): string => `${message().slice(0, -1)},"afterSequence":${literal}}`;
+
+  it.each<[string, string | (() => string)]>([
+    ["nothing", ""],
+    ["half an object", "{"],
+    ["a word", "hello"],
+    ["a ping in capitals", "PING"],
+    ["a ping behind a space", " ping"],
+    ["a ping before a line's end", "ping\n"],
+    ["a ping behind a byte order mark", "\uFEFFping"],
+    ["a pong", "pong"],
+    ["a message behind another", () => message() + message()],
+    ["a number that JSON does not know", after("NaN")],
+    ["a number that JSON does not know, below all", after("-Infinity")],
+  ])("no JSON: %s", async (_name, text) => {
+    const answers = await answersTo(typeof text === "string" ? text : text());
+    expect(answers).toEqual([{ type: "error", code: "INVALID_MESSAGE", error: NO_JSON }]);
+  });
+
+  it.each<[string, string]>([
+    ["message", "null"],
+    ["message", "5"],
+    ["message", '"ping"'],
+    ["message", "[]"],
+    ["type", "{}"],
+    ["type", '{"type":null}'],
+    ["type", '{"type":5}'],
+    ["type", '{"type":"dance"}'],
+    ["type", '{"type":"Subscribe"}'],
+    ["type", '{"type":"account.metrics"}'],
+  ])("no known type, told as a fault of %s: %s", async (field, text) => {
+    const error = expect.stringMatching(new RegExp(`^Invalid message: ${field}: .`)) as string;
+    expect(await answersTo(text)).toEqual([{ type: "error", code: "INVALID_MESSAGE", error }]);
+  });
+
+  const uuid = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f";
+  const wrong: Readonly<Record<string, readonly unknown[]>> = {
+    serverId: [undefined, null, 5, true, {}, [uuid], "", "server", uuid.replaceAll("-", ""), `{${uuid}}`, `${uuid} `],
+    accountNumber: [undefined, null, 12_345, {}, "", "abc", "a".repeat(33), "a b c", "a/b/c", "zürich", "1234\n"],
+  };
+  it.each(
+    ["subscribe", "unsubscribe"].flatMap((type) =>
+      Object.entries(wrong).flatMap(([field, values]) => values.map((value) => [type, field, value] as const)),
+    ),
+  )("%s with a wrong %s: %j; what else it named is repeated", async (type, field, value) => {
+    const named = { serverId: world.serverId, accountNumber: account, [field]: value };
+    const repeated = Object.fromEntries(Object.entries(named).filter(([, one]) => typeof one === "string"));
+    const error = expect.stringMatching(new RegExp(`^Invalid message: ${field}: .`)) as string;
+    const answers = await answersTo(JSON.stringify({ type, ...named }));
+    expect(answers).toEqual([{ type: "error", code: "INVALID_MESSAGE", error, ...repeated }]);
+  });
+
+  it.each(["-1", "1.5", "-0.5", '"1"', "null", "true", "[]", "{}", "9007199254740992", "1e400"])(
+    "subscribe after sequence %s",
+    async (literal) => {
+      const error = expect.stringMatching(/^Invalid message: afterSequence: ./) as string;
+      const { serverId } = world;
+      const repeated = { serverId, accountNumber: account };
+      expect(await answersTo(after(literal)())).toEqual([
+        { type: "error", code: "INVALID_MESSAGE", error, ...repeated },
+      ]);
+    },
+  );
+
+  it("long texts are not repeated, and a binary message is none", async () => {
+    const long = "x".repeat(65);
+    const [answer] = await answersTo(message({ serverId: long, accountNumber: long }));
+    expect(Object.keys(answer ?? {})).toEqual(["type", "code", "error"]);
+    const error = "Messages must be text";
+    expect(await answersTo(Buffer.from(message()))).toEqual([{ type: "error", code: "INVALID_MESSAGE", error }]);
+  });
+});
+
+describe("a message that names what its key does not reach", () => {
+  it("is answered SERVER_ACCESS_DENIED for a server that is unknown, another organization's, removed or not in the key's list", async () => {
+    const others = serverEntry();
+    const removed = serverEntry({ organizationId: world.organizationId, status: "removed" });
+    const unlisted = serverEntry({ organizationId: world.organizationId });
+    const narrow = keyEntry({ organizationId: world.organizationId, serverIds: [world.serverId] });
+    for (const entry of [others, removed, unlisted, narrow.entry]) await world.putDirectory(entry);
+    for (const { serverId } of [others, removed, unlisted]) world.accounts.add(accountKey(serverId, account));
+    const limited = await eventually(() => connect(narrow.managementKey));
+    const servers = [randomUUID(), others.serverId, removed.serverId, unlisted.serverId];
+    for (const serverId of servers) {
+      expect(await answersTo(message({ serverId: serverId.toUpperCase() }), limited)).toEqual([
+        {
+          type: "error",
+          code: "SERVER_ACCESS_DENIED",
+          error: `Missing server access: ${serverId}`,
+          serverId,
+          accountNumber: account,
+        },
+      ]);
+      expect(await answersTo(message({ type: "unsubscribe", serverId }), limited)).toEqual([]);
+    }
+    await expectServed(limited);
+  });
+
+  it("is answered ACCOUNT_NOT_FOUND for an account that does not exist, every time, until it does", async () => {
+    const later = world.account();
+    world.accounts.delete(accountKey(world.serverId, later));
+    const one = await connect();
+    for (let count = 1; count <= 2; count += 1) {
+      one.subscribe(world.serverId, later, 0);
+      await one.until(() => one.frames("error").length === count);
+      expect(one.frames("error").at(-1)).toEqual({
+        type: "error",
+        code: "ACCOUNT_NOT_FOUND",
+        error: "Trading account not found",
+        serverId: world.serverId,
+        accountNumber: later,
+      });
+    }
+    world.accounts.add(accountKey(world.serverId, later));
+    one.subscribe(world.serverId, later, 0);
+    await world.value(later, [100]);
+    await one.until(() => one.last(later) === 1);
+  });
+});
+
+describe("an unusual message that is right", () => {
+  const after = (literal: string, change: object = {}): string =>
+    `${message(change).slice(0, -1)},"afterSequence":${literal}}`;
+
+  it.each<[string, () => string]>([
+    ["with fields that nobody knows", () => message({ afterSequence: 1, channel: "a", nested: { type: ["dance"] } })],
+    ["with the server's id in capitals", () => after("1", { serverId: world.serverId.toUpperCase() })],
+    ["with a zero below zero", () => after("-0")],
+    ["with a sequence in another notation", () => after("1.0e0")],
+    ["with the highest sequence there is", () => after(String(Number.MAX_SAFE_INTEGER))],
+  ])("%s is served", async (_name, text) => {
+    const [notice, ...more] = await answersTo(text());
+    expect(notice).toMatchObject({ type: "account.metrics.replay", serverId: world.serverId, accountNumber: account });
+    expect(more.map(({ sequence }) => sequence)).toEqual(text().endsWith(":-0}") ? [1] : []);
+  });
+
+  it("that ends what was never begun is not answered; one that begins again begins again", async () => {
+    const fresh = world.account();
+    const end = message({ type: "unsubscribe", accountNumber: fresh });
+    expect(await answersTo(end)).toEqual([]);
+    await world.value(fresh, [1, 2, 3]);
+    client.subscribe(world.serverId, fresh, 0);
+    await client.until(() => client.last(fresh) === 3);
+    const again = await answersTo(message({ accountNumber: fresh, afterSequence: 1 }));
+    expect(again.map(({ type, sequence }) => sequence ?? type)).toEqual(["account.metrics.replay", 2, 3]);
+    const latest = await answersTo(message({ accountNumber: fresh }));
+    expect(latest.map(({ sequence }) => sequence)).toEqual([3]);
+    await world.value(fresh, [4]);
+    await client.until(() => client.last(fresh) === 4);
+    expect(client.sequences(fresh)).toEqual([1, 2, 3, 2, 3, 3, 4]);
+    expect(await answersTo(end)).toEqual([]);
+    expect(await answersTo(end)).toEqual([]);
+  });
+
+  it("leaves the socket, after all these, as good as a new one", () => expectServed(client));
+});
+
+describe("a message of 16 KiB", () => {
+  it("is read, whole or in pieces with a ping frame between them", async () => {
+    const raw = await connectRaw();
+    const garbage = "x".repeat(MAX_MESSAGE_BYTES);
+    raw.send(clientFrame(garbage));
+    await raw.until(() => raw.texts.length === 2);
+    expect(JSON.parse(raw.texts[1] ?? "")).toEqual({ type: "error", code: "INVALID_MESSAGE", error: NO_JSON });
+    const whole = padded(MAX_MESSAGE_BYTES);
+    const half = MAX_MESSAGE_BYTES / 2;
+    raw.send(
+      clientFrame(whole),
+      clientFrame(whole.slice(0, half), { final: false }),
+      clientFrame("between", { opcode: OPCODES.ping }),
+      clientFrame(whole.slice(half), { opcode: OPCODES.continuation }),
+    );
+    await raw.until(() => raw.texts.length === 4);
+    for (const text of raw.texts.slice(2)) {
+      expect(JSON.parse(text)).toMatchObject({ type: "account.metrics.replay", accountNumber: account });
+    }
+    expect(raw.pongs).toEqual(["between"]);
+    expect(raw.closeCode).toBeNull();
+  });
+
+  const tooLarge = "x".repeat(MAX_MESSAGE_BYTES + 1);
+  const third = "x".repeat(6 * KIB);
+  const claimed = Buffer.concat([Buffer.from([0x81, 0xff, 0x40]), Buffer.alloc(11)]);
+  it.each<[string, Buffer]>([
+    ["a KiB", clientFrame("x".repeat(17 * KIB))],
+    ["one byte", clientFrame(tooLarge)],
+    ["one byte, in binary", clientFrame(tooLarge, { opcode: OPCODES.binary })],
+    [
+      "its third piece",
+      Buffer.concat([
+        clientFrame(third, { final: false }),
+        clientFrame(third, { opcode: OPCODES.continuation, final: false }),
+        clientFrame(third, { opcode: OPCODES.continuation }),
+      ]),
+    ],
+    ["a length beyond all numbers, of which nothing comes", claimed],
+  ])("exceeded by %s closes the socket with 4413, after what was asked before is answered", async (_name, bytes) => {
+    const raw = await connectRaw();
+    raw.send(clientFrame("ping"), clientFrame(message({ afterSequence: 1 })), bytes);
+    expect(await raw.closed()).toBe(4413);
+    expect(raw.texts.slice(1).map((text) => text === "pong" || (JSON.parse(text) as Frame).type)).toEqual([
+      true,
+      "account.metrics.replay",
+    ]);
+  });
+});
+
+describe("bytes that break the protocol", () => {
+  const invalid = Buffer.from([0x7b, 0xc3, 0x28, 0x7d]);
+  it.each<[string, number, Buffer]>([
+    ["a frame without a mask", 1002, clientFrame("ping", { masked: false })],
+    ["an operation that does not exist", 1002, clientFrame("ping", { opcode: 3 })],
+    ["a bit of an extension", 1002, clientFrame("ping", { reserved: 0x40 })],
+    ["a piece of nothing", 1002, clientFrame("ping", { opcode: OPCODES.continuation })],
+    ["a ping frame in pieces", 1002, clientFrame("x", { opcode: OPCODES.ping, final: false })],
+    ["a ping frame of 126 bytes", 1002, clientFrame("x".repeat(126), { opcode: OPCODES.ping })],
+    ["a close frame with half a code", 1002, clientFrame("x", { opcode: OPCODES.close })],
+    ["text that is no UTF-8", 1007, clientFrame(invalid)],
+  ])("%s: that socket is closed with %i, no other", async (_name, code, bytes) => {
+    const raw = await connectRaw();
+    raw.send(bytes);
+    expect(await raw.closed()).toBe(code);
+    expect(await answersTo(message({ afterSequence: 1 }))).toMatchObject([{ type: "account.metrics.replay" }]);
+  });
+
+  it("no more than a goodbye is answered to a client that goes, and what it asked before", async () => {
+    const raw = await connectRaw();
+    const goodbye = Buffer.from([0x03, 0xe8]);
+    raw.send(clientFrame("ping"), clientFrame(goodbye, { opcode: OPCODES.close }), clientFrame("ping"));
+    expect(await raw.closed()).toBe(1000);
+    expect(raw.texts.slice(1)).toEqual(["pong"]);
+    await expectServed(client);
+  });
+});

@@ -1,0 +1,183 @@
+import { LIVE_METRICS_PATH } from "@kapi/contracts";
+import { openTag, tagOf } from "@kapi/redis";
+import { eventually, keyEntry } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { clientFrame, type HandshakeAnswer, type HandshakeParts, RawClient } from "./raw-client.ts";
+import { type MetricsProcess, World } from "./world.ts";
+
+let world: World;
+let metrics: MetricsProcess;
+const clients: RawClient[] = [];
+
+beforeAll(async () => {
+  world = await World.start();
+  metrics = await world.metrics();
+});
+
+afterAll(async () => {
+  for (const client of clients) client.close();
+  await world.scope.stop();
+});
+
+async function shake(
+  parts: HandshakeParts = {},
+  managementKey: string | null = world.managementKey,
+): Promise<HandshakeAnswer> {
+  const { client, answer } = await RawClient.handshake(metrics.wsUrl, managementKey, parts);
+  clients.push(client);
+  if (answer.status !== 101) expect(await client.closed()).toBeNull();
+  return answer;
+}
+
+/** A key of this organization that every metrics process knows by now. */
+async function known(change: Parameters<typeof keyEntry>[0] = {}): Promise<string> {
+  const { entry, managementKey } = keyEntry({ organizationId: world.organizationId, ...change });
+  await world.putDirectory(entry);
+  // No handshake, so that nothing is charged.
+  await eventually(async () => expect((await shake({ method: "POST" }, managementKey)).status).not.toBe(401));
+  return managementKey;
+}
+
+describe("a handshake", () => {
+  it("is accepted with a query that nobody knows, and what its client sends with it is read", async () => {
+    const path = `${LIVE_METRICS_PATH}?since=1&since=2`;
+    const { client, answer } = await RawClient.handshake(metrics.wsUrl, world.managementKey, {
+      path,
+      headers: { "x-request-id": "mine-1", upgrade: "WebSocket" },
+      behind: Buffer.concat([clientFrame("ping"), clientFrame("{")]),
+    });
+    clients.push(client);
+    expect(answer).toMatchObject({
+      status: 101,
+      headers: { "x-request-id": "mine-1", "x-credits-charged": "1" },
+    });
+    expect(answer.headers).not.toHaveProperty("sec-websocket-extensions");
+    await client.until(() => client.texts.length === 3);
+    expect(client.texts[0]).toContain('"type":"connected"');
+    expect(client.texts[1]).toBe("pong");
+    expect(client.texts[2]).toContain("INVALID_MESSAGE");
+  });
+
+  it.each<[string, HandshakeParts]>([
+    ["another method", { method: "POST" }],
+    ["no key", { headers: { "sec-websocket-key": null } }],
+    ["a key that is too short", { headers: { "sec-websocket-key": "YWJj" } }],
+    ["no version", { headers: { "sec-websocket-version": null } }],
+    ["version 8", { headers: { "sec-websocket-version": "8" } }],
+    ["two versions", { headers: { "sec-websocket-version": "13, 8" } }],
+    ["another protocol", { headers: { upgrade: "h2c" } }],
+  ])("with %s is none: 400, which names the version there is", async (_name, parts) => {
+    expect(await shake(parts)).toMatchObject({
+      status: 400,
+      headers: { "x-error-code": "VALIDATION_FAILED", "sec-websocket-version": "13" },
+      body: { error: "Not a WebSocket handshake" },
+    });
+  });
+
+  it.each<[string, HandshakeParts]>([
+    ["elsewhere", { path: "/api/v1/management/live" }],
+    ["below it", { path: `${LIVE_METRICS_PATH}/` }],
+    ["that asks for no upgrade", { headers: { connection: "close", upgrade: null } }],
+  ])("%s is 404", async (_name, parts) => {
+    expect(await shake(parts)).toMatchObject({
+      status: 404,
+      headers: { "x-error-code": "NOT_FOUND" },
+      body: { error: "Not found" },
+    });
+  });
+
+  it("with no key, or one that is unknown, wrong, revoked or expired, is the same 401", async () => {
+    const expired = keyEntry({ organizationId: world.organizationId, expiresAt: "2020-01-01T00:00:00.000Z" });
+    const revoked = keyEntry({ organizationId: world.organizationId, status: "revoked" });
+    for (const { entry } of [expired, revoked]) await world.putDirectory(entry);
+    await known();
+    const wrong = `${world.managementKey.slice(0, -4)}AAAA`;
+    const keys = [null, "", "key", wrong, keyEntry().managementKey, expired.managementKey, revoked.managementKey];
+    const answers = [];
+    for (const key of keys) answers.push(await shake({}, key));
+    answers.push(await shake({ headers: { authorization: `Bearer ${world.managementKey}` } }));
+    for (const answer of answers) {
+      expect(answer).toMatchObject({
+        status: 401,
+        headers: { "x-error-code": "AUTHENTICATION_REQUIRED", "content-type": "application/json; charset=utf-8" },
+      });
+      expect(answer.body).toEqual({ error: "Management API authentication required" });
+      expect(answer.headers["x-request-id"]).toMatch(/./);
+    }
+  });
+
+  it("with a key that has not the scope is 403, whatever else is wrong with it", async () => {
+    const scopeless = await known({ scopes: ["accounts:read"] });
+    for (const parts of [{}, { method: "POST" }]) {
+      expect(await shake(parts, scopeless)).toMatchObject({
+        status: 403,
+        headers: { "x-error-code": "MISSING_SCOPE" },
+        body: { error: "Missing API scope: metrics:read" },
+      });
+    }
+  });
+
+  it("that cannot be paid is 402, also for an organization without a wallet", async () => {
+    const [poor, walletless] = [keyEntry(), keyEntry()];
+    for (const { entry } of [poor, walletless]) await world.putDirectory(entry);
+    await world.buy(poor.entry.organizationId, 1);
+    await openTag(world.redis, tagOf(walletless.entry.organizationId), 1, []);
+    for (const { managementKey } of [poor, walletless]) {
+      await eventually(async () => expect((await shake({ method: "POST" }, managementKey)).status).toBe(400));
+    }
+    expect(await shake({}, poor.managementKey)).toMatchObject({
+      status: 101,
+      headers: { "x-credits-charged": "1", "x-credits-remaining": "0" },
+    });
+    for (const { managementKey } of [poor, walletless]) {
+      expect(await shake({}, managementKey)).toMatchObject({
+        status: 402,
+        headers: { "x-error-code": "INSUFFICIENT_CREDITS" },
+        body: { error: "Insufficient API credits" },
+      });
+    }
+  });
+
+  it("above the key's rate is 429 with the time to wait, and costs nothing", async () => {
+    const limited = await known({ rateLimit: { perSecond: 0.01, burst: 2 } });
+    const open = [await shake({}, limited), await shake({}, limited)];
+    expect(open).toMatchObject([{ status: 101 }, { status: 101 }]);
+    const refused = await shake({}, limited);
+    expect(refused).toMatchObject({
+      status: 429,
+      headers: { "x-error-code": "RATE_LIMITED" },
+      body: { error: "Rate limit exceeded" },
+    });
+    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
+    const next = await shake();
+    const spent = Number(open[1]?.headers["x-credits-remaining"]) - Number(next.headers["x-credits-remaining"]);
+    expect(spent).toBe(1);
+  });
+
+  it("costs a credit, and says so", async () => {
+    const first = await shake();
+    expect(first.headers["x-credits-charged"]).toBe("1");
+    const second = await shake();
+    const remaining = [first, second].map(({ headers }) => Number(headers["x-credits-remaining"]));
+    expect(remaining[1]).toBe((remaining[0] ?? 0) - 1);
+  });
+
+  it("is refused above the organization's number of sockets, until one of them is closed", async () => {
+    const narrow = await world.metrics({ MAX_SOCKETS_PER_ORGANIZATION: "2", ROLES: "stream" });
+    const open = [
+      await RawClient.open(narrow.wsUrl, world.managementKey),
+      await RawClient.open(narrow.wsUrl, world.managementKey),
+    ];
+    clients.push(...open);
+    const { answer } = await RawClient.handshake(narrow.wsUrl, world.managementKey);
+    expect(answer).toMatchObject({
+      status: 403,
+      headers: { "x-error-code": "TOO_MANY_CONNECTIONS" },
+      body: { error: "Too many live connections for this organization" },
+    });
+    open[0]?.close();
+    await eventually(async () => void clients.push(await RawClient.open(narrow.wsUrl, world.managementKey)));
+    await narrow.kill();
+  });
+});
