@@ -35,19 +35,19 @@ const places = readPlaces();
 const wanted = new Set(process.argv.slice(2).map((key) => keyOf(accountOf(key))));
 
 for (let failures = 0; ; failures += 1) {
-  const { status, closeCode, connected } = await connection();
-  log(`closed with ${closeCode}, handshake ${status}`);
-  if (status === 401 || closeCode === 4401) break;
-  if (connected) failures = 0;
+  const { refusal, retryAfterMs, closeCode, wentWell } = await connection();
+  log(`the connection has ended: ${refusal || closeCode}`);
+  if (["AUTHENTICATION_REQUIRED", "MISSING_SCOPE"].includes(refusal) || closeCode === 4401) break;
+  if (wentWell) failures = 0;
   const longestMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** failures);
-  await delay(longestMs / 2 + (Math.random() * longestMs) / 2);
+  await delay(Math.max(retryAfterMs, longestMs / 2 + (Math.random() * longestMs) / 2));
 }
-log("the key is no longer taken: it has to be replaced");
+log("the key is not taken: it has to be replaced, or given the scope metrics:read");
 process.exitCode = 1;
 
-/** One connection, from its handshake to its end. */
-async function connection(): Promise<{ status: number; closeCode: number; connected: boolean }> {
-  const end = { status: 101, closeCode: 0, connected: false };
+/** One connection, from its handshake to its end; it went well if messages came and the last one could be processed. */
+async function connection() {
+  const end = { refusal: "", retryAfterMs: 0, closeCode: 0, wentWell: false };
   const url = `${KAPI_LIVE_URL}/api/v1/management/live-metrics`;
   const ws = new WebSocket(url, { headers, perMessageDeflate: false, handshakeTimeout: ANSWER_TIMEOUT_MS });
   const silence = setTimeout(() => ws.terminate(), SILENCE_MS);
@@ -55,7 +55,8 @@ async function connection(): Promise<{ status: number; closeCode: number; connec
   ws.on("ping", () => silence.refresh());
   ws.on("error", (error) => log(error.message));
   ws.once("unexpected-response", (_request, response) => {
-    end.status = response.statusCode ?? 0;
+    end.refusal = String(response.headers["x-error-code"] ?? response.statusCode);
+    end.retryAfterMs = Number(response.headers["retry-after"] ?? 0) * 1_000;
     ws.terminate();
   });
   try {
@@ -63,8 +64,9 @@ async function connection(): Promise<{ status: number; closeCode: number; connec
     const messages = on(ws, "message", { close: ["close"], highWaterMark: 1_000, lowWaterMark: 100 });
     for await (const [data] of messages) {
       silence.refresh();
+      end.wentWell = false;
       await take(ws, JSON.parse(String(data)) as Message);
-      end.connected = true;
+      end.wentWell = true;
     }
   } catch (error) {
     log(String(error));

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 
 import { LIVE_CLOSE_CODES, LIVE_ERROR_CODES } from "../live/frames.ts";
 import { refusalText, REFUSALS } from "./handshake.ts";
+import { LIVE_LIMITS } from "./limits.ts";
 import { LIVE_MESSAGES, type LiveMessage } from "./messages.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../../../..");
@@ -45,6 +46,19 @@ describe("the page on live metrics", () => {
     expect(told).toEqual(REFUSALS.map(({ status, code }) => [status, code, { error: refusalText(code) }]));
   });
 
+  it("tells the limits that the document tells", () => {
+    const [, section = ""] = /^## Limits\n(.*?)^## /ms.exec(page) ?? [];
+    const values = [...section.matchAll(/^\| [^|]+ \| ([^|]+?) +\|/gm)].map(([, value]) => value).slice(2);
+    expect(values).toEqual([
+      `${count(LIVE_LIMITS.socketsPerOrganization)}, on each process of the stream`,
+      count(LIVE_LIMITS.subscriptionsPerSocket),
+      `${LIVE_LIMITS.messageBytes / 1_024} KiB`,
+      count(LIVE_LIMITS.messagesPerSecond),
+      `${LIVE_LIMITS.slowConsumerSeconds} s`,
+      `${LIVE_LIMITS.windowSamples} samples, ${LIVE_LIMITS.windowSeconds / 60} minutes`,
+    ]);
+  });
+
   it("links only to what is there, and the project's README links to it", () => {
     for (const [, target = ""] of page.matchAll(/\]\(([^)]+)\)/g)) {
       const found = target.startsWith("#")
@@ -55,3 +69,7 @@ describe("the page on live metrics", () => {
     expect(readFileSync(path.join(ROOT, "README.md"), "utf8")).toContain("](docs/live-metrics.md)");
   });
 });
+
+function count(value: number): string {
+  return value.toLocaleString("en-US");
+}
