@@ -1,4 +1,7 @@
-import { accountKey, TOPICS } from "@kapi/contracts";
+import { once } from "node:events";
+import { connect as connectTo, createServer, type AddressInfo, type Socket } from "node:net";
+
+import { AccountMetricsAnswer, accountKey, TOPICS } from "@kapi/contracts";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
@@ -7,20 +10,67 @@ import { RawClient } from "./raw-client.ts";
 import { type MetricsProcess, World } from "./world.ts";
 
 const BACK_MS = 20_000;
+const MINUTE_MS = 60_000;
 
 let world: World;
 let metrics: MetricsProcess;
+let database: Gate;
 const clients: (LiveClient | RawClient)[] = [];
 
 beforeAll(async () => {
   world = await World.start();
-  metrics = await world.metrics();
+  const url = new URL(world.environment.postgresUrl);
+  database = new Gate(url.hostname, Number(url.port));
+  url.host = `127.0.0.1:${await database.open()}`;
+  metrics = await world.metrics({ POSTGRES_URL: url.toString() });
 });
 
 afterAll(async () => {
   for (const client of clients) client.close();
   await world.scope.stop();
+  await database.close();
 });
+
+/** The way to a server, which can be closed: nobody listens there then, and whoever was connected is cut off. */
+class Gate {
+  readonly #target: { readonly host: string; readonly port: number };
+  readonly #sockets = new Set<Socket>();
+  readonly #server = createServer((near) => {
+    const far = connectTo(this.#target);
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      this.#sockets.add(socket);
+      socket.pipe(other);
+      socket.on("error", () => undefined);
+      socket.on("close", () => {
+        this.#sockets.delete(socket);
+        other.destroy();
+      });
+    }
+  });
+  #port = 0;
+
+  constructor(host: string, port: number) {
+    this.#target = { host, port };
+  }
+
+  /** Opens it, the first time on a port of its choice, which stays its port. */
+  async open(): Promise<number> {
+    this.#server.listen(this.#port, "127.0.0.1");
+    await once(this.#server, "listening");
+    this.#port = (this.#server.address() as AddressInfo).port;
+    return this.#port;
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+}
 
 async function connect(): Promise<LiveClient> {
   const client = await LiveClient.connect(metrics.wsUrl, world.managementKey);
@@ -94,4 +144,36 @@ it("while Redis is away nobody new is let in, and is told to come again; whoever
   back.subscribe(world.serverId, before);
   await back.until(() => back.last(before) === 2);
   await eventually(async () => expect((await fetch(`${metrics.url}/readyz`)).ok).toBe(true), { timeoutMs: BACK_MS });
+});
+
+it("while PostgreSQL is away the live stream goes on; what was not stored then is stored afterwards", async () => {
+  const [before, meanwhile] = [world.account(), world.account()];
+  const pastMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - 10 * MINUTE_MS;
+  const client = await connect();
+  for (const account of [before, meanwhile]) client.subscribe(world.serverId, account, 0);
+  const valueAt = (account: string, minute: number): Promise<void> =>
+    world.value(account, [minute * 100], { measuredAt: new Date(pastMs + minute * MINUTE_MS).toISOString() });
+  const path = `${metrics.url}/internal/servers/${world.serverId}`;
+  const headers = { "x-internal-token": world.environment.secrets.internalToken };
+  const list = (account: string): Promise<Response> => {
+    const query = new URLSearchParams({ organizationId: world.organizationId, accountNumber: account }).toString();
+    return fetch(`${path}/account-metrics?${query}`, { headers });
+  };
+  const stored = async (account: string): Promise<number[]> =>
+    AccountMetricsAnswer.parse(await (await list(account)).json()).snapshots.map(({ equity }) => equity);
+  await valueAt(before, 1);
+  await eventually(async () => expect(await stored(before)).toEqual([1]), { timeoutMs: BACK_MS });
+
+  await database.close();
+  for (const minute of [2, 3]) for (const account of [before, meanwhile]) await valueAt(account, minute);
+  await client.until(() => client.last(before) === 3 && client.last(meanwhile) === 2);
+  expect((await list(before)).status).toBe(500);
+  expect((await fetch(`${path}/accounts/${before}`, { method: "DELETE", headers })).status).toBe(500);
+  expect((await fetch(`${metrics.url}/livez`)).ok).toBe(true);
+
+  await database.open();
+  for (const minute of [4, 5]) await valueAt(meanwhile, minute);
+  await eventually(async () => expect(await stored(meanwhile)).toEqual([5, 4, 3, 2]), { timeoutMs: BACK_MS });
+  await eventually(async () => expect(await stored(before)).toEqual([3, 2, 1]), { timeoutMs: BACK_MS });
+  expect(client.closeCode).toBeNull();
 });
