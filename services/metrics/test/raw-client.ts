@@ -37,7 +37,7 @@ export function clientFrame(payload: string | Buffer, parts: FrameParts = {}): B
 export interface HandshakeAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** What stands behind the headers of an answer that is no upgrade. */
+  /** What stands behind the headers of an answer that is no upgrade; text where it is no JSON. */
   readonly body: unknown;
 }
 
@@ -145,8 +145,9 @@ export class RawClient {
     const length = Number(headers["content-length"] ?? 0);
     if (status !== 101 && rest.length < length) return;
     this.#unread = rest;
-    const body: unknown = status === 101 ? null : JSON.parse(rest.subarray(0, length).toString());
-    this.#answer = { status, headers, body };
+    const text = rest.subarray(0, status === 101 ? 0 : length).toString();
+    const isJson = headers["content-type"]?.startsWith("application/json") === true;
+    this.#answer = { status, headers, body: isJson ? (JSON.parse(text) as unknown) : text };
   }
 
   /** Takes one whole frame of the server, which are all short and unmasked, off what has come. */
