@@ -6,9 +6,9 @@ import { delay } from "@kapi/kernel";
 import { freePort } from "@kapi/local";
 
 const MAIN = path.resolve(import.meta.dirname, "../../services/metrics/src/main.ts");
-const READY_TIMEOUT_MS = 90_000;
+const READY_TIMEOUT_MS = 120_000;
 const READY_POLL_MS = 50;
-const REQUEST_TIMEOUT_MS = 2_000;
+const REQUEST_TIMEOUT_MS = 10_000;
 const KIB = 1_024;
 
 /** What a stream process holds for its sockets; GET /internal/live/load. */
@@ -76,6 +76,10 @@ export class FleetMember {
       stdio: ["ignore", "inherit", "inherit"],
     });
     this.#child = child;
+    // However this process ends, nothing stays behind.
+    const kill = (): void => void child.kill("SIGKILL");
+    process.once("exit", kill);
+    child.once("exit", () => process.off("exit", kill));
     const endMs = Date.now() + READY_TIMEOUT_MS;
     while (!(await this.#isReady())) {
       if (child.exitCode !== null) throw new Error(`${this.name} ended with ${child.exitCode} before it was ready`);

@@ -79,6 +79,14 @@ export class SeededMarket {
     await Promise.all(this.#sends);
   }
 
+  /** Publishes valuations of one account, each saying something new. */
+  async burst(accountNumber: string, count: number): Promise<void> {
+    const trader = this.#traders.find((one) => one.accountNumber === accountNumber);
+    if (trader === undefined) throw new RangeError(`${accountNumber} is none of the accounts`);
+    for (let index = 0; index < count; index += 1) this.#publish(trader, true);
+    await Promise.all(this.#sends);
+  }
+
   /** Resolves when all that was published is in the log. */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);

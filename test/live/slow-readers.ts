@@ -26,8 +26,8 @@ export interface SlowReaderOptions {
   readonly stuckMs: number;
   /** How long all is measured before, with everybody reading. */
   readonly controlMs: number;
-  /** Told when both are full to the brim. */
-  readonly onStalled?: () => void;
+  /** Called when both are full to the brim, and waited for. */
+  readonly onStalled?: () => Promise<void>;
 }
 
 /** What a stretch of time cost. */
@@ -63,7 +63,7 @@ export async function slowReaders(options: SlowReaderOptions): Promise<SlowReade
     }
     const stalledMs = Date.now();
     filledMs = stalledMs - pausedMs;
-    options.onStalled?.();
+    await options.onStalled?.();
     await until(pausedMs + options.lateMs);
     late.resume();
     await until(Math.max(pausedMs + options.stuckMs, stalledMs + options.stuckTimeoutMs + CLOSE_MARGIN_MS));
@@ -89,7 +89,9 @@ async function measure(stream: FleetMember, others: readonly Checker[], work: ()
   let most = 0;
   const watching = (async () => {
     while (!ended.signal.aborted) {
-      most = Math.max(most, (await stream.load()).mostBufferedBytes);
+      // One that does not answer is asked again: the machine may be busy.
+      const load = await stream.load().catch(() => null);
+      most = Math.max(most, load?.mostBufferedBytes ?? 0);
       const now = stream.residentBytes();
       if (resident !== null && now !== null) resident = Math.max(resident, now);
       await delay(SAMPLE_INTERVAL_MS, ended.signal);

@@ -32,7 +32,7 @@ const MEAN_ABSENCE_MS = 1_000;
 const MEAN_CUT_MS = (60_000 * CLIENTS) / CUTS_PER_MINUTE - MEAN_ABSENCE_MS;
 const TICK_INTERVAL_MS = 40;
 const COALESCE_MS = 200;
-const SESSION_TIMEOUT_MS = 6_000;
+const SESSION_TIMEOUT_MS = 10_000;
 const STUCK_TIMEOUT_MS = 30_000;
 const CONTROL_MS = 20_000;
 const LATE_MS = 20_000;
@@ -46,6 +46,7 @@ const PROGRESS_EVERY_MS = 15_000;
 const SETTLE_TIMEOUT_MS = 120_000;
 const MAX_BUFFERED_BYTES = 2 * 1_024 * 1_024;
 const SERVICES = ["account", "command-status", "export", "finance", "gateway", "organization", "trading-server"];
+const KEEPS_UP_MS = 1_000;
 const KIB = 1_024;
 const MIB = KIB * KIB;
 
@@ -118,7 +119,11 @@ async function readSlowly({ fleet, trial }: Soak): Promise<SlowReaderFigures> {
   for (const { name, counts } of [...others, late]) {
     if (counts.connections !== 1) trial.findings.add(`${name} lost its connection because of a slow reader`);
   }
-  for (const { name, counts } of others) if (counts.gaps > 0) trial.findings.add(`${name} had a gap`);
+  // Where the machine cannot keep up with everybody reading, every reader is a slow one.
+  const keepsUp = figures.control.delays.at(0.99) < KEEPS_UP_MS;
+  for (const { name, counts } of others) {
+    if (counts.gaps > 0 && keepsUp) trial.findings.add(`${name} had a gap because of a slow reader`);
+  }
   await Promise.all(trial.checkers.map((checker) => checker.stop()));
   await every.end("SIGTERM");
   return figures;
