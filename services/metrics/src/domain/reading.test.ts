@@ -37,6 +37,60 @@ describe("a valuation that is taken in", () => {
   });
 });
 
+/** The same valuation with a space behind every comma, which is read the long way. */
+function spaced(text: string): string {
+  return text.replaceAll(',"', ', "');
+}
+
+describe("a valuation in the form that trading servers write", () => {
+  const both = (text: string): [unknown, unknown] => {
+    const key = `${SERVER}/${LONGEST}`;
+    return [readingFromWire(key, Buffer.from(text), 7), readingFromWire(key, Buffer.from(spaced(text)), 7)];
+  };
+  const valid = JSON.stringify(
+    valuation({ serverId: SERVER, accountNumber: LONGEST, marginMinor: 300, equityMinor: 7 }),
+  );
+
+  it("is read as one in any other form is", () => {
+    const minor = fc.maxSafeInteger();
+    const moment = fc.date({ min: new Date("0000-01-01"), max: new Date("9999-12-31"), noInvalidDate: true });
+    fc.assert(
+      fc.property(moment, minor, minor, fc.double(), (at, equityMinor, balanceMinor, marginLevel) => {
+        const change = { measuredAt: at.toISOString(), equityMinor, balanceMinor, marginLevel };
+        const [usual, other] = both(JSON.stringify({ ...(JSON.parse(valid) as object), ...change }));
+        expect(usual).toEqual(other);
+      }),
+    );
+  });
+
+  it("is refused where any other form of it is", () => {
+    const [usual, other] = both(valid);
+    expect(usual).toHaveProperty("reading");
+    expect(usual).toEqual(other);
+    const character = fc.constantFrom(...'0123456789-+.eTZ"{}[],: aZé\\\u0000'.split(""));
+    fc.assert(
+      fc.property(fc.nat(valid.length - 1), fc.nat(2), character, (at, removed, added) => {
+        const [damaged, spacedOut] = both(valid.slice(0, at) + added + valid.slice(at + removed));
+        expect("fault" in (damaged as object)).toBe("fault" in (spacedOut as object));
+        if (!("fault" in (damaged as object))) expect(damaged).toEqual(spacedOut);
+      }),
+      { numRuns: 2_000 },
+    );
+    for (const day of [
+      "2026-02-29",
+      "2028-02-29",
+      "2026-02-30",
+      "2026-04-31",
+      "2026-13-01",
+      "2026-00-10",
+      "2026-01-00",
+    ]) {
+      const [damaged, spacedOut] = both(valid.replace(/\d{4}-\d\d-\d\d/, day));
+      expect(damaged).toEqual(spacedOut);
+    }
+  });
+});
+
 describe("what the newest sample of an account says", () => {
   it("is what the valuation said, for every amount that money can be", () => {
     const cents = fc.integer({ min: -1e15, max: 1e15 });
