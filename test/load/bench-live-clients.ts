@@ -7,6 +7,7 @@ import { serve } from "./bench-live-workers.ts";
 /** Handshakes of this process at once while sockets are first opened. */
 const OPENED_AT_ONCE = 100;
 const RETRY_MS = 50;
+const COME_BACK_DEADLINE_MS = 120_000;
 
 export interface ClientOrder extends SocketPlan {
   readonly sockets: number;
@@ -57,12 +58,14 @@ async function open(order: ClientOrder): Promise<void> {
 }
 
 async function comeBack({ back }: { back: number }): Promise<number> {
+  const endMs = performance.now() + COME_BACK_DEADLINE_MS;
   while (sockets.some(({ isOpen }) => isOpen)) await setTimeout(RETRY_MS);
   let refused = 0;
   await Promise.all(
     sockets.map(async (socket) => {
       while (!(await socket.open())) {
         refused += 1;
+        if (performance.now() > endMs) throw new Error(`handshakes were refused for ${COME_BACK_DEADLINE_MS} ms`);
         await setTimeout(RETRY_MS);
       }
       socket.subscribe(back);

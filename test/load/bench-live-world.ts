@@ -99,7 +99,10 @@ export class LiveWorld {
     });
     const { pid } = child;
     if (pid === undefined) throw new Error("the metrics process could not be started");
+    const end = (): void => void child.kill("SIGKILL");
+    process.once("exit", end);
     const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    void gone.then(() => process.off("exit", end));
     const stop = async (signal: NodeJS.Signals = "SIGTERM"): Promise<void> => {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal);
       await gone;

@@ -8,6 +8,7 @@ import { rmSync } from "node:fs";
 import path from "node:path";
 
 import { printedReport, startServers, stopRecorded } from "@kapi/local";
+import { STATE_VARIABLE } from "@kapi/testkit";
 
 import { type Aim, table } from "./bench-live-aims.ts";
 import { restart, sockets } from "./bench-live-memory.ts";
@@ -20,6 +21,10 @@ const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !(name in PARTS));
 if (unknown.length > 0) throw new Error(`no part ${unknown.join(", ")}; there are ${Object.keys(PARTS).join(", ")}`);
 
+// The processes that a part has started end with this one.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+// Not where tests look for what dead runs have left.
+process.env[STATE_VARIABLE] = path.join(STATE_DIR, "parts");
 // Each run begins with nothing; what a killed run left behind is ended first.
 await stopRecorded(path.join(STATE_DIR, "servers"));
 rmSync(STATE_DIR, { recursive: true, force: true });

@@ -5,3 +5,4 @@ export * from "./test-clock.ts";
 export type { TestKafka } from "./test-kafka.ts";
 export type { TestRedis } from "./test-redis.ts";
 export * from "./stack.ts";
+export { STATE_VARIABLE } from "./state-folder.ts";
