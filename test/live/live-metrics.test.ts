@@ -13,6 +13,7 @@ import { Dice } from "./dice.ts";
 import { Disturbances } from "./disturbances.ts";
 import { Fleet } from "./fleet.ts";
 import { SeededMarket } from "./market.ts";
+import { Rival } from "./rival.ts";
 import { slowReaders } from "./slow-readers.ts";
 import { Trial } from "./trial.ts";
 
@@ -58,14 +59,14 @@ afterAll(async () => {
 async function begin(
   seed: number,
   env: Record<string, string>,
-): Promise<{ fleet: Fleet; trial: Trial; market: SeededMarket; account: string; dice: Dice }> {
+): Promise<{ fleet: Fleet; trial: Trial; market: SeededMarket; accounts: readonly string[]; dice: Dice }> {
   const dice = new Dice(seed);
   const { kafka, producer, serverId, managementKey } = world;
   const accounts = Array.from({ length: ACCOUNTS }, () => world.account());
   fleet = new Fleet({ ...world.metricsEnv, LOG_LEVEL: "error", ...env });
   trial = await Trial.start({ kafka, logger, serverId, managementKey, accounts, dice: dice.fork() });
   const market = new SeededMarket({ producer, serverId, accounts, dice: dice.fork() });
-  return { fleet, trial, market, account: dice.pick(accounts), dice };
+  return { fleet, trial, market, accounts, dice };
 }
 
 function sum(checkers: readonly Checker[], of: (checker: Checker) => number): number {
@@ -77,7 +78,7 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
     "tells every sequence exactly once or announces the gap, the same bytes for the same sequence and the true minimum of each interval, while processes die, stand still and move and clients cut their sockets",
     { timeout: TEST_TIMEOUT_MS },
     async () => {
-      const { fleet, trial, market, dice } = await begin(SEED, { COALESCE_MS: "200" });
+      const { fleet, trial, market, accounts, dice } = await begin(SEED, { COALESCE_MS: "200" });
       const [first, second, stream, otherStream] = await Promise.all([
         fleet.add("sequencer-1", "sequencer"),
         fleet.add("sequencer-2", "sequencer"),
@@ -88,6 +89,9 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
       for (let index = 1; index <= CLIENTS; index += 1) {
         trial.add(`client-${index}`, [stream, otherStream], { meanCutMs: MEAN_CUT_MS, longAbsence: LONG_ABSENCE });
       }
+      const { producer, serverId } = world;
+      const rival = new Rival({ producer, witness: trial.witness, serverId, accounts, dice: dice.fork() });
+      rival.start();
       const disturbances = new Disturbances(fleet, SESSION_TIMEOUT_MS);
       const sequencers = async (): Promise<void> => {
         await disturbances.killSequencer(first, dice.whole(0, 500));
@@ -99,6 +103,7 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
         await disturbances.killStream(otherStream);
       };
       await Promise.all([sequencers(), streams()]);
+      await rival.stop();
       await market.stop();
       await trial.settle(SETTLE_TIMEOUT_MS);
       expect(trial.findings.kept).toEqual([]);
@@ -106,6 +111,7 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
       expect(sum(trial.checkers, ({ counts }) => counts.cuts)).toBeGreaterThan(10);
       expect(sum(trial.checkers, ({ counts }) => counts.closes.get(RESTART) ?? 0)).toBeGreaterThan(0);
       expect(trial.witness.unchanged).toBeGreaterThan(0);
+      expect(trial.witness.refused).toBeGreaterThan(0);
     },
   );
 
@@ -113,9 +119,12 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
     "costs under 2 MiB and no other reader anything while readers stop; one that reads again goes on with samples or the notice, one that does not is closed with 4408 and can resume",
     { timeout: TEST_TIMEOUT_MS },
     async () => {
-      const { fleet, trial, market, account } = await begin(SEED + 1, { STUCK_TIMEOUT_MS: String(STUCK_TIMEOUT_MS) });
+      const { fleet, trial, market, accounts, dice } = await begin(SEED + 1, {
+        STUCK_TIMEOUT_MS: String(STUCK_TIMEOUT_MS),
+      });
       const both = await fleet.add("both", "sequencer,stream");
       await market.round();
+      const account = dice.pick(accounts);
       const other = trial.add("other", [both]);
       const [late, stuck] = [trial.add("late", [both]), trial.add("stuck", [both])];
       await eventually(() => trial.checkers.every((checker) => checker.isSubscribed), { timeoutMs: 30_000 });

@@ -94,6 +94,21 @@ export class LogWitness {
     return this.#record(accountNumber).sequence;
   }
 
+  /** The account's last sample in the log, the valuations behind it, and the first of those that says anything new (-1: none). */
+  openOf(accountNumber: string): {
+    readonly sequence: number;
+    readonly to: number;
+    readonly open: readonly RawValuation[];
+    readonly firstNew: number;
+  } {
+    const { sequence, to, raw, told } = this.#record(accountNumber);
+    const open = raw.filter(({ offset }) => offset > to);
+    // Samples that are judged and not checked yet: what the last one says is not known.
+    const isKnown = told !== null && told.offset === to;
+    const firstNew = isKnown ? open.findIndex((one) => !saySame(one, told)) : -1;
+    return { sequence, to, open, firstNew };
+  }
+
   /** The first sequence of the account that was written at `sinceMs` or later; its last + 1 if there is none. */
   firstSince(accountNumber: string, sinceMs: number): number {
     const { writtenMs, sequence } = this.#record(accountNumber);

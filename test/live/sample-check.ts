@@ -23,12 +23,9 @@ export interface JudgedSample {
 
 /** What is wrong with a sample, given the account's raw valuations behind `from`, up to and with `to`; one sentence each. */
 export function sampleFaults(account: Account, sample: JudgedSample, interval: readonly RawValuation[]): string[] {
-  const newest = interval.at(-1);
-  if (newest?.offset !== sample.to) return [`its "to", ${sample.to}, is none of the account's valuations`];
-  let lowest = newest;
-  for (const one of interval.toReversed()) if (one.equityMinor <= lowest.equityMinor) lowest = one;
+  if (interval.at(-1)?.offset !== sample.to) return [`its "to", ${sample.to}, is none of the account's valuations`];
   const frame = JSON.parse(sample.value.toString("utf8")) as Record<string, unknown>;
-  return Object.entries(expectedFrame(account, sample.sequence, newest, lowest))
+  return Object.entries(expectedFrame(account, sample.sequence, interval))
     .filter(([field, value]) => frame[field] !== value)
     .map(([field, value]) => `${field} is ${String(frame[field])}, not ${value}`);
 }
@@ -38,12 +35,16 @@ interface Account {
   readonly accountNumber: string;
 }
 
-function expectedFrame(
+/** The sample of these valuations, of which there must be one. Of equal lows the earliest counts. */
+export function expectedFrame(
   { serverId, accountNumber }: Account,
   sequence: number,
-  newest: RawValuation,
-  lowest: RawValuation,
+  interval: readonly RawValuation[],
 ): AccountMetricsFrame {
+  const newest = interval.at(-1);
+  if (newest === undefined) throw new RangeError("a sample is of some valuations");
+  let lowest = newest;
+  for (const one of interval.toReversed()) if (one.equityMinor <= lowest.equityMinor) lowest = one;
   return {
     type: "account.metrics",
     eventId: eventId(serverId, `${accountNumber}/metrics/${sequence}`),

@@ -2,7 +2,7 @@ import { delay } from "@kapi/kernel";
 
 import type { Checker } from "./checker.ts";
 import { Delays } from "./delays.ts";
-import type { FleetMember } from "./fleet.ts";
+import type { FleetMember, LiveLoad } from "./fleet.ts";
 
 const SAMPLE_INTERVAL_MS = 100;
 /** How long the network's buffers, and the server's, may take to fill. */
@@ -57,7 +57,7 @@ export async function slowReaders(options: SlowReaderOptions): Promise<SlowReade
     const pausedMs = Date.now();
     late.pause();
     stuck.pause();
-    while ((await stream.load()).stalled < 2) {
+    while (((await loadOf(stream))?.stalled ?? 0) < 2) {
       if (Date.now() - pausedMs > FILL_TIMEOUT_MS) throw new Error("too little is sent to fill a socket");
       await delay(SAMPLE_INTERVAL_MS);
     }
@@ -81,6 +81,11 @@ function until(atMs: number): Promise<void> {
   return delay(Math.max(0, atMs - Date.now()));
 }
 
+/** Null where it does not answer in time: it is asked again, the machine may be busy. */
+function loadOf(stream: FleetMember): Promise<LiveLoad | null> {
+  return stream.load().catch(() => null);
+}
+
 async function measure(stream: FleetMember, others: readonly Checker[], work: () => Promise<void>): Promise<Stretch> {
   const delays = new Delays();
   for (const other of others) other.delays = delays;
@@ -89,9 +94,7 @@ async function measure(stream: FleetMember, others: readonly Checker[], work: ()
   let most = 0;
   const watching = (async () => {
     while (!ended.signal.aborted) {
-      // One that does not answer is asked again: the machine may be busy.
-      const load = await stream.load().catch(() => null);
-      most = Math.max(most, load?.mostBufferedBytes ?? 0);
+      most = Math.max(most, (await loadOf(stream))?.mostBufferedBytes ?? 0);
       const now = stream.residentBytes();
       if (resident !== null && now !== null) resident = Math.max(resident, now);
       await delay(SAMPLE_INTERVAL_MS, ended.signal);

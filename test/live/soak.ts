@@ -22,7 +22,7 @@ import { Trial } from "./trial.ts";
 const MINUTES = Number(process.env["LIVE_SOAK_MINUTES"] ?? 10);
 const SEED = Number(process.env["LIVE_SEED"] ?? Date.now() % 1_000_000);
 const ACCOUNTS = 40;
-const CLIENTS = 5;
+const CLIENTS = 4;
 /** Of all clients together; 500 and more in the eight minutes that a whole run has for them. */
 const CUTS_PER_MINUTE = 70;
 /** Now and then a client stays away for longer than the windows of busy accounts reach back. */
@@ -30,7 +30,7 @@ const LONG_ABSENCE = { ms: 25_000, probability: 0.02 };
 /** What a client is away on average. */
 const MEAN_ABSENCE_MS = 1_000;
 const MEAN_CUT_MS = (60_000 * CLIENTS) / CUTS_PER_MINUTE - MEAN_ABSENCE_MS;
-const TICK_INTERVAL_MS = 40;
+const TICK_INTERVAL_MS = 60;
 const COALESCE_MS = 200;
 const SESSION_TIMEOUT_MS = 10_000;
 const STUCK_TIMEOUT_MS = 30_000;

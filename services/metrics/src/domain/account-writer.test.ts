@@ -274,7 +274,9 @@ describe("two writers of one account", () => {
       expect(span.sequence).toBe(last.sequence + 1);
       expect(span.from).toBe(last.to);
       const covered = readings.slice(span.from + 1, span.to + 1);
-      expect(minimum.equityMinor).toBe(Math.min(...covered.map((one) => one.equityMinor)));
+      const lowest = Math.min(...covered.map((one) => one.equityMinor));
+      const earliest = covered.find((one) => one.equityMinor === lowest);
+      expect(minimum).toMatchObject({ equityMinor: lowest, measuredAt: earliest?.measuredAt });
       expect(values.equityMinor).toBe(covered.at(-1)?.equityMinor);
       expect(sameSpan(span, last)).toBe(false);
       last = span;

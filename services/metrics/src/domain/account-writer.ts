@@ -12,6 +12,9 @@ import type { Minimum, Sample } from "./sample.ts";
  */
 export type Taken = "covered" | "older" | "unchanged" | "waits" | "due";
 
+/** Dropped valuations that are kept of one interval. */
+const MAX_DROPPED = 128;
+
 /** A valuation that was dropped because it said what the one before it had said. */
 interface Dropped extends Minimum {
   readonly offset: number;
@@ -43,9 +46,8 @@ export class AccountWriter {
   #latestMeasuredAtMs: number;
   /** Offset of the first valuation of the next sample; null when nothing waits. */
   #waitsFrom: number | null = null;
-  /** The valuations dropped since the newest sample, first and last: they say the same, but were observed in the interval too. */
-  #firstDropped: Dropped | null = null;
-  #lastDropped: Dropped | null = null;
+  /** Valuations dropped since the newest sample, the first above all: they say the same, but were observed in the interval too. */
+  readonly #dropped: Dropped[] = [];
   /** Whether a successor knows of them even if it does not read them. */
   #droppedKept = false;
   /** What the newest written or judged sample says; null when that is not known. */
@@ -67,8 +69,7 @@ export class AccountWriter {
     this.#published = newest;
     this.#latestMeasuredAtMs = newest?.measuredAtMs ?? Number.NEGATIVE_INFINITY;
     if (repeat === null || newest === null) return;
-    this.#firstDropped = { ...repeat, equityMinor: newest.equityMinor };
-    this.#lastDropped = this.#firstDropped;
+    this.#dropped.push({ ...repeat, equityMinor: newest.equityMinor });
     this.#droppedKept = true;
   }
 
@@ -106,8 +107,7 @@ export class AccountWriter {
     if (reading.measuredAtMs < this.#latestMeasuredAtMs) return "older";
     this.#latestMeasuredAtMs = reading.measuredAtMs;
     if (!this.waits && this.#published !== null && sameValues(this.#published, reading)) {
-      this.#firstDropped ??= reading;
-      this.#lastDropped = reading;
+      this.#drop(reading);
       return "unchanged";
     }
     const before: Values | null = this.waits ? this.#latest : this.#published;
@@ -164,23 +164,31 @@ export class AccountWriter {
     if (this.#written.length > 0) this.#goBack(valuesOf());
   }
 
-  /** The first dropped valuation of the interval; another's sample may have ended between the first and the last of all. */
-  get #dropped(): Dropped | null {
-    const inInterval = [this.#firstDropped, this.#lastDropped].find(
-      (one) => one !== null && one.offset > this.#head.to,
-    );
-    return inInterval ?? null;
+  /** The first dropped valuation of the interval. */
+  get #firstDropped(): Dropped | null {
+    return this.#dropped.find((one) => one.offset > this.#head.to) ?? null;
   }
 
   get #openDropped(): Dropped | null {
-    return this.#droppedKept ? null : this.#dropped;
+    return this.#droppedKept ? null : this.#firstDropped;
+  }
+
+  /**
+   * The first of the dropped is enough, but while ours are not judged: another's sample may take their place that ends
+   * between two of the dropped. Beyond the limit the last one stands for those before it.
+   */
+  #drop(reading: Reading): void {
+    const isFirst = this.#firstDropped === null;
+    if (!isFirst && this.#written.length === 0) return;
+    if (isFirst) this.#dropped.length = 0;
+    if (this.#dropped.length >= MAX_DROPPED) this.#dropped.pop();
+    this.#dropped.push(reading);
   }
 
   #takeDropped(): void {
-    const dropped = this.#dropped;
+    const dropped = this.#firstDropped;
     if (dropped !== null) this.#lows.add(dropped.offset, dropped.equityMinor, dropped.measuredAt);
-    this.#firstDropped = null;
-    this.#lastDropped = null;
+    this.#dropped.length = 0;
     this.#droppedKept = false;
   }
 

@@ -1,0 +1,71 @@
+import { accountKey, TOPICS } from "@kapi/contracts";
+import type { Producer } from "@kapi/kafka";
+import { delay } from "@kapi/kernel";
+
+import type { Dice } from "./dice.ts";
+import type { LogWitness } from "./log-witness.ts";
+import { expectedFrame } from "./sample-check.ts";
+
+const INTERVAL_MS = 40;
+/** Of its samples: those that follow the log, of which the first one there counts; the others must not. */
+const RIGHT = 0.6;
+
+/**
+ * A writer that has no business with the accounts, as one is that has lost its partition and does not know: it writes
+ * samples of a part of the valuations that no sample has yet, and samples that do not follow the last one.
+ */
+export class Rival {
+  readonly #producer: Producer;
+  readonly #witness: LogWitness;
+  readonly #serverId: string;
+  readonly #accounts: readonly string[];
+  readonly #dice: Dice;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(options: {
+    readonly producer: Producer;
+    readonly witness: LogWitness;
+    readonly serverId: string;
+    readonly accounts: readonly string[];
+    readonly dice: Dice;
+  }) {
+    this.#producer = options.producer;
+    this.#witness = options.witness;
+    this.#serverId = options.serverId;
+    this.#accounts = options.accounts;
+    this.#dice = options.dice;
+  }
+
+  start(): void {
+    this.#running = this.#write();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #write(): Promise<void> {
+    for (; !this.#stopping.signal.aborted; await delay(INTERVAL_MS, this.#stopping.signal)) {
+      const accountNumber = this.#dice.pick(this.#accounts);
+      const { sequence, to, open, firstNew } = this.#witness.openOf(accountNumber);
+      if (firstNew === -1) continue;
+      const interval = open.slice(0, this.#dice.whole(firstNew + 1, open.length));
+      const account = { serverId: this.#serverId, accountNumber };
+      const frame = JSON.stringify(expectedFrame(account, sequence + 1, interval));
+      const right = { sequence: sequence + 1, from: to, to: interval.at(-1)?.offset ?? to };
+      const span = this.#dice.happens(RIGHT)
+        ? right
+        : this.#dice.pick([
+            { ...right, from: -1 },
+            { ...right, from: to - 1 },
+            { ...right, sequence },
+          ]);
+      const key = accountKey(this.#serverId, accountNumber);
+      const headers = { sequence: String(span.sequence), from: String(span.from), to: String(span.to) };
+      const partition = this.#producer.partitionOf(TOPICS.tradingValuations, key);
+      await this.#producer.send(TOPICS.metricsSamples, { key, value: frame, headers, partition });
+    }
+  }
+}
