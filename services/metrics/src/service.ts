@@ -42,6 +42,8 @@ const SLAB_BYTES = 1_024 * 1_024;
 const MIB = 1_024 * 1_024;
 const EXPIRE_INTERVAL_MS = 5_000;
 const ACCOUNT_TIMEOUT_MS = 2_000;
+/** Connections that wait to be taken: after a restart all clients come back at once. The kernel's own limit may be lower. */
+const LIVE_BACKLOG = 4_096;
 /** How often the coalescing interval is looked at: a twentieth of it, within these bounds. */
 const SWEEPS_PER_INTERVAL = 20;
 const MIN_SWEEP_MS = 5;
@@ -285,7 +287,7 @@ async function listenForUpgrades(host: string, port: number): Promise<Started<Se
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, host, resolve);
+    server.listen({ port, host, backlog: LIVE_BACKLOG }, resolve);
   });
   const stop = (): Promise<void> =>
     new Promise((resolve, reject) => {
