@@ -93,8 +93,10 @@ export class LiveSocket {
 
   /** The network has taken everything: goes on at each subscription's own place. */
   drained(): void {
-    for (const subscription of [...this.#subscriptions.values()]) {
-      // Who was served goes to the end of the line: a slow network may never take what there is of all.
+    // Who was served goes to the end of the line: a slow network may never take what there is of all. A round is of those
+    // that were there at its beginning.
+    const round = Array.from(this.#subscriptions.values());
+    for (const subscription of round) {
       this.#subscriptions.delete(subscription.key);
       this.#subscriptions.set(subscription.key, subscription);
       this.#context.fanOut.advance(subscription);
