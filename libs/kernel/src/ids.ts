@@ -8,11 +8,19 @@ const NAMESPACE_BYTES = 16;
 const VARIANTS = "89ab";
 const BASE32_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
 
+/** The namespace of the last call and its bytes: one is used for many names, and taking it apart costs as much as the hash. */
+let knownNamespace = "";
+const knownBytes = Buffer.alloc(NAMESPACE_BYTES);
+
 /** Name-based UUID (RFC 9562, version 5) of `name` inside `namespace`, a UUID in text form. Lower case. */
 export function uuidV5(namespace: string, name: string): string {
-  assert(HEX_OF_UUID.test(namespace), "the namespace of a UUIDv5 is a UUID");
+  if (namespace !== knownNamespace) {
+    assert(HEX_OF_UUID.test(namespace), "the namespace of a UUIDv5 is a UUID");
+    knownBytes.write(namespace.replaceAll("-", ""), "hex");
+    knownNamespace = namespace;
+  }
   const input = Buffer.allocUnsafe(NAMESPACE_BYTES + Buffer.byteLength(name));
-  input.write(namespace.replaceAll("-", ""), "hex");
+  input.set(knownBytes);
   input.write(name, NAMESPACE_BYTES);
   // In one call: an object for the hash would cost more than the hash.
   const hex = hash("sha1", input, "hex");

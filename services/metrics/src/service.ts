@@ -105,8 +105,6 @@ export async function startMetrics(context: Context): Promise<void> {
     fatal,
   });
   health.liveness("samples", () => samples.reader.check());
-  if (sequencer !== null) await sequencer.start(samples.progress);
-  if (sequencing) await startSnapshots(context, kafka, log, stored.store);
 
   const app = createHttpServer({ logger, health, clock });
   requireInternalToken(app, config.INTERNAL_TOKEN);
@@ -132,6 +130,9 @@ export async function startMetrics(context: Context): Promise<void> {
   const http = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
   logger.info({ url: http.url, roles: config.ROLES }, "listening");
   if (config.ROLES.includes("stream")) live = await startStream(context, app.server, log, fanOut, directory, existence);
+  // Joining the groups can take as long as a member that crashed is waited for; clients that come back need not wait too.
+  if (sequencer !== null) await sequencer.start(samples.progress);
+  if (sequencing) await startSnapshots(context, kafka, log, stored.store);
 }
 
 /**
