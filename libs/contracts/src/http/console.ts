@@ -61,6 +61,8 @@ export const ConsoleSession = z.object({
   user: z.object({ id: z.uuid(), email: z.string(), name: z.string() }),
   organization: z.object({ id: z.uuid(), name: z.string() }),
   csrfToken: z.string(),
+  /** Base address of the management API, as its callers reach it: for the ready `curl` line beside a new key. */
+  apiUrl: z.string(),
 });
 export type ConsoleSession = z.infer<typeof ConsoleSession>;
 
