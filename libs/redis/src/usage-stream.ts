@@ -54,7 +54,8 @@ export async function usageBacklog(redis: RedisConnection, tags: readonly Tag[])
 /** leg, credits, charge, organization, operation and request id, as the library writes them; only the last may hold spaces. */
 const ENTRY = /^(consume|reserve|refund) (\d+) (\S+) (\S+) (\S+) (.*)$/s;
 
-function usageFromWire([entryId, fields]: [string, string[]]): UsageEntry {
+/** An entry from a stream's own form. */
+export function usageFromWire([entryId, fields]: [string, string[]]): UsageEntry {
   const [, leg, credits, chargeId = "", organizationId = "", operation = "", requestId = ""] =
     ENTRY.exec(fields[1] ?? "") ?? [];
   assert(leg === "consume" || leg === "reserve" || leg === "refund", "a usage entry is of the library's form");

@@ -2,6 +2,7 @@ import { type Tag, type UsageEntry, deleteUsage, readUsage, usageBacklog } from 
 
 import type { Leg } from "../domain/leg.ts";
 import type { LedgerContext } from "./ledger-context.ts";
+import { endsOfKnown, settleInRedis } from "./settle-in-redis.ts";
 
 /** Most entries of one tag, and of all tags together, in one transaction. */
 export const MAX_ENTRIES_PER_TAG = 1_000;
@@ -15,7 +16,7 @@ export async function recordUsage(context: LedgerContext, tags: readonly Tag[]):
   const { store, redis, clock, logger } = context;
   const waiting = await tagsWithUsage(context, tags);
   if (waiting.length === 0) return 0;
-  const entries = await store.transaction(async (tx) => {
+  const { entries, ended } = await store.transaction(async (tx) => {
     const epochs = await tx.shareTagLocks(waiting);
     const found = await readUsage(redis, waiting, MAX_ENTRIES_PER_TAG);
     const legs = [...found.values()].flat().map(legFromEntry);
@@ -26,8 +27,9 @@ export async function recordUsage(context: LedgerContext, tags: readonly Tag[]):
         "usage of organizations without a wallet, or told twice",
       );
     }
-    return found;
+    return { entries: found, ended: await endsOfKnown(tx, legs, recorded) };
   });
+  await settleInRedis(context, ended);
   await Promise.all([...entries].map(([tag, ofTag]) => deleteUsage(redis, tag, ofTag)));
   return [...entries.values()].reduce((total, ofTag) => total + ofTag.length, 0);
 }
