@@ -37,3 +37,9 @@ export const chargeKey = (tag: Tag, chargeId: string): string => `${hashTag(tag)
 export const claimKey = (tag: Tag, commandId: string): string => `${hashTag(tag)}:claim:${commandId}`;
 /** Marker: this reservation or purchase was applied to the wallet. */
 export const settledKey = (tag: Tag, chargeId: string): string => `${hashTag(tag)}:settled:${chargeId}`;
+/** Hash: a session of the console. */
+export const consoleSessionKey = (sessionHash: string): string => `console:session:${sessionHash}`;
+/** Hash: failures to sign in under an e-mail address; one tag with {@link signInAddressKey}, for both are of one call. */
+export const signInEmailKey = (emailHash: string): string => `{sign-in}:email:${emailHash}`;
+/** Hash: failures to sign in from a network address. */
+export const signInAddressKey = (address: string): string => `{sign-in}:address:${address}`;
