@@ -137,7 +137,8 @@ function socketsClose(closings: readonly Promise<number>[], sinceMs: number): Pr
 }
 
 function expectInTime(what: string, gateways: readonly number[], sockets: readonly number[]): void {
-  console.log(`${what}: gateways after ${gateways.join(" and ")} ms, live sockets after ${sockets.join(" and ")} ms`);
+  const took = `gateways after ${gateways.join(" and ")} ms, live sockets after ${sockets.join(" and ")} ms`;
+  process.stdout.write(`  ${what}: ${took}\n`);
   for (const tookMs of [...gateways, ...sockets]) expect(tookMs).toBeLessThanOrEqual(DEADLINE_MS);
 }
 

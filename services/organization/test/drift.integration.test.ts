@@ -70,9 +70,9 @@ function expectMeasured(wallets: number, credits: number): void {
 test("wallets that are as they should be are no drift, while they are used too", async () => {
   const organizationId = await usedWallet();
   expect(await checkDrift(context)).toEqual([]);
-  let stop = false;
+  const checked = new AbortController();
   const use = async (): Promise<void> => {
-    while (!stop) {
+    while (!checked.signal.aborted) {
       await read(context, organizationId, 0);
       const commandId = await reserve(context, organizationId, 1);
       await finish(context, organizationId, commandId, 1, "release");
@@ -80,7 +80,7 @@ test("wallets that are as they should be are no drift, while they are used too",
   };
   const using = Promise.all([use(), use()]);
   for (let check = 0; check < 5; check += 1) expect(await checkDrift(context)).toEqual([]);
-  stop = true;
+  checked.abort();
   await using;
   expectMeasured(0, 0);
   expect(logged).toEqual([]);
