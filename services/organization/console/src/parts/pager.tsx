@@ -1,0 +1,27 @@
+import type { Pagination } from "../api/shapes.ts";
+import { credits as whole } from "../format.ts";
+
+interface PagerProps {
+  readonly pagination: Pagination;
+  /** What is listed, in the plural: "accounts". */
+  readonly what: string;
+  readonly go: (page: number) => void;
+}
+
+/** Which page of a list is shown, and the way to its neighbours. */
+export function Pager({ pagination, what, go }: PagerProps) {
+  const { page, total, totalPages } = pagination;
+  return (
+    <nav class="pager" aria-label={`Pages of ${what}`}>
+      <button type="button" disabled={page <= 1} onClick={() => go(page - 1)}>
+        Newer
+      </button>
+      <span role="status">
+        Page {whole(page)} of {whole(Math.max(totalPages, 1))} · {whole(total)} {what}
+      </span>
+      <button type="button" disabled={page >= totalPages} onClick={() => go(page + 1)}>
+        Older
+      </button>
+    </nav>
+  );
+}

@@ -1,0 +1,370 @@
+/** The console as a person uses it: in a real browser, on a whole kapi. */
+import { randomUUID } from "node:crypto";
+
+import { eventually } from "@kapi/testkit";
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { OutsideClient } from "../e2e/outside-client.ts";
+import { type RunningSystem, startSystem } from "../e2e/system.ts";
+import { TradingControl } from "../e2e/trading-control.ts";
+import { severeFindings, sidewaysPixels } from "./accessibility.ts";
+import { INSTALL_DEADLINE_MS } from "./chromium.ts";
+import { type Account, NARROW, Person, startBrowser, WIDE } from "./person.ts";
+
+/** The curl line beside a new key, as a shell would read it. */
+const CURL = /^curl -s (\S+) -H 'Authorization: ([^']+)'$/;
+/** How long a revoked key may still be let in, anywhere (decisions, 12). */
+const REVOKED_WITHIN_MS = 2_000;
+const SCHEMES = ["light", "dark"] as const;
+
+let system: RunningSystem;
+let client: OutsideClient;
+let control: TradingControl;
+let browser: Browser;
+let account: Account;
+let person: Person;
+
+beforeAll(async () => {
+  [system, browser] = await Promise.all([startSystem(), startBrowser()]);
+  client = new OutsideClient(system.demo);
+  control = new TradingControl(system.demo);
+  account = { email: system.demo.consoleEmail, password: system.demo.consolePassword };
+}, INSTALL_DEADLINE_MS);
+
+afterAll(async () => {
+  await browser.close();
+  await system.stop();
+});
+
+beforeEach(async () => {
+  person = await Person.at(browser, system.demo.consoleUrl);
+});
+
+afterEach(async () => {
+  await person.leave();
+});
+
+/** Opens an address and signs in there. The browser's own report of the first 401 is what any page without a session has. */
+async function signedInAt(address: string): Promise<void> {
+  await person.open(address);
+  await person.signIn(account);
+  await person.button("Sign out").waitFor();
+  expect(person.complaints.splice(0)).toEqual([expect.stringMatching(/401 .*\/console\/api\/session$/)]);
+}
+
+/** A number as the page writes it. */
+async function creditsShown(name: string): Promise<number> {
+  const text = await person.fact(name).locator(".number").innerText();
+  return Number(text.replaceAll(",", ""));
+}
+
+/** Asks what a curl line asks. */
+function ask(line: string): Promise<Response> {
+  const [, url = "", authorization = ""] = CURL.exec(line) ?? [];
+  return fetch(url, { headers: { authorization }, signal: AbortSignal.timeout(REVOKED_WITHIN_MS) });
+}
+
+/** Makes a key on the page of keys; gives the curl line beside it. */
+async function makeKey(name: string): Promise<string> {
+  await person.button("Make a key").click();
+  await person.page.getByLabel("Name", { exact: true }).fill(name);
+  await person.page.getByRole("checkbox", { name: /credits:read/ }).check();
+  await person.page.getByLabel("It ends").selectOption("In 30 days");
+  await person.button("Make the key").click();
+  return person.page.getByRole("region", { name: "A request with the new key" }).innerText();
+}
+
+describe("who signs in", () => {
+  it("is told the same for a wrong password and for an unknown name, and comes in with the right one", async () => {
+    await person.open("/");
+    const answers = [];
+    for (const email of [account.email, "nobody@example.com"]) {
+      await person.signIn({ email, password: "not the password" });
+      const problem = person.page.getByRole("alert");
+      answers.push(await problem.innerText());
+      await person.page.reload();
+    }
+    expect(answers).toEqual(["E-mail or password is wrong.", "E-mail or password is wrong."]);
+    await person.signIn(account);
+    await person.heading("Credits").waitFor();
+    await person.button("Sign out").click();
+    await person.heading("Sign in").waitFor();
+    await person.open("/keys");
+    await person.heading("Sign in").waitFor();
+  });
+
+  it("and whose session is over signs in again and is back on the same page", async () => {
+    await signedInAt("/commands?status=failed");
+    await person.heading("Commands").waitFor();
+    await person.loseSession();
+    await person.button("Refresh").click();
+    await person.page.getByText("Your session has ended.").waitFor();
+    expect(person.complaints.splice(0)).toEqual([expect.stringContaining("401")]);
+    await person.signIn(account);
+    await person.heading("Commands").waitFor();
+    expect(await person.page.getByLabel("State", { exact: true }).inputValue()).toBe("failed");
+    expect(person.complaints).toEqual([]);
+  });
+
+  it("can change the password, and only the new one lets in", async () => {
+    await signedInAt("/profile");
+    const password = randomUUID();
+    await person.page.getByLabel("Current password").fill(`not ${account.password}`);
+    await person.page.getByLabel("New password").fill(password);
+    await person.button("Change the password").click();
+    await person.page.getByText("Is not your password.").waitFor();
+    expect(person.complaints.splice(0)).toEqual([expect.stringContaining("400")]);
+    await person.page.getByLabel("Current password").fill(account.password);
+    await person.button("Change the password").click();
+    await person.page.getByText("Your password was changed.").waitFor();
+    await person.visit("Credits");
+    await person.button("Sign out").click();
+    await person.signIn(account);
+    await person.page.getByRole("alert").waitFor();
+    account = { ...account, password };
+    await person.signIn(account);
+    await person.heading("Credits").waitFor();
+  });
+});
+
+describe("a management key", () => {
+  it("made here works with the curl line beside it, for the price on the page, until it is revoked", async () => {
+    await signedInAt("/credits");
+    const before = await creditsShown("Available");
+    await person.visit("Keys");
+    const name = `backend ${randomUUID().slice(0, 8)}`;
+    const line = await makeKey(name);
+    expect(line).toMatch(CURL);
+    const key = await person.page.getByRole("region", { name: "The new key" }).innerText();
+    expect(line).toContain(`Management ${key}'`);
+    await person.screenshot("new-key");
+
+    const answer = await eventually(async () => {
+      const given = await ask(line);
+      expect(given.status).toBe(200);
+      return given;
+    });
+    await person.visit("Credits");
+    const requestId = answer.headers.get("x-request-id") ?? "";
+    await eventually(
+      async () => {
+        await person.button("Refresh").click();
+        await person.settled();
+        expect(await creditsShown("Available")).toBe(before - 1);
+        expect(await person.row(requestId).innerText()).toContain("getCreditBalance");
+      },
+      { intervalMs: 250 },
+    );
+
+    await person.visit("Keys");
+    await person.row(name).waitFor();
+    expect(await person.page.content()).not.toContain(key.split(".")[2]);
+    await person.button(`Revoke ${name}`).click();
+    await person.button("Revoke the key").click();
+    await person.row(name).getByText("revoked").waitFor();
+    await eventually(async () => (await ask(line)).status === 401, { timeoutMs: REVOKED_WITHIN_MS });
+    expect(person.complaints).toEqual([]);
+  });
+
+  it("is not made without a scope, and the page says so where scopes are chosen", async () => {
+    await signedInAt("/keys");
+    await person.button("Make a key").click();
+    await person.page.getByLabel("Name", { exact: true }).fill("without a scope");
+    await person.button("Make the key").click();
+    const scopes = person.page.getByRole("group", { name: "Scopes" });
+    await scopes.getByText("Choose at least one scope.").waitFor();
+    await person.button("Cancel").click();
+    expect(await person.row("without a scope").count()).toBe(0);
+  });
+});
+
+describe("an account", () => {
+  it("moves on its page with the market, and the browser holds no key for that", async () => {
+    const number = await client.openAccount(10_000);
+    await control.buy(number, "EURUSD", 0.5);
+    const authorized: string[] = [];
+    const elsewhere: string[] = [];
+    person.page.on("request", (request) => {
+      if (request.headers()["authorization"] !== undefined) authorized.push(request.url());
+      if (!request.url().startsWith(system.demo.consoleUrl)) elsewhere.push(request.url());
+    });
+    await signedInAt("/accounts");
+    await person.page.getByLabel("Number or name").fill(number);
+    await person.button("Search").click();
+    await person.page.getByRole("link", { name: number }).click();
+    const samples = person.page.locator("[data-samples]");
+    const chart = person.page.getByRole("img", { name: /^Equity and balance/ });
+    const count = async (): Promise<number> => Number(await samples.getAttribute("data-samples"));
+    await eventually(async () => (await count()) >= 2);
+    const first = {
+      count: await count(),
+      equity: await person.fact("Equity").first().innerText(),
+      drawn: await chart.screenshot(),
+    };
+    await control.movePrice("EURUSD", 200);
+    await eventually(async () => {
+      expect(await count()).toBeGreaterThan(first.count + 1);
+      expect(await person.fact("Equity").first().innerText()).not.toBe(first.equity);
+      expect((await chart.screenshot()).equals(first.drawn)).toBe(false);
+    });
+    expect(await person.fact("Open positions").first().innerText()).toBe("1");
+    await person.screenshot("live-equity");
+    expect({ authorized, elsewhere, complaints: person.complaints }).toEqual({
+      authorized: [],
+      elsewhere: [],
+      complaints: [],
+    });
+  });
+
+  it("whose name is markup is shown by that name, and nothing in it runs", async () => {
+    const accountName = `<img src=x onerror="globalThis.harmed = true">`;
+    const body = { accountName, initialBalance: 100, leverage: 100, requestId: "markup" };
+    const created = await client.createAccount(body);
+    const number = String((await client.succeeded(created.body.command.id)).result?.["accountNumber"]);
+    await signedInAt("/accounts");
+    await person.row(number).getByText(accountName).waitFor();
+    await person.page.getByRole("link", { name: number }).click();
+    await person.page.getByText(accountName).waitFor();
+    await person.visit("Keys");
+    await makeKey(accountName);
+    await person.row(accountName).waitFor();
+    expect(await person.page.locator("main img").count()).toBe(0);
+    expect(await person.page.evaluate("globalThis.harmed")).toBeUndefined();
+    expect(person.complaints).toEqual([]);
+  });
+});
+
+describe("a command", () => {
+  it("asked for over the API is listed with its state, and shows its payload and result but no password", async () => {
+    const requestId = `request-${randomUUID()}`;
+    const password = `Secret-${randomUUID()}`;
+    const body = { accountName: "Of a command", initialBalance: 12.5, leverage: 50, requestId, password };
+    const created = await client.createAccount(body);
+    const { result } = await client.succeeded(created.body.command.id);
+    await signedInAt("/commands");
+    await person.page.getByLabel("State", { exact: true }).selectOption("Succeeded");
+    await person.row(requestId).getByRole("link", { name: "account.create" }).click();
+    const payload = JSON.parse(await person.page.getByRole("region", { name: "Payload" }).innerText()) as object;
+    expect(payload).toMatchObject({ accountName: "Of a command", initialBalance: 12.5, leverage: 50 });
+    const shown = JSON.parse(await person.page.getByRole("region", { name: "Result" }).innerText()) as object;
+    expect(shown).toEqual(result);
+    expect(await person.page.content()).not.toContain(password);
+    expect(person.complaints).toEqual([]);
+  });
+});
+
+describe("a server", () => {
+  const create = async (): Promise<number> => {
+    const body = { accountName: "Switched", initialBalance: 1, leverage: 100, requestId: "switched" };
+    return (await client.createAccount(body)).status;
+  };
+
+  it("that is disabled here refuses new accounts until it is enabled again", async () => {
+    await signedInAt("/servers");
+    await person.button(/^Disable /).click();
+    await person.button("Disable the server").click();
+    await person.button(/^Enable /).waitFor();
+    await eventually(async () => expect(await create()).toBe(409));
+    await person.button(/^Enable /).click();
+    await person.button("Enable the server").click();
+    await person.button(/^Disable /).waitFor();
+    await eventually(async () => expect(await create()).toBe(202));
+    expect(person.complaints).toEqual([]);
+  });
+
+  it("takes another configuration, and what is wrong with one is told beside the field", async () => {
+    await signedInAt("/servers");
+    await person.button(/^Edit the configuration/).click();
+    await person.page.getByLabel("Supported leverage").fill("10, 50, fifty");
+    await person.button("Save").click();
+    await person.page.getByText("“fifty” is no whole number from 1 to 10000.").waitFor();
+    await person.page.getByLabel("Supported leverage").fill("10, 50, 100");
+    await person.page.getByLabel("Default leverage").selectOption("50");
+    await person.button("Save").click();
+    await eventually(async () => expect(await person.fact("Default leverage").innerText()).toBe("50"));
+    const { body } = await client.call<{ server: object }>("GET", client.server("/configuration"));
+    expect(body.server).toMatchObject({ supportedLeverage: [10, 50, 100], defaultLeverage: 50 });
+    expect(person.complaints).toEqual([]);
+  });
+});
+
+describe("whoever has no mouse", () => {
+  const focused = (what: string): Promise<string> => person.page.evaluate<string>(`document.activeElement.${what}`);
+
+  it("comes past the navigation, lands on the heading of each page, and closes a dialog with Escape", async () => {
+    await signedInAt("/credits");
+    await person.page.reload();
+    await person.heading("Credits").waitFor();
+    await person.page.keyboard.press("Tab");
+    expect(await focused("textContent")).toBe("Skip to the page");
+    await person.page.keyboard.press("Enter");
+    expect(await focused("id")).toBe("page");
+    await person.visit("Keys");
+    expect(await focused("textContent")).toBe("Management keys");
+    await person.page.keyboard.press("Tab");
+    await person.page.keyboard.press("Enter");
+    await person.page.getByRole("dialog").waitFor();
+    expect(await focused("tagName")).toBe("INPUT");
+    await person.page.keyboard.press("Escape");
+    await person.page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await focused("textContent")).toBe("Make a key");
+  });
+});
+
+describe("every page", () => {
+  /** Looks at the page as it is now in both widths and both schemes. */
+  async function look(name: string): Promise<void> {
+    await person.settled();
+    for (const size of [WIDE, NARROW]) {
+      await person.page.setViewportSize(size);
+      for (const colorScheme of SCHEMES) {
+        await person.page.emulateMedia({ colorScheme });
+        const place = `${name}-${size.width}-${colorScheme}`;
+        await person.screenshot(place);
+        const findings = await severeFindings(person.page);
+        expect({ place, findings, sideways: await sidewaysPixels(person.page) }).toEqual({
+          place,
+          findings: [],
+          sideways: 0,
+        });
+      }
+    }
+    await person.page.setViewportSize(WIDE);
+  }
+
+  it("is readable narrow and wide, light and dark, and has no serious accessibility problem", async () => {
+    const number = await client.openAccount(2_500);
+    const { body } = await client.deposit(number, { amount: 99.5, description: "Look", requestId: "look" });
+    await client.succeeded(body.command.id);
+    const { serverId } = client.demo;
+    await person.open("/");
+    await person.heading("Sign in").waitFor();
+    await look("sign-in");
+    await person.signIn(account);
+    await person.heading("Credits").waitFor();
+    await look("credits");
+    const pages = {
+      keys: "/keys",
+      servers: "/servers",
+      accounts: "/accounts",
+      "accounts-none": "/accounts?search=nobody",
+      account: `/accounts/${serverId}/${number}`,
+      commands: "/commands",
+      command: `/commands/${serverId}/${body.command.id}`,
+      profile: "/profile",
+      "not-found": "/nowhere",
+    };
+    for (const [name, address] of Object.entries(pages)) {
+      await person.open(address);
+      await person.page.getByRole("heading", { level: 1 }).waitFor();
+      await look(name);
+    }
+    await person.open("/keys");
+    await person.button("Make a key").click();
+    await look("make-a-key");
+    await person.open("/servers");
+    await person.button(/^Edit the configuration/).click();
+    await look("configuration");
+  });
+});
