@@ -112,6 +112,7 @@ describe("a management key", () => {
       ["scopes", { scopes: undefined }],
       ["name", { name: "   " }],
       ["name", { name: "x".repeat(101) }],
+      ["name", { name: "two\nlines" }],
       ["expiresAt", { expiresAt: "2020-01-01T00:00:00Z" }],
       ["expiresAt", { expiresAt: "soon" }],
     ];

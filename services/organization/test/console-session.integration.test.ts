@@ -19,9 +19,7 @@ afterAll(() => world.stop());
 
 /** What of an answer may differ from one request to the next is left out. */
 function told({ status, headers, text }: Answer): object {
-  const kept = [...headers].filter(
-    ([name]) => !["x-request-id", "date", "keep-alive", "content-length"].includes(name),
-  );
+  const kept = [...headers].filter(([name]) => !["x-request-id", "date", "keep-alive", "retry-after"].includes(name));
   return { status, headers: Object.fromEntries(kept), text };
 }
 
@@ -155,8 +153,9 @@ describe("signing in", () => {
       expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429, 429, 429, 429]);
     }
     for (const answer of refused) expect(answer).toEqual(refused[0]);
-    expect(refused[0]).toMatchObject({ headers: { "retry-after": expect.stringMatching(/^6\d\d$/) as string } });
-    expect((await world.browser().signIn(person.email, PASSWORD)).status).toBe(429);
+    const right = await world.browser().signIn(person.email, PASSWORD);
+    expect(right.status).toBe(429);
+    expect(Number(right.headers.get("retry-after"))).toBeGreaterThan(60);
   });
 
   it("thirty times at once is no way around that", async () => {

@@ -37,8 +37,15 @@ const DEFAULT_USAGE_DAYS = 30;
 
 /** A person's e-mail address, by which they sign in; kept in lower case. */
 export const Email = z.string().trim().toLowerCase().max(MAX_EMAIL_CHARACTERS).pipe(z.email());
+/** Line feeds, escape sequences of terminals and their like: no name is written with them. */
+const NO_CONTROL_CHARACTERS = /^\P{Cc}*$/u;
 /** A name that a person gives; spaces around it are dropped. */
-export const GivenName = z.string().trim().min(1).max(MAX_NAME_CHARACTERS);
+export const GivenName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(MAX_NAME_CHARACTERS)
+  .regex(NO_CONTROL_CHARACTERS, "must not hold control characters");
 /** A new password of a person. */
 export const UserPassword = z.string().min(MIN_USER_PASSWORD_CHARACTERS).max(MAX_USER_PASSWORD_CHARACTERS);
 

@@ -1,15 +1,13 @@
 import { createHash } from "node:crypto";
-import { isIPv6 } from "node:net";
 
 import { ApiError } from "@kapi/http";
 import { beginSignIn, type SignInSubject, takeBackSignIn } from "@kapi/redis";
 
 import { type ActiveUser, PasswordsBusy } from "../domain/console-ports.ts";
+import { networkOf } from "../domain/network-address.ts";
 import type { PeopleContext } from "./console-context.ts";
 
-/** Groups of an IPv6 address that name the network: whoever has one address there has all of them. */
-const NETWORK_GROUPS = 4;
-const ADDRESS_GROUPS = 8;
+/** What Retry-After says where too many wait for their password to be looked at. */
 const BUSY_WAIT_MS = 1_000;
 
 /** A password that somebody claims to be a user's. */
@@ -52,17 +50,4 @@ function tooMany(waitMs: number): ApiError {
 
 function subjectOf({ email, address }: PasswordClaim): SignInSubject {
   return { emailHash: createHash("sha256").update(email).digest("hex"), address: networkOf(address) };
-}
-
-/** An IPv4 address as it is; of IPv6 the network, in one way of writing. */
-function networkOf(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped !== undefined) return mapped;
-  if (!isIPv6(address)) return address;
-  // The URL parser writes every address in one way, with its longest row of zeros left out.
-  const [head = "", tail = ""] = new URL(`http://[${address.replace(/%.*$/, "")}]`).hostname.slice(1, -1).split("::");
-  const [left, right] = [head, tail].map((part) => part.split(":").filter((group) => group !== ""));
-  const groups = [...(left ?? []), ...(right ?? [])];
-  groups.splice(left?.length ?? 0, 0, ...Array.from({ length: ADDRESS_GROUPS - groups.length }, () => "0"));
-  return `${groups.slice(0, NETWORK_GROUPS).join(":")}::/64`;
 }

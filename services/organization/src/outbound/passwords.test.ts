@@ -16,8 +16,9 @@ it("a password matches its own argon2id hash, no other's, and nobody's", async (
 });
 
 it("those who come when many wait are refused at once; all others have their answer", async () => {
-  const passwords = await createPasswords();
-  const asked = await Promise.allSettled(Array.from({ length: 70 }, () => passwords.matches(PASSWORD, null)));
+  const passwords = await createPasswords(3);
+  const asked = await Promise.allSettled(Array.from({ length: 7 }, () => passwords.matches(PASSWORD, null)));
   const refused = asked.filter((one) => one.status === "rejected");
-  expect(refused.map((one) => one.reason instanceof PasswordsBusy)).toEqual(Array.from({ length: 8 }, () => true));
+  // Two are looked at and three wait, also where there is nothing to compare with.
+  expect(refused.map((one) => one.reason instanceof PasswordsBusy)).toEqual([true, true]);
 });

@@ -20,11 +20,11 @@ const OPTIONS: Options = {
   parallelism: LANES,
 };
 
-/** Argon2id, {@link MAX_RUNNING} at a time. */
-export async function createPasswords(): Promise<Passwords> {
+/** Argon2id, {@link MAX_RUNNING} at a time; `maxWaiting` more wait for their turn. */
+export async function createPasswords(maxWaiting: number = MAX_WAITING): Promise<Passwords> {
   // What a password is compared with that belongs to nobody, so that it takes as long.
   const nobodys = await hash(randomBytes(DUMMY_PASSWORD_BYTES), OPTIONS);
-  const turns = new Turns();
+  const turns = new Turns(maxWaiting);
   return {
     hash: (password) => turns.take(() => hash(password, OPTIONS)),
     matches: (password, passwordHash) =>
@@ -34,8 +34,13 @@ export async function createPasswords(): Promise<Passwords> {
 
 /** Lets so many run at once; the others wait in order. */
 class Turns {
+  readonly #maxWaiting: number;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
+
+  constructor(maxWaiting: number) {
+    this.#maxWaiting = maxWaiting;
+  }
 
   async take<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= MAX_RUNNING) await this.#wait();
@@ -50,7 +55,7 @@ class Turns {
   }
 
   #wait(): Promise<void> {
-    if (this.#waiting.length >= MAX_WAITING) throw new PasswordsBusy("too many passwords wait to be hashed");
+    if (this.#waiting.length >= this.#maxWaiting) throw new PasswordsBusy("too many passwords wait to be hashed");
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 }
