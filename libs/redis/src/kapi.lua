@@ -364,20 +364,12 @@ local function tag_state(keys)
   return is_open(keys[1], 'epoch') and 1 or 0
 end
 
--- READ WALLET. keys: meta wallet
-local function read_wallet(keys)
+-- WALLET. keys: meta wallet. args: none, or the threshold to set
+local function wallet_of(keys, args)
   if not is_open(keys[1], 'epoch') then return { 'CLOSED' } end
-  local wallet = redis.call('HMGET', keys[2], unpack(WALLET_FIELDS))
-  if not wallet[1] then return { 'NO_WALLET' } end
-  return { 'WALLET', wallet }
-end
-
--- SET THRESHOLD. keys: meta wallet. args: credits
-local function set_threshold(keys, args)
-  local found = read_wallet(keys)
-  if found[1] ~= 'WALLET' then return found end
-  redis.call('HSET', keys[2], 'threshold', args[1], 'updated', now_ms())
-  return read_wallet(keys)
+  if redis.call('EXISTS', keys[2]) == 0 then return { 'NO_WALLET' } end
+  if args[1] then redis.call('HSET', keys[2], 'threshold', args[1], 'updated', now_ms()) end
+  return { 'WALLET', redis.call('HMGET', keys[2], unpack(WALLET_FIELDS)) }
 end
 
 -- READ TAG. keys: meta usage, then wallets. args: maxEntries. The wallets and the entries that the ledger may not have yet, of
@@ -399,7 +391,6 @@ redis.register_function('kapi_forget', forget)
 redis.register_function('kapi_settle', settle)
 redis.register_function('kapi_purchase', purchase)
 redis.register_function('kapi_open_tag', open_tag)
-redis.register_function('kapi_set_threshold', set_threshold)
-redis.register_function { function_name = 'kapi_read_wallet', callback = read_wallet, flags = { 'no-writes' } }
+redis.register_function('kapi_wallet', wallet_of)
 redis.register_function { function_name = 'kapi_read_tag', callback = read_tag, flags = { 'no-writes' } }
 redis.register_function { function_name = 'kapi_tag_state', callback = tag_state, flags = { 'no-writes' } }

@@ -105,7 +105,7 @@ export type WalletReply =
 export async function readWallet(redis: RedisConnection, organizationId: string): Promise<WalletReply> {
   const tag = tagOf(organizationId);
   const keys = [metaKey(tag), walletKey(tag, organizationId)];
-  return walletReplyOf(organizationId, await redis.call("kapi_read_wallet", keys, []));
+  return walletReplyOf(organizationId, await redis.call("kapi_wallet", keys, []));
 }
 
 /** Sets a wallet's low-balance threshold, in credits; answers with the wallet as it is now. */
@@ -116,7 +116,7 @@ export async function setLowBalanceThreshold(
 ): Promise<WalletReply> {
   const tag = tagOf(organizationId);
   const keys = [metaKey(tag), walletKey(tag, organizationId)];
-  return walletReplyOf(organizationId, await redis.call("kapi_set_threshold", keys, [credits]));
+  return walletReplyOf(organizationId, await redis.call("kapi_wallet", keys, [credits]));
 }
 
 function walletReplyOf(organizationId: string, reply: unknown): WalletReply {

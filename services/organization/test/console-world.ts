@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import path from "node:path";
 
 import { createDirectory, type Directory } from "@kapi/admission";
@@ -65,7 +66,7 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
   await scope.start("environment", () => ({ value: environment, stop: () => environment.stop() }));
   const token = environment.secrets.internalToken;
   const neighbours = await scope.start("neighbours", () => startNeighbours(token));
-  const [port, consolePort] = [randomPort(), randomPort()];
+  const [port, consolePort] = [await freePort(), await freePort()];
   const config = loadConfig(Config, {
     ...environment.env,
     HTTP_PORT: String(port),
@@ -186,8 +187,13 @@ function builtPage({ stateDir }: TestEnvironment): string {
   return folder;
 }
 
-function randomPort(): number {
-  return 20_000 + Math.floor(Math.random() * 20_000);
+/** A port that nobody listens on, and that the system will not give to somebody else at once. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }
 
 /** Of the networks that are set apart for measurements. */
