@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 
 import { statement } from "@kapi/postgres";
-import { ALL_TAGS, tagOf, walletKey } from "@kapi/redis";
+import { ALL_TAGS, metaKey, tagOf, walletKey } from "@kapi/redis";
 import { createLogger } from "@kapi/runtime";
-import { measurements, TestClock } from "@kapi/testkit";
+import { eventually, measurements, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 
 import { applyPending } from "../src/operations/apply-pending.ts";
@@ -11,7 +11,7 @@ import { checkDrift, type DriftContext } from "../src/operations/check-drift.ts"
 import { purchaseCredits } from "../src/operations/purchase-credits.ts";
 import { recordAllUsage } from "../src/operations/record-usage.ts";
 import { createWalletChecks } from "../src/outbound/postgres/wallet-checks.ts";
-import { finish, organizationWith, read, reserve, startWorld, type World } from "./support.ts";
+import { finish, ledgerSums, organizationWith, read, reserve, startWorld, type World } from "./support.ts";
 
 const LOOK_PAUSE_MS = 20;
 const DAY_MS = 24 * 3_600_000;
@@ -84,6 +84,26 @@ test("wallets that are as they should be are no drift, while they are used too",
   await using;
   expectMeasured(0, 0);
   expect(logged).toEqual([]);
+});
+
+test("a settlement that the ledger has and Redis gets a moment later is no drift", async () => {
+  const organizationId = await usedWallet();
+  const commandId = await reserve(context, organizationId, 6);
+  const { promise: secondLook, resolve } = Promise.withResolvers<void>();
+  let looks = 0;
+  const call: DriftContext["redis"]["call"] = async (name, keys, args) => {
+    if (name === "kapi_settle") await secondLook;
+    if (name === "kapi_read_tag" && keys[0] === metaKey(tagOf(organizationId)) && (looks += 1) === 2) resolve();
+    return world.context.redis.call(name, keys, args);
+  };
+  const slow = { ...context, redis: { ...context.redis, call } };
+  const finished = finish(slow, organizationId, commandId, 6);
+  await eventually(async () => {
+    expect((await ledgerSums(world, organizationId)).kept.consumed).toBe(15);
+  });
+  expect(await checkDrift(slow)).toEqual([]);
+  expect(looks).toBeGreaterThan(1);
+  await finished;
 });
 
 test("a wallet that Redis tells otherwise is a drift: logged, measured, and left as it is", async () => {
