@@ -2,6 +2,7 @@
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 
+import { eventually } from "@kapi/testkit";
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 
 import { chromiumPath } from "./chromium.ts";
@@ -18,6 +19,8 @@ const TELL_VIOLATIONS = `document.addEventListener("securitypolicyviolation", (e
 
 export const WIDE = { width: 1280, height: 900 };
 export const NARROW = { width: 390, height: 844 };
+
+export type Cookies = Awaited<ReturnType<BrowserContext["cookies"]>>;
 
 export interface Account {
   readonly email: string;
@@ -95,9 +98,20 @@ export class Person {
 
   /** Waits until the page has what it reads. */
   async settled(): Promise<void> {
-    await this.page.waitForFunction(
-      "!document.querySelector('[aria-busy=true]') && !/Loading/.test(document.body.innerText)",
+    await eventually(() =>
+      this.page.evaluate<boolean>(
+        "!document.querySelector('[aria-busy=true]') && !/Loading/.test(document.body.innerText)",
+      ),
     );
+  }
+
+  /** The cookies of the browser, with which another one has the same session. */
+  cookies(): Promise<Cookies> {
+    return this.#context.cookies();
+  }
+
+  async takeCookies(cookies: Cookies): Promise<void> {
+    await this.#context.addCookies(cookies);
   }
 
   /** Signs out as when the session's time is over: the browser has no valid cookie any more. */

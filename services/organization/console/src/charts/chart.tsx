@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
@@ -35,7 +35,8 @@ export function Chart({ label, heightPx, data, look, lookKey }: ChartProps) {
   const latest = useRef({ data, look });
   latest.current = { data, look };
   const dark = useDark();
-  useEffect(() => {
+  // Before the next frame: a chart is never seen in the colours of the other scheme.
+  useLayoutEffect(() => {
     const host = place.current;
     if (host === null) return undefined;
     const styles = getComputedStyle(host);

@@ -11,6 +11,7 @@ import { keptWith } from "./samples.ts";
 
 const HEIGHT_PX = 280;
 const NUMBERS_PX = 72;
+const TIMES_PX = 32;
 /** How long after a refused stream the next one is asked for. */
 const AGAIN_MS = 5_000;
 
@@ -63,7 +64,12 @@ export function LiveEquity({ serverId, accountNumber, currency }: LiveProps) {
             look={looks}
           />
           <figcaption class="legend">
-            <span class="swatch equity" /> Equity <span class="swatch balance" /> Balance
+            <span class="legend-item">
+              <span class="swatch equity" /> Equity
+            </span>
+            <span class="legend-item">
+              <span class="swatch balance" /> Balance
+            </span>
             <span class="quiet" data-samples={samples.length}>
               {samples.length === 1 ? "1 sample" : `${samples.length} samples`} since this page was opened
             </span>
@@ -158,7 +164,12 @@ function looks(colour: Colour): Omit<uPlot.Options, "width" | "height"> {
     cursor: { show: false },
     legend: { show: false },
     axes: [
-      axis(colour, { space: 90, incrs: TIME_STEPS_S, values: (_chart, splits) => splits.map(clockTime) }),
+      axis(colour, {
+        size: TIMES_PX,
+        space: 90,
+        incrs: TIME_STEPS_S,
+        values: (_chart, splits) => splits.map(clockTime),
+      }),
       axis(colour, { size: NUMBERS_PX, values: (_chart, splits, _index, _space, step) => splits.map(labelled(step)) }),
     ],
     series: [

@@ -11,6 +11,7 @@ const BAR: [number, number] = [0.7, 36];
 /** Room for one label of a day, in pixels. */
 const LABEL_PX = 64;
 const NUMBERS_PX = 52;
+const DAYS_PX = 32;
 
 /** Credits used by day and operation: a stacked chart, its legend, and the same numbers as a table. */
 export function UseByDay({ days }: { readonly days: readonly DayOfUse[] }) {
@@ -55,6 +56,7 @@ function looks(days: readonly DayOfUse[], layers: number, colour: Colour): Omit<
     legend: { show: false },
     axes: [
       axis(colour, {
+        size: DAYS_PX,
         grid: { show: false },
         incrs: [1, 2, 5, 7, 10, 15, 30],
         space: LABEL_PX,

@@ -79,8 +79,15 @@ export function KeysPage() {
 
 function columns(revoke: (key: ConsoleKey) => void): readonly Column<ConsoleKey>[] {
   return [
-    { head: "Name", cell: ({ name }) => (name === "" ? <Nothing /> : name) },
-    { head: "Key id", cell: ({ keyId }) => <code class="whole">{keyId}</code> },
+    {
+      head: "Name and id",
+      cell: ({ name, keyId }) => (
+        <>
+          {name === "" ? <Nothing /> : name}
+          <code class="whole under">{keyId}</code>
+        </>
+      ),
+    },
     { head: "Scopes", cell: ({ scopes }) => <Scopes scopes={scopes} /> },
     { head: "Servers", cell: ({ serverIds }) => (serverIds === null ? "all" : String(serverIds.length)) },
     { head: "State", cell: ({ status }) => <State of={status} /> },
