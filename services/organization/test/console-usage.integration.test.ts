@@ -8,6 +8,7 @@ import { admit, ALL_TAGS, refund, tagOf } from "@kapi/redis";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import type { Leg } from "../src/domain/leg.ts";
 import { listUsageByDay } from "../src/operations/list-usage-by-day.ts";
 import { recordAllUsage } from "../src/operations/record-usage.ts";
 import { createUsageLines } from "../src/outbound/postgres/usage-lines.ts";
@@ -60,11 +61,17 @@ type Step =
   | { readonly kind: "read"; readonly price: number }
   | { readonly kind: "refunded"; readonly price: number }
   | { readonly kind: "record" }
-  | { readonly kind: "command"; readonly credits: number; readonly recordFirst: boolean; readonly end: End | null };
+  | {
+      readonly kind: "command";
+      readonly credits: number;
+      /** What of it the ledger has before its end: nothing, its request, or that it is open, as an opening finds it. */
+      readonly before: "nothing" | "request" | "open";
+      readonly end: End | null;
+    };
 interface End {
   readonly action: "consume" | "release";
   readonly daysAgo: number;
-  readonly told: number;
+  readonly times: number;
   /** Told while Redis is away: what the request wrote there is heard of afterwards. */
   readonly blind: boolean;
 }
@@ -73,14 +80,19 @@ const price = fc.integer({ min: 0, max: 9 });
 const end = fc.record({
   action: fc.constantFrom("consume" as const, "release" as const),
   daysAgo: fc.integer({ min: 0, max: 2 }),
-  told: fc.integer({ min: 1, max: 2 }),
+  times: fc.integer({ min: 1, max: 2 }),
   blind: fc.boolean(),
 });
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant("read" as const), price }),
   fc.record({ kind: fc.constant("refunded" as const), price }),
   fc.constant({ kind: "record" as const }),
-  fc.record({ kind: fc.constant("command" as const), credits: price, recordFirst: fc.boolean(), end: fc.option(end) }),
+  fc.record({
+    kind: fc.constant("command" as const),
+    credits: price,
+    before: fc.constantFrom("nothing" as const, "request" as const, "open" as const),
+    end: fc.option(end),
+  }),
 );
 
 async function carryOut(organizationId: string, steps: readonly Step[]): Promise<void> {
@@ -103,34 +115,36 @@ async function refunded(organizationId: string, credits: number): Promise<void> 
 async function carryOutCommand(organizationId: string, step: Step & { readonly kind: "command" }): Promise<void> {
   const { context } = world;
   const commandId = await reserve(context, organizationId, step.credits);
-  if (step.recordFirst) await recordAllUsage(context, ALL_TAGS);
+  const told = { organizationId, commandId, credits: step.credits, atMs: systemClock.nowMs() };
+  if (step.before === "request") await recordAllUsage(context, ALL_TAGS);
+  if (step.before === "open") await tellBlindly({ ...told, action: null });
   if (step.end === null) return;
-  const { action, daysAgo, told, blind } = step.end;
+  const { action, daysAgo, times, blind } = step.end;
   const clock = { nowMs: () => systemClock.nowMs() - daysAgo * DAY_MS };
-  for (let time = 0; time < told; time += 1) {
-    const ended = { organizationId, commandId, credits: step.credits, action, atMs: clock.nowMs() };
-    if (blind) await endBlindly(ended);
+  for (let time = 0; time < times; time += 1) {
+    if (blind) await tellBlindly({ ...told, action, atMs: clock.nowMs() });
     else await finish({ ...context, clock }, organizationId, commandId, step.credits, action);
   }
 }
 
-/** The end of a command as its final event tells it, alone: without the usage that waits in Redis. */
-async function endBlindly(ended: {
+/**
+ * A command as its final event tells of it, or (without an action) as an opening finds it: without the usage that waits
+ * in Redis, and so without its request.
+ */
+async function tellBlindly(command: {
   readonly organizationId: string;
   readonly commandId: string;
   readonly credits: number;
-  readonly action: "consume" | "release";
+  readonly action: "consume" | "release" | null;
   readonly atMs: number;
 }): Promise<void> {
-  const { action, commandId, ...rest } = ended;
+  const { action, commandId, ...rest } = command;
   const leg = { ...rest, chargeId: commandId, commandId, operation: "finance.deposit", requestId: null };
-  const told = [
-    { ...leg, kind: "reserve" as const, action: null },
-    { ...leg, kind: "settle" as const, action },
-  ];
+  const reserved: Leg = { ...leg, kind: "reserve", action: null };
+  const legs: Leg[] = action === null ? [reserved] : [reserved, { ...leg, kind: "settle", action }];
   await world.context.store.transaction(async (tx) => {
-    const epochs = await tx.shareTagLocks([tagOf(ended.organizationId)]);
-    await tx.recordLegs(epochs, told, ended.atMs);
+    const epochs = await tx.shareTagLocks([tagOf(command.organizationId)]);
+    await tx.recordLegs(epochs, legs, command.atMs);
   });
 }
 
@@ -152,7 +166,7 @@ test("a release that is heard of before its reservation's request moves to the o
   const organizationId = await organizationWith(world, 100);
   const commandId = await reserve(context, organizationId, 7);
   const atMs = systemClock.nowMs() - DAY_MS;
-  await endBlindly({ organizationId, commandId, credits: 7, action: "release", atMs });
+  await tellBlindly({ organizationId, commandId, credits: 7, action: "release", atMs });
   expect(await kept(organizationId)).toMatchObject([{ operation: "finance.deposit", requests: 1, credits: 0 }]);
   await recordAllUsage(context, ALL_TAGS);
   const days = await kept(organizationId);
@@ -163,14 +177,25 @@ test("a release that is heard of before its reservation's request moves to the o
   ]);
 });
 
+test("a release that comes together with the request of a reservation that an opening had found counts once, for that request", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 100);
+  const commandId = await reserve(context, organizationId, 7);
+  await tellBlindly({ organizationId, commandId, credits: 7, action: null, atMs: systemClock.nowMs() - DAY_MS });
+  expect(await kept(organizationId)).toMatchObject([{ operation: "finance.deposit", requests: 1, credits: 7 }]);
+  await finish(context, organizationId, commandId, 7, "release");
+  expect(await kept(organizationId)).toEqual(await ofLines(organizationId));
+  expect(await kept(organizationId)).toMatchObject([{ operation: "getCommand", requests: 1, credits: 0 }]);
+});
+
 test("the days of a ledger that was there before them are the same as those that were kept along with it", async () => {
   const organizationId = await organizationWith(world, 1_000);
-  const ends = (action: "consume" | "release", daysAgo: number): End => ({ action, daysAgo, told: 1, blind: false });
+  const ends = (action: "consume" | "release", daysAgo: number): End => ({ action, daysAgo, times: 1, blind: false });
   await carryOut(organizationId, [
     { kind: "read", price: 3 },
     { kind: "refunded", price: 4 },
-    { kind: "command", credits: 5, recordFirst: true, end: ends("release", 0) },
-    { kind: "command", credits: 6, recordFirst: false, end: ends("consume", 1) },
+    { kind: "command", credits: 5, before: "request", end: ends("release", 0) },
+    { kind: "command", credits: 6, before: "nothing", end: ends("consume", 1) },
     { kind: "record" },
   ]);
   const before = await kept(organizationId);
