@@ -1,5 +1,6 @@
 /** The console as a person uses it: in a real browser, on a whole kapi. */
 import { randomUUID } from "node:crypto";
+import { gzipSync } from "node:zlib";
 
 import { eventually } from "@kapi/testkit";
 import type { Browser } from "playwright-core";
@@ -16,6 +17,8 @@ import { type Account, type Cookies, NARROW, Person, startBrowser, WIDE } from "
 const CURL = /^curl -s (\S+) -H 'Authorization: ([^']+)'$/;
 /** How long a revoked key may still be let in, anywhere (decisions, 12). */
 const REVOKED_WITHIN_MS = 2_000;
+/** All scripts of the page together, compressed. */
+const MOST_SCRIPT_BYTES = 60_000;
 const SCHEMES = ["light", "dark"] as const;
 /** Widths, and the scheme in which each is audited. */
 const LOOKS = [
@@ -371,6 +374,17 @@ describe("every page", () => {
     await person.open(`/commands/${client.demo.serverId}/${body.command.id}`);
     await person.heading("Command").waitFor();
     await look("command");
+  });
+
+  it("is made of less than 60 KB of JavaScript, compressed, all of it", async () => {
+    const scripts: Promise<Buffer>[] = [];
+    person.page.on("response", (response) => {
+      if (response.request().resourceType() === "script") scripts.push(response.body());
+    });
+    await signedInAt("/accounts");
+    const sizes = (await Promise.all(scripts)).map((script) => gzipSync(script).length);
+    expect(sizes.length).toBeGreaterThan(0);
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(MOST_SCRIPT_BYTES);
   });
 
   it("is so: with a dialog open", async () => {

@@ -7,13 +7,15 @@ import type { AccountMetricsFrame, LiveEnd } from "../api/shapes.ts";
 import { credits as whole, money, percent, short } from "../format.ts";
 import { Fact, Facts, Moment, Nothing } from "../parts/values.tsx";
 import { axis, Chart, type Colour } from "./chart.tsx";
-import { keptWith } from "./samples.ts";
+import { amountsShown, keptWith, linesOf, NO_SAMPLES, type Samples } from "./samples.ts";
 
 const HEIGHT_PX = 280;
 const NUMBERS_PX = 72;
 const TIMES_PX = 32;
 /** How long after a refused stream the next one is asked for. */
 const AGAIN_MS = 5_000;
+/** How often the lines go on while nothing changes. */
+const TICK_MS = 1_000;
 
 /** What may lie between two times that the chart names. */
 const TIME_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600];
@@ -36,15 +38,9 @@ interface LiveProps {
 /** The live part of the page of an account. */
 export function LiveEquity({ serverId, accountNumber, currency }: LiveProps) {
   const { connection, samples } = useSamples(serverId, accountNumber);
-  const data = useMemo<uPlot.AlignedData>(
-    () => [
-      samples.map(({ measuredAt }) => Date.parse(measuredAt) / 1000),
-      samples.map(({ equity }) => equity),
-      samples.map(({ balance }) => balance),
-    ],
-    [samples],
-  );
-  const newest = samples.at(-1);
+  const nowMs = useNow(connection === "live");
+  const data = useMemo<uPlot.AlignedData>(() => linesOf(samples, nowMs), [samples, nowMs]);
+  const newest = samples.list.at(-1);
   return (
     <figure class="figure">
       <p class="live-head">
@@ -70,8 +66,8 @@ export function LiveEquity({ serverId, accountNumber, currency }: LiveProps) {
             <span class="legend-item">
               <span class="swatch balance" /> Balance
             </span>
-            <span class="quiet" data-samples={samples.length}>
-              {samples.length === 1 ? "1 sample" : `${samples.length} samples`} since this page was opened
+            <span class="quiet" data-samples={samples.list.length}>
+              {samples.list.length === 1 ? "1 sample" : `${samples.list.length} samples`} since this page was opened
             </span>
           </figcaption>
         </>
@@ -80,14 +76,25 @@ export function LiveEquity({ serverId, accountNumber, currency }: LiveProps) {
   );
 }
 
-/** The samples of an account from now on, the last of them newest. */
+/** The time, in milliseconds; the component is drawn again every second while it is `running`. */
+function useNow(running: boolean): number {
+  const [nowMs, setNowMs] = useState(() => Date.now());
+  useEffect(() => {
+    if (!running) return undefined;
+    const timer = setInterval(() => setNowMs(Date.now()), TICK_MS);
+    return () => clearInterval(timer);
+  }, [running]);
+  return nowMs;
+}
+
+/** The samples of an account from now on. */
 function useSamples(
   serverId: string,
   accountNumber: string,
-): { readonly connection: Connection; readonly samples: readonly AccountMetricsFrame[] } {
+): { readonly connection: Connection; readonly samples: Samples } {
   const api = useApi();
   const [connection, setConnection] = useState<Connection>("connecting");
-  const [samples, setSamples] = useState<readonly AccountMetricsFrame[]>([]);
+  const [samples, setSamples] = useState(NO_SAMPLES);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let source: EventSource;
@@ -101,7 +108,7 @@ function useSamples(
       source.addEventListener("open", () => setConnection("live"));
       source.addEventListener("sample", ({ data }: MessageEvent<string>) => {
         const sample = JSON.parse(data) as AccountMetricsFrame;
-        setSamples((before) => keptWith(before, sample));
+        setSamples((before) => keptWith(before, sample, Date.now()));
       });
       source.addEventListener("end", ({ data }: MessageEvent<string>) => {
         const { reason } = JSON.parse(data) as LiveEnd;
@@ -161,6 +168,7 @@ function Newest({ sample, currency }: NewestProps) {
 
 function looks(colour: Colour): Omit<uPlot.Options, "width" | "height"> {
   return {
+    scales: { y: { range: (_chart, low, high) => amountsShown(low, high) } },
     cursor: { show: false },
     legend: { show: false },
     axes: [
