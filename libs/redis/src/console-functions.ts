@@ -1,5 +1,5 @@
 import type { RedisConnection } from "./client.ts";
-import { consoleSessionKey, signInAddressKey, signInEmailKey } from "./keys.ts";
+import { consoleSessionKey, signInAddressKey, signInBothKey, signInEmailKey, signInKnownKey } from "./keys.ts";
 import { arrayReply, numberReply, textReply } from "./replies.ts";
 
 /** A session nobody used for so long ends. */
@@ -16,6 +16,8 @@ export const FREE_FAILURES_PER_ADDRESS = 20;
 /** The first wait; each failure more doubles it. */
 export const FIRST_SIGN_IN_WAIT_MS = 1_000;
 export const MAX_SIGN_IN_WAIT_MS = 60_000;
+/** How long a network is known from which somebody has signed in. */
+export const KNOWN_NETWORK_MS = 90 * 24 * 3_600_000;
 
 /** A console session as Redis keeps it, under the hash of its id. */
 export interface ConsoleSessionState {
@@ -89,7 +91,8 @@ export interface SignInSubject {
 /**
  * Counts an attempt to sign in, as a failure until it is taken back, or tells how many milliseconds it has to wait: after
  * {@link FREE_FAILURES_PER_EMAIL} or {@link FREE_FAILURES_PER_ADDRESS} failures, from the last one 1, 2, 4 … 60 s. An attempt
- * that has to wait is not counted.
+ * that has to wait is not counted. From a network from which somebody has signed in under the e-mail address its failures count
+ * apart: whoever fails elsewhere, and on purpose, keeps nobody out.
  */
 export async function beginSignIn(redis: RedisConnection, subject: SignInSubject): Promise<number> {
   const reply = await redis.call("kapi_console_begin_sign_in", keysOf(subject), [
@@ -111,9 +114,10 @@ export async function takeBackSignIn(
   subject: SignInSubject,
   outcome: "succeeded" | "undecided",
 ): Promise<void> {
-  await redis.call("kapi_console_take_back_sign_in", keysOf(subject), [outcome === "succeeded" ? "all" : "one", "one"]);
+  await redis.call("kapi_console_take_back_sign_in", keysOf(subject), [outcome, KNOWN_NETWORK_MS]);
 }
 
 function keysOf({ emailHash, address }: SignInSubject): string[] {
-  return [signInEmailKey(emailHash), signInAddressKey(address)];
+  const both = [signInBothKey(emailHash, address), signInKnownKey(emailHash, address)];
+  return [signInEmailKey(emailHash), signInAddressKey(address), ...both];
 }

@@ -32,12 +32,19 @@ local function use_session(keys, args)
   return kept
 end
 
--- BEGIN SIGN-IN. keys: one per subject. args: windowMs firstWaitMs maxWaitMs, then per subject: free failures.
+-- Failures count under the e-mail address and under the network address; whoever has signed in under the e-mail address from
+-- this network before is counted apart, so that nobody is kept out by what others try elsewhere.
+local function counters(keys)
+  return { redis.call('EXISTS', keys[4]) == 1 and keys[3] or keys[1], keys[2] }
+end
+
+-- BEGIN SIGN-IN. keys: email address both known. args: windowMs firstWaitMs maxWaitMs freePerEmail freePerAddress.
 -- Milliseconds that are still to be waited, with nothing counted; or 0, and the attempt counts as a failure from now on, so
 -- that many at once are no way around the count.
 local function begin_sign_in(keys, args)
   local now, wait = now_ms(), 0
-  for i, key in ipairs(keys) do
+  local counted = counters(keys)
+  for i, key in ipairs(counted) do
     local kept = redis.call('HMGET', key, 'failures', 'at')
     local over = tonumber(kept[1] or 0) - tonumber(args[3 + i])
     if over >= 0 and kept[2] then
@@ -46,7 +53,7 @@ local function begin_sign_in(keys, args)
     end
   end
   if wait > 0 then return math.ceil(wait) end
-  for _, key in ipairs(keys) do
+  for _, key in ipairs(counted) do
     redis.call('HINCRBY', key, 'failures', 1)
     redis.call('HSET', key, 'at', now)
     redis.call('PEXPIRE', key, args[1])
@@ -54,14 +61,23 @@ local function begin_sign_in(keys, args)
   return 0
 end
 
--- TAKE BACK SIGN-IN. keys: one per subject. args: per subject 'all' or 'one': what of its failures is forgotten.
+local function one_less(key)
+  if tonumber(redis.call('HGET', key, 'failures') or 0) <= 1 then
+    redis.call('DEL', key)
+  else
+    redis.call('HINCRBY', key, 'failures', -1)
+  end
+end
+
+-- TAKE BACK SIGN-IN. keys: as above. args: outcome ('succeeded' or 'undecided') knownMs
 local function take_back_sign_in(keys, args)
-  for i, key in ipairs(keys) do
-    if args[i] == 'all' or tonumber(redis.call('HGET', key, 'failures') or 0) <= 1 then
-      redis.call('DEL', key)
-    else
-      redis.call('HINCRBY', key, 'failures', -1)
-    end
+  local counted = counters(keys)
+  one_less(counted[2])
+  if args[1] == 'succeeded' then
+    redis.call('DEL', counted[1])
+    redis.call('SET', keys[4], '1', 'PX', args[2])
+  else
+    one_less(counted[1])
   end
   return 1
 end

@@ -113,3 +113,20 @@ test("a success clears the e-mail address and only its own attempt of the networ
   await beginSignIn(redis, newSubject({ address }));
   expect(await beginSignIn(redis, newSubject({ address }))).toBeGreaterThan(0);
 });
+
+test("who fails elsewhere keeps nobody out of a network they have signed in from, and gets no more attempts by their success", async () => {
+  const home = newSubject();
+  await beginSignIn(redis, home);
+  await takeBackSignIn(redis, home, "succeeded");
+  const elsewhere = { ...home, address: randomUUID() };
+  for (let failure = 0; failure < FREE_FAILURES_PER_EMAIL; failure += 1) await beginSignIn(redis, elsewhere);
+  expect(await beginSignIn(redis, elsewhere)).toBeGreaterThan(0);
+  expect(await beginSignIn(redis, home)).toBe(0);
+  await takeBackSignIn(redis, home, "succeeded");
+  await passTime(home, -AHEAD_MS);
+  expect(await beginSignIn(redis, elsewhere)).toBeGreaterThan(0);
+  for (let failure = 0; failure < FREE_FAILURES_PER_EMAIL; failure += 1) {
+    expect(await beginSignIn(redis, home)).toBe(0);
+  }
+  expect(await beginSignIn(redis, home)).toBeGreaterThan(0);
+});
