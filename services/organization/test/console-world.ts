@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import path from "node:path";
 
 import { createDirectory, type Directory } from "@kapi/admission";
@@ -15,6 +14,7 @@ import { z } from "zod";
 
 import { Config } from "../src/config.ts";
 import { start } from "../src/service.ts";
+import { freePort } from "./free-port.ts";
 import { type Neighbours, startNeighbours } from "./neighbours.ts";
 
 /** Password of every person that {@link ConsoleWorld.person} makes. */
@@ -185,15 +185,6 @@ function builtPage({ stateDir }: TestEnvironment): string {
   writeFileSync(path.join(folder, "index.html"), "<!doctype html><title>Console</title>");
   writeFileSync(path.join(folder, "assets", "index-0a1b2c.js"), "export {};");
   return folder;
-}
-
-/** A port that nobody listens on, and that the system will not give to somebody else at once. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** Of the networks that are set apart for measurements. */
