@@ -23,7 +23,7 @@ import type { LedgerContext } from "./operations/ledger-context.ts";
 import { LiveAccounts } from "./operations/live-accounts.ts";
 import { openClosedTags } from "./operations/open-tags.ts";
 import { publishDirectory } from "./operations/publish-directory.ts";
-import { MAX_ENTRIES_PER_TAG, recordUsage } from "./operations/record-usage.ts";
+import { recordUsage } from "./operations/record-usage.ts";
 import { releaseOrphans } from "./operations/release-orphans.ts";
 import { createPasswords } from "./outbound/passwords.ts";
 import { accountsOver } from "./outbound/http/accounts.ts";
@@ -41,6 +41,8 @@ const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 const INTERNAL_CALL_TIMEOUT_MS = 4_000;
 /** How long usage waits in Redis for the ledger, at most, when there is little of it; settlements take it along earlier. */
 const USAGE_PAUSE_MS = 1_000;
+/** Entries; a batch of so many is followed by the next one at once. */
+const LARGE_USAGE_BATCH = 1_000;
 /** Least time from one batch of settlements to the next. */
 const SETTLEMENT_INTERVAL_MS = 500;
 /** How soon a closed tag is noticed. */
@@ -125,8 +127,8 @@ export async function start(main: MainContext<Config>): Promise<void> {
       name: "usage",
       logger,
       pauseMs: USAGE_PAUSE_MS,
-      // Only a full batch is followed by the next at once: many small ones would cost far more than a few large ones.
-      round: async () => (await recordUsage(ledger, ALL_TAGS)) >= MAX_ENTRIES_PER_TAG,
+      // Only a large batch is followed by the next at once: many small ones would cost far more than a few large ones.
+      round: async () => (await recordUsage(ledger, ALL_TAGS)) >= LARGE_USAGE_BATCH,
     }),
   );
   await scope.start("pending wallet changes", () =>
