@@ -10,6 +10,7 @@ import { chromiumPath } from "./chromium.ts";
 const SCREENSHOTS = path.resolve(import.meta.dirname, "../../.local/screenshots");
 /** How long the page may take to show what is waited for: the machine may be busy. */
 const DEADLINE_MS = 15_000;
+const LAUNCH_DEADLINE_MS = 60_000;
 /** A zone that is not UTC, so that a time that was not converted is noticed. */
 const ZONE = "Africa/Lagos";
 /** The browser reports what its content security policy stops; this makes each such report one line of its console. */
@@ -30,7 +31,12 @@ export interface Account {
 /** Starts the browser, without a window. As root it runs without its sandbox, which root cannot have. */
 export async function startBrowser(): Promise<Browser> {
   const sandbox = process.getuid?.() !== 0;
-  return chromium.launch({ executablePath: await chromiumPath(), chromiumSandbox: sandbox, args: ["--disable-gpu"] });
+  return chromium.launch({
+    executablePath: await chromiumPath(),
+    chromiumSandbox: sandbox,
+    args: ["--disable-gpu"],
+    timeout: LAUNCH_DEADLINE_MS,
+  });
 }
 
 /** One person with a browser window of their own. */
