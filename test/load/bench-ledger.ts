@@ -4,16 +4,16 @@
  * in the end: legs recorded, how old the oldest entry is that still waits, and the processor time of everybody.
  * BENCH_LEDGER_PER_SECOND (10,000) and BENCH_MEASURE_MS (60,000) ask for other loads.
  */
-import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import path from "node:path";
 
+import { uuidV7 } from "@kapi/kernel";
 import { createOrganization, printedReport, type Stack, startStack, stopRecorded } from "@kapi/local";
 import { TAG_COUNT, tagOf, usageKey, walletKey } from "@kapi/redis";
 import { Redis } from "ioredis";
 import pg from "pg";
 
-import { type ProcessorTimes, processorTimes } from "./processor-time.ts";
+import { microsecondsEach, type ProcessorTimes, processorTimes } from "./processor-time.ts";
 
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench-ledger");
 const PER_SECOND = Number(process.env["BENCH_LEDGER_PER_SECOND"] ?? 10_000);
@@ -87,7 +87,7 @@ async function write({ redis, organizationIds }: Bench): Promise<number> {
     for (let left = due; left > 0; left -= each) {
       const organizationId = organizationIds[(turn += 1) % organizationIds.length] ?? "";
       const tag = tagOf(organizationId);
-      const ids = Array.from({ length: Math.min(each, left) }, () => randomUUID());
+      const ids = Array.from({ length: Math.min(each, left) }, () => uuidV7(Date.now()));
       const keys = [walletKey(tag, organizationId), usageKey(tag)];
       calls.push(redis.fcall("kapi_bench_charge", keys.length, ...keys, organizationId, ...ids));
     }
@@ -139,7 +139,8 @@ async function measure(bench: Bench): Promise<void> {
 written  ${perSecond(written)} entries/s for ${(tookMs / 1_000).toFixed(0)} s
 recorded ${perSecond(legs)} legs/s meanwhile; all ${written.toLocaleString("en")} of them ${drainedMs.toFixed(0)} ms after the last
 lag      the oldest entry that waits: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, at most ${at(1)} ms; at most ${Math.max(...samples.map(({ entries }) => entries))} wait
-cores    ${coresOf(before, after, tookMs)}`);
+cores    ${coresOf(before, after, tookMs)}
+processor time per leg, µs: ${microsecondsEach(before, after, legs)}`);
 }
 
 /** Milliseconds until the ledger has all entries. */

@@ -41,6 +41,8 @@ const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 const INTERNAL_CALL_TIMEOUT_MS = 4_000;
 /** How long usage waits in Redis for the ledger, at most, when there is little of it; settlements take it along earlier. */
 const USAGE_PAUSE_MS = 1_000;
+/** The tags are moved in so many parts side by side: PostgreSQL works on one batch while the next one is made ready. */
+const USAGE_LANES = 2;
 /** Entries; a batch of so many is followed by the next one at once. */
 const LARGE_USAGE_BATCH = 1_000;
 /** Least time from one batch of settlements to the next. */
@@ -122,15 +124,18 @@ export async function start(main: MainContext<Config>): Promise<void> {
     }),
   );
   health.readiness("wallets", () => openings ?? redis.check());
-  await scope.start("usage", () =>
-    startLoop({
-      name: "usage",
-      logger,
-      pauseMs: USAGE_PAUSE_MS,
-      // Only a large batch is followed by the next at once: many small ones would cost far more than a few large ones.
-      round: async () => (await recordUsage(ledger, ALL_TAGS)) >= LARGE_USAGE_BATCH,
-    }),
-  );
+  for (let lane = 0; lane < USAGE_LANES; lane += 1) {
+    const tags = ALL_TAGS.filter((tag) => tag % USAGE_LANES === lane);
+    await scope.start(`usage ${lane}`, () =>
+      startLoop({
+        name: "usage",
+        logger,
+        pauseMs: USAGE_PAUSE_MS,
+        // Only a large batch is followed by the next at once: many small ones would cost far more than a few large ones.
+        round: async () => (await recordUsage(ledger, tags)) >= LARGE_USAGE_BATCH,
+      }),
+    );
+  }
   await scope.start("pending wallet changes", () =>
     startLoop({
       name: "pending wallet changes",
