@@ -29,6 +29,8 @@ export interface Books {
   /** The sums of the ledger's legs. */
   readonly derived: Sums;
   readonly linesSum: number;
+  /** The sum of the use per day, which the console shows. */
+  readonly daysSum: number;
 }
 
 const TAGS = 64;
@@ -44,6 +46,7 @@ const DERIVED = `
         as consumed
     from organization.credit_legs where organization_id = $1)
   select purchased - reserved - consumed as available, reserved, consumed, purchased from sums`;
+const DAYS = `select coalesce(sum(credits), 0) as credits from organization.usage_days where organization_id = $1`;
 const LINES = `
   select charge_id, leg, x_request_id, operation, command_id,
     case when leg in ('refund', 'settle') then -credits else credits end as credits
@@ -85,7 +88,9 @@ export class CreditBooks {
       await this.lines(organizationId),
     ];
     const linesSum = lines.reduce((sum, { credits }) => sum + credits, 0);
-    return { redis: await this.#wallet(organizationId), kept, derived, linesSum };
+    const { rows } = await this.#database.query<{ credits: string }>(DAYS, [organizationId]);
+    const daysSum = Number(rows[0]?.credits);
+    return { redis: await this.#wallet(organizationId), kept, derived, linesSum, daysSum };
   }
 
   async lines(organizationId: string): Promise<Line[]> {

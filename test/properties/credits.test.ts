@@ -206,12 +206,13 @@ async function expectOneWallet(story: Story): Promise<void> {
   await eventually(
     async () => {
       expect(await books.underWay()).toBe(0);
-      const { redis, kept, derived, linesSum } = await books.of(story.organizationId);
+      const { redis, kept, derived, linesSum, daysSum } = await books.of(story.organizationId);
       expect(redis).toEqual(kept);
       expect(derived).toEqual(kept);
       expect(kept.purchased).toBe(story.bought);
       expect(kept.available + kept.reserved + kept.consumed).toBe(kept.purchased);
       expect(linesSum).toBe(kept.consumed + kept.reserved);
+      expect(daysSum).toBe(linesSum);
       // Every mutation was answered in the end, so each is final or was never queued.
       expect(kept.reserved).toBe(0);
     },
