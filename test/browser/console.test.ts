@@ -11,9 +11,11 @@ import { type RunningSystem, startSystem } from "../e2e/system.ts";
 import { TradingControl } from "../e2e/trading-control.ts";
 import { severeFindings, sidewaysPixels } from "./accessibility.ts";
 import { INSTALL_DEADLINE_MS } from "./chromium.ts";
-import { ask, CURL_LINE, REVOKED_WITHIN_MS } from "./curl-line.ts";
+import { ask, CURL_LINE, makeKey, REVOKED_WITHIN_MS } from "./new-key.ts";
 import { type Account, type Cookies, NARROW, Person, startBrowser, WIDE } from "./person.ts";
 
+/** Billed requests on one page of the list. */
+const LINES_A_PAGE = 20;
 /** All scripts of the page together, compressed. */
 const MOST_SCRIPT_BYTES = 60_000;
 const SCHEMES = ["light", "dark"] as const;
@@ -66,22 +68,6 @@ async function signedInAt(address: string): Promise<void> {
   await person.open(address);
   await person.button("Sign out").waitFor();
   await person.settled();
-}
-
-/** A number as the page writes it. */
-async function creditsShown(name: string): Promise<number> {
-  const text = await person.fact(name).locator(".number").innerText();
-  return Number(text.replaceAll(",", ""));
-}
-
-/** Makes a key on the page of keys; gives the curl line beside it. */
-async function makeKey(name: string): Promise<string> {
-  await person.button("Make a key").click();
-  await person.page.getByLabel("Name", { exact: true }).fill(name);
-  await person.page.getByRole("checkbox", { name: /credits:read/ }).check();
-  await person.page.getByLabel("It ends").selectOption("In 30 days");
-  await person.button("Make the key").click();
-  return person.page.getByRole("region", { name: "A request with the new key" }).innerText();
 }
 
 describe("who signs in", () => {
@@ -140,13 +126,16 @@ describe("who signs in", () => {
 describe("a management key", () => {
   it("made here works with the curl line beside it, for the price on the page, until it is revoked", async () => {
     await signedInAt("/credits");
-    const before = await creditsShown("Available");
+    const before = await person.credits("Available");
     await person.visit("Keys");
     const name = `backend ${randomUUID().slice(0, 8)}`;
-    const line = await makeKey(name);
+    const line = await makeKey(person, name);
     expect(line).toMatch(CURL_LINE);
     const key = await person.page.getByRole("region", { name: "The new key", exact: true }).innerText();
     expect(line).toContain(`Management ${key}'`);
+    await person.button("Copy the command").click();
+    await person.page.getByText("Copied").waitFor();
+    expect(await person.page.evaluate("navigator.clipboard.readText()")).toBe(line);
     await person.screenshot("new-key");
 
     const answer = await eventually(async () => {
@@ -160,7 +149,7 @@ describe("a management key", () => {
       async () => {
         await person.button("Refresh").click();
         await person.settled();
-        expect(await creditsShown("Available")).toBe(before - 1);
+        expect(await person.credits("Available")).toBe(before - 1);
         expect(await person.row(requestId).filter({ hasText: "getCreditBalance" }).count()).toBe(1);
       },
       { intervalMs: 250 },
@@ -188,6 +177,25 @@ describe("a management key", () => {
   });
 });
 
+describe("the wallet", () => {
+  it("is low once its threshold is above it, and its lines are a page after the other, newest first", async () => {
+    for (let asked = 0; asked <= LINES_A_PAGE; asked += 1) await client.call("GET", "/credits/balance");
+    await signedInAt("/credits");
+    const threshold = person.page.getByLabel("Low-balance threshold");
+    await threshold.fill("2000000");
+    await person.button("Save").click();
+    await person.page.getByText("The balance is low").waitFor();
+    await threshold.fill("0");
+    await person.button("Save").click();
+    await person.page.getByText("The balance is low").waitFor({ state: "detached" });
+    const first = await person.page.locator("tbody").last().innerText();
+    await person.button("Older").click();
+    await person.page.getByText("Page 2 of").waitFor();
+    expect(await person.page.locator("tbody").last().innerText()).not.toBe(first);
+    expect(person.complaints).toEqual([]);
+  });
+});
+
 describe("an account", () => {
   it("moves on its page with the market, and the browser holds no key for that", async () => {
     const number = await client.openAccount(10_000);
@@ -206,24 +214,17 @@ describe("an account", () => {
     const chart = person.page.getByRole("img", { name: /^Equity and balance/ });
     const count = async (): Promise<number> => Number(await samples.getAttribute("data-samples"));
     await eventually(async () => (await count()) >= 2);
-    const first = {
-      count: await count(),
-      equity: await person.fact("Equity").first().innerText(),
-      drawn: await chart.screenshot(),
-    };
+    const equity = (): Promise<string> => person.fact("Equity").first().innerText();
+    const first = { count: await count(), equity: await equity(), drawn: await chart.screenshot() };
     await control.movePrice("EURUSD", 200);
     await eventually(async () => {
       expect(await count()).toBeGreaterThan(first.count + 1);
-      expect(await person.fact("Equity").first().innerText()).not.toBe(first.equity);
+      expect(await equity()).not.toBe(first.equity);
       expect((await chart.screenshot()).equals(first.drawn)).toBe(false);
     });
     expect(await person.fact("Open positions").first().innerText()).toBe("1");
     await person.screenshot("live-equity");
-    expect({ authorized, elsewhere, complaints: person.complaints }).toEqual({
-      authorized: [],
-      elsewhere: [],
-      complaints: [],
-    });
+    expect([...authorized, ...elsewhere, ...person.complaints]).toEqual([]);
   });
 
   it("whose name is markup is shown by that name, and nothing in it runs", async () => {
@@ -236,7 +237,7 @@ describe("an account", () => {
     await person.page.getByRole("link", { name: number }).click();
     await person.page.getByText(accountName).waitFor();
     await person.visit("Keys");
-    await makeKey(accountName);
+    await makeKey(person, accountName);
     await person.row(accountName).waitFor();
     expect(await person.page.locator("main img").count()).toBe(0);
     expect(await person.page.evaluate("globalThis.harmed")).toBeUndefined();

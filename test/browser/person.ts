@@ -60,6 +60,7 @@ export class Person {
 
   static async at(browser: Browser, consoleUrl: string): Promise<Person> {
     const context = await browser.newContext({ viewport: WIDE, locale: "en-GB", timezoneId: ZONE });
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await context.addInitScript({ content: TELL_VIOLATIONS });
     return new Person(context, await context.newPage(), consoleUrl);
   }
@@ -100,6 +101,12 @@ export class Person {
       .locator("dl > div")
       .filter({ has: this.page.getByText(name, { exact: true }) })
       .locator("dd");
+  }
+
+  /** A number of credits of the wallet, as the page writes it. */
+  async credits(name: string): Promise<number> {
+    const text = await this.fact(name).locator(".number").innerText();
+    return Number(text.replaceAll(",", ""));
   }
 
   /** Waits until the page has what it reads. */

@@ -23,27 +23,29 @@ interface TableProps<Row> {
  */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   return (
-    <table role="table" class="list">
-      <caption class="hidden">{caption}</caption>
-      <thead role="rowgroup">
-        <tr role="row">
-          {columns.map(({ head, numeric, hiddenHead }) => (
-            <th key={head} role="columnheader" scope="col" class={numeric === true ? "number" : undefined}>
-              <span class={hiddenHead === true ? "hidden" : undefined}>{head}</span>
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        {rows.map((row) => (
-          <tr key={keyOf(row)} role="row">
-            {columns.map((column, index) => (
-              <Cell key={column.head} column={column} row={row} first={index === 0} />
+    <div class="wide">
+      <table role="table" class="list">
+        <caption class="hidden">{caption}</caption>
+        <thead role="rowgroup">
+          <tr role="row">
+            {columns.map(({ head, numeric, hiddenHead }) => (
+              <th key={head} role="columnheader" scope="col" class={numeric === true ? "number" : undefined}>
+                <span class={hiddenHead === true ? "hidden" : undefined}>{head}</span>
+              </th>
             ))}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody role="rowgroup">
+          {rows.map((row) => (
+            <tr key={keyOf(row)} role="row">
+              {columns.map((column, index) => (
+                <Cell key={column.head} column={column} row={row} first={index === 0} />
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
