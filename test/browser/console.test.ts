@@ -9,21 +9,15 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { OutsideClient } from "../e2e/outside-client.ts";
 import { type RunningSystem, startSystem } from "../e2e/system.ts";
 import { TradingControl } from "../e2e/trading-control.ts";
-import { severeFindings, sidewaysPixels } from "./accessibility.ts";
 import { INSTALL_DEADLINE_MS } from "./chromium.ts";
+import { look } from "./look.ts";
 import { ask, CURL_LINE, makeKey, REVOKED_WITHIN_MS } from "./new-key.ts";
-import { type Account, type Cookies, NARROW, Person, startBrowser, WIDE } from "./person.ts";
+import { type Account, type Cookies, Person, startBrowser, WIDE } from "./person.ts";
 
 /** Billed requests on one page of the list. */
 const LINES_A_PAGE = 20;
 /** All scripts of the page together, compressed. */
 const MOST_SCRIPT_BYTES = 60_000;
-const SCHEMES = ["light", "dark"] as const;
-/** Widths, and the scheme in which each is audited. */
-const LOOKS = [
-  [WIDE, "light"],
-  [NARROW, "dark"],
-] as const;
 
 let system: RunningSystem;
 let client: OutsideClient;
@@ -99,6 +93,19 @@ describe("who signs in", () => {
     await person.heading("Commands").waitFor();
     expect(await person.page.getByLabel("State", { exact: true }).inputValue()).toBe("failed");
     expect(person.complaints).toEqual([]);
+  });
+
+  it("and signs out in one window is signed out in the other within moments, also while that one only watches", async () => {
+    const number = await client.openAccount(100);
+    await signedInAt(`/accounts/${client.demo.serverId}/${number}`);
+    await person.page.getByText("Live", { exact: true }).waitFor();
+    const other = await Person.at(browser, system.demo.consoleUrl);
+    await other.takeCookies(await person.cookies());
+    await other.open("/");
+    await other.button("Sign out").click();
+    session = null;
+    await person.page.getByText("Your session has ended.").waitFor();
+    await other.leave();
   });
 
   it("can change the password, and only the new one lets in", async () => {
@@ -327,24 +334,10 @@ describe("whoever has no mouse", () => {
 });
 
 describe("every page", () => {
-  /** Looks at the page as it is now, in both widths and both schemes; axe in one scheme of each, colours being the same in both. */
-  async function look(name: string): Promise<void> {
-    await person.settled();
-    for (const [size, audited] of LOOKS) {
-      await person.page.setViewportSize(size);
-      for (const colorScheme of SCHEMES) {
-        await person.page.emulateMedia({ colorScheme });
-        await person.screenshot(`${name}-${size.width}-${colorScheme}`);
-        if (colorScheme === audited) expect(await severeFindings(person.page)).toEqual([]);
-      }
-      expect(await sidewaysPixels(person.page)).toBe(0);
-    }
-  }
-
   it("is readable narrow and wide, light and dark, and has no serious accessibility problem: before the sign-in", async () => {
     await person.open("/");
     await person.heading("Sign in").waitFor();
-    await look("sign-in");
+    await look(person, "sign-in");
   });
 
   it.each([
@@ -358,7 +351,7 @@ describe("every page", () => {
     ["not-found", "/nowhere"],
   ])("is so: %s", async (name, address) => {
     await signedInAt(address);
-    await look(name);
+    await look(person, name);
     expect(person.complaints).toEqual([]);
   });
 
@@ -367,10 +360,10 @@ describe("every page", () => {
     const { body } = await client.deposit(number, { amount: 99.5, description: "Look", requestId: "look" });
     await client.succeeded(body.command.id);
     await signedInAt(`/accounts/${client.demo.serverId}/${number}`);
-    await look("account");
+    await look(person, "account");
     await person.open(`/commands/${client.demo.serverId}/${body.command.id}`);
     await person.heading("Command").waitFor();
-    await look("command");
+    await look(person, "command");
   });
 
   it("is made of less than 60 KB of JavaScript, compressed, all of it", async () => {
@@ -387,10 +380,10 @@ describe("every page", () => {
   it("is so: with a dialog open", async () => {
     await signedInAt("/keys");
     await person.button("Make a key").click();
-    await look("make-a-key");
+    await look(person, "make-a-key");
     await person.page.setViewportSize(WIDE);
     await person.open("/servers");
     await person.button(/^Edit the configuration/).click();
-    await look("configuration");
+    await look(person, "configuration");
   });
 });

@@ -47,7 +47,7 @@ function curlLine(
 ): { readonly title: string; readonly command: string } {
   const call = `curl -s ${apiUrl}/api/v1/management/credits/balance -H 'Authorization: Management ${managementKey}'`;
   const title = scopes.includes("credits:read")
-    ? "Try it in a terminal: this reads the balance, for one credit."
+    ? "Try it in a terminal: this reads the balance, for the price of a read."
     : "Try it in a terminal: this names the scope that is missing to read the balance, and so shows that the key is known.";
   return { title, command: call };
 }
