@@ -88,6 +88,24 @@ export default {
     room("inbound", ["outbound", "service", "main", "config"]),
     room("service", ["main"]),
     room("main", ["inbound", "operations", "outbound", "domain"]),
+    {
+      name: "console-is-a-page",
+      comment:
+        "the console's page is made of its own code, Preact and uPlot; of the rest of the house it has types only",
+      severity: "error",
+      from: { path: `${SERVICE}console/src/`, pathNot: "\\.test\\.ts$" },
+      to: {
+        pathNot: ["(^|/)services/$2/console/src/", "node_modules/(preact|uplot)/"],
+        dependencyTypesNot: ["type-only"],
+      },
+    },
+    {
+      name: "service-not-to-console",
+      comment: "a service serves its console as files",
+      severity: "error",
+      from: { path: `${SERVICE}src/` },
+      to: { path: "(^|/)services/[^/]+/console/" },
+    },
     onlyIn("pg", "libs/postgres"),
     onlyIn("kafkajs", "libs/kafka"),
     onlyIn("fastify", "libs/http"),
@@ -113,7 +131,7 @@ export default {
     parser: "swc",
     tsPreCompilationDeps: true,
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "(^|/)test/tidy/fixtures/" },
+    exclude: { path: "(^|/)(test/tidy/fixtures|console/dist)/" },
     enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default"] },
     moduleSystems: ["es6"],
   },

@@ -29,7 +29,7 @@ export default defineConfig({
           name: "integration",
           include: [
             ...TESTS.map((folder) => `${folder}/**/*.integration.test.ts`),
-            "test/{e2e,contract,faults,live,properties}/**/*.test.ts",
+            "test/{browser,contract,e2e,faults,live,properties}/**/*.test.ts",
           ],
           exclude: EVERYWHERE,
           globalSetup: ["libs/testkit/src/global-setup.ts"],

@@ -14,6 +14,7 @@ import { Pool } from "undici";
 import { closedLoop, type Figures, figuresOf, line } from "./measure.ts";
 import { startProcess } from "./process.ts";
 import { microsecondsEach, processorTimes } from "./processor-time.ts";
+import { usageStreamOf } from "./usage-stream.ts";
 
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench");
 const CONCURRENCY = 64;
@@ -22,6 +23,10 @@ const ACCOUNTS = 256;
 const WARM_UP_MS = 15_000;
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 15_000);
 const STEADY_PER_SECOND = 50;
+/** With the usage stream and without it, in this order, so that what changes slowly meets both alike. */
+const STREAM_TURNS = [true, false, false, true, true, false, false, true];
+const STREAM_TURN_MS = MEASURE_MS / 2;
+const STREAM_TURN_WARM_UP_MS = 1_000;
 /** An account's balance holds this many deposits of one cent and far more. */
 const INITIAL_BALANCE = 1_000;
 
@@ -177,6 +182,31 @@ function pidsOf(stack: Stack): Map<string, number> {
   return pids;
 }
 
+/** (g): accepted deposits with the usage stream, and without it. */
+async function withAndWithoutStream(bench: Bench): Promise<[on: Figures, off: Figures]> {
+  const stream = usageStreamOf(bench.stack.servers.redisUrl);
+  const turns: { readonly isOn: boolean; readonly figures: Figures }[] = [];
+  for (const isOn of STREAM_TURNS) {
+    await stream.set(isOn);
+    const call = (): Promise<unknown> => deposit(bench);
+    const turn = { concurrency: CONCURRENCY, warmUpMs: STREAM_TURN_WARM_UP_MS, measureMs: STREAM_TURN_MS, call };
+    turns.push({ isOn, figures: await closedLoop(turn) });
+  }
+  stream.close();
+  const of = (isOn: boolean): Figures => {
+    const own = turns.filter((turn) => turn.isOn === isOn).map(({ figures }) => figures);
+    const mean = (value: (figures: Figures) => number): number =>
+      own.reduce((sum, figures) => sum + value(figures), 0) / own.length;
+    return {
+      perSecond: mean(({ perSecond }) => perSecond),
+      p50Ms: mean(({ p50Ms }) => p50Ms),
+      p99Ms: mean(({ p99Ms }) => p99Ms),
+      count: own.reduce((sum, { count }) => sum + count, 0),
+    };
+  };
+  return [of(true), of(false)];
+}
+
 async function bareLoop(environment: Record<string, string>): Promise<Figures> {
   const bare = await startProcess<{ url: string }>("bare-loop.ts", [], environment);
   const pool = new Pool(bare.hello.url, { connections: CONCURRENCY });
@@ -236,12 +266,16 @@ async function measure(bench: Bench, environment: Record<string, string>): Promi
     `(e) deposits accepted and succeeded, ${CONCURRENCY} in flight`,
     await withCosts(bench.stack, async () => bench.finals.wait(await deposit(bench))),
   );
+  const [on, off] = await withAndWithoutStream(bench);
+  say("(g) POST deposit, with the usage stream, means of its turns", on);
+  say("    the same without the usage stream", off);
   const f = say("(f) BullMQ, the same ledger work, AOF everysec", await bullmq(environment));
   console.log(`
 (b)/(a) = ${(b.perSecond / a.perSecond).toFixed(2)}   aim >= 0.40
 (c)     = ${Math.round(c.perSecond)}/s   aim >= 6000/s
 (d)     p50 = ${d.p50Ms.toFixed(1)} ms   aim < 30 ms
-(e)/(f) = ${(e.perSecond / f.perSecond).toFixed(2)}   aim >= 1.50`);
+(e)/(f) = ${(e.perSecond / f.perSecond).toFixed(2)}   aim >= 1.50
+(g)     = ${(on.perSecond / off.perSecond).toFixed(2)} of the rate without the usage stream   aim >= 0.90`);
 }
 
 // Each run begins with nothing; what a killed run left behind is ended first.

@@ -45,7 +45,8 @@ describe("the gates of npm run check", () => {
 
   it("the import rules see every service and library of this house", () => {
     const seen = cruise(ROOT, ["libs", "services"]).modules.map((module) => module.source);
-    for (const place of ["libs/kernel/", "libs/contracts/", "services/gateway/src/", "services/finance/src/"]) {
+    const places = ["libs/kernel/", "libs/contracts/", "services/gateway/src/", "services/finance/src/"];
+    for (const place of [...places, "services/organization/console/src/pages/"]) {
       expect(seen.filter((source) => source.startsWith(place)).length).toBeGreaterThan(3);
     }
   });
@@ -76,6 +77,12 @@ describe("the gates of npm run check", () => {
     const { status, output } = run("tsc", ["-p", path.join(FIXTURES, "types")], ROOT);
     expect(output).toContain("TS2322");
     expect(status).not.toBe(0);
+  });
+
+  it("the type checker sees the pages of the console", () => {
+    const { status, output } = run("tsc", ["-p", "services/organization/console", "--listFilesOnly"], ROOT);
+    expect(output).toContain("services/organization/console/src/pages/credits.tsx");
+    expect(status).toBe(0);
   });
 
   it("the search for unused code finds a file, an export and a dependency that nothing uses", () => {

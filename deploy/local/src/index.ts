@@ -1,4 +1,6 @@
 export { LocalError } from "./local-error.ts";
+export { findCommand } from "./machine/command.ts";
+export { DebianPackages } from "./machine/packages.ts";
 export { endProcess, isAlive, signalProcess, spawnProcess, type ProcessId } from "./machine/processes.ts";
 export { freePort } from "./machine/ports.ts";
 export { printedReport, silentReport, type Report } from "./report.ts";
@@ -17,6 +19,7 @@ export {
   startServers,
   startServersIn,
 } from "./servers/servers.ts";
+export { keptEnvironment } from "./services/kept-environment.ts";
 export { type Ending, ServiceProcess } from "./services/service-process.ts";
 export { type Stack, type StackOptions, startStack } from "./stack.ts";
 export { deleteTopics } from "./servers/topics.ts";

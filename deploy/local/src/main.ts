@@ -1,6 +1,6 @@
 /**
  * `npm start`: servers, topics, services and a demo organization, all under the state folder, until Ctrl-C or SIGTERM.
- * KAPI_STATE_DIR, KAPI_PORT, KAPI_LIVE_PORT and KAPI_TRADING_SERVER_PORT say where.
+ * KAPI_STATE_DIR, KAPI_PORT, KAPI_LIVE_PORT, KAPI_CONSOLE_PORT and KAPI_TRADING_SERVER_PORT say where.
  */
 import path from "node:path";
 
@@ -13,7 +13,7 @@ import { printedReport } from "./report.ts";
 import { startStack } from "./stack.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
-const DEFAULT_PORTS = { gateway: 8080, live: 8081, "trading-server": 8090 };
+const DEFAULT_PORTS = { gateway: 8080, live: 8081, console: 8082, "trading-server": 8090 };
 /** Ctrl-C reaches a process more than once when npm passes it on. */
 const SAME_REQUEST_MS = 1_000;
 
@@ -22,6 +22,7 @@ const Settings = z.object({
   KAPI_STATE_DIR: z.string().default(".local"),
   KAPI_PORT: Port,
   KAPI_LIVE_PORT: Port,
+  KAPI_CONSOLE_PORT: Port,
   KAPI_TRADING_SERVER_PORT: Port,
 });
 
@@ -43,6 +44,7 @@ async function main(): Promise<void> {
     ports: {
       gateway: settings.KAPI_PORT,
       live: settings.KAPI_LIVE_PORT,
+      console: settings.KAPI_CONSOLE_PORT,
       "trading-server": settings.KAPI_TRADING_SERVER_PORT,
     },
   });

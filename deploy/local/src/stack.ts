@@ -5,8 +5,19 @@ import { LocalError } from "./local-error.ts";
 import { type Report, silentReport } from "./report.ts";
 import { createDatabase, databaseUrl } from "./servers/databases.ts";
 import { type ServerAddresses, serverContext, type Servers, startServersIn } from "./servers/servers.ts";
+import { buildConsole } from "./services/console-build.ts";
 import { keepAddresses } from "./services/kept-environment.ts";
-import { allServices, type Environment, type PlanOptions, serviceEnvironment, serviceUrl } from "./services/plan.ts";
+import {
+  allServices,
+  CONSOLE,
+  consoleUrl,
+  type Environment,
+  livePort,
+  type PlanOptions,
+  SECOND,
+  serviceEnvironment,
+  serviceUrl,
+} from "./services/plan.ts";
 import { type AskedPorts, choosePorts, type Ports } from "./services/ports.ts";
 import { ServiceProcess } from "./services/service-process.ts";
 import { StateRecord } from "./state/record.ts";
@@ -14,9 +25,8 @@ import { keptSecrets, type Secrets } from "./state/secrets.ts";
 
 const PARTITIONS = 4;
 const DEFAULT_DATABASE = "kapi";
-const LIVE = "live";
-/** After the name of a service: its second process. */
-const SECOND = "-2";
+/** The service that serves the console's page. */
+const CONSOLE_OWNER = "organization";
 
 export interface StackOptions {
   /** Holds everything that is kept between starts; one running stack each. */
@@ -27,7 +37,7 @@ export interface StackOptions {
   readonly database?: string;
   /** Before every topic name, so that several stacks can share a Kafka. */
   readonly topicPrefix?: string;
-  /** Ports asked for, by service, and "live" for the live stream. */
+  /** Ports asked for, by service, "live" for the live stream, and "console". */
   readonly ports?: AskedPorts;
   /** Ports to take when nothing speaks against it. */
   readonly preferredPorts?: AskedPorts;
@@ -51,9 +61,13 @@ export interface Stack {
   /** Base address of the live stream. */
   readonly wsBase: string;
   readonly tradingServerUrl: string;
+  /** The console's page. */
+  readonly consoleUrl: string;
   readonly servers: ServerAddresses;
   readonly topicPrefix: string;
   readonly secrets: Secrets;
+  /** Base address of the live stream of one metrics process: `metrics`, or `metrics-2` where it runs twice. */
+  liveUrl(process: string): string;
   /** Base address of any service. */
   url(service: string): string;
   /** The process of a service; throws for one that is not of this stack. */
@@ -95,7 +109,10 @@ async function assemble(options: StackOptions, record: StateRecord, stops: Stops
   const servers: ServerAddresses = { ...given, postgresUrl };
   const everything = allServices();
   const programs = programsOf(options.services ?? everything, options.twice ?? []);
-  const names = [...new Set([...everything, LIVE, ...programs.keys()])];
+  if ([...programs.values()].includes(CONSOLE_OWNER)) await buildConsole(report);
+  const names = [
+    ...new Set([...everything, CONSOLE, ...programs.keys(), ...[...programs.keys(), "metrics"].map(livePort)]),
+  ];
   const ports = await choosePorts(stateDir, names, options.ports ?? {}, options.preferredPorts ?? {});
   const forgetAddresses = keepAddresses(stateDir, { servers, topicPrefix });
   stops.add(() => Promise.resolve(forgetAddresses()));
@@ -135,8 +152,10 @@ function describe(parts: {
     secrets,
     processes,
     baseUrl: serviceUrl(ports, "gateway"),
-    wsBase: `ws://127.0.0.1:${ports.of(LIVE)}`,
+    wsBase: liveUrl(ports, "metrics"),
+    liveUrl: (process) => liveUrl(ports, process),
     tradingServerUrl: serviceUrl(ports, "trading-server"),
+    consoleUrl: consoleUrl(ports),
     url: (service) => serviceUrl(ports, service),
     process: (service) => {
       const found = processes.get(service);
@@ -145,6 +164,10 @@ function describe(parts: {
     },
     stop: () => parts.stop(),
   };
+}
+
+function liveUrl(ports: Ports, process: string): string {
+  return `ws://127.0.0.1:${ports.of(livePort(process))}`;
 }
 
 async function serversOf(

@@ -103,7 +103,7 @@ export interface AdmissionOptions {
   readonly redis: RedisConnection;
   readonly directory: Pick<Directory, "key">;
   readonly clock: Clock;
-  /** Only tests give other settings. */
+  /** How long claims are open, and how many usage entries may wait; {@link CLAIM_SETTINGS} unless told. */
   readonly settings?: ClaimSettings;
 }
 

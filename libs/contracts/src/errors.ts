@@ -14,6 +14,7 @@ export const ERRORS = {
   MISSING_SCOPE: { status: 403, text: "Missing API scope: <scope>" },
   MISSING_SERVER_ACCESS: { status: 403, text: "Missing server access: <serverId>" },
   TOO_MANY_CONNECTIONS: { status: 403, text: "Too many live connections for this organization" },
+  CROSS_SITE_REQUEST: { status: 403, text: "The request does not come from the console's own page" },
   NOT_FOUND: { status: 404, text: "Not found" },
   ACCOUNT_NOT_FOUND: { status: 404, text: "Trading account not found" },
   COMMAND_NOT_FOUND: { status: 404, text: "Command not found" },

@@ -7,6 +7,7 @@ export * from "./values.ts";
 export * from "./http/account-metrics.ts";
 export * from "./http/accounts.ts";
 export * from "./http/commands.ts";
+export * from "./http/console.ts";
 export * from "./http/credits.ts";
 export * from "./http/exports.ts";
 export * from "./http/finance.ts";

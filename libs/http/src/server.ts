@@ -24,6 +24,10 @@ export interface HttpServerOptions {
   readonly clock?: Clock;
   /** When a body that cannot be used is told; `at-once` unless the handler's own checks come first. */
   readonly bodyErrors?: BodyErrors;
+  /** Which of /livez and /readyz are answered; both unless told. */
+  readonly probes?: "both" | "liveness";
+  /** Addresses or networks of proxies whose X-Forwarded-… headers are believed; nobody's unless told. */
+  readonly trustedProxies?: readonly string[];
   /** Which errors beside DependencyError mean that a dependency is down and the caller may try again. */
   readonly isDependencyFailure?: (error: unknown) => boolean;
 }
@@ -36,8 +40,10 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { logger, health } = options;
   const isDependencyFailure = options.isDependencyFailure ?? ((): boolean => false);
   const requestIdOf = createRequestIds(options.clock ?? systemClock);
+  const trustedProxies = options.trustedProxies ?? [];
   const app: FastifyInstance = fastify({
     logger: false,
+    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     genReqId: requestIdOf,
     requestTimeout: REQUEST_ARRIVAL_TIMEOUT_MS,
     keepAliveTimeout: SERVER_KEEP_ALIVE_MS,
@@ -68,7 +74,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     done();
   });
   if (logger.isLevelEnabled("debug")) installAnswerLog(app, logger);
-  installHealthRoutes(app, health);
+  installHealthRoutes(app, health, options.probes ?? "both");
   return app;
 }
 

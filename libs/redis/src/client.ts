@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import type { Logger, Started } from "@kapi/runtime";
 import { Redis } from "ioredis";
 
-/** The function library's source; loaded into every Redis that this process meets. */
-const LIBRARY = readFileSync(new URL("kapi.lua", import.meta.url), "utf8");
+/** The sources of the function libraries; loaded into every Redis that this process meets. */
+const LIBRARIES = ["kapi.lua", "console.lua"].map((file) => readFileSync(new URL(file, import.meta.url), "utf8"));
 
 /** Longest wait for one reply. Above it the outcome is unknown, and the call must be safe to repeat. */
 const DEFAULT_COMMAND_TIMEOUT_MS = 2_000;
@@ -23,9 +23,9 @@ export interface RedisOptions {
   readonly commandTimeoutMs?: number;
 }
 
-/** A connection whose commands are pipelined by themselves, and on which the function library is loaded. */
+/** A connection whose commands are pipelined by themselves, and on which the function libraries are loaded. */
 export interface RedisConnection {
-  /** Calls a function of the library; loads the library again where Redis has lost it. Rejects when Redis is away. */
+  /** Calls a function of the libraries; loads them again where Redis has lost them. Rejects when Redis is away. */
   readonly call: (name: string, keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>;
   /** The client itself, for plain commands. */
   readonly commands: Redis;
@@ -34,7 +34,7 @@ export interface RedisConnection {
 }
 
 /**
- * Connects and loads the function library. Nothing is ever sent twice behind the caller's back, and nothing waits in a
+ * Connects and loads the function libraries. Nothing is ever sent twice behind the caller's back, and nothing waits in a
  * queue for a connection that is away (a debit whose reply was lost would run again); every call has a deadline.
  */
 export async function createRedis(options: RedisOptions): Promise<Started<RedisConnection>> {
@@ -54,7 +54,7 @@ export async function createRedis(options: RedisOptions): Promise<Started<RedisC
   try {
     await redis.connect();
     await assertNothingIsEvicted(redis);
-    await loadLibrary(redis);
+    await loadLibraries(redis);
   } catch (error) {
     redis.disconnect();
     throw error;
@@ -78,7 +78,7 @@ async function callFunction(
   } catch (error) {
     if (!isMissingFunction(error)) throw error;
   }
-  await loadLibrary(redis);
+  await loadLibraries(redis);
   return redis.fcall(name, keys.length, ...keys, ...args);
 }
 
@@ -91,8 +91,8 @@ async function assertNothingIsEvicted(redis: Redis): Promise<void> {
   );
 }
 
-async function loadLibrary(redis: Redis): Promise<void> {
-  await redis.function("LOAD", "REPLACE", LIBRARY);
+async function loadLibraries(redis: Redis): Promise<void> {
+  for (const library of LIBRARIES) await redis.function("LOAD", "REPLACE", library);
 }
 
 function isMissingFunction(error: unknown): boolean {

@@ -278,17 +278,13 @@ end
 
 local function apply_settlement(found, charge_id, told_credits, action)
   local wallet, known = found.wallet, found.known[charge_id]
-  local credits = tonumber(known or told_credits)
-  if known then
-    found.ended[#found.ended + 1] = charge_id
-    wallet[RESERVED] = tonumber(wallet[RESERVED]) - credits
-  end
-  if action == 'consume' then
-    if not known then wallet[AVAILABLE] = tonumber(wallet[AVAILABLE]) - credits end
-    wallet[CONSUMED] = tonumber(wallet[CONSUMED]) + credits
-  elseif known then
-    wallet[AVAILABLE] = tonumber(wallet[AVAILABLE]) + credits
-  end
+  local reserved, consumed = tonumber(known or 0), 0
+  if known then found.ended[#found.ended + 1] = charge_id end
+  -- What the ledger says is consumed, also where Redis had set other credits aside, or none.
+  if action == 'consume' then consumed = tonumber(told_credits) end
+  wallet[RESERVED] = tonumber(wallet[RESERVED]) - reserved
+  wallet[CONSUMED] = tonumber(wallet[CONSUMED]) + consumed
+  wallet[AVAILABLE] = tonumber(wallet[AVAILABLE]) + reserved - consumed
   found.changed = true
 end
 
@@ -302,6 +298,8 @@ local function settle(keys, args)
   for i = 1, (#keys - 1) / 3 do
     local found, at = wallets[keys[i * 3 - 1]], i * 4 - 2
     if tonumber(args[at + 3]) < opened_at then
+      -- The opening had it as settled: what is reserved all the same was reserved again since, and is given back.
+      if found.known[args[at]] and found.wallet[1] then apply_settlement(found, args[at], args[at + 1], 'release') end
       outcomes[i] = 'included'
     elseif not found.wallet[1] then
       outcomes[i] = 'no_wallet'
@@ -366,6 +364,26 @@ local function tag_state(keys)
   return is_open(keys[1], 'epoch') and 1 or 0
 end
 
+-- WALLET. keys: meta wallet. args: none, or the threshold to set
+local function wallet_of(keys, args)
+  if not is_open(keys[1], 'epoch') then return { 'CLOSED' } end
+  if redis.call('EXISTS', keys[2]) == 0 then return { 'NO_WALLET' } end
+  if args[1] then redis.call('HSET', keys[2], 'threshold', args[1], 'updated', now_ms()) end
+  return { 'WALLET', redis.call('HMGET', keys[2], unpack(WALLET_FIELDS)) }
+end
+
+-- READ TAG. keys: meta usage, then wallets. args: maxEntries. The wallets and the entries that the ledger may not have yet, of
+-- one moment; without them where there are too many entries.
+local function read_tag(keys, args)
+  if not is_open(keys[1], 'epoch') then return { 'CLOSED' } end
+  if redis.call('XLEN', keys[2]) > tonumber(args[1]) then return { 'BUSY' } end
+  local wallets = {}
+  for i = 3, #keys do
+    wallets[i - 2] = redis.call('HMGET', keys[i], unpack(WALLET_FIELDS))
+  end
+  return { 'OPEN', redis.call('XRANGE', keys[2], '-', '+'), wallets }
+end
+
 redis.register_function('kapi_admit', admit)
 redis.register_function('kapi_mark_answered', mark_answered)
 redis.register_function('kapi_refund', refund)
@@ -373,4 +391,6 @@ redis.register_function('kapi_forget', forget)
 redis.register_function('kapi_settle', settle)
 redis.register_function('kapi_purchase', purchase)
 redis.register_function('kapi_open_tag', open_tag)
+redis.register_function('kapi_wallet', wallet_of)
+redis.register_function { function_name = 'kapi_read_tag', callback = read_tag, flags = { 'no-writes' } }
 redis.register_function { function_name = 'kapi_tag_state', callback = tag_state, flags = { 'no-writes' } }

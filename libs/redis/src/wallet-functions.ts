@@ -1,6 +1,6 @@
 import type { RedisConnection } from "./client.ts";
 import { type Tag, metaKey, reservedKey, revokedField, settledKey, tagOf, walletKey } from "./keys.ts";
-import { type WalletState, arrayReply } from "./replies.ts";
+import { type WalletState, arrayReply, walletReply } from "./replies.ts";
 
 /** How long Redis remembers that a settlement or purchase was applied; the ledger judges later repeats. */
 export const SETTLED_TTL_MS = 7 * 24 * 3_600_000;
@@ -94,6 +94,35 @@ export async function purchase(redis: RedisConnection, request: PurchaseRequest)
     createdAtMs,
   ]);
   return reply === "CLOSED" ? "closed" : (reply as SettlementReply);
+}
+
+/** A wallet as Redis has it; `closed`: its tag is closed; `no_wallet`: the organization has none. */
+export type WalletReply =
+  | { readonly kind: "closed" | "no_wallet" }
+  | { readonly kind: "wallet"; readonly wallet: WalletState };
+
+/** Reads a wallet; nothing is charged for it. */
+export async function readWallet(redis: RedisConnection, organizationId: string): Promise<WalletReply> {
+  const tag = tagOf(organizationId);
+  const keys = [metaKey(tag), walletKey(tag, organizationId)];
+  return walletReplyOf(organizationId, await redis.call("kapi_wallet", keys, []));
+}
+
+/** Sets a wallet's low-balance threshold, in credits; answers with the wallet as it is now. */
+export async function setLowBalanceThreshold(
+  redis: RedisConnection,
+  organizationId: string,
+  credits: number,
+): Promise<WalletReply> {
+  const tag = tagOf(organizationId);
+  const keys = [metaKey(tag), walletKey(tag, organizationId)];
+  return walletReplyOf(organizationId, await redis.call("kapi_wallet", keys, [credits]));
+}
+
+function walletReplyOf(organizationId: string, reply: unknown): WalletReply {
+  const [kind, wallet] = arrayReply(reply);
+  if (kind === "WALLET") return { kind: "wallet", wallet: walletReply(organizationId, wallet) };
+  return { kind: kind === "NO_WALLET" ? "no_wallet" : "closed" };
 }
 
 /** A wallet with its open reservations, as the ledger knows them. */

@@ -178,7 +178,7 @@ test("what costs nothing is admitted also where a lost reservation brought the w
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "unpaid" });
 });
 
-test("what the opening's wallets include is not applied again", async () => {
+test("what the opening's wallets include is not applied again; what was reserved for it once more is given back", async () => {
   const organizationId = await organizationWith(redis, 100);
   const call = reserve(organizationId, [claim()]);
   await admit(redis, call);
@@ -188,10 +188,10 @@ test("what the opening's wallets include is not applied again", async () => {
   const wallet = { walletId: randomUUID(), lowBalanceThreshold: 0, createdAtMs: 1 };
   const bought = { organizationId, purchaseId: randomUUID(), credits: 9, ...wallet };
   expect(await purchase(redis, { ...bought, epoch: EPOCH - 1 })).toBe("included");
-  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, purchased: 100 });
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 100, reserved: 0, purchased: 100 });
   expect(await purchase(redis, { ...bought, epoch: EPOCH })).toBe("done");
   expect(await purchase(redis, { ...bought, epoch: EPOCH })).toBe("done");
-  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 104, purchased: 109 });
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 109, purchased: 109 });
 });
 
 test("a library that Redis has lost is loaded again, and the call goes through", async () => {

@@ -12,9 +12,12 @@ import {
   markAnswered,
   openTag,
   purchase,
+  readWallet,
   refund,
+  setLowBalanceThreshold,
   settle,
   tagOf,
+  walletKey,
 } from "../src/index.ts";
 import {
   EPOCH,
@@ -177,4 +180,21 @@ test("a flushed Redis is closed, and opening it sets the wallets and reservation
     { organizationId, chargeId: wanted.commandId, credits: 5, action: "consume", epoch: EPOCH + 1 },
   ]);
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 0, consumed: 5 });
+});
+
+test("a wallet is read and its threshold set without a charge; nothing is told of it while its tag is closed", async () => {
+  const organizationId = await organizationWith(redis, 50);
+  const wallet = { organizationId, available: 50, lowBalanceThreshold: 0 };
+  expect(await readWallet(redis, organizationId)).toMatchObject({ kind: "wallet", wallet });
+  const changed = { kind: "wallet", wallet: { ...wallet, lowBalanceThreshold: 60 } };
+  expect(await setLowBalanceThreshold(redis, organizationId, 60)).toMatchObject(changed);
+  expect(await readWallet(redis, organizationId)).toMatchObject(changed);
+  expect(await usageOf(redis, organizationId)).toEqual([]);
+  const nobody = randomUUID();
+  expect(await setLowBalanceThreshold(redis, nobody, 60)).toEqual({ kind: "no_wallet" });
+  expect(await redis.commands.exists(walletKey(tagOf(nobody), nobody))).toBe(0);
+  await redis.commands.flushall();
+  expect(await readWallet(redis, organizationId)).toEqual({ kind: "closed" });
+  expect(await setLowBalanceThreshold(redis, organizationId, 70)).toEqual({ kind: "closed" });
+  await openAll(redis);
 });

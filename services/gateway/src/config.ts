@@ -1,3 +1,4 @@
+import { USAGE_STREAM_LIMIT } from "@kapi/redis";
 import { configFields } from "@kapi/runtime";
 import { z } from "zod";
 
@@ -9,6 +10,8 @@ export const ConfigSchema = z.object({
   KAFKA_BROKERS: configFields.kafkaBrokers,
   KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
   REDIS_URL: configFields.redisUrl,
+  /** Most usage entries of a tag that wait in Redis while the ledger is away; beyond them its requests are answered 500. */
+  USAGE_STREAM_LIMIT: configFields.integer(100, 100_000_000).default(USAGE_STREAM_LIMIT),
   INTERNAL_TOKEN: configFields.internalToken,
   ACCOUNT_URL: configFields.serviceUrl,
   COMMAND_STATUS_URL: configFields.serviceUrl,

@@ -97,7 +97,12 @@ export async function startService(
     followAccountDeletions({ kafka, knownAccounts, logger, fatal: (error) => context.fatal(error) }),
   );
   health.liveness("account deletions", () => deletions.check());
-  const admission = createAdmission({ redis, directory, clock, settings: settings.claims ?? CLAIM_SETTINGS });
+  const admission = createAdmission({
+    redis,
+    directory,
+    clock,
+    settings: settings.claims ?? { ...CLAIM_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
+  });
   const operations = createOperations({
     directory,
     admission,

@@ -1,3 +1,4 @@
+import { USAGE_STREAM_LIMIT } from "@kapi/redis";
 import { configFields } from "@kapi/runtime";
 import { z } from "zod";
 
@@ -30,6 +31,8 @@ export const configSchema = z.object({
   POSTGRES_URL: configFields.postgresUrl,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
   REDIS_URL: configFields.redisUrl,
+  /** Most usage entries of a tag that wait in Redis while the ledger is away; beyond them its requests are answered 500. */
+  USAGE_STREAM_LIMIT: configFields.integer(100, 100_000_000).default(USAGE_STREAM_LIMIT),
   INTERNAL_TOKEN: configFields.internalToken,
   ACCOUNT_URL: configFields.serviceUrl,
   /** What this process does: give sequences, serve sockets, or both. */

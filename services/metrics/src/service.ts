@@ -6,7 +6,7 @@ import { accountKey, TOPICS } from "@kapi/contracts";
 import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
 import { createKafka, createProducer, endOffsets, type KafkaConnection } from "@kapi/kafka";
 import { createPool, type Database, migrate } from "@kapi/postgres";
-import { createRedis } from "@kapi/redis";
+import { CLAIM_SETTINGS, createRedis } from "@kapi/redis";
 import type { MainContext, Started } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
@@ -254,7 +254,12 @@ async function startStream(
   const { config, scope, logger, health, clock } = context;
   const redis = await scope.start("redis", () => createRedis({ url: config.REDIS_URL, clientName: "metrics", logger }));
   health.readiness("redis", () => redis.check());
-  const admission = createAdmission({ redis, directory, clock });
+  const admission = createAdmission({
+    redis,
+    directory,
+    clock,
+    settings: { ...CLAIM_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
+  });
   const livePort = config.LIVE_PORT;
   const host = config.LIVE_HOST ?? config.HTTP_HOST;
   const upgrades =

@@ -196,16 +196,22 @@ describe("the newest samples, for other services", () => {
     const account = world.account();
     await world.value(account, [4_200]);
     await eventually(async () => expect(await world.samplesOf(account)).toHaveLength(1));
-    const ask = (token: string) =>
+    const { serverId } = world;
+    const ask = (token: string, body: object) =>
       fetch(`${metrics.url}/internal/samples/latest`, {
         method: "POST",
         headers: { "content-type": "application/json", "x-internal-token": token },
-        body: JSON.stringify({ serverId: world.serverId, accountNumbers: ["nobody", account] }),
+        body: JSON.stringify(body),
       });
-    expect((await ask("wrong")).status).toBe(401);
-    await eventually(async () => {
-      const { samples } = (await (await ask(world.environment.secrets.internalToken)).json()) as { samples: unknown[] };
-      expect(samples).toMatchObject([null, { sequence: 1, equity: 42 }]);
-    });
+    const ofOneServer = { serverId, accountNumbers: ["nobody", account] };
+    const ofSeveral = { accounts: ["nobody", account].map((accountNumber) => ({ serverId, accountNumber })) };
+    expect((await ask("wrong", ofOneServer)).status).toBe(401);
+    for (const body of [ofOneServer, ofSeveral]) {
+      await eventually(async () => {
+        const answer = await ask(world.environment.secrets.internalToken, body);
+        const { samples } = (await answer.json()) as { samples: unknown[] };
+        expect(samples).toMatchObject([null, { sequence: 1, equity: 42 }]);
+      });
+    }
   });
 });

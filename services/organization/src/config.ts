@@ -1,5 +1,32 @@
-import { configFields } from "@kapi/runtime";
+import { fileURLToPath } from "node:url";
+
+import { ConfigError, configFields } from "@kapi/runtime";
 import { z } from "zod";
+
+const BUILT_PAGE = fileURLToPath(new URL("../console/dist", import.meta.url));
+
+const list = z.string().transform((text) => text.split(",").map((part) => part.trim()));
+
+/** The console, which is there where it has a port; it needs all the addresses then. */
+const consoleFields = {
+  /** Where people's browsers reach the console, through a proxy that speaks https. Nothing internal listens there. */
+  CONSOLE_PORT: configFields.httpPort.optional(),
+  CONSOLE_HOST: configFields.httpHost,
+  /** The folder of the built page. */
+  CONSOLE_ASSETS: z.string().default(BUILT_PAGE),
+  /** `off` only where the console is reached over http, as on the own machine: the session would be lost otherwise. */
+  CONSOLE_SECURE_COOKIES: z.enum(["on", "off"]).default("on"),
+  /**
+   * Addresses or networks of the proxies before the console, with commas: their X-Forwarded-For tells who signs in, their
+   * X-Forwarded-Host what the page's own origin is.
+   */
+  CONSOLE_TRUSTED_PROXIES: list.optional(),
+  /** The base address of the management API as its callers reach it: the console shows it beside a new key. */
+  CONSOLE_API_URL: configFields.serviceUrl.optional(),
+  /** Asked for servers, accounts and their live values. */
+  ACCOUNT_URL: configFields.serviceUrl.optional(),
+  METRICS_URL: configFields.serviceUrl.optional(),
+};
 
 /** The environment of the organization service. */
 export const Config = z.object({
@@ -16,5 +43,37 @@ export const Config = z.object({
   INTERNAL_TOKEN: configFields.internalToken,
   /** Asked for open reservations before wallets are set from the ledger. */
   COMMAND_STATUS_URL: configFields.serviceUrl,
+  ...consoleFields,
 });
 export type Config = z.output<typeof Config>;
+
+/** The configuration of a console that is there. */
+export interface ConsoleConfig {
+  readonly port: number;
+  readonly host: string;
+  readonly assets: string;
+  readonly secureCookies: boolean;
+  readonly trustedProxies: readonly string[];
+  readonly apiUrl: string;
+  readonly accountUrl: string;
+  readonly metricsUrl: string;
+}
+
+/** The console's part; null where there is none. Throws ConfigError where an address that it needs is missing. */
+export function consoleConfig(config: Config): ConsoleConfig | null {
+  if (config.CONSOLE_PORT === undefined) return null;
+  const { CONSOLE_API_URL, ACCOUNT_URL, METRICS_URL } = config;
+  if (CONSOLE_API_URL === undefined || ACCOUNT_URL === undefined || METRICS_URL === undefined) {
+    throw new ConfigError(["CONSOLE_PORT: with it CONSOLE_API_URL, ACCOUNT_URL and METRICS_URL are required"]);
+  }
+  return {
+    port: config.CONSOLE_PORT,
+    host: config.CONSOLE_HOST,
+    assets: config.CONSOLE_ASSETS,
+    secureCookies: config.CONSOLE_SECURE_COOKIES === "on",
+    trustedProxies: config.CONSOLE_TRUSTED_PROXIES ?? [],
+    apiUrl: CONSOLE_API_URL,
+    accountUrl: ACCOUNT_URL,
+    metricsUrl: METRICS_URL,
+  };
+}

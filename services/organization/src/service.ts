@@ -1,33 +1,50 @@
 import { fileURLToPath } from "node:url";
 
 import { TOPICS } from "@kapi/contracts";
-import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
+import { createHttpServer, createInternalClient, type InternalClient, listen, requireInternalToken } from "@kapi/http";
 import { beginOffsets, createConsumer, createKafka, createProducer, endOffsets } from "@kapi/kafka";
-import { createPool, migrate } from "@kapi/postgres";
+import { createPool, isTransient, migrate } from "@kapi/postgres";
 import { ALL_TAGS, closedTags, createRedis } from "@kapi/redis";
 import type { MainContext } from "@kapi/runtime";
 
-import type { Config } from "./config.ts";
+import { type Config, type ConsoleConfig, consoleConfig } from "./config.ts";
+import { installConsole } from "./inbound/http/console/console.ts";
+import { readAssets } from "./inbound/http/console/pages.ts";
 import { installCreditUsage } from "./inbound/http/credit-usage.ts";
+import { installListRoutes } from "./inbound/http/list-routes.ts";
+import { installPeopleRoutes } from "./inbound/http/people-routes.ts";
 import { installRoutes } from "./inbound/http/routes.ts";
 import { takeCommandEvents } from "./inbound/kafka/command-events.ts";
 import { startLoop } from "./inbound/loop.ts";
 import { applyPending } from "./operations/apply-pending.ts";
+import { checkDrift } from "./operations/check-drift.ts";
+import type { ConsoleContext, PeopleContext } from "./operations/console-context.ts";
 import type { LedgerContext } from "./operations/ledger-context.ts";
+import { LiveAccounts } from "./operations/live-accounts.ts";
 import { openClosedTags } from "./operations/open-tags.ts";
 import { publishDirectory } from "./operations/publish-directory.ts";
-import { MAX_ENTRIES_PER_TAG, recordUsage } from "./operations/record-usage.ts";
+import { recordUsage } from "./operations/record-usage.ts";
 import { releaseOrphans } from "./operations/release-orphans.ts";
+import { createPasswords } from "./outbound/passwords.ts";
+import { accountsOver } from "./outbound/http/accounts.ts";
 import { commandStatusOver } from "./outbound/http/command-status.ts";
+import { commandsOver } from "./outbound/http/commands.ts";
+import { samplesOver } from "./outbound/http/samples.ts";
 import { publishOutbox } from "./outbound/kafka/outbox-publisher.ts";
 import { createStore } from "./outbound/postgres/store.ts";
 import { createUsageLines } from "./outbound/postgres/usage-lines.ts";
+import { createUsers } from "./outbound/postgres/users.ts";
+import { createWalletChecks } from "./outbound/postgres/wallet-checks.ts";
 
 const SERVICE = "organization";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 const INTERNAL_CALL_TIMEOUT_MS = 4_000;
 /** How long usage waits in Redis for the ledger, at most, when there is little of it; settlements take it along earlier. */
 const USAGE_PAUSE_MS = 1_000;
+/** The tags are moved in so many parts side by side: PostgreSQL works on one batch while the next one is made ready. */
+const USAGE_LANES = 2;
+/** Entries; a batch of so many is followed by the next one at once. */
+const LARGE_USAGE_BATCH = 1_000;
 /** Least time from one batch of settlements to the next. */
 const SETTLEMENT_INTERVAL_MS = 500;
 /** How soon a closed tag is noticed. */
@@ -35,6 +52,9 @@ const OPENING_PAUSE_MS = 250;
 const PENDING_PAUSE_MS = 500;
 const OUTBOX_PAUSE_MS = 500;
 const ORPHANS_PAUSE_MS = 60_000;
+const DRIFT_PAUSE_MS = 60_000;
+/** How often live pictures are fed, and how soon those of a closed session end. */
+const LIVE_PAUSE_MS = 1_000;
 
 /** The organization service: directory, keys, wallets and the credit ledger. */
 export async function start(main: MainContext<Config>): Promise<void> {
@@ -104,15 +124,18 @@ export async function start(main: MainContext<Config>): Promise<void> {
     }),
   );
   health.readiness("wallets", () => openings ?? redis.check());
-  await scope.start("usage", () =>
-    startLoop({
-      name: "usage",
-      logger,
-      pauseMs: USAGE_PAUSE_MS,
-      // Only a full batch is followed by the next at once: many small ones would cost far more than a few large ones.
-      round: async () => (await recordUsage(ledger, ALL_TAGS)) >= MAX_ENTRIES_PER_TAG,
-    }),
-  );
+  for (let lane = 0; lane < USAGE_LANES; lane += 1) {
+    const tags = ALL_TAGS.filter((tag) => tag % USAGE_LANES === lane);
+    await scope.start(`usage ${lane}`, () =>
+      startLoop({
+        name: "usage",
+        logger,
+        pauseMs: USAGE_PAUSE_MS,
+        // Only a large batch is followed by the next at once: many small ones would cost far more than a few large ones.
+        round: async () => (await recordUsage(ledger, tags)) >= LARGE_USAGE_BATCH,
+      }),
+    );
+  }
   await scope.start("pending wallet changes", () =>
     startLoop({
       name: "pending wallet changes",
@@ -138,10 +161,66 @@ export async function start(main: MainContext<Config>): Promise<void> {
     }),
   );
 
+  await scope.start("drift check", () =>
+    startLoop({
+      name: "drift check",
+      logger,
+      pauseMs: DRIFT_PAUSE_MS,
+      round: () => checkDrift({ ...ledger, checks: createWalletChecks(database) }).then(() => false),
+    }),
+  );
+
+  const passwords = await createPasswords();
+  const people: PeopleContext = { ...ledger, publish: publishNow, users: createUsers(database), passwords };
+  const usageLines = createUsageLines(database);
   const app = createHttpServer({ logger, health, clock });
   requireInternalToken(app, config.INTERNAL_TOKEN);
-  installRoutes(app, { ...ledger, publish: publishNow });
-  installCreditUsage(app, createUsageLines(database));
+  installRoutes(app, people);
+  installPeopleRoutes(app, people);
+  installListRoutes(app, people);
+  installCreditUsage(app, usageLines);
   const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
   logger.info({ url }, "listening");
+
+  const consoleSettings = consoleConfig(config);
+  if (consoleSettings === null) return;
+  await startConsole(main, consoleSettings, { ...people, usageLines, commands: commandsOver(commandStatusClient) });
+}
+
+/** The console: its listener, which nothing internal is on, and what its live pictures are fed by. */
+async function startConsole(
+  { config, scope, logger, health, clock }: MainContext<Config>,
+  settings: ConsoleConfig,
+  people: Omit<ConsoleContext, "accounts" | "samples">,
+): Promise<void> {
+  const clientOf = (name: string, baseUrl: string): Promise<InternalClient> =>
+    scope.start(`${name} client`, () =>
+      createInternalClient({ baseUrl, token: config.INTERNAL_TOKEN, timeoutMs: INTERNAL_CALL_TIMEOUT_MS }),
+    );
+  const accounts = accountsOver(await clientOf("account", settings.accountUrl));
+  const samples = samplesOver(await clientOf("metrics", settings.metricsUrl));
+  const context: ConsoleContext = { ...people, accounts, samples };
+  const live = new LiveAccounts(context);
+  const repeat = (name: string, round: () => Promise<void>): Promise<unknown> =>
+    scope.start(name, () =>
+      startLoop({ name, logger, pauseMs: LIVE_PAUSE_MS, round: () => round().then(() => false) }),
+    );
+  await repeat("live samples", () => live.takeSamples());
+  await repeat("ends of live streams", () => live.endClosedSessions());
+  const assets = readAssets(settings.assets);
+  if (assets.size === 0) logger.warn({ folder: settings.assets }, "the console's page is not built");
+  const app = createHttpServer({
+    logger,
+    health,
+    clock,
+    // Nobody is told what is wrong with a body before it is known that they may send one.
+    bodyErrors: "when-parsed",
+    probes: "liveness",
+    trustedProxies: settings.trustedProxies,
+    isDependencyFailure: (error) => isTransient(error) || people.redis.check() !== null,
+  });
+  const { secureCookies, apiUrl } = settings;
+  installConsole(app, { context, live, assets, secureCookies, apiUrl });
+  const { url } = await scope.start("console", () => listen(app, settings));
+  logger.info({ url }, "the console is listening");
 }

@@ -1,13 +1,22 @@
 import { randomUUID } from "node:crypto";
 
-import { ALL_TAGS, CLAIM_TTL_MS, FINAL_CLAIM_TTL_MS, purchase, readUsage, tagOf } from "@kapi/redis";
+import {
+  ALL_TAGS,
+  CLAIM_TTL_MS,
+  FINAL_CLAIM_TTL_MS,
+  metaKey,
+  purchase,
+  readUsage,
+  tagOf,
+  walletKey,
+} from "@kapi/redis";
 import { eventually, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { readOutbox } from "../src/outbound/postgres/outbox.ts";
-import { applyPending } from "../src/operations/apply-pending.ts";
+import { applyChanges, applyPending } from "../src/operations/apply-pending.ts";
 import { openClosedTags } from "../src/operations/open-tags.ts";
-import { purchaseCredits } from "../src/operations/purchase-credits.ts";
+import { purchaseCredits, recordPurchase } from "../src/operations/purchase-credits.ts";
 import { recordAllUsage } from "../src/operations/record-usage.ts";
 import { releaseOrphans } from "../src/operations/release-orphans.ts";
 import { finish, ledgerSums, organizationWith, read, redisSums, reserve, startWorld, type World } from "./support.ts";
@@ -147,9 +156,105 @@ test("credits reserved for a command that was never published come back when its
   expect(await releaseOrphans(context, context.commandStatus)).toBe(0);
   const later = new TestClock(context.clock.nowMs() + CLAIM_TTL_MS + 2 * FINAL_CLAIM_TTL_MS);
   await releaseOrphans({ ...context, clock: later }, context.commandStatus);
+  await applyPending(context);
   await expectWallet(organizationId, { available: 93, reserved: 7, consumed: 0 });
   await reserve(context, organizationId, 5, orphan);
   await expectWallet(organizationId, { available: 93, reserved: 7, consumed: 0 });
+});
+
+test("credits that are given back come back also where the process that found them dies before it tells Redis", async () => {
+  const { context, commands } = world;
+  const organizationId = await organizationWith(world, 100);
+  await reserve(context, organizationId, 5);
+  await recordAllUsage(context, ALL_TAGS);
+  commands.known = new Set();
+  const later = new TestClock(context.clock.nowMs() + CLAIM_TTL_MS + 3_600_001);
+  expect(await releaseOrphans({ ...context, clock: later }, context.commandStatus)).toBeGreaterThan(0);
+  // Another process begins here.
+  await applyPending(context);
+  await expectWallet(organizationId, { available: 100, reserved: 0, consumed: 0 });
+});
+
+test("what was reserved is what settles, whatever the command's end says, and whoever is heard first", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 100);
+  const recorded = await reserve(context, organizationId, 5);
+  await recordAllUsage(context, ALL_TAGS);
+  await finish(context, organizationId, recorded, 7);
+  await expectWallet(organizationId, { available: 95, reserved: 0, consumed: 5 });
+  const unread = await reserve(context, organizationId, 5);
+  await finish(context, organizationId, unread, 7);
+  await finish(context, organizationId, unread, 7);
+  await expectWallet(organizationId, { available: 90, reserved: 0, consumed: 10 });
+  const released = await reserve(context, organizationId, 5);
+  await finish(context, organizationId, released, 7, "release");
+  await expectWallet(organizationId, { available: 90, reserved: 0, consumed: 10 });
+});
+
+test("a command asked for again, after Redis lost it and the ledger heard of its end, is reserved for once", async () => {
+  const { context, commands } = world;
+  const organizationId = await organizationWith(world, 100);
+  const commandId = await reserve(context, organizationId, 5);
+  await context.redis.commands.flushall();
+  await finish(context, organizationId, commandId, 5);
+  commands.open = [];
+  await openClosedTags(context, ALL_TAGS);
+  await applyPending(context);
+  // The request came before command-status had the command, and its claim is lost.
+  await reserve(context, organizationId, 5, commandId);
+  expect(await redisSums(context, organizationId)).toMatchObject({ reserved: 5 });
+  await recordAllUsage(context, ALL_TAGS);
+  await expectWallet(organizationId, { available: 95, reserved: 0, consumed: 5 });
+});
+
+test("what was given back and is asked for again long after is not reserved for good", async () => {
+  const { context, commands } = world;
+  const organizationId = await organizationWith(world, 100);
+  const commandId = await reserve(context, organizationId, 5);
+  await recordAllUsage(context, ALL_TAGS);
+  commands.known = new Set();
+  const later = new TestClock(context.clock.nowMs() + CLAIM_TTL_MS + 3_600_001);
+  await releaseOrphans({ ...context, clock: later }, context.commandStatus);
+  await applyPending(context);
+  // Redis forgets a settlement and a claim in time.
+  const forgotten = await context.redis.commands.keys(`*:${commandId}`);
+  await context.redis.commands.del(...forgotten);
+  await reserve(context, organizationId, 5, commandId);
+  await recordAllUsage(context, ALL_TAGS);
+  await expectWallet(organizationId, { available: 100, reserved: 0, consumed: 0 });
+});
+
+test("a purchase whose process dies before Redis has it, or before it knows that Redis has it, adds its credits once", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 10);
+  const bought = { organizationId, credits: 25, purchaseId: randomUUID() };
+  const change = await context.store.transaction((tx) => recordPurchase(tx, context.clock.nowMs(), bought));
+  expect(await redisSums(context, organizationId)).toMatchObject({ purchased: 10 });
+  // Another process begins here; it tells Redis, and dies before it can note that.
+  await applyChanges({ ...context, store: { ...context.store, deletePending: () => Promise.resolve() } }, [change]);
+  expect(await redisSums(context, organizationId)).toMatchObject({ purchased: 35 });
+  await applyPending(context);
+  await purchaseCredits(context, bought);
+  await expectWallet(organizationId, { purchased: 35, available: 35 });
+});
+
+test("a replica that takes over with old wallets is not believed: it is set from the ledger before it charges", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 100);
+  const tag = tagOf(organizationId);
+  const before = await context.redis.commands.hgetall(walletKey(tag, organizationId));
+  await read(context, organizationId, 30);
+  const commandId = await reserve(context, organizationId, 5);
+  await recordAllUsage(context, ALL_TAGS);
+  await read(context, organizationId, 2);
+  // The replica has everything but the wallet's last changes, and a run id of its own.
+  await context.redis.commands.hset(walletKey(tag, organizationId), before);
+  await context.redis.commands.hset(metaKey(tag), "run", "0".repeat(40));
+  expect(await read(context, organizationId, 1)).toEqual({ kind: "closed" });
+  expect(await openClosedTags(context, [tag])).toEqual([tag]);
+  await expectWallet(organizationId, { purchased: 100, consumed: 32, reserved: 5, available: 63 });
+  await finish(context, organizationId, commandId, 5);
+  await expectWallet(organizationId, { purchased: 100, consumed: 37, reserved: 0, available: 63 });
 });
 
 test("legs of organizations that the ledger does not know hold up nobody", async () => {

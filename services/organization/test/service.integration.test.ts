@@ -14,6 +14,7 @@ import { z } from "zod";
 import { Config } from "../src/config.ts";
 import { start } from "../src/service.ts";
 import { startCommandStatus, type StandIn } from "./command-status-stand-in.ts";
+import { freePort } from "./free-port.ts";
 
 const Created = z.object({ organizationId: z.guid(), walletId: z.guid() });
 const CreatedKey = z.object({ keyId: z.string(), managementKey: z.string() });
@@ -34,7 +35,7 @@ beforeAll(async () => {
   await scope.start("environment", () => ({ value: environment, stop: () => environment.stop() }));
   const token = environment.secrets.internalToken;
   commandStatus = await scope.start("command-status", () => startCommandStatus(token));
-  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  const port = await freePort();
   const addresses = { HTTP_PORT: String(port), COMMAND_STATUS_URL: commandStatus.url };
   const config = loadConfig(Config, { ...environment.env, ...addresses });
   const fatal = (error: unknown): never => {

@@ -7,7 +7,13 @@ import { z } from "zod";
 import { LocalError } from "../local-error.ts";
 import type { Stack } from "../stack.ts";
 import { writePrivately } from "../state/secrets.ts";
-import { createOrganization, type ReadyOrganization, registerServer } from "./operator.ts";
+import {
+  type ConsoleUser,
+  createConsoleUser,
+  createOrganization,
+  type ReadyOrganization,
+  registerServer,
+} from "./operator.ts";
 import { createTradingAccounts } from "./trading-accounts.ts";
 
 const DEMO_FILE = "demo.json";
@@ -26,8 +32,15 @@ const Demo = z.object({
   organizationId: z.guid(),
   serverId: z.guid(),
   tradingServerUrl: z.url(),
+  consoleUrl: z.url(),
+  consoleEmail: z.string(),
+  consolePassword: z.string(),
 });
 export type Demo = z.infer<typeof Demo>;
+/** What is kept of an organization; one of an earlier kapi had nobody who could sign in. */
+const KeptOrganization = Demo.pick({ managementKey: true, organizationId: true, serverId: true }).extend(
+  Demo.pick({ consoleEmail: true, consolePassword: true }).partial().shape,
+);
 
 /** A demo and the accounts in it that trade by themselves. */
 export type DemoWithAccounts = Demo & { readonly accountNumbers: readonly string[] };
@@ -62,30 +75,36 @@ export async function keptDemo(stack: Stack, stateDir: string): Promise<DemoWith
   return { ...demo, accountNumbers: await createTradingAccounts(stack, demo) };
 }
 
-function addressesOf(stack: Stack): Pick<Demo, "baseUrl" | "wsBase" | "tradingServerUrl"> {
-  return { baseUrl: stack.baseUrl, wsBase: stack.wsBase, tradingServerUrl: stack.tradingServerUrl };
+function addressesOf(stack: Stack): Pick<Demo, "baseUrl" | "wsBase" | "tradingServerUrl" | "consoleUrl"> {
+  const { baseUrl, wsBase, tradingServerUrl, consoleUrl } = stack;
+  return { baseUrl, wsBase, tradingServerUrl, consoleUrl };
 }
 
-async function knownOrganization(stack: Stack, file: string): Promise<ReadyOrganization | null> {
+async function knownOrganization(stack: Stack, file: string): Promise<(ReadyOrganization & ConsoleUser) | null> {
   if (!existsSync(file)) return null;
-  const { managementKey, organizationId, serverId } = Demo.parse(JSON.parse(readFileSync(file, "utf8")));
+  const kept = KeptOrganization.parse(JSON.parse(readFileSync(file, "utf8")));
+  const { managementKey, organizationId, serverId, consoleEmail, consolePassword } = kept;
   if ((await whenUsable(stack, managementKey)) === UNAUTHORIZED) return null;
   // The trading server may listen elsewhere than last time.
   await registerServer(stack, organizationId, serverId);
-  return { managementKey, organizationId, serverId };
+  const user =
+    consoleEmail === undefined || consolePassword === undefined
+      ? await createConsoleUser(stack, organizationId)
+      : { consoleEmail, consolePassword };
+  return { managementKey, organizationId, serverId, ...user };
 }
 
 async function newOrganization(
   stack: Stack,
   options: { readonly name: string; readonly credits: number },
-): Promise<ReadyOrganization> {
+): Promise<ReadyOrganization & ConsoleUser> {
   const organization = await createOrganization(stack, options);
   const end = Date.now() + USABLE_DEADLINE_MS;
   while ((await whenUsable(stack, organization.managementKey)) === UNAUTHORIZED) {
     if (Date.now() > end) throw new LocalError("The gateway does not know the key of the demo organization.");
     await delay(POLL_MS);
   }
-  return organization;
+  return { ...organization, ...(await createConsoleUser(stack, organization.organizationId)) };
 }
 
 /** Asks for the wallet until the gateway answers yes, or that the key is unknown; returns that status. */

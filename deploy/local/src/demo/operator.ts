@@ -1,4 +1,5 @@
 import { SCOPES, type ServerEntry } from "@kapi/contracts";
+import { randomBase32 } from "@kapi/kernel";
 import { z } from "zod";
 
 import { LocalError } from "../local-error.ts";
@@ -6,6 +7,8 @@ import type { Stack } from "../stack.ts";
 
 const REQUEST_TIMEOUT_MS = 10_000;
 const ERROR_CHARACTERS = 300;
+/** Random characters in the e-mail address of a demo user. */
+const EMAIL_CHARACTERS = 4;
 
 /** Leverages of the demo server (decisions, 4.10). */
 const DEMO_LEVERAGES = [1, 2, 5, 10, 20, 25, 30, 50, 100, 200, 300, 400, 500, 1000, 2000, 5000, 10000];
@@ -21,6 +24,7 @@ export const DEMO_CONFIGURATION: ServerEntry["configuration"] = {
 
 const Organization = z.object({ organizationId: z.guid() });
 const Server = z.object({ serverId: z.guid() });
+const User = z.object({ userId: z.guid(), password: z.string() });
 const Key = z.object({ managementKey: z.string(), keyId: z.string() });
 
 /** An organization that can be used: its credits, a server, and a key with all scopes. */
@@ -46,6 +50,21 @@ export function registerServer(stack: Stack, organizationId: string, serverId?: 
   const known = serverId === undefined ? {} : { serverId };
   const body = { ...known, tradingServerUrl: stack.tradingServerUrl, configuration: DEMO_CONFIGURATION };
   return call(stack, `/${organizationId}/servers`, body, Server);
+}
+
+/** With what a person signs in to the console. */
+export interface ConsoleUser {
+  readonly consoleEmail: string;
+  readonly consolePassword: string;
+}
+
+/** Makes a user of an organization, who can sign in to the console. */
+export async function createConsoleUser(stack: Stack, organizationId: string): Promise<ConsoleUser> {
+  // Another one each time, for no two users share an address.
+  const consoleEmail = `demo-${randomBase32(EMAIL_CHARACTERS)}@kapi.local`;
+  const body = { email: consoleEmail, name: "Demo user" };
+  const { password } = await call(stack, `/${organizationId}/users`, body, User);
+  return { consoleEmail, consolePassword: password };
 }
 
 async function call<T>(stack: Stack, path: string, body: unknown, schema: z.ZodType<T>): Promise<T> {

@@ -12,6 +12,9 @@ it("the second command reads exactly what the first one creates", () => {
     managementKey: "kapi.key.secret",
     organizationId,
     serverId: "0b0c8a3e-5b0e-4c56-9f0a-222222222222",
+    consoleUrl: "http://127.0.0.1:8082/console/",
+    consoleEmail: "demo@example.com",
+    consolePassword: "twelve characters",
     accountNumbers: [],
   };
   const [[, create], [, read]] = commands(demo) as [[string, string], [string, string]];

@@ -8,6 +8,10 @@ import type { Ports } from "./ports.ts";
 const SERVICES_FOLDER = path.resolve(import.meta.dirname, "../../../../services");
 const HOST = "127.0.0.1";
 
+/** Names the console's port, and the process that has it: of an organization service that runs twice, one. */
+export const CONSOLE = "console";
+const CONSOLE_PROCESS = "organization";
+
 /** What a program of its own is told by the environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -21,6 +25,14 @@ export function allServices(): string[] {
 /** Where the code of a service is. */
 export function serviceFolder(service: string): string {
   return path.join(SERVICES_FOLDER, service);
+}
+
+/** After the name of a service: its second process. */
+export const SECOND = "-2";
+
+/** The name of the port on which a process serves the live stream; only that of a second metrics is another. */
+export function livePort(process: string): string {
+  return process === `metrics${SECOND}` ? `live${SECOND}` : "live";
 }
 
 /** The base address of a service. */
@@ -47,7 +59,7 @@ export function serviceEnvironment(service: string, services: readonly string[],
     HTTP_HOST: HOST,
     HTTP_PORT: String(ports.of(service)),
     LIVE_HOST: HOST,
-    LIVE_PORT: String(ports.of("live")),
+    LIVE_PORT: String(ports.of(livePort(service))),
     KAFKA_BROKERS: servers.kafkaBrokers,
     KAFKA_TOPIC_PREFIX: options.topicPrefix === "" ? undefined : options.topicPrefix,
     POSTGRES_URL: servers.postgresUrl,
@@ -58,6 +70,22 @@ export function serviceEnvironment(service: string, services: readonly string[],
     PASSWORD_SEALING_KEYS: secrets.passwordSealingKeys,
     FINGERPRINT_KEY: secrets.fingerprintKey,
     ...Object.fromEntries(urls),
+    ...(service === CONSOLE_PROCESS ? consoleEnvironment(ports) : {}),
+  };
+}
+
+/** Where people reach the console: the base address of its page. */
+export function consoleUrl(ports: Ports): string {
+  return `${serviceUrl(ports, CONSOLE)}/console/`;
+}
+
+function consoleEnvironment(ports: Ports): Environment {
+  return {
+    CONSOLE_HOST: HOST,
+    CONSOLE_PORT: String(ports.of(CONSOLE)),
+    // On the own machine browsers come over http, where a cookie for https alone would be lost.
+    CONSOLE_SECURE_COOKIES: "off",
+    CONSOLE_API_URL: serviceUrl(ports, "gateway"),
   };
 }
 

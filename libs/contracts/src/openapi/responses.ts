@@ -19,9 +19,10 @@ const MOVED_CODES: readonly (readonly [ErrorStatus, ErrorCode])[] = [
   [409, "IDEMPOTENCY_KEY_REUSED"],
   [400, "ACCOUNT_NOT_FOUND"],
 ];
-/** Codes of the live stream's handshake and of paths that are none, which no operation answers. */
+/** Codes of the live stream's handshake, of the console and of paths that are none, which no operation answers. */
 const NO_OPERATIONS_CODES: ReadonlySet<ErrorCode> = new Set([
   "TOO_MANY_CONNECTIONS",
+  "CROSS_SITE_REQUEST",
   "NOT_FOUND",
   "METHOD_NOT_ALLOWED",
 ]);

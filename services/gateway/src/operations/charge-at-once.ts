@@ -1,9 +1,9 @@
-import { randomUUID } from "node:crypto";
-
 import { ApiError } from "@kapi/http";
+import { uuidV7 } from "@kapi/kernel";
 
 import type { Call } from "./call.ts";
 import type { ChargeNeeds } from "./charge-read.ts";
+import type { Needs } from "./needs.ts";
 
 /** Charges a change that is made within the request. Throws 401, 429, 402 or 500, and charges nothing then. */
 export async function chargeAtOnce({ admission, directory }: ChargeNeeds, call: Call): Promise<void> {
@@ -25,7 +25,7 @@ export async function chargeAtOnce({ admission, directory }: ChargeNeeds, call: 
  * credits.
  */
 export async function refuseCharged(
-  { admission, directory }: ChargeNeeds,
+  { admission, directory, clock }: ChargeNeeds & Pick<Needs, "clock">,
   call: Call,
   finding: ApiError,
 ): Promise<never> {
@@ -38,7 +38,7 @@ export async function refuseCharged(
       key: { ...key, rateLimit: null },
       operation,
       requestId,
-      chargeId: randomUUID(),
+      chargeId: uuidV7(clock.nowMs()),
       mode: "consume",
       price: readPrice,
       readPrice,

@@ -5,10 +5,9 @@ import type { SampleLog } from "./sample-log.ts";
 /** The newest sample of each account as the log has it, in order; null where there is none. */
 export function readLatestSamples(
   log: SampleLog,
-  serverId: string,
-  accountNumbers: readonly string[],
+  accounts: readonly { readonly serverId: string; readonly accountNumber: string }[],
 ): (AccountMetricsFrame | null)[] {
-  return accountNumbers.map((accountNumber) => {
+  return accounts.map(({ serverId, accountNumber }) => {
     const stream = log.find(accountKey(serverId, accountNumber));
     if (stream === undefined || stream.window.first > stream.window.last) return null;
     const parsed = AccountMetricsFrame.safeParse(JSON.parse(log.newest(stream).toString("utf8")));

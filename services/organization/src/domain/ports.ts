@@ -1,7 +1,9 @@
 import type { DirectoryEntry, KeyEntry, Prices, ServerEntry } from "@kapi/contracts";
-import type { OpeningWallet, Tag } from "@kapi/redis";
+import type { OpeningWallet, SettlementRequest, Tag } from "@kapi/redis";
 
 import type { Leg, RecordedLeg } from "./leg.ts";
+import type { ManagementKey } from "./management-key.ts";
+import type { UsageDay } from "./usage-day.ts";
 import type { UsageLeg } from "./usage-line.ts";
 
 /** A command that is not final, with what is reserved for it. */
@@ -52,8 +54,21 @@ export interface Reservation {
   readonly credits: number;
 }
 
-export type NewKey = Omit<KeyEntry, "kind" | "version" | "status">;
+export type NewKey = Omit<KeyEntry, "kind" | "version" | "status"> & Pick<ManagementKey, "name">;
 export type NewServer = Pick<ServerEntry, "serverId" | "organizationId" | "tradingServerUrl" | "configuration">;
+
+/** Rows of a list: `limit` of them after the first `offset`. */
+export interface RowRange {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** An organization, as the operator's list has it. */
+export interface Organization {
+  readonly organizationId: string;
+  readonly name: string;
+  readonly createdAt: string;
+}
 
 /** What is done together or not at all. Directory changes are told of through the outbox, in the same transaction. */
 export interface StoreTransaction {
@@ -75,6 +90,8 @@ export interface StoreTransaction {
    * leg that the wallets include is of an earlier epoch, every later one of this epoch or above.
    */
   readForOpening(tag: Tag): Promise<{ epoch: number; wallets: OpeningWallet[] }>;
+  /** How the reservations of these charges ended, with the epoch that it was recorded under; of those that have. */
+  readSettlements(chargeIds: readonly string[]): Promise<SettlementRequest[]>;
   /** What a purchase id names, or null. */
   readPurchase(purchaseId: string): Promise<{ organizationId: string; credits: number } | null>;
   insertPending(changes: readonly PendingWalletChange[]): Promise<void>;
@@ -82,9 +99,13 @@ export interface StoreTransaction {
   /** Makes an organization's wallet, empty, unless it has one. */
   insertWallet(wallet: WalletRecord): Promise<void>;
   readWallet(organizationId: string): Promise<WalletRecord | null>;
-  insertKey(key: NewKey, nowMs: number): Promise<void>;
-  /** Revokes a key; a revoked key stays so. Null: there is no such key. */
-  revokeKey(keyId: string): Promise<KeyEntry | null>;
+  /** Sets the threshold of a wallet, in credits; false: the organization has none. */
+  setLowBalanceThreshold(organizationId: string, credits: number, nowMs: number): Promise<boolean>;
+  insertKey(key: NewKey, nowMs: number): Promise<ManagementKey>;
+  /** Revokes a key; a revoked key stays so. Null: there is no such key, or it is not of the organization, where one is named. */
+  revokeKey(keyId: string, organizationId: string | null, nowMs: number): Promise<ManagementKey | null>;
+  /** Sets the status of a server of the organization. */
+  setServerStatus(organizationId: string, serverId: string, status: "active" | "disabled"): Promise<void>;
   /** Adds a server, or changes where it is reached. Null: the id is another organization's. */
   upsertServer(server: NewServer, nowMs: number): Promise<ServerEntry | null>;
   setPrices(prices: Prices): Promise<void>;
@@ -95,12 +116,25 @@ export interface UsageLines {
   /** Newest first. */
   page(organizationId: string, limit: number, offset: number): Promise<UsageLeg[]>;
   total(organizationId: string): Promise<number>;
+  /** Summed up per day and operation, from `firstDay` on; days in no particular order. */
+  byDay(organizationId: string, firstDay: string): Promise<UsageDay[]>;
 }
 
 /** The service's own database. */
 export interface Store {
   transaction<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T>;
   organizationExists(id: string): Promise<boolean>;
+  /** Newest first. */
+  readOrganizations(range: RowRange): Promise<Organization[]>;
+  countOrganizations(): Promise<number>;
+  /** Active keys first, then the newest first. */
+  readKeys(organizationId: string, range: RowRange): Promise<ManagementKey[]>;
+  countKeys(organizationId: string): Promise<number>;
+  /** Servers that were not removed, oldest first. */
+  readServers(organizationId: string, range: RowRange): Promise<ServerEntry[]>;
+  countServers(organizationId: string): Promise<number>;
+  /** A server, if it is the organization's and was not removed. */
+  readServer(organizationId: string, serverId: string): Promise<ServerEntry | null>;
   readWallet(organizationId: string): Promise<WalletRecord | null>;
   /** The organizations with a wallet in one of `tags`. */
   organizationsOf(tags: readonly Tag[]): Promise<string[]>;

@@ -29,7 +29,8 @@ export function startLoop(options: LoopOptions): Started<{ failing: () => string
         lastError = error instanceof Error ? error.message : String(error);
         options.logger.warn({ err: error, loop: options.name, failures }, "a round failed and is made again");
       }
-      if (!more) await delay(Math.min(options.pauseMs * 2 ** Math.min(failures, 10), MAX_PAUSE_MS), stopped.signal);
+      const pauseMs = failures === 0 ? options.pauseMs : Math.min(options.pauseMs * 2 ** failures, MAX_PAUSE_MS);
+      if (!more) await delay(pauseMs, stopped.signal);
     }
   };
   const running = run();

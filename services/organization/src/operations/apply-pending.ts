@@ -2,7 +2,7 @@ import { type SettlementReply, purchase, settle } from "@kapi/redis";
 
 import type { PendingWalletChange } from "../domain/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
-import { isApplied } from "./record-settlements.ts";
+import { isApplied } from "./settle-in-redis.ts";
 
 const MAX_CHANGES_PER_BATCH = 500;
 

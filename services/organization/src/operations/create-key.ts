@@ -5,24 +5,34 @@ import type { KeyEntry } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { randomBase32 } from "@kapi/kernel";
 
+import type { ManagementKey } from "../domain/management-key.ts";
 import type { OperatorContext } from "./operator-context.ts";
 
 const KEY_ID_CHARACTERS = 16;
 const SECRET_BYTES = 32;
 
-export type CreateKey = Pick<KeyEntry, "organizationId" | "scopes" | "serverIds" | "expiresAt" | "rateLimit">;
+export type CreateKey = Pick<KeyEntry, "organizationId" | "scopes" | "serverIds" | "expiresAt" | "rateLimit"> &
+  Pick<ManagementKey, "name">;
 
-/** Makes a management key. The key itself is told here only: what is kept is the hash of its secret (decisions, 12). */
+/**
+ * Makes a management key. The key itself is told here only: what is kept is the hash of its secret (decisions, 12). Throws
+ * 404 for an unknown organization, 400 where `expiresAt` has passed.
+ */
 export async function createKey(
   context: OperatorContext,
   wanted: CreateKey,
-): Promise<{ keyId: string; managementKey: string }> {
-  if (!(await context.store.organizationExists(wanted.organizationId))) throw new ApiError("NOT_FOUND");
+): Promise<{ key: ManagementKey; managementKey: string }> {
+  const { store, clock } = context;
+  if (!(await store.organizationExists(wanted.organizationId))) throw new ApiError("NOT_FOUND");
+  if (wanted.expiresAt !== null && Date.parse(wanted.expiresAt) <= clock.nowMs()) {
+    const issue = { path: ["expiresAt"], code: "custom", message: "must be in the future" };
+    throw new ApiError("VALIDATION_FAILED", { issues: [issue] });
+  }
   const keyId = randomBase32(KEY_ID_CHARACTERS);
   const secret = randomBytes(SECRET_BYTES).toString("base64url");
-  await context.store.transaction((tx) =>
-    tx.insertKey({ ...wanted, keyId, secretHash: secretHashOf(secret) }, context.clock.nowMs()),
+  const key = await store.transaction((tx) =>
+    tx.insertKey({ ...wanted, keyId, secretHash: secretHashOf(secret) }, clock.nowMs()),
   );
   await context.publish();
-  return { keyId, managementKey: `kapi.${keyId}.${secret}` };
+  return { key, managementKey: `kapi.${keyId}.${secret}` };
 }

@@ -1,19 +1,11 @@
 import type { CommandEvent } from "@kapi/contracts";
 import { isFinal } from "@kapi/contracts";
-import {
-  type SettlementReply,
-  type SettlementRequest,
-  type Tag,
-  type UsageEntry,
-  deleteUsage,
-  readUsage,
-  settle,
-  tagOf,
-} from "@kapi/redis";
+import { type SettlementRequest, type Tag, type UsageEntry, deleteUsage, readUsage, tagOf } from "@kapi/redis";
 
 import type { Leg, RecordedLeg } from "../domain/leg.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { legFromEntry } from "./record-usage.ts";
+import { endsOfKnown, settleInRedis } from "./settle-in-redis.ts";
 
 /** Most usage entries of one tag that are taken along. */
 const MAX_USAGE_PER_TAG = 1_000;
@@ -39,46 +31,26 @@ export async function recordSettlements(
   const legs = events.flatMap(legsOf);
   const tags = [...new Set(legs.map((leg) => tagOf(leg.organizationId)))];
   let usage: ReadonlyMap<Tag, readonly UsageEntry[]> = new Map();
-  const recorded = await context.store.transaction(async (tx) => {
-    let added: RecordedLeg[] = [];
+  const settlements = await context.store.transaction(async (tx) => {
+    let ended: SettlementRequest[] = [];
     if (legs.length > 0) {
       const epochs = await tx.shareTagLocks(tags);
       usage = await usageOrNone(context, tags);
       // First the usage: of a leg that both tell of, it knows the request.
-      const told = [...usage.values()].flat().map(legFromEntry).concat(legs);
-      added = await tx.recordLegs(epochs, told, context.clock.nowMs());
+      const used = [...usage.values()].flat().map(legFromEntry);
+      const recorded = await tx.recordLegs(epochs, used.concat(legs), context.clock.nowMs());
+      ended = [...recorded.flatMap(settlementOf), ...(await endsOfKnown(tx, used, recorded))];
     }
     await tx.raiseConsumedOffsets(takenIn);
-    return added;
+    return ended;
   });
-  await Promise.all([settleInRedis(context, recorded.flatMap(settlementOf)), deleteOrLeave(context, usage)]);
-}
-
-/** Settles in Redis what the ledger has recorded; keeps what cannot be settled now. */
-export async function settleInRedis(context: LedgerContext, settlements: readonly SettlementRequest[]): Promise<void> {
-  if (settlements.length === 0) return;
-  const replies = await settleOrNull(context, settlements);
-  const left = settlements.filter((_, index) => !isApplied(replies?.[index]));
-  await context.store.insertPending(
-    left.map(({ chargeId, organizationId, action, credits, epoch }) => ({
-      chargeId,
-      organizationId,
-      kind: action,
-      credits,
-      epoch,
-    })),
-  );
+  await Promise.all([settleInRedis(context, settlements), deleteOrLeave(context, usage)]);
 }
 
 /** The settlement that a recorded leg asks for, if it is one. */
-export function settlementOf({ leg, epoch }: RecordedLeg): SettlementRequest[] {
+function settlementOf({ leg, epoch }: RecordedLeg): SettlementRequest[] {
   const { organizationId, chargeId, credits, action } = leg;
   return action === null ? [] : [{ organizationId, chargeId, credits, action, epoch }];
-}
-
-/** Whether the wallet has a change, by itself or through its opening. */
-export function isApplied(reply: SettlementReply | undefined): boolean {
-  return reply === "done" || reply === "included";
 }
 
 async function usageOrNone(
@@ -102,18 +74,6 @@ async function deleteOrLeave(
     await Promise.all([...usage].map(([tag, entries]) => deleteUsage(redis, tag, entries)));
   } catch (error) {
     logger.warn({ err: error }, "recorded usage waits for Redis");
-  }
-}
-
-async function settleOrNull(
-  { redis, logger }: LedgerContext,
-  settlements: readonly SettlementRequest[],
-): Promise<SettlementReply[] | null> {
-  try {
-    return await settle(redis, settlements);
-  } catch (error) {
-    logger.warn({ err: error, count: settlements.length }, "settlements wait for Redis");
-    return null;
   }
 }
 

@@ -1,10 +1,11 @@
 import { type Tag, type UsageEntry, deleteUsage, readUsage, usageBacklog } from "@kapi/redis";
 
+import { fairShare } from "../domain/fair-share.ts";
 import type { Leg } from "../domain/leg.ts";
 import type { LedgerContext } from "./ledger-context.ts";
+import { endsOfKnown, settleInRedis } from "./settle-in-redis.ts";
 
-/** Most entries of one tag, and of all tags together, in one transaction. */
-export const MAX_ENTRIES_PER_TAG = 1_000;
+/** About how many entries are moved in one transaction, at most. */
 const MAX_ENTRIES_PER_BATCH = 5_000;
 
 /**
@@ -13,11 +14,16 @@ const MAX_ENTRIES_PER_BATCH = 5_000;
  */
 export async function recordUsage(context: LedgerContext, tags: readonly Tag[]): Promise<number> {
   const { store, redis, clock, logger } = context;
-  const waiting = await tagsWithUsage(context, tags);
+  const backlog = await usageBacklog(redis, tags);
+  const waiting = tags.filter((_, index) => (backlog[index] ?? 0) > 0);
   if (waiting.length === 0) return 0;
-  const entries = await store.transaction(async (tx) => {
+  const share = fairShare(
+    backlog.filter((entries) => entries > 0),
+    MAX_ENTRIES_PER_BATCH,
+  );
+  const { entries, ended } = await store.transaction(async (tx) => {
     const epochs = await tx.shareTagLocks(waiting);
-    const found = await readUsage(redis, waiting, MAX_ENTRIES_PER_TAG);
+    const found = await readUsage(redis, waiting, share);
     const legs = [...found.values()].flat().map(legFromEntry);
     const recorded = await tx.recordLegs(epochs, legs, clock.nowMs());
     if (recorded.length < legs.length) {
@@ -26,8 +32,9 @@ export async function recordUsage(context: LedgerContext, tags: readonly Tag[]):
         "usage of organizations without a wallet, or told twice",
       );
     }
-    return found;
+    return { entries: found, ended: await endsOfKnown(tx, legs, recorded) };
   });
+  await settleInRedis(context, ended);
   await Promise.all([...entries].map(([tag, ofTag]) => deleteUsage(redis, tag, ofTag)));
   return [...entries.values()].reduce((total, ofTag) => total + ofTag.length, 0);
 }
@@ -35,22 +42,6 @@ export async function recordUsage(context: LedgerContext, tags: readonly Tag[]):
 /** Moves everything that the streams hold; for closed tags, whose streams do not grow. */
 export async function recordAllUsage(context: LedgerContext, tags: readonly Tag[]): Promise<void> {
   while ((await recordUsage(context, tags)) > 0);
-}
-
-async function tagsWithUsage(context: LedgerContext, tags: readonly Tag[]): Promise<Tag[]> {
-  const backlog = await usageBacklog(context.redis, tags);
-  const chosen: Tag[] = [];
-  let entries = 0;
-  // The fullest first, so that no stream waits for ever behind the others.
-  const byBacklog = tags
-    .map((tag, index) => ({ tag, waiting: backlog[index] ?? 0 }))
-    .sort((a, b) => b.waiting - a.waiting);
-  for (const { tag, waiting } of byBacklog) {
-    if (waiting === 0 || entries >= MAX_ENTRIES_PER_BATCH) break;
-    chosen.push(tag);
-    entries += Math.min(waiting, MAX_ENTRIES_PER_TAG);
-  }
-  return chosen;
 }
 
 /** The leg that an entry tells of. */

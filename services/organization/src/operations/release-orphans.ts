@@ -1,8 +1,8 @@
 import { CLAIM_TTL_MS, tagOf } from "@kapi/redis";
 
-import type { CommandStatus } from "../domain/ports.ts";
+import type { Leg } from "../domain/leg.ts";
+import type { CommandStatus, PendingWalletChange } from "../domain/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
-import { settleInRedis, settlementOf } from "./record-settlements.ts";
 
 /** After its claim has ended no request can publish a command any more; an hour more for clocks and slow hands. */
 const ORPHAN_AGE_MS = CLAIM_TTL_MS + 3_600_000;
@@ -10,7 +10,7 @@ const MAX_RESERVATIONS_PER_BATCH = 100;
 
 /**
  * Gives credits back that were reserved for commands which were never published: their request ended 5xx and was not made
- * again. Returns how many reservations were released.
+ * again. The ledger has it first; {@link applyPending} tells Redis. Returns how many reservations were released.
  */
 export async function releaseOrphans(context: LedgerContext, commandStatus: CommandStatus): Promise<number> {
   const { store, clock } = context;
@@ -30,10 +30,16 @@ export async function releaseOrphans(context: LedgerContext, commandStatus: Comm
     commandId: chargeId,
     atMs: clock.nowMs(),
   }));
-  const recorded = await store.transaction(async (tx) => {
+  return store.transaction(async (tx) => {
     const tags = [...new Set(legs.map((leg) => tagOf(leg.organizationId)))];
-    return tx.recordLegs(await tx.shareTagLocks(tags), legs, clock.nowMs());
+    const recorded = await tx.recordLegs(await tx.shareTagLocks(tags), legs, clock.nowMs());
+    // With the legs: nothing else would tell Redis of them if this process ended now.
+    const released = recorded.filter(({ isNew }) => isNew);
+    await tx.insertPending(released.map(({ leg, epoch }) => ({ ...changeOf(leg), epoch })));
+    return released.length;
   });
-  await settleInRedis(context, recorded.flatMap(settlementOf));
-  return recorded.length;
+}
+
+function changeOf({ chargeId, organizationId, credits }: Leg): Omit<PendingWalletChange, "epoch"> {
+  return { chargeId, organizationId, credits, kind: "release" };
 }

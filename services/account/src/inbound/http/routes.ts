@@ -9,14 +9,18 @@ import type { AccountName, AccountReader } from "../../domain/ports.ts";
 import { getServerConfiguration } from "../../operations/get-server-configuration.ts";
 import { type AccountDetailsSources, getTradingAccount } from "../../operations/get-trading-account.ts";
 import { pageOfTradingAccounts, streamTradingAccounts } from "../../operations/list-trading-accounts.ts";
+import { serverOverviews } from "../../operations/server-overviews.ts";
 
 /** Most accounts in one question whether they exist. */
 const MAX_EXISTING = 1_000;
+/** Most servers in one question for their overviews. */
+const MAX_OVERVIEWS = 100;
 const DEFAULT_LIMIT = 20;
 const JSON_TYPE = "application/json; charset=utf-8";
 
 const ServerPath = z.object({ serverId: Guid });
 const AccountPath = ServerPath.extend({ accountNumber: AccountNumber });
+const OverviewBody = z.object({ serverIds: z.array(Guid).max(MAX_OVERVIEWS) });
 const ExistingBody = z.object({
   accounts: z.array(z.object({ serverId: Guid, accountNumber: z.string().max(32) })).max(MAX_EXISTING),
 });
@@ -45,6 +49,10 @@ export function registerRoutes(app: FastifyInstance, sources: AccountDetailsSour
     const details = await getTradingAccount(sources, serverId, accountNumber);
     if (details === null) throw new ApiError("ACCOUNT_NOT_FOUND");
     return details;
+  });
+  app.post("/internal/servers/overview", async (request) => {
+    const { serverIds } = parse(OverviewBody, request.body);
+    return { servers: await serverOverviews(sources.reader, serverIds) };
   });
   app.post("/internal/accounts/existing", async (request) => {
     const { accounts } = parse(ExistingBody, request.body);

@@ -1,4 +1,4 @@
-import { Guid, KeyEntry, Prices, Scope, ServerEntry } from "@kapi/contracts";
+import { GivenName, Guid, KeyEntry, Prices, Scope, ServerEntry } from "@kapi/contracts";
 import { type FastifyInstance, parse } from "@kapi/http";
 import { z } from "zod";
 
@@ -20,6 +20,7 @@ const NewOrganization = z.object({
   lowBalanceThreshold: Credits.optional(),
 });
 const NewKey = z.object({
+  name: GivenName.default("Management key"),
   scopes: z.array(Scope).min(1),
   serverIds: z.array(Guid).nullable().default(null),
   expiresAt: z.iso
@@ -46,8 +47,8 @@ export function installRoutes(app: FastifyInstance, context: OperatorContext): v
   });
   app.post("/internal/organizations/:organizationId/keys", async (request, reply) => {
     const { organizationId } = parse(OrganizationPath, request.params);
-    const created = await createKey(context, { organizationId, ...parse(NewKey, request.body) });
-    return reply.status(201).send(created);
+    const { key, managementKey } = await createKey(context, { organizationId, ...parse(NewKey, request.body) });
+    return reply.status(201).send({ keyId: key.keyId, managementKey });
   });
   app.post("/internal/organizations/:organizationId/servers", async (request, reply) => {
     const { organizationId } = parse(OrganizationPath, request.params);
@@ -62,7 +63,7 @@ export function installRoutes(app: FastifyInstance, context: OperatorContext): v
   });
   app.delete("/internal/keys/:keyId", async (request, reply) => {
     const { keyId } = parse(KeyPath, request.params);
-    await revokeKey(context, keyId);
+    await revokeKey(context, keyId, null);
     return reply.send({ keyId, revoked: true });
   });
   app.put("/internal/prices", async (request, reply) => {

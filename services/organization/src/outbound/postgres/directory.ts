@@ -7,10 +7,11 @@ import {
   TOPICS,
   directoryKey,
 } from "@kapi/contracts";
-import { toIso } from "@kapi/kernel";
+import { assertDefined, toIso } from "@kapi/kernel";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 
-import type { NewKey, NewServer } from "../../domain/ports.ts";
+import type { ManagementKey } from "../../domain/management-key.ts";
+import type { NewKey, NewServer, RowRange } from "../../domain/ports.ts";
 import { enqueue } from "./outbox.ts";
 
 const ROWS_PER_READ = 500;
@@ -25,6 +26,9 @@ interface KeyRow {
   readonly status: KeyEntry["status"];
   readonly rate_limit: KeyEntry["rateLimit"];
   readonly version: number;
+  readonly name: string;
+  readonly created_at: Date;
+  readonly revoked_at: Date | null;
 }
 
 interface ServerRow {
@@ -41,22 +45,32 @@ interface PricesRow {
   readonly version: number;
 }
 
-const KEY_COLUMNS = `key_id, organization_id, secret_hash, scopes, server_ids, expires_at, status, rate_limit, version`;
+const KEY_COLUMNS = `key_id, organization_id, secret_hash, scopes, server_ids, expires_at, status, rate_limit, version,
+  name, created_at, revoked_at`;
 const SERVER_COLUMNS = `server_id, organization_id, status, trading_server_url, configuration, version`;
 
 const insertKeyRow = statement<KeyRow>(
   "directory_insert_key",
-  `insert into management_keys (${KEY_COLUMNS}, created_at)
-   values ($1, $2, $3, $4, $5, $6, 'active', $7, 1, $8) returning ${KEY_COLUMNS}`,
+  `insert into management_keys (${KEY_COLUMNS})
+   values ($1, $2, $3, $4, $5, $6, 'active', $7, 1, $8, $9, null) returning ${KEY_COLUMNS}`,
 );
 const revokeKeyRow = statement<KeyRow>(
   "directory_revoke_key",
-  `update management_keys set status = 'revoked', version = version + 1
-   where key_id = $1 and status = 'active' returning ${KEY_COLUMNS}`,
+  `update management_keys set status = 'revoked', version = version + 1, revoked_at = $3
+   where key_id = $1 and organization_id = coalesce($2, organization_id) and status = 'active' returning ${KEY_COLUMNS}`,
 );
 const selectKeyRow = statement<KeyRow>(
   "directory_select_key",
-  `select ${KEY_COLUMNS} from management_keys where key_id = $1`,
+  `select ${KEY_COLUMNS} from management_keys where key_id = $1 and organization_id = coalesce($2, organization_id)`,
+);
+const selectKeysOf = statement<KeyRow>(
+  "directory_select_keys_of",
+  `select ${KEY_COLUMNS} from management_keys where organization_id = $1
+   order by status = 'active' desc, created_at desc, key_id limit $2 offset $3`,
+);
+const countKeysOf = statement<{ total: number }>(
+  "directory_count_keys_of",
+  `select count(*) as total from management_keys where organization_id = $1`,
 );
 const selectKeyRows = statement<KeyRow>("directory_select_keys", `select ${KEY_COLUMNS} from management_keys`);
 
@@ -69,6 +83,25 @@ const upsertServerRow = statement<ServerRow>(
    where servers.organization_id = excluded.organization_id
    returning ${SERVER_COLUMNS}`,
 );
+// A status that it has already is no change: nobody is told of it again.
+const setServerStatusRow = statement<ServerRow>(
+  "directory_set_server_status",
+  `update servers set status = $3, version = version + 1
+   where server_id = $1 and organization_id = $2 and status <> 'removed' and status <> $3 returning ${SERVER_COLUMNS}`,
+);
+const selectServerOf = statement<ServerRow>(
+  "directory_select_server_of",
+  `select ${SERVER_COLUMNS} from servers where server_id = $1 and organization_id = $2 and status <> 'removed'`,
+);
+const selectServersOf = statement<ServerRow>(
+  "directory_select_servers_of",
+  `select ${SERVER_COLUMNS} from servers where organization_id = $1 and status <> 'removed'
+   order by created_at, server_id limit $2 offset $3`,
+);
+const countServersOf = statement<{ total: number }>(
+  "directory_count_servers_of",
+  `select count(*) as total from servers where organization_id = $1 and status <> 'removed'`,
+);
 const selectServerRows = statement<ServerRow>("directory_select_servers", `select ${SERVER_COLUMNS} from servers`);
 
 const upsertPricesRow = statement<PricesRow>(
@@ -80,7 +113,7 @@ const upsertPricesRow = statement<PricesRow>(
 const selectPricesRows = statement<PricesRow>("directory_select_prices", `select prices, version from prices`);
 
 /** Adds a key and the record that tells of it. */
-export async function insertKey(tx: Queryable, key: NewKey, nowMs: number): Promise<void> {
+export async function insertKey(tx: Queryable, key: NewKey, nowMs: number): Promise<ManagementKey> {
   const [row] = await tx.query(insertKeyRow, [
     key.keyId,
     key.organizationId,
@@ -89,17 +122,68 @@ export async function insertKey(tx: Queryable, key: NewKey, nowMs: number): Prom
     key.serverIds,
     key.expiresAt,
     key.rateLimit === null ? null : JSON.stringify(key.rateLimit),
+    key.name,
     toIso(nowMs),
   ]);
-  if (row) await tell(tx, keyFromRow(row));
+  const inserted = assertDefined(row, "the key that was inserted");
+  await tell(tx, keyFromRow(inserted));
+  return managementKeyFromRow(inserted);
 }
 
-/** Revokes a key and tells of it; a revoked key stays so. Null: there is no such key. */
-export async function revokeKey(tx: Queryable, keyId: string): Promise<KeyEntry | null> {
-  const [revoked] = await tx.query(revokeKeyRow, [keyId]);
+/** Revokes a key and tells of it; a revoked key stays so. Null: there is no such key, or not in the organization named. */
+export async function revokeKey(
+  tx: Queryable,
+  keyId: string,
+  organizationId: string | null,
+  nowMs: number,
+): Promise<ManagementKey | null> {
+  const [revoked] = await tx.query(revokeKeyRow, [keyId, organizationId, toIso(nowMs)]);
   if (revoked) await tell(tx, keyFromRow(revoked));
-  const [row] = revoked ? [revoked] : await tx.query(selectKeyRow, [keyId]);
-  return row ? keyFromRow(row) : null;
+  const [row] = revoked ? [revoked] : await tx.query(selectKeyRow, [keyId, organizationId]);
+  return row ? managementKeyFromRow(row) : null;
+}
+
+/** An organization's keys, active ones first, then the newest first. */
+export async function readKeys(database: Queryable, organizationId: string, range: RowRange): Promise<ManagementKey[]> {
+  return (await database.query(selectKeysOf, [organizationId, range.limit, range.offset])).map(managementKeyFromRow);
+}
+
+export async function countKeys(database: Queryable, organizationId: string): Promise<number> {
+  return (await database.query(countKeysOf, [organizationId]))[0]?.total ?? 0;
+}
+
+/** An organization's servers that were not removed, oldest first. */
+export async function readServers(
+  database: Queryable,
+  organizationId: string,
+  range: RowRange,
+): Promise<ServerEntry[]> {
+  return (await database.query(selectServersOf, [organizationId, range.limit, range.offset])).map(serverFromRow);
+}
+
+export async function countServers(database: Queryable, organizationId: string): Promise<number> {
+  return (await database.query(countServersOf, [organizationId]))[0]?.total ?? 0;
+}
+
+/** A server, if it is the organization's and was not removed. */
+export async function readServer(
+  database: Queryable,
+  organizationId: string,
+  serverId: string,
+): Promise<ServerEntry | null> {
+  const [row] = await database.query(selectServerOf, [serverId, organizationId]);
+  return row ? serverFromRow(row) : null;
+}
+
+/** Sets the status of an organization's server and tells of it; one that has it already stays as it is. */
+export async function setServerStatus(
+  tx: Queryable,
+  organizationId: string,
+  serverId: string,
+  status: "active" | "disabled",
+): Promise<void> {
+  const [row] = await tx.query(setServerStatusRow, [serverId, organizationId, status]);
+  if (row) await tell(tx, serverFromRow(row));
 }
 
 /** Adds a server, or changes where it is reached, and tells of it. Null: the id is another organization's. */
@@ -146,6 +230,16 @@ function keyFromRow(row: KeyRow): KeyEntry {
     expiresAt: row.expires_at === null ? null : row.expires_at.toISOString(),
     status: row.status,
     rateLimit: row.rate_limit,
+  };
+}
+
+function managementKeyFromRow(row: KeyRow): ManagementKey {
+  const { kind: _kind, version: _version, secretHash: _secretHash, ...key } = keyFromRow(row);
+  return {
+    ...key,
+    name: row.name,
+    createdAt: row.created_at.toISOString(),
+    revokedAt: row.revoked_at === null ? null : row.revoked_at.toISOString(),
   };
 }
 

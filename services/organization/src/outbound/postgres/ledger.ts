@@ -1,6 +1,6 @@
 import { type CreditsFact, TOPICS } from "@kapi/contracts";
 import { type Queryable, statement } from "@kapi/postgres";
-import { type Tag, tagOf } from "@kapi/redis";
+import { type SettlementRequest, type Tag, tagOf } from "@kapi/redis";
 import { assertDefined, toIso, uuidV5 } from "@kapi/kernel";
 
 import {
@@ -14,6 +14,7 @@ import {
 import { crossedThreshold } from "../../domain/low-balance.ts";
 import { isUsageLine } from "../../domain/usage-line.ts";
 import { enqueue } from "./outbox.ts";
+import { keepUsageDays } from "./usage-days.ts";
 
 // Openings take the lock alone, everything that records legs shares it: an opening then sees each leg either committed, with an
 // epoch below its own, or recorded after it, with its own. Advisory, so that sharing writes nothing.
@@ -43,16 +44,22 @@ const insertLegs = statement<{ charge_id: string; leg: LegKind }>(
    returning charge_id, leg`,
 );
 
+const selectReserved = statement<{ charge_id: string; credits: number }>(
+  "ledger_select_reserved",
+  `select charge_id, credits from credit_legs where charge_id = any($1::uuid[]) and leg = 'reserve'`,
+);
+
 interface KnownLeg {
   readonly charge_id: string;
   readonly leg: LegKind;
+  readonly credits: number;
   readonly epoch: number;
   readonly incomplete: boolean;
 }
 
 const readKnownLegs = statement<KnownLeg>(
   "ledger_read_known_legs",
-  `select charge_id, leg, epoch, leg = 'reserve' and x_request_id is null as incomplete from credit_legs
+  `select charge_id, leg, credits, epoch, leg = 'reserve' and x_request_id is null as incomplete from credit_legs
    where (charge_id, leg) in (select * from unnest($1::uuid[], $2::text[]))`,
 );
 
@@ -65,15 +72,6 @@ const insertOpenReservations = statement<Record<string, never>>(
 const deleteOpenReservations = statement<Record<string, never>>(
   "ledger_delete_open_reservations",
   `delete from open_reservations where charge_id = any($1::uuid[])`,
-);
-
-// The final event of a command may have told of its reservation first, without the details of the request.
-const completeReserveLegs = statement<Record<string, never>>(
-  "ledger_complete_reserve_legs",
-  `update credit_legs as kept
-   set operation = told.operation, x_request_id = told.x_request_id, at = told.at
-   from unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[]) as told (charge_id, operation, x_request_id, at)
-   where kept.charge_id = told.charge_id and kept.leg = 'reserve' and kept.x_request_id is null`,
 );
 
 const lockWallets = statement<Record<string, never>>(
@@ -111,9 +109,10 @@ export async function shareTagLocks(tx: Queryable, tags: readonly Tag[]): Promis
 }
 
 /**
- * Adds what the ledger does not have yet of `legs`, in any order and however often it is told; keeps the wallets' sums and the
- * open reservations, and writes a fact where a wallet reaches its low-balance threshold. The tags' locks must be shared.
- * Returns every distinct leg with the epoch it was recorded under first; legs of organizations without a wallet are left out.
+ * Adds what the ledger does not have yet of `legs`, in any order and however often it is told; keeps the wallets' sums, the
+ * use per day and the open reservations, and writes a fact where a wallet reaches its low-balance threshold. The tags'
+ * locks must be shared. Returns every distinct leg with the epoch it was recorded under first; legs of organizations
+ * without a wallet are left out.
  */
 export async function recordLegs(
   tx: Queryable,
@@ -121,25 +120,47 @@ export async function recordLegs(
   told: Iterable<Leg>,
   nowMs: number,
 ): Promise<RecordedLeg[]> {
-  const legs = await ofKnownOrganizations(tx, distinctInOrder(told));
-  if (legs.length === 0) return [];
+  const distinct = await ofKnownOrganizations(tx, distinctInOrder(told));
+  if (distinct.length === 0) return [];
   const epochOf = (leg: Leg): number => assertDefined(epochs.get(tagOf(leg.organizationId)), "the tag's lock");
-  const inserted = await tx.query(insertLegs, [...legColumns(legs), legs.map(epochOf)]);
-  const added = new Set(inserted.map((row) => legName({ chargeId: row.charge_id, kind: row.leg })));
+  const others = distinct.filter((leg) => leg.kind !== "settle");
+  const added = await insert(tx, others, epochOf);
+  const ends = await atReservedPrice(
+    tx,
+    distinct.filter((leg) => leg.kind === "settle"),
+  );
+  for (const name of await insert(tx, ends, epochOf)) added.add(name);
+  const legs = [...others, ...ends];
   const fresh = legs.filter((leg) => added.has(legName(leg)));
   const known = legs.filter((leg) => !added.has(legName(leg)));
   await keepReservations(tx, fresh);
   await keepWallets(tx, fresh, nowMs);
   const earlier = await readKnown(tx, known);
-  await completeReservations(
-    tx,
-    known.filter((leg) => earlier.get(legName(leg))?.incomplete === true),
-  );
+  const incomplete = known.filter((leg) => earlier.get(legName(leg))?.incomplete === true);
+  await keepUsageDays(tx, fresh, incomplete);
   return legs.map((leg) => ({
-    leg,
+    leg: { ...leg, credits: earlier.get(legName(leg))?.credits ?? leg.credits },
     epoch: earlier.get(legName(leg))?.epoch ?? epochOf(leg),
     isNew: added.has(legName(leg)),
   }));
+}
+
+/** Adds legs, in their order; returns the names of those that were not there. */
+async function insert(tx: Queryable, legs: readonly Leg[], epochOf: (leg: Leg) => number): Promise<Set<string>> {
+  if (legs.length === 0) return new Set();
+  const inserted = await tx.query(insertLegs, [...legColumns(legs), legs.map(epochOf)]);
+  return new Set(inserted.map((row) => legName({ chargeId: row.charge_id, kind: row.leg })));
+}
+
+/**
+ * What was reserved is what settles (decisions, 7.2): the message of a command that was asked for again, after its claim was
+ * lost, may name another price than the first one, for which the credits were set aside.
+ */
+async function atReservedPrice(tx: Queryable, ends: readonly Leg[]): Promise<Leg[]> {
+  if (ends.length === 0) return [];
+  const rows = await tx.query(selectReserved, [ends.map((leg) => leg.chargeId)]);
+  const reserved = new Map(rows.map((row) => [row.charge_id, row.credits]));
+  return ends.map((leg) => ({ ...leg, credits: reserved.get(leg.chargeId) ?? leg.credits }));
 }
 
 async function ofKnownOrganizations(tx: Queryable, legs: readonly Leg[]): Promise<Leg[]> {
@@ -183,17 +204,6 @@ function chargesOf(legs: readonly Leg[], kind: LegKind): Set<string> {
   return new Set(legs.filter((leg) => leg.kind === kind).map((leg) => leg.chargeId));
 }
 
-async function completeReservations(tx: Queryable, incomplete: readonly Leg[]): Promise<void> {
-  const complete = incomplete.filter((leg) => leg.requestId !== null);
-  if (complete.length === 0) return;
-  await tx.query(completeReserveLegs, [
-    complete.map((leg) => leg.chargeId),
-    complete.map((leg) => leg.operation),
-    complete.map((leg) => leg.requestId),
-    complete.map((leg) => toIso(leg.atMs)),
-  ]);
-}
-
 async function keepWallets(tx: Queryable, fresh: readonly Leg[], nowMs: number): Promise<void> {
   const deltas = deltasByOrganization(fresh);
   if (deltas.size === 0) return;
@@ -230,6 +240,32 @@ async function readKnown(tx: Queryable, known: readonly Leg[]): Promise<Map<stri
   if (known.length === 0) return new Map();
   const rows = await tx.query(readKnownLegs, [known.map((leg) => leg.chargeId), known.map((leg) => leg.kind)]);
   return new Map(rows.map((row) => [legName({ chargeId: row.charge_id, kind: row.leg }), row]));
+}
+
+interface SettlementRow {
+  readonly charge_id: string;
+  readonly organization_id: string;
+  readonly credits: number;
+  readonly action: SettlementRequest["action"];
+  readonly epoch: number;
+}
+
+const selectSettlements = statement<SettlementRow>(
+  "ledger_select_settlements",
+  `select charge_id, organization_id, credits, action, epoch from credit_legs
+   where charge_id = any($1::uuid[]) and leg = 'settle'`,
+);
+
+/** How the reservations of these charges ended, with the epoch that it was recorded under; of those that have. */
+export async function readSettlements(database: Queryable, chargeIds: readonly string[]): Promise<SettlementRequest[]> {
+  const rows = await database.query(selectSettlements, [chargeIds]);
+  return rows.map((row) => ({
+    chargeId: row.charge_id,
+    organizationId: row.organization_id,
+    credits: row.credits,
+    action: row.action,
+    epoch: row.epoch,
+  }));
 }
 
 const selectPurchase = statement<{ organization_id: string; credits: number }>(

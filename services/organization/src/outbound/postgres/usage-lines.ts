@@ -2,6 +2,7 @@ import { type Queryable, statement } from "@kapi/postgres";
 
 import type { UsageLines } from "../../domain/ports.ts";
 import type { UsageLeg } from "../../domain/usage-line.ts";
+import { readUsageDays } from "./usage-days.ts";
 
 interface UsageRow {
   readonly leg: UsageLeg["kind"];
@@ -39,6 +40,7 @@ export function createUsageLines(database: Queryable): UsageLines {
     page: async (organizationId, limit, offset) =>
       (await database.query(selectPage, [organizationId, limit, offset])).map(legFromRow),
     total: async (organizationId) => (await database.query(selectTotal, [organizationId]))[0]?.usage_lines ?? 0,
+    byDay: (organizationId, firstDay) => readUsageDays(database, organizationId, firstDay),
   };
 }
 

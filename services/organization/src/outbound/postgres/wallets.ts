@@ -1,4 +1,4 @@
-import { toIso } from "@kapi/kernel";
+import { assertDefined, toIso } from "@kapi/kernel";
 import { type Queryable, statement } from "@kapi/postgres";
 import { type OpeningWallet, type Tag, tagOf } from "@kapi/redis";
 
@@ -22,18 +22,14 @@ interface ReservationRow {
   readonly credits: number;
 }
 
-const insertOrganizationRow = statement<Record<string, never>>(
-  "wallets_insert_organization",
-  `insert into organizations (id, name, created_at) values ($1, $2, $3)`,
-);
-const selectOrganizationRow = statement<{ id: string }>(
-  "wallets_select_organization",
-  `select id from organizations where id = $1`,
-);
 const insertWalletRow = statement<Record<string, never>>(
   "wallets_insert",
   `insert into wallets (organization_id, id, tag, low_balance_threshold, created_at, updated_at)
    values ($1, $2, $3, $4, $5, $5) on conflict (organization_id) do nothing`,
+);
+const setThresholdRow = statement<{ id: string }>(
+  "wallets_set_threshold",
+  `update wallets set low_balance_threshold = $2, updated_at = $3 where organization_id = $1 returning id`,
 );
 const selectWalletRow = statement<WalletRow>("wallets_select", `select * from wallets where organization_id = $1`);
 
@@ -60,19 +56,20 @@ const selectOldReservations = statement<ReservationRow>(
   `select charge_id, organization_id, credits from open_reservations where at < $1 order by at limit $2`,
 );
 
-/** Adds an organization. */
-export async function insertOrganization(tx: Queryable, id: string, name: string, nowMs: number): Promise<void> {
-  await tx.query(insertOrganizationRow, [id, name, toIso(nowMs)]);
-}
-
-export async function organizationExists(database: Queryable, id: string): Promise<boolean> {
-  return (await database.query(selectOrganizationRow, [id])).length > 0;
-}
-
 /** Makes an organization's wallet, empty, unless it has one. */
 export async function insertWallet(tx: Queryable, wallet: WalletRecord): Promise<void> {
   const { organizationId, id, lowBalanceThreshold, createdAtMs } = wallet;
   await tx.query(insertWalletRow, [organizationId, id, tagOf(organizationId), lowBalanceThreshold, toIso(createdAtMs)]);
+}
+
+/** Sets the threshold of an organization's wallet, in credits; false: it has none. */
+export async function setLowBalanceThreshold(
+  tx: Queryable,
+  organizationId: string,
+  credits: number,
+  nowMs: number,
+): Promise<boolean> {
+  return (await tx.query(setThresholdRow, [organizationId, credits, toIso(nowMs)])).length > 0;
 }
 
 /** An organization's wallet, or null. */
@@ -88,16 +85,25 @@ export async function organizationsOf(database: Queryable, tags: readonly Tag[])
 }
 
 /**
+ * Waits until nobody records in the tag, keeps it so until the transaction ends, and raises the tag's epoch. Returns the new
+ * epoch: every leg recorded before is of an earlier one.
+ */
+export async function raiseEpochAlone(tx: Queryable, tag: Tag): Promise<number> {
+  await tx.query(lockTag, [tag]);
+  const [raised] = await tx.query(raiseEpoch, [tag]);
+  return assertDefined(raised, "the tag's row").epoch;
+}
+
+/**
  * Raises the tag's epoch and reads its wallets and open reservations. Alone with the tag until the transaction ends: every leg
  * that the wallets include is of an earlier epoch, every later one of this epoch or above.
  */
 export async function readForOpening(tx: Queryable, tag: Tag): Promise<{ epoch: number; wallets: OpeningWallet[] }> {
-  await tx.query(lockTag, [tag]);
-  const [raised] = await tx.query(raiseEpoch, [tag]);
+  const epoch = await raiseEpochAlone(tx, tag);
   const rows = await tx.query(selectTagWallets, [tag]);
   const reservations = Map.groupBy(await tx.query(selectTagReservations, [tag]), (row) => row.organization_id);
   const wallets = rows.map((row) => walletFromRow(row, reservations.get(row.organization_id) ?? []));
-  return { epoch: raised?.epoch ?? 0, wallets };
+  return { epoch, wallets };
 }
 
 /** Reservations open since before `beforeMs`, the oldest first. */

@@ -1,0 +1,120 @@
+import { SCOPES } from "@kapi/contracts";
+import { type Command, InvalidArgumentError } from "commander";
+import { z } from "zod";
+
+import { addCommand, type CommandContext, several, type Telling } from "../context.ts";
+import { CommandFailure, EXIT_CODES } from "../failure.ts";
+import { organizationRoute } from "../operator.ts";
+import { facts, table } from "../output.ts";
+
+const HOUR_MS = 3_600_000;
+const UNITS_MS: Readonly<Record<string, number>> = { h: HOUR_MS, d: 24 * HOUR_MS };
+const RATE_LIMIT = /^(\d+(?:\.\d+)?)(?::(\d+))?$/;
+
+const Created = z.looseObject({ keyId: z.string(), managementKey: z.string() });
+const Revoked = z.looseObject({ keyId: z.string() });
+const Key = z.looseObject({
+  keyId: z.string(),
+  name: z.string(),
+  scopes: z.array(z.string()),
+  serverIds: z.array(z.string()).nullable(),
+  status: z.string(),
+  createdAt: z.string(),
+  expiresAt: z.string().nullable(),
+  rateLimit: z.object({ perSecond: z.number(), burst: z.number() }).nullable(),
+});
+
+interface OfOrganization extends Telling {
+  readonly organization: string;
+}
+interface RateLimit {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+interface CreateOptions extends OfOrganization {
+  readonly name?: string;
+  readonly scope?: readonly string[];
+  readonly allScopes?: true;
+  readonly server?: readonly string[];
+  readonly expires?: string;
+  readonly rateLimit?: RateLimit;
+}
+
+/** `kapi key create|list|revoke` */
+export function addKey(program: Command, context: CommandContext): void {
+  const key = program.command("key").description("Management keys");
+  addCommand(key, "create", "Make a management key; it is shown once")
+    .requiredOption("--organization <id>", "the organization")
+    .option("--name <name>", "what the console calls it")
+    .option("--scope <scopes>", `what it may do, with commas: ${SCOPES.join(", ")}`, several)
+    .option("--all-scopes", "it may do everything")
+    .option("--server <ids>", "the servers that it reaches, with commas (default: all)", several)
+    .option(
+      "--expires <when>",
+      "a time such as 2027-01-31T00:00:00Z, or how long it lives: 12h, 30d (default: for ever)",
+    )
+    .option("--rate-limit <requests>", "requests per second, with what may come at once: 10 or 10:50", rateLimit)
+    .action((options: CreateOptions) => create(context, options));
+  addCommand(key, "list", "List the keys of an organization")
+    .requiredOption("--organization <id>", "the organization")
+    .action((options: OfOrganization) => list(context, options));
+  addCommand(key, "revoke", "Revoke a key for good, everywhere within two seconds")
+    .argument("<key id>", "the second part of the key")
+    .action((keyId: string, options: Telling) => revoke(context, keyId, options));
+}
+
+async function create(context: CommandContext, options: CreateOptions): Promise<void> {
+  const { organization, name, server, rateLimit: limit } = options;
+  const body = {
+    ...(name === undefined ? {} : { name }),
+    scopes: scopesOf(options),
+    serverIds: server ?? null,
+    expiresAt: options.expires === undefined ? null : expiry(options.expires, context.nowMs()),
+    rateLimit: limit ?? null,
+  };
+  const created = await context.operator().post(organizationRoute(organization, "/keys"), body, Created);
+  context.tell(options, created, ({ keyId, managementKey }) =>
+    facts({ key: keyId, expires: body.expiresAt ?? "never", "management key (shown once)": managementKey }),
+  );
+}
+
+async function list(context: CommandContext, options: OfOrganization): Promise<void> {
+  const keys = await context.operator().list(organizationRoute(options.organization, "/keys"), "keys", Key);
+  context.tell(options, keys, (rows) =>
+    table(rows, [
+      { heading: "KEY", of: (row) => row.keyId },
+      { heading: "NAME", of: (row) => row.name },
+      { heading: "STATUS", of: (row) => row.status },
+      { heading: "EXPIRES", of: (row) => row.expiresAt ?? "never" },
+      { heading: "RATE LIMIT", of: ({ rateLimit: limit }) => (limit ? `${limit.perSecond}:${limit.burst}` : "none") },
+      { heading: "SERVERS", of: (row) => row.serverIds?.join(",") ?? "all" },
+      { heading: "SCOPES", of: (row) => (row.scopes.length === SCOPES.length ? "all" : row.scopes.join(",")) },
+    ]),
+  );
+}
+
+async function revoke(context: CommandContext, keyId: string, options: Telling): Promise<void> {
+  const revoked = await context.operator().delete(`/keys/${encodeURIComponent(keyId)}`, Revoked);
+  context.tell(options, revoked, () => `${keyId} is revoked.\n`);
+}
+
+function scopesOf({ scope, allScopes }: CreateOptions): readonly string[] {
+  if (allScopes === true && scope === undefined) return SCOPES;
+  if (allScopes !== true && scope !== undefined) return scope;
+  throw new CommandFailure("error: give either --scope or --all-scopes", EXIT_CODES.usage);
+}
+
+/** The time as it was given, for the service to judge; or so many hours or days from now. */
+function expiry(text: string, nowMs: number): string {
+  const [, count, unit = ""] = /^(\d{1,6})([hd])$/.exec(text) ?? [];
+  const unitMs = UNITS_MS[unit];
+  return count === undefined || unitMs === undefined ? text : new Date(nowMs + Number(count) * unitMs).toISOString();
+}
+
+function rateLimit(text: string): RateLimit {
+  const [, perSecond, burst] = RATE_LIMIT.exec(text) ?? [];
+  if (perSecond === undefined || Number(perSecond) === 0) {
+    throw new InvalidArgumentError("It must be requests per second, such as 10, or with a burst, such as 10:50.");
+  }
+  return { perSecond: Number(perSecond), burst: Number(burst ?? Math.max(1, Math.ceil(Number(perSecond)))) };
+}

@@ -1,0 +1,45 @@
+import type { Command } from "commander";
+import { z } from "zod";
+
+import { addCommand, type CommandContext, type Telling, wholeNumber } from "../context.ts";
+import { facts, table } from "../output.ts";
+
+const Created = z.object({ organizationId: z.guid(), walletId: z.guid() });
+const Organization = z.object({ organizationId: z.guid(), name: z.string(), createdAt: z.string() });
+
+interface CreateOptions extends Telling {
+  readonly name: string;
+  readonly credits: number;
+  readonly lowBalance?: number;
+}
+
+/** `kapi organization create|list` */
+export function addOrganization(program: Command, context: CommandContext): void {
+  const organization = program.command("organization").description("Organizations and their wallets");
+  addCommand(organization, "create", "Make an organization with a wallet")
+    .requiredOption("--name <name>", "its name")
+    .option("--credits <number>", "credits to begin with", wholeNumber(0), 0)
+    .option("--low-balance <number>", "credits at which its wallet counts as low", wholeNumber(0))
+    .action((options: CreateOptions) => create(context, options));
+  addCommand(organization, "list", "List all organizations, newest first").action((options: Telling) =>
+    list(context, options),
+  );
+}
+
+async function create(context: CommandContext, options: CreateOptions): Promise<void> {
+  const { name, credits, lowBalance } = options;
+  const threshold = lowBalance === undefined ? {} : { lowBalanceThreshold: lowBalance };
+  const created = await context.operator().post("/organizations", { name, credits, ...threshold }, Created);
+  context.tell(options, created, ({ organizationId }) => facts({ organization: organizationId, name, credits }));
+}
+
+async function list(context: CommandContext, options: Telling): Promise<void> {
+  const organizations = await context.operator().list("/organizations", "organizations", Organization);
+  context.tell(options, organizations, (rows) =>
+    table(rows, [
+      { heading: "ORGANIZATION", of: (row) => row.organizationId },
+      { heading: "NAME", of: (row) => row.name },
+      { heading: "CREATED", of: (row) => row.createdAt },
+    ]),
+  );
+}

@@ -1,0 +1,86 @@
+import type { Command } from "commander";
+import { z } from "zod";
+
+import { addCommand, type CommandContext, several, type Telling, wholeNumber } from "../context.ts";
+import { organizationRoute } from "../operator.ts";
+import { facts, table } from "../output.ts";
+
+const DEFAULT_LEVERAGES = ["1", "2", "5", "10", "20", "25", "30", "50", "100", "200", "300", "400", "500"];
+
+const Created = z.object({ serverId: z.guid() });
+const Server = z.looseObject({
+  serverId: z.guid(),
+  status: z.string(),
+  tradingServerUrl: z.string(),
+  configuration: z.looseObject({ serverName: z.string(), currency: z.string(), environment: z.string() }),
+});
+
+interface OfOrganization extends Telling {
+  readonly organization: string;
+}
+interface CreateOptions extends OfOrganization {
+  readonly url: string;
+  readonly name: string;
+  readonly company: string;
+  readonly currency: string;
+  readonly environment: string;
+  readonly leverage?: readonly string[];
+  readonly defaultLeverage?: number;
+  readonly server?: string;
+}
+
+/** `kapi server create|list` */
+export function addServer(program: Command, context: CommandContext): void {
+  const server = program.command("server").description("Trading servers of organizations");
+  addCommand(server, "create", "Register a trading server, or tell where a known one is reached now")
+    .requiredOption("--organization <id>", "the organization")
+    .requiredOption("--url <address>", "where the trading server is reached")
+    .requiredOption("--name <name>", "the server's name")
+    .requiredOption("--company <name>", "the company that runs it")
+    .option("--currency <code>", "USD or NGN", "USD")
+    .option("--environment <kind>", "demo or real", "demo")
+    .option(
+      "--leverage <list>",
+      `leverages of its accounts, with commas (default: ${DEFAULT_LEVERAGES.join(",")})`,
+      several,
+    )
+    .option("--default-leverage <number>", "leverage of an account that asks for none", wholeNumber(1))
+    .option("--server <id>", "id of the server: a known one is changed, a new one gets it")
+    .action((options: CreateOptions) => create(context, options));
+  addCommand(server, "list", "List the servers of an organization")
+    .requiredOption("--organization <id>", "the organization")
+    .action((options: OfOrganization) => list(context, options));
+}
+
+async function create(context: CommandContext, options: CreateOptions): Promise<void> {
+  const { organization, url, name, company, currency, environment, defaultLeverage, server } = options;
+  const body = {
+    ...(server === undefined ? {} : { serverId: server }),
+    tradingServerUrl: url,
+    configuration: {
+      serverName: name,
+      companyName: company,
+      currency,
+      environment,
+      supportedLeverage: (options.leverage ?? DEFAULT_LEVERAGES).map(Number),
+      defaultLeverage: defaultLeverage ?? null,
+    },
+  };
+  const created = await context.operator().post(organizationRoute(organization, "/servers"), body, Created);
+  context.tell(options, created, ({ serverId }) => facts({ server: serverId, name, url }));
+}
+
+async function list(context: CommandContext, options: OfOrganization): Promise<void> {
+  const route = organizationRoute(options.organization, "/servers");
+  const servers = await context.operator().list(route, "servers", Server);
+  context.tell(options, servers, (rows) =>
+    table(rows, [
+      { heading: "SERVER", of: (row) => row.serverId },
+      { heading: "NAME", of: (row) => row.configuration.serverName },
+      { heading: "STATUS", of: (row) => row.status },
+      { heading: "CURRENCY", of: (row) => row.configuration.currency },
+      { heading: "ENVIRONMENT", of: (row) => row.configuration.environment },
+      { heading: "TRADING SERVER", of: (row) => row.tradingServerUrl },
+    ]),
+  );
+}

@@ -1,0 +1,129 @@
+import path from "node:path";
+
+import { keptEnvironment, LocalError } from "@kapi/local";
+import { z } from "zod";
+
+import { CommandFailure, EXIT_CODES } from "./failure.ts";
+
+const REQUEST_TIMEOUT_MS = 10_000;
+/** Items that are asked for at once; a list has as many pages as it needs. */
+const PAGE_LIMIT = 100;
+const ROOT = path.resolve(import.meta.dirname, "../../..");
+const STATE_FOLDER = ".local";
+/** With both of these nothing is looked up. */
+const GIVEN = ["ORGANIZATION_URL", "INTERNAL_TOKEN"] as const;
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Where the organization service is, and what proves the operator to it. */
+export interface OperatorAddress {
+  readonly url: string;
+  readonly token: string;
+}
+
+const Refusal = z.object({
+  error: z.string(),
+  issues: z.array(z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() })).optional(),
+});
+const Paginated = z.object({ pagination: z.object({ totalPages: z.int() }) });
+
+/**
+ * The address that the environment gives (ORGANIZATION_URL and INTERNAL_TOKEN), else that of the kapi which runs from this
+ * checkout (KAPI_STATE_DIR says where its state is).
+ */
+export function operatorAddress(environment: Environment): OperatorAddress {
+  const [url, token] = GIVEN.map((name) => environment[name] ?? "");
+  if (url && token) return { url, token };
+  const missing = GIVEN.filter((name) => (environment[name] ?? "") === "");
+  try {
+    const kept = keptEnvironment(path.resolve(ROOT, environment["KAPI_STATE_DIR"] ?? STATE_FOLDER), "organization", {});
+    return { url: url || (kept["ORGANIZATION_URL"] ?? ""), token: token || (kept["INTERNAL_TOKEN"] ?? "") };
+  } catch (error) {
+    if (!(error instanceof LocalError)) throw error;
+    const wanted = missing.join(" and ");
+    throw new CommandFailure(`${error.message} Start it with npm start, or set ${wanted}.`, EXIT_CODES.unavailable);
+  }
+}
+
+/** Calls the operator's routes of the organization service. */
+export class Operator {
+  readonly #address: OperatorAddress;
+
+  constructor(address: OperatorAddress) {
+    this.#address = address;
+  }
+
+  get<T>(route: string, schema: z.ZodType<T>): Promise<T> {
+    return this.#call("GET", route, undefined, schema);
+  }
+
+  post<T>(route: string, body: object, schema: z.ZodType<T>): Promise<T> {
+    return this.#call("POST", route, body, schema);
+  }
+
+  delete<T>(route: string, schema: z.ZodType<T>): Promise<T> {
+    return this.#call("DELETE", route, undefined, schema);
+  }
+
+  /** All items of a list, page by page; `name` is what the answer calls them. */
+  async list<T>(route: string, name: string, item: z.ZodType<T>): Promise<T[]> {
+    const Page = z.record(z.string(), z.unknown());
+    const items: T[] = [];
+    for (let page = 1; ; page += 1) {
+      const answer = await this.get(`${route}?page=${page}&limit=${PAGE_LIMIT}`, Page);
+      items.push(...z.array(item).parse(answer[name]));
+      if (page >= Paginated.parse(answer).pagination.totalPages) return items;
+    }
+  }
+
+  async #call<T>(method: string, route: string, body: object | undefined, schema: z.ZodType<T>): Promise<T> {
+    const { url, token } = this.#address;
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(`${url}/internal${route}`, {
+        method,
+        headers: {
+          "x-internal-token": token,
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+        },
+        body: body === undefined ? null : JSON.stringify(body),
+        signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+      });
+      text = await response.text();
+    } catch (error) {
+      throw new CommandFailure(
+        `The organization service cannot be reached at ${url}: ${reasonOf(error)}`,
+        EXIT_CODES.unavailable,
+      );
+    }
+    if (response.ok) return schema.parse(JSON.parse(text));
+    throw refusalOf(response.status, text);
+  }
+}
+
+/** The path of an organization's own routes. */
+export function organizationRoute(organizationId: string, rest = ""): string {
+  return `/organizations/${encodeURIComponent(organizationId)}${rest}`;
+}
+
+function refusalOf(status: number, text: string): CommandFailure {
+  const exitCode = status >= 500 ? EXIT_CODES.unavailable : EXIT_CODES.refused;
+  const refusal = Refusal.safeParse(jsonOrNull(text));
+  if (!refusal.success) return new CommandFailure(`The organization service answered ${status}.`, exitCode);
+  const issues = (refusal.data.issues ?? []).map((issue) => `\n  ${issue.path.join(".")}: ${issue.message}`);
+  return new CommandFailure(`${refusal.data.error} (${status})${issues.join("")}`, exitCode);
+}
+
+function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}

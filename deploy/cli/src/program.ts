@@ -1,0 +1,38 @@
+import { Command, CommanderError } from "commander";
+
+import { addCredits } from "./commands/credits.ts";
+import { addKey } from "./commands/key.ts";
+import { addOrganization } from "./commands/organization.ts";
+import { addServer } from "./commands/server.ts";
+import { addUser } from "./commands/user.ts";
+import { createContext, type Surroundings } from "./context.ts";
+import { CommandFailure, EXIT_CODES } from "./failure.ts";
+
+const FOOTER = `
+Which kapi: the one that ORGANIZATION_URL and INTERNAL_TOKEN name, else the one that npm start runs here.
+Exit codes: 0 done, 1 refused, 2 wrong command or option, 3 cannot be reached now.`;
+
+/** Runs one command and returns its exit code; what it has to say is written to `out`, and what went wrong to `err`. */
+export async function runCommandLine(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  const context = createContext(surroundings);
+  const program = new Command("kapi")
+    .description("The operator's command line: organizations, their people, servers, keys and credits.")
+    .addHelpText("after", FOOTER)
+    .configureOutput({ writeOut: surroundings.out, writeErr: surroundings.err })
+    .showHelpAfterError("(--help shows what there is)")
+    .exitOverride();
+  addOrganization(program, context);
+  addUser(program, context);
+  addServer(program, context);
+  addKey(program, context);
+  addCredits(program, context);
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_CODES.usage;
+    if (!(error instanceof CommandFailure)) throw error;
+    surroundings.err(`${error.message}\n`);
+    return error.exitCode;
+  }
+}

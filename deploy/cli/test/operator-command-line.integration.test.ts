@@ -1,0 +1,179 @@
+import { randomUUID } from "node:crypto";
+import path from "node:path";
+
+import { SCOPES } from "@kapi/contracts";
+import { startTestStack, type TestStack } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { runCommandLine } from "../src/program.ts";
+
+const HOUR_MS = 3_600_000;
+const NOW_MS = Date.now();
+
+let stack: TestStack;
+let environment: Record<string, string>;
+
+beforeAll(async () => {
+  stack = await startTestStack({ services: ["organization", "command-status"] });
+  environment = { ORGANIZATION_URL: stack.url("organization"), INTERNAL_TOKEN: stack.secrets.internalToken };
+});
+afterAll(() => stack.stop());
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs a command as it is typed; no argument has a space in it. */
+async function kapi(typed: string, given: { env?: Record<string, string>; line?: string } = {}): Promise<Ran> {
+  let [out, err] = ["", ""];
+  const code = await runCommandLine(typed.split(" "), {
+    environment: given.env ?? environment,
+    out: (text) => (out += text),
+    err: (text) => (err += text),
+    readLine: () => Promise.resolve(given.line ?? ""),
+    nowMs: () => NOW_MS,
+  });
+  return { code, out, err };
+}
+
+/** Runs a command that is done, and reads its JSON. */
+async function told<T>(typed: string, line = ""): Promise<T> {
+  const ran = await kapi(`${typed} --json`, { line });
+  expect(ran).toMatchObject({ code: 0, err: "" });
+  return JSON.parse(ran.out) as T;
+}
+
+async function newOrganization(credits = 100): Promise<string> {
+  const typed = `organization create --name Acme --credits ${credits} --low-balance 5`;
+  return (await told<{ organizationId: string }>(typed)).organizationId;
+}
+
+test("an organization is made, is in the list, and has the wallet it was given", async () => {
+  const organization = await newOrganization();
+  const list = await told<{ organizationId: string; name: string }[]>("organization list");
+  expect(list).toContainEqual(expect.objectContaining({ organizationId: organization, name: "Acme" }));
+  const shown = await kapi(`credits show --organization ${organization}`);
+  expect(shown.code).toBe(0);
+  expect(shown.out).toMatch(/^available +100$/m);
+  expect(shown.out).toMatch(/^low balance +no \(at 5\)$/m);
+});
+
+test("every organization is in the list, however many pages it has", async () => {
+  const made = await Promise.all(Array.from({ length: 101 }, () => newOrganization(0)));
+  const list = await told<{ organizationId: string }[]>("organization list");
+  expect(list.map(({ organizationId }) => organizationId)).toEqual(expect.arrayContaining(made));
+});
+
+test("credits that are added under one purchase id are added once", async () => {
+  const organization = await newOrganization();
+  const purchase = randomUUID();
+  const add = `credits add --organization ${organization} --credits 40 --purchase ${purchase}`;
+  expect(await told(add)).toEqual({ purchaseId: purchase });
+  expect(await told(add)).toEqual({ purchaseId: purchase });
+  const wallet = await told<{ lifetimePurchased: number }>(`credits show --organization ${organization}`);
+  expect(wallet).toMatchObject({ availableCredits: 140, lifetimePurchased: 140 });
+});
+
+test("a user gets a password that is shown once, or the one that was typed", async () => {
+  const organization = await newOrganization();
+  const email = `${randomUUID()}@example.com`;
+  const create = (address: string): string =>
+    `user create --organization ${organization} --email ${address} --name Ada`;
+  const made = await told<{ userId: string; password: string }>(create(email));
+  expect(made.password.length).toBeGreaterThanOrEqual(16);
+  const typed = await told(`${create(`${randomUUID()}@example.com`)} --password-stdin`, "correct horse battery staple");
+  expect(typed).not.toHaveProperty("password");
+  const list = await told<{ email: string }[]>(`user list --organization ${organization}`);
+  expect(list).toHaveLength(2);
+  expect(JSON.stringify(list)).not.toContain(made.password);
+  expect(await kapi(create(email))).toMatchObject({ code: 1, out: "" });
+});
+
+test("a key can be limited to servers, in time and in rate; it is shown once, and revoked for good", async () => {
+  const organization = await newOrganization();
+  const at = `--organization ${organization}`;
+  const server = await told<{ serverId: string }>(
+    `server create ${at} --url http://127.0.0.1:7001 --name Acme-Demo --company Acme --leverage 1,50,100 --default-leverage 50`,
+  );
+  expect(await told(`server list ${at}`)).toMatchObject([
+    { serverId: server.serverId, status: "active", configuration: { supportedLeverage: [1, 50, 100] } },
+  ]);
+  const limits = `--server ${server.serverId} --expires 12h --rate-limit 10:50`;
+  const made = await told<{ keyId: string; managementKey: string }>(
+    `key create ${at} --scope accounts:read,metrics:read ${limits}`,
+  );
+  expect(made.managementKey).toMatch(/^kapi\.[a-z2-7]{16}\./);
+  const everything = await told<{ keyId: string }>(`key create ${at} --all-scopes --name All`);
+  const keys = await told<{ keyId: string }[]>(`key list ${at}`);
+  expect(keys).toHaveLength(2);
+  expect(keys.find(({ keyId }) => keyId === made.keyId)).toMatchObject({
+    scopes: ["accounts:read", "metrics:read"],
+    serverIds: [server.serverId],
+    expiresAt: new Date(NOW_MS + 12 * HOUR_MS).toISOString(),
+    rateLimit: { perSecond: 10, burst: 50 },
+    status: "active",
+  });
+  expect(keys.find(({ keyId }) => keyId === everything.keyId)).toMatchObject({ scopes: SCOPES, serverIds: null });
+  expect(JSON.stringify(keys)).not.toContain(made.managementKey.split(".")[2]);
+
+  expect(await kapi(`key revoke ${made.keyId}`)).toEqual({ code: 0, out: `${made.keyId} is revoked.\n`, err: "" });
+  expect((await kapi(`key list ${at}`)).out).toMatch(new RegExp(`^${made.keyId} .* revoked `, "m"));
+});
+
+test("what is refused is told with its reason and ends with 1", async () => {
+  const unknown = randomUUID();
+  const missing = await kapi(`credits show --organization ${unknown}`);
+  expect(missing).toMatchObject({ code: 1, out: "" });
+  expect(missing.err).toContain("(404)");
+  const organization = await newOrganization();
+  const badScope = await kapi(`key create --organization ${organization} --scope everything`);
+  expect(badScope.code).toBe(1);
+  expect(badScope.err).toMatch(/^ {2}scopes\.0: /m);
+  const past = await kapi(`key create --organization ${organization} --all-scopes --expires 2020-01-01T00:00:00Z`);
+  expect(past.code).toBe(1);
+  expect(past.err).toContain("expiresAt");
+  expect((await kapi("key revoke nosuchkey")).code).toBe(1);
+});
+
+test.each([
+  ["organization create", "--name"],
+  ["credits add --organization x --credits -3", "whole number"],
+  ["key create --organization x", "--scope"],
+  ["key create --organization x --all-scopes --rate-limit fast", "requests per second"],
+  ["organisation list", "Did you mean organization?"],
+  ["organization", "create"],
+])("a command that is none ends with 2 and says what is missing: %s", async (typed, said) => {
+  const ran = await kapi(typed);
+  expect(ran).toMatchObject({ code: 2, out: "" });
+  expect(ran.err).toContain(said);
+});
+
+test("a service that cannot be reached ends with 3, and so does a checkout in which nothing runs", async () => {
+  const nowhere = await kapi("organization list", {
+    env: { ...environment, ORGANIZATION_URL: "http://127.0.0.1:1" },
+  });
+  expect(nowhere).toMatchObject({ code: 3, out: "" });
+  expect(nowhere.err).toContain("http://127.0.0.1:1");
+  const nothing = await kapi("organization list", { env: { KAPI_STATE_DIR: "/nonexistent" } });
+  expect(nothing).toMatchObject({ code: 3, out: "" });
+  expect(nothing.err).toContain("npm start");
+});
+
+test("without addresses in the environment it finds the kapi that runs beside it", async () => {
+  const state = path.dirname(path.dirname(stack.process("organization").logFile));
+  const ran = await kapi("organization list --json", { env: { KAPI_STATE_DIR: state } });
+  expect(ran).toMatchObject({ code: 0, err: "" });
+});
+
+test("help shows every command with its options, and asks nobody", async () => {
+  const all = await kapi("--help", { env: {} });
+  expect(all.code).toBe(0);
+  for (const name of ["organization", "user", "server", "key", "credits", "Exit codes"])
+    expect(all.out).toContain(name);
+  const one = await kapi("key create --help", { env: {} });
+  expect(one.code).toBe(0);
+  for (const option of ["--scope", "--server", "--expires", "--rate-limit", "--json"])
+    expect(one.out).toContain(option);
+});

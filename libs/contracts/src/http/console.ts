@@ -1,0 +1,201 @@
+/**
+ * The API of the console, under {@link CONSOLE_API}: what the console's own page asks of the organization service with the
+ * session of a person. Its web page imports the types from here.
+ *
+ * Every request carries the session cookie. Every request but a GET carries the session's `csrfToken` in
+ * {@link CSRF_HEADER}; only the sign-in itself has none yet. The token changes with every sign-in and every change of the
+ * password. Errors have the one form of the interface: `{error, issues?}`; 401 without a session.
+ */
+import { z } from "zod";
+
+import { KeyEntry } from "../messages/directory-entry.ts";
+import { SCOPES, Scope } from "../scopes.ts";
+import { Currency, DateTime, queryInteger } from "../values.ts";
+import { TradingAccount } from "./accounts.ts";
+import { Wallet } from "./credits.ts";
+import { Pagination } from "./pagination.ts";
+import { Leverage, Server, ServerStatus, UpdateServerConfigurationBody } from "./servers.ts";
+
+/** Before every path of the API. */
+export const CONSOLE_API = "/console/api";
+/** The cookie that names the session; scripts cannot read it. */
+export const SESSION_COOKIE = "kapi_session";
+/** Header that proves that a request comes from the console's own page. */
+export const CSRF_HEADER = "x-csrf-token";
+
+/** Characters of a name that people give: of a person, an organization, a key. Shown as text, never as markup. */
+export const MAX_NAME_CHARACTERS = 100;
+const MAX_EMAIL_CHARACTERS = 254;
+/** Fewest characters of a person's password. */
+export const MIN_USER_PASSWORD_CHARACTERS = 12;
+const MAX_USER_PASSWORD_CHARACTERS = 200;
+/** Most credits of a low-balance threshold: far above any wallet, far below where integers lose their exactness. */
+const MAX_THRESHOLD_CREDITS = 1_000_000_000_000;
+/** Most days of use in one answer. */
+const MAX_USAGE_DAYS = 90;
+const DEFAULT_USAGE_DAYS = 30;
+
+/** A person's e-mail address, by which they sign in; kept in lower case. */
+export const Email = z.string().trim().toLowerCase().max(MAX_EMAIL_CHARACTERS).pipe(z.email());
+/** Line feeds, escape sequences of terminals and their like: no name is written with them. */
+const NO_CONTROL_CHARACTERS = /^\P{Cc}*$/u;
+/** A name that a person gives; spaces around it are dropped. */
+export const GivenName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(MAX_NAME_CHARACTERS)
+  .regex(NO_CONTROL_CHARACTERS, "must not hold control characters");
+/** A new password of a person. */
+export const UserPassword = z.string().min(MIN_USER_PASSWORD_CHARACTERS).max(MAX_USER_PASSWORD_CHARACTERS);
+
+/** Body of POST /session. What could be no e-mail or no password is only a wrong one. */
+export const SignInBody = z.object({
+  email: z.string().trim().toLowerCase().min(1).max(MAX_EMAIL_CHARACTERS),
+  password: z.string().min(1).max(MAX_USER_PASSWORD_CHARACTERS),
+});
+export type SignInBody = z.infer<typeof SignInBody>;
+
+/** Body of PUT /session/password; every other session of the person ends. */
+export const ChangePasswordBody = z.object({
+  currentPassword: SignInBody.shape.password,
+  newPassword: UserPassword,
+});
+export type ChangePasswordBody = z.infer<typeof ChangePasswordBody>;
+
+/** Answer of POST and GET /session and of PUT /session/password: who is signed in. */
+export const ConsoleSession = z.object({
+  user: z.object({ id: z.uuid(), email: z.string(), name: z.string() }),
+  organization: z.object({ id: z.uuid(), name: z.string() }),
+  csrfToken: z.string(),
+  /** Base address of the management API, as its callers reach it: for the ready `curl` line beside a new key. */
+  apiUrl: z.string(),
+});
+export type ConsoleSession = z.infer<typeof ConsoleSession>;
+
+/** Answer of GET /credits and PUT /credits/threshold; 404 where the organization has no wallet. */
+export const ConsoleCreditsAnswer = z.object({ balance: Wallet });
+export type ConsoleCreditsAnswer = z.infer<typeof ConsoleCreditsAnswer>;
+
+/** Body of PUT /credits/threshold, in credits. */
+export const LowBalanceThresholdBody = z.object({ lowBalanceThreshold: z.int().min(0).max(MAX_THRESHOLD_CREDITS) });
+export type LowBalanceThresholdBody = z.infer<typeof LowBalanceThresholdBody>;
+
+/** Query of GET /credits/usage-by-day: the last so many days, today (UTC) included. */
+export const UsageByDayQuery = z.object({ days: queryInteger(1, MAX_USAGE_DAYS).default(DEFAULT_USAGE_DAYS) });
+
+/** What one operation used on one day. */
+export const DayUsage = z.object({
+  operation: z.string(),
+  /** Billed lines: requests, and each item of a bulk. What was given back takes none of them away. */
+  requests: z.int().min(0),
+  /** What they cost, less what was given back that day: below zero where more came back than was used. */
+  credits: z.int(),
+});
+export type DayUsage = z.infer<typeof DayUsage>;
+
+/**
+ * Answer of GET /credits/usage-by-day: every day asked for, oldest first, each with its operations, the most expensive
+ * first; none on a day without use. The sums of all days are the sums of the lines of listCreditUsage.
+ */
+export const UsageByDayAnswer = z.object({
+  days: z.array(z.object({ day: z.iso.date(), operations: z.array(DayUsage) })),
+});
+export type UsageByDayAnswer = z.infer<typeof UsageByDayAnswer>;
+
+/** A management key as the console shows it; never its secret. */
+export const ConsoleKey = z.object({
+  keyId: z.string(),
+  name: z.string(),
+  scopes: z.array(Scope),
+  /** Null: all servers of the organization. */
+  serverIds: z.array(z.guid()).nullable(),
+  status: z.enum(["active", "revoked", "expired"]),
+  createdAt: z.iso.datetime(),
+  expiresAt: z.iso.datetime().nullable(),
+  /** Null too for a key that was revoked before this was kept. */
+  revokedAt: z.iso.datetime().nullable(),
+  rateLimit: KeyEntry.shape.rateLimit,
+});
+export type ConsoleKey = z.infer<typeof ConsoleKey>;
+
+/** Answer of GET /keys: active keys first, then the newest first. */
+export const ConsoleKeysAnswer = z.object({ keys: z.array(ConsoleKey) });
+export type ConsoleKeysAnswer = z.infer<typeof ConsoleKeysAnswer>;
+
+/** Body of POST /keys. Issues name `name`, `scopes` (or `scopes` and the position in it) or `expiresAt`. */
+export const CreateConsoleKeyBody = z.object({
+  name: GivenName,
+  scopes: z
+    .array(Scope)
+    .min(1)
+    .max(SCOPES.length)
+    .refine((scopes) => new Set(scopes).size === scopes.length, { error: "must not repeat a scope" }),
+  /** Null: never. What has passed is refused. */
+  expiresAt: DateTime.nullable().default(null),
+});
+export type CreateConsoleKeyBody = z.input<typeof CreateConsoleKeyBody>;
+
+/** Answer of POST /keys: the only place where the key itself is shown. */
+export const CreatedConsoleKeyAnswer = z.object({ key: ConsoleKey, managementKey: z.string() });
+export type CreatedConsoleKeyAnswer = z.infer<typeof CreatedConsoleKeyAnswer>;
+
+/** Answer of DELETE /keys/:keyId. */
+export const ConsoleKeyAnswer = z.object({ key: ConsoleKey });
+export type ConsoleKeyAnswer = z.infer<typeof ConsoleKeyAnswer>;
+
+/** Answer of GET /scopes, in the order in which they are to be offered. */
+export const ScopesAnswer = z.object({ scopes: z.array(z.object({ scope: Scope, description: z.string() })) });
+export type ScopesAnswer = z.infer<typeof ScopesAnswer>;
+
+/** A server as the console shows it. */
+export const ConsoleServer = z.object({
+  serverId: z.guid(),
+  status: ServerStatus,
+  configuration: Server.omit({ serverId: true, status: true }),
+  /** Accounts that are not deleted. */
+  accountCount: z.int().min(0),
+});
+export type ConsoleServer = z.infer<typeof ConsoleServer>;
+
+/** Answer of GET /servers, oldest first. */
+export const ConsoleServersAnswer = z.object({ servers: z.array(ConsoleServer) });
+export type ConsoleServersAnswer = z.infer<typeof ConsoleServersAnswer>;
+
+/** Body of PATCH /servers/:serverId; what is not given stays. */
+export const UpdateConsoleServerBody = z
+  .object({
+    status: ServerStatus.optional(),
+    supportedLeverage: UpdateServerConfigurationBody.shape.supportedLeverage,
+    defaultLeverage: Leverage.nullable().optional(),
+    currency: Currency.optional(),
+  })
+  .refine((body) => Object.values(body).some((value) => value !== undefined), {
+    path: ["status"],
+    error: "at least one of status, supportedLeverage, defaultLeverage and currency must be given",
+  });
+export type UpdateConsoleServerBody = z.infer<typeof UpdateConsoleServerBody>;
+
+/** Answer of PATCH /servers/:serverId. */
+export const ConsoleServerAnswer = z.object({ server: ConsoleServer });
+export type ConsoleServerAnswer = z.infer<typeof ConsoleServerAnswer>;
+
+/** Answer of GET /servers/:serverId/accounts: one page, as listTradingAccounts has it. */
+export const ConsoleAccountsAnswer = z.object({ accounts: z.array(TradingAccount), pagination: Pagination });
+export type ConsoleAccountsAnswer = z.infer<typeof ConsoleAccountsAnswer>;
+
+/**
+ * Answer of GET /servers/:serverId/accounts/:accountNumber: the account alone. Its `credentials` must not reach a client
+ * application (interface, "Credentials").
+ */
+export const ConsoleAccountAnswer = z.object({ account: TradingAccount });
+export type ConsoleAccountAnswer = z.infer<typeof ConsoleAccountAnswer>;
+
+/**
+ * Events of GET /servers/:serverId/accounts/:accountNumber/live (text/event-stream): `sample` with an `AccountMetricsFrame`,
+ * the newest at once and then whenever it has changed; `end` with {@link LiveEnd}, after which the stream is closed for good.
+ */
+export const LIVE_EVENTS = { sample: "sample", end: "end" } as const;
+/** Why a stream ended by itself: the session did, the account is gone, or the server stops (connect again). */
+export const LiveEnd = z.object({ reason: z.enum(["signed_out", "deleted", "restart"]) });
+export type LiveEnd = z.infer<typeof LiveEnd>;

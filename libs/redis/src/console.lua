@@ -1,0 +1,88 @@
+#!lua name=kapi_console
+
+-- What the console keeps in Redis: sessions, and how often somebody failed to sign in. A library of its own beside kapi.lua: it
+-- touches no wallet. What each function takes and gives is documented beside its typed wrapper (console-functions.ts).
+
+local SESSION_FIELDS = { 'user', 'version', 'csrf', 'created' }
+-- Above this the wait has long reached its greatest length, and 2^n would lose its exactness.
+local MAX_DOUBLINGS = 30
+
+local function now_ms()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+
+-- OPEN SESSION. keys: session. args: userId version csrfToken idleMs
+local function open_session(keys, args)
+  redis.call('HSET', keys[1], 'user', args[1], 'version', args[2], 'csrf', args[3], 'created', now_ms())
+  redis.call('PEXPIRE', keys[1], args[4])
+  return 1
+end
+
+-- USE SESSION. keys: session. args: idleMs absoluteMs. Its fields, and it lives on for as long again; or false.
+local function use_session(keys, args)
+  local kept = redis.call('HMGET', keys[1], unpack(SESSION_FIELDS))
+  if not kept[1] then return false end
+  local left = tonumber(kept[4]) + tonumber(args[2]) - now_ms()
+  if left <= 0 then
+    redis.call('DEL', keys[1])
+    return false
+  end
+  redis.call('PEXPIRE', keys[1], math.min(tonumber(args[1]), left))
+  return kept
+end
+
+-- Failures count under the e-mail address and under the network address; whoever has signed in under the e-mail address from
+-- this network before is counted apart, so that nobody is kept out by what others try elsewhere.
+local function counters(keys)
+  return { redis.call('EXISTS', keys[4]) == 1 and keys[3] or keys[1], keys[2] }
+end
+
+-- BEGIN SIGN-IN. keys: email address both known. args: windowMs firstWaitMs maxWaitMs freePerEmail freePerAddress.
+-- Milliseconds that are still to be waited, with nothing counted; or 0, and the attempt counts as a failure from now on, so
+-- that many at once are no way around the count.
+local function begin_sign_in(keys, args)
+  local now, wait = now_ms(), 0
+  local counted = counters(keys)
+  for i, key in ipairs(counted) do
+    local kept = redis.call('HMGET', key, 'failures', 'at')
+    local over = tonumber(kept[1] or 0) - tonumber(args[3 + i])
+    if over >= 0 and kept[2] then
+      local pause = math.min(tonumber(args[3]), tonumber(args[2]) * 2 ^ math.min(over, MAX_DOUBLINGS))
+      wait = math.max(wait, tonumber(kept[2]) + pause - now)
+    end
+  end
+  if wait > 0 then return math.ceil(wait) end
+  for _, key in ipairs(counted) do
+    redis.call('HINCRBY', key, 'failures', 1)
+    redis.call('HSET', key, 'at', now)
+    redis.call('PEXPIRE', key, args[1])
+  end
+  return 0
+end
+
+local function one_less(key)
+  if tonumber(redis.call('HGET', key, 'failures') or 0) <= 1 then
+    redis.call('DEL', key)
+  else
+    redis.call('HINCRBY', key, 'failures', -1)
+  end
+end
+
+-- TAKE BACK SIGN-IN. keys: as above. args: outcome ('succeeded' or 'undecided') knownMs
+local function take_back_sign_in(keys, args)
+  local counted = counters(keys)
+  one_less(counted[2])
+  if args[1] == 'succeeded' then
+    redis.call('DEL', counted[1])
+    redis.call('SET', keys[4], '1', 'PX', args[2])
+  else
+    one_less(counted[1])
+  end
+  return 1
+end
+
+redis.register_function('kapi_console_open_session', open_session)
+redis.register_function('kapi_console_use_session', use_session)
+redis.register_function('kapi_console_begin_sign_in', begin_sign_in)
+redis.register_function('kapi_console_take_back_sign_in', take_back_sign_in)

@@ -1,0 +1,39 @@
+import type { RedisConnection } from "./client.ts";
+import { type Tag, metaKey, usageKey, walletKey } from "./keys.ts";
+import { type WalletState, arrayReply, walletReply } from "./replies.ts";
+import { type UsageEntry, usageFromWire } from "./usage-stream.ts";
+
+/** A tag as it is at one moment: nothing was charged between its wallets and its entries. */
+export interface TagSnapshot {
+  readonly kind: "open";
+  /** By organization; those that have no wallet are left out. */
+  readonly wallets: ReadonlyMap<string, WalletState>;
+  /** Entries of the usage stream that were not deleted yet; the ledger may have some of them. */
+  readonly usage: readonly UsageEntry[];
+}
+
+/**
+ * Reads wallets of a tag together with its usage stream. `closed`: the tag is closed; `busy`: more than `maxEntries` entries
+ * wait in the stream, which would hold Redis for long.
+ */
+export async function readTag(
+  redis: RedisConnection,
+  tag: Tag,
+  organizationIds: readonly string[],
+  maxEntries: number,
+): Promise<TagSnapshot | { readonly kind: "closed" | "busy" }> {
+  const keys = [metaKey(tag), usageKey(tag), ...organizationIds.map((id) => walletKey(tag, id))];
+  const [kind, usage, wallets] = arrayReply(await redis.call("kapi_read_tag", keys, [maxEntries]));
+  if (kind !== "OPEN") return { kind: kind === "BUSY" ? "busy" : "closed" };
+  const found = arrayReply(wallets);
+  return {
+    kind: "open",
+    usage: (arrayReply(usage) as [string, string[]][]).map(usageFromWire),
+    wallets: new Map(
+      organizationIds.flatMap((id, index) => {
+        const wallet = arrayReply(found[index]);
+        return wallet[0] === null ? [] : [[id, walletReply(id, wallet)] as const];
+      }),
+    ),
+  };
+}

@@ -1,0 +1,25 @@
+import type { Server } from "@kapi/contracts";
+
+import type { AccountReader } from "../domain/ports.ts";
+import { toServer } from "./render.ts";
+
+/** A server's configuration and how many accounts it has, deleted ones left out. */
+export interface ServerOverview {
+  readonly server: Server;
+  readonly accountCount: number;
+}
+
+/** Servers at a glance, in order; null for one that this service does not know (yet). */
+export function serverOverviews(
+  reader: AccountReader,
+  serverIds: readonly string[],
+): Promise<(ServerOverview | null)[]> {
+  return Promise.all(serverIds.map((serverId) => overviewOf(reader, serverId)));
+}
+
+async function overviewOf(reader: AccountReader, serverId: string): Promise<ServerOverview | null> {
+  const server = await reader.server(serverId);
+  if (server === null) return null;
+  const { total } = await reader.page(serverId, { page: 1, limit: 1 });
+  return { server: toServer(server), accountCount: total };
+}

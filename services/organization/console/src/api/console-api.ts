@@ -1,0 +1,151 @@
+/** The console's own routes, one function each (contracts, `http/console.ts`). */
+import { type Client, queryOf, streamAddress } from "./client.ts";
+import { Failure, UNAUTHORIZED } from "./failure.ts";
+import type {
+  Command,
+  ConsoleAccountsAnswer,
+  ConsoleKey,
+  ConsoleServer,
+  ConsoleSession,
+  CreateConsoleKeyBody,
+  CreatedConsoleKeyAnswer,
+  CreditUsage,
+  Pagination,
+  ScopesAnswer,
+  TradingAccount,
+  UpdateConsoleServerBody,
+  UsageByDayAnswer,
+  Wallet,
+} from "./shapes.ts";
+
+export interface AccountFilter {
+  readonly page: number;
+  readonly limit: number;
+  readonly status: string;
+  readonly search: string;
+}
+
+export interface CommandFilter {
+  readonly page: number;
+  readonly limit: number;
+  readonly status: string;
+  readonly operation: string;
+  readonly accountNumber: string;
+}
+
+const server = (serverId: string): string => `/servers/${encodeURIComponent(serverId)}`;
+const account = (serverId: string, number: string): string =>
+  `${server(serverId)}/accounts/${encodeURIComponent(number)}`;
+
+/** Everything that the console asks of its service; each throws a `Failure` where it does not succeed. */
+export class ConsoleApi {
+  readonly #client: Client;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** Who is signed in, or null. */
+  async session(): Promise<ConsoleSession | null> {
+    try {
+      return this.#begin(await this.#client.request("/session", { unauthorizedIsAnswer: true }));
+    } catch (error) {
+      if (error instanceof Failure && error.status === UNAUTHORIZED) return null;
+      throw error;
+    }
+  }
+
+  /** Finds out whether the session still lasts; if not, whoever watches the client is told. */
+  checkSession(): void {
+    this.#client.request("/session").catch(() => undefined);
+  }
+
+  async signIn(email: string, password: string): Promise<ConsoleSession> {
+    const body = { email, password };
+    return this.#begin(await this.#client.request("/session", { method: "POST", body, unauthorizedIsAnswer: true }));
+  }
+
+  signOut(): Promise<void> {
+    return this.#client.request("/session", { method: "DELETE" });
+  }
+
+  async changePassword(currentPassword: string, newPassword: string): Promise<ConsoleSession> {
+    const body = { currentPassword, newPassword };
+    return this.#begin(await this.#client.request("/session/password", { method: "PUT", body }));
+  }
+
+  async wallet(signal: AbortSignal): Promise<Wallet> {
+    return (await this.#client.request<{ balance: Wallet }>("/credits", { signal })).balance;
+  }
+
+  async setLowBalanceThreshold(lowBalanceThreshold: number): Promise<Wallet> {
+    const body = { lowBalanceThreshold };
+    return (await this.#client.request<{ balance: Wallet }>("/credits/threshold", { method: "PUT", body })).balance;
+  }
+
+  usage(page: number, limit: number, signal: AbortSignal): Promise<{ usage: CreditUsage[]; pagination: Pagination }> {
+    return this.#client.request(`/credits/usage${queryOf({ page, limit })}`, { signal });
+  }
+
+  usageByDay(days: number, signal: AbortSignal): Promise<UsageByDayAnswer> {
+    return this.#client.request(`/credits/usage-by-day${queryOf({ days })}`, { signal });
+  }
+
+  async keys(signal: AbortSignal): Promise<ConsoleKey[]> {
+    return (await this.#client.request<{ keys: ConsoleKey[] }>("/keys", { signal })).keys;
+  }
+
+  createKey(body: CreateConsoleKeyBody): Promise<CreatedConsoleKeyAnswer> {
+    return this.#client.request("/keys", { method: "POST", body });
+  }
+
+  async revokeKey(keyId: string): Promise<void> {
+    await this.#client.request(`/keys/${encodeURIComponent(keyId)}`, { method: "DELETE" });
+  }
+
+  scopes(signal: AbortSignal): Promise<ScopesAnswer> {
+    return this.#client.request("/scopes", { signal });
+  }
+
+  async servers(signal: AbortSignal): Promise<ConsoleServer[]> {
+    return (await this.#client.request<{ servers: ConsoleServer[] }>("/servers", { signal })).servers;
+  }
+
+  async changeServer(serverId: string, body: UpdateConsoleServerBody): Promise<void> {
+    await this.#client.request(server(serverId), { method: "PATCH", body });
+  }
+
+  accounts(serverId: string, filter: AccountFilter, signal: AbortSignal): Promise<ConsoleAccountsAnswer> {
+    return this.#client.request(`${server(serverId)}/accounts${queryOf({ ...filter })}`, { signal });
+  }
+
+  async account(serverId: string, accountNumber: string, signal: AbortSignal): Promise<TradingAccount> {
+    const answer = await this.#client.request<{ account: TradingAccount }>(account(serverId, accountNumber), {
+      signal,
+    });
+    return answer.account;
+  }
+
+  /** Where the samples of an account are streamed. */
+  liveAddress(serverId: string, accountNumber: string): string {
+    return streamAddress(`${account(serverId, accountNumber)}/live`);
+  }
+
+  commands(
+    serverId: string,
+    filter: CommandFilter,
+    signal: AbortSignal,
+  ): Promise<{ commands: Command[]; pagination: Pagination }> {
+    return this.#client.request(`${server(serverId)}/commands${queryOf({ ...filter })}`, { signal });
+  }
+
+  async command(serverId: string, commandId: string, signal: AbortSignal): Promise<Command> {
+    const path = `${server(serverId)}/commands/${encodeURIComponent(commandId)}`;
+    return (await this.#client.request<{ command: Command }>(path, { signal })).command;
+  }
+
+  #begin(session: ConsoleSession): ConsoleSession {
+    this.#client.useToken(session.csrfToken);
+    return session;
+  }
+}

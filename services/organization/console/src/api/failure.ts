@@ -1,0 +1,59 @@
+import type { ErrorBody, Issue } from "./shapes.ts";
+
+const UNREACHABLE = "The console cannot reach its server. Check your connection and try again.";
+const TOO_SLOW = "The server did not answer in time. Try again.";
+const BROKEN = "The server could not do this just now. Try again in a moment.";
+const OUT_OF_DATE = "You signed in again in another tab, so this page is out of date. Reload it and try again.";
+/** Code of an answer to a change that did not carry the token of the present session. */
+const WRONG_TOKEN = "CROSS_SITE_REQUEST";
+const FIRST_SERVER_ERROR = 500;
+export const UNAUTHORIZED = 401;
+const TOO_MANY_REQUESTS = 429;
+
+/** Why a request failed, in words for the person who made it. */
+export class Failure extends Error {
+  override readonly name = "Failure";
+  /** Null where no answer came. */
+  readonly status: number | null;
+  /** Findings on single fields. */
+  readonly issues: readonly Issue[];
+
+  constructor(message: string, status: number | null = null, issues: readonly Issue[] = []) {
+    super(message);
+    this.status = status;
+    this.issues = issues;
+  }
+
+  /** What is wrong with the field `name`, or null. */
+  of(name: string): string | null {
+    const found = this.issues.find(({ path }) => path[0] === name);
+    return found === undefined ? null : sentence(found.message);
+  }
+}
+
+/** The failure that an answer with an error status tells. */
+export async function failureOf(response: Response): Promise<Failure> {
+  const { status } = response;
+  const body = await response.json().catch(() => null);
+  const issues = isErrorBody(body) ? (body.issues ?? []) : [];
+  if (status >= FIRST_SERVER_ERROR || !isErrorBody(body)) return new Failure(BROKEN, status);
+  if (response.headers.get("x-error-code") === WRONG_TOKEN) return new Failure(OUT_OF_DATE, status);
+  const waitS = Number(response.headers.get("retry-after"));
+  const wait = status === TOO_MANY_REQUESTS && waitS > 0 ? ` Try again in ${waitS} s.` : "";
+  return new Failure(`${sentence(body.error)}${wait}`, status, issues);
+}
+
+/** The failure behind anything that was thrown while a request was made. */
+export function asFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  return new Failure(error instanceof DOMException && error.name === "TimeoutError" ? TOO_SLOW : UNREACHABLE);
+}
+
+function isErrorBody(body: unknown): body is ErrorBody {
+  return typeof body === "object" && body !== null && "error" in body && typeof body.error === "string";
+}
+
+function sentence(text: string): string {
+  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}

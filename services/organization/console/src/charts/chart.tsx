@@ -1,0 +1,72 @@
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+
+/** The colour that a custom property of the style sheet has now. */
+export type Colour = (property: string) => string;
+
+interface ChartProps {
+  /** Says in words what the chart shows. */
+  readonly label: string;
+  readonly heightPx: number;
+  readonly data: uPlot.AlignedData;
+  /** What the chart looks like; made anew when `key` changes or the colours do. */
+  readonly look: (colour: Colour) => Omit<uPlot.Options, "width" | "height">;
+  /** Names the look: a chart is kept, and only its data changed, while this stays. */
+  readonly lookKey: string;
+}
+
+/** Whether dark colours are asked for; the component is drawn again when that changes. */
+function useDark(): boolean {
+  const [query] = useState(() => matchMedia("(prefers-color-scheme: dark)"));
+  const [dark, setDark] = useState(query.matches);
+  useEffect(() => {
+    const changed = (): void => setDark(query.matches);
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, [query]);
+  return dark;
+}
+
+/** A chart as wide as its place, in the colours of the style sheet. */
+export function Chart({ label, heightPx, data, look, lookKey }: ChartProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const chart = useRef<uPlot | null>(null);
+  const latest = useRef({ data, look });
+  latest.current = { data, look };
+  const dark = useDark();
+  // Before the next frame: a chart is never seen in the colours of the other scheme.
+  useLayoutEffect(() => {
+    const host = place.current;
+    if (host === null) return undefined;
+    const styles = getComputedStyle(host);
+    const options = latest.current.look((property) => styles.getPropertyValue(property).trim());
+    const made = new uPlot({ ...options, width: host.clientWidth, height: heightPx }, latest.current.data, host);
+    chart.current = made;
+    const sizes = new ResizeObserver(() => made.setSize({ width: host.clientWidth, height: heightPx }));
+    sizes.observe(host);
+    return () => {
+      sizes.disconnect();
+      made.destroy();
+      chart.current = null;
+    };
+  }, [lookKey, dark, heightPx]);
+  useEffect(() => {
+    chart.current?.setData(data);
+  }, [data]);
+  return <div ref={place} class="chart" role="img" aria-label={label} />;
+}
+
+const AXIS_FONT = "12px system-ui, sans-serif";
+
+/** An axis in the colours of the style sheet; `size` is the room for its labels, in pixels. */
+export function axis(colour: Colour, more: uPlot.Axis): uPlot.Axis {
+  const line = colour("--line");
+  return {
+    font: AXIS_FONT,
+    stroke: colour("--quiet"),
+    grid: { stroke: line, width: 1 },
+    ticks: { stroke: line, width: 1, size: 4 },
+    ...more,
+  };
+}

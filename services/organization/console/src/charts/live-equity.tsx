@@ -1,0 +1,201 @@
+/** What an account is worth, as it changes: the stream of its samples, a chart of them, and the newest in numbers. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type uPlot from "uplot";
+
+import { useApi } from "../api/context.ts";
+import type { AccountMetricsFrame, LiveEnd } from "../api/shapes.ts";
+import { credits as whole, money, percent, short } from "../format.ts";
+import { Fact, Facts, Moment, Nothing } from "../parts/values.tsx";
+import { axis, Chart, type Colour } from "./chart.tsx";
+import { amountsShown, keptWith, linesOf, NO_SAMPLES, type Samples } from "./samples.ts";
+
+const HEIGHT_PX = 280;
+const NUMBERS_PX = 72;
+const TIMES_PX = 32;
+/** How long after a refused stream the next one is asked for. */
+const AGAIN_MS = 5_000;
+/** How often the lines go on while nothing changes. */
+const TICK_MS = 1_000;
+
+/** What may lie between two times that the chart names. */
+const TIME_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600];
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+
+type Connection = "connecting" | "live" | "lost" | "deleted";
+const WORDS: Readonly<Record<Connection, string>> = {
+  connecting: "Connecting…",
+  live: "Live",
+  lost: "The connection was lost. Trying again…",
+  deleted: "This account was deleted.",
+};
+
+interface LiveProps {
+  readonly serverId: string;
+  readonly accountNumber: string;
+  readonly currency: string;
+}
+
+/** The live part of the page of an account. */
+export function LiveEquity({ serverId, accountNumber, currency }: LiveProps) {
+  const { connection, samples } = useSamples(serverId, accountNumber);
+  const nowMs = useNow(connection === "live");
+  const data = useMemo<uPlot.AlignedData>(() => linesOf(samples, nowMs), [samples, nowMs]);
+  const newest = samples.list.at(-1);
+  return (
+    <figure class="figure">
+      <p class="live-head">
+        <span class={`lamp ${connection}`} />
+        <span role="status">{WORDS[connection]}</span>
+      </p>
+      <Newest sample={newest} currency={currency} />
+      {newest === undefined ? (
+        <p class="quiet">Waiting for the first sample. An account that never traded has none.</p>
+      ) : (
+        <>
+          <Chart
+            label={`Equity and balance of account ${accountNumber} since this page was opened`}
+            heightPx={HEIGHT_PX}
+            data={data}
+            lookKey="equity"
+            look={looks}
+          />
+          <figcaption class="legend">
+            <span class="legend-item">
+              <span class="swatch equity" /> Equity
+            </span>
+            <span class="legend-item">
+              <span class="swatch balance" /> Balance
+            </span>
+            <span class="quiet" data-samples={samples.list.length}>
+              {samples.list.length === 1 ? "1 sample" : `${samples.list.length} samples`} since this page was opened
+            </span>
+          </figcaption>
+        </>
+      )}
+    </figure>
+  );
+}
+
+/** The time, in milliseconds; the component is drawn again every second while it is `running`. */
+function useNow(running: boolean): number {
+  const [nowMs, setNowMs] = useState(() => Date.now());
+  useEffect(() => {
+    if (!running) return undefined;
+    const timer = setInterval(() => setNowMs(Date.now()), TICK_MS);
+    return () => clearInterval(timer);
+  }, [running]);
+  return nowMs;
+}
+
+/** The samples of an account from now on. */
+function useSamples(
+  serverId: string,
+  accountNumber: string,
+): { readonly connection: Connection; readonly samples: Samples } {
+  const api = useApi();
+  const [connection, setConnection] = useState<Connection>("connecting");
+  const [samples, setSamples] = useState(NO_SAMPLES);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let source: EventSource;
+    const openAgain = (): void => {
+      source.close();
+      setConnection("lost");
+      timer = setTimeout(open, AGAIN_MS);
+    };
+    const open = (): void => {
+      source = new EventSource(api.liveAddress(serverId, accountNumber));
+      source.addEventListener("open", () => setConnection("live"));
+      source.addEventListener("sample", ({ data }: MessageEvent<string>) => {
+        const sample = JSON.parse(data) as AccountMetricsFrame;
+        setSamples((before) => keptWith(before, sample, Date.now()));
+      });
+      source.addEventListener("end", ({ data }: MessageEvent<string>) => {
+        const { reason } = JSON.parse(data) as LiveEnd;
+        if (reason === "deleted") {
+          source.close();
+          setConnection("deleted");
+          return;
+        }
+        openAgain();
+        if (reason === "signed_out") api.checkSession();
+      });
+      source.addEventListener("error", () => {
+        // The browser tries again by itself after a lost connection, but not after an answer that refuses.
+        if (source.readyState !== EventSource.CLOSED) {
+          setConnection("lost");
+          return;
+        }
+        openAgain();
+        api.checkSession();
+      });
+    };
+    open();
+    return () => {
+      clearTimeout(timer);
+      source.close();
+    };
+  }, [api, serverId, accountNumber]);
+  return { connection, samples };
+}
+
+interface NewestProps {
+  readonly sample: AccountMetricsFrame | undefined;
+  readonly currency: string;
+}
+
+function Newest({ sample, currency }: NewestProps) {
+  const inCurrency = (amount: number | undefined) =>
+    amount === undefined ? <Nothing /> : <span class="number">{money(amount, currency)}</span>;
+  // 0 says that no margin is in use, and then there is no level of it.
+  const level = sample === undefined || sample.marginLevel === 0 ? null : sample.marginLevel;
+  return (
+    <Facts>
+      <Fact name="Equity">
+        <strong>{inCurrency(sample?.equity)}</strong>
+      </Fact>
+      <Fact name="Balance">{inCurrency(sample?.balance)}</Fact>
+      <Fact name="Free margin">{inCurrency(sample?.freeMargin)}</Fact>
+      <Fact name="Margin in use">{inCurrency(sample?.margin)}</Fact>
+      <Fact name="Margin level">{level === null ? <Nothing /> : <span class="number">{percent(level)}</span>}</Fact>
+      <Fact name="Open positions">{sample === undefined ? <Nothing /> : whole(sample.openPositionCount)}</Fact>
+      <Fact name="Measured">
+        <Moment at={sample?.measuredAt} />
+      </Fact>
+    </Facts>
+  );
+}
+
+function looks(colour: Colour): Omit<uPlot.Options, "width" | "height"> {
+  return {
+    scales: { y: { range: (_chart, low, high) => amountsShown(low, high) } },
+    cursor: { show: false },
+    legend: { show: false },
+    axes: [
+      axis(colour, {
+        size: TIMES_PX,
+        space: 90,
+        incrs: TIME_STEPS_S,
+        values: (_chart, splits) => splits.map(clockTime),
+      }),
+      axis(colour, { size: NUMBERS_PX, values: (_chart, splits, _index, _space, step) => splits.map(labelled(step)) }),
+    ],
+    series: [
+      {},
+      { stroke: colour("--accent"), width: 2, points: { show: false } },
+      { stroke: colour("--quiet"), width: 1.5, dash: [5, 4], points: { show: false } },
+    ],
+  };
+}
+
+function clockTime(seconds: number): string {
+  return CLOCK.format(new Date(seconds * 1000));
+}
+
+/** Labels of steps below a thousand in full, so that neighbours differ; others in short. */
+function labelled(step: number): (amount: number) => string {
+  const decimals = step < 1 ? 2 : 0;
+  if (step >= 1_000) return short;
+  const format = new Intl.NumberFormat(undefined, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return (amount) => format.format(amount);
+}

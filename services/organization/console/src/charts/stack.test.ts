@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+
+import { type DayOfUse, MAX_LAYERS, stack } from "./stack.ts";
+
+function day(date: string, used: Readonly<Record<string, number>>): DayOfUse {
+  const operations = Object.entries(used).map(([operation, credits]) => ({ operation, requests: 1, credits }));
+  return { day: date, operations };
+}
+
+describe("the layers of the chart of use", () => {
+  it("stand on one another, the largest at the bottom, and their top is what was used that day", () => {
+    const layers = stack([
+      day("2026-11-20", { read: 5, create: 10 }),
+      day("2026-11-21", { read: 20 }),
+      day("2026-11-22", {}),
+    ]);
+    expect(layers).toEqual([
+      { name: "read", credits: [5, 20, 0], tops: [5, 20, 0] },
+      { name: "create", credits: [10, 0, 0], tops: [15, 20, 0] },
+    ]);
+  });
+
+  it("show at most as many operations as can be told apart; the rest goes together and nothing is left out", () => {
+    const used = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`operation-${index}`, index + 1]));
+    const layers = stack([day("2026-11-20", used)]);
+    expect(layers).toHaveLength(MAX_LAYERS);
+    expect(layers.at(-1)).toMatchObject({ name: "other operations", tops: [78] });
+  });
+
+  it("are never below nothing on a day on which more was given back than used", () => {
+    expect(stack([day("2026-11-20", { create: 10 }), day("2026-11-21", { create: -10 })])).toEqual([
+      { name: "create", credits: [10, 0], tops: [10, 0] },
+    ]);
+  });
+
+  it("of no use at all are none", () => {
+    expect(stack([day("2026-11-20", {})])).toEqual([]);
+  });
+});

@@ -1,0 +1,44 @@
+/** What was used in one day, by operation, in credits. */
+export interface DayOfUse {
+  /** In UTC: `2026-11-21`. */
+  readonly day: string;
+  readonly operations: readonly { readonly operation: string; readonly requests: number; readonly credits: number }[];
+}
+
+/** One layer of a stacked chart. */
+export interface Layer {
+  readonly name: string;
+  /** Credits of each day. */
+  readonly credits: readonly number[];
+  /** Where its upper edge is on each day: its credits and those of the layers below it. */
+  readonly tops: number[];
+}
+
+/** Layers that can be told apart by colour; what is used least goes together. */
+export const MAX_LAYERS = 6;
+const OTHERS = "other operations";
+
+/**
+ * The layers of a stacked chart, the one with the most credits at the bottom. A day on which more was given back than used
+ * counts as nothing for that operation: a layer cannot be less than empty, and the table tells the exact number.
+ */
+export function stack(days: readonly DayOfUse[]): readonly Layer[] {
+  const totals = new Map<string, number>();
+  for (const { operations } of days) {
+    for (const { operation, credits } of operations) totals.set(operation, (totals.get(operation) ?? 0) + credits);
+  }
+  const names = [...totals.keys()].toSorted((a, b) => (totals.get(b) ?? 0) - (totals.get(a) ?? 0) || (a < b ? -1 : 1));
+  const alone = names.length > MAX_LAYERS ? names.slice(0, MAX_LAYERS - 1) : names;
+  const layers = alone.length < names.length ? [...alone, OTHERS] : alone;
+  const known = new Set(alone);
+  const heights = days.map(() => 0);
+  return layers.map((name) => {
+    const credits = days.map(({ operations }) =>
+      operations
+        .filter(({ operation }) => (known.has(operation) ? operation : OTHERS) === name)
+        .reduce((sum, used) => sum + Math.max(used.credits, 0), 0),
+    );
+    const tops = credits.map((amount, index) => (heights[index] = (heights[index] ?? 0) + amount));
+    return { name, credits, tops };
+  });
+}

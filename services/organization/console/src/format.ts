@@ -1,0 +1,55 @@
+/** Numbers and times as the viewer's language writes them. */
+
+const CREDITS = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
+const SHORT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
+const PERCENT = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
+const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+// A day of the API is a day in UTC, whatever zone the viewer is in.
+const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
+const LONG_DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
+const moneyFormats = new Map<string, Intl.NumberFormat>();
+
+/** Credits, a whole number. */
+export function credits(amount: number): string {
+  return CREDITS.format(amount);
+}
+
+/** A count or an amount in few characters, for the axis of a chart. */
+export function short(amount: number): string {
+  return SHORT.format(amount);
+}
+
+/** An amount of money in units of `currency`, an ISO 4217 code. */
+export function money(amount: number, currency: string): string {
+  let format = moneyFormats.get(currency);
+  if (format === undefined) {
+    format = new Intl.NumberFormat(undefined, { style: "currency", currency, currencyDisplay: "narrowSymbol" });
+    moneyFormats.set(currency, format);
+  }
+  return format.format(amount);
+}
+
+/** A number of percent. */
+export function percent(amount: number): string {
+  return `${PERCENT.format(amount)} %`;
+}
+
+/** A moment in the viewer's zone. */
+export function moment(iso: string): string {
+  return MOMENT.format(new Date(iso));
+}
+
+/** The same moment in UTC. */
+export function momentInUtc(iso: string): string {
+  return `${new Date(iso).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+/** A day given as `2026-11-21`. */
+export function day(date: string): string {
+  return DAY.format(new Date(date));
+}
+
+/** The same with its year. */
+export function longDay(date: string): string {
+  return LONG_DAY.format(new Date(date));
+}

@@ -1,0 +1,10 @@
+import { render } from "preact";
+
+import { Client } from "./api/client.ts";
+import { ConsoleApi } from "./api/console-api.ts";
+import { App } from "./app.tsx";
+import "./style.css";
+
+const client = new Client();
+const place = document.getElementById("app");
+if (place !== null) render(<App client={client} api={new ConsoleApi(client)} />, place);

@@ -1,0 +1,156 @@
+import { useApi } from "../api/context.ts";
+import type { Command, CommandOperation, CommandStatus, ConsoleServer } from "../api/shapes.ts";
+import { credits as whole } from "../format.ts";
+import { Field } from "../parts/field.tsx";
+import { filterBy, pageIn } from "../parts/filter.ts";
+import { Loaded } from "../parts/notice.tsx";
+import { Page } from "../parts/page.tsx";
+import { Pager } from "../parts/pager.tsx";
+import { WithServer } from "../parts/server-choice.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { useData } from "../parts/use-data.ts";
+import { Moment, Nothing, State } from "../parts/values.tsx";
+import { Link, part } from "../router.tsx";
+
+const PATH = "/commands";
+const COMMANDS_A_PAGE = 20;
+/** Every state, with its name in the filter. */
+const STATES: Readonly<Record<CommandStatus, string>> = {
+  queued: "Queued",
+  leased: "Leased (under way)",
+  succeeded: "Succeeded",
+  failed: "Failed",
+  expired: "Expired",
+};
+/** Every operation; the values only see to it that none is forgotten. */
+const OPERATIONS: Readonly<Record<CommandOperation, true>> = {
+  "account.create": true,
+  "account.update": true,
+  "account.enable": true,
+  "account.disable": true,
+  "account.archive": true,
+  "account.delete": true,
+  "account.password_reset": true,
+  "account.investor_password_reset": true,
+  "account.history_export": true,
+  "finance.deposit": true,
+  "finance.withdraw": true,
+};
+
+interface QueryProps {
+  readonly query: URLSearchParams;
+}
+
+/** The commands of a server. */
+export function CommandsPage({ query }: QueryProps) {
+  const choose = (server: string): void => filterBy(PATH, new URLSearchParams(), { server });
+  return (
+    <Page title="Commands">
+      <WithServer serverId={query.get("server")} choose={choose}>
+        {(server) => <Commands key={server.serverId} server={server} query={query} />}
+      </WithServer>
+    </Page>
+  );
+}
+
+function Commands({ server, query }: QueryProps & { readonly server: ConsoleServer }) {
+  const api = useApi();
+  const filter = {
+    page: pageIn(query),
+    limit: COMMANDS_A_PAGE,
+    status: query.get("status") ?? "",
+    operation: query.get("operation") ?? "",
+    accountNumber: query.get("accountNumber") ?? "",
+  };
+  const commands = useData(JSON.stringify(filter), (signal) => api.commands(server.serverId, filter, signal));
+  const filtered = filter.status !== "" || filter.operation !== "" || filter.accountNumber !== "";
+  return (
+    <>
+      <Filter query={query} reload={commands.reload} />
+      <section class="card">
+        <Loaded data={commands} what="the commands">
+          {({ commands: list, pagination }) =>
+            pagination.total === 0 ? (
+              <p class="quiet">
+                {filtered
+                  ? "No command matches."
+                  : "This server had no commands yet. Each change that is asked for becomes one."}
+              </p>
+            ) : (
+              <>
+                <Table caption="Commands, newest first" columns={COLUMNS} rows={list} keyOf={({ id }) => id} />
+                <Pager pagination={pagination} what="commands" go={(page) => filterBy(PATH, query, { page })} />
+              </>
+            )
+          }
+        </Loaded>
+      </section>
+    </>
+  );
+}
+
+function Filter({ query, reload }: QueryProps & { readonly reload: () => void }) {
+  const accountNumber = query.get("accountNumber");
+  return (
+    <div class="inline" role="search">
+      <Field label="State">
+        {(tied) => (
+          <select
+            {...tied}
+            value={query.get("status") ?? ""}
+            onChange={({ currentTarget }) => filterBy(PATH, query, { status: currentTarget.value })}
+          >
+            <option value="">All</option>
+            {Object.entries(STATES).map(([status, name]) => (
+              <option key={status} value={status}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Field label="Operation">
+        {(tied) => (
+          <select
+            {...tied}
+            value={query.get("operation") ?? ""}
+            onChange={({ currentTarget }) => filterBy(PATH, query, { operation: currentTarget.value })}
+          >
+            <option value="">All</option>
+            {Object.keys(OPERATIONS).map((operation) => (
+              <option key={operation}>{operation}</option>
+            ))}
+          </select>
+        )}
+      </Field>
+      {accountNumber === null ? null : (
+        <button type="button" onClick={() => filterBy(PATH, query, { accountNumber: "" })}>
+          Only account {accountNumber} — show all
+        </button>
+      )}
+      <button type="button" onClick={reload}>
+        Refresh
+      </button>
+    </div>
+  );
+}
+
+const COLUMNS: readonly Column<Command>[] = [
+  {
+    head: "Operation",
+    cell: ({ id, serverId, operation }) => <Link to={`${PATH}/${part(serverId)}/${part(id)}`}>{operation}</Link>,
+  },
+  {
+    head: "State",
+    cell: ({ status, errorCode }) => (
+      <>
+        <State of={status} /> {errorCode === null ? null : <code>{errorCode}</code>}
+      </>
+    ),
+  },
+  { head: "Account", cell: ({ accountNumber }) => accountNumber ?? <Nothing /> },
+  { head: "Request id", cell: ({ requestId }) => <code>{requestId}</code> },
+  { head: "Attempts", numeric: true, cell: ({ attempts }) => whole(attempts) },
+  { head: "Accepted", cell: ({ createdAt }) => <Moment at={createdAt} /> },
+  { head: "Final", cell: ({ completedAt }) => <Moment at={completedAt} /> },
+];

@@ -1,0 +1,185 @@
+import { useState } from "preact/hooks";
+
+import { useApi } from "../api/context.ts";
+import type { CreditUsage, Wallet } from "../api/shapes.ts";
+import { UseByDay } from "../charts/use-by-day.tsx";
+import { credits } from "../format.ts";
+import { Field } from "../parts/field.tsx";
+import { Loaded, Notice, Problem } from "../parts/notice.tsx";
+import { Page } from "../parts/page.tsx";
+import { Pager } from "../parts/pager.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { type Data, useAction, useData } from "../parts/use-data.ts";
+import { Moment, Nothing } from "../parts/values.tsx";
+
+const LINES_A_PAGE = 20;
+/** Days that the chart can show. */
+const SPANS = [7, 30, 90] as const;
+const FIRST_SPAN = 30;
+/** As the service demands it (contracts, `LowBalanceThresholdBody`). */
+const HIGHEST_THRESHOLD = 1_000_000_000_000;
+
+/** The wallet, what was used by day, and each billed request. */
+export function CreditsPage() {
+  const api = useApi();
+  const [span, setSpan] = useState<number>(FIRST_SPAN);
+  const [page, setPage] = useState(1);
+  const wallet = useData("wallet", (signal) => api.wallet(signal));
+  const byDay = useData(`by-day ${span}`, (signal) => api.usageByDay(span, signal));
+  const lines = useData(`lines ${page}`, (signal) => api.usage(page, LINES_A_PAGE, signal));
+  const refresh = (): void => [wallet, byDay, lines].forEach((data) => data.reload());
+  return (
+    <Page
+      title="Credits"
+      actions={
+        <button type="button" onClick={refresh}>
+          Refresh
+        </button>
+      }
+    >
+      <Loaded data={wallet} what="the balance">
+        {(value) => <Balance wallet={value} set={wallet.set} />}
+      </Loaded>
+      <section class="card">
+        <div class="section-head">
+          <h2>Use by day</h2>
+          <Spans span={span} choose={setSpan} />
+        </div>
+        <Loaded data={byDay} what="the use by day">
+          {({ days }) => <UseByDay days={days} />}
+        </Loaded>
+      </section>
+      <section class="card">
+        <h2>Billed requests</h2>
+        <Lines lines={lines} go={setPage} />
+      </section>
+    </Page>
+  );
+}
+
+interface BalanceProps {
+  readonly wallet: Wallet;
+  readonly set: (wallet: Wallet) => void;
+}
+
+function Balance({ wallet, set }: BalanceProps) {
+  const { availableCredits, reservedCredits, lifetimeConsumed, lifetimePurchased } = wallet;
+  return (
+    <section class="card" aria-label="Balance">
+      {wallet.lowBalance ? (
+        <Notice kind="warning">
+          The balance is low: {credits(availableCredits)} credits are left, and the threshold is{" "}
+          {credits(wallet.lowBalanceThreshold)}.
+        </Notice>
+      ) : null}
+      <dl class="figures">
+        <Figure name="Available" amount={availableCredits} note="can be used now" />
+        <Figure name="Reserved" amount={reservedCredits} note="for commands that are not final" />
+        <Figure name="Consumed" amount={lifetimeConsumed} note="since the beginning" />
+        <Figure name="Purchased" amount={lifetimePurchased} note="available + reserved + consumed" />
+      </dl>
+      <Threshold wallet={wallet} set={set} />
+    </section>
+  );
+}
+
+function Figure({ name, amount, note }: { readonly name: string; readonly amount: number; readonly note: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <span class="number">{credits(amount)}</span>
+        <span class="quiet">{note}</span>
+      </dd>
+    </div>
+  );
+}
+
+function Threshold({ wallet, set }: BalanceProps) {
+  const api = useApi();
+  const [text, setText] = useState(String(wallet.lowBalanceThreshold));
+  const [saved, setSaved] = useState(false);
+  const save = useAction(async () => {
+    setSaved(false);
+    set(await api.setLowBalanceThreshold(Number(text)));
+    setSaved(true);
+  });
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    save.run();
+  };
+  return (
+    <form class="inline threshold" onSubmit={submit}>
+      <Field
+        label="Low-balance threshold"
+        hint="The balance counts as low when this many credits, or fewer, are available."
+        error={save.failure?.of("lowBalanceThreshold") ?? null}
+      >
+        {(tied) => (
+          <input
+            {...tied}
+            type="number"
+            class="number"
+            min={0}
+            max={HIGHEST_THRESHOLD}
+            step={1}
+            required
+            value={text}
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+          />
+        )}
+      </Field>
+      <button type="submit" disabled={save.busy}>
+        {save.busy ? "Saving…" : "Save"}
+      </button>
+      <span role="status" class="quiet">
+        {saved ? "Saved" : ""}
+      </span>
+      <Problem failure={save.failure} fields={["lowBalanceThreshold"]} />
+    </form>
+  );
+}
+
+function Spans({ span, choose }: { readonly span: number; readonly choose: (days: number) => void }) {
+  return (
+    <div class="choice" role="group" aria-label="Days shown">
+      {SPANS.map((days) => (
+        <button key={days} type="button" aria-pressed={days === span} onClick={() => choose(days)}>
+          {days} days
+        </button>
+      ))}
+    </div>
+  );
+}
+
+type LinesOfUse = Data<Awaited<ReturnType<ReturnType<typeof useApi>["usage"]>>>;
+
+function Lines({ lines, go }: { readonly lines: LinesOfUse; readonly go: (page: number) => void }) {
+  return (
+    <Loaded data={lines} what="the billed requests">
+      {({ usage, pagination }) =>
+        pagination.total === 0 ? (
+          <p class="quiet">Nothing was billed yet. Each request to the API that costs credits becomes one line here.</p>
+        ) : (
+          <>
+            <Table caption="Billed requests, newest first" columns={LINES} rows={usage} keyOf={keyOfLine} />
+            <Pager pagination={pagination} what="lines" go={go} />
+          </>
+        )
+      }
+    </Loaded>
+  );
+}
+
+const LINES: readonly Column<CreditUsage>[] = [
+  { head: "Time", cell: ({ at }) => <Moment at={at} /> },
+  { head: "Operation", cell: ({ operation }) => operation },
+  { head: "Request id", cell: ({ xRequestId }) => (xRequestId === null ? <Nothing /> : <code>{xRequestId}</code>) },
+  { head: "Command", cell: ({ commandId }) => (commandId === null ? <Nothing /> : <code>{commandId}</code>) },
+  { head: "Credits", numeric: true, cell: (line) => credits(line.credits) },
+];
+
+// Lines have no id of their own: a bulk has several with the same request, operation and time, but not the same command.
+function keyOfLine(line: CreditUsage): string {
+  return [line.at, line.xRequestId, line.operation, line.commandId, line.credits].join(" ");
+}

@@ -1,0 +1,156 @@
+import { useId, useState } from "preact/hooks";
+
+import { useApi } from "../api/context.ts";
+import { Failure } from "../api/failure.ts";
+import type { CreatedConsoleKeyAnswer, Scope, ScopesAnswer } from "../api/shapes.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { Field } from "../parts/field.tsx";
+import { Loaded, Problem } from "../parts/notice.tsx";
+import { useAction, useData } from "../parts/use-data.ts";
+
+const DAY_MS = 86_400_000;
+const NAME_CHARACTERS = 100;
+/** How long a key may last, by the value of its choice. */
+const LIVES: Readonly<Record<string, { readonly title: string; readonly days: number | null }>> = {
+  "90": { title: "90 days", days: 90 },
+  "30": { title: "30 days", days: 30 },
+  "365": { title: "1 year", days: 365 },
+  never: { title: "Never", days: null },
+};
+const ON_A_DATE = "date";
+const FIRST_LIFE = "90";
+
+interface CreateKeyProps {
+  readonly onCreated: (answer: CreatedConsoleKeyAnswer) => void;
+  readonly onClose: () => void;
+}
+
+/** Makes a management key. */
+export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
+  const api = useApi();
+  const known = useData("scopes", (signal) => api.scopes(signal));
+  const [name, setName] = useState("");
+  const [scopes, setScopes] = useState<ReadonlySet<Scope>>(new Set());
+  const [life, setLife] = useState(FIRST_LIFE);
+  const [date, setDate] = useState("");
+  const create = useAction(async () => {
+    if (scopes.size === 0) throw lacking("scopes", "Choose at least one scope.");
+    const expiresAt = endOf(life, date);
+    onCreated(await api.createKey({ name, scopes: [...scopes], expiresAt }));
+  });
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    create.run();
+  };
+  return (
+    <Dialog title="Make a management key" onClose={onClose}>
+      <form onSubmit={submit}>
+        <Field
+          label="Name"
+          hint="What it is for, as you will recognize it later"
+          error={create.failure?.of("name") ?? null}
+        >
+          {(tied) => (
+            <input
+              {...tied}
+              type="text"
+              required
+              maxLength={NAME_CHARACTERS}
+              autoComplete="off"
+              value={name}
+              onInput={({ currentTarget }) => setName(currentTarget.value)}
+            />
+          )}
+        </Field>
+        <Loaded data={known} what="the scopes">
+          {(answer) => (
+            <ScopeChoice
+              offered={answer.scopes}
+              chosen={scopes}
+              choose={setScopes}
+              error={create.failure?.of("scopes") ?? null}
+            />
+          )}
+        </Loaded>
+        <Field label="It ends" error={create.failure?.of("expiresAt") ?? null}>
+          {(tied) => (
+            <select {...tied} value={life} onChange={({ currentTarget }) => setLife(currentTarget.value)}>
+              {Object.entries(LIVES).map(([value, { title, days }]) => (
+                <option key={value} value={value}>
+                  {days === null ? title : `In ${title}`}
+                </option>
+              ))}
+              <option value={ON_A_DATE}>At a time of your choice</option>
+            </select>
+          )}
+        </Field>
+        {life === ON_A_DATE ? (
+          <Field label="Time, in your zone">
+            {(tied) => (
+              <input
+                {...tied}
+                type="datetime-local"
+                required
+                value={date}
+                onInput={({ currentTarget }) => setDate(currentTarget.value)}
+              />
+            )}
+          </Field>
+        ) : null}
+        <Problem failure={create.failure} fields={["name", "scopes", "expiresAt"]} />
+        <div class="buttons">
+          <button type="submit" class="primary" disabled={create.busy}>
+            {create.busy ? "Making it…" : "Make the key"}
+          </button>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** When a key made now ends; null for never. */
+function endOf(life: string, date: string): string | null {
+  if (life === ON_A_DATE) return new Date(date).toISOString();
+  const days = LIVES[life]?.days ?? null;
+  return days === null ? null : new Date(Date.now() + days * DAY_MS).toISOString();
+}
+
+function lacking(field: string, message: string): Failure {
+  return new Failure(message, null, [{ path: [field], code: "custom", message }]);
+}
+
+interface ScopeChoiceProps {
+  readonly offered: ScopesAnswer["scopes"];
+  readonly chosen: ReadonlySet<Scope>;
+  readonly choose: (scopes: ReadonlySet<Scope>) => void;
+  readonly error: string | null;
+}
+
+function ScopeChoice({ offered, chosen, choose, error }: ScopeChoiceProps) {
+  const id = useId();
+  const toggle = (scope: Scope): void => {
+    const next = new Set(chosen);
+    if (!next.delete(scope)) next.add(scope);
+    choose(next);
+  };
+  return (
+    <fieldset aria-describedby={error === null ? undefined : id}>
+      <legend>Scopes</legend>
+      {offered.map(({ scope, description }) => (
+        <label key={scope} class="check">
+          <input type="checkbox" checked={chosen.has(scope)} onChange={() => toggle(scope)} />
+          <code>{scope}</code>
+          <span class="hint">{description}</span>
+        </label>
+      ))}
+      {error === null ? null : (
+        <p class="error" id={id} role="alert">
+          {error}
+        </p>
+      )}
+    </fieldset>
+  );
+}

@@ -1,0 +1,53 @@
+import { useEffect, useRef } from "preact/hooks";
+
+import { useSession } from "../api/context.ts";
+import type { CreatedConsoleKeyAnswer, Scope } from "../api/shapes.ts";
+import { Block, Copy } from "../parts/values.tsx";
+
+interface NewKeyProps {
+  readonly created: CreatedConsoleKeyAnswer;
+  /** The person has kept it. */
+  readonly onDone: () => void;
+}
+
+/** A key that was just made: the only time that it is shown, so it stays until it is put away or the page is left. */
+export function NewKey({ created, onDone }: NewKeyProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const { apiUrl } = useSession();
+  useEffect(() => heading.current?.focus(), []);
+  const { key, managementKey } = created;
+  const line = curlLine(apiUrl, managementKey, key.scopes);
+  return (
+    <section class="card new-key">
+      <h2 ref={heading} tabIndex={-1}>
+        Your new key “{key.name}”
+      </h2>
+      <p>
+        <strong>It is shown only now.</strong> Keep it where your backend finds it, before you leave this page.
+      </p>
+      <Block text={managementKey} label="The new key" wraps />
+      <Copy text={managementKey} what="the key" />
+      <p>{line.title}</p>
+      <Block text={line.command} label="A request with the new key" wraps />
+      <Copy text={line.command} what="the command" />
+      <div class="buttons">
+        <button type="button" class="primary" onClick={onDone}>
+          I have kept the key
+        </button>
+      </div>
+    </section>
+  );
+}
+
+/** A request that the scopes allow and that needs nothing to be known but the key. */
+function curlLine(
+  apiUrl: string,
+  managementKey: string,
+  scopes: readonly Scope[],
+): { readonly title: string; readonly command: string } {
+  const call = `curl -s ${apiUrl}/api/v1/management/credits/balance -H 'Authorization: Management ${managementKey}'`;
+  const title = scopes.includes("credits:read")
+    ? "Try it in a terminal: this reads the balance, for the price of a read."
+    : "Try it in a terminal: this names the scope that is missing to read the balance, and so shows that the key is known.";
+  return { title, command: call };
+}

@@ -1,0 +1,18 @@
+const LOWEST = 1;
+const HIGHEST = 10_000;
+const MOST = 100;
+
+/**
+ * The leverages that a person has written, as whole numbers with commas or spaces between them; a sentence about what is
+ * wrong with them otherwise (interface, "Server configuration"; decisions, 4.10).
+ */
+export function leveragesOf(text: string): readonly number[] | string {
+  const parts = text.split(/[\s,;]+/).filter((part) => part !== "");
+  if (parts.length === 0) return "Give at least one leverage.";
+  if (parts.length > MOST) return `Give ${MOST} leverages at most.`;
+  const wrong = parts.find((part) => !/^\d{1,5}$/.test(part) || Number(part) < LOWEST || Number(part) > HIGHEST);
+  if (wrong !== undefined) return `“${wrong}” is no whole number from ${LOWEST} to ${HIGHEST}.`;
+  const numbers = parts.map(Number);
+  const repeated = numbers.find((number, index) => numbers.indexOf(number) !== index);
+  return repeated === undefined ? numbers : `${repeated} is there twice.`;
+}

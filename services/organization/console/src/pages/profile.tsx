@@ -1,0 +1,93 @@
+import { useState } from "preact/hooks";
+
+import { useApi, useSession } from "../api/context.ts";
+import type { ConsoleSession } from "../api/shapes.ts";
+import { Field } from "../parts/field.tsx";
+import { Notice, Problem } from "../parts/notice.tsx";
+import { Page } from "../parts/page.tsx";
+import { useAction } from "../parts/use-data.ts";
+import { Fact, Facts } from "../parts/values.tsx";
+
+/** As the service demands it (contracts, `UserPassword`). */
+const FEWEST_CHARACTERS = 12;
+const MOST_CHARACTERS = 200;
+
+/** Who is signed in, and their password. `onNewSession` takes the session that a change of the password begins. */
+export function ProfilePage({ onNewSession }: { readonly onNewSession: (session: ConsoleSession) => void }) {
+  const { user, organization } = useSession();
+  return (
+    <Page title="Your profile">
+      <section class="card">
+        <Facts>
+          <Fact name="Name">{user.name}</Fact>
+          <Fact name="E-mail">{user.email}</Fact>
+          <Fact name="Organization">{organization.name}</Fact>
+        </Facts>
+      </section>
+      <section class="card narrow">
+        <h2>Change your password</h2>
+        <PasswordForm onNewSession={onNewSession} />
+      </section>
+    </Page>
+  );
+}
+
+function PasswordForm({ onNewSession }: { readonly onNewSession: (session: ConsoleSession) => void }) {
+  const api = useApi();
+  const { user } = useSession();
+  const [current, setCurrent] = useState("");
+  const [wanted, setWanted] = useState("");
+  const [changed, setChanged] = useState(false);
+  const change = useAction(async () => {
+    setChanged(false);
+    onNewSession(await api.changePassword(current, wanted));
+    setCurrent("");
+    setWanted("");
+    setChanged(true);
+  });
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    change.run();
+  };
+  return (
+    <form onSubmit={submit}>
+      <p>Everywhere else where you are signed in, you will have to sign in again.</p>
+      <input type="hidden" name="username" autoComplete="username" value={user.email} />
+      <Field label="Current password" error={change.failure?.of("currentPassword") ?? null}>
+        {(tied) => (
+          <input
+            {...tied}
+            type="password"
+            autoComplete="current-password"
+            required
+            value={current}
+            onInput={({ currentTarget }) => setCurrent(currentTarget.value)}
+          />
+        )}
+      </Field>
+      <Field
+        label="New password"
+        hint={`At least ${FEWEST_CHARACTERS} characters`}
+        error={change.failure?.of("newPassword") ?? null}
+      >
+        {(tied) => (
+          <input
+            {...tied}
+            type="password"
+            autoComplete="new-password"
+            required
+            minLength={FEWEST_CHARACTERS}
+            maxLength={MOST_CHARACTERS}
+            value={wanted}
+            onInput={({ currentTarget }) => setWanted(currentTarget.value)}
+          />
+        )}
+      </Field>
+      <Problem failure={change.failure} fields={["currentPassword", "newPassword"]} />
+      {changed ? <Notice kind="good">Your password was changed.</Notice> : null}
+      <button type="submit" class="primary" disabled={change.busy}>
+        {change.busy ? "Changing…" : "Change the password"}
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,108 @@
+import { useState } from "preact/hooks";
+
+import { useApi } from "../api/context.ts";
+import { Failure } from "../api/failure.ts";
+import type { ConsoleServer } from "../api/shapes.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { Field } from "../parts/field.tsx";
+import { Problem } from "../parts/notice.tsx";
+import { useAction } from "../parts/use-data.ts";
+import { leveragesOf } from "./leverages.ts";
+
+/** What an organization may choose, with its name. */
+const CURRENCIES: Readonly<Record<ConsoleServer["configuration"]["currency"], string>> = {
+  USD: "US dollar ($)",
+  NGN: "Nigerian naira (₦)",
+};
+const NO_DEFAULT = "";
+
+interface EditProps {
+  readonly server: ConsoleServer;
+  readonly onSaved: () => void;
+  readonly onClose: () => void;
+}
+
+/** Changes the configuration of a server. */
+export function EditConfiguration({ server, onSaved, onClose }: EditProps) {
+  const api = useApi();
+  const { serverName, ...before } = server.configuration;
+  const [text, setText] = useState(before.supportedLeverage.join(", "));
+  const [byDefault, setByDefault] = useState(String(before.defaultLeverage ?? NO_DEFAULT));
+  const [currency, setCurrency] = useState(before.currency);
+  const leverages = leveragesOf(text);
+  const choices = typeof leverages === "string" ? [] : leverages;
+  const save = useAction(async () => {
+    if (typeof leverages === "string") {
+      throw new Failure(leverages, null, [{ path: ["supportedLeverage"], code: "custom", message: leverages }]);
+    }
+    // The choice is empty too when the list does not hold the former default any more.
+    const defaultLeverage = leverages.find((leverage) => String(leverage) === byDefault) ?? null;
+    await api.changeServer(server.serverId, { supportedLeverage: [...leverages], defaultLeverage, currency });
+    onSaved();
+  });
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    save.run();
+  };
+  return (
+    <Dialog title={`Configuration of ${serverName}`} onClose={onClose}>
+      <form onSubmit={submit}>
+        <Field
+          label="Supported leverage"
+          hint="Whole numbers from 1 to 10000, with commas between them"
+          error={save.failure?.of("supportedLeverage") ?? null}
+        >
+          {(tied) => (
+            <textarea
+              {...tied}
+              rows={3}
+              required
+              value={text}
+              onInput={({ currentTarget }) => setText(currentTarget.value)}
+            />
+          )}
+        </Field>
+        <Field label="Default leverage" error={save.failure?.of("defaultLeverage") ?? null}>
+          {(tied) => (
+            <select {...tied} value={byDefault} onChange={({ currentTarget }) => setByDefault(currentTarget.value)}>
+              <option value={NO_DEFAULT}>None</option>
+              {choices.map((leverage) => (
+                <option key={leverage} value={leverage}>
+                  {leverage}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <Field
+          label="Currency"
+          hint="A change concerns new accounts only."
+          error={save.failure?.of("currency") ?? null}
+        >
+          {(tied) => (
+            <select
+              {...tied}
+              value={currency}
+              onChange={({ currentTarget }) => setCurrency(currentTarget.value === "NGN" ? "NGN" : "USD")}
+            >
+              {Object.entries(CURRENCIES).map(([code, name]) => (
+                <option key={code} value={code}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <Problem failure={save.failure} fields={["supportedLeverage", "defaultLeverage", "currency"]} />
+        <div class="buttons">
+          <button type="submit" class="primary" disabled={save.busy}>
+            {save.busy ? "Saving…" : "Save"}
+          </button>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

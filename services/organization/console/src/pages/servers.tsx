@@ -1,0 +1,139 @@
+import { useState } from "preact/hooks";
+
+import { useApi } from "../api/context.ts";
+import type { ConsoleServer } from "../api/shapes.ts";
+import { credits as whole } from "../format.ts";
+import { Confirm } from "../parts/dialog.tsx";
+import { Loaded } from "../parts/notice.tsx";
+import { Page } from "../parts/page.tsx";
+import { useData } from "../parts/use-data.ts";
+import { Fact, Facts, State } from "../parts/values.tsx";
+import { Link, part } from "../router.tsx";
+import { EditConfiguration } from "./servers-configuration.tsx";
+
+/** The trading servers of the organization: their state and configuration. */
+export function ServersPage() {
+  const api = useApi();
+  const servers = useData("servers", (signal) => api.servers(signal));
+  const [switching, setSwitching] = useState<ConsoleServer | null>(null);
+  const [editing, setEditing] = useState<ConsoleServer | null>(null);
+  const saved = (): void => {
+    setEditing(null);
+    servers.reload();
+  };
+  return (
+    <Page title="Servers">
+      <Loaded data={servers} what="the servers">
+        {(list) =>
+          list.length === 0 ? (
+            <p class="quiet">
+              The organization has no trading server yet. The operator of this service registers them.
+            </p>
+          ) : (
+            <div class="cards">
+              {list.map((server) => (
+                <ServerCard
+                  key={server.serverId}
+                  server={server}
+                  onSwitch={() => setSwitching(server)}
+                  onEdit={() => setEditing(server)}
+                />
+              ))}
+            </div>
+          )
+        }
+      </Loaded>
+      {switching === null ? null : (
+        <SwitchServer server={switching} onSwitched={servers.reload} onClose={() => setSwitching(null)} />
+      )}
+      {editing === null ? null : (
+        <EditConfiguration server={editing} onSaved={saved} onClose={() => setEditing(null)} />
+      )}
+    </Page>
+  );
+}
+
+interface ServerCardProps {
+  readonly server: ConsoleServer;
+  readonly onSwitch: () => void;
+  readonly onEdit: () => void;
+}
+
+function ServerCard({ server, onSwitch, onEdit }: ServerCardProps) {
+  const { serverId, status, accountCount, configuration } = server;
+  const { serverName, companyName, environment, currency, currencySymbol } = configuration;
+  const { supportedLeverage, defaultLeverage } = configuration;
+  return (
+    <section class="card">
+      <div class="section-head">
+        <h2>{serverName}</h2>
+        <State of={status} />
+      </div>
+      <Facts>
+        <Fact name="Server id">
+          <code>{serverId}</code>
+        </Fact>
+        <Fact name="Company">{companyName}</Fact>
+        <Fact name="Environment">{environment}</Fact>
+        <Fact name="Currency">
+          {currency} ({currencySymbol})
+        </Fact>
+        <Fact name="Leverage">{supportedLeverage.join(", ")}</Fact>
+        <Fact name="Default leverage">{defaultLeverage ?? "none"}</Fact>
+        <Fact name="Accounts">
+          <Link to={`/accounts?server=${part(serverId)}`}>{whole(accountCount)}</Link>
+        </Fact>
+      </Facts>
+      <div class="buttons">
+        <button type="button" onClick={onEdit} aria-label={`Edit the configuration of ${serverName}`}>
+          Edit the configuration
+        </button>
+        <button
+          type="button"
+          class={status === "active" ? "danger" : "primary"}
+          onClick={onSwitch}
+          aria-label={`${status === "active" ? "Disable" : "Enable"} ${serverName}`}
+        >
+          {status === "active" ? "Disable" : "Enable"}
+        </button>
+      </div>
+    </section>
+  );
+}
+
+interface SwitchProps {
+  readonly server: ConsoleServer;
+  readonly onSwitched: () => void;
+  readonly onClose: () => void;
+}
+
+function SwitchServer({ server, onSwitched, onClose }: SwitchProps) {
+  const api = useApi();
+  const { serverName } = server.configuration;
+  const disable = server.status === "active";
+  const work = async (): Promise<void> => {
+    await api.changeServer(server.serverId, { status: disable ? "disabled" : "active" });
+    onSwitched();
+  };
+  return (
+    <Confirm
+      title={disable ? "Disable this server?" : "Enable this server?"}
+      confirm={disable ? "Disable the server" : "Enable the server"}
+      dangerous={disable}
+      work={work}
+      onClose={onClose}
+    >
+      {disable ? (
+        <p>
+          On <strong>{serverName}</strong> no account can be created any more, and commands fail with{" "}
+          <code>SERVER_DISABLED</code>, those that wait included. Reading, the configuration and immediate deletion go
+          on working.
+        </p>
+      ) : (
+        <p>
+          <strong>{serverName}</strong> takes new accounts and commands again.
+        </p>
+      )}
+    </Confirm>
+  );
+}

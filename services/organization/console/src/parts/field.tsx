@@ -1,0 +1,43 @@
+import type { ComponentChildren } from "preact";
+import { useId } from "preact/hooks";
+
+/** What ties a control to its label, hint and error. */
+export interface Tied {
+  readonly id: string;
+  readonly "aria-describedby": string | undefined;
+  readonly "aria-invalid": boolean;
+}
+
+interface FieldProps {
+  readonly label: string;
+  readonly hint?: string;
+  readonly error?: string | null;
+  readonly children: (tied: Tied) => ComponentChildren;
+}
+
+/** A control with its label, what to know about it, and what is wrong with it. */
+export function Field({ label, hint, error = null, children }: FieldProps) {
+  const id = useId();
+  const described = [hint === undefined ? null : `${id}-hint`, error === null ? null : `${id}-error`];
+  const tied: Tied = {
+    id,
+    "aria-describedby": described.filter((name) => name !== null).join(" ") || undefined,
+    "aria-invalid": error !== null,
+  };
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {hint === undefined ? null : (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {children(tied)}
+      {error === null ? null : (
+        <p class="error" id={`${id}-error`}>
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+import type { ComponentChildren } from "preact";
+
+import type { Failure } from "../api/failure.ts";
+import type { Data } from "./use-data.ts";
+
+interface NoticeProps {
+  readonly kind: "problem" | "warning" | "good";
+  readonly children: ComponentChildren;
+}
+
+/** A short text that matters now; a problem is read out at once. */
+export function Notice({ kind, children }: NoticeProps) {
+  return (
+    <div class={`notice ${kind}`} role={kind === "problem" ? "alert" : "status"}>
+      {children}
+    </div>
+  );
+}
+
+const NO_FIELDS: readonly string[] = [];
+
+interface ProblemProps {
+  readonly failure: Failure | null;
+  /** Fields of the form that tell their own findings. */
+  readonly fields?: readonly string[];
+}
+
+/** Why something failed, beside it; nothing where it did not, or where the fields tell all of it. */
+export function Problem({ failure, fields = NO_FIELDS }: ProblemProps) {
+  if (failure === null) return null;
+  const { message, issues } = failure;
+  const others = issues.filter(({ path }) => !fields.includes(String(path[0])));
+  if (issues.length > 0 && others.length === 0) return null;
+  return (
+    <Notice kind="problem">
+      {message}
+      {others.map((issue) => ` ${issue.path.join(".")}: ${issue.message}.`)}
+    </Notice>
+  );
+}
+
+interface LoadedProps<T> {
+  readonly data: Data<T>;
+  /** What is being read, as it stands in a sentence: "the servers". */
+  readonly what: string;
+  readonly children: (value: T) => ComponentChildren;
+}
+
+/** What was read; until then, or where it cannot be had, that is said. */
+export function Loaded<T>({ data, what, children }: LoadedProps<T>) {
+  const { value, failure, loading, reload } = data;
+  return (
+    <>
+      {failure === null ? null : (
+        <Notice kind="problem">
+          {failure.message}{" "}
+          <button type="button" class="plain" onClick={reload}>
+            Try again
+          </button>
+        </Notice>
+      )}
+      {value === null && loading ? (
+        <p class="quiet" role="status">
+          Loading {what}…
+        </p>
+      ) : null}
+      {value === null ? null : <div aria-busy={loading}>{children(value)}</div>}
+    </>
+  );
+}

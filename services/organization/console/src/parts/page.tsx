@@ -1,0 +1,33 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+import { movesSoFar } from "../router.tsx";
+
+interface PageProps {
+  readonly title: string;
+  /** Buttons beside the heading. */
+  readonly actions?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+/** A page: its heading takes the focus when the person comes from another one, so that it is read out and Tab goes on from it. */
+export function Page({ title, actions, children }: PageProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (movesSoFar() > 0) heading.current?.focus();
+  }, []);
+  useEffect(() => {
+    document.title = `${title} · kapi console`;
+  }, [title]);
+  return (
+    <>
+      <div class="page-head">
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {actions === undefined ? null : <div class="actions">{actions}</div>}
+      </div>
+      {children}
+    </>
+  );
+}

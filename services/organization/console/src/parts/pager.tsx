@@ -1,0 +1,29 @@
+import type { Pagination } from "../api/shapes.ts";
+import { credits as whole } from "../format.ts";
+
+interface PagerProps {
+  readonly pagination: Pagination;
+  /** What is listed, in the plural: "accounts". */
+  readonly what: string;
+  readonly go: (page: number) => void;
+}
+
+/** Which page of a list is shown, and the way to its neighbours, if it has any. */
+export function Pager({ pagination, what, go }: PagerProps) {
+  const { page, total, totalPages } = pagination;
+  const count = `${whole(total)} ${what}`;
+  if (totalPages <= 1 && page === 1) return <p class="pager quiet">{count}</p>;
+  return (
+    <nav class="pager" aria-label={`Pages of ${what}`}>
+      <span role="status">
+        Page {whole(page)} of {whole(totalPages)} · {count}
+      </span>
+      <button type="button" disabled={page <= 1} onClick={() => go(page - 1)}>
+        Newer
+      </button>
+      <button type="button" disabled={page >= totalPages} onClick={() => go(page + 1)}>
+        Older
+      </button>
+    </nav>
+  );
+}

@@ -1,0 +1,65 @@
+import type { ComponentChildren } from "preact";
+
+import { useApi } from "../api/context.ts";
+import type { ConsoleServer } from "../api/shapes.ts";
+import { Field } from "./field.tsx";
+import { Loaded } from "./notice.tsx";
+import { useData } from "./use-data.ts";
+
+interface WithServerProps {
+  /** The server asked for; the first one where there is none. */
+  readonly serverId: string | null;
+  readonly choose: (serverId: string) => void;
+  readonly children: (server: ConsoleServer) => ComponentChildren;
+}
+
+/** What is shown of one server, and the choice of it where there are several. */
+export function WithServer({ serverId, choose, children }: WithServerProps) {
+  const api = useApi();
+  const servers = useData("servers", (signal) => api.servers(signal));
+  return (
+    <Loaded data={servers} what="the servers">
+      {(list) => {
+        const server = serverId === null ? list[0] : list.find((known) => known.serverId === serverId);
+        if (list.length === 0) {
+          return (
+            <p class="quiet">
+              The organization has no trading server yet. The operator of this service registers them.
+            </p>
+          );
+        }
+        return (
+          <>
+            {list.length > 1 || server === undefined ? (
+              <Choice servers={list} serverId={server?.serverId ?? ""} choose={choose} />
+            ) : null}
+            {server === undefined ? <p>This organization has no such server. Choose another one.</p> : children(server)}
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+interface ChoiceProps {
+  readonly servers: readonly ConsoleServer[];
+  readonly serverId: string;
+  readonly choose: (serverId: string) => void;
+}
+
+function Choice({ servers, serverId, choose }: ChoiceProps) {
+  return (
+    <Field label="Server">
+      {(tied) => (
+        <select {...tied} value={serverId} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+          {serverId === "" ? <option value="">Choose a server</option> : null}
+          {servers.map((server) => (
+            <option key={server.serverId} value={server.serverId}>
+              {server.configuration.serverName}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}

@@ -1,0 +1,65 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+
+import { asFailure, type Failure } from "../api/failure.ts";
+
+/** What a page reads, as it stands. Data of before stays while it is read again. */
+export interface Data<T> {
+  readonly value: T | null;
+  readonly failure: Failure | null;
+  readonly loading: boolean;
+  /** Reads it again. */
+  readonly reload: () => void;
+  /** Puts in its place what a change has answered. */
+  readonly set: (value: T) => void;
+}
+
+/** Reads with `load` at first, whenever `key` changes, and when told to; only the last reading counts. */
+export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Data<T> {
+  const [state, setState] = useState<Pick<Data<T>, "value" | "failure" | "loading">>({
+    value: null,
+    failure: null,
+    loading: true,
+  });
+  const [round, setRound] = useState(0);
+  const latest = useRef(load);
+  latest.current = load;
+  useEffect(() => {
+    const given = new AbortController();
+    setState(({ value }) => ({ value, failure: null, loading: true }));
+    latest
+      .current(given.signal)
+      .then((value) => {
+        if (!given.signal.aborted) setState({ value, failure: null, loading: false });
+      })
+      .catch((error: unknown) => {
+        if (!given.signal.aborted) setState(({ value }) => ({ value, failure: asFailure(error), loading: false }));
+      });
+    return () => given.abort();
+  }, [key, round]);
+  const reload = useCallback(() => setRound((before) => before + 1), []);
+  const set = useCallback((value: T) => setState({ value, failure: null, loading: false }), []);
+  return { ...state, reload, set };
+}
+
+/** A change that a person asks for: whether it is under way, and why it failed. */
+export interface Action {
+  readonly busy: boolean;
+  readonly failure: Failure | null;
+  /** Does it, unless it is under way already. */
+  readonly run: () => void;
+}
+
+/** `work` as an {@link Action}. */
+export function useAction(work: () => Promise<void>): Action {
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const run = (): void => {
+    if (busy) return;
+    setBusy(true);
+    setFailure(null);
+    work()
+      .catch((error: unknown) => setFailure(asFailure(error)))
+      .finally(() => setBusy(false));
+  };
+  return { busy, failure, run };
+}

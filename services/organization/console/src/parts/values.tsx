@@ -1,0 +1,109 @@
+/** Small things that pages show: moments, states, identifiers to copy. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+import { moment, momentInUtc } from "../format.ts";
+
+const COPIED_SHOWN_MS = 2_500;
+
+/** A moment in the viewer's zone, with the same in UTC in its title; a dash for none. */
+export function Moment({ at }: { readonly at: string | null | undefined }) {
+  if (at === null || at === undefined) return <Nothing />;
+  return (
+    <time dateTime={at} title={momentInUtc(at)}>
+      {moment(at)}
+    </time>
+  );
+}
+
+/** A value that is not there. */
+export function Nothing() {
+  return <span class="quiet nothing">–</span>;
+}
+
+const TONES: Readonly<Record<string, string>> = {
+  active: "good",
+  succeeded: "good",
+  pending: "waiting",
+  queued: "waiting",
+  leased: "waiting",
+  deleting: "waiting",
+  failed: "bad",
+  expired: "bad",
+};
+
+/** The state of a key, server, account or command, as its word. */
+export function State({ of: state }: { readonly of: string }) {
+  return <span class={`state ${TONES[state] ?? "neutral"}`}>{state}</span>;
+}
+
+interface CopyProps {
+  readonly text: string;
+  /** What is copied: "the key". */
+  readonly what: string;
+}
+
+/** A button that puts a text into the clipboard and says so. */
+export function Copy({ text, what }: CopyProps) {
+  const [told, setTold] = useState("");
+  useEffect(() => {
+    if (told === "") return undefined;
+    const timer = setTimeout(() => setTold(""), COPIED_SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [told]);
+  const copy = (): void => {
+    // Browsers offer the clipboard only over https and on the machine itself; its type does not say so.
+    const clipboard = navigator.clipboard as Clipboard | undefined;
+    const done = clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
+    done.then(
+      () => setTold("Copied"),
+      () => setTold("Select the text and copy it"),
+    );
+  };
+  return (
+    <span class="copy">
+      <button type="button" onClick={copy}>
+        Copy {what}
+      </button>
+      <span role="status" class="quiet">
+        {told}
+      </span>
+    </span>
+  );
+}
+
+/** Names and values of one thing, each a {@link Fact}. */
+export function Facts({ children }: { readonly children: ComponentChildren }) {
+  return <dl class="facts">{children}</dl>;
+}
+
+interface FactProps {
+  readonly name: string;
+  readonly children: ComponentChildren;
+}
+
+/** One of the {@link Facts}. */
+export function Fact({ name, children }: FactProps) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+interface BlockProps {
+  readonly text: string;
+  readonly label: string;
+  /** Long lines are broken where they are shown; else they scroll in a region of their own, which the keyboard reaches. */
+  readonly wraps?: boolean;
+}
+
+/** Text to read or copy as it stands. */
+export function Block({ text, label, wraps = false }: BlockProps) {
+  return (
+    <pre class={wraps ? "block wraps" : "block"} tabIndex={0} role="region" aria-label={label}>
+      {text}
+    </pre>
+  );
+}

@@ -1,0 +1,105 @@
+/** What the console needs from outside, beside the store and the ledger. */
+import type {
+  AccountMetricsFrame,
+  ConsoleServer,
+  Issue,
+  ListCommandsQuery,
+  ListTradingAccountsQuery,
+  UpdateServerConfigurationBody,
+} from "@kapi/contracts";
+import type { Readable } from "node:stream";
+
+import type { RowRange } from "./ports.ts";
+
+/** A person of an organization. */
+export interface User {
+  readonly userId: string;
+  readonly organizationId: string;
+  /** In lower case. */
+  readonly email: string;
+  readonly name: string;
+  readonly createdAt: string;
+  readonly disabledAt: string | null;
+}
+
+/** A user who may sign in, with what the sign-in is checked by. */
+export interface ActiveUser extends User {
+  readonly organizationName: string;
+  readonly passwordHash: string;
+  /** Sessions that were opened under another version are over. */
+  readonly sessionVersion: number;
+}
+
+export type NewUser = Pick<ActiveUser, "userId" | "organizationId" | "email" | "name" | "passwordHash">;
+
+/** The people of all organizations. Who was disabled is found by none of the look-ups. */
+export interface Users {
+  /** False: the e-mail address is taken. */
+  insert(user: NewUser, nowMs: number): Promise<boolean>;
+  byEmail(email: string): Promise<ActiveUser | null>;
+  byId(userId: string): Promise<ActiveUser | null>;
+  /** The versions of the sessions of those users that may sign in. */
+  sessionVersions(userIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /**
+   * Gives a user another password and ends every session; returns the version of the next ones. Null: no such user, or,
+   * where `from` is given, the password is no longer that one.
+   */
+  setPassword(userId: string, passwordHash: string, from?: string): Promise<number | null>;
+  /** Disables a user and ends every session; false: no such user. One who is disabled stays so. */
+  disable(userId: string, nowMs: number): Promise<boolean>;
+  /** Newest first, disabled ones too. */
+  page(organizationId: string, range: RowRange): Promise<User[]>;
+  count(organizationId: string): Promise<number>;
+}
+
+/** Hashes of passwords; made slow on purpose, and only some at once. */
+export interface Passwords {
+  hash(password: string): Promise<string>;
+  /**
+   * Whether the password is the one that was hashed. Null instead of a hash: no, with the same work. Throws
+   * {@link PasswordsBusy} where too many wait already.
+   */
+  matches(password: string, passwordHash: string | null): Promise<boolean>;
+}
+
+/** Too many passwords wait to be hashed. */
+export class PasswordsBusy extends Error {
+  override readonly name = "PasswordsBusy";
+}
+
+/** What the account service knows of a server, beside its status, which is this service's. */
+export type ServerOverview = Omit<ConsoleServer, "status">;
+
+/** One account. */
+export interface AccountName {
+  readonly serverId: string;
+  readonly accountNumber: string;
+}
+
+/** The account service, for servers whose owner was checked. */
+export interface Accounts {
+  /** In order; null for a server that it does not know (yet). */
+  overviews(serverIds: readonly string[]): Promise<readonly (ServerOverview | null)[]>;
+  /** Null: done; else why it was refused. */
+  changeConfiguration(serverId: string, change: UpdateServerConfigurationBody): Promise<readonly Issue[] | null>;
+  /** The bytes of a page; null where the server is not known. */
+  list(serverId: string, query: ListTradingAccountsQuery): Promise<Buffer | null>;
+  /** The bytes of `{account, credentials}`; null where there is no such account. */
+  details(serverId: string, accountNumber: string): Promise<Buffer | null>;
+  /** Which of the accounts exist, in order. */
+  existing(accounts: readonly AccountName[]): Promise<readonly boolean[]>;
+}
+
+/** The commands of organizations. */
+export interface Commands {
+  /** The bytes of a page of an organization's commands on a server; a stream where they are many. */
+  list(organizationId: string, serverId: string, query: ListCommandsQuery): Promise<Buffer | Readable>;
+  /** The bytes of `{command}`; null where the organization has none of that id. */
+  read(organizationId: string, commandId: string): Promise<Buffer | null>;
+}
+
+/** The newest live samples. */
+export interface Samples {
+  /** In order; null for an account without one. */
+  latest(accounts: readonly AccountName[]): Promise<readonly (AccountMetricsFrame | null)[]>;
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+
+import { creditsOf, driftOfLegs, driftOfRedis, withAvailable } from "./drift.ts";
+import type { Leg } from "./leg.ts";
+
+const organizationId = "01990000-0000-7000-8000-000000000001";
+const sums = { purchased: 100, reserved: 5, consumed: 20 };
+const ledger = [{ organizationId, sums }];
+const read: Leg = {
+  chargeId: "charge",
+  kind: "consume",
+  organizationId,
+  credits: 3,
+  action: null,
+  operation: "getCommand",
+  requestId: null,
+  commandId: null,
+  atMs: 0,
+};
+
+describe("a wallet in Redis", () => {
+  const withRead = { purchased: 100, reserved: 5, consumed: 23, available: 72 };
+
+  it("is as it should be with the ledger's sums, and the charges that the ledger does not have yet", () => {
+    expect(driftOfRedis(ledger, new Map([[organizationId, withAvailable(sums)]]), [])).toEqual([]);
+    expect(driftOfRedis(ledger, new Map([[organizationId, withRead]]), [read])).toEqual([]);
+  });
+
+  it("drifts by every credit that one of its sums is away", () => {
+    const [drift, ...more] = driftOfRedis(ledger, new Map([[organizationId, withRead]]), []);
+    expect(more).toEqual([]);
+    expect(drift).toMatchObject({
+      organizationId,
+      source: "redis",
+      expected: { consumed: 20 },
+      found: { consumed: 23 },
+    });
+    expect(drift && creditsOf(drift)).toBe(3);
+    const wrongSum = { ...withAvailable(sums), available: 74 };
+    expect(driftOfRedis(ledger, new Map([[organizationId, wrongSum]]), [])).toHaveLength(1);
+  });
+
+  it("drifts where it is not there, unless it is empty", () => {
+    expect(driftOfRedis(ledger, new Map(), [])).toMatchObject([{ found: null }]);
+    const empty = { organizationId, sums: { purchased: 0, reserved: 0, consumed: 0 } };
+    expect(driftOfRedis([empty], new Map(), [])).toEqual([]);
+  });
+});
+
+it("a wallet of the ledger drifts where its legs sum up to something else", () => {
+  expect(driftOfLegs(ledger, new Map([[organizationId, sums]]))).toEqual([]);
+  const [drift] = driftOfLegs(ledger, new Map([[organizationId, { ...sums, reserved: 12 }]]));
+  expect(drift).toMatchObject({ source: "legs" });
+  expect(drift && creditsOf(drift)).toBe(7);
+});

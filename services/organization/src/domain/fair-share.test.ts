@@ -1,0 +1,29 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+
+import { fairShare } from "./fair-share.ts";
+
+const taken = (waiting: readonly number[], share: number): number =>
+  waiting.reduce((sum, entries) => sum + Math.min(entries, share), 0);
+
+it("takes everything where everything fits", () => {
+  expect(taken([3, 0, 40], fairShare([3, 0, 40], 100))).toBe(43);
+  expect(fairShare([], 100)).toBe(100);
+});
+
+it("takes all of the short queues, and the same from each long one", () => {
+  expect(fairShare([5_000, 10, 6_000, 20], 1_030)).toBe(500);
+  expect(fairShare([9_000], 1_000)).toBe(1_000);
+});
+
+it("never takes more than fits, but for one of each, and leaves no room that something waits for", () => {
+  const queues = fc.array(fc.nat({ max: 2_000 }), { minLength: 1, maxLength: 64 });
+  fc.assert(
+    fc.property(queues, fc.integer({ min: 64, max: 5_000 }), (waiting, capacity) => {
+      const share = fairShare(waiting, capacity);
+      expect(taken(waiting, share)).toBeLessThanOrEqual(capacity);
+      const all = waiting.reduce((sum, entries) => sum + entries, 0);
+      expect(taken(waiting, share)).toBeGreaterThanOrEqual(Math.min(all, capacity - waiting.length));
+    }),
+  );
+});

@@ -1,0 +1,21 @@
+import { expect, it } from "vitest";
+
+import { networkOf } from "./network-address.ts";
+
+it("an IPv4 address is itself, also where it is written as IPv6", () => {
+  expect(networkOf("198.51.100.7")).toBe("198.51.100.7");
+  expect(networkOf("::ffff:198.51.100.7")).toBe("198.51.100.7");
+});
+
+it("of an IPv6 address the network counts, however it is written", () => {
+  const network = "2001:db8:0:1::/64";
+  const same = ["2001:db8:0:1::1", "2001:0DB8:0000:0001:ffff::9", "2001:db8:0:1:a:b:c:d", "2001:db8::1:0:0:0:5"];
+  expect(same.map(networkOf)).toEqual(same.map(() => network));
+  expect(networkOf("2001:db8:0:2::1")).not.toBe(network);
+  expect(networkOf("::1")).toBe("0:0:0:0::/64");
+  expect(networkOf("fe80::1%eth0")).toBe("fe80:0:0:0::/64");
+});
+
+it("what is no address is counted as it is", () => {
+  expect(networkOf("unknown")).toBe("unknown");
+});

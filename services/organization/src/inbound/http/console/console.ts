@@ -1,0 +1,61 @@
+/**
+ * The console's listener: the page and its API, for people with a browser. It is a server of its own, which the world may reach:
+ * no internal route is on it, and no internal token or management key opens anything here.
+ */
+import type { FastifyInstance } from "@kapi/http";
+
+import type { ConsoleContext } from "../../../operations/console-context.ts";
+import type { LiveAccounts } from "../../../operations/live-accounts.ts";
+import { installCreditRoutes } from "./credit-routes.ts";
+import { installKeyRoutes } from "./key-routes.ts";
+import { installLiveRoutes } from "./live-routes.ts";
+import { type Assets, installPages } from "./pages.ts";
+import { installServerRoutes } from "./server-routes.ts";
+import { installSessionRoutes } from "./session-routes.ts";
+import { signedInRoutes } from "./signed-in-routes.ts";
+
+/** On every answer. Nothing runs or is shown but what comes from here, nobody may frame it, and nothing is kept. */
+const HEADERS = {
+  "content-security-policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join("; "),
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "cache-control": "no-store",
+};
+
+export interface ConsoleNeeds {
+  readonly context: ConsoleContext;
+  readonly live: LiveAccounts;
+  readonly assets: Assets;
+  /** Cookies for https only. */
+  readonly secureCookies: boolean;
+  /** Where callers reach the management API. */
+  readonly apiUrl: string;
+}
+
+/** Adds everything of the console to its server. A new group of routes is a file here that takes `SignedInRoutes`. */
+export function installConsole(app: FastifyInstance, needs: ConsoleNeeds): void {
+  const { context } = needs;
+  app.addHook("onRequest", (_request, reply, done) => {
+    reply.headers(HEADERS);
+    done();
+  });
+  const routes = signedInRoutes(app, context);
+  installSessionRoutes(app, routes, needs);
+  installCreditRoutes(routes, context);
+  installKeyRoutes(routes, context);
+  installServerRoutes(routes, context);
+  installLiveRoutes(app, routes, needs);
+  installPages(app, needs.assets);
+}

@@ -1,0 +1,55 @@
+import {
+  AccountNumber,
+  DEFAULT_PAGE_LIMIT,
+  Guid,
+  ListCommandsQuery,
+  ListTradingAccountsQuery,
+  UpdateConsoleServerBody,
+} from "@kapi/contracts";
+import { ApiError, parse } from "@kapi/http";
+import { z } from "zod";
+
+import type { ConsoleContext } from "../../../operations/console-context.ts";
+import { listServers } from "../../../operations/list-servers.ts";
+import { getAccount, getCommand, listAccounts, listCommands } from "../../../operations/read-own-records.ts";
+import { updateServer } from "../../../operations/update-server.ts";
+import type { SignedInRoutes } from "./signed-in-routes.ts";
+
+const JSON_TYPE = "application/json; charset=utf-8";
+const ServerPath = z.object({ serverId: Guid });
+const CommandPath = ServerPath.extend({ commandId: z.string() });
+
+/** Names an account of a server, in the path. */
+export const AccountPath = ServerPath.extend({ accountNumber: AccountNumber });
+
+/** The organization's servers, their accounts and commands. */
+export function installServerRoutes(routes: SignedInRoutes, context: ConsoleContext): void {
+  routes.get("/servers", async ({ user }) => ({ servers: await listServers(context, user.organizationId) }));
+  routes.patch("/servers/:serverId", async ({ user }, request) => {
+    const { serverId } = parse(ServerPath, request.params);
+    const change = parse(UpdateConsoleServerBody, request.body);
+    return { server: await updateServer(context, user.organizationId, serverId, change) };
+  });
+  routes.get("/servers/:serverId/accounts", async ({ user }, request, reply) => {
+    const { serverId } = parse(ServerPath, request.params);
+    // Never without a page: a page is what a person can look at.
+    const { page = 1, limit = DEFAULT_PAGE_LIMIT, ...filter } = parse(ListTradingAccountsQuery, request.query);
+    const body = await listAccounts(context, user.organizationId, serverId, { page, limit, ...filter });
+    return reply.type(JSON_TYPE).send(body);
+  });
+  routes.get("/servers/:serverId/accounts/:accountNumber", ({ user }, request) => {
+    const { serverId, accountNumber } = parse(AccountPath, request.params);
+    return getAccount(context, user.organizationId, serverId, accountNumber);
+  });
+  routes.get("/servers/:serverId/commands", async ({ user }, request, reply) => {
+    const { serverId } = parse(ServerPath, request.params);
+    const query = parse(ListCommandsQuery, request.query);
+    return reply.type(JSON_TYPE).send(await listCommands(context, user.organizationId, serverId, query));
+  });
+  routes.get("/servers/:serverId/commands/:commandId", async ({ user }, request, reply) => {
+    const { serverId, commandId } = parse(CommandPath, request.params);
+    const id = Guid.safeParse(commandId);
+    if (!id.success) throw new ApiError("COMMAND_NOT_FOUND");
+    return reply.type(JSON_TYPE).send(await getCommand(context, user.organizationId, serverId, id.data));
+  });
+}

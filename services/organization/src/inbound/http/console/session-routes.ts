@@ -1,0 +1,48 @@
+import { ChangePasswordBody, CONSOLE_API, SignInBody } from "@kapi/contracts";
+import { type FastifyInstance, type FastifyReply, parse } from "@kapi/http";
+
+import { changePassword } from "../../../operations/change-password.ts";
+import type { PeopleContext } from "../../../operations/console-context.ts";
+import { signIn } from "../../../operations/sign-in.ts";
+import { closeSession, type OpenedSession, sessionToWire } from "../../../operations/use-session.ts";
+import { requireOwnOrigin } from "./own-page.ts";
+import { sessionIdOf, setSessionCookie } from "./session-cookie.ts";
+import type { SignedInRoutes } from "./signed-in-routes.ts";
+
+export interface SessionRouteNeeds {
+  readonly context: PeopleContext;
+  /** Cookies for https only. */
+  readonly secureCookies: boolean;
+  /** Where callers reach the management API. */
+  readonly apiUrl: string;
+}
+
+/** Signing in and out, and the own password. */
+export function installSessionRoutes(app: FastifyInstance, routes: SignedInRoutes, needs: SessionRouteNeeds): void {
+  const { context, secureCookies, apiUrl } = needs;
+  const sendOpened = (reply: FastifyReply, { sessionId, signedIn }: OpenedSession): FastifyReply => {
+    setSessionCookie(reply, sessionId, secureCookies);
+    return reply.send(sessionToWire(signedIn, apiUrl));
+  };
+  app.post(`${CONSOLE_API}/session`, async (request, reply) => {
+    requireOwnOrigin(request);
+    const body = parse(SignInBody, request.body);
+    const opened = await signIn(context, { ...body, address: request.ip, formerSessionId: sessionIdOf(request) });
+    return sendOpened(reply, opened);
+  });
+  routes.get("/session", (signedIn) => sessionToWire(signedIn, apiUrl));
+  routes.delete("/session", async (_signedIn, request, reply) => {
+    await closeSession(context, sessionIdOf(request));
+    setSessionCookie(reply, null, secureCookies);
+    return reply.code(204).send();
+  });
+  routes.put("/session/password", async (signedIn, request, reply) => {
+    const body = parse(ChangePasswordBody, request.body);
+    const opened = await changePassword(context, signedIn, {
+      ...body,
+      address: request.ip,
+      sessionId: sessionIdOf(request),
+    });
+    return sendOpened(reply, opened);
+  });
+}

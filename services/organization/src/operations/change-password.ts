@@ -1,0 +1,36 @@
+import type { ChangePasswordBody } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+
+import { checkPassword } from "./check-password.ts";
+import type { PeopleContext } from "./console-context.ts";
+import { type OpenedSession, openSession, type SignedIn } from "./use-session.ts";
+
+export interface ChangePassword extends ChangePasswordBody {
+  /** Network address of whoever asks. */
+  readonly address: string;
+  readonly sessionId: string | null;
+}
+
+/**
+ * Gives the user another password. Every session of theirs ends, and one under a new id takes the place of this one. Throws
+ * 400 where the current password is wrong, 429 after too many such failures: a session alone must not do to guess it.
+ */
+export async function changePassword(
+  context: PeopleContext,
+  { user }: SignedIn,
+  wanted: ChangePassword,
+): Promise<OpenedSession> {
+  const { currentPassword, newPassword, address, sessionId } = wanted;
+  const checked = await checkPassword(context, { email: user.email, password: currentPassword, address });
+  if (checked === null) throw wrongPassword();
+  const passwordHash = await context.passwords.hash(newPassword);
+  // Only from the password that was checked: two changes at once are not both carried out.
+  const sessionVersion = await context.users.setPassword(user.userId, passwordHash, checked.passwordHash);
+  if (sessionVersion === null) throw wrongPassword();
+  return openSession(context, { ...user, sessionVersion }, sessionId);
+}
+
+function wrongPassword(): ApiError {
+  const issue = { path: ["currentPassword"], code: "custom", message: "is not your password" };
+  return new ApiError("VALIDATION_FAILED", { issues: [issue] });
+}

@@ -1,0 +1,53 @@
+import { createHash } from "node:crypto";
+
+import { ApiError } from "@kapi/http";
+import { beginSignIn, type SignInSubject, takeBackSignIn } from "@kapi/redis";
+
+import { type ActiveUser, PasswordsBusy } from "../domain/console-ports.ts";
+import { networkOf } from "../domain/network-address.ts";
+import type { PeopleContext } from "./console-context.ts";
+
+/** What Retry-After says where too many wait for their password to be looked at. */
+const BUSY_WAIT_MS = 1_000;
+
+/** A password that somebody claims to be a user's. */
+export interface PasswordClaim {
+  readonly email: string;
+  readonly password: string;
+  /** Network address of whoever claims it. */
+  readonly address: string;
+}
+
+/**
+ * The user whose password it is, or null: the same for an unknown user, one that was disabled and a wrong password, and after
+ * the same work. Throws 429 with Retry-After where there were too many failures under the e-mail or the network address.
+ */
+export async function checkPassword(context: PeopleContext, claim: PasswordClaim): Promise<ActiveUser | null> {
+  const { redis, users, passwords } = context;
+  const subject = subjectOf(claim);
+  const waitMs = await beginSignIn(redis, subject);
+  if (waitMs > 0) throw tooMany(waitMs);
+  let matches: boolean;
+  let user: ActiveUser | null;
+  try {
+    user = await users.byEmail(claim.email);
+    matches = await passwords.matches(claim.password, user?.passwordHash ?? null);
+  } catch (error) {
+    await takeBackSignIn(redis, subject, "undecided");
+    throw error instanceof PasswordsBusy ? tooMany(BUSY_WAIT_MS) : error;
+  }
+  if (!matches) return null;
+  await takeBackSignIn(redis, subject, "succeeded");
+  return user;
+}
+
+function tooMany(waitMs: number): ApiError {
+  return new ApiError("RATE_LIMITED", {
+    text: "Too many attempts to sign in; wait a little",
+    headers: { "retry-after": String(Math.ceil(waitMs / 1_000)) },
+  });
+}
+
+function subjectOf({ email, address }: PasswordClaim): SignInSubject {
+  return { emailHash: createHash("sha256").update(email).digest("hex"), address: networkOf(address) };
+}

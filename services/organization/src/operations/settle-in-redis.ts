@@ -1,0 +1,55 @@
+import { type SettlementReply, type SettlementRequest, settle } from "@kapi/redis";
+
+import type { Leg, RecordedLeg } from "../domain/leg.ts";
+import type { StoreTransaction } from "../domain/ports.ts";
+import type { LedgerContext } from "./ledger-context.ts";
+
+/** Settles in Redis what the ledger has recorded; keeps what cannot be settled now. */
+export async function settleInRedis(context: LedgerContext, settlements: readonly SettlementRequest[]): Promise<void> {
+  if (settlements.length === 0) return;
+  const replies = await settleOrNull(context, settlements);
+  const left = settlements.filter((_, index) => !isApplied(replies?.[index]));
+  await context.store.insertPending(
+    left.map(({ chargeId, organizationId, action, credits, epoch }) => ({
+      chargeId,
+      organizationId,
+      kind: action,
+      credits,
+      epoch,
+    })),
+  );
+}
+
+/** Whether the wallet has a change, by itself or through its opening. */
+export function isApplied(reply: SettlementReply | undefined): boolean {
+  return reply === "done" || reply === "included";
+}
+
+/**
+ * The ends of reservations that the usage streams tell of although the ledger has had both for some time. Mostly the entry was
+ * only read late, and Redis has the settlement. But where Redis lost the reservation, the ledger heard of its end before the
+ * tag was opened again, and then the same command was asked for once more, Redis has reserved for it a second time: telling
+ * the end once more gives that back.
+ */
+export async function endsOfKnown(
+  tx: StoreTransaction,
+  usage: readonly Leg[],
+  recorded: readonly RecordedLeg[],
+): Promise<SettlementRequest[]> {
+  const told = new Set(usage.filter((leg) => leg.kind === "reserve").map((leg) => leg.chargeId));
+  for (const { leg } of recorded) if (leg.kind === "settle") told.delete(leg.chargeId);
+  const known = recorded.filter(({ leg, isNew }) => !isNew && leg.kind === "reserve" && told.has(leg.chargeId));
+  return known.length === 0 ? [] : tx.readSettlements(known.map(({ leg }) => leg.chargeId));
+}
+
+async function settleOrNull(
+  { redis, logger }: LedgerContext,
+  settlements: readonly SettlementRequest[],
+): Promise<SettlementReply[] | null> {
+  try {
+    return await settle(redis, settlements);
+  } catch (error) {
+    logger.warn({ err: error, count: settlements.length }, "settlements wait for Redis");
+    return null;
+  }
+}

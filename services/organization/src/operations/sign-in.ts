@@ -1,0 +1,18 @@
+import { ApiError } from "@kapi/http";
+
+import { checkPassword, type PasswordClaim } from "./check-password.ts";
+import type { PeopleContext } from "./console-context.ts";
+import { type OpenedSession, openSession } from "./use-session.ts";
+
+/**
+ * Opens a session for whoever knows the password, under a new id; the browser's former one is closed. Throws 401 with one
+ * text for an unknown user and a wrong password, 429 after too many failures.
+ */
+export async function signIn(
+  context: PeopleContext,
+  claim: PasswordClaim & { readonly formerSessionId: string | null },
+): Promise<OpenedSession> {
+  const user = await checkPassword(context, claim);
+  if (user === null) throw new ApiError("AUTHENTICATION_REQUIRED", { text: "E-mail or password is wrong" });
+  return openSession(context, user, claim.formerSessionId);
+}

@@ -1,0 +1,157 @@
+import { randomUUID } from "node:crypto";
+
+import { statement } from "@kapi/postgres";
+import { ALL_TAGS, metaKey, tagOf, walletKey } from "@kapi/redis";
+import { createLogger } from "@kapi/runtime";
+import { eventually, measurements, TestClock } from "@kapi/testkit";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+
+import { applyPending } from "../src/operations/apply-pending.ts";
+import { checkDrift, type DriftContext } from "../src/operations/check-drift.ts";
+import { purchaseCredits } from "../src/operations/purchase-credits.ts";
+import { recordAllUsage } from "../src/operations/record-usage.ts";
+import { createWalletChecks } from "../src/outbound/postgres/wallet-checks.ts";
+import { finish, ledgerSums, organizationWith, read, reserve, startWorld, type World } from "./support.ts";
+
+const LOOK_PAUSE_MS = 20;
+const DAY_MS = 24 * 3_600_000;
+
+const changeWallet = statement<object>(
+  "test_change_wallet",
+  `update wallets set consumed = consumed + $2 where organization_id = $1`,
+);
+const deleteLegs = statement<object>(
+  "test_delete_legs",
+  `delete from credit_legs where organization_id = $1 and leg = $2`,
+);
+
+const measured = measurements();
+let logged: string[] = [];
+let world: World;
+let context: DriftContext;
+
+beforeAll(async () => {
+  world = await startWorld();
+  const destination = { write: (line: string) => void logged.push(line) };
+  const logger = createLogger({ service: "organization-test", level: "error", destination });
+  const checks = createWalletChecks(world.database);
+  context = { ...world.context, logger, checks, lookPauseMs: LOOK_PAUSE_MS };
+});
+afterAll(() => world.stop());
+beforeEach(() => {
+  logged = [];
+});
+
+/** A wallet with something of everything: bought, consumed, reserved, given back, and an entry that nobody has read. */
+async function usedWallet(): Promise<string> {
+  const organizationId = await organizationWith(world, 100);
+  while ((await applyPending(context)) > 0);
+  await read(context, organizationId, 3);
+  await purchaseCredits(context, { organizationId, credits: 10, purchaseId: randomUUID() });
+  const consumed = await reserve(context, organizationId, 5);
+  const released = await reserve(context, organizationId, 7);
+  await reserve(context, organizationId, 9);
+  await recordAllUsage(context, ALL_TAGS);
+  await finish(context, organizationId, consumed, 5);
+  await finish(context, organizationId, released, 7, "release");
+  await read(context, organizationId, 1);
+  return organizationId;
+}
+
+async function inRedis(organizationId: string, change: number): Promise<void> {
+  await context.redis.commands.hincrby(walletKey(tagOf(organizationId), organizationId), "available", change);
+}
+
+function expectMeasured(wallets: number, credits: number): void {
+  expect(measured.last("organization.wallets_in_drift")).toBe(wallets);
+  expect(measured.last("organization.greatest_drift")).toBe(credits);
+}
+
+test("wallets that are as they should be are no drift, while they are used too", async () => {
+  const organizationId = await usedWallet();
+  expect(await checkDrift(context)).toEqual([]);
+  const checked = new AbortController();
+  const use = async (): Promise<void> => {
+    while (!checked.signal.aborted) {
+      await read(context, organizationId, 0);
+      const commandId = await reserve(context, organizationId, 1);
+      await finish(context, organizationId, commandId, 1, "release");
+    }
+  };
+  const using = Promise.all([use(), use()]);
+  for (let check = 0; check < 5; check += 1) expect(await checkDrift(context)).toEqual([]);
+  checked.abort();
+  await using;
+  expectMeasured(0, 0);
+  expect(logged).toEqual([]);
+});
+
+test("a settlement that the ledger has and Redis gets a moment later is no drift", async () => {
+  const organizationId = await usedWallet();
+  const commandId = await reserve(context, organizationId, 6);
+  const { promise: secondLook, resolve } = Promise.withResolvers<void>();
+  let looks = 0;
+  const call: DriftContext["redis"]["call"] = async (name, keys, args) => {
+    if (name === "kapi_settle") await secondLook;
+    if (name === "kapi_read_tag" && keys[0] === metaKey(tagOf(organizationId)) && (looks += 1) === 2) resolve();
+    return world.context.redis.call(name, keys, args);
+  };
+  const slow = { ...context, redis: { ...context.redis, call } };
+  const finished = finish(slow, organizationId, commandId, 6);
+  await eventually(async () => {
+    expect((await ledgerSums(world, organizationId)).kept.consumed).toBe(15);
+  });
+  expect(await checkDrift(slow)).toEqual([]);
+  expect(looks).toBeGreaterThan(1);
+  await finished;
+});
+
+test("a wallet that Redis tells otherwise is a drift: logged, measured, and left as it is", async () => {
+  const organizationId = await usedWallet();
+  await inRedis(organizationId, 4);
+  for (let check = 0; check < 2; check += 1) {
+    expect(await checkDrift(context)).toMatchObject([
+      { organizationId, source: "redis", expected: { available: 92 }, found: { available: 96 } },
+    ]);
+    expectMeasured(1, 4);
+  }
+  expect(logged).toHaveLength(2);
+  expect(JSON.parse(logged[0] ?? "")).toMatchObject({ level: "error", msg: "a wallet drifts", organizationId });
+  await inRedis(organizationId, -4);
+  expect(await checkDrift(context)).toEqual([]);
+  expectMeasured(0, 0);
+});
+
+test("a wallet of the ledger that its legs do not give is a drift, whenever it came to be so", async () => {
+  const organizationId = await usedWallet();
+  await world.database.query(changeWallet, [organizationId, 3]);
+  const sources = (await checkDrift(context)).map((drift) => [drift.organizationId, drift.source]);
+  expect(sources).toEqual([
+    [organizationId, "redis"],
+    [organizationId, "legs"],
+  ]);
+  expectMeasured(1, 3);
+  await world.database.query(changeWallet, [organizationId, -3]);
+  expect(await checkDrift(context)).toEqual([]);
+  // From here on only what is new is summed up.
+  await read(context, organizationId, 2);
+  await recordAllUsage(context, ALL_TAGS);
+  expect(await checkDrift(context)).toEqual([]);
+  await world.database.query(changeWallet, [organizationId, 1]);
+  expect(await checkDrift(context)).toMatchObject([
+    { source: "redis" },
+    { source: "legs", expected: { consumed: 12 } },
+  ]);
+  await world.database.query(changeWallet, [organizationId, -1]);
+});
+
+test("a leg that was lost long after it was checked is found within a day", async () => {
+  const organizationId = await usedWallet();
+  expect(await checkDrift(context)).toEqual([]);
+  await world.database.query(deleteLegs, [organizationId, "purchase"]);
+  const later = new TestClock(context.clock.nowMs() + DAY_MS + 1);
+  expect(await checkDrift({ ...context, clock: later })).toMatchObject([
+    { organizationId, source: "legs", expected: { purchased: 110 }, found: { purchased: 0 } },
+  ]);
+  expectMeasured(1, 110);
+});

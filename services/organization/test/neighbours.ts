@@ -1,0 +1,185 @@
+import { AccountMetricsFrame, ListCommandsQuery, PageQuery, paginationOf, type Server } from "@kapi/contracts";
+import { ApiError, createHttpServer, listen, parse, requireInternalToken } from "@kapi/http";
+import { createLogger, Health, type Started } from "@kapi/runtime";
+import { serverEntry } from "@kapi/testkit";
+import { z } from "zod";
+
+const JSON_TYPE = "application/json; charset=utf-8";
+
+const Names = z.object({ accounts: z.array(z.object({ serverId: z.guid(), accountNumber: z.string() })) });
+const ServerPath = z.object({ serverId: z.guid() });
+const AccountPath = ServerPath.extend({ accountNumber: z.string() });
+
+/** What the services that the console asks would answer; the tests fill it. */
+export interface Neighbours {
+  readonly url: string;
+  /** Numbers of the accounts that there are, per server. */
+  readonly accounts: Map<string, string[]>;
+  /** Newest sample, per account number. */
+  readonly samples: Map<string, AccountMetricsFrame>;
+  /** Commands by their id, as text. */
+  readonly commands: Map<string, { organizationId: string; body: string }>;
+  /** Changes of configurations that arrived. */
+  readonly changes: { serverId: string; change: unknown }[];
+  /** Questions for samples, each with how many accounts it asked about. */
+  readonly sampleQuestions: number[];
+  /** Paths of all requests. */
+  readonly asked: string[];
+}
+
+/** account, command-status and metrics in one, in the tests of this service; the whole path is in the end-to-end tests. */
+export async function startNeighbours(token: string): Promise<Started<Neighbours>> {
+  const app = createHttpServer({
+    logger: createLogger({ service: "neighbours", level: "silent" }),
+    health: new Health(),
+  });
+  requireInternalToken(app, token);
+  const state: Omit<Neighbours, "url"> = {
+    accounts: new Map(),
+    samples: new Map(),
+    commands: new Map(),
+    changes: [],
+    sampleQuestions: [],
+    asked: [],
+  };
+  app.addHook("onRequest", (request, _reply, done) => {
+    state.asked.push(request.url);
+    done();
+  });
+  installAccount(app, state);
+  installCommandStatus(app, state);
+  app.post("/internal/samples/latest", (request) => {
+    const { accounts } = parse(Names, request.body);
+    state.sampleQuestions.push(accounts.length);
+    return { samples: accounts.map(({ accountNumber }) => state.samples.get(accountNumber) ?? null) };
+  });
+  const started = await listen(app, { host: "127.0.0.1", port: 0 });
+  return { value: { ...state, url: started.value.url }, stop: () => started.stop() };
+}
+
+type App = ReturnType<typeof createHttpServer>;
+
+function installAccount(app: App, { accounts, changes }: Omit<Neighbours, "url">): void {
+  app.post("/internal/servers/overview", (request) => {
+    const { serverIds } = parse(z.object({ serverIds: z.array(z.guid()) }), request.body);
+    return {
+      servers: serverIds.map((serverId) => {
+        const known = accounts.get(serverId);
+        return known === undefined ? null : { server: serverOf(serverId), accountCount: known.length };
+      }),
+    };
+  });
+  app.patch("/internal/servers/:serverId/configuration", (request) => {
+    const { serverId } = parse(ServerPath, request.params);
+    const change = request.body as { defaultLeverage?: number };
+    if (change.defaultLeverage === 77) {
+      const issue = { path: ["defaultLeverage"], code: "custom", message: "must be one of supportedLeverage" };
+      throw new ApiError("VALIDATION_FAILED", { issues: [issue] });
+    }
+    changes.push({ serverId, change });
+    return { server: serverOf(serverId) };
+  });
+  app.get("/internal/servers/:serverId/accounts", (request, reply) => {
+    const { serverId } = parse(ServerPath, request.params);
+    const known = accounts.get(serverId);
+    if (known === undefined) throw new ApiError("SERVER_NOT_FOUND");
+    const pagination = paginationOf(parse(PageQuery, request.query), known.length);
+    return reply.type(JSON_TYPE).send(JSON.stringify({ accounts: known, pagination }));
+  });
+  app.get("/internal/servers/:serverId/accounts/:accountNumber", (request) => {
+    const { serverId, accountNumber } = parse(AccountPath, request.params);
+    if (accounts.get(serverId)?.includes(accountNumber) !== true) throw new ApiError("ACCOUNT_NOT_FOUND");
+    return { account: accountOf(serverId, accountNumber), credentials: credentialsOf(serverId, accountNumber) };
+  });
+  app.post("/internal/accounts/existing", (request) => ({
+    existing: parse(Names, request.body).accounts.map(
+      ({ serverId, accountNumber }) => accounts.get(serverId)?.includes(accountNumber) === true,
+    ),
+  }));
+}
+
+function installCommandStatus(app: App, { commands }: Omit<Neighbours, "url">): void {
+  app.post("/internal/commands/caught-up", () => ({}));
+  app.post("/internal/commands/open", () => ({ commands: [] }));
+  app.get("/internal/servers/:serverId/commands", (request, reply) => {
+    const query = parse(ListCommandsQuery.extend({ organizationId: z.guid() }), request.query);
+    return reply.type(JSON_TYPE).send(JSON.stringify({ commands: [], asked: query }));
+  });
+  app.post("/internal/commands/read", (request, reply) => {
+    const Body = z.object({ reads: z.array(z.object({ organizationId: z.guid(), commandId: z.guid() })) });
+    const lines = parse(Body, request.body).reads.map(({ organizationId, commandId }) => {
+      const found = commands.get(commandId);
+      return `${found?.organizationId === organizationId ? found.body : ""}\n`;
+    });
+    return reply.type("application/x-ndjson").send(lines.join(""));
+  });
+}
+
+function serverOf(serverId: string): Server {
+  return { ...serverEntry().configuration, serverId, currencySymbol: "$", status: "active" };
+}
+
+function credentialsOf(serverId: string, accountNumber: string): object {
+  return {
+    login: accountNumber,
+    serverId,
+    serverName: "Test-Demo",
+    tradingPasswordSet: true,
+    investorPasswordSet: true,
+    tradingPasswordChangedAt: null,
+    investorPasswordChangedAt: null,
+  };
+}
+
+function accountOf(serverId: string, accountNumber: string): object {
+  const at = "2026-01-01T00:00:00.000Z";
+  return {
+    id: "018f0000-0000-7000-8000-000000000001",
+    organizationId: "018f0000-0000-7000-8000-000000000002",
+    serverId,
+    accountNumber,
+    accountName: "<b>Account</b>",
+    status: "active",
+    statusReason: null,
+    environment: "demo",
+    currency: "USD",
+    currencySymbol: "$",
+    leverage: 100,
+    initialBalance: 1000,
+    balance: 1000,
+    equity: 1000,
+    usedMargin: 0,
+    freeMargin: 1000,
+    marginLevel: null,
+    unrealizedProfit: 0,
+    openPositionCount: 0,
+    metricsSequence: 1,
+    metricsMeasuredAt: at,
+    version: 1,
+    createdAt: at,
+    updatedAt: at,
+    activatedAt: at,
+    disabledAt: null,
+    archivedAt: null,
+  };
+}
+
+/** A sample of an account. */
+export function sampleOf(serverId: string, accountNumber: string, sequence: number): AccountMetricsFrame {
+  return AccountMetricsFrame.parse({
+    type: "account.metrics",
+    eventId: "018f0000-0000-7000-8000-000000000003",
+    serverId,
+    accountNumber,
+    sequence,
+    measuredAt: "2026-01-01T00:00:00.000Z",
+    balance: 1000,
+    equity: 1000 + sequence,
+    margin: 0,
+    freeMargin: 1000,
+    marginLevel: 0,
+    openPositionCount: 0,
+    intervalMinimumEquity: 1000,
+    intervalMinimumMeasuredAt: "2026-01-01T00:00:00.000Z",
+  });
+}

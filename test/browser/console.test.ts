@@ -1,0 +1,389 @@
+/** The console as a person uses it: in a real browser, on a whole kapi. */
+import { randomUUID } from "node:crypto";
+import { gzipSync } from "node:zlib";
+
+import { eventually } from "@kapi/testkit";
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { OutsideClient } from "../e2e/outside-client.ts";
+import { type RunningSystem, startSystem } from "../e2e/system.ts";
+import { TradingControl } from "../e2e/trading-control.ts";
+import { INSTALL_DEADLINE_MS } from "./chromium.ts";
+import { look } from "./look.ts";
+import { ask, CURL_LINE, makeKey, REVOKED_WITHIN_MS } from "./new-key.ts";
+import { type Account, type Cookies, Person, startBrowser, WIDE } from "./person.ts";
+
+/** Billed requests on one page of the list. */
+const LINES_A_PAGE = 20;
+/** All scripts of the page together, compressed. */
+const MOST_SCRIPT_BYTES = 60_000;
+
+let system: RunningSystem;
+let client: OutsideClient;
+let control: TradingControl;
+let browser: Browser;
+let account: Account;
+let person: Person;
+/** What makes a browser signed in; null until somebody has signed in, and after the password was changed. */
+let session: Cookies | null = null;
+
+beforeAll(async () => {
+  browser = await startBrowser();
+  system = await startSystem();
+  client = new OutsideClient(system.demo);
+  control = new TradingControl(system.demo);
+  account = { email: system.demo.consoleEmail, password: system.demo.consolePassword };
+}, INSTALL_DEADLINE_MS);
+
+afterAll(async () => {
+  await browser.close();
+  await system.stop();
+});
+
+beforeEach(async () => {
+  person = await Person.at(browser, system.demo.consoleUrl);
+});
+
+afterEach(async () => {
+  await person.leave();
+});
+
+/** Opens an address with the session that the tests share. */
+async function signedInAt(address: string): Promise<void> {
+  if (session === null) {
+    await person.open("/");
+    await person.signIn(account);
+    await person.heading("Credits").waitFor();
+    session = await person.cookies();
+    person.complaints.splice(0);
+  }
+  await person.takeCookies(session);
+  await person.open(address);
+  await person.button("Sign out").waitFor();
+  await person.settled();
+}
+
+describe("who signs in", () => {
+  it("is told the same for a wrong password and for an unknown name, and comes in with the right one", async () => {
+    await person.open("/");
+    const answers = [];
+    for (const email of [account.email, "nobody@example.com"]) {
+      await person.signIn({ email, password: "not the password" });
+      const problem = person.page.getByRole("alert");
+      answers.push(await problem.innerText());
+      await person.page.reload();
+    }
+    expect(answers).toEqual(["E-mail or password is wrong.", "E-mail or password is wrong."]);
+    await person.signIn(account);
+    await person.heading("Credits").waitFor();
+    await person.button("Sign out").click();
+    await person.heading("Sign in").waitFor();
+    await person.open("/keys");
+    await person.heading("Sign in").waitFor();
+  });
+
+  it("and whose session is over signs in again and is back on the same page", async () => {
+    await signedInAt("/commands?status=failed");
+    await person.loseSession();
+    await person.button("Refresh").click();
+    await person.page.getByText("Your session has ended.").waitFor();
+    expect(person.complaints.splice(0)).toEqual([expect.stringContaining("401")]);
+    await person.signIn(account);
+    await person.heading("Commands").waitFor();
+    expect(await person.page.getByLabel("State", { exact: true }).inputValue()).toBe("failed");
+    expect(person.complaints).toEqual([]);
+  });
+
+  it("and signs out in one window is signed out in the other within moments, also while that one only watches", async () => {
+    const number = await client.openAccount(100);
+    await signedInAt(`/accounts/${client.demo.serverId}/${number}`);
+    await person.page.getByText("Live", { exact: true }).waitFor();
+    const other = await Person.at(browser, system.demo.consoleUrl);
+    await other.takeCookies(await person.cookies());
+    await other.open("/");
+    await other.button("Sign out").click();
+    session = null;
+    await person.page.getByText("Your session has ended.").waitFor();
+    await other.leave();
+  });
+
+  it("can change the password, and only the new one lets in", async () => {
+    await signedInAt("/profile");
+    const password = randomUUID();
+    await person.page.getByLabel("Current password").fill(`not ${account.password}`);
+    await person.page.getByLabel("New password").fill(password);
+    await person.button("Change the password").click();
+    await person.page.getByText("Is not your password.").waitFor();
+    expect(person.complaints.splice(0)).toEqual([expect.stringContaining("400")]);
+    await person.page.getByLabel("Current password").fill(account.password);
+    await person.button("Change the password").click();
+    await person.page.getByText("Your password was changed.").waitFor();
+    await person.visit("Credits");
+    await person.button("Sign out").click();
+    await person.signIn(account);
+    await person.page.getByRole("alert").waitFor();
+    account = { ...account, password };
+    session = null;
+    await person.signIn(account);
+    await person.heading("Credits").waitFor();
+  });
+});
+
+describe("a management key", () => {
+  it("made here works with the curl line beside it, for the price on the page, until it is revoked", async () => {
+    await signedInAt("/credits");
+    const before = await person.credits("Available");
+    await person.visit("Keys");
+    const name = `backend ${randomUUID().slice(0, 8)}`;
+    const line = await makeKey(person, name);
+    expect(line).toMatch(CURL_LINE);
+    const key = await person.page.getByRole("region", { name: "The new key", exact: true }).innerText();
+    expect(line).toContain(`Management ${key}'`);
+    await person.button("Copy the command").click();
+    await person.page.getByText("Copied").waitFor();
+    expect(await person.page.evaluate("navigator.clipboard.readText()")).toBe(line);
+    await person.screenshot("new-key");
+
+    const answer = await eventually(async () => {
+      const given = await ask(line);
+      expect(given.status).toBe(200);
+      return given;
+    });
+    await person.visit("Credits");
+    const requestId = answer.headers.get("x-request-id") ?? "";
+    await eventually(
+      async () => {
+        await person.button("Refresh").click();
+        await person.settled();
+        expect(await person.credits("Available")).toBe(before - 1);
+        expect(await person.row(requestId).filter({ hasText: "getCreditBalance" }).count()).toBe(1);
+      },
+      { intervalMs: 250 },
+    );
+
+    await person.visit("Keys");
+    await person.row(name).waitFor();
+    expect(await person.page.content()).not.toContain(key.split(".")[2]);
+    await person.button(`Revoke ${name}`).click();
+    await person.button("Revoke the key").click();
+    await person.row(name).getByText("revoked").waitFor();
+    await eventually(async () => (await ask(line)).status === 401, { timeoutMs: REVOKED_WITHIN_MS });
+    expect(person.complaints).toEqual([]);
+  });
+
+  it("is not made without a scope, and the page says so where scopes are chosen", async () => {
+    await signedInAt("/keys");
+    await person.button("Make a key").click();
+    await person.page.getByLabel("Name", { exact: true }).fill("without a scope");
+    await person.button("Make the key").click();
+    const scopes = person.page.getByRole("group", { name: "Scopes" });
+    await scopes.getByText("Choose at least one scope.").waitFor();
+    await person.button("Cancel").click();
+    expect(await person.row("without a scope").count()).toBe(0);
+  });
+});
+
+describe("the wallet", () => {
+  it("is low once its threshold is above it, and its lines are a page after the other, newest first", async () => {
+    for (let asked = 0; asked <= LINES_A_PAGE; asked += 1) await client.call("GET", "/credits/balance");
+    await signedInAt("/credits");
+    const threshold = person.page.getByLabel("Low-balance threshold");
+    await threshold.fill("2000000");
+    await person.button("Save").click();
+    await person.page.getByText("The balance is low").waitFor();
+    await threshold.fill("0");
+    await person.button("Save").click();
+    await person.page.getByText("The balance is low").waitFor({ state: "detached" });
+    const first = await person.page.locator("tbody").last().innerText();
+    await person.button("Older").click();
+    await person.page.getByText("Page 2 of").waitFor();
+    expect(await person.page.locator("tbody").last().innerText()).not.toBe(first);
+    expect(person.complaints).toEqual([]);
+  });
+});
+
+describe("an account", () => {
+  it("moves on its page with the market, and the browser holds no key for that", async () => {
+    const number = await client.openAccount(10_000);
+    await control.buy(number, "EURUSD", 0.5);
+    const authorized: string[] = [];
+    const elsewhere: string[] = [];
+    person.page.on("request", (request) => {
+      if (request.headers()["authorization"] !== undefined) authorized.push(request.url());
+      if (!request.url().startsWith(system.demo.consoleUrl)) elsewhere.push(request.url());
+    });
+    await signedInAt("/accounts");
+    await person.page.getByLabel("Number or name").fill(number);
+    await person.button("Search").click();
+    await person.page.getByRole("link", { name: number }).click();
+    const samples = person.page.locator("[data-samples]");
+    const chart = person.page.getByRole("img", { name: /^Equity and balance/ });
+    const count = async (): Promise<number> => Number(await samples.getAttribute("data-samples"));
+    await eventually(async () => (await count()) >= 2);
+    const equity = (): Promise<string> => person.fact("Equity").first().innerText();
+    const first = { count: await count(), equity: await equity(), drawn: await chart.screenshot() };
+    await control.movePrice("EURUSD", 200);
+    await eventually(async () => {
+      expect(await count()).toBeGreaterThan(first.count + 1);
+      expect(await equity()).not.toBe(first.equity);
+      expect((await chart.screenshot()).equals(first.drawn)).toBe(false);
+    });
+    expect(await person.fact("Open positions").first().innerText()).toBe("1");
+    await person.screenshot("live-equity");
+    expect([...authorized, ...elsewhere, ...person.complaints]).toEqual([]);
+  });
+
+  it("whose name is markup is shown by that name, and nothing in it runs", async () => {
+    const accountName = `<img src=x onerror="globalThis.harmed = true">`;
+    const body = { accountName, initialBalance: 100, leverage: 100, requestId: "markup" };
+    const created = await client.createAccount(body);
+    const number = String((await client.succeeded(created.body.command.id)).result?.["accountNumber"]);
+    await signedInAt("/accounts");
+    await person.row(number).getByText(accountName).waitFor();
+    await person.page.getByRole("link", { name: number }).click();
+    await person.page.getByText(accountName).waitFor();
+    await person.visit("Keys");
+    await makeKey(person, accountName);
+    await person.row(accountName).waitFor();
+    expect(await person.page.locator("main img").count()).toBe(0);
+    expect(await person.page.evaluate("globalThis.harmed")).toBeUndefined();
+    expect(person.complaints).toEqual([]);
+  });
+});
+
+describe("a command", () => {
+  it("asked for over the API is listed with its state, and shows its payload and result but no password", async () => {
+    const requestId = `request-${randomUUID()}`;
+    const password = `Secret-${randomUUID()}`;
+    const body = { accountName: "Of a command", initialBalance: 12.5, leverage: 50, requestId, password };
+    const created = await client.createAccount(body);
+    const { result } = await client.succeeded(created.body.command.id);
+    await signedInAt("/commands");
+    await person.page.getByLabel("State", { exact: true }).selectOption("Succeeded");
+    await person.row(requestId).getByRole("link", { name: "account.create" }).click();
+    const payload = JSON.parse(await person.page.getByRole("region", { name: "Payload" }).innerText()) as object;
+    expect(payload).toMatchObject({ accountName: "Of a command", initialBalance: 12.5, leverage: 50 });
+    const shown = JSON.parse(await person.page.getByRole("region", { name: "Result" }).innerText()) as object;
+    expect(shown).toEqual(result);
+    expect(await person.page.content()).not.toContain(password);
+    expect(person.complaints).toEqual([]);
+  });
+});
+
+describe("a server", () => {
+  const create = async (): Promise<number> => {
+    const body = { accountName: "Switched", initialBalance: 1, leverage: 100, requestId: "switched" };
+    return (await client.createAccount(body)).status;
+  };
+
+  it("that is disabled here refuses new accounts until it is enabled again", async () => {
+    await signedInAt("/servers");
+    await person.button(/^Disable /).click();
+    await person.button("Disable the server").click();
+    await person.button(/^Enable /).waitFor();
+    await eventually(async () => expect(await create()).toBe(409));
+    await person.button(/^Enable /).click();
+    await person.button("Enable the server").click();
+    await person.button(/^Disable /).waitFor();
+    await eventually(async () => expect(await create()).toBe(202));
+    expect(person.complaints).toEqual([]);
+  });
+
+  it("takes another configuration, and what is wrong with one is told beside the field", async () => {
+    await signedInAt("/servers");
+    await person.button(/^Edit the configuration/).click();
+    await person.page.getByLabel("Supported leverage").fill("10, 50, fifty");
+    await person.button("Save").click();
+    await person.page.getByText("“fifty” is no whole number from 1 to 10000.").waitFor();
+    await person.page.getByLabel("Supported leverage").fill("10, 50, 100");
+    await person.page.getByLabel("Default leverage").selectOption("50");
+    await person.button("Save").click();
+    await eventually(async () => expect(await person.fact("Default leverage").innerText()).toBe("50"));
+    const { body } = await client.call<{ server: object }>("GET", client.server("/configuration"));
+    expect(body.server).toMatchObject({ supportedLeverage: [10, 50, 100], defaultLeverage: 50 });
+    expect(person.complaints).toEqual([]);
+  });
+});
+
+describe("whoever has no mouse", () => {
+  const focused = (what: string): Promise<string> => person.page.evaluate<string>(`document.activeElement.${what}`);
+
+  it("comes past the navigation, lands on the heading of each page, and closes a dialog with Escape", async () => {
+    await signedInAt("/credits");
+    await person.page.reload();
+    await person.heading("Credits").waitFor();
+    await person.page.keyboard.press("Tab");
+    expect(await focused("textContent")).toBe("Skip to the page");
+    await person.page.keyboard.press("Enter");
+    expect(await focused("id")).toBe("page");
+    await person.visit("Keys");
+    expect(await focused("textContent")).toBe("Management keys");
+    await person.page.keyboard.press("Tab");
+    await person.page.keyboard.press("Enter");
+    await person.page.getByRole("dialog").waitFor();
+    expect(await focused("tagName")).toBe("INPUT");
+    for (const close of [() => person.page.keyboard.press("Escape"), () => person.button("Cancel").press("Enter")]) {
+      await close();
+      await person.page.getByRole("dialog").waitFor({ state: "detached" });
+      expect(await focused("textContent")).toBe("Make a key");
+      await person.page.keyboard.press("Enter");
+      await person.page.getByRole("dialog").waitFor();
+    }
+  });
+});
+
+describe("every page", () => {
+  it("is readable narrow and wide, light and dark, and has no serious accessibility problem: before the sign-in", async () => {
+    await person.open("/");
+    await person.heading("Sign in").waitFor();
+    await look(person, "sign-in");
+  });
+
+  it.each([
+    ["credits", "/credits"],
+    ["keys", "/keys"],
+    ["servers", "/servers"],
+    ["accounts", "/accounts"],
+    ["accounts-none", "/accounts?search=nobody"],
+    ["commands", "/commands"],
+    ["profile", "/profile"],
+    ["not-found", "/nowhere"],
+  ])("is so: %s", async (name, address) => {
+    await signedInAt(address);
+    await look(person, name);
+    expect(person.complaints).toEqual([]);
+  });
+
+  it("is so: an account and a command", async () => {
+    const number = await client.openAccount(2_500);
+    const { body } = await client.deposit(number, { amount: 99.5, description: "Look", requestId: "look" });
+    await client.succeeded(body.command.id);
+    await signedInAt(`/accounts/${client.demo.serverId}/${number}`);
+    await look(person, "account");
+    await person.open(`/commands/${client.demo.serverId}/${body.command.id}`);
+    await person.heading("Command").waitFor();
+    await look(person, "command");
+  });
+
+  it("is made of less than 60 KB of JavaScript, compressed, all of it", async () => {
+    const scripts: Promise<Buffer>[] = [];
+    person.page.on("response", (response) => {
+      if (response.request().resourceType() === "script") scripts.push(response.body());
+    });
+    await signedInAt("/accounts");
+    const sizes = (await Promise.all(scripts)).map((script) => gzipSync(script).length);
+    expect(sizes.length).toBeGreaterThan(0);
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(MOST_SCRIPT_BYTES);
+  });
+
+  it("is so: with a dialog open", async () => {
+    await signedInAt("/keys");
+    await person.button("Make a key").click();
+    await look(person, "make-a-key");
+    await person.page.setViewportSize(WIDE);
+    await person.open("/servers");
+    await person.button(/^Edit the configuration/).click();
+    await look(person, "configuration");
+  });
+});

@@ -1,0 +1,143 @@
+/** A person at a browser: what they do on the console's pages, and everything that the browser complained about. */
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+
+import { eventually } from "@kapi/testkit";
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
+
+import { chromiumPath } from "./chromium.ts";
+
+const SCREENSHOTS = path.resolve(import.meta.dirname, "../../.local/screenshots");
+/** How long the page may take to show what is waited for: the machine may be busy. */
+const DEADLINE_MS = 15_000;
+const LAUNCH_DEADLINE_MS = 60_000;
+/** A zone that is not UTC, so that a time that was not converted is noticed. */
+const ZONE = "Africa/Lagos";
+/** The browser reports what its content security policy stops; this makes each such report one line of its console. */
+const TELL_VIOLATIONS = `document.addEventListener("securitypolicyviolation", (event) => {
+  console.error("CSP violation: " + event.violatedDirective + " " + event.blockedURI);
+});`;
+
+export const WIDE = { width: 1280, height: 900 };
+export const NARROW = { width: 390, height: 844 };
+
+export type Cookies = Awaited<ReturnType<BrowserContext["cookies"]>>;
+
+export interface Account {
+  readonly email: string;
+  readonly password: string;
+}
+
+/** Starts the browser, without a window. As root it runs without its sandbox, which root cannot have. */
+export async function startBrowser(): Promise<Browser> {
+  const sandbox = process.getuid?.() !== 0;
+  return chromium.launch({
+    executablePath: await chromiumPath(),
+    chromiumSandbox: sandbox,
+    args: ["--disable-gpu"],
+    timeout: LAUNCH_DEADLINE_MS,
+  });
+}
+
+/** One person with a browser window of their own. */
+export class Person {
+  readonly page: Page;
+  /** Errors that the browser told, in order: of scripts, of the content security policy, of requests that were refused. */
+  readonly complaints: string[] = [];
+  readonly #context: BrowserContext;
+  readonly #consoleUrl: string;
+
+  private constructor(context: BrowserContext, page: Page, consoleUrl: string) {
+    this.#context = context;
+    this.page = page;
+    this.#consoleUrl = consoleUrl;
+    page.setDefaultTimeout(DEADLINE_MS);
+    page.on("pageerror", (error) => this.complaints.push(`script: ${error.message}`));
+    page.on("console", (message) => {
+      if (message.type() === "error") this.complaints.push(`${message.text()} ${message.location().url}`.trim());
+    });
+  }
+
+  static async at(browser: Browser, consoleUrl: string): Promise<Person> {
+    const context = await browser.newContext({ viewport: WIDE, locale: "en-GB", timezoneId: ZONE });
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await context.addInitScript({ content: TELL_VIOLATIONS });
+    return new Person(context, await context.newPage(), consoleUrl);
+  }
+
+  /** Opens an address of the console, `/keys` for instance. */
+  async open(address: string): Promise<void> {
+    await this.page.goto(this.#consoleUrl + address.slice(1));
+  }
+
+  async signIn({ email, password }: Account): Promise<void> {
+    await this.page.getByLabel("E-mail").fill(email);
+    await this.page.getByLabel("Password").fill(password);
+    await this.button("Sign in").click();
+  }
+
+  /** Goes to a page by the navigation. */
+  async visit(name: string): Promise<void> {
+    await this.page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click();
+    await this.heading(name === "Keys" ? "Management keys" : name).waitFor();
+  }
+
+  heading(name: string | RegExp): Locator {
+    return this.page.getByRole("heading", { name, level: 1 });
+  }
+
+  button(name: string | RegExp): Locator {
+    return this.page.getByRole("button", { name, exact: typeof name === "string" });
+  }
+
+  /** The row of a table that holds `text`. */
+  row(text: string): Locator {
+    return this.page.getByRole("row").filter({ hasText: text });
+  }
+
+  /** The value beside a name: of the wallet, an account, a command. */
+  fact(name: string): Locator {
+    return this.page
+      .locator("dl > div")
+      .filter({ has: this.page.getByText(name, { exact: true }) })
+      .locator("dd");
+  }
+
+  /** A number of credits of the wallet, as the page writes it. */
+  async credits(name: string): Promise<number> {
+    const text = await this.fact(name).locator(".number").innerText();
+    return Number(text.replaceAll(",", ""));
+  }
+
+  /** Waits until the page has what it reads. */
+  async settled(): Promise<void> {
+    await eventually(() =>
+      this.page.evaluate<boolean>(
+        "!document.querySelector('[aria-busy=true]') && !/Loading/.test(document.body.innerText)",
+      ),
+    );
+  }
+
+  /** The cookies of the browser, with which another one has the same session. */
+  cookies(): Promise<Cookies> {
+    return this.#context.cookies();
+  }
+
+  async takeCookies(cookies: Cookies): Promise<void> {
+    await this.#context.addCookies(cookies);
+  }
+
+  /** Signs out as when the session's time is over: the browser has no valid cookie any more. */
+  async loseSession(): Promise<void> {
+    await this.#context.clearCookies();
+  }
+
+  async screenshot(name: string): Promise<void> {
+    mkdirSync(SCREENSHOTS, { recursive: true });
+    await this.page.screenshot({ path: path.join(SCREENSHOTS, `${name}.png`), fullPage: true });
+  }
+
+  async leave(): Promise<void> {
+    await this.#context.close();
+  }
+}

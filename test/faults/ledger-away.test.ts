@@ -1,0 +1,164 @@
+/**
+ * While PostgreSQL is away from the ledger, requests are served and charged by Redis, and not one of them is forgotten; beyond
+ * what Redis may keep for the ledger they are refused, not served for nothing.
+ */
+import { randomUUID } from "node:crypto";
+import net from "node:net";
+
+import { createOrganization } from "@kapi/local";
+import { createTestEnvironment, eventually, startTestStack, type TestEnvironment, type TestStack } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import { inFlight } from "../e2e/in-flight.ts";
+import { CreditBooks } from "../properties/credit-books.ts";
+
+const AT_ONCE = 32;
+/** Entries of a tag that may wait; small, so that a test can reach it. */
+const LIMIT = 1_500;
+/** Requests beyond it. */
+const REFUSED = 200;
+const CREDITS = 100_000;
+const BOUGHT = 70;
+const SETTLED_MS = 30_000;
+const TEST_TIMEOUT_MS = 120_000;
+
+/** A connection to a server that can be cut and healed. */
+class Cable {
+  readonly #server: net.Server;
+  readonly #sockets = new Set<net.Socket>();
+  #isCut = false;
+
+  private constructor(server: net.Server) {
+    this.#server = server;
+  }
+
+  /** A cable to where `url` leads, and the address of its near end. */
+  static async to(url: string): Promise<{ cable: Cable; url: string }> {
+    const far = new URL(url);
+    const server = net.createServer();
+    const cable = new Cable(server);
+    server.on("connection", (near) => cable.#join(near, { host: far.hostname, port: Number(far.port) }));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const near = new URL(url);
+    near.port = String((server.address() as net.AddressInfo).port);
+    return { cable, url: near.href };
+  }
+
+  cut(): void {
+    this.#isCut = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  heal(): void {
+    this.#isCut = false;
+  }
+
+  close(): void {
+    this.cut();
+    this.#server.close();
+  }
+
+  #join(near: net.Socket, far: { host: string; port: number }): void {
+    if (this.#isCut) return void near.destroy();
+    const other = net.connect(far);
+    for (const [socket, peer] of [
+      [near, other],
+      [other, near],
+    ] as const) {
+      this.#sockets.add(socket);
+      socket.on("error", () => peer.destroy());
+      socket.on("close", () => {
+        this.#sockets.delete(socket);
+        peer.destroy();
+      });
+    }
+    near.pipe(other).pipe(near);
+  }
+}
+
+let environment: TestEnvironment;
+let stack: TestStack;
+let books: CreditBooks;
+let cable: Cable;
+
+beforeAll(async () => {
+  environment = await createTestEnvironment();
+  // Only the ledger's way to PostgreSQL can be cut: everybody else keeps theirs.
+  const way = await Cable.to(environment.postgresUrl);
+  cable = way.cable;
+  stack = await startTestStack({
+    environment,
+    services: ["gateway", "organization", "command-status"],
+    env: { organization: { POSTGRES_URL: way.url }, gateway: { USAGE_STREAM_LIMIT: String(LIMIT) } },
+  });
+  books = await CreditBooks.open(stack.servers);
+});
+
+afterAll(async () => {
+  await books.close();
+  await stack.stop();
+  cable.close();
+  await environment.stop();
+});
+
+interface Served {
+  readonly status: number;
+  readonly code: string | null;
+  readonly retryAfter: string | null;
+}
+
+async function read(managementKey: string): Promise<Served> {
+  const response = await fetch(`${stack.baseUrl}/api/v1/management/credits/prices`, {
+    headers: { authorization: `Management ${managementKey}` },
+  });
+  await response.text();
+  const { headers, status } = response;
+  return { status, code: headers.get("x-error-code"), retryAfter: headers.get("retry-after") };
+}
+
+async function buy(organizationId: string, credits: number, purchaseId: string): Promise<number> {
+  const response = await fetch(`${stack.url("organization")}/internal/organizations/${organizationId}/credits`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-internal-token": stack.secrets.internalToken },
+    body: JSON.stringify({ credits, purchaseId }),
+  });
+  await response.text();
+  return response.status;
+}
+
+it(
+  "without PostgreSQL requests are charged as before, none is forgotten, and beyond the limit they are refused",
+  { timeout: TEST_TIMEOUT_MS },
+  async () => {
+    const { organizationId, managementKey } = await createOrganization(stack, { name: "Away", credits: CREDITS });
+    await eventually(async () => (await read(managementKey)).status === 200);
+    await eventually(async () => (await books.underWay()) === 0);
+    const { consumed } = (await books.of(organizationId)).kept;
+
+    cable.cut();
+    const served = await inFlight(LIMIT + REFUSED, AT_ONCE, () => read(managementKey));
+    expect(served.filter(({ status }) => status === 200)).toHaveLength(LIMIT);
+    const refused = served.filter(({ status }) => status !== 200);
+    expect(refused).toEqual(
+      refused.map(() => ({ status: 500, code: "DEPENDENCY_UNAVAILABLE", retryAfter: expect.any(String) as string })),
+    );
+    expect(await books.underWay()).toBe(LIMIT);
+    const purchaseId = randomUUID();
+    expect(await buy(organizationId, BOUGHT, purchaseId)).toBeGreaterThanOrEqual(500);
+
+    cable.heal();
+    await eventually(async () => (await read(managementKey)).status === 200, { timeoutMs: SETTLED_MS });
+    await eventually(async () => (await buy(organizationId, BOUGHT, purchaseId)) === 200, { timeoutMs: SETTLED_MS });
+    expect(await buy(organizationId, BOUGHT, purchaseId)).toBe(200);
+    await eventually(
+      async () => {
+        expect(await books.underWay()).toBe(0);
+        const { redis, kept, derived, linesSum } = await books.of(organizationId);
+        expect([kept.purchased, kept.reserved]).toEqual([CREDITS + BOUGHT, 0]);
+        expect(kept.consumed).toBe(consumed + LIMIT + 1);
+        expect([redis, derived, linesSum]).toEqual([kept, kept, kept.consumed]);
+      },
+      { timeoutMs: SETTLED_MS },
+    );
+  },
+);

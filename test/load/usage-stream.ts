@@ -1,0 +1,31 @@
+/**
+ * What the usage stream costs. A Redis of the bench's own is given the function library without the one line that writes an
+ * entry, and after that the whole one again; the services know nothing of it.
+ */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+
+import { Redis } from "ioredis";
+
+const LIBRARY = path.resolve(import.meta.dirname, "../../libs/redis/src/kapi.lua");
+const WRITES_ENTRY = /^ *redis\.call\('XADD', usage.*$/m;
+
+export interface UsageStream {
+  /** From the next call on, entries are written, or none are: those charges never reach the ledger. */
+  set(isOn: boolean): Promise<void>;
+  close(): void;
+}
+
+/** Switches the usage stream of the Redis at `url`. */
+export function usageStreamOf(url: string): UsageStream {
+  const redis = new Redis(url);
+  const whole = readFileSync(LIBRARY, "utf8");
+  const without = whole.replace(WRITES_ENTRY, "");
+  if (without === whole) throw new Error(`no line of ${LIBRARY} writes a usage entry`);
+  return {
+    set: async (isOn) => {
+      await redis.function("LOAD", "REPLACE", isOn ? whole : without);
+    },
+    close: () => redis.disconnect(),
+  };
+}

@@ -1,0 +1,145 @@
+/** The wallet as Redis, the ledger and its legs each tell it, read behind the back of the services. */
+import { Redis } from "ioredis";
+import pg from "pg";
+
+/** Credits. */
+export interface Sums {
+  readonly available: number;
+  readonly reserved: number;
+  readonly consumed: number;
+  readonly purchased: number;
+}
+
+/** A line of the usage list, and the charge that it is made of. */
+export interface Line {
+  readonly chargeId: string;
+  readonly leg: "consume" | "refund" | "reserve" | "settle";
+  readonly requestId: string | null;
+  readonly operation: string;
+  readonly commandId: string | null;
+  /** Negative where credits came back. */
+  readonly credits: number;
+}
+
+/** What an organization's books say, each told by another source. */
+export interface Books {
+  readonly redis: Sums | null;
+  /** The sums that the ledger keeps. */
+  readonly kept: Sums;
+  /** The sums of the ledger's legs. */
+  readonly derived: Sums;
+  readonly linesSum: number;
+  /** The sum of the use per day, which the console shows. */
+  readonly daysSum: number;
+}
+
+const TAGS = 64;
+const usageKeys = Array.from({ length: TAGS }, (_, tag) => `{b${tag.toString().padStart(2, "0")}}:usage`);
+const ENTRY = /^(consume|reserve|refund) (\d+) (\S+) (\S+) (\S+) (.*)$/s;
+
+const SUMS = `select available, reserved, consumed, purchased from organization.wallets where organization_id = $1`;
+const DERIVED = `
+  with sums as (
+    select coalesce(sum(credits) filter (where leg = 'purchase'), 0) as purchased,
+      coalesce(sum(case leg when 'reserve' then credits when 'settle' then -credits end), 0) as reserved,
+      coalesce(sum(case when leg = 'consume' or action = 'consume' then credits when leg = 'refund' then -credits end), 0)
+        as consumed
+    from organization.credit_legs where organization_id = $1)
+  select purchased - reserved - consumed as available, reserved, consumed, purchased from sums`;
+const DAYS = `select coalesce(sum(credits), 0) as credits from organization.usage_days where organization_id = $1`;
+const LINES = `
+  select charge_id, leg, x_request_id, operation, command_id,
+    case when leg in ('refund', 'settle') then -credits else credits end as credits
+  from organization.credit_legs
+  where organization_id = $1 and credits > 0 and (leg in ('consume', 'refund', 'reserve') or action = 'release')`;
+
+/** An entry that a flush took from a usage stream. */
+export interface LostEntry {
+  readonly leg: string;
+  readonly chargeId: string;
+  readonly requestId: string;
+}
+
+/** Reads the books of every organization. */
+export class CreditBooks {
+  readonly #redis: Redis;
+  readonly #database: pg.Client;
+
+  private constructor(redis: Redis, database: pg.Client) {
+    this.#redis = redis;
+    this.#database = database;
+  }
+
+  static async open(servers: { readonly redisUrl: string; readonly postgresUrl: string }): Promise<CreditBooks> {
+    const database = new pg.Client({ connectionString: servers.postgresUrl });
+    await database.connect();
+    return new CreditBooks(new Redis(servers.redisUrl), database);
+  }
+
+  async close(): Promise<void> {
+    this.#redis.disconnect();
+    await this.#database.end();
+  }
+
+  async of(organizationId: string): Promise<Books> {
+    const [kept, derived, lines] = [
+      await this.#sums(SUMS, organizationId),
+      await this.#sums(DERIVED, organizationId),
+      await this.lines(organizationId),
+    ];
+    const linesSum = lines.reduce((sum, { credits }) => sum + credits, 0);
+    const { rows } = await this.#database.query<{ credits: string }>(DAYS, [organizationId]);
+    const daysSum = Number(rows[0]?.credits);
+    return { redis: await this.#wallet(organizationId), kept, derived, linesSum, daysSum };
+  }
+
+  async lines(organizationId: string): Promise<Line[]> {
+    const { rows } = await this.#database.query<Record<string, string | null>>(LINES, [organizationId]);
+    return rows.map((row) => ({
+      chargeId: row["charge_id"] ?? "",
+      leg: row["leg"] as Line["leg"],
+      requestId: row["x_request_id"] ?? null,
+      operation: row["operation"] ?? "",
+      commandId: row["command_id"] ?? null,
+      credits: Number(row["credits"]),
+    }));
+  }
+
+  /** Entries on their way to the ledger, and changes on their way to Redis. */
+  async underWay(): Promise<number> {
+    const waiting = await Promise.all(usageKeys.map((key) => this.#redis.xlen(key)));
+    const { rows } = await this.#database.query<{ count: string }>(
+      "select count(*) from organization.pending_wallet_changes",
+    );
+    return waiting.reduce((sum, entries) => sum + entries, Number(rows[0]?.count ?? 0));
+  }
+
+  /** Empties Redis, and tells which usage entries it held at that very moment. */
+  async flushAll(): Promise<LostEntry[]> {
+    const step = this.#redis.multi();
+    for (const key of usageKeys) step.xrange(key, "-", "+");
+    const replies = (await step.flushall().exec()) ?? [];
+    return replies.slice(0, TAGS).flatMap(([, entries]) =>
+      (entries as [string, string[]][]).map(([, fields]) => {
+        const [, leg = "", , chargeId = "", , , requestId = ""] = ENTRY.exec(fields[1] ?? "") ?? [];
+        return { leg, chargeId, requestId };
+      }),
+    );
+  }
+
+  async #wallet(organizationId: string): Promise<Sums | null> {
+    const [key] = await this.#redis.keys(`*:wallet:${organizationId}`);
+    if (key === undefined) return null;
+    return sumsFrom(await this.#redis.hgetall(key));
+  }
+
+  async #sums(text: string, organizationId: string): Promise<Sums> {
+    const { rows } = await this.#database.query<Record<string, string>>(text, [organizationId]);
+    return sumsFrom(rows[0] ?? {});
+  }
+}
+
+function sumsFrom(row: Readonly<Record<string, string>>): Sums {
+  const of = (name: string): number => Number(row[name]);
+  return { available: of("available"), reserved: of("reserved"), consumed: of("consumed"), purchased: of("purchased") };
+}

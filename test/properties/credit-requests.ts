@@ -1,0 +1,197 @@
+/** Requests of every price, good and bad, and what an organization is told of them. */
+import { randomUUID } from "node:crypto";
+
+import { DEFAULT_PRICES } from "@kapi/contracts";
+import WebSocket from "ws";
+
+import type { OutsideClient } from "../e2e/outside-client.ts";
+
+const { read, mutation, create, bulkItem, export: exported, liveConnection } = DEFAULT_PRICES;
+/** No account has that much. */
+const TOO_MUCH = 900_000_000;
+const ANSWER_TIMEOUT_MS = 20_000;
+
+/** What can be asked. */
+export const KINDS = [
+  "balance",
+  "prices",
+  "configuration",
+  "account",
+  "unknown account",
+  "bad list",
+  "unknown command",
+  "deposit",
+  "withdrawal that fails",
+  "bad deposit",
+  "creation",
+  "bad creation",
+  "bulk",
+  "export",
+  "repeat",
+  "used key",
+  "change configuration",
+  "change that the owner refuses",
+  "no key",
+  "live connection",
+] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** A request as it can be sent, once or again. */
+export interface Wanted {
+  /** As the usage list calls it. */
+  readonly operation: string;
+  /** Credits: of a success; of a bulk, for each new item. */
+  readonly price: number;
+  readonly method: "GET" | "POST" | "PATCH" | "LIVE";
+  readonly path: string;
+  readonly body?: object;
+  readonly key?: string;
+  readonly authorized?: boolean;
+}
+
+/** What a caller knows of one request. */
+export interface Told {
+  readonly wanted: Wanted;
+  readonly requestId: string;
+  readonly sentMs: number;
+  readonly answeredMs: number;
+  /** Null: no answer came. */
+  readonly status: number | null;
+  /** As the answer says; 0 where it says nothing. */
+  readonly charged: number;
+  /** Commands that this answer says it has queued. */
+  readonly queued: readonly string[];
+}
+
+/** A valid body of a creation, but for the request id. */
+export const CREATION = { accountName: "Story", initialBalance: 100, leverage: 100 };
+const creation = { ...CREATION, requestId: "credits" };
+
+/** A request of that kind; `earlier`: a mutation that was sent before. */
+export function wantedOf(kind: Kind, { serverId, account, earlier }: Place): Wanted {
+  const at = `/servers/${serverId}`;
+  const of = `${at}/accounts/${account}`;
+  const key = randomUUID();
+  const deposit = { operation: "depositAccountFunds", method: "POST", path: `${of}/finance/deposits` } as const;
+  switch (kind) {
+    case "balance":
+      return { operation: "getCreditBalance", price: read, method: "GET", path: "/credits/balance" };
+    case "prices":
+      return { operation: "getCreditPrices", price: read, method: "GET", path: "/credits/prices" };
+    case "configuration":
+      return { operation: "getServerConfiguration", price: read, method: "GET", path: `${at}/configuration` };
+    case "account":
+      return { operation: "getTradingAccount", price: read, method: "GET", path: of };
+    case "unknown account":
+      return { operation: "getTradingAccount", price: read, method: "GET", path: `${at}/accounts/00000000` };
+    case "bad list":
+      return { operation: "listTradingAccountOrders", price: read, method: "GET", path: `${of}/orders?page=0` };
+    case "unknown command":
+      return { operation: "getCommand", price: read, method: "GET", path: `/commands/${randomUUID()}` };
+    case "deposit":
+      return { ...deposit, price: mutation, body: { amount: 1, requestId: "credits" }, key };
+    case "withdrawal that fails": {
+      const body = { amount: TOO_MUCH, requestId: "credits" };
+      const path = `${of}/finance/withdrawals`;
+      return { operation: "withdrawAccountFunds", price: mutation, method: "POST", path, body, key };
+    }
+    case "bad deposit":
+      return { ...deposit, price: mutation, body: { amount: -1, requestId: "credits" }, key };
+    case "creation":
+      return { ...creating(at), price: create, body: creation, key };
+    case "bad creation":
+      return { ...creating(at), price: create, body: { ...creation, leverage: 3 }, key };
+    case "bulk": {
+      const body = { accounts: [creation, { ...creation, accountName: "Second" }], requestId: "credits" };
+      const path = `${at}/accounts/bulk`;
+      return { operation: "bulkCreateTradingAccounts", price: bulkItem, method: "POST", path, body, key };
+    }
+    case "export": {
+      const path = `${of}/exports/history`;
+      const body = { requestId: "credits", limit: 5 };
+      return { operation: "exportAccountHistory", price: exported, method: "POST", path, body, key };
+    }
+    case "repeat":
+      return earlier ?? { ...deposit, price: mutation, body: { amount: 2, requestId: "credits" }, key };
+    case "used key":
+      return { ...deposit, price: mutation, body: { amount: 3.5, requestId: "credits" }, key: earlier?.key ?? key };
+    case "change configuration":
+      return { ...changing(at), price: mutation, body: { defaultLeverage: 100 } };
+    case "change that the owner refuses":
+      return { ...changing(at), price: mutation, body: { defaultLeverage: 7 } };
+    case "no key":
+      return { operation: "getTradingAccount", price: 0, method: "GET", path: of, authorized: false };
+    case "live connection":
+      return { operation: "liveMetrics", price: liveConnection, method: "LIVE", path: "" };
+  }
+}
+
+export interface Place {
+  readonly serverId: string;
+  readonly account: string;
+  readonly earlier: Wanted | undefined;
+}
+
+const creating = (at: string) =>
+  ({ operation: "createTradingAccount", method: "POST", path: `${at}/accounts` }) as const;
+const changing = (at: string) =>
+  ({ operation: "updateServerConfiguration", method: "PATCH", path: `${at}/configuration` }) as const;
+
+/** Sends a request under a request id of its own, and notes what comes back. */
+export async function send(client: OutsideClient, wanted: Wanted): Promise<Told> {
+  const requestId = randomUUID();
+  const sentMs = Date.now();
+  const answer = await (wanted.method === "LIVE" ? connect(client, requestId) : call(client, wanted, requestId)).catch(
+    () => ({ status: null, charged: 0, queued: [] }),
+  );
+  return { wanted, requestId, sentMs, answeredMs: Date.now(), ...answer };
+}
+
+type Heard = Pick<Told, "status" | "charged" | "queued">;
+
+interface Envelope {
+  readonly command?: { readonly id: string };
+  readonly duplicate?: boolean;
+}
+
+async function call(client: OutsideClient, wanted: Wanted, requestId: string): Promise<Heard> {
+  const { managementKey, baseUrl } = client.demo;
+  const response = await fetch(`${baseUrl}/api/v1/management${wanted.path}`, {
+    method: wanted.method,
+    headers: {
+      "x-request-id": requestId,
+      ...(wanted.authorized === false ? {} : { authorization: `Management ${managementKey}` }),
+      ...(wanted.body === undefined ? {} : { "content-type": "application/json" }),
+      ...(wanted.key === undefined ? {} : { "idempotency-key": wanted.key }),
+    },
+    body: wanted.body === undefined ? null : JSON.stringify(wanted.body),
+    signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+  });
+  const body = (await response.json()) as Envelope & { readonly results?: readonly Envelope[] };
+  const envelopes = body.results ?? [body];
+  const queued =
+    response.status === 202
+      ? envelopes.flatMap(({ command, duplicate }) => (command && duplicate === false ? [command.id] : []))
+      : [];
+  return { status: response.status, charged: Number(response.headers.get("x-credits-charged") ?? 0), queued };
+}
+
+/** The handshake is billed; the connection itself is of no interest. */
+function connect(client: OutsideClient, requestId: string): Promise<Heard> {
+  const { wsBase, managementKey } = client.demo;
+  const socket = new WebSocket(`${wsBase}/api/v1/management/live-metrics`, {
+    headers: { authorization: `Management ${managementKey}`, "x-request-id": requestId },
+    handshakeTimeout: ANSWER_TIMEOUT_MS,
+  });
+  return new Promise((resolve, reject) => {
+    socket.once("upgrade", ({ headers }) => {
+      resolve({ status: 101, charged: Number(headers["x-credits-charged"]), queued: [] });
+      socket.once("open", () => socket.terminate());
+    });
+    socket.once("unexpected-response", (_request, response) => {
+      response.resume();
+      resolve({ status: response.statusCode ?? 0, charged: 0, queued: [] });
+    });
+    socket.once("error", reject);
+  });
+}

@@ -1,0 +1,238 @@
+/**
+ * A wallet cannot drift. Whatever is asked of it, whichever gateway or the organization service is killed, and whenever Redis
+ * loses everything: in the end Redis, the ledger and its legs tell the same wallet, and every billed request is one line.
+ *
+ * What Redis loses may be lost to us: a usage entry that waited in a stream when Redis was emptied. The test notes which
+ * those were; no other line may be missing, and none may be there twice.
+ */
+import { randomUUID } from "node:crypto";
+
+import { delay } from "@kapi/kernel";
+import { createOrganization } from "@kapi/local";
+import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import { inFlight } from "../e2e/in-flight.ts";
+import { OutsideClient } from "../e2e/outside-client.ts";
+import { CreditBooks, type Line, type LostEntry } from "./credit-books.ts";
+import { CREATION, KINDS, type Kind, send, type Told, type Wanted, wantedOf } from "./credit-requests.ts";
+import { expectEveryLine } from "./every-line.ts";
+import { bounded } from "./settings.ts";
+
+/** Each is a story of some 20 s; `CREDIT_STORIES` asks for more. */
+const STORIES = Number(process.env["CREDIT_STORIES"] ?? 2);
+const MS_PER_STORY = 150_000;
+const AT_ONCE = 12;
+const ACCOUNTS = 2;
+/** Enough to begin; some stories run out of credits in the middle, and buy more. */
+const MIN_CREDITS = 120;
+const MAX_CREDITS = 900;
+const MAX_BOUGHT = 300;
+/** How long a caller tries again what was not answered, or not with 2xx and 4xx. */
+const PATIENCE_MS = 60_000;
+const RETRY_PAUSE_MS = 150;
+const SETTLED_MS = 60_000;
+
+const DISTURBANCES = [
+  "none",
+  "gateway",
+  "gateway-2",
+  "organization",
+  "flush",
+  "flush",
+  "flush and organization",
+] as const;
+type Disturbance = (typeof DISTURBANCES)[number];
+
+const burst = fc.record({
+  requests: fc.array(fc.record({ kind: fc.constantFrom(...KINDS), gateway: fc.nat({ max: 1 }), pick: fc.nat() }), {
+    minLength: 20,
+    maxLength: 50,
+    size: "max",
+  }),
+  disturbance: fc.constantFrom(...DISTURBANCES),
+  afterMs: fc.nat({ max: 250 }),
+  bought: fc.option(fc.integer({ min: 1, max: MAX_BOUGHT })),
+});
+const story = fc.record({
+  credits: fc.integer({ min: MIN_CREDITS, max: MAX_CREDITS }),
+  bursts: fc.array(burst, { minLength: 3, maxLength: 5, size: "max" }),
+});
+type Burst = typeof burst extends fc.Arbitrary<infer B> ? B : never;
+
+let stack: TestStack;
+let books: CreditBooks;
+
+beforeAll(async () => {
+  // The session timeout is how long the work of a killed service rests.
+  stack = await startTestStack({
+    twice: ["gateway"],
+    env: { all: { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "" } },
+  });
+  books = await CreditBooks.open(stack.servers);
+});
+
+afterAll(async () => {
+  await books.close();
+  await stack.stop();
+});
+
+/** One organization, what was asked in its name, and what Redis lost meanwhile. */
+class Story {
+  readonly organizationId: string;
+  readonly serverId: string;
+  readonly clients: readonly [OutsideClient, OutsideClient];
+  readonly told: Told[] = [];
+  readonly lost: LostEntry[] = [];
+  readonly flushedMs: number[] = [];
+  readonly accounts: string[] = [];
+  readonly #before = new Set<string>();
+  bought: number;
+
+  constructor(made: { organizationId: string; serverId: string; managementKey: string }, credits: number) {
+    const { wsBase, tradingServerUrl, baseUrl } = stack;
+    const at = (url: string): OutsideClient => new OutsideClient({ baseUrl: url, wsBase, tradingServerUrl, ...made });
+    this.clients = [at(baseUrl), at(stack.process("gateway-2").url)];
+    this.organizationId = made.organizationId;
+    this.serverId = made.serverId;
+    this.bought = credits;
+  }
+
+  /** Opens the accounts that the story is about. What that cost is in the books before it begins. */
+  async begin(): Promise<void> {
+    const [client] = this.clients;
+    await eventually(async () => (await client.call("GET", "/credits/balance")).status === 200, {
+      timeoutMs: PATIENCE_MS,
+    });
+    for (let index = 0; index < ACCOUNTS; index += 1) {
+      const { body } = await client.createAccount({ ...CREATION, requestId: "credits" });
+      const { result } = await client.succeeded(body.command.id);
+      this.accounts.push(String(result?.["accountNumber"]));
+    }
+    await eventually(async () => {
+      expect(await books.underWay()).toBe(0);
+      expect((await books.of(this.organizationId)).kept.reserved).toBe(0);
+    });
+    for (const { chargeId } of await books.lines(this.organizationId)) this.#before.add(chargeId);
+  }
+
+  /** The lines of what was asked since the story began. */
+  async lines(): Promise<Line[]> {
+    return (await books.lines(this.organizationId)).filter(({ chargeId }) => !this.#before.has(chargeId));
+  }
+
+  /** Sends the requests of a burst, and disturbs them meanwhile. */
+  async take({ requests, disturbance, afterMs, bought }: Burst): Promise<void> {
+    const disturbed = delay(afterMs).then(() => this.#disturb(disturbance));
+    const sent = inFlight(requests.length, AT_ONCE, async (index) => {
+      const request = requests[index];
+      if (request) await this.#ask(request.kind, request.gateway, request.pick);
+    });
+    await Promise.all([disturbed, sent, bought === null ? null : this.#buy(bought)]);
+  }
+
+  async #ask(kind: Kind, gateway: number, pick: number): Promise<void> {
+    // A key that was accepted stands for that request; what another one may have begun under it is not known.
+    const earlier = this.told.filter(({ wanted, queued }) => wanted.key !== undefined && queued.length > 0);
+    const wanted = wantedOf(kind, {
+      serverId: this.serverId,
+      account: this.accounts[pick % ACCOUNTS] ?? "",
+      earlier: earlier[pick % Math.max(1, earlier.length)]?.wanted,
+    });
+    // What moves nothing is asked once; what may have moved something is asked until it is known.
+    if (wanted.key === undefined) await this.#send(wanted, gateway);
+    else await this.#insist(wanted, gateway);
+  }
+
+  async #send(wanted: Wanted, gateway: number): Promise<Told> {
+    const told = await send(this.clients[gateway] ?? this.clients[0], wanted);
+    this.told.push(told);
+    return told;
+  }
+
+  async #insist(wanted: Wanted, gateway: number): Promise<Told> {
+    const untilMs = Date.now() + PATIENCE_MS;
+    for (let attempt = gateway; ; attempt += 1) {
+      const told = await this.#send(wanted, attempt % 2);
+      // 401: a gateway that has just started, or one that has not heard of the new key yet.
+      if (told.status !== null && told.status < 500 && told.status !== 401) return told;
+      if (Date.now() > untilMs) throw new Error(`${wanted.operation} is still answered ${told.status}`);
+      await delay(RETRY_PAUSE_MS);
+    }
+  }
+
+  async #buy(credits: number): Promise<void> {
+    const purchaseId = randomUUID();
+    await eventually(
+      async () => {
+        const response = await fetch(
+          `${stack.url("organization")}/internal/organizations/${this.organizationId}/credits`,
+          {
+            method: "POST",
+            headers: { "content-type": "application/json", "x-internal-token": stack.secrets.internalToken },
+            body: JSON.stringify({ credits, purchaseId }),
+          },
+        );
+        return response.ok;
+      },
+      { timeoutMs: PATIENCE_MS, intervalMs: RETRY_PAUSE_MS },
+    );
+    this.bought += credits;
+  }
+
+  async #disturb(disturbance: Disturbance): Promise<void> {
+    const [first, second] = disturbance.split(" and ");
+    await Promise.all([this.#one(first), this.#one(second)]);
+  }
+
+  async #one(disturbance: string | undefined): Promise<void> {
+    if (disturbance === undefined || disturbance === "none") return;
+    if (disturbance === "flush") {
+      this.flushedMs.push(Date.now());
+      this.lost.push(...(await books.flushAll()));
+      this.flushedMs.push(Date.now());
+      return;
+    }
+    const process = stack.process(disturbance);
+    process.kill("SIGKILL");
+    await process.ended();
+    await process.start();
+  }
+}
+
+/** Everything has come to rest: nothing under way, nothing reserved, and all books tell the same. */
+async function expectOneWallet(story: Story): Promise<void> {
+  await eventually(
+    async () => {
+      expect(await books.underWay()).toBe(0);
+      const { redis, kept, derived, linesSum, daysSum } = await books.of(story.organizationId);
+      expect(redis).toEqual(kept);
+      expect(derived).toEqual(kept);
+      expect(kept.purchased).toBe(story.bought);
+      expect(kept.available + kept.reserved + kept.consumed).toBe(kept.purchased);
+      expect(linesSum).toBe(kept.consumed + kept.reserved);
+      expect(daysSum).toBe(linesSum);
+      // Every mutation was answered in the end, so each is final or was never queued.
+      expect(kept.reserved).toBe(0);
+    },
+    { timeoutMs: SETTLED_MS, intervalMs: 200 },
+  );
+}
+
+it(
+  "whatever is asked, killed and lost: Redis, the ledger and its legs tell one wallet, and every billed request is one line",
+  { timeout: STORIES * MS_PER_STORY },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(story, async ({ credits, bursts }) => {
+        const told = new Story(await createOrganization(stack, { name: "Story", credits }), credits);
+        await told.begin();
+        for (const burst of bursts) await told.take(burst);
+        await expectOneWallet(told);
+        expectEveryLine(told, await told.lines());
+      }),
+      bounded(STORIES),
+    );
+  },
+);

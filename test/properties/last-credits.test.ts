@@ -1,0 +1,91 @@
+/** Whatever comes at once, through however many gateways: a wallet serves exactly what was bought, and is never below zero. */
+import { createOrganization } from "@kapi/local";
+import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
+import { Pool } from "undici";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import { CreditBooks } from "./credit-books.ts";
+
+const REQUESTS = 2_000;
+const CREDITS = 1_000;
+/** All requests are sent before the first is answered; connecting so many may take a while. */
+const CONNECT_TIMEOUT_MS = 30_000;
+const TEST_TIMEOUT_MS = 120_000;
+const SETTLED_MS = 20_000;
+
+let stack: TestStack;
+let books: CreditBooks;
+
+beforeAll(async () => {
+  stack = await startTestStack({ services: ["gateway", "organization", "command-status"], twice: ["gateway"] });
+  books = await CreditBooks.open(stack.servers);
+});
+
+afterAll(async () => {
+  await books.close();
+  await stack.stop();
+});
+
+interface Served {
+  readonly status: number;
+  readonly remaining: number;
+}
+
+/** Sends `count` requests at once, every second one through the second gateway. */
+async function atOnce(managementKey: string, count: number): Promise<Served[]> {
+  const headers = { authorization: `Management ${managementKey}` };
+  const urls = [stack.baseUrl, stack.process("gateway-2").url];
+  const pools = urls.map(
+    (url) => new Pool(url, { connections: count / urls.length, connect: { timeout: CONNECT_TIMEOUT_MS } }),
+  );
+  const served = await Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const path = `/api/v1/management/credits/${index % 4 < 2 ? "prices" : "balance"}`;
+      const answer = await pools[index % pools.length]?.request({ method: "GET", path, headers });
+      await answer?.body.dump();
+      return { status: answer?.statusCode ?? 0, remaining: Number(answer?.headers["x-credits-remaining"]) };
+    }),
+  );
+  await Promise.all(pools.map((pool) => pool.close()));
+  return served;
+}
+
+it(
+  `${REQUESTS} requests at once on a wallet of ${CREDITS} through two gateways: exactly ${CREDITS} are served, the others are 402, 0 is left`,
+  { timeout: TEST_TIMEOUT_MS },
+  async () => {
+    const { organizationId, managementKey } = await createOrganization(stack, { name: "Last", credits: CREDITS });
+    await eventually(async () => {
+      // A key of which nothing can be asked yet: both gateways know it once they say what is missing.
+      const urls = [stack.baseUrl, stack.process("gateway-2").url];
+      const answers = await Promise.all(
+        urls.map((url) =>
+          fetch(`${url}/api/v1/management/servers/00000000-0000-4000-8000-000000000000/configuration`, {
+            headers: { authorization: `Management ${managementKey}` },
+          }),
+        ),
+      );
+      return answers.every(({ status }) => status === 403);
+    });
+
+    const served = await atOnce(managementKey, REQUESTS);
+    const counts = Object.fromEntries(
+      [...Map.groupBy(served, ({ status }) => status)].map(([status, of]) => [status, of.length]),
+    );
+    expect(counts).toEqual({ 200: CREDITS, 402: REQUESTS - CREDITS });
+    // Each served request saw a balance of its own, down to 0.
+    const remaining = served.filter(({ status }) => status === 200).map((answer) => answer.remaining);
+    expect(remaining.toSorted((a, b) => a - b)).toEqual(Array.from({ length: CREDITS }, (_, left) => left));
+
+    const left = { available: 0, reserved: 0, consumed: CREDITS, purchased: CREDITS };
+    expect((await books.of(organizationId)).redis).toEqual(left);
+    await eventually(
+      async () => {
+        const { kept, derived, linesSum } = await books.of(organizationId);
+        expect({ kept, derived, linesSum }).toEqual({ kept: left, derived: left, linesSum: CREDITS });
+      },
+      { timeoutMs: SETTLED_MS },
+    );
+    expect(await books.lines(organizationId)).toHaveLength(CREDITS);
+  },
+);
