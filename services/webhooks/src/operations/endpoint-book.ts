@@ -1,0 +1,74 @@
+import { batcher, type Clock, type Keyring, openPassword } from "@kapi/kernel";
+
+import type { Endpoint } from "../domain/endpoint.ts";
+import type { EndpointStore } from "../domain/ports.ts";
+
+/** How long what was read of an endpoint holds, in milliseconds: a change in another process is heeded after that. */
+const MAX_AGE_MS = 1_000;
+const MAX_BATCH = 500;
+/** Endpoints in memory; above it all are forgotten. */
+const MAX_KNOWN = 10_000;
+
+/** An endpoint with its secrets opened, the newest first. */
+export interface OpenEndpoint {
+  readonly endpoint: Endpoint;
+  readonly secret: string;
+  readonly previousSecret: string | null;
+}
+
+interface Known {
+  readonly found: Promise<OpenEndpoint | null>;
+  readonly readAtMs: number;
+}
+
+/** Endpoints as deliveries need them, a second old at most. */
+export class EndpointBook {
+  readonly #known = new Map<string, Known>();
+  readonly #read: (endpointId: string) => Promise<OpenEndpoint | null>;
+  readonly #clock: Clock;
+
+  constructor({ store, keys, clock }: { store: Pick<EndpointStore, "find">; keys: Keyring; clock: Clock }) {
+    this.#clock = clock;
+    this.#read = batcher<string, OpenEndpoint | null>({
+      load: async (endpointIds) => {
+        const found = new Map((await store.find(endpointIds)).map((endpoint) => [endpoint.id, opened(endpoint, keys)]));
+        return endpointIds.map((id) => found.get(id) ?? null);
+      },
+      maxBatchSize: MAX_BATCH,
+      maxConcurrentBatches: 2,
+    });
+  }
+
+  /** Null where there is none (any more). Rejects where the database cannot be asked. */
+  get(endpointId: string): Promise<OpenEndpoint | null> {
+    // The machine's own time: how old a reading is has nothing to do with the time that deliveries are due by.
+    const nowMs = performance.now();
+    const known = this.#known.get(endpointId);
+    if (known !== undefined && nowMs - known.readAtMs < MAX_AGE_MS) return known.found;
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
+    const found = this.#read(endpointId);
+    this.#known.set(endpointId, { found, readAtMs: nowMs });
+    found.catch(() => this.forget(endpointId));
+    return found;
+  }
+
+  /** The next one who asks reads it anew. */
+  forget(endpointId: string): void {
+    this.#known.delete(endpointId);
+  }
+
+  /** The secrets that sign now. */
+  secretsOf({ endpoint, secret, previousSecret }: OpenEndpoint): string[] {
+    const signsAlong = previousSecret !== null && this.#clock.nowMs() < (endpoint.previousUntilMs ?? 0);
+    return signsAlong ? [secret, previousSecret] : [secret];
+  }
+}
+
+function opened(endpoint: Endpoint, keys: Keyring): OpenEndpoint {
+  const { id, secret, previousSecret } = endpoint;
+  return {
+    endpoint,
+    secret: openPassword(keys, id, secret),
+    previousSecret: previousSecret === null ? null : openPassword(keys, id, previousSecret),
+  };
+}
