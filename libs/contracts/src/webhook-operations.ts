@@ -16,8 +16,8 @@ import {
   WebhookTestAnswer,
 } from "./http/webhooks.ts";
 
-const ROOT = "/api/v1/management";
-const ENDPOINT = `${ROOT}/webhooks/:endpointId`;
+const WEBHOOKS = "/api/v1/management/webhooks";
+const ENDPOINT = `${WEBHOOKS}/:endpointId`;
 
 const READ = {
   method: "GET",
@@ -25,36 +25,55 @@ const READ = {
   idempotencyKey: false,
   price: "read",
   success: [200],
-  errors: [400, 401, 402, 403, 404, 500],
   server: false,
   group: "Webhooks",
 } as const;
 
-const CHANGE = { ...READ, method: "POST", scope: "webhooks:manage", price: "mutation" } as const;
+const CHANGE = {
+  method: "POST",
+  scope: "webhooks:manage",
+  idempotencyKey: false,
+  price: "mutation",
+  success: [200],
+  server: false,
+  group: "Webhooks",
+} as const;
+
+const WITHOUT_404 = [400, 401, 402, 403, 500] as const;
+const WITH_404 = [400, 401, 402, 403, 404, 500] as const;
+/** An endpoint id that is none is 404, as a command's is. */
+const WITHOUT_400 = [401, 402, 403, 404, 500] as const;
 
 export const WEBHOOK_OPERATIONS = {
   createWebhook: {
     ...CHANGE,
-    path: `${ROOT}/webhooks`,
+    path: WEBHOOKS,
     success: [201],
-    errors: [400, 401, 402, 403, 500],
-    summary: "Adds an endpoint that events are sent to; its secret is in this answer only",
+    errors: WITHOUT_404,
+    summary: "Adds an endpoint; its secret is in this answer only",
     body: CreateWebhookBody,
     answer: WebhookSecretAnswer,
   },
   listWebhooks: {
     ...READ,
-    path: `${ROOT}/webhooks`,
+    path: WEBHOOKS,
     errors: [401, 402, 403, 500],
     summary: "The organization's endpoints, oldest first",
     answer: WebhooksAnswer,
   },
-  getWebhook: { ...READ, path: ENDPOINT, summary: "One endpoint", answer: WebhookAnswer },
+  getWebhook: {
+    ...READ,
+    path: ENDPOINT,
+    errors: WITHOUT_400,
+    summary: "One endpoint",
+    answer: WebhookAnswer,
+  },
   updateWebhook: {
     ...CHANGE,
     method: "PATCH",
     path: ENDPOINT,
-    summary: "Changes an endpoint; what is not given stays",
+    errors: WITH_404,
+    summary: "Changes, disables or enables an endpoint",
     body: UpdateWebhookBody,
     answer: WebhookAnswer,
   },
@@ -62,26 +81,39 @@ export const WEBHOOK_OPERATIONS = {
     ...CHANGE,
     method: "DELETE",
     path: ENDPOINT,
-    summary: "Deletes an endpoint; nothing is sent to it any more",
+    errors: WITHOUT_400,
+    summary: "Deletes an endpoint; what waits for it is not sent",
     answer: DeletedWebhookAnswer,
   },
   rotateWebhookSecret: {
     ...CHANGE,
     path: `${ENDPOINT}/rotate-secret`,
-    summary: "A new secret, in this answer only; the old one signs along for 24 hours",
+    errors: WITHOUT_400,
+    summary: "Gives an endpoint a new secret, shown in this answer only; for 24 hours both sign",
     answer: WebhookSecretAnswer,
   },
   testWebhook: {
     ...CHANGE,
     path: `${ENDPOINT}/test`,
     success: [202],
-    summary: "Sends a `webhook.test` event to this endpoint alone",
+    errors: WITH_404,
+    summary: "Sends the endpoint an event of the kind webhook.test",
     answer: WebhookTestAnswer,
+  },
+  replayWebhook: {
+    ...CHANGE,
+    path: `${ENDPOINT}/replay`,
+    success: [202],
+    errors: WITH_404,
+    summary: "Sends the events of a time again",
+    body: ReplayWebhookBody,
+    answer: WebhookReplayAnswer,
   },
   listWebhookDeliveries: {
     ...READ,
     path: `${ENDPOINT}/deliveries`,
-    summary: "What was sent to an endpoint, or will be, with every attempt; newest first",
+    errors: WITH_404,
+    summary: "What was sent to an endpoint and what came back, newest first",
     query: ListDeliveriesQuery,
     answer: WebhookDeliveriesAnswer,
   },
@@ -89,22 +121,15 @@ export const WEBHOOK_OPERATIONS = {
     ...CHANGE,
     path: `${ENDPOINT}/deliveries/:deliveryId/redeliver`,
     success: [202],
-    summary: "Sends one delivery again, with the same id",
+    errors: WITH_404,
+    summary: "Sends one event again, at once",
     answer: WebhookDeliveryAnswer,
-  },
-  replayWebhook: {
-    ...CHANGE,
-    path: `${ENDPOINT}/replay`,
-    success: [202],
-    summary: "Sends all events since a time again, with the same ids",
-    body: ReplayWebhookBody,
-    answer: WebhookReplayAnswer,
   },
   listEvents: {
     ...READ,
-    path: `${ROOT}/events`,
-    errors: [400, 401, 402, 403, 500],
-    summary: "The feed of the events that webhooks tell, oldest first, kept for 30 days",
+    path: "/api/v1/management/events",
+    errors: WITHOUT_404,
+    summary: "The feed of all events, oldest first: for a receiver that was away",
     query: ListEventsQuery,
     answer: EventsAnswer,
   },

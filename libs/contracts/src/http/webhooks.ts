@@ -152,10 +152,7 @@ export const WebhookEvent = z.discriminatedUnion("type", [
     ]),
     AccountData,
   ),
-  event(
-    z.literal("account.password_changed"),
-    AccountData.extend({ passwordKind: z.enum(["trading", "investor"]) }),
-  ),
+  event(z.literal("account.password_changed"), AccountData.extend({ passwordKind: z.enum(["trading", "investor"]) })),
   event(z.enum(["order.executed", "order.cancelled"]), z.object({ ...Of, ...Order.shape })),
   event(z.enum(["position.opened", "position.updated"]), z.object({ ...Of, ...Position.shape })),
   event(
@@ -168,10 +165,7 @@ export const WebhookEvent = z.discriminatedUnion("type", [
     z.enum(["margin.call", "margin.stop_out"]),
     z.object({ ...Of, equity: z.number(), usedMargin: z.number(), marginLevel: z.number() }),
   ),
-  event(
-    z.literal("credits.low_balance"),
-    z.object({ ...Of, availableCredits: z.int(), lowBalanceThreshold: z.int() }),
-  ),
+  event(z.literal("credits.low_balance"), z.object({ ...Of, availableCredits: z.int(), lowBalanceThreshold: z.int() })),
   event(z.literal("webhook.test"), z.object({ ...Of, endpointId: z.uuid() })),
   event(
     z.enum(COMMAND_WEBHOOK_KINDS),
