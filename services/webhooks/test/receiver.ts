@@ -20,6 +20,8 @@ export class Receiver {
   answer: Answer = ok;
   /** Connections that anybody made. */
   connections = 0;
+  /** Stays known when it has stopped. */
+  port = 0;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
@@ -35,11 +37,8 @@ export class Receiver {
   static async start(): Promise<Receiver> {
     const receiver = new Receiver();
     await new Promise<void>((resolve) => receiver.#server.listen(0, "127.0.0.1", resolve));
+    receiver.port = (receiver.#server.address() as AddressInfo).port;
     return receiver;
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
   }
 
   get url(): string {

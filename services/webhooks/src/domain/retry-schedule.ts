@@ -35,6 +35,8 @@ export function restAfter(failures: number, retryAfterMs: number | null, random:
 const TOO_MANY_REQUESTS = 429;
 const SERVICE_UNAVAILABLE = 503;
 const WHOLE_SECONDS = /^\d{1,9}$/;
+/** Begins with a day's name, as HTTP's dates do: much else is a date to Date.parse. */
+const HTTP_DATE = /^[A-Z][a-z]{2}/;
 
 /**
  * What `Retry-After` of an answer asks for, in milliseconds from now; null where it asks for nothing. Only 429 and 503 can.
@@ -44,6 +46,6 @@ export function retryAfterOf(status: number | null, header: string | undefined, 
   if ((status !== TOO_MANY_REQUESTS && status !== SERVICE_UNAVAILABLE) || header === undefined) return null;
   const text = header.trim();
   if (WHOLE_SECONDS.test(text)) return Number(text) * SECOND_MS;
-  const atMs = Date.parse(text);
+  const atMs = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
 }
