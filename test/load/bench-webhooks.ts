@@ -8,8 +8,8 @@ import path from "node:path";
 
 import { TOPICS } from "@kapi/contracts";
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
-import { delay } from "@kapi/kernel";
-import { printedReport, type Stack, startStack, stopRecorded } from "@kapi/local";
+import { delay, randomBase32 } from "@kapi/kernel";
+import { deleteTopics, dropDatabase, printedReport, type Stack, startStack, stopRecorded } from "@kapi/local";
 import { createLogger } from "@kapi/runtime";
 
 import { type Figures, figuresOf, line } from "./measure.ts";
@@ -23,11 +23,13 @@ const TICK_MS = 10;
 const ENDPOINTS_PER_ORGANIZATION = 20;
 const ORGANIZATIONS = 5;
 /** Deliveries of a burst, and a second of the steady load. */
-const BURST_DELIVERIES = 40_000;
+const BURST_DELIVERIES = Number(process.env["BENCH_DELIVERIES"] ?? 40_000);
 const STEADY_DELIVERIES = 1_000;
+const PUBLISHED_TOGETHER = 5_000;
 const AIM_PER_SECOND = 2_000;
 const AIM_RATIO = 1.5;
 const WAIT_MS = 120_000;
+const NAME_CHARACTERS = 10;
 
 interface Arrival {
   readonly atMs: number;
@@ -103,9 +105,11 @@ class Bench {
     await this.#take();
     const before = processorTimes(this.#pids());
     const beganMs = Date.now();
-    await Promise.all(
-      Array.from({ length: events }, (_, index) => this.#publish(audience.organizationIds[index % organizations] ?? "")),
-    );
+    for (let from = 0; from < events; from += PUBLISHED_TOGETHER) {
+      const count = Math.min(PUBLISHED_TOGETHER, events - from);
+      const owners = Array.from({ length: count }, (_, index) => audience.organizationIds[(from + index) % organizations]);
+      await Promise.all(owners.map((organizationId = "") => this.#publish(organizationId)));
+    }
     const arrivals = await this.#arrived(events * audience.answering);
     const lastMs = arrivals.reduce((last, { atMs }) => Math.max(last, atMs), 0);
     const figures = figuresOf(
@@ -174,7 +178,10 @@ class Bench {
 
 await stopRecorded(STATE_DIR);
 rmSync(STATE_DIR, { recursive: true, force: true });
-const stack = await startStack({ stateDir: STATE_DIR, report: printedReport(), services: ["webhooks"] });
+const name = `bench${randomBase32(NAME_CHARACTERS)}`;
+const topicPrefix = `${name}.`;
+const services = ["webhooks"];
+const stack = await startStack({ stateDir: STATE_DIR, report: printedReport(), services, database: name, topicPrefix });
 const receiver = await startProcess<{ url: string }>("webhook-receiver.ts", [], {});
 try {
   const logger = createLogger({ service: "bench", level: "error" });
@@ -198,5 +205,9 @@ try {
   await producer.stop();
 } finally {
   await receiver.stop();
+  for (const service of stack.processes.values()) await service.stop();
+  // Servers that were there before keep nothing of it.
+  await deleteTopics(stack.servers.kafkaBrokers, topicPrefix);
+  await dropDatabase(stack.servers.postgresUrl, name);
   await stack.stop();
 }

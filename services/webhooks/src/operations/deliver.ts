@@ -2,9 +2,9 @@ import { WEBHOOK_HEADERS } from "@kapi/contracts";
 import { batcher, type Clock, delay, toIso } from "@kapi/kernel";
 import { type Counter, faultPoint, type Logger } from "@kapi/runtime";
 
-import { judge, type Verdict } from "../domain/attempt.ts";
+import { judge, type Reply, type Verdict } from "../domain/attempt.ts";
 import { FAILING_LIMIT_MS } from "../domain/endpoint.ts";
-import type { DeliveryStore, EndpointStore, Leased, Recorded, Sender } from "../domain/ports.ts";
+import type { DeliveryStore, EndpointStore, Leased, Outgoing, Recorded, Sender } from "../domain/ports.ts";
 import { signatureOf } from "../domain/signature.ts";
 import type { EndpointBook, OpenEndpoint } from "./endpoint-book.ts";
 import { type LaneLimits, Lanes } from "./lanes.ts";
@@ -16,6 +16,14 @@ const STOP_MS = 8_000;
 /** A process whose database fails tries to record again after this, in milliseconds, as long as the lease lasts. */
 const RECORD_AGAIN_MS = 500;
 const SECOND_MS = 1_000;
+/** Tried again like any other failure: the key may come back, or the secret be rotated. */
+const NOT_SIGNED: Reply = {
+  status: null,
+  error: "the secret of the endpoint cannot be opened: rotate it",
+  durationMs: 0,
+  replyStart: "",
+  retryAfter: undefined,
+};
 
 export interface DelivererOptions {
   readonly limits: LaneLimits;
@@ -118,7 +126,8 @@ export class Deliverer {
       return;
     }
     const sentAtMs = clock.nowMs();
-    const reply = await this.#options.sender.send(this.#outgoing(delivery, open, sentAtMs), this.#cut.signal);
+    const outgoing = this.#outgoing(delivery, open, sentAtMs);
+    const reply = outgoing === null ? NOT_SIGNED : await this.#options.sender.send(outgoing, this.#cut.signal);
     if (this.#cut.signal.aborted) {
       this.#lanes.skipped(delivery.endpointId);
       return this.#giveBack([delivery]);
@@ -141,7 +150,10 @@ export class Deliverer {
     await this.#disableIfDead(open, verdict);
   }
 
-  #outgoing(delivery: Leased, open: OpenEndpoint, sentAtMs: number) {
+  /** Null where there is no secret to sign with. */
+  #outgoing(delivery: Leased, open: OpenEndpoint, sentAtMs: number): Outgoing | null {
+    const secrets = this.#options.book.secretsOf(open);
+    if (secrets.length === 0) return null;
     const timestamp = Math.floor(sentAtMs / SECOND_MS);
     const { eventId: id, payload: body } = delivery;
     return {
@@ -149,7 +161,7 @@ export class Deliverer {
       headers: {
         [WEBHOOK_HEADERS.id]: id,
         [WEBHOOK_HEADERS.timestamp]: String(timestamp),
-        [WEBHOOK_HEADERS.signature]: signatureOf(this.#options.book.secretsOf(open), { id, timestamp, body }),
+        [WEBHOOK_HEADERS.signature]: signatureOf(secrets, { id, timestamp, body }),
       },
       body,
     };

@@ -1,4 +1,4 @@
-import { batcher, type Clock, type Keyring, openPassword } from "@kapi/kernel";
+import { batcher, type Clock, type Keyring, openPassword, type SealedPassword } from "@kapi/kernel";
 
 import type { Endpoint } from "../domain/endpoint.ts";
 import type { EndpointStore } from "../domain/ports.ts";
@@ -9,10 +9,11 @@ const MAX_BATCH = 500;
 /** Endpoints in memory; above it all are forgotten. */
 const MAX_KNOWN = 10_000;
 
-/** An endpoint with its secrets opened, the newest first. */
+/** An endpoint with its secrets opened. */
 export interface OpenEndpoint {
   readonly endpoint: Endpoint;
-  readonly secret: string;
+  /** Null where the key that it was sealed with is not known here. */
+  readonly secret: string | null;
   readonly previousSecret: string | null;
 }
 
@@ -57,18 +58,24 @@ export class EndpointBook {
     this.#known.delete(endpointId);
   }
 
-  /** The secrets that sign now. */
+  /** The secrets that sign now, the newest first; none where it cannot be opened. */
   secretsOf({ endpoint, secret, previousSecret }: OpenEndpoint): string[] {
+    if (secret === null) return [];
     const signsAlong = previousSecret !== null && this.#clock.nowMs() < (endpoint.previousUntilMs ?? 0);
     return signsAlong ? [secret, previousSecret] : [secret];
   }
 }
 
+/** One that cannot be opened keeps none of the others from being sent to. */
 function opened(endpoint: Endpoint, keys: Keyring): OpenEndpoint {
   const { id, secret, previousSecret } = endpoint;
-  return {
-    endpoint,
-    secret: openPassword(keys, id, secret),
-    previousSecret: previousSecret === null ? null : openPassword(keys, id, previousSecret),
+  const open = (sealed: SealedPassword | null): string | null => {
+    if (sealed === null) return null;
+    try {
+      return openPassword(keys, id, sealed);
+    } catch {
+      return null;
+    }
   };
+  return { endpoint, secret: open(secret), previousSecret: open(previousSecret) };
 }
