@@ -107,7 +107,10 @@ class Bench {
     const beganMs = Date.now();
     for (let from = 0; from < events; from += PUBLISHED_TOGETHER) {
       const count = Math.min(PUBLISHED_TOGETHER, events - from);
-      const owners = Array.from({ length: count }, (_, index) => audience.organizationIds[(from + index) % organizations]);
+      const owners = Array.from(
+        { length: count },
+        (_, index) => audience.organizationIds[(from + index) % organizations],
+      );
       await Promise.all(owners.map((organizationId = "") => this.#publish(organizationId)));
     }
     const arrivals = await this.#arrived(events * audience.answering);
@@ -131,9 +134,10 @@ class Bench {
     const endMs = beganMs + WARM_UP_MS + MEASURE_MS;
     let events = 0;
     const sends: Promise<void>[] = [];
-    for (let due = 0; Date.now() < endMs; ) {
+    for (let due = 0; Date.now() < endMs;) {
       due = ((Date.now() - beganMs) / TICK_MS) * perTick;
-      for (; events < due; events += 1) sends.push(this.#publish(audience.organizationIds[events % organizations] ?? ""));
+      for (; events < due; events += 1)
+        sends.push(this.#publish(audience.organizationIds[events % organizations] ?? ""));
       await delay(TICK_MS);
     }
     await Promise.all(sends);

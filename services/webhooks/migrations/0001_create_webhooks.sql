@@ -77,12 +77,13 @@ create table deliveries (
   attempts jsonb not null default '[]',
   created_at timestamptz not null,
   completed_at timestamptz,
-  primary key (endpoint_id, id, day),
+  primary key (id, day),
   check ((status = 'pending') = (due_at is not null)),
   check ((status = 'pending') = (completed_at is null))
 ) partition by range (day);
 create index deliveries_open on deliveries (endpoint_id, due_at) where due_at is not null;
-create index deliveries_of_endpoint on deliveries (endpoint_id, created_at desc, id desc);
+-- Without the id, so that whoever asks for a delivery by its id is never led through all of its endpoint's.
+create index deliveries_of_endpoint on deliveries (endpoint_id, created_at desc);
 
 -- Makes the partitions of a day unless they are there. Attaching, unlike creating in place, lets readers and writers go on.
 create function keep_day(day date) returns void language plpgsql as $$

@@ -134,19 +134,24 @@ function startLooking({ logger }: MainContext<Config>, due: DueDeliveries): Star
 }
 
 /** Does `work` again and again, so long after it ended; what fails is left to the next turn. */
-function every(restMs: number, work: () => Promise<void>, logger: MainContext<Config>["logger"], failure: string): Started<null> {
+function every(
+  restMs: number,
+  work: () => Promise<void>,
+  logger: MainContext<Config>["logger"],
+  failure: string,
+): Started<null> {
   let timer: NodeJS.Timeout | null = null;
   let running: Promise<void> = Promise.resolve();
   let stopped = false;
-  const next = (): void => {
+  const schedule = (): void => {
     if (!stopped) timer = setTimeout(turn, restMs);
   };
   const turn = (): void => {
     running = work()
       .catch((error: unknown) => logger.warn({ err: error }, `${failure}; the next turn does it`))
-      .then(next);
+      .then(schedule);
   };
-  next();
+  schedule();
   return {
     value: null,
     stop: async () => {

@@ -27,7 +27,8 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   const { body } = await world.call("GET", "/webhooks");
-  for (const { id } of (body as { endpoints: { id: string }[] }).endpoints) await world.call("DELETE", `/webhooks/${id}`);
+  for (const { id } of (body as { endpoints: { id: string }[] }).endpoints)
+    await world.call("DELETE", `/webhooks/${id}`);
   await receiver.stop();
 });
 
@@ -59,7 +60,7 @@ describe("a receiver with the standardwebhooks package", () => {
     expect(events.map(({ data }) => data.eventId).toSorted()).toEqual(ids.toSorted());
     expect(receiver.idsAt().toSorted()).toEqual(ids.toSorted());
     const sequences = events.flatMap(({ data }) => data.accountSequence ?? []);
-    expect(sequences.toSorted()).toEqual([1, 2, 3]);
+    expect(sequences.toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
     for (const received of receiver.received) {
       const changed = { ...received, body: received.body.replace(/[0-9]/, (digit) => (digit === "1" ? "2" : "1")) };
       expect(() => verified(secret, changed, now())).toThrow();
@@ -241,7 +242,7 @@ describe("an endpoint", () => {
     await world.call("PATCH", `/webhooks/${id}`, { status: "enabled" });
     receiver.answer = ok;
     await world.call("POST", `/webhooks/${id}/test`);
-    await eventually(async () => expect((await world.deliveries(id, "?status=succeeded"))).toHaveLength(1));
+    await eventually(async () => expect(await world.deliveries(id, "?status=succeeded")).toHaveLength(1));
   });
 
   it("of which one delivery succeeded within the five days stays", async () => {
@@ -284,7 +285,9 @@ describe("an endpoint", () => {
     const since = new Date(now()).toISOString();
     const facts = [position("position.opened", of), position("position.closed", of)];
     for (const fact of facts) await world.publish(TOPICS.accountEvents, fact);
-    await eventually(async () => expect(JSON.stringify(await world.events("?limit=1000"))).toContain(facts[1]?.eventId));
+    await eventually(async () =>
+      expect(JSON.stringify(await world.events("?limit=1000"))).toContain(facts[1]?.eventId),
+    );
     const { id } = await world.createEndpoint({ url: receiver.url });
     const ids = facts.map(({ eventId }) => eventId).toSorted();
     for (const times of [1, 2]) {

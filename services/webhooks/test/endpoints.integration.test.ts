@@ -124,8 +124,16 @@ describe("an organization's endpoints", () => {
     const list = await world.call("GET", "/webhooks");
     expect(JSON.stringify([list.body, endpoint, changed.body])).not.toContain("whsec_");
     expect(await world.call("DELETE", `/webhooks/${id}`)).toMatchObject({ status: 200, body: { id, deleted: true } });
-    for (const [method, below] of [["GET", ""], ["DELETE", ""], ["POST", "/test"], ["GET", "/deliveries"]] as const) {
-      expect(await world.call(method, `/webhooks/${id}${below}`)).toMatchObject({ status: 404, code: "ENDPOINT_NOT_FOUND" });
+    for (const [method, below] of [
+      ["GET", ""],
+      ["DELETE", ""],
+      ["POST", "/test"],
+      ["GET", "/deliveries"],
+    ] as const) {
+      expect(await world.call(method, `/webhooks/${id}${below}`)).toMatchObject({
+        status: 404,
+        code: "ENDPOINT_NOT_FOUND",
+      });
     }
   });
 

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
 import { EventsAnswer, type WebhookKind } from "@kapi/contracts";
-import { createPool, type Database, migrate } from "@kapi/postgres";
+import { createPool, type Database, migrate, statement } from "@kapi/postgres";
 import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -13,6 +13,8 @@ import type { DayStore, EventStore } from "../src/domain/ports.ts";
 import { KEPT_DAYS, keepDays } from "../src/operations/keep-days.ts";
 import { listEvents } from "../src/operations/list-events.ts";
 import { createDayStore } from "../src/outbound/postgres/days.ts";
+import { DUE_ENDPOINTS, LEASE, LIST, RECORD, REDELIVER } from "../src/outbound/postgres/delivery-store.ts";
+import { FEED, KNOWN_EVENTS } from "../src/outbound/postgres/event-statements.ts";
 import { createEventStore } from "../src/outbound/postgres/event-store.ts";
 
 const DAY_MS = 86_400_000;
@@ -138,6 +140,45 @@ it("pages exactly, by kind, from now, and from any cursor", async () => {
   await expect(page(organizationId, "e-1")).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
   await expect(page(organizationId, "elsewhere and more")).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
 });
+
+const BY_NAME = /using deliveries_\d+_pkey/;
+const BY_OPEN = /using deliveries_\d+_endpoint_id_due_at_idx/;
+const BY_LIST = /using deliveries_\d+_endpoint_id_created_at_idx/;
+
+const BY_EVENT = /using events_\d+_pkey/;
+const BY_PLACE = /using events_\d+_organization_id_position_idx/;
+const ID = randomUUID();
+const NOW = new Date().toISOString();
+const TODAY = NOW.slice(0, "2026-01-01".length);
+
+it.each([
+  [
+    "recording",
+    "the delivery's name",
+    RECORD,
+    [[TODAY], [ID], [0], ["failed"], [null], [1], ["{}"], NOW, [], []],
+    [BY_NAME],
+  ],
+  ["leasing", "what is open, then names", LEASE, [[ID], [5], NOW, NOW], [BY_OPEN, BY_NAME, BY_EVENT]],
+  ["the look for endpoints", "what is open", DUE_ENDPOINTS, [NOW], [BY_OPEN]],
+  ["redelivering", "the delivery's name", REDELIVER, [ID, ID, NOW], [BY_NAME]],
+  ["the list", "its own order", LIST, [ID, null, null, NOW, 10, 0], [BY_LIST]],
+  ["the look for repeats", "the event's name", KNOWN_EVENTS, [[ID], [ID], TODAY], [BY_EVENT]],
+  ["the feed", "places", FEED, [ID, 0, 9, ["deal.executed"], 10], [BY_PLACE]],
+] as const)(
+  "%s goes by %s, however much one endpoint has, also where the plan was made while the day was new",
+  async (_what, _way, { name, text }, values, indexes) => {
+    const plan = statement<Record<"QUERY PLAN", string>>(`explain_${name}`, `explain ${text}`);
+    const rows = await database.query(plan, values);
+    const lines = rows.map((row) => row["QUERY PLAN"]).filter((line) => /using (deliveries|events)_2/.test(line));
+    for (const line of lines)
+      expect(
+        indexes.some((index) => index.test(line)),
+        line,
+      ).toBe(true);
+    for (const index of indexes) expect(lines.some((line) => index.test(line))).toBe(true);
+  },
+);
 
 it("is an organization's own", async () => {
   const organizationId = randomUUID();

@@ -9,7 +9,8 @@ import { anyOwner, position } from "./facts.ts";
 import { hang, ok, Receiver, verified } from "./receiver.ts";
 import { World } from "./world.ts";
 
-const QUICK = { WEBHOOK_TIMEOUT_MS: "500", WEBHOOK_LEASE_MS: "2500" };
+const SESSION = { KAFKA_SESSION_TIMEOUT_MS: "6000" };
+const QUICK = { ...SESSION, WEBHOOK_TIMEOUT_MS: "500", WEBHOOK_LEASE_MS: "2500" };
 
 let world: World;
 let receiver: Receiver;
@@ -27,7 +28,10 @@ it("a delivery whose process is killed between sending and recording is sent aga
   const first = await world.spawn({ ...QUICK, FAULT_POINT: "webhooks.after-send" });
   const { id, secret } = await world.createEndpoint({ url: receiver.url });
   const gone = once(first, "exit");
-  await world.publish(TOPICS.accountEvents, position("position.closed", { ...anyOwner(), organizationId: world.organizationId }));
+  await world.publish(
+    TOPICS.accountEvents,
+    position("position.closed", { ...anyOwner(), organizationId: world.organizationId }),
+  );
   expect(await gone).toEqual([null, "SIGKILL"]);
   expect(receiver.received).toHaveLength(1);
   await world.spawn(QUICK);
@@ -40,11 +44,12 @@ it("a delivery whose process is killed between sending and recording is sent aga
 });
 
 it("a process that is told to stop gives back what it has not sent, and ends well", async () => {
-  const first = await world.spawn({ WEBHOOK_ENDPOINT_CONCURRENCY: "1", WEBHOOK_TIMEOUT_MS: "2000" });
+  const first = await world.spawn({ ...SESSION, WEBHOOK_ENDPOINT_CONCURRENCY: "1", WEBHOOK_TIMEOUT_MS: "2000" });
   const { id } = await world.createEndpoint({ url: receiver.url });
   receiver.answer = hang;
   const owner = { ...anyOwner(), organizationId: world.organizationId };
-  for (let index = 0; index < 5; index += 1) await world.publish(TOPICS.accountEvents, position("position.opened", owner));
+  for (let index = 0; index < 5; index += 1)
+    await world.publish(TOPICS.accountEvents, position("position.opened", owner));
   await eventually(async () => expect(await world.deliveries(id, "?status=delivering")).toHaveLength(5));
   receiver.answer = ok;
   const gone = once(first, "exit");

@@ -83,7 +83,11 @@ export function hang(): void {
 }
 
 /** What the standardwebhooks package makes of a delivery at the time `nowMs`; throws where it does not verify. */
-export function verified(secret: string, { body, headers }: Pick<Received, "body" | "headers">, nowMs: number): unknown {
+export function verified(
+  secret: string,
+  { body, headers }: Pick<Received, "body" | "headers">,
+  nowMs: number,
+): unknown {
   vi.useFakeTimers({ toFake: ["Date"], now: nowMs });
   try {
     return new Webhook(secret).verify(body, { ...headers });

@@ -89,7 +89,10 @@ export class World {
   /** The service as a process of its own, by the machine's clock. */
   async spawn(env: Readonly<Record<string, string>> = {}): Promise<ChildProcess> {
     const all = { ...process.env, ...this.environment.env, HTTP_PORT: "0", WEBHOOK_ALLOW_INSECURE: "true", ...env };
-    const child = spawn(process.execPath, [MAIN], { env: { ...all, LOG_LEVEL: "info" }, stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [MAIN], {
+      env: { ...all, LOG_LEVEL: "info" },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     await this.scope.start("process", () => ({
       value: null,
       stop: () => {
@@ -117,7 +120,11 @@ export class World {
   }
 
   /** A request of the gateway: status and body. */
-  async call(method: string, below: string, body?: unknown): Promise<{ status: number; body: unknown; code: string | undefined }> {
+  async call(
+    method: string,
+    below: string,
+    body?: unknown,
+  ): Promise<{ status: number; body: unknown; code: string | undefined }> {
     const answer = await this.client.request(method, `/internal/organizations/${this.organizationId}${below}`, body);
     const code = answer.headers["x-error-code"];
     return { status: answer.status, body: JSON.parse(answer.body.toString()), code: code?.toString() };

@@ -36,10 +36,7 @@ export interface Verdict {
  * @param failures failed attempts before this one since the delivery was begun.
  * @param random from 0 (inclusive) to 1, for the jitter.
  */
-export function judge(
-  reply: Reply,
-  { number, failures, sentAtMs, nowMs, random }: JudgedAttempt,
-): Verdict {
+export function judge(reply: Reply, { number, failures, sentAtMs, nowMs, random }: JudgedAttempt): Verdict {
   const succeeded = reply.status !== null && reply.status >= 200 && reply.status <= 299;
   const attempt: DeliveryAttempt = {
     number,
@@ -85,7 +82,10 @@ export const REPLY_START_BYTES = 1_024;
 
 /** The first part of a reply, made safe to show: control characters escaped, a secret that it repeats left out. */
 export function replyStartOf(body: Buffer): string {
-  const text = body.subarray(0, REPLY_START_BYTES).toString("utf8").replace(/\ufffd$/, "");
+  const text = body
+    .subarray(0, REPLY_START_BYTES)
+    .toString("utf8")
+    .replace(/\ufffd$/, "");
   return text
     .replaceAll(SECRET, "whsec_…")
     .replaceAll(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);

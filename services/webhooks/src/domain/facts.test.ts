@@ -4,8 +4,7 @@ import { describe, expect, it } from "vitest";
 import { account, commandEvent, deal, order, position, transaction } from "../../test/facts.ts";
 import { fromAccountFact, fromCommandEvent, fromFinanceFact, type IncomingEvent, payloadOf } from "./facts.ts";
 
-const wire = (event: IncomingEvent, sequence: number | null = 1): unknown =>
-  JSON.parse(payloadOf(event, sequence));
+const wire = (event: IncomingEvent, sequence: number | null = 1): unknown => JSON.parse(payloadOf(event, sequence));
 
 describe("what a receiver is told", () => {
   it.each([

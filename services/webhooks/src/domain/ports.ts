@@ -1,4 +1,10 @@
-import type { DeliveryStatus, UpdateWebhookBody, WebhookDelivery, WebhookDisabledReason, WebhookKind } from "@kapi/contracts";
+import type {
+  DeliveryStatus,
+  UpdateWebhookBody,
+  WebhookDelivery,
+  WebhookDisabledReason,
+  WebhookKind,
+} from "@kapi/contracts";
 import type { SealedPassword } from "@kapi/kernel";
 
 import type { Reply, Verdict } from "./attempt.ts";
@@ -89,7 +95,10 @@ export interface Replay {
 }
 
 /** An endpoint before it is kept. */
-export type EndpointDraft = Pick<Endpoint, "id" | "organizationId" | "url" | "description" | "kinds" | "serverIds" | "secret">;
+export type EndpointDraft = Pick<
+  Endpoint,
+  "id" | "organizationId" | "url" | "description" | "kinds" | "serverIds" | "secret"
+>;
 
 export interface EndpointStore {
   /** Keeps the endpoint; null where the organization has `most` already. */
@@ -99,11 +108,22 @@ export interface EndpointStore {
   get(organizationId: string, endpointId: string): Promise<Endpoint | null>;
   /** Of any organization; those that are not there are left out. */
   find(endpointIds: readonly string[]): Promise<readonly Endpoint[]>;
-  update(organizationId: string, endpointId: string, change: UpdateWebhookBody, nowMs: number): Promise<Endpoint | null>;
+  update(
+    organizationId: string,
+    endpointId: string,
+    change: UpdateWebhookBody,
+    nowMs: number,
+  ): Promise<Endpoint | null>;
   /** Whether it was there. */
   delete(organizationId: string, endpointId: string): Promise<boolean>;
   /** `secret` takes the place of the present one, which signs along until `previousUntilMs`. */
-  rotate(organizationId: string, endpointId: string, secret: SealedPassword, previousUntilMs: number, nowMs: number): Promise<Endpoint | null>;
+  rotate(
+    organizationId: string,
+    endpointId: string,
+    secret: SealedPassword,
+    previousUntilMs: number,
+    nowMs: number,
+  ): Promise<Endpoint | null>;
   /** Whether it was enabled until now. As `failing` only if it has failed since before `failingBeforeMs`. */
   disable(endpointId: string, reason: WebhookDisabledReason, nowMs: number, failingBeforeMs: number): Promise<boolean>;
 }
@@ -121,7 +141,10 @@ export interface DeliveryStore {
   cancelOpen(endpointId: string, limit: number, nowMs: number): Promise<number>;
   /** Open deliveries, counted up to `atMost`. */
   countOpen(atMost: number): Promise<number>;
-  list(endpointId: string, query: DeliveryQuery): Promise<{ readonly deliveries: readonly WebhookDelivery[]; readonly total: number }>;
+  list(
+    endpointId: string,
+    query: DeliveryQuery,
+  ): Promise<{ readonly deliveries: readonly WebhookDelivery[]; readonly total: number }>;
   /** Begins a delivery again, unless it is under way; null where there is none. */
   redeliver(endpointId: string, deliveryId: string, nowMs: number): Promise<WebhookDelivery | null>;
 }
@@ -150,7 +173,9 @@ export interface Outgoing {
 
 /** Sends to receivers. Never rejects: what goes wrong is a reply with an error. */
 export interface Sender {
-  send(outgoing: Outgoing, signal: AbortSignal): Promise<Reply>;
+  send(outgoing: Outgoing): Promise<Reply>;
+  /** Ends everything that is under way. */
+  breakOff(): void;
 }
 
 /** Says whether an address may be an endpoint's. */

@@ -3,7 +3,7 @@
  * "<webhook-id>.<webhook-timestamp>.<body>"; several, with spaces, while secrets rotate. The key is what follows "whsec_"
  * in the secret, base64.
  */
-import { createHmac, randomBytes } from "node:crypto";
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 
 import { assert } from "@kapi/kernel";
 
@@ -17,20 +17,21 @@ export function newSecret(): string {
   return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString("base64");
 }
 
+/** The key of a secret. It is made once and used often: making it costs six times what a signature does. */
+export function signingKey(secret: string): KeyObject {
+  assert(secret.startsWith(SECRET_PREFIX), "a secret of an endpoint begins with whsec_");
+  return createSecretKey(Buffer.from(secret.slice(SECRET_PREFIX.length), "base64"));
+}
+
 /**
  * Value of `webhook-signature`.
- * @param secrets each signs; the newest first.
+ * @param keys each signs; the newest first.
  * @param message the id, the time of sending in whole seconds since 1970, and the body as it is sent.
  */
 export function signatureOf(
-  secrets: readonly string[],
+  keys: readonly KeyObject[],
   { id, timestamp, body }: { readonly id: string; readonly timestamp: number; readonly body: string },
 ): string {
-  return secrets.map((secret) => `${VERSION},${macOf(secret, `${id}.${timestamp}.${body}`)}`).join(" ");
-}
-
-function macOf(secret: string, text: string): string {
-  assert(secret.startsWith(SECRET_PREFIX), "a secret of an endpoint begins with whsec_");
-  const key = Buffer.from(secret.slice(SECRET_PREFIX.length), "base64");
-  return createHmac("sha256", key).update(text).digest("base64");
+  const signed = `${id}.${timestamp}.${body}`;
+  return keys.map((key) => `${VERSION},${createHmac("sha256", key).update(signed).digest("base64")}`).join(" ");
 }

@@ -54,8 +54,8 @@ export class Deliverer {
   readonly #lanes: Lanes;
   readonly #record: (attempt: Recorded) => Promise<void>;
   readonly #underWay = new Set<Promise<void>>();
-  readonly #cut = new AbortController();
   #stopping = false;
+  #brokenOff = false;
 
   constructor(options: DelivererOptions) {
     this.#options = options;
@@ -66,7 +66,7 @@ export class Deliverer {
         return attempts.map(() => undefined);
       },
       maxBatchSize: MAX_RECORDED_TOGETHER,
-      maxConcurrentBatches: 2,
+      maxConcurrentBatches: 1,
     });
   }
 
@@ -90,7 +90,8 @@ export class Deliverer {
     this.#stopping = true;
     await this.#giveBack(this.#lanes.drain());
     await Promise.race([Promise.all(this.#underWay), delay(STOP_MS)]);
-    this.#cut.abort();
+    this.#brokenOff = true;
+    this.#options.sender.breakOff();
     await Promise.all(this.#underWay);
   }
 
@@ -127,8 +128,8 @@ export class Deliverer {
     }
     const sentAtMs = clock.nowMs();
     const outgoing = this.#outgoing(delivery, open, sentAtMs);
-    const reply = outgoing === null ? NOT_SIGNED : await this.#options.sender.send(outgoing, this.#cut.signal);
-    if (this.#cut.signal.aborted) {
+    const reply = outgoing === null ? NOT_SIGNED : await this.#options.sender.send(outgoing);
+    if (this.#brokenOff) {
       this.#lanes.skipped(delivery.endpointId);
       return this.#giveBack([delivery]);
     }
@@ -143,6 +144,8 @@ export class Deliverer {
     const well = verdict.status === "succeeded";
     this.#options.attempts.add(1, { outcome: well ? "succeeded" : "failed" });
     this.#lanes.ended(delivery.endpointId, { well, tookMs: reply.durationMs, quietUntilMs: verdict.quietUntilMs });
+    // The next one does not wait for the recording: more attempts share a statement.
+    this.#pump();
     await this.#recordWithinLease({ delivery, verdict });
     if (well) return;
     // Since when it fails is written with the attempt.
@@ -152,8 +155,8 @@ export class Deliverer {
 
   /** Null where there is no secret to sign with. */
   #outgoing(delivery: Leased, open: OpenEndpoint, sentAtMs: number): Outgoing | null {
-    const secrets = this.#options.book.secretsOf(open);
-    if (secrets.length === 0) return null;
+    const keys = this.#options.book.keysOf(open);
+    if (keys.length === 0) return null;
     const timestamp = Math.floor(sentAtMs / SECOND_MS);
     const { eventId: id, payload: body } = delivery;
     return {
@@ -161,7 +164,7 @@ export class Deliverer {
       headers: {
         [WEBHOOK_HEADERS.id]: id,
         [WEBHOOK_HEADERS.timestamp]: String(timestamp),
-        [WEBHOOK_HEADERS.signature]: signatureOf(secrets, { id, timestamp, body }),
+        [WEBHOOK_HEADERS.signature]: signatureOf(keys, { id, timestamp, body }),
       },
       body,
     };

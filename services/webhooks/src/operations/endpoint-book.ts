@@ -1,7 +1,10 @@
+import type { KeyObject } from "node:crypto";
+
 import { batcher, type Clock, type Keyring, openPassword, type SealedPassword } from "@kapi/kernel";
 
 import type { Endpoint } from "../domain/endpoint.ts";
 import type { EndpointStore } from "../domain/ports.ts";
+import { signingKey } from "../domain/signature.ts";
 
 /** How long what was read of an endpoint holds, in milliseconds: a change in another process is heeded after that. */
 const MAX_AGE_MS = 1_000;
@@ -13,8 +16,8 @@ const MAX_KNOWN = 10_000;
 export interface OpenEndpoint {
   readonly endpoint: Endpoint;
   /** Null where the key that it was sealed with is not known here. */
-  readonly secret: string | null;
-  readonly previousSecret: string | null;
+  readonly key: KeyObject | null;
+  readonly previousKey: KeyObject | null;
 }
 
 interface Known {
@@ -58,24 +61,24 @@ export class EndpointBook {
     this.#known.delete(endpointId);
   }
 
-  /** The secrets that sign now, the newest first; none where it cannot be opened. */
-  secretsOf({ endpoint, secret, previousSecret }: OpenEndpoint): string[] {
-    if (secret === null) return [];
-    const signsAlong = previousSecret !== null && this.#clock.nowMs() < (endpoint.previousUntilMs ?? 0);
-    return signsAlong ? [secret, previousSecret] : [secret];
+  /** The keys that sign now, the newest first; none where the secret cannot be opened. */
+  keysOf({ endpoint, key, previousKey }: OpenEndpoint): KeyObject[] {
+    if (key === null) return [];
+    const signsAlong = previousKey !== null && this.#clock.nowMs() < (endpoint.previousUntilMs ?? 0);
+    return signsAlong ? [key, previousKey] : [key];
   }
 }
 
 /** One that cannot be opened keeps none of the others from being sent to. */
 function opened(endpoint: Endpoint, keys: Keyring): OpenEndpoint {
   const { id, secret, previousSecret } = endpoint;
-  const open = (sealed: SealedPassword | null): string | null => {
+  const open = (sealed: SealedPassword | null): KeyObject | null => {
     if (sealed === null) return null;
     try {
-      return openPassword(keys, id, sealed);
+      return signingKey(openPassword(keys, id, sealed));
     } catch {
       return null;
     }
   };
-  return { endpoint, secret: open(secret), previousSecret: open(previousSecret) };
+  return { endpoint, key: open(secret), previousKey: open(previousSecret) };
 }

@@ -10,7 +10,15 @@ export const KEPT_DAYS = 30;
 const DAYS_AHEAD = 2;
 
 /** Makes the partitions of today and the days to come, and drops those of what is older than it is kept. */
-export async function keepDays({ days, clock, logger }: { days: DayStore; clock: Clock; logger: Logger }): Promise<void> {
+export async function keepDays({
+  days,
+  clock,
+  logger,
+}: {
+  days: DayStore;
+  clock: Clock;
+  logger: Logger;
+}): Promise<void> {
   const nowMs = clock.nowMs();
   const dayOf = (offset: number): string => toIso(nowMs + offset * DAY_MS).slice(0, "2026-01-01".length);
   for (let offset = 0; offset <= DAYS_AHEAD; offset += 1) await days.keep(dayOf(offset));

@@ -9,7 +9,16 @@ let made = 0;
 function delivery(endpointId: string): Leased {
   made += 1;
   const id = `${endpointId}-${made}`;
-  return { day: "2026-01-01", endpointId, id, eventId: id, payload: "", attemptCount: 0, step: 0, leaseUntilMs: 60_000 };
+  return {
+    day: "2026-01-01",
+    endpointId,
+    id,
+    eventId: id,
+    payload: "",
+    attemptCount: 0,
+    step: 0,
+    leaseUntilMs: 60_000,
+  };
 }
 
 function lanesWith(waiting: Readonly<Record<string, number>>, limits = { concurrency: 100, perEndpoint: 8 }): Lanes {

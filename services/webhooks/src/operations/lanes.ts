@@ -96,7 +96,10 @@ export class Lanes {
   }
 
   /** A delivery that ran has ended. */
-  ended(endpointId: string, how: { readonly well: boolean; readonly tookMs: number; readonly quietUntilMs: number | null }): void {
+  ended(
+    endpointId: string,
+    how: { readonly well: boolean; readonly tookMs: number; readonly quietUntilMs: number | null },
+  ): void {
     const lane = this.#release(endpointId);
     lane.failing = !how.well;
     lane.takesMs += NEWEST_WEIGHT * (how.tookMs - lane.takesMs);

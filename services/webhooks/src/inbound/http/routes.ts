@@ -81,7 +81,9 @@ function organizationOf(request: FastifyRequest): string {
 /** An id that is none names no endpoint: 404. */
 function nameOf(request: FastifyRequest): EndpointName {
   const { endpointId = "" } = paramsOf(request);
-  const name = isUuid(endpointId) ? { organizationId: organizationOf(request), endpointId: endpointId.toLowerCase() } : null;
+  const name = isUuid(endpointId)
+    ? { organizationId: organizationOf(request), endpointId: endpointId.toLowerCase() }
+    : null;
   return found(name);
 }
 

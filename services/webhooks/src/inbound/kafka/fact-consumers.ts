@@ -41,7 +41,13 @@ export interface FactNeeds {
 }
 
 /** The facts of all services → events. An offset is committed once its events and their deliveries are. */
-export function consumeFacts({ kafka, takeIn, commandsAreAsked, logger, fatal }: FactNeeds): Promise<Started<Consumer>> {
+export function consumeFacts({
+  kafka,
+  takeIn,
+  commandsAreAsked,
+  logger,
+  fatal,
+}: FactNeeds): Promise<Started<Consumer>> {
   return createConsumer(kafka, {
     groupId: GROUP,
     topics: [...TRANSLATORS.keys()],

@@ -30,7 +30,17 @@ const special = blockList([...SPECIAL_IPV4, ...SPECIAL_IPV6]);
 const global6 = blockList([GLOBAL_IPV6]);
 
 /** Names that mean this machine or its network, with all that ends in them. */
-const PRIVATE_NAMES = ["localhost", "local", "internal", "intranet", "lan", "home", "corp", "private", "home.arpa"] as const;
+const PRIVATE_NAMES = [
+  "localhost",
+  "local",
+  "internal",
+  "intranet",
+  "lan",
+  "home",
+  "corp",
+  "private",
+  "home.arpa",
+] as const;
 
 /** Whether an IP address, as text, is one of the public internet. */
 export function isPublicAddress(address: string): boolean {
@@ -61,7 +71,10 @@ export function refusalOf(text: string, { allowedPorts, allowInsecure }: Address
 
 /** The host of a URL: a name in lower case without the dot at its end, or an IP address without brackets. */
 export function hostOf(url: URL): string {
-  return url.hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "").toLowerCase();
+  return url.hostname
+    .replace(/^\[(.*)\]$/, "$1")
+    .replace(/\.$/, "")
+    .toLowerCase();
 }
 
 function hostRefusal(host: string): string | null {

@@ -1,5 +1,6 @@
 import { promises as dns, type LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
+import { callbackify } from "node:util";
 
 import type { AddressGuard } from "../../domain/ports.ts";
 import { type AddressRules, hostOf, isPublicAddress, refusalOf } from "./public-address.ts";
@@ -39,15 +40,14 @@ export function createAddressGuard(rules: AddressRules, resolve: Resolve): Addre
  * is connected to, so a name cannot change in between.
  */
 export function guardedLookup(resolve: Resolve): LookupFunction {
+  const addressesOf = callbackify((name: string) => resolvePublic(name, resolve, null));
   return (name, options, callback) => {
-    resolvePublic(name, resolve, null).then(
-      (addresses) => {
-        const [first] = addresses;
-        if (options.all === true) callback(null, [...addresses]);
-        else callback(null, first?.address ?? "", first?.family ?? 0);
-      },
-      (error: NodeJS.ErrnoException) => callback(error, ""),
-    );
+    addressesOf(name, (error, addresses) => {
+      const [first] = addresses ?? [];
+      if (error !== null) callback(error, "");
+      else if (options.all === true) callback(null, [...addresses]);
+      else callback(null, first?.address ?? "", first?.family ?? 0);
+    });
   };
 }
 

@@ -12,8 +12,8 @@ import { guardedLookup, type Resolve } from "./resolve.ts";
 
 /** What is read of a reply, in bytes; the connection is cut after that. */
 const MAX_REPLY_BYTES = 64 * 1_024;
-/** Idle connections to one receiver. */
-const MAX_IDLE_CONNECTIONS = 8;
+/** Idle connections to one host, which may have many endpoints. */
+const MAX_IDLE_CONNECTIONS = 256;
 /** How long a connection is kept idle, in milliseconds. */
 const IDLE_MS = 5_000;
 const USER_AGENT = "kapi-webhooks/1";
@@ -39,19 +39,23 @@ interface Transport {
 export function createSender({ rules, resolve, timeoutMs }: SenderOptions): Started<Sender> {
   const transport = rules.allowInsecure ? openTransport() : guardedTransport();
   const lookup = rules.allowInsecure ? undefined : guardedLookup(resolve);
-  const send = async (outgoing: Outgoing, signal: AbortSignal): Promise<Reply> => {
+  const ends = new Set<() => void>();
+  const send = async (outgoing: Outgoing): Promise<Reply> => {
     const begunMs = performance.now();
     const tookMs = (): number => Math.round(performance.now() - begunMs);
     const refusal = refusalOf(outgoing.url, rules);
     if (refusal !== null) return replyOf(noAnswer(`the address was refused: ${refusal}`), tookMs());
-    const once = (): Promise<Answer> => exchange(transport, lookup, outgoing, { ms: timeoutMs - tookMs(), signal });
+    const once = (): Promise<Answer> => exchange({ transport, lookup, ends, limitMs: timeoutMs - tookMs() }, outgoing);
     let answer = await once();
     // The receiver closed an idle connection at the moment it was used: nobody has seen the request.
     if (answer.stale) answer = await once();
     return replyOf(answer, tookMs());
   };
+  const breakOff = (): void => {
+    for (const end of ends) end();
+  };
   return {
-    value: { send },
+    value: { send, breakOff },
     stop: () => {
       transport.http.destroy();
       transport.https.destroy();
@@ -81,20 +85,17 @@ interface Answer {
 
 const NOTHING = Buffer.alloc(0);
 
-interface Limit {
+interface Means {
+  readonly transport: Transport;
+  readonly lookup: LookupFunction | undefined;
+  /** What is under way, each by the function that ends it. */
+  readonly ends: Set<() => void>;
   /** Milliseconds to the end of the reply. */
-  readonly ms: number;
-  /** Ends it earlier. */
-  readonly signal: AbortSignal;
+  readonly limitMs: number;
 }
 
 /** One request and its reply. Never rejects. */
-function exchange(
-  transport: Transport,
-  lookup: LookupFunction | undefined,
-  { url, headers, body }: Outgoing,
-  limit: Limit,
-): Promise<Answer> {
+function exchange({ transport, lookup, ends, limitMs }: Means, { url, headers, body }: Outgoing): Promise<Answer> {
   const secure = new URL(url).protocol === "https:";
   let request: ClientRequest;
   try {
@@ -121,9 +122,9 @@ function exchange(
     request.destroy(new Error(reason));
     response?.destroy();
   };
-  const timer = setTimeout(() => end("it did not answer in time"), Math.max(0, limit.ms));
-  const onAbort = (): void => end("the delivery was broken off");
-  limit.signal.addEventListener("abort", onAbort, { once: true });
+  const timer = setTimeout(() => end("it did not answer in time"), Math.max(0, limitMs));
+  const breakOff = (): void => end("the delivery was broken off");
+  ends.add(breakOff);
   request.on("error", (error: NodeJS.ErrnoException) => {
     // Once there is a status it decides, whatever becomes of the connection.
     if (response !== null) return;
@@ -137,7 +138,7 @@ function exchange(
   request.end(body);
   return promise.finally(() => {
     clearTimeout(timer);
-    limit.signal.removeEventListener("abort", onAbort);
+    ends.delete(breakOff);
   });
 }
 

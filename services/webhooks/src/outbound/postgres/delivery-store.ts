@@ -7,10 +7,8 @@ import type { DeliveryStore, Leased, Recorded } from "../../domain/ports.ts";
 /** Attempts that a delivery keeps; of more the oldest go. */
 const KEPT_ATTEMPTS = 20;
 
-/**
- * One step of the index per endpoint that has anything open, however much that is.
- */
-const DUE_ENDPOINTS = statement<{ endpoint_id: string; due_at: Date }>(
+/** One step of the index per endpoint that has anything open, however much that is. */
+export const DUE_ENDPOINTS = statement<{ endpoint_id: string; due_at: Date }>(
   "webhooks_due_endpoints",
   `with recursive open (endpoint_id, due_at) as (
      (select endpoint_id, due_at from deliveries where due_at is not null order by endpoint_id, due_at limit 1)
@@ -34,17 +32,17 @@ interface LeasedRow {
 }
 
 /** $1, $2: endpoints and how many of each; $3 now; $4 end of the lease. */
-const LEASE = statement<LeasedRow>(
+export const LEASE = statement<LeasedRow>(
   "webhooks_lease",
   `with picked as materialized (
      select found.* from unnest($1::uuid[], $2::integer[]) as wanted (endpoint_id, room)
        cross join lateral (
-         select d.day, d.endpoint_id, d.id from deliveries as d
+         select d.day, d.id from deliveries as d
          where d.endpoint_id = wanted.endpoint_id and d.due_at <= $3
          order by d.due_at limit wanted.room for update skip locked) as found
    ), leased as (
      update deliveries as d set due_at = $4, leased = true
-     from picked where d.day = picked.day and d.endpoint_id = picked.endpoint_id and d.id = picked.id
+     from picked where d.id = picked.id and d.day = picked.day
      returning d.day, d.endpoint_id, d.id, d.organization_id, d.event_id, d.attempt_count, d.step
    )
    select leased.day::text as day, leased.endpoint_id, leased.id, leased.event_id, leased.attempt_count, leased.step, e.payload
@@ -53,33 +51,34 @@ const LEASE = statement<LeasedRow>(
 );
 
 /**
- * $1-$8 attempts, $9 now, $10 endpoints that succeeded, $11 endpoints that only failed. The count of attempts is the
- * fence: of two processes that both tried, the second changes nothing.
+ * $1-$7 attempts, $8 now, $9 endpoints that succeeded, $10 endpoints that only failed. The count of attempts is the
+ * fence: of two processes that both tried, the second changes nothing. Asked for by status and not by `due_at`, so that no
+ * plan can pass over all that an endpoint has open.
  */
-const RECORD = statement<Record<string, never>>(
+export const RECORD = statement<Record<string, never>>(
   "webhooks_record",
   `with well as (
-     update endpoints set failing_since = null where id = any($10::uuid[]) and failing_since is not null
+     update endpoints set failing_since = null where id = any($9::uuid[]) and failing_since is not null
    ), ill as (
-     update endpoints set failing_since = $9 where id = any($11::uuid[]) and failing_since is null
+     update endpoints set failing_since = $8 where id = any($10::uuid[]) and failing_since is null
    )
    update deliveries as d set
      status = given.status, due_at = given.due_at, leased = false, step = given.step,
      attempt_count = given.attempt_count + 1,
      attempts = (case when jsonb_array_length(d.attempts) >= ${KEPT_ATTEMPTS} then d.attempts - 0 else d.attempts end)
        || given.attempt,
-     completed_at = case when given.due_at is null then $9::timestamptz end
-   from unnest($1::date[], $2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::timestamptz[], $7::integer[], $8::jsonb[])
-     as given (day, endpoint_id, id, attempt_count, status, due_at, step, attempt)
-   where d.day = given.day and d.endpoint_id = given.endpoint_id and d.id = given.id
-     and d.due_at is not null and d.attempt_count = given.attempt_count`,
+     completed_at = case when given.due_at is null then $8::timestamptz end
+   from unnest($1::date[], $2::uuid[], $3::integer[], $4::text[], $5::timestamptz[], $6::integer[], $7::jsonb[])
+     as given (day, id, attempt_count, status, due_at, step, attempt)
+   where d.id = given.id and d.day = given.day
+     and d.status = 'pending' and d.attempt_count = given.attempt_count`,
 );
 
 const RELEASE = statement<Record<string, never>>(
   "webhooks_release",
-  `update deliveries as d set due_at = $5, leased = false
-   from unnest($1::date[], $2::uuid[], $3::uuid[], $4::integer[]) as given (day, endpoint_id, id, attempt_count)
-   where d.day = given.day and d.endpoint_id = given.endpoint_id and d.id = given.id
+  `update deliveries as d set due_at = $4, leased = false
+   from unnest($1::date[], $2::uuid[], $3::integer[]) as given (day, id, attempt_count)
+   where d.id = given.id and d.day = given.day
      and d.leased and d.attempt_count = given.attempt_count`,
 );
 
@@ -87,20 +86,20 @@ const RELEASE = statement<Record<string, never>>(
 const CANCEL_OPEN = statement<{ id: string }>(
   "webhooks_cancel_open",
   `with picked as materialized (
-     select day, endpoint_id, id from deliveries
+     select day, id from deliveries
      where endpoint_id = $1 and due_at is not null and (not leased or due_at <= $3)
        and not exists (select from endpoints as e where e.id = $1 and e.status = 'enabled')
      limit $2 for update skip locked
    )
    update deliveries as d set status = 'cancelled', due_at = null, leased = false, completed_at = $3
-   from picked where d.day = picked.day and d.endpoint_id = picked.endpoint_id and d.id = picked.id
+   from picked where d.id = picked.id and d.day = picked.day
    returning d.id`,
 );
 
 const COUNT_OPEN = statement<{ open: number }>(
   "webhooks_count_open",
   `select count(*) as open from (
-     select from deliveries where due_at is not null order by endpoint_id, due_at limit $1) as counted`,
+     select from deliveries where due_at is not null limit $1) as counted`,
 );
 
 interface DeliveryRow {
@@ -122,7 +121,7 @@ const shownColumns = (now: string): string =>
   `id, event_id, endpoint_id, type, ${shownStatus(now)} as shown_status, attempts, due_at, created_at, completed_at`;
 const LISTED = `endpoint_id = $1 and ($2::text is null or ${shownStatus("$4::timestamptz")} = $2) and ($3::text is null or type = $3)`;
 
-const LIST = statement<DeliveryRow>(
+export const LIST = statement<DeliveryRow>(
   "webhooks_list_deliveries",
   `select ${shownColumns("$4::timestamptz")} from deliveries where ${LISTED}
    order by created_at desc, id desc limit $5 offset $6`,
@@ -133,16 +132,19 @@ const COUNT = statement<{ total: number }>(
   `select count(*) as total from deliveries where ${LISTED}`,
 );
 
+/** As text, so that no plan goes through all deliveries of the endpoint instead of by the id. */
+const OF_ENDPOINT = "endpoint_id::text = $1";
+
 /** $1 endpoint, $2 delivery, $3 now. One that waits is due now; one that is under way stays as it is. */
-const REDELIVER = statement<Record<string, never>>(
+export const REDELIVER = statement<Record<string, never>>(
   "webhooks_redeliver",
   `update deliveries set status = 'pending', due_at = $3, leased = false, step = 0, completed_at = null
-   where endpoint_id = $1 and id = $2 and not (leased and due_at > $3)`,
+   where ${OF_ENDPOINT} and id = $2 and not (leased and due_at > $3)`,
 );
 
 const GET = statement<DeliveryRow>(
   "webhooks_get_delivery",
-  `select ${shownColumns("$3::timestamptz")} from deliveries where endpoint_id = $1 and id = $2`,
+  `select ${shownColumns("$3::timestamptz")} from deliveries where ${OF_ENDPOINT} and id = $2`,
 );
 
 /** Deliveries: who has them, what came of them, and how they are shown. */
@@ -187,11 +189,7 @@ export function createDeliveryStore(database: Database): DeliveryStore {
 }
 
 function nameColumns(deliveries: readonly Leased[]): unknown[] {
-  return [
-    deliveries.map(({ day }) => day),
-    deliveries.map(({ endpointId }) => endpointId),
-    deliveries.map(({ id }) => id),
-  ];
+  return [deliveries.map(({ day }) => day), deliveries.map(({ id }) => id)];
 }
 
 function recordValues(attempts: readonly Recorded[], nowMs: number): unknown[] {

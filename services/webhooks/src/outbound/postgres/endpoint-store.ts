@@ -93,7 +93,8 @@ export function createEndpointStore(database: Database): EndpointStore {
       const values = [organizationId, endpointId, ...fields, status ?? null, toIso(nowMs)];
       return one(await database.query(UPDATE, values));
     },
-    delete: async (organizationId, endpointId) => (await database.query(DELETE, [organizationId, endpointId])).length > 0,
+    delete: async (organizationId, endpointId) =>
+      (await database.query(DELETE, [organizationId, endpointId])).length > 0,
     rotate: async (organizationId, endpointId, secret, previousUntilMs, nowMs) => {
       const times = [toIso(previousUntilMs), toIso(nowMs)];
       return one(await database.query(ROTATE, [organizationId, endpointId, JSON.stringify(secret), ...times]));

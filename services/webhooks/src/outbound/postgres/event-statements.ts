@@ -117,7 +117,7 @@ export const BEGIN_DELIVERIES = statement<Record<string, never>>(
      (endpoint_id, organization_id, created_at, due_at, status, leased, day, id, event_id, type)
    select $1::uuid, $2::uuid, $3::timestamptz, $3::timestamptz, 'pending', false, given.*
    from unnest($4::date[], $5::uuid[], $6::uuid[], $7::text[]) as given
-   on conflict (endpoint_id, id, day) do update
+   on conflict (id, day) do update
      set status = 'pending', due_at = excluded.due_at, leased = false, step = 0, completed_at = null
      where d.due_at is null`,
 );

@@ -218,6 +218,7 @@ async function insertDeliveries(
   leaseUntilMs: number,
 ): Promise<TakenIn> {
   const day = dayOf(nowMs);
+  const [now, leaseUntil] = [toIso(nowMs), toIso(leaseUntilMs)];
   const rooms = new Map<string, number>();
   const leased: Leased[] = [];
   const more = new Set<string>();
@@ -242,14 +243,14 @@ async function insertDeliveries(
       columns.organizationIds.push(event.organizationId);
       columns.eventIds.push(event.eventId);
       columns.types.push(event.type);
-      columns.dueAt.push(toIso(room > 0 ? leaseUntilMs : nowMs));
+      columns.dueAt.push(room > 0 ? leaseUntil : now);
       columns.leased.push(room > 0);
       const { eventId } = event;
       if (room <= 0) more.add(endpointId);
       else leased.push({ day, endpointId, id, eventId, payload, attemptCount: 0, step: 0, leaseUntilMs });
     }
   }
-  if (columns.ids.length > 0) await tx.query(INSERT_DELIVERIES, [day, toIso(nowMs), ...Object.values(columns)]);
+  if (columns.ids.length > 0) await tx.query(INSERT_DELIVERIES, [day, now, ...Object.values(columns)]);
   return { leased, more: [...more] };
 }
 
