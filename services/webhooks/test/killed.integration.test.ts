@@ -60,3 +60,21 @@ it("a process that is told to stop gives back what it has not sent, and ends wel
   // Those that waited were given back: nobody has to wait for the end of a lease.
   await eventually(() => expect(receiver.received.length).toBeGreaterThanOrEqual(before + 4), { timeoutMs: 5_000 });
 });
+
+it("two processes side by side send each event once to each endpoint", async () => {
+  await world.spawn(SESSION);
+  await world.spawn(SESSION);
+  const base = receiver.url.replace("/hook", "");
+  await Promise.all(["a", "b", "c"].map((name) => world.createEndpoint({ url: `${base}/${name}` })));
+  const owner = { ...anyOwner(), organizationId: world.organizationId };
+  const facts = Array.from({ length: 300 }, () => position("position.opened", owner));
+  await Promise.all(facts.map((fact) => world.publish(TOPICS.accountEvents, fact, 2, fact.eventId)));
+  const expected = facts.map(({ eventId }) => eventId).toSorted();
+  await eventually(() => expect(receiver.received.length).toBeGreaterThanOrEqual(900), { timeoutMs: 20_000 });
+  // What one of them would send twice is sent before this.
+  const last = position("position.closed", owner);
+  await world.publish(TOPICS.accountEvents, last);
+  for (const name of ["/a", "/b", "/c"]) {
+    await eventually(() => expect(receiver.idsAt(name).toSorted()).toEqual([...expected, last.eventId].toSorted()));
+  }
+});

@@ -114,8 +114,9 @@ export class World {
     return this.scope.stop();
   }
 
-  async publish(topic: TopicContract, fact: object, times = 1): Promise<void> {
-    const message = { key: "one", value: JSON.stringify(fact) };
+  /** Records of one key share a partition. */
+  async publish(topic: TopicContract, fact: object, times = 1, key = "one"): Promise<void> {
+    const message = { key, value: JSON.stringify(fact) };
     await Promise.all(Array.from({ length: times }, () => this.producer.send(topic, message)));
   }
 
