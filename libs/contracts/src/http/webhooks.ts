@@ -107,7 +107,7 @@ export const UpdateWebhookBody = z
   });
 export type UpdateWebhookBody = z.infer<typeof UpdateWebhookBody>;
 
-/** Body of replayWebhook: the events from `since` (inclusive) to `until` (exclusive), on their `timestamp`. */
+/** Body of replayWebhook: the events that were recorded from `since` (inclusive) to `until` (exclusive). */
 export const ReplayWebhookBody = z.object({ since: DateTime, until: DateTime.optional(), kinds: Kinds.optional() });
 export type ReplayWebhookBody = z.infer<typeof ReplayWebhookBody>;
 

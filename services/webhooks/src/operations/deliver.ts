@@ -25,6 +25,14 @@ const NOT_SIGNED: Reply = {
   retryAfter: undefined,
 };
 
+/** An attempt that was made. */
+interface Sent {
+  readonly open: OpenEndpoint;
+  readonly verdict: Verdict;
+  readonly well: boolean;
+  readonly tookMs: number;
+}
+
 export interface DelivererOptions {
   readonly limits: LaneLimits;
   readonly sender: Sender;
@@ -102,36 +110,58 @@ export class Deliverer {
       const delivery = next;
       const work = this.#deliver(delivery)
         .catch((error: unknown) => {
-          this.#lanes.skipped(delivery.endpointId);
           this.#options.logger.error({ err: error, delivery: delivery.id }, "a delivery broke off; its lease will end");
         })
         .finally(() => {
           this.#underWay.delete(work);
-          this.#options.onRoom(delivery.endpointId);
-          this.#pump();
         });
       this.#underWay.add(work);
     }
   }
 
   async #deliver(delivery: Leased): Promise<void> {
-    const { book, clock, timeoutMs, marginMs, onNotEnabled } = this.#options;
+    const { endpointId } = delivery;
+    let sent: Sent | null = null;
+    try {
+      sent = await this.#send(delivery);
+    } finally {
+      if (sent === null) this.#lanes.skipped(endpointId);
+      else
+        this.#lanes.ended(endpointId, {
+          well: sent.well,
+          tookMs: sent.tookMs,
+          quietUntilMs: sent.verdict.quietUntilMs,
+        });
+      // The next one does not wait for the recording: more attempts share a statement.
+      this.#pump();
+      this.#options.onRoom(endpointId);
+    }
+    if (sent === null) return;
+    const { open, verdict, well } = sent;
+    await this.#recordWithinLease({ delivery, verdict });
+    if (well) return;
+    // Since when it fails is written with the attempt.
+    this.#options.book.forget(endpointId);
+    await this.#disableIfDead(open, verdict);
+  }
+
+  /** Makes the attempt; null where none was made, or none that counts. */
+  async #send(delivery: Leased): Promise<Sent | null> {
+    const { book, clock, timeoutMs, marginMs, sender } = this.#options;
     const open = await book.get(delivery.endpointId);
     // Another process may have it before this attempt is recorded: left to whoever takes it up next.
-    const tooLate = delivery.leaseUntilMs - clock.nowMs() < timeoutMs + marginMs;
-    const enabled = open?.endpoint.status === "enabled";
-    if (!enabled || tooLate) {
-      this.#lanes.skipped(delivery.endpointId);
-      if (!tooLate) await this.#giveBack([delivery]);
-      if (!enabled) onNotEnabled(delivery.endpointId);
-      return;
+    if (delivery.leaseUntilMs - clock.nowMs() < timeoutMs + marginMs) return null;
+    if (open?.endpoint.status !== "enabled") {
+      await this.#giveBack([delivery]);
+      this.#options.onNotEnabled(delivery.endpointId);
+      return null;
     }
     const sentAtMs = clock.nowMs();
     const outgoing = this.#outgoing(delivery, open, sentAtMs);
-    const reply = outgoing === null ? NOT_SIGNED : await this.#options.sender.send(outgoing);
+    const reply = outgoing === null ? NOT_SIGNED : await sender.send(outgoing);
     if (this.#brokenOff) {
-      this.#lanes.skipped(delivery.endpointId);
-      return this.#giveBack([delivery]);
+      await this.#giveBack([delivery]);
+      return null;
     }
     faultPoint("webhooks.after-send");
     const verdict = judge(reply, {
@@ -143,14 +173,7 @@ export class Deliverer {
     });
     const well = verdict.status === "succeeded";
     this.#options.attempts.add(1, { outcome: well ? "succeeded" : "failed" });
-    this.#lanes.ended(delivery.endpointId, { well, tookMs: reply.durationMs, quietUntilMs: verdict.quietUntilMs });
-    // The next one does not wait for the recording: more attempts share a statement.
-    this.#pump();
-    await this.#recordWithinLease({ delivery, verdict });
-    if (well) return;
-    // Since when it fails is written with the attempt.
-    book.forget(delivery.endpointId);
-    await this.#disableIfDead(open, verdict);
+    return { open, verdict, well, tookMs: reply.durationMs };
   }
 
   /** Null where there is no secret to sign with. */
