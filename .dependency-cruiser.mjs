@@ -112,6 +112,7 @@ export default {
     onlyIn("undici", "libs/http"),
     onlyIn("ioredis", "libs/redis"),
     onlyIn("ws", "services/metrics/src/inbound/ws"),
+    onlyIn("request-filtering-agent", "services/webhooks/src/outbound/http"),
     {
       name: "no-dustbins",
       comment: "a room is named for what it does",

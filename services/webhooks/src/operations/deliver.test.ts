@@ -1,0 +1,144 @@
+import { randomUUID } from "node:crypto";
+
+import { sealPassword } from "@kapi/kernel";
+import { createLogger } from "@kapi/runtime";
+import { eventually, TestClock } from "@kapi/testkit";
+import { describe, expect, it } from "vitest";
+
+import type { Reply } from "../domain/attempt.ts";
+import type { Endpoint } from "../domain/endpoint.ts";
+import type { Leased, Recorded } from "../domain/ports.ts";
+import { newSecret } from "../domain/signature.ts";
+import { Deliverer } from "./deliver.ts";
+import { EndpointBook } from "./endpoint-book.ts";
+
+const LEASE_MS = 60_000;
+const TIMEOUT_MS = 15_000;
+const MARGIN_MS = 1_000;
+const keys = { currentKeyId: "k1", keys: new Map([["k1", Buffer.alloc(32)]]) };
+const otherKeys = { currentKeyId: "k2", keys: new Map([["k2", Buffer.alloc(32)]]) };
+
+function endpointOf(keyring = keys): Endpoint {
+  const id = randomUUID();
+  return {
+    id,
+    organizationId: randomUUID(),
+    url: "https://hooks.example.com/",
+    description: "",
+    kinds: null,
+    serverIds: null,
+    status: "enabled",
+    disabledReason: null,
+    secret: sealPassword(keyring, id, newSecret()),
+    previousSecret: null,
+    previousUntilMs: null,
+    failingSinceMs: null,
+    createdAtMs: 0,
+    updatedAtMs: 0,
+  };
+}
+
+/** A deliverer whose receivers answer 200 when `answer` says so, and whose store fails while `broken`. */
+function world(endpoints: readonly Endpoint[]) {
+  const clock = new TestClock();
+  const state = {
+    broken: false,
+    sent: 0,
+    recorded: [] as Recorded[],
+    released: [] as string[],
+    answer: (): Promise<void> => Promise.resolve(),
+  };
+  const reply: Reply = { status: 200, error: null, durationMs: 1, replyStart: "", retryAfter: undefined };
+  const store = { find: (ids: readonly string[]) => Promise.resolve(endpoints.filter(({ id }) => ids.includes(id))) };
+  const deliverer = new Deliverer({
+    limits: { concurrency: 4, perEndpoint: 2 },
+    sender: {
+      send: async () => {
+        state.sent += 1;
+        await state.answer();
+        return reply;
+      },
+      breakOff: () => undefined,
+    },
+    book: new EndpointBook({ store, keys, clock }),
+    deliveries: {
+      record: (attempts) => {
+        if (state.broken) return Promise.reject(new Error("the database is away"));
+        state.recorded.push(...attempts);
+        return Promise.resolve();
+      },
+      release: (deliveries) => {
+        state.released.push(...deliveries.map(({ id }) => id));
+        return Promise.resolve();
+      },
+    },
+    endpoints: { disable: () => Promise.resolve(false) },
+    timeoutMs: TIMEOUT_MS,
+    marginMs: MARGIN_MS,
+    onRoom: () => undefined,
+    onNotEnabled: () => undefined,
+    attempts: { add: () => undefined },
+    clock,
+    random: () => 0,
+    logger: createLogger({ service: "test", level: "silent" }),
+  });
+  const lease = ({ id: endpointId }: Endpoint, leaseMs = LEASE_MS): Leased => {
+    const id = randomUUID();
+    const leaseUntilMs = clock.nowMs() + leaseMs;
+    return { day: "2026-01-01", endpointId, id, eventId: id, payload: "{}", attemptCount: 0, step: 0, leaseUntilMs };
+  };
+  return { clock, state, deliverer, lease };
+}
+
+describe("the deliverer", () => {
+  it("frees a slot once for each delivery, also where its recording fails for good", async () => {
+    const endpoint = endpointOf();
+    const { clock, state, deliverer, lease } = world([endpoint]);
+    state.broken = true;
+    deliverer.add([lease(endpoint), lease(endpoint), lease(endpoint)]);
+    await eventually(() => state.sent === 3);
+    clock.advance(LEASE_MS);
+    await eventually(() => deliverer.running === 0);
+    await deliverer.stop();
+    expect(deliverer.running).toBe(0);
+    expect(state.recorded).toEqual([]);
+  });
+
+  it("sends nothing that another process may have before the attempt is recorded", async () => {
+    const endpoint = endpointOf();
+    const { state, deliverer, lease } = world([endpoint]);
+    deliverer.add([lease(endpoint, TIMEOUT_MS + MARGIN_MS - 1), lease(endpoint, TIMEOUT_MS + MARGIN_MS)]);
+    await eventually(() => state.recorded.length === 1);
+    expect(state.sent).toBe(1);
+  });
+
+  it("fails what it cannot sign and goes on with all others", async () => {
+    const [good, bad] = [endpointOf(), endpointOf(otherKeys)];
+    const { state, deliverer, lease } = world([good, bad]);
+    deliverer.add([lease(bad), lease(good)]);
+    await eventually(() => state.recorded.length === 2);
+    const outcomes = new Map(state.recorded.map(({ delivery, verdict }) => [delivery.endpointId, verdict]));
+    expect(outcomes.get(good.id)).toMatchObject({ status: "succeeded" });
+    expect(outcomes.get(bad.id)).toMatchObject({
+      status: "pending",
+      attempt: { error: "the secret of the endpoint cannot be opened: rotate it" },
+    });
+    expect(state.sent).toBe(1);
+  });
+
+  it("gives back what waits when it is stopped, and records what was under way", async () => {
+    const endpoint = endpointOf();
+    const { state, deliverer, lease } = world([endpoint]);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    state.answer = () => promise;
+    const all = Array.from({ length: 5 }, () => lease(endpoint));
+    deliverer.add(all);
+    await eventually(() => state.sent === 2);
+    const stopped = deliverer.stop();
+    resolve();
+    await stopped;
+    expect(state.recorded).toHaveLength(2);
+    expect(state.released).toEqual(all.slice(2).map(({ id }) => id));
+    expect(deliverer.roomOf(endpoint.id)).toBe(0);
+  });
+});
