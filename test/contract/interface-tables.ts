@@ -11,6 +11,9 @@ export const SCOPES = [
   "finance:deposit",
   "finance:withdraw",
   "metrics:read",
+  // Decisions, 11.
+  "webhooks:read",
+  "webhooks:manage",
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 

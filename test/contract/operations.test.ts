@@ -10,6 +10,7 @@ import { validBody } from "./bodies.ts";
 import type { Answer, Caller, SendOptions, Target } from "./caller.ts";
 import { ERROR_TEXTS, OPERATIONS, type OperationRow, PRICES, RATE_LIMIT_TEXT } from "./interface-tables.ts";
 import { ANSWERS, CreationEnvelope, Envelope, ErrorBody, HistoryExport, PasswordEnvelope } from "./shapes.ts";
+import { WEBHOOK_OPERATIONS } from "./webhook-tables.ts";
 import { finished, newAccount, pathOf, startWorld, type World } from "./world.ts";
 
 /** Provoked in stacks of their own, where services are held. */
@@ -242,7 +243,8 @@ describe("the document at /openapi.json", () => {
         statuses: Object.keys(responses).map(Number),
       })),
     );
-    const expected = OPERATIONS.map(({ method, path, success, errors }) => ({
+    const webhooks = WEBHOOK_OPERATIONS.map(({ success, ...row }) => ({ ...row, success: [success] }));
+    const expected = [...OPERATIONS, ...webhooks].map(({ method, path, success, errors }) => ({
       call: `${method} ${path}`,
       statuses: [...success, ...errors, 429].toSorted((a, b) => a - b),
     }));

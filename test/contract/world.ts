@@ -13,6 +13,7 @@ import { type OperationRow, type Scope, SCOPES } from "./interface-tables.ts";
 
 const CREDITS = 1_000_000;
 const VISIBLE_MS = 20_000;
+const BALANCE = "/api/v1/management/credits/balance";
 
 export interface World {
   readonly stack: TestStack;
@@ -36,6 +37,8 @@ export interface World {
   readonly removedServerId: string;
   readonly disabledServerId: string;
   readonly otherServerId: string;
+  /** All scopes of a new organization with credits. */
+  anotherOwner(): Promise<Caller>;
   stop(): Promise<void>;
 }
 
@@ -94,6 +97,12 @@ async function furnish(stack: TestStack, directory: Producer): Promise<Omit<Worl
   await Promise.all(
     [owner, poorCaller, ...single.values(), withoutScope, limited, slow, walletless].map((known) => untilKnown(known)),
   );
+  const anotherOwner = async (): Promise<Caller> => {
+    const { managementKey } = await createOrganization(stack, { name: "Another", credits: CREDITS });
+    const another = caller(managementKey);
+    await eventually(async () => (await another.send("GET", BALANCE)).status === 200, { timeoutMs: VISIBLE_MS });
+    return another;
+  };
   const target: Target = await accountWithHistory(stack, owner, rich.serverId, organizationId);
   const poorTarget: Target = { serverId: poor.serverId, accountNumber: "10000001", commandId: randomUUID() };
   return {
@@ -110,6 +119,7 @@ async function furnish(stack: TestStack, directory: Producer): Promise<Omit<Worl
     removedServerId,
     disabledServerId,
     otherServerId,
+    anotherOwner,
   };
 }
 

@@ -126,7 +126,7 @@ const COMMAND_LINK = {
 };
 
 function successText(operation: OperationContract, status: number): string {
-  if (!operation.idempotencyKey) return "Done.";
+  if (!operation.idempotencyKey) return status === 202 ? "Begun." : "Done.";
   return status === 202 ? "Queued." : "The key was used for this request before: its command as it is now.";
 }
 
@@ -167,6 +167,22 @@ function sharedParameters(): JsonSchema {
       description: "`command.id` of the answer that queued it.",
       schema: parameterSchema(z.guid()),
       example: EXAMPLE_PARAMETERS.commandId,
+    },
+    endpointId: {
+      name: "endpointId",
+      in: "path",
+      required: true,
+      description: "A webhook endpoint of your organization.",
+      schema: parameterSchema(z.guid()),
+      example: EXAMPLE_PARAMETERS.endpointId,
+    },
+    deliveryId: {
+      name: "deliveryId",
+      in: "path",
+      required: true,
+      description: "One of the endpoint's deliveries.",
+      schema: parameterSchema(z.guid()),
+      example: EXAMPLE_PARAMETERS.deliveryId,
     },
     idempotencyKey: {
       name: "Idempotency-Key",

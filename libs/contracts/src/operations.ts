@@ -28,6 +28,7 @@ import { PageQuery } from "./http/pagination.ts";
 import { ServerAnswer, UpdateServerConfigurationBody } from "./http/servers.ts";
 import type { PriceClass } from "./prices.ts";
 import type { Scope } from "./scopes.ts";
+import { WEBHOOK_OPERATIONS } from "./webhook-operations.ts";
 
 /** One row of the interface's operation table, and the shapes of its request and of its answer. */
 export interface OperationContract {
@@ -52,7 +53,15 @@ export interface OperationContract {
   readonly answer: z.ZodType;
 }
 
-export type OperationGroup = "Credits" | "Servers" | "Accounts" | "History" | "Finance" | "Commands" | "Metrics";
+export type OperationGroup =
+  | "Credits"
+  | "Servers"
+  | "Accounts"
+  | "History"
+  | "Finance"
+  | "Commands"
+  | "Metrics"
+  | "Webhooks";
 
 const ROOT = "/api/v1/management";
 const SERVER = `${ROOT}/servers/:serverId`;
@@ -352,6 +361,7 @@ export const OPERATIONS = {
     query: ListAccountMetricsQuery,
     answer: AccountMetricsAnswer,
   },
+  ...WEBHOOK_OPERATIONS,
 } as const satisfies Record<string, OperationContract>;
 
 export type OperationId = keyof typeof OPERATIONS;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The scopes that a management key can carry (interface, "Authentication", 3). */
+/** The scopes that a management key can carry (interface, "Authentication", 3; the last two: decisions, 11). */
 export const SCOPES = [
   "credits:read",
   "accounts:read",
@@ -9,6 +9,8 @@ export const SCOPES = [
   "finance:deposit",
   "finance:withdraw",
   "metrics:read",
+  "webhooks:read",
+  "webhooks:manage",
 ] as const;
 
 export const Scope = z.enum(SCOPES);

@@ -93,6 +93,7 @@ function assemble(parts: Parts): TestEnvironment {
     PASSWORD_DERIVATION_KEYS: secrets.passwordDerivationKeys,
     PASSWORD_SEALING_KEYS: secrets.passwordSealingKeys,
     FINGERPRINT_KEY: secrets.fingerprintKey,
+    WEBHOOK_SEALING_KEYS: secrets.webhookSealingKeys,
   };
   if (parts.kafka !== null) {
     env["KAFKA_BROKERS"] = parts.kafka.brokers;

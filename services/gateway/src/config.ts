@@ -21,6 +21,8 @@ export const ConfigSchema = z.object({
   METRICS_URL: configFields.serviceUrl,
   /** Base address of the organization service: credit usage. */
   ORGANIZATION_URL: configFields.serviceUrl,
+  /** Base address of the webhooks service: endpoints, deliveries and the feed of events. */
+  WEBHOOKS_URL: configFields.serviceUrl,
   /** Generated passwords are derived from these; the account service has the same. */
   PASSWORD_DERIVATION_KEYS: configFields.keyring,
   /** Supplied passwords travel under these; the account service opens them. */

@@ -16,6 +16,7 @@ import { createCommandStatus } from "./outbound/http/command-status.ts";
 import { createCreditUsage } from "./outbound/http/credit-usage.ts";
 import { createLedger } from "./outbound/http/ledger.ts";
 import { createSnapshots } from "./outbound/http/snapshots.ts";
+import { createWebhooks } from "./outbound/http/webhooks.ts";
 import { createCommandLog } from "./outbound/kafka/command-log.ts";
 import { createWallets } from "./outbound/redis/wallets.ts";
 
@@ -82,11 +83,12 @@ export async function startService(
   );
   const reader = (name: string, baseUrl: string): Promise<InternalClient> =>
     scope.start(`${name} client`, () => createInternalClient({ baseUrl, token, timeoutMs: READ_TIMEOUT_MS }));
-  const [commandStatusClient, financeClient, metricsClient, organizationClient] = await Promise.all([
+  const [commandStatusClient, financeClient, metricsClient, organizationClient, webhooksClient] = await Promise.all([
     reader("command-status", config.COMMAND_STATUS_URL),
     reader("finance", config.FINANCE_URL),
     reader("metrics", config.METRICS_URL),
     reader("organization", config.ORGANIZATION_URL),
+    reader("webhooks", config.WEBHOOKS_URL),
   ]);
   const accounts = createAccounts(accountClient, {
     checkTimeoutMs: CHECK_TIMEOUT_MS,
@@ -110,6 +112,7 @@ export async function startService(
     ledger: createLedger(financeClient),
     snapshots: createSnapshots(metricsClient),
     creditUsage: createCreditUsage(organizationClient),
+    webhooks: createWebhooks(webhooksClient),
     knownAccounts,
     configurations: createServerConfigurations(accounts.configuration, clock),
     commandStatus: createCommandStatus({

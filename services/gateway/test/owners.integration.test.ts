@@ -59,6 +59,7 @@ beforeEach(async () => {
     FINANCE_URL: url,
     METRICS_URL: url,
     ORGANIZATION_URL: url,
+    WEBHOOKS_URL: url,
   });
 });
 afterEach(() => {

@@ -99,6 +99,7 @@ async function assemble(
     FINANCE_URL: neighbour("finance"),
     METRICS_URL: neighbour("metrics"),
     ORGANIZATION_URL: NOWHERE,
+    WEBHOOKS_URL: NOWHERE,
   };
   await Promise.all([...ports].map(([name, port]) => child(name, { ...base, ...ofNeighbours }, port)));
   const gateway = async (env: Readonly<Record<string, string>>): Promise<string> => {

@@ -69,6 +69,9 @@ export function serviceEnvironment(service: string, services: readonly string[],
     PASSWORD_DERIVATION_KEYS: secrets.passwordDerivationKeys,
     PASSWORD_SEALING_KEYS: secrets.passwordSealingKeys,
     FINGERPRINT_KEY: secrets.fingerprintKey,
+    WEBHOOK_SEALING_KEYS: secrets.webhookSealingKeys,
+    // Receivers are programs on this machine.
+    WEBHOOK_ALLOW_INSECURE: "true",
     ...Object.fromEntries(urls),
     ...(service === CONSOLE_PROCESS ? consoleEnvironment(ports) : {}),
   };

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -12,6 +12,16 @@ describe("the secrets of a state folder", () => {
     const first = keptSecrets(folder);
     expect(keptSecrets(folder)).toEqual(first);
     expect(statSync(path.join(folder, "secrets.json")).mode & 0o777).toBe(0o600);
+    rmSync(folder, { recursive: true });
+  });
+
+  it("of an earlier version stay, and get the one that it did not have", () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "kapi-secrets-"));
+    const { webhookSealingKeys: _unknown, ...earlier } = keptSecrets(folder);
+    writeFileSync(path.join(folder, "secrets.json"), JSON.stringify(earlier));
+    const secrets = keptSecrets(folder);
+    expect(secrets).toMatchObject(earlier);
+    expect(keptSecrets(folder)).toEqual(secrets);
     rmSync(folder, { recursive: true });
   });
 

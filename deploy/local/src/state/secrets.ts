@@ -17,6 +17,7 @@ const Secrets = z.object({
   passwordDerivationKeys: z.string(),
   passwordSealingKeys: z.string(),
   fingerprintKey: z.string(),
+  webhookSealingKeys: z.string(),
 });
 export type Secrets = z.infer<typeof Secrets>;
 
@@ -32,16 +33,23 @@ export function generateSecrets(): Secrets {
     passwordDerivationKeys: `k1:${key()}`,
     passwordSealingKeys: `k1:${key()}`,
     fingerprintKey: key(),
+    webhookSealingKeys: `k1:${key()}`,
   };
 }
 
 /** The secrets of a state folder, made at its first start and readable by their owner alone. */
 export function keptSecrets(stateDir: string): Secrets {
   const file = path.join(stateDir, SECRETS_FILE);
-  if (existsSync(file)) return Secrets.parse(JSON.parse(readFileSync(file, "utf8")));
-  const secrets = generateSecrets();
-  mkdirSync(stateDir, { recursive: true });
-  writePrivately(file, secrets);
+  const fresh = generateSecrets();
+  if (!existsSync(file)) {
+    mkdirSync(stateDir, { recursive: true });
+    writePrivately(file, fresh);
+    return fresh;
+  }
+  const kept = z.record(z.string(), z.unknown()).parse(JSON.parse(readFileSync(file, "utf8")));
+  // An earlier version did not have this one.
+  const secrets = Secrets.parse({ webhookSealingKeys: fresh.webhookSealingKeys, ...kept });
+  if (kept["webhookSealingKeys"] === undefined) writePrivately(file, secrets);
   return secrets;
 }
 

@@ -2,6 +2,8 @@ import type { z } from "zod";
 
 import type { Server } from "../http/servers.ts";
 import type { OperationId, OPERATIONS } from "../operations.ts";
+import type { Example } from "./example.ts";
+import { DELIVERY_ID, ENDPOINT_ID, WEBHOOK_EXAMPLES } from "./webhook-examples.ts";
 
 const ORGANIZATION_ID = "0197a3c2-5b1e-7c44-9f0e-2a8d4be61f01";
 const SERVER_ID = "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02";
@@ -19,6 +21,8 @@ export const EXAMPLE_PARAMETERS = {
   serverId: SERVER_ID,
   accountNumber: ACCOUNT_NUMBER,
   commandId: COMMAND_ID,
+  endpointId: ENDPOINT_ID,
+  deliveryId: DELIVERY_ID,
   idempotencyKey: IDEMPOTENCY_KEY,
   xRequestId: "backend-5f2c",
 } as const;
@@ -136,8 +140,6 @@ const accountRequest = { requestId: REQUEST_ID };
 const funds = { amount: 250.5, description: "Card payment", requestId: REQUEST_ID };
 
 type Contracts = typeof OPERATIONS;
-type Example<O> = (O extends { body: infer B extends z.ZodType } ? { readonly body: z.input<B> } : unknown) &
-  (O extends { answer: infer A extends z.ZodType } ? { readonly answer: z.input<A> } : unknown);
 
 /** A request body and an answer of each operation; all of one story. */
 export const EXAMPLES: { readonly [O in OperationId]: Example<Contracts[O]> } = {
@@ -317,4 +319,5 @@ export const EXAMPLES: { readonly [O in OperationId]: Example<Contracts[O]> } = 
       ],
     },
   },
+  ...WEBHOOK_EXAMPLES,
 };

@@ -123,6 +123,7 @@ function codesOf(status: number): ErrorCode[] {
 function exampleOf(code: ErrorCode): object {
   const error = ERRORS[code].text
     .replace("<scope>", "accounts:read")
+    .replace("<reason>", "it is not https")
     .replace("<serverId>", "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02");
   return code === "VALIDATION_FAILED" ? { error, issues: ISSUES } : { error };
 }

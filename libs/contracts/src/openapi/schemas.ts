@@ -27,6 +27,26 @@ import { FundsBody, Transaction, TransactionsAnswer } from "../http/finance.ts";
 import { Deal, DealsAnswer, Order, OrdersAnswer, Position, PositionsAnswer } from "../http/history.ts";
 import { Pagination } from "../http/pagination.ts";
 import { Server, ServerAnswer, UpdateServerConfigurationBody } from "../http/servers.ts";
+import {
+  CreateWebhookBody,
+  DeletedWebhookAnswer,
+  DeliveryAttempt,
+  EventsAnswer,
+  FeedEvent,
+  ListEventsQuery,
+  ReplayWebhookBody,
+  UpdateWebhookBody,
+  WebhookAnswer,
+  WebhookDeliveriesAnswer,
+  WebhookDelivery,
+  WebhookDeliveryAnswer,
+  WebhookEndpoint,
+  WebhookKind,
+  WebhookReplayAnswer,
+  WebhooksAnswer,
+  WebhookSecretAnswer,
+  WebhookTestAnswer,
+} from "../http/webhooks.ts";
 import { Prices } from "../prices.ts";
 
 /** A JSON Schema of the dialect 2020-12, which OpenAPI 3.1 takes as it is. */
@@ -63,6 +83,20 @@ export const RECORDS = {
   PositionsAnswer,
   DealsAnswer,
   AccountMetricsAnswer,
+  WebhookKind,
+  WebhookEndpoint,
+  WebhookDelivery,
+  DeliveryAttempt,
+  FeedEvent,
+  WebhookAnswer,
+  WebhooksAnswer,
+  WebhookSecretAnswer,
+  DeletedWebhookAnswer,
+  WebhookTestAnswer,
+  WebhookReplayAnswer,
+  WebhookDeliveriesAnswer,
+  WebhookDeliveryAnswer,
+  EventsAnswer,
 } as const satisfies Record<string, z.ZodType>;
 
 /** What requests carry, by its name in the document. */
@@ -75,6 +109,9 @@ export const BODIES = {
   ResetPassword: ResetPasswordBody,
   ExportAccountHistory: ExportAccountHistoryBody,
   Funds: FundsBody,
+  CreateWebhook: CreateWebhookBody,
+  UpdateWebhook: UpdateWebhookBody,
+  ReplayWebhook: ReplayWebhookBody,
 } as const satisfies Record<string, z.ZodType>;
 
 const anyOfRequired = (...names: readonly string[]): JsonSchema => ({
@@ -92,6 +129,8 @@ const RULES = new Map<z.ZodType, JsonSchema>([
   // Anything is taken, because the operation has no status for a wrong value.
   [GetCommandQuery.shape.wait, { type: ["integer", "string"], default: 0, pattern: undefined, description: undefined }],
   [UpdateTradingAccountBody, anyOfRequired("accountName", "leverage")],
+  [UpdateWebhookBody, anyOfRequired("url", "description", "kinds", "serverIds", "status")],
+  [ListEventsQuery.shape.kinds, { type: "string" }],
 ]);
 
 /** Text of a caller holds no U+0000, which no database keeps. */

@@ -43,6 +43,7 @@ export const GROUP_TEXTS: Readonly<Record<OperationGroup, string>> = {
   Finance: "Money to and from an account. Amounts are in units of the account's currency, with at most two decimals.",
   Commands: "How queued changes end.",
   Metrics: "Stored snapshots of account values. Live values are on the WebSocket `/api/v1/management/live-metrics`.",
+  Webhooks: "What happened, sent to your endpoints, signed; and the same events as a feed.",
 };
 
 /** What a caller should know beyond the summary. Markdown. */
@@ -86,6 +87,19 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   listCommands: "`from` and `to` are inclusive, on `createdAt`.",
   listAccountMetrics:
     "One snapshot per account and minute in which it changed, kept for 30 days, newest first. `since` is inclusive, `until` exclusive. With `accountNumber` and `limit=1` it is the latest one. These are not live values, and an empty answer does not mean that there is no risk.",
+  createWebhook:
+    "Addresses are https, public, and without user name or fragment; a refusal says why (`WEBHOOK_URL_REFUSED`). Without `kinds` every kind is sent but those of commands. An organization has at most 20 endpoints (`TOO_MANY_ENDPOINTS`). Deliveries are signed as Standard Webhooks says: any of its libraries verifies them with `secret`.",
+  listWebhooks:
+    "`disabledReason`: `owner` (you), `gone` (it answered 410) or `failing` (nothing but failures for five days).",
+  updateWebhook:
+    "Give at least one field; what is not given stays. `status: enabled` also begins the count of failing days anew.",
+  rotateWebhookSecret: "Until 24 hours have passed each delivery carries two signatures, one by each secret.",
+  testWebhook: "Sent like every other event; an endpoint that is disabled is 400 with the code `ENDPOINT_DISABLED`.",
+  replayWebhook:
+    "The events from `since` (inclusive) to `until` (exclusive), of the endpoint's kinds and servers, at most 20,000 (`TOO_MANY_EVENTS`). They keep their ids: a receiver that has one already ignores it.",
+  redeliverWebhook: "The delivery is sent again with the id it had, whatever came of it before.",
+  listEvents:
+    "Pass `next` of an answer as `after` of the next request; without `after` the feed begins with the oldest event that is kept (30 days), with `after=now` at this moment. No event is ever added before a cursor that was given out.",
 };
 
 /** What a query parameter means, by its name. */
@@ -103,4 +117,7 @@ export const QUERY_TEXTS: Readonly<Record<string, string>> = {
   to: "Only commands created at or before this time.",
   since: "Only snapshots measured at or after this time.",
   until: "Only snapshots measured before this time.",
+  type: "Only deliveries of this kind of event.",
+  after: "`next` of the answer before; or `now`.",
+  kinds: "Only events of these kinds, with commas.",
 };

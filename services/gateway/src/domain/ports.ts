@@ -12,6 +12,7 @@ import type {
   Server,
   UpdateServerConfigurationBody,
 } from "@kapi/contracts";
+import type { ApiError } from "@kapi/http";
 
 /** A command as command-status knows it. */
 export interface KnownCommand {
@@ -79,6 +80,23 @@ export interface CreditUsage {
   /** The exact body of the answer to listCreditUsage. */
   readonly list: (organizationId: string, query: PageQuery) => Promise<Buffer>;
 }
+
+/** A request to the webhooks service, below an organization. */
+export interface WebhooksRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+/**
+ * The service that owns webhooks: the exact body of its answer, or what it refuses the request with. Throws
+ * DependencyError where it is away.
+ */
+export type Webhooks = (
+  organizationId: string,
+  request: WebhooksRequest,
+) => Promise<{ readonly body: Buffer } | { readonly refusal: ApiError }>;
 
 /** The logs of commands. */
 export interface CommandLog {

@@ -26,7 +26,7 @@ export interface Call {
 
 /** What an operation answers; errors are thrown. */
 export interface Answer {
-  readonly status: 200 | 202;
+  readonly status: 200 | 201 | 202;
   /** JSON, passed on as it is. */
   readonly body: string | Buffer | Readable;
   /** The answer repeats that of an earlier request with the same key. */

@@ -1,7 +1,7 @@
 import type { Admission, Directory, KnownAccounts } from "@kapi/admission";
 import type { Clock, Keyring } from "@kapi/kernel";
 
-import type { Accounts, CommandLog, CommandStatus, CreditUsage, Ledger, Snapshots } from "../domain/ports.ts";
+import type { Accounts, CommandLog, CommandStatus, CreditUsage, Ledger, Snapshots, Webhooks } from "../domain/ports.ts";
 import type { ServerConfigurations } from "./server-configurations.ts";
 
 /** What the operations are made of. */
@@ -13,6 +13,7 @@ export interface Needs {
   readonly ledger: Ledger;
   readonly snapshots: Snapshots;
   readonly creditUsage: CreditUsage;
+  readonly webhooks: Webhooks;
   readonly configurations: ServerConfigurations;
   readonly commandStatus: CommandStatus;
   readonly commandLog: CommandLog;

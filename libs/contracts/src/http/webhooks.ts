@@ -1,0 +1,268 @@
+import { z } from "zod";
+
+import { ACCOUNT_STATUSES } from "./accounts.ts";
+import { CommandErrorCode, CommandOperation, FINAL_COMMAND_STATUSES } from "./commands.ts";
+import { Transaction } from "./finance.ts";
+import { Deal, Order, Position } from "./history.ts";
+import { PageQuery, Pagination } from "./pagination.ts";
+import { DateTime, Guid, queryInteger } from "../values.ts";
+
+/** The kinds that an endpoint is sent unless it asks for others (decisions, 11). */
+export const DEFAULT_WEBHOOK_KINDS = [
+  "account.created",
+  "account.updated",
+  "account.enabled",
+  "account.disabled",
+  "account.archived",
+  "account.deleted",
+  "account.password_changed",
+  "order.executed",
+  "order.cancelled",
+  "position.opened",
+  "position.updated",
+  "position.closed",
+  "deal.executed",
+  "transaction.recorded",
+  "margin.call",
+  "margin.stop_out",
+  "credits.low_balance",
+  "webhook.test",
+] as const;
+/** Kinds that are recorded and sent only where an endpoint of the organization asks for them. */
+export const COMMAND_WEBHOOK_KINDS = ["command.succeeded", "command.failed", "command.expired"] as const;
+/** Every kind of event (decisions, 11). */
+export const WEBHOOK_KINDS = [...DEFAULT_WEBHOOK_KINDS, ...COMMAND_WEBHOOK_KINDS] as const;
+export const WebhookKind = z.enum(WEBHOOK_KINDS);
+export type WebhookKind = z.infer<typeof WebhookKind>;
+
+/** Most endpoints of one organization; the next one is 400 TOO_MANY_ENDPOINTS. */
+export const MAX_WEBHOOK_ENDPOINTS = 20;
+/** Longest address of an endpoint, in characters. */
+export const MAX_WEBHOOK_URL_LENGTH = 2_048;
+/** Most servers that an endpoint can name. */
+const MAX_WEBHOOK_SERVERS = 100;
+/** Most events of one page of the feed. */
+export const MAX_FEED_EVENTS = 1_000;
+/** Most events of one replay; a receiver that missed more reads the feed. */
+export const MAX_REPLAY_EVENTS = 20_000;
+/** Headers of a delivery (Standard Webhooks). */
+export const WEBHOOK_HEADERS = {
+  id: "webhook-id",
+  timestamp: "webhook-timestamp",
+  signature: "webhook-signature",
+} as const;
+/** Value of `after` that means: from this moment on. */
+export const FEED_NOW = "now";
+
+const distinct = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
+const NO_REPEAT = { error: "must not repeat a value" };
+const Kinds = z.array(WebhookKind).min(1).max(WEBHOOK_KINDS.length).refine(distinct, NO_REPEAT);
+const ServerIds = z.array(Guid).min(1).max(MAX_WEBHOOK_SERVERS).refine(distinct, NO_REPEAT);
+const Url = z.string().min(1).max(MAX_WEBHOOK_URL_LENGTH);
+const Description = z.string().max(250);
+
+export const WEBHOOK_STATUSES = ["enabled", "disabled"] as const;
+export const WebhookStatus = z.enum(WEBHOOK_STATUSES);
+/** Why an endpoint is disabled: its owner said so, it answered 410, or it only failed for five days. */
+export const WEBHOOK_DISABLED_REASONS = ["owner", "gone", "failing"] as const;
+export type WebhookDisabledReason = (typeof WEBHOOK_DISABLED_REASONS)[number];
+
+/** An address that events are sent to. Its secret is only in the answers of create and rotate. */
+export const WebhookEndpoint = z.object({
+  id: z.uuid(),
+  url: z.string(),
+  description: z.string(),
+  /** Null: every kind but those of commands. */
+  kinds: z.array(WebhookKind).nullable(),
+  /** Null: all servers. What is of no server (credits, tests) is sent in any case. */
+  serverIds: z.array(z.guid()).nullable(),
+  status: WebhookStatus,
+  disabledReason: z.enum(WEBHOOK_DISABLED_REASONS).nullable(),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+});
+export type WebhookEndpoint = z.infer<typeof WebhookEndpoint>;
+
+/** Body of createWebhook. */
+export const CreateWebhookBody = z.object({
+  url: Url,
+  description: Description.default(""),
+  kinds: Kinds.nullable().default(null),
+  serverIds: ServerIds.nullable().default(null),
+});
+export type CreateWebhookBody = z.infer<typeof CreateWebhookBody>;
+
+/** Body of updateWebhook; what is not given stays. `enabled` also begins the count of failing days anew. */
+export const UpdateWebhookBody = z
+  .object({
+    url: Url.optional(),
+    description: Description.optional(),
+    kinds: Kinds.nullable().optional(),
+    serverIds: ServerIds.nullable().optional(),
+    status: WebhookStatus.optional(),
+  })
+  .refine((body) => Object.values(body).some((value) => value !== undefined), {
+    path: ["url"],
+    error: "at least one of url, description, kinds, serverIds and status must be given",
+  });
+export type UpdateWebhookBody = z.infer<typeof UpdateWebhookBody>;
+
+/** Body of replayWebhook: the events from `since` (inclusive) to `until` (exclusive), on their `timestamp`. */
+export const ReplayWebhookBody = z.object({ since: DateTime, until: DateTime.optional(), kinds: Kinds.optional() });
+export type ReplayWebhookBody = z.infer<typeof ReplayWebhookBody>;
+
+/** What the data of every event begins with; null where it does not apply. */
+const Of = {
+  eventId: z.uuid(),
+  organizationId: z.uuid(),
+  serverId: z.guid().nullable(),
+  accountNumber: z.string().nullable(),
+  /** Counts the account's events of all kinds but those of commands, from 1, without a gap. */
+  accountSequence: z.int().min(1).nullable(),
+};
+
+/** The account as it is after the event. */
+const AccountData = z.object({
+  ...Of,
+  accountId: z.uuid(),
+  version: z.int().min(1),
+  accountName: z.string(),
+  status: z.enum([...ACCOUNT_STATUSES, "deleted"]),
+  leverage: z.int(),
+});
+
+const event = <T extends z.ZodType, D extends z.ZodType>(type: T, data: D) =>
+  z.object({
+    type,
+    /** When it happened. */
+    timestamp: z.iso.datetime(),
+    data,
+  });
+
+/** The body of a delivery, byte for byte what is signed: what happened, with the record as reads show it after that. */
+export const WebhookEvent = z.discriminatedUnion("type", [
+  event(
+    z.enum([
+      "account.created",
+      "account.updated",
+      "account.enabled",
+      "account.disabled",
+      "account.archived",
+      "account.deleted",
+    ]),
+    AccountData,
+  ),
+  event(z.literal("account.password_changed"), AccountData.extend({ passwordKind: z.enum(["trading", "investor"]) })),
+  event(z.enum(["order.executed", "order.cancelled"]), z.object({ ...Of, ...Order.shape })),
+  event(z.enum(["position.opened", "position.updated"]), z.object({ ...Of, ...Position.shape })),
+  event(
+    z.literal("position.closed"),
+    z.object({ ...Of, ...Position.shape, dealIds: z.array(z.string()), openPositionCount: z.int().min(0) }),
+  ),
+  event(z.literal("deal.executed"), z.object({ ...Of, ...Deal.shape })),
+  event(z.literal("transaction.recorded"), z.object({ ...Of, ...Transaction.shape })),
+  event(
+    z.enum(["margin.call", "margin.stop_out"]),
+    z.object({ ...Of, equity: z.number(), usedMargin: z.number(), marginLevel: z.number() }),
+  ),
+  event(z.literal("credits.low_balance"), z.object({ ...Of, availableCredits: z.int(), lowBalanceThreshold: z.int() })),
+  event(z.literal("webhook.test"), z.object({ ...Of, endpointId: z.uuid() })),
+  event(
+    z.enum(COMMAND_WEBHOOK_KINDS),
+    z.object({
+      ...Of,
+      commandId: z.uuid(),
+      managedAccountId: z.uuid().nullable(),
+      operation: CommandOperation,
+      status: z.enum(FINAL_COMMAND_STATUSES),
+      attempts: z.int().min(0),
+      /** Null also where it is large, as an export's is: `getCommand` shows it. */
+      result: z.record(z.string(), z.unknown()).nullable(),
+      resultOmitted: z.boolean(),
+      errorCode: CommandErrorCode.nullable(),
+      errorMessage: z.string().nullable(),
+    }),
+  ),
+]);
+export type WebhookEvent = z.infer<typeof WebhookEvent>;
+
+/** An event in the feed: the same, with its id and the cursor behind it. */
+export const FeedEvent = z.object({
+  /** `webhook-id` of its deliveries. */
+  id: z.uuid(),
+  /** Given as `after`, the feed goes on behind this event. */
+  cursor: z.string(),
+  type: WebhookKind,
+  timestamp: z.iso.datetime(),
+  data: z.looseObject(Of),
+});
+export type FeedEvent = z.infer<typeof FeedEvent>;
+
+/** Kinds in a query string: with commas. */
+const KindsQuery = z
+  .string()
+  .transform((text) => text.split(","))
+  .pipe(Kinds);
+
+/** Query of listEvents. Without `after` the feed begins with the oldest event that is kept. */
+export const ListEventsQuery = z.object({
+  after: z.string().min(1).max(64).optional(),
+  limit: queryInteger(1, MAX_FEED_EVENTS).default(100),
+  kinds: KindsQuery.optional(),
+});
+export type ListEventsQuery = z.infer<typeof ListEventsQuery>;
+
+/** Answer of listEvents, oldest first. `next` is to be given as `after`; it is the given one where nothing new is there. */
+export const EventsAnswer = z.object({ events: z.array(FeedEvent), next: z.string() });
+
+export const DELIVERY_STATUSES = ["pending", "delivering", "succeeded", "failed", "cancelled"] as const;
+export const DeliveryStatus = z.enum(DELIVERY_STATUSES);
+export type DeliveryStatus = z.infer<typeof DeliveryStatus>;
+
+/** One attempt to deliver. */
+export const DeliveryAttempt = z.object({
+  /** From 1. */
+  number: z.int().min(1),
+  at: z.iso.datetime(),
+  /** The receiver's HTTP status; null where there was no answer. */
+  status: z.int().nullable(),
+  /** Why it failed; null for a success. */
+  error: z.string().nullable(),
+  durationMs: z.int().min(0),
+  /** The first part of the reply, at most 1 KiB, control characters escaped. */
+  replyStart: z.string(),
+});
+export type DeliveryAttempt = z.infer<typeof DeliveryAttempt>;
+
+/** One event on its way to one endpoint. */
+export const WebhookDelivery = z.object({
+  id: z.uuid(),
+  eventId: z.uuid(),
+  endpointId: z.uuid(),
+  type: WebhookKind,
+  status: DeliveryStatus,
+  /** The newest 20, in their order. */
+  attempts: z.array(DeliveryAttempt),
+  nextAttemptAt: z.iso.datetime().nullable(),
+  createdAt: z.iso.datetime(),
+  completedAt: z.iso.datetime().nullable(),
+});
+export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
+
+/** Query of listWebhookDeliveries. */
+export const ListDeliveriesQuery = PageQuery.extend({
+  status: DeliveryStatus.optional(),
+  type: WebhookKind.optional(),
+});
+export type ListDeliveriesQuery = z.infer<typeof ListDeliveriesQuery>;
+
+/** Answer of createWebhook and rotateWebhookSecret: the only ones with the secret (`whsec_…`). */
+export const WebhookSecretAnswer = z.object({ endpoint: WebhookEndpoint, secret: z.string() });
+export const WebhookAnswer = z.object({ endpoint: WebhookEndpoint });
+export const WebhooksAnswer = z.object({ endpoints: z.array(WebhookEndpoint) });
+export const DeletedWebhookAnswer = z.object({ id: z.uuid(), deleted: z.literal(true) });
+export const WebhookTestAnswer = z.object({ eventId: z.uuid() });
+export const WebhookDeliveriesAnswer = z.object({ deliveries: z.array(WebhookDelivery), pagination: Pagination });
+export const WebhookDeliveryAnswer = z.object({ delivery: WebhookDelivery });
+/** How many events are sent again. */
+export const WebhookReplayAnswer = z.object({ events: z.int().min(0) });

@@ -1,0 +1,13 @@
+import { ListDeliveriesQuery } from "@kapi/contracts";
+
+import type { Operation } from "./call.ts";
+import type { Needs } from "./needs.ts";
+import { webhookOperation } from "./webhook-operation.ts";
+
+/** GET what was sent to an endpoint. */
+export function listWebhookDeliveries(needs: Needs): Operation {
+  return webhookOperation(needs, {
+    path: ({ endpointId }) => `/webhooks/${endpointId}/deliveries`,
+    query: ListDeliveriesQuery,
+  });
+}

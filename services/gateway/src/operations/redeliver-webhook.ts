@@ -1,0 +1,11 @@
+import type { Operation } from "./call.ts";
+import type { Needs } from "./needs.ts";
+import { webhookOperation } from "./webhook-operation.ts";
+
+/** POST one delivery again. */
+export function redeliverWebhook(needs: Needs): Operation {
+  return webhookOperation(needs, {
+    path: ({ endpointId, deliveryId }) => `/webhooks/${endpointId}/deliveries/${deliveryId}/redeliver`,
+    status: 202,
+  });
+}

@@ -1,0 +1,8 @@
+import type { Operation } from "./call.ts";
+import type { Needs } from "./needs.ts";
+import { webhookOperation } from "./webhook-operation.ts";
+
+/** POST a new secret for an endpoint. */
+export function rotateWebhookSecret(needs: Needs): Operation {
+  return webhookOperation(needs, { path: ({ endpointId }) => `/webhooks/${endpointId}/rotate-secret` });
+}

@@ -1,0 +1,10 @@
+import { UpdateWebhookBody } from "@kapi/contracts";
+
+import type { Operation } from "./call.ts";
+import type { Needs } from "./needs.ts";
+import { webhookOperation } from "./webhook-operation.ts";
+
+/** PATCH an endpoint. */
+export function updateWebhook(needs: Needs): Operation {
+  return webhookOperation(needs, { path: ({ endpointId }) => `/webhooks/${endpointId}`, body: UpdateWebhookBody });
+}

@@ -1,0 +1,46 @@
+import { configFields } from "@kapi/runtime";
+import { z } from "zod";
+
+const HTTPS_PORT = "443";
+const MAX_PORT = 65_535;
+/** Time to record an attempt, in milliseconds, that a lease has to have beside the attempt itself. */
+export const RECORDING_MARGIN_MS = 1_000;
+
+const ports = z.string().transform((text, context): readonly number[] => {
+  const given = text.split(",").map((port) => (/^\s*\d{1,5}\s*$/.test(port) ? Number(port) : 0));
+  if (given.every((port) => port >= 1 && port <= MAX_PORT)) return given;
+  context.addIssue({ code: "custom", message: `must be ports from 1 to ${MAX_PORT}, with commas` });
+  return z.NEVER;
+});
+
+/** Every setting of the webhooks service. */
+export const ConfigSchema = z
+  .object({
+    HTTP_HOST: configFields.httpHost,
+    HTTP_PORT: configFields.httpPort,
+    KAFKA_BROKERS: configFields.kafkaBrokers,
+    KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
+    KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
+    POSTGRES_URL: configFields.postgresUrl,
+    POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
+    INTERNAL_TOKEN: configFields.internalToken,
+    /** Keys that the secrets of endpoints are sealed with: "<id>:<base64>", several with commas, the first in use. */
+    WEBHOOK_SEALING_KEYS: configFields.keyring,
+    /** Ports that an endpoint's address may name, with commas. */
+    WEBHOOK_ALLOWED_PORTS: ports.default(ports.parse(HTTPS_PORT)),
+    /** "true" also allows http, private addresses and any port: for one machine alone, never where others bring addresses. */
+    WEBHOOK_ALLOW_INSECURE: z.enum(["true", "false"], 'must be "true" or "false"').default("false"),
+    /** A receiver's time to answer, in milliseconds, all in all (decisions, 11). */
+    WEBHOOK_TIMEOUT_MS: configFields.integer(100, 60_000).default(15_000),
+    /** How long a delivery belongs to a process that took it up, in milliseconds: as long it waits if that was killed. */
+    WEBHOOK_LEASE_MS: configFields.integer(1_000, 600_000).default(60_000),
+    /** Deliveries under way at once from this process. */
+    WEBHOOK_CONCURRENCY: configFields.integer(1, 10_000).default(256),
+    /** Of them to one endpoint. */
+    WEBHOOK_ENDPOINT_CONCURRENCY: configFields.integer(1, 1_000).default(8),
+  })
+  .refine((config) => config.WEBHOOK_LEASE_MS >= config.WEBHOOK_TIMEOUT_MS + 2 * RECORDING_MARGIN_MS, {
+    path: ["WEBHOOK_LEASE_MS"],
+    error: "must be at least 2,000 more than WEBHOOK_TIMEOUT_MS",
+  });
+export type Config = z.output<typeof ConfigSchema>;

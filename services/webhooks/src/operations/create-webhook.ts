@@ -1,0 +1,23 @@
+import { type CreateWebhookBody, MAX_WEBHOOK_ENDPOINTS, type WebhookEndpoint } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+import { sealPassword, uuidV7 } from "@kapi/kernel";
+
+import { toWire } from "../domain/endpoint.ts";
+import { newSecret } from "../domain/signature.ts";
+import { refuseBadAddress, type WebhookNeeds } from "./webhook-needs.ts";
+
+/** Adds an endpoint. The secret is in this answer only. */
+export async function createWebhook(
+  { endpoints, guard, keys, clock }: WebhookNeeds,
+  organizationId: string,
+  { url, description, kinds, serverIds }: CreateWebhookBody,
+): Promise<{ endpoint: WebhookEndpoint; secret: string }> {
+  await refuseBadAddress(guard, url);
+  const nowMs = clock.nowMs();
+  const id = uuidV7(nowMs);
+  const secret = newSecret();
+  const draft = { id, organizationId, url, description, kinds, serverIds, secret: sealPassword(keys, id, secret) };
+  const endpoint = await endpoints.create(draft, MAX_WEBHOOK_ENDPOINTS, nowMs);
+  if (endpoint === null) throw new ApiError("TOO_MANY_ENDPOINTS");
+  return { endpoint: toWire(endpoint), secret };
+}

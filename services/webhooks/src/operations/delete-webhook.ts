@@ -1,0 +1,13 @@
+import { type EndpointName, found, type WebhookNeeds } from "./webhook-needs.ts";
+
+/** Deletes an endpoint and cancels what was not sent yet. */
+export async function deleteWebhook(
+  { endpoints, onChanged, onEnded }: WebhookNeeds,
+  { organizationId, endpointId }: EndpointName,
+): Promise<{ id: string; deleted: true }> {
+  const deleted = await endpoints.delete(organizationId, endpointId);
+  found(deleted ? endpointId : null);
+  onChanged(endpointId);
+  onEnded(endpointId);
+  return { id: endpointId, deleted: true };
+}

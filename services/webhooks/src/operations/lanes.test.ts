@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+
+import type { Leased } from "../domain/ports.ts";
+import { Lanes } from "./lanes.ts";
+
+const NOW_MS = 1_000;
+let made = 0;
+
+function delivery(endpointId: string): Leased {
+  made += 1;
+  const id = `${endpointId}-${made}`;
+  return {
+    day: "2026-01-01",
+    endpointId,
+    id,
+    eventId: id,
+    payload: "",
+    attemptCount: 0,
+    step: 0,
+    leaseUntilMs: 60_000,
+  };
+}
+
+function lanesWith(waiting: Readonly<Record<string, number>>, limits = { concurrency: 100, perEndpoint: 8 }): Lanes {
+  const lanes = new Lanes(limits);
+  for (const [endpointId, count] of Object.entries(waiting)) {
+    for (let index = 0; index < count; index += 1) lanes.add(delivery(endpointId));
+  }
+  return lanes;
+}
+
+/** Starts all that can run now; who, and how many of each. */
+function started(lanes: Lanes, nowMs = NOW_MS): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (let next = lanes.next(nowMs); next !== undefined; next = lanes.next(nowMs)) {
+    counts[next.endpointId] = (counts[next.endpointId] ?? 0) + 1;
+  }
+  return counts;
+}
+
+const ended = { well: true, tookMs: 5, quietUntilMs: null };
+
+describe("the lanes of endpoints", () => {
+  it("give each endpoint its own few slots, however much waits for it", () => {
+    expect(started(lanesWith({ hanging: 200, quick: 20 }))).toEqual({ hanging: 8, quick: 8 });
+  });
+
+  it("serve the endpoints in turn where there are fewer slots than endpoints want", () => {
+    const lanes = lanesWith({ a: 50, b: 50, c: 50 }, { concurrency: 6, perEndpoint: 8 });
+    expect(started(lanes)).toEqual({ a: 2, b: 2, c: 2 });
+    lanes.ended("a", ended);
+    lanes.ended("a", ended);
+    expect(started(lanes)).toEqual({ a: 1, b: 1 });
+  });
+
+  it("leave one slot to an endpoint that failed last, until it does well again", () => {
+    const lanes = lanesWith({ a: 50 });
+    expect(started(lanes)).toEqual({ a: 8 });
+    for (let index = 0; index < 8; index += 1) lanes.ended("a", { ...ended, well: false });
+    expect(lanes.roomOf("a", NOW_MS)).toBe(0);
+    expect(started(lanes)).toEqual({ a: 1 });
+    lanes.ended("a", ended);
+    expect(started(lanes)).toEqual({ a: 8 });
+  });
+
+  it("send nothing to an endpoint that asked for rest until it is over", () => {
+    const lanes = lanesWith({ a: 9 });
+    started(lanes);
+    lanes.ended("a", { well: false, tookMs: 5, quietUntilMs: 5_000 });
+    for (let index = 0; index < 7; index += 1) lanes.ended("a", { ...ended, well: false });
+    expect(lanes.roomOf("a", 4_999)).toBe(0);
+    expect(started(lanes, 4_999)).toEqual({});
+    expect(lanes.waiting).toBe(0);
+    expect(lanes.roomOf("a", 5_000)).toBe(1);
+  });
+
+  it("take up no more than an endpoint will soon have been sent", () => {
+    const lanes = lanesWith({ slow: 1 }, { concurrency: 100, perEndpoint: 2 });
+    expect(lanes.roomOf("never seen", NOW_MS)).toBe(80);
+    for (let index = 0; index < 40; index += 1) {
+      lanes.add(delivery("slow"));
+      lanes.next(NOW_MS);
+      lanes.ended("slow", { ...ended, tookMs: 10_000 });
+    }
+    expect(lanes.roomOf("slow", NOW_MS)).toBe(2);
+  });
+
+  it("hand everything that waits back at the end", () => {
+    const lanes = lanesWith({ a: 10, b: 3 });
+    started(lanes);
+    expect(lanes.drain()).toHaveLength(2);
+    expect(started(lanes)).toEqual({});
+  });
+});

@@ -1,0 +1,158 @@
+import type { Leased } from "../domain/ports.ts";
+
+/** Deliveries of one endpoint that wait in memory, at most. */
+const MAX_WAITING_PER_LANE = 256;
+/** Deliveries of all endpoints that wait in memory, at most. */
+const MAX_WAITING = 10_000;
+/** A lane takes up what it will have sent in so long, in milliseconds: well within a lease. */
+const HORIZON_MS = 10_000;
+/** What an endpoint is thought to take that was never sent anything, in milliseconds. */
+const FIRST_GUESS_MS = 250;
+/** Weight of the newest attempt in what an endpoint takes. */
+const NEWEST_WEIGHT = 0.2;
+
+/** What waits and what runs for one endpoint. */
+interface Lane {
+  readonly waiting: Leased[];
+  running: number;
+  /** The last attempt failed: until one succeeds there is only one at a time. */
+  failing: boolean;
+  /** Milliseconds an attempt takes, smoothed. */
+  takesMs: number;
+  /** Nothing is sent before this, in milliseconds since 1970: the receiver asked for it. */
+  quietUntilMs: number;
+}
+
+export interface LaneLimits {
+  /** Deliveries under way at once, in all. */
+  readonly concurrency: number;
+  /** To one endpoint. */
+  readonly perEndpoint: number;
+}
+
+/**
+ * Who is next. One lane for each endpoint, served in turn, so that an endpoint only ever waits for itself: it has its own
+ * few slots, one that fails has a single one, and what waits for it stays in the database beyond what it will soon take.
+ */
+export class Lanes {
+  readonly #lanes = new Map<string, Lane>();
+  /** Lanes that have something to send, in the order in which their turn comes. */
+  readonly #turns = new Set<string>();
+  readonly #limits: LaneLimits;
+  #running = 0;
+  #waiting = 0;
+
+  constructor(limits: LaneLimits) {
+    this.#limits = limits;
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** How many deliveries of an endpoint may be taken up now. */
+  roomOf(endpointId: string, nowMs: number): number {
+    const lane = this.#lanes.get(endpointId);
+    const free = MAX_WAITING - this.#waiting;
+    if (lane === undefined) return Math.min(free, capacity(this.#limits.perEndpoint, FIRST_GUESS_MS));
+    if (nowMs < lane.quietUntilMs) return 0;
+    const slots = this.#slotsOf(lane);
+    const wanted = lane.failing ? slots : capacity(slots, lane.takesMs);
+    return Math.max(0, Math.min(free, wanted - lane.waiting.length - lane.running));
+  }
+
+  add(delivery: Leased): void {
+    const lane = this.#lane(delivery.endpointId);
+    lane.waiting.push(delivery);
+    this.#waiting += 1;
+    this.#queue(delivery.endpointId, lane);
+  }
+
+  /** The next delivery, which counts as running from now on; undefined where none can. */
+  next(nowMs: number): Leased | undefined {
+    if (this.#running >= this.#limits.concurrency) return undefined;
+    for (const endpointId of this.#turns) {
+      const lane = this.#lane(endpointId);
+      this.#turns.delete(endpointId);
+      if (nowMs < lane.quietUntilMs) {
+        // What the receiver does not want now waits in the database: the leases run out by themselves.
+        this.#waiting -= lane.waiting.length;
+        lane.waiting.length = 0;
+        continue;
+      }
+      const delivery = lane.waiting.shift();
+      if (delivery === undefined) continue;
+      this.#waiting -= 1;
+      this.#running += 1;
+      lane.running += 1;
+      this.#queue(endpointId, lane);
+      return delivery;
+    }
+    return undefined;
+  }
+
+  /** A delivery that ran has ended. */
+  ended(
+    endpointId: string,
+    how: { readonly well: boolean; readonly tookMs: number; readonly quietUntilMs: number | null },
+  ): void {
+    const lane = this.#release(endpointId);
+    lane.failing = !how.well;
+    lane.takesMs += NEWEST_WEIGHT * (how.tookMs - lane.takesMs);
+    lane.quietUntilMs = how.quietUntilMs ?? (how.well ? 0 : lane.quietUntilMs);
+    this.#settle(endpointId, lane);
+  }
+
+  /** A delivery that was next was not sent after all. */
+  skipped(endpointId: string): void {
+    this.#settle(endpointId, this.#release(endpointId));
+  }
+
+  /** Takes everything that waits. */
+  drain(): Leased[] {
+    const all = [...this.#lanes.values()].flatMap(({ waiting }) => waiting.splice(0));
+    this.#turns.clear();
+    this.#waiting = 0;
+    return all;
+  }
+
+  #release(endpointId: string): Lane {
+    const lane = this.#lane(endpointId);
+    lane.running -= 1;
+    this.#running -= 1;
+    return lane;
+  }
+
+  #settle(endpointId: string, lane: Lane): void {
+    this.#queue(endpointId, lane);
+    const plain = !lane.failing && lane.quietUntilMs === 0 && lane.takesMs <= FIRST_GUESS_MS;
+    if (plain && lane.running === 0 && lane.waiting.length === 0) this.#lanes.delete(endpointId);
+  }
+
+  #queue(endpointId: string, lane: Lane): void {
+    if (lane.waiting.length > 0 && lane.running < this.#slotsOf(lane)) this.#turns.add(endpointId);
+  }
+
+  #slotsOf(lane: Lane): number {
+    return lane.failing ? 1 : this.#limits.perEndpoint;
+  }
+
+  #lane(endpointId: string): Lane {
+    let lane = this.#lanes.get(endpointId);
+    if (lane === undefined) {
+      lane = { waiting: [], running: 0, failing: false, takesMs: FIRST_GUESS_MS, quietUntilMs: 0 };
+      this.#lanes.set(endpointId, lane);
+    }
+    return lane;
+  }
+}
+
+/** How many deliveries so many slots send within the horizon. */
+function capacity(slots: number, takesMs: number): number {
+  const sent = Math.ceil((slots * HORIZON_MS) / Math.max(1, takesMs));
+  return Math.max(slots, Math.min(MAX_WAITING_PER_LANE, sent));
+}

@@ -1,0 +1,155 @@
+import type { Clock } from "@kapi/kernel";
+import type { Gauge, Logger } from "@kapi/runtime";
+
+import type { DeliveryStore, DueEndpoint } from "../domain/ports.ts";
+import type { Deliverer } from "./deliver.ts";
+import type { EndpointBook } from "./endpoint-book.ts";
+
+/** Endpoints of one leasing. */
+const MAX_ENDPOINTS_TOGETHER = 200;
+/** Deliveries of one leasing. */
+const MAX_LEASED_TOGETHER = 1_000;
+/** Deliveries that one step of cancelling takes. */
+const CANCELLED_TOGETHER = 1_000;
+/** Open deliveries are counted up to here. */
+const MAX_COUNTED = 100_000;
+const MS_PER_SECOND = 1_000;
+
+export interface DueOptions {
+  readonly deliveries: Pick<DeliveryStore, "dueEndpoints" | "lease" | "cancelOpen" | "countOpen">;
+  readonly deliverer: Pick<Deliverer, "roomOf" | "add" | "running">;
+  readonly book: EndpointBook;
+  readonly leaseMs: number;
+  readonly gauges: { readonly open: Gauge; readonly oldest: Gauge; readonly running: Gauge };
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Brings what is due to the {@link Deliverer}: retries, what there was no room for, what a killed process had. New
+ * deliveries mostly never come here: whoever records them has them from their beginning.
+ */
+export class DueDeliveries {
+  readonly #options: DueOptions;
+  /** Endpoints that have more than this process has taken up. */
+  readonly #more = new Set<string>();
+  /** Endpoints whose open deliveries are to be cancelled. */
+  readonly #ended = new Set<string>();
+  #working: Promise<void> | null = null;
+  /** Something came while it was working. */
+  #again = false;
+  #stopping = false;
+
+  constructor(options: DueOptions) {
+    this.#options = options;
+  }
+
+  /** These endpoints have something due; taken up as soon as there is room. */
+  expect(endpointIds: readonly string[]): void {
+    for (const endpointId of endpointIds) this.#more.add(endpointId);
+    this.#wake();
+  }
+
+  /** An endpoint has room again. */
+  onRoom(endpointId: string): void {
+    if (this.#more.has(endpointId)) this.#wake();
+  }
+
+  /** Nothing is to be sent to this endpoint any more. */
+  cancel(endpointId: string): void {
+    this.#ended.add(endpointId);
+    this.#wake();
+  }
+
+  /** Looks in the database for endpoints with something due. */
+  async look(): Promise<void> {
+    const { deliveries, clock, gauges, deliverer } = this.#options;
+    const nowMs = clock.nowMs();
+    const due = await deliveries.dueEndpoints(nowMs);
+    gauges.running.record(deliverer.running);
+    gauges.oldest.record(ageOf(due, nowMs) / MS_PER_SECOND);
+    this.expect(due.map(({ endpointId }) => endpointId));
+    await this.#working;
+  }
+
+  async measure(): Promise<void> {
+    this.#options.gauges.open.record(await this.#options.deliveries.countOpen(MAX_COUNTED));
+  }
+
+  /** From now on nothing is taken up; resolves when nothing is being taken up any more. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await this.#working;
+  }
+
+  #wake(): void {
+    this.#again = true;
+    if (this.#stopping || this.#working !== null) return;
+    this.#again = false;
+    this.#working = this.#work()
+      .catch((error: unknown) => {
+        this.#options.logger.warn({ err: error }, "due deliveries were not taken up; the next look does it");
+        this.#more.clear();
+      })
+      .finally(() => {
+        this.#working = null;
+        if (this.#again) this.#wake();
+      });
+  }
+
+  async #work(): Promise<void> {
+    // What came in this turn of the event loop is taken up together.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (!this.#stopping) {
+      const wanted = this.#wanted();
+      const [ended] = this.#ended;
+      if (wanted.size === 0 && ended === undefined) return;
+      if (ended !== undefined) await this.#cancelSome(ended);
+      if (wanted.size > 0) await this.#lease(wanted);
+    }
+  }
+
+  /** Of the endpoints that have more, those with room, and how much. */
+  #wanted(): Map<string, number> {
+    const wanted = new Map<string, number>();
+    let left = MAX_LEASED_TOGETHER;
+    for (const endpointId of this.#more) {
+      const room = Math.min(left, this.#options.deliverer.roomOf(endpointId));
+      if (room <= 0) continue;
+      wanted.set(endpointId, room);
+      left -= room;
+      if (wanted.size >= MAX_ENDPOINTS_TOGETHER || left <= 0) break;
+    }
+    return wanted;
+  }
+
+  async #lease(wanted: Map<string, number>): Promise<void> {
+    const { deliveries, deliverer, book, clock, leaseMs } = this.#options;
+    for (const endpointId of wanted.keys()) {
+      if ((await book.get(endpointId))?.endpoint.status === "enabled") continue;
+      wanted.delete(endpointId);
+      this.#more.delete(endpointId);
+      this.#ended.add(endpointId);
+    }
+    if (wanted.size === 0) return;
+    const nowMs = clock.nowMs();
+    const leased = await deliveries.lease(wanted, nowMs, nowMs + leaseMs);
+    const got = Map.groupBy(leased, ({ endpointId }) => endpointId);
+    for (const [endpointId, room] of wanted) {
+      if ((got.get(endpointId)?.length ?? 0) < room) this.#more.delete(endpointId);
+      // In the order of turns: who was served stands behind the others.
+      else if (this.#more.delete(endpointId)) this.#more.add(endpointId);
+    }
+    deliverer.add(leased);
+  }
+
+  async #cancelSome(endpointId: string): Promise<void> {
+    const { deliveries, clock } = this.#options;
+    const cancelled = await deliveries.cancelOpen(endpointId, CANCELLED_TOGETHER, clock.nowMs());
+    if (cancelled < CANCELLED_TOGETHER) this.#ended.delete(endpointId);
+  }
+}
+
+function ageOf(due: readonly DueEndpoint[], nowMs: number): number {
+  return due.reduce((oldest, { dueAtMs }) => Math.max(oldest, nowMs - dueAtMs), 0);
+}

@@ -1,0 +1,93 @@
+/**
+ * Which addresses are the public internet's. Everything else (this machine, private networks, links, documentation,
+ * multicast, translations of IPv4) is refused in whatever spelling: a URL parser has already made one of them all.
+ */
+import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
+
+/** IPv4 that no public host has (IANA special-purpose registry). */
+const SPECIAL_IPV4 = [
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.0.2.0/24",
+  "192.88.99.0/24",
+  "192.168.0.0/16",
+  "198.18.0.0/15",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "224.0.0.0/3",
+] as const;
+/** All public IPv6 is in here: mapped IPv4, NAT64, private, link and multicast addresses are not. */
+const GLOBAL_IPV6 = "2000::/3";
+/** Within it: IETF protocols with Teredo, documentation, 6to4. */
+const SPECIAL_IPV6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"] as const;
+
+const special = blockList([...SPECIAL_IPV4, ...SPECIAL_IPV6]);
+const global6 = blockList([GLOBAL_IPV6]);
+
+/** Names that mean this machine or its network, with all that ends in them. */
+const PRIVATE_NAMES = [
+  "localhost",
+  "local",
+  "internal",
+  "intranet",
+  "lan",
+  "home",
+  "corp",
+  "private",
+  "home.arpa",
+] as const;
+
+/** Whether an IP address, as text, is one of the public internet. */
+export function isPublicAddress(address: string): boolean {
+  if (isIPv4(address)) return !special.check(address, "ipv4");
+  if (!isIPv6(address)) return false;
+  const plain = address.replace(/%.*$/, "");
+  return plain === address && global6.check(address, "ipv6") && !special.check(address, "ipv6");
+}
+
+export interface AddressRules {
+  readonly allowedPorts: readonly number[];
+  /** Also http, private addresses and any port. */
+  readonly allowInsecure: boolean;
+}
+
+/** Why a URL cannot be an endpoint's, told without resolving its name; null where it can. */
+export function refusalOf(text: string, { allowedPorts, allowInsecure }: AddressRules): string | null {
+  if (!URL.canParse(text)) return "it is not a URL";
+  const url = new URL(text);
+  if (url.protocol !== "https:" && !(allowInsecure && url.protocol === "http:")) return "it is not https";
+  if (url.username !== "" || url.password !== "") return "it has user information";
+  if (url.hash !== "" || text.includes("#")) return "it has a fragment";
+  if (allowInsecure) return null;
+  const port = url.port === "" ? 443 : Number(url.port);
+  if (!allowedPorts.includes(port)) return `port ${port} is not allowed`;
+  return hostRefusal(hostOf(url));
+}
+
+/** The host of a URL: a name in lower case without the dot at its end, or an IP address without brackets. */
+export function hostOf(url: URL): string {
+  return url.hostname
+    .replace(/^\[(.*)\]$/, "$1")
+    .replace(/\.$/, "")
+    .toLowerCase();
+}
+
+function hostRefusal(host: string): string | null {
+  if (isIP(host) !== 0) return isPublicAddress(host) ? null : `${host} is not a public address`;
+  const isPrivate = PRIVATE_NAMES.some((name) => host === name || host.endsWith(`.${name}`));
+  return isPrivate || !host.includes(".") ? `${host} is not a public name` : null;
+}
+
+function blockList(subnets: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const subnet of subnets) {
+    const [address = "", prefix] = subnet.split("/");
+    list.addSubnet(address, Number(prefix), isIPv4(address) ? "ipv4" : "ipv6");
+  }
+  return list;
+}

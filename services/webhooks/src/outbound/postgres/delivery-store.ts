@@ -1,0 +1,241 @@
+import { type DeliveryAttempt, type DeliveryStatus, type WebhookDelivery, type WebhookKind } from "@kapi/contracts";
+import { toIso } from "@kapi/kernel";
+import { type Database, statement } from "@kapi/postgres";
+
+import type { DeliveryStore, Leased, Recorded } from "../../domain/ports.ts";
+
+/** Attempts that a delivery keeps; of more the oldest go. */
+const KEPT_ATTEMPTS = 20;
+
+/** One step of the index per endpoint that has anything open, however much that is. */
+export const DUE_ENDPOINTS = statement<{ endpoint_id: string; due_at: Date }>(
+  "webhooks_due_endpoints",
+  `with recursive open (endpoint_id, due_at) as (
+     (select endpoint_id, due_at from deliveries where due_at is not null order by endpoint_id, due_at limit 1)
+     union all
+     select next.endpoint_id, next.due_at from open cross join lateral (
+       select d.endpoint_id, d.due_at from deliveries as d
+       where d.due_at is not null and d.endpoint_id > open.endpoint_id
+       order by d.endpoint_id, d.due_at limit 1) as next
+   )
+   select endpoint_id, due_at from open where due_at <= $1`,
+);
+
+interface LeasedRow {
+  readonly day: string;
+  readonly endpoint_id: string;
+  readonly id: string;
+  readonly event_id: string;
+  readonly payload: string;
+  readonly attempt_count: number;
+  readonly step: number;
+}
+
+/** $1, $2: endpoints and how many of each; $3 now; $4 end of the lease. */
+export const LEASE = statement<LeasedRow>(
+  "webhooks_lease",
+  `with picked as materialized (
+     select found.* from unnest($1::uuid[], $2::integer[]) as wanted (endpoint_id, room)
+       cross join lateral (
+         select d.day, d.id from deliveries as d
+         where d.endpoint_id = wanted.endpoint_id and d.due_at <= $3
+         order by d.due_at limit wanted.room for update skip locked) as found
+   ), leased as (
+     update deliveries as d set due_at = $4, leased = true
+     from picked where d.id = picked.id and d.day = picked.day
+     returning d.day, d.endpoint_id, d.id, d.organization_id, d.event_id, d.attempt_count, d.step
+   )
+   select leased.day::text as day, leased.endpoint_id, leased.id, leased.event_id, leased.attempt_count, leased.step, e.payload
+   from leased join events as e
+     on e.day = leased.day and e.organization_id = leased.organization_id and e.event_id = leased.event_id`,
+);
+
+/**
+ * $1-$7 attempts, $8 now, $9 endpoints that succeeded, $10 endpoints that only failed. The count of attempts is the
+ * fence: of two processes that both tried, the second changes nothing. Asked for by status and not by `due_at`, so that no
+ * plan can pass over all that an endpoint has open.
+ */
+export const RECORD = statement<Record<string, never>>(
+  "webhooks_record",
+  `with well as (
+     update endpoints set failing_since = null where id = any($9::uuid[]) and failing_since is not null
+   ), ill as (
+     update endpoints set failing_since = $8 where id = any($10::uuid[]) and failing_since is null
+   )
+   update deliveries as d set
+     status = given.status, due_at = given.due_at, leased = false, step = given.step,
+     attempt_count = given.attempt_count + 1,
+     attempts = (case when jsonb_array_length(d.attempts) >= ${KEPT_ATTEMPTS} then d.attempts - 0 else d.attempts end)
+       || given.attempt,
+     completed_at = case when given.due_at is null then $8::timestamptz end
+   from unnest($1::date[], $2::uuid[], $3::integer[], $4::text[], $5::timestamptz[], $6::integer[], $7::jsonb[])
+     as given (day, id, attempt_count, status, due_at, step, attempt)
+   where d.id = given.id and d.day = given.day
+     and d.status = 'pending' and d.attempt_count = given.attempt_count`,
+);
+
+const RELEASE = statement<Record<string, never>>(
+  "webhooks_release",
+  `update deliveries as d set due_at = $4, leased = false
+   from unnest($1::date[], $2::uuid[], $3::integer[]) as given (day, id, attempt_count)
+   where d.id = given.id and d.day = given.day
+     and d.leased and d.attempt_count = given.attempt_count`,
+);
+
+/** $1 endpoint, $2 most, $3 now. What is on its way at this moment is left to its end. */
+const CANCEL_OPEN = statement<{ id: string }>(
+  "webhooks_cancel_open",
+  `with picked as materialized (
+     select day, id from deliveries
+     where endpoint_id = $1 and due_at is not null and (not leased or due_at <= $3)
+       and not exists (select from endpoints as e where e.id = $1 and e.status = 'enabled')
+     limit $2 for update skip locked
+   )
+   update deliveries as d set status = 'cancelled', due_at = null, leased = false, completed_at = $3
+   from picked where d.id = picked.id and d.day = picked.day
+   returning d.id`,
+);
+
+const COUNT_OPEN = statement<{ open: number }>(
+  "webhooks_count_open",
+  `select count(*) as open from (
+     select from deliveries where due_at is not null limit $1) as counted`,
+);
+
+interface DeliveryRow {
+  readonly id: string;
+  readonly event_id: string;
+  readonly endpoint_id: string;
+  readonly type: WebhookKind;
+  readonly shown_status: DeliveryStatus;
+  readonly attempts: DeliveryAttempt[];
+  readonly due_at: Date | null;
+  readonly created_at: Date;
+  readonly completed_at: Date | null;
+}
+
+/** A lease that has ended is nobody's: what it was for waits again. */
+const shownStatus = (now: string): string =>
+  `(case when status = 'pending' and leased and due_at > ${now} then 'delivering' else status end)`;
+const shownColumns = (now: string): string =>
+  `id, event_id, endpoint_id, type, ${shownStatus(now)} as shown_status, attempts, due_at, created_at, completed_at`;
+const LISTED = `endpoint_id = $1 and ($2::text is null or ${shownStatus("$4::timestamptz")} = $2) and ($3::text is null or type = $3)`;
+
+export const LIST = statement<DeliveryRow>(
+  "webhooks_list_deliveries",
+  `select ${shownColumns("$4::timestamptz")} from deliveries where ${LISTED}
+   order by created_at desc, id desc limit $5 offset $6`,
+);
+
+const COUNT = statement<{ total: number }>(
+  "webhooks_count_deliveries",
+  `select count(*) as total from deliveries where ${LISTED}`,
+);
+
+/** As text, so that no plan goes through all deliveries of the endpoint instead of by the id. */
+const OF_ENDPOINT = "endpoint_id::text = $1";
+
+/** $1 endpoint, $2 delivery, $3 now. One that waits is due now; one that is under way stays as it is. */
+export const REDELIVER = statement<Record<string, never>>(
+  "webhooks_redeliver",
+  `update deliveries set status = 'pending', due_at = $3, leased = false, step = 0, completed_at = null
+   where ${OF_ENDPOINT} and id = $2 and not (leased and due_at > $3)`,
+);
+
+const GET = statement<DeliveryRow>(
+  "webhooks_get_delivery",
+  `select ${shownColumns("$3::timestamptz")} from deliveries where ${OF_ENDPOINT} and id = $2`,
+);
+
+/** Deliveries: who has them, what came of them, and how they are shown. */
+export function createDeliveryStore(database: Database): DeliveryStore {
+  return {
+    dueEndpoints: async (nowMs) => {
+      const rows = await database.query(DUE_ENDPOINTS, [toIso(nowMs)]);
+      return rows.map((row) => ({ endpointId: row.endpoint_id, dueAtMs: row.due_at.getTime() }));
+    },
+    lease: async (wanted, nowMs, leaseUntilMs) => {
+      const values = [[...wanted.keys()], [...wanted.values()], toIso(nowMs), toIso(leaseUntilMs)];
+      return (await database.query(LEASE, values)).map((row) => leasedFromRow(row, leaseUntilMs));
+    },
+    record: async (attempts, nowMs) => {
+      await database.query(RECORD, recordValues(attempts, nowMs));
+    },
+    release: async (deliveries, nowMs) => {
+      await database.query(RELEASE, [
+        ...nameColumns(deliveries),
+        deliveries.map(({ attemptCount }) => attemptCount),
+        toIso(nowMs),
+      ]);
+    },
+    cancelOpen: async (endpointId, limit, nowMs) =>
+      (await database.query(CANCEL_OPEN, [endpointId, limit, toIso(nowMs)])).length,
+    countOpen: async (atMost) => (await database.query(COUNT_OPEN, [atMost]))[0]?.open ?? 0,
+    list: async (endpointId, { page, limit, status, type, nowMs }) => {
+      const values = [endpointId, status, type, toIso(nowMs)];
+      const [rows, counted] = await Promise.all([
+        database.query(LIST, [...values, limit, (page - 1) * limit]),
+        database.query(COUNT, values),
+      ]);
+      return { deliveries: rows.map(toWire), total: counted[0]?.total ?? 0 };
+    },
+    redeliver: async (endpointId, deliveryId, nowMs) => {
+      const values = [endpointId, deliveryId, toIso(nowMs)];
+      await database.query(REDELIVER, values);
+      const [row] = await database.query(GET, values);
+      return row === undefined ? null : toWire(row);
+    },
+  };
+}
+
+function nameColumns(deliveries: readonly Leased[]): unknown[] {
+  return [deliveries.map(({ day }) => day), deliveries.map(({ id }) => id)];
+}
+
+function recordValues(attempts: readonly Recorded[], nowMs: number): unknown[] {
+  const well = new Set(attempts.flatMap(({ delivery, verdict }) => succeeded(verdict.status, delivery)));
+  const ill = new Set(attempts.map(({ delivery }) => delivery.endpointId).filter((id) => !well.has(id)));
+  return [
+    ...nameColumns(attempts.map(({ delivery }) => delivery)),
+    attempts.map(({ delivery }) => delivery.attemptCount),
+    attempts.map(({ verdict }) => verdict.status),
+    attempts.map(({ verdict }) => (verdict.dueAtMs === null ? null : toIso(verdict.dueAtMs))),
+    attempts.map(({ delivery, verdict }) => (verdict.status === "succeeded" ? 0 : delivery.step + 1)),
+    attempts.map(({ verdict }) => JSON.stringify(verdict.attempt)),
+    toIso(nowMs),
+    [...well],
+    [...ill],
+  ];
+}
+
+function succeeded(status: string, { endpointId }: Leased): string[] {
+  return status === "succeeded" ? [endpointId] : [];
+}
+
+function leasedFromRow(row: LeasedRow, leaseUntilMs: number): Leased {
+  return {
+    day: row.day,
+    endpointId: row.endpoint_id,
+    id: row.id,
+    eventId: row.event_id,
+    payload: row.payload,
+    attemptCount: row.attempt_count,
+    step: row.step,
+    leaseUntilMs,
+  };
+}
+
+function toWire(row: DeliveryRow): WebhookDelivery {
+  const nextAttemptAt = row.shown_status === "pending" ? row.due_at : null;
+  return {
+    id: row.id,
+    eventId: row.event_id,
+    endpointId: row.endpoint_id,
+    type: row.type,
+    status: row.shown_status,
+    attempts: row.attempts,
+    nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
+    createdAt: row.created_at.toISOString(),
+    completedAt: row.completed_at?.toISOString() ?? null,
+  };
+}

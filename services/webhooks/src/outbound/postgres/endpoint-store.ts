@@ -1,0 +1,105 @@
+import { toIso } from "@kapi/kernel";
+import { type Database, statement } from "@kapi/postgres";
+
+import type { Endpoint } from "../../domain/endpoint.ts";
+import type { EndpointStore } from "../../domain/ports.ts";
+import { ENDPOINT_COLUMNS, type EndpointRow, fromRow } from "./endpoint-row.ts";
+
+// Two that are made at once must not both be the last one that there is room for.
+const LOCK_LIST = statement<Record<string, never>>(
+  "webhooks_lock_endpoints",
+  "select pg_advisory_xact_lock(hashtextextended(current_schema() || ' endpoints of ' || $1, 0))",
+);
+
+/** $9: most endpoints of an organization. */
+const INSERT = statement<EndpointRow>(
+  "webhooks_insert_endpoint",
+  `insert into endpoints (id, organization_id, url, description, kinds, server_ids, status, secret, created_at, updated_at)
+   select $1::uuid, $2::uuid, $3::text, $4::text, $5::text[], $6::uuid[], 'enabled', $7::json, $8::timestamptz, $8::timestamptz
+   where (select count(*) from endpoints where organization_id = $2) < $9::integer
+   returning ${ENDPOINT_COLUMNS}`,
+);
+
+const LIST = statement<EndpointRow>(
+  "webhooks_list_endpoints",
+  `select ${ENDPOINT_COLUMNS} from endpoints where organization_id = $1 order by created_at, id`,
+);
+
+const GET = statement<EndpointRow>(
+  "webhooks_get_endpoint",
+  `select ${ENDPOINT_COLUMNS} from endpoints where id = $2 and organization_id = $1`,
+);
+
+const FIND = statement<EndpointRow>(
+  "webhooks_find_endpoints",
+  `select ${ENDPOINT_COLUMNS} from endpoints where id = any($1::uuid[])`,
+);
+
+/** $3 to $10: of each field whether it changes, and its new value. Enabling what failed begins the count of days anew. */
+const UPDATE = statement<EndpointRow>(
+  "webhooks_update_endpoint",
+  `update endpoints set
+     url = case when $3::boolean then $4::text else url end,
+     description = case when $5::boolean then $6::text else description end,
+     kinds = case when $7::boolean then $8::text[] else kinds end,
+     server_ids = case when $9::boolean then $10::uuid[] else server_ids end,
+     status = coalesce($11::text, status),
+     disabled_reason = case
+       when $11::text = 'enabled' then null
+       when $11::text = 'disabled' and status = 'enabled' then 'owner'
+       else disabled_reason end,
+     failing_since = case when $11::text = 'enabled' then null else failing_since end,
+     updated_at = $12
+   where id = $2 and organization_id = $1
+   returning ${ENDPOINT_COLUMNS}`,
+);
+
+const DELETE = statement<{ id: string }>(
+  "webhooks_delete_endpoint",
+  "delete from endpoints where id = $2 and organization_id = $1 returning id",
+);
+
+const ROTATE = statement<EndpointRow>(
+  "webhooks_rotate_secret",
+  `update endpoints set previous_secret = secret, previous_until = $4, secret = $3::json, updated_at = $5
+   where id = $2 and organization_id = $1
+   returning ${ENDPOINT_COLUMNS}`,
+);
+
+const DISABLE = statement<{ id: string }>(
+  "webhooks_disable_endpoint",
+  `update endpoints set status = 'disabled', disabled_reason = $2, updated_at = $3
+   where id = $1 and status = 'enabled' and ($2 <> 'failing' or failing_since <= $4)
+   returning id`,
+);
+
+/** The endpoints of all organizations. */
+export function createEndpointStore(database: Database): EndpointStore {
+  const one = ([row]: EndpointRow[]): Endpoint | null => (row === undefined ? null : fromRow(row));
+  return {
+    create: (draft, most, nowMs) =>
+      database.transaction(async (tx) => {
+        await tx.query(LOCK_LIST, [draft.organizationId]);
+        const { id, organizationId, url, description, kinds, serverIds, secret } = draft;
+        const values = [id, organizationId, url, description, kinds, serverIds, JSON.stringify(secret), toIso(nowMs)];
+        return one(await tx.query(INSERT, [...values, most]));
+      }),
+    list: async (organizationId) => (await database.query(LIST, [organizationId])).map(fromRow),
+    get: async (organizationId, endpointId) => one(await database.query(GET, [organizationId, endpointId])),
+    find: async (endpointIds) => (await database.query(FIND, [endpointIds])).map(fromRow),
+    update: async (organizationId, endpointId, change, nowMs) => {
+      const { url, description, kinds, serverIds, status } = change;
+      const fields = [url, description, kinds, serverIds].flatMap((value) => [value !== undefined, value ?? null]);
+      const values = [organizationId, endpointId, ...fields, status ?? null, toIso(nowMs)];
+      return one(await database.query(UPDATE, values));
+    },
+    delete: async (organizationId, endpointId) =>
+      (await database.query(DELETE, [organizationId, endpointId])).length > 0,
+    rotate: async (organizationId, endpointId, secret, previousUntilMs, nowMs) => {
+      const times = [toIso(previousUntilMs), toIso(nowMs)];
+      return one(await database.query(ROTATE, [organizationId, endpointId, JSON.stringify(secret), ...times]));
+    },
+    disable: async (endpointId, reason, nowMs, failingBeforeMs) =>
+      (await database.query(DISABLE, [endpointId, reason, toIso(nowMs), toIso(failingBeforeMs)])).length > 0,
+  };
+}

@@ -1,0 +1,123 @@
+/** The SQL of recording events, and of those who read them. */
+import { statement } from "@kapi/postgres";
+
+import { ENDPOINT_COLUMNS, type EndpointRow } from "./endpoint-row.ts";
+
+export interface OrganizationRow {
+  readonly organization_id: string;
+  readonly last_position: number;
+}
+
+/** $1: organizations. In their order, so that two processes never wait for each other. */
+export const LOCK_ORGANIZATIONS = statement<OrganizationRow>(
+  "webhooks_lock_organizations",
+  `select organization_id, last_position from organizations where organization_id = any($1::uuid[])
+   order by organization_id for update`,
+);
+
+export const INSERT_ORGANIZATIONS = statement<Record<string, never>>(
+  "webhooks_insert_organizations",
+  `insert into organizations (organization_id, last_position)
+   select id, 0 from unnest($1::uuid[]) as given (id) order by id
+   on conflict (organization_id) do nothing`,
+);
+
+/** $1, $2: organizations and event ids; $3: the first day on which they can have been recorded. */
+export const KNOWN_EVENTS = statement<{ event_id: string }>(
+  "webhooks_known_events",
+  `select known.event_id
+   from unnest($1::uuid[], $2::uuid[]) as given (organization_id, event_id)
+     cross join lateral (select e.event_id from events as e
+       where e.organization_id = given.organization_id and e.event_id = given.event_id and e.day >= $3::date limit 1) as known`,
+);
+
+/** $1, $2: servers and account numbers. */
+export const ACCOUNT_SEQUENCES = statement<{ server_id: string; account_number: string; last_sequence: number }>(
+  "webhooks_account_sequences",
+  `select a.server_id, a.account_number, a.last_sequence
+   from unnest($1::uuid[], $2::text[]) as given (server_id, account_number)
+     join accounts as a on a.server_id = given.server_id and a.account_number = given.account_number`,
+);
+
+export const ENABLED_ENDPOINTS = statement<EndpointRow>(
+  "webhooks_enabled_endpoints",
+  `select ${ENDPOINT_COLUMNS} from endpoints where organization_id = any($1::uuid[]) and status = 'enabled'`,
+);
+
+/** $1 day, $2 time, $3-$8 events, $9-$10 organizations with their last positions, $11-$13 accounts with theirs. */
+export const INSERT_EVENTS = statement<Record<string, never>>(
+  "webhooks_insert_events",
+  `with moved as (
+     update organizations as o set last_position = given.last_position
+     from unnest($9::uuid[], $10::bigint[]) as given (organization_id, last_position)
+     where o.organization_id = given.organization_id
+   ), counted as (
+     insert into accounts (server_id, account_number, last_sequence)
+     select * from unnest($11::uuid[], $12::text[], $13::bigint[])
+     on conflict (server_id, account_number) do update set last_sequence = excluded.last_sequence
+   )
+   insert into events (day, created_at, organization_id, event_id, position, type, server_id, payload)
+   select $1::date, $2::timestamptz, given.*
+   from unnest($3::uuid[], $4::uuid[], $5::bigint[], $6::text[], $7::uuid[], $8::text[]) as given`,
+);
+
+/** $1 day, $2 time, $3-$9 deliveries. */
+export const INSERT_DELIVERIES = statement<Record<string, never>>(
+  "webhooks_insert_deliveries",
+  `insert into deliveries (day, created_at, status, id, endpoint_id, organization_id, event_id, type, due_at, leased)
+   select $1::date, $2::timestamptz, 'pending', given.*
+   from unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::timestamptz[], $9::boolean[]) as given`,
+);
+
+export const COMMANDS_ARE_ASKED = statement<{ asked: boolean }>(
+  "webhooks_commands_are_asked",
+  `select exists (select from endpoints
+     where status = 'enabled' and kinds && array['command.succeeded', 'command.failed', 'command.expired']) as asked`,
+);
+
+export const LAST_POSITION = statement<{ last_position: number }>(
+  "webhooks_last_position",
+  "select last_position from organizations where organization_id = $1",
+);
+
+export const FIRST_POSITION = statement<{ position: number }>(
+  "webhooks_first_position",
+  "select position from events where organization_id = $1 and position > $2 order by position limit 1",
+);
+
+/** $2, $3: above and up to these positions. */
+export const FEED = statement<{ position: number; event_id: string; payload: string }>(
+  "webhooks_feed",
+  `select position, event_id, payload from events
+   where organization_id = $1 and position > $2 and position <= $3 and type = any($4::text[])
+   order by position limit $5`,
+);
+
+/** $1 organization, $2 since, $3 until, $4 kinds, $5 servers or null; days are those in which such events can be. */
+const REPLAYED = `organization_id = $1 and created_at >= $2 and created_at < $3 and type = any($4::text[])
+     and ($5::uuid[] is null or server_id is null or server_id = any($5::uuid[]))
+     and type <> 'webhook.test'
+     and day >= ($2::timestamptz at time zone 'UTC')::date and day <= ($3::timestamptz at time zone 'UTC')::date`;
+
+export const COUNT_FOR_REPLAY = statement<{ events: number }>(
+  "webhooks_count_for_replay",
+  `select count(*) as events from (select from events where ${REPLAYED} limit $6) as counted`,
+);
+
+export const LIST_FOR_REPLAY = statement<{ position: number; day: string; event_id: string; type: string }>(
+  "webhooks_list_for_replay",
+  `select position, day::text as day, event_id, type from events where ${REPLAYED} and position > $6
+   order by position limit $7`,
+);
+
+/** $1 endpoint, $2 organization, $3 now, $4-$7 deliveries. One that is open goes on as it is. */
+export const BEGIN_DELIVERIES = statement<Record<string, never>>(
+  "webhooks_begin_deliveries",
+  `insert into deliveries as d
+     (endpoint_id, organization_id, created_at, due_at, status, leased, day, id, event_id, type)
+   select $1::uuid, $2::uuid, $3::timestamptz, $3::timestamptz, 'pending', false, given.*
+   from unnest($4::date[], $5::uuid[], $6::uuid[], $7::text[]) as given
+   on conflict (id, day) do update
+     set status = 'pending', due_at = excluded.due_at, leased = false, step = 0, completed_at = null
+     where d.due_at is null`,
+);

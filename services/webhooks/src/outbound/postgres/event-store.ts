@@ -1,0 +1,260 @@
+import { accountKey, type WebhookKind } from "@kapi/contracts";
+import { assertDefined, toIso, uuidV5 } from "@kapi/kernel";
+import type { Database, Transaction } from "@kapi/postgres";
+
+import { type Endpoint, isCommandKind, takesKind, takesServer } from "../../domain/endpoint.ts";
+import { type IncomingEvent, payloadOf } from "../../domain/facts.ts";
+import type { DayStore, EventStore, Leased, Replay, RoomOf, TakenIn } from "../../domain/ports.ts";
+import { dayOf } from "./days.ts";
+import { fromRow } from "./endpoint-row.ts";
+import {
+  ACCOUNT_SEQUENCES,
+  BEGIN_DELIVERIES,
+  COMMANDS_ARE_ASKED,
+  COUNT_FOR_REPLAY,
+  ENABLED_ENDPOINTS,
+  FEED,
+  FIRST_POSITION,
+  INSERT_DELIVERIES,
+  INSERT_EVENTS,
+  INSERT_ORGANIZATIONS,
+  KNOWN_EVENTS,
+  LAST_POSITION,
+  LIST_FOR_REPLAY,
+  LOCK_ORGANIZATIONS,
+} from "./event-statements.ts";
+
+const DAY_MS = 86_400_000;
+/** Topics keep their records for 7 days, so a repeat comes at most that much later. */
+const REPEATS_MS = 8 * DAY_MS;
+/** How far clocks of trading servers may be ahead of ours before nothing is concluded from them. */
+const CLOCK_SKEW_MS = 60_000;
+
+/** An event with its place. */
+interface Placed {
+  readonly event: IncomingEvent;
+  readonly position: number;
+  readonly payload: string;
+}
+
+/** Events and the deliveries that they begin. */
+export function createEventStore(database: Database, days: DayStore): EventStore {
+  return {
+    takeIn: async (events, roomOf, nowMs, leaseUntilMs) => {
+      await days.keep(dayOf(nowMs));
+      return database.transaction((tx) => takeIn(tx, events, roomOf, nowMs, leaseUntilMs));
+    },
+    commandsAreAsked: async () => (await database.query(COMMANDS_ARE_ASKED, []))[0]?.asked ?? false,
+    lastPosition: async (organizationId) =>
+      (await database.query(LAST_POSITION, [organizationId]))[0]?.last_position ?? 0,
+    firstPositionAfter: async (organizationId, after) =>
+      (await database.query(FIRST_POSITION, [organizationId, after]))[0]?.position ?? null,
+    list: async (organizationId, { after, upTo, kinds, limit }) => {
+      const rows = await database.query(FEED, [organizationId, after, upTo, kinds, limit]);
+      return rows.map((row) => ({ position: row.position, eventId: row.event_id, payload: row.payload }));
+    },
+    countForReplay: async (replay, atMost) =>
+      (await database.query(COUNT_FOR_REPLAY, [...replayValues(replay), atMost]))[0]?.events ?? 0,
+    replay: async (replay, after, limit, nowMs) => {
+      const rows = await database.query(LIST_FOR_REPLAY, [...replayValues(replay), after, limit]);
+      const last = rows.at(-1);
+      if (last === undefined) return null;
+      const { id, organizationId } = replay.endpoint;
+      await database.query(BEGIN_DELIVERIES, [
+        id,
+        organizationId,
+        toIso(nowMs),
+        rows.map(({ day }) => day),
+        rows.map((row) => uuidV5(id, row.event_id)),
+        rows.map((row) => row.event_id),
+        rows.map(({ type }) => type),
+      ]);
+      return last.position;
+    },
+  };
+}
+
+function replayValues({ endpoint, sinceMs, untilMs, kinds }: Replay): unknown[] {
+  return [endpoint.organizationId, toIso(sinceMs), toIso(untilMs), kinds, endpoint.serverIds];
+}
+
+async function takeIn(
+  tx: Transaction,
+  given: readonly IncomingEvent[],
+  roomOf: RoomOf,
+  nowMs: number,
+  leaseUntilMs: number,
+): Promise<TakenIn> {
+  const organizationIds = [...new Set(given.map(({ organizationId }) => organizationId))];
+  const positions = await lockOrganizations(tx, organizationIds);
+  const rows = await tx.query(ENABLED_ENDPOINTS, [organizationIds]);
+  const endpoints = Map.groupBy(rows.map(fromRow), ({ organizationId }) => organizationId);
+  const asked = given.filter(({ type, organizationId }) => isAsked(type, endpoints.get(organizationId) ?? []));
+  const events = await withoutKnown(tx, asked, nowMs);
+  if (events.length === 0) return { leased: [], more: [] };
+  const sequences = await accountSequences(tx, events);
+  const placed = events.map((event) => place(event, positions, sequences));
+  await insertEvents(tx, placed, positions, sequences, nowMs);
+  return insertDeliveries(tx, placed, endpoints, roomOf, nowMs, leaseUntilMs);
+}
+
+/** Events of commands are recorded only where an endpoint asks for them. */
+function isAsked(type: WebhookKind, endpoints: readonly Endpoint[]): boolean {
+  return !isCommandKind(type) || endpoints.some((endpoint) => takesKind(endpoint, type));
+}
+
+/** Their last positions. Nobody else gives places in these feeds until the transaction ends. */
+async function lockOrganizations(tx: Transaction, organizationIds: readonly string[]): Promise<Map<string, number>> {
+  let rows = await tx.query(LOCK_ORGANIZATIONS, [organizationIds]);
+  if (rows.length < organizationIds.length) {
+    await tx.query(INSERT_ORGANIZATIONS, [organizationIds]);
+    rows = await tx.query(LOCK_ORGANIZATIONS, [organizationIds]);
+  }
+  return new Map(rows.map((row) => [row.organization_id, row.last_position]));
+}
+
+/** Each event once, and none that is recorded already. */
+async function withoutKnown(
+  tx: Transaction,
+  events: readonly IncomingEvent[],
+  nowMs: number,
+): Promise<IncomingEvent[]> {
+  const nameOf = ({ organizationId, eventId }: IncomingEvent): string => `${organizationId}/${eventId}`;
+  const first = new Map<string, IncomingEvent>();
+  for (const event of events) if (!first.has(nameOf(event))) first.set(nameOf(event), event);
+  const distinct = [...first.values()];
+  if (distinct.length === 0) return [];
+  const known = await tx.query(KNOWN_EVENTS, [
+    distinct.map(({ organizationId }) => organizationId),
+    distinct.map(({ eventId }) => eventId),
+    dayOf(Math.min(...distinct.map((event) => earliestRecording(event, nowMs)))),
+  ]);
+  const knownIds = new Set(known.map((row) => row.event_id));
+  return distinct.filter(({ eventId }) => !knownIds.has(eventId));
+}
+
+/** No event is recorded before it happens, nor later than its topic is kept. Clocks may differ. */
+function earliestRecording({ timestamp }: IncomingEvent, nowMs: number): number {
+  const happenedMs = Date.parse(timestamp);
+  const oldestMs = nowMs - REPEATS_MS;
+  return happenedMs > nowMs ? oldestMs : Math.max(oldestMs, happenedMs - CLOCK_SKEW_MS);
+}
+
+const accountOf = ({ serverId, accountNumber }: IncomingEvent): string | null =>
+  serverId === null || accountNumber === null ? null : accountKey(serverId, accountNumber);
+
+interface AccountSequence {
+  readonly serverId: string;
+  readonly accountNumber: string;
+  last: number;
+}
+
+async function accountSequences(
+  tx: Transaction,
+  events: readonly IncomingEvent[],
+): Promise<Map<string, AccountSequence>> {
+  const sequences = new Map<string, AccountSequence>();
+  for (const event of events) {
+    const { counted, serverId, accountNumber } = event;
+    if (!counted || serverId === null || accountNumber === null) continue;
+    sequences.set(accountKey(serverId, accountNumber), { serverId, accountNumber, last: 0 });
+  }
+  const accounts = [...sequences.values()];
+  const rows = await tx.query(ACCOUNT_SEQUENCES, [
+    accounts.map(({ serverId }) => serverId),
+    accounts.map(({ accountNumber }) => accountNumber),
+  ]);
+  for (const row of rows) {
+    const account = assertDefined(sequences.get(accountKey(row.server_id, row.account_number)), "an account asked for");
+    account.last = row.last_sequence;
+  }
+  return sequences;
+}
+
+function place(
+  event: IncomingEvent,
+  positions: Map<string, number>,
+  sequences: ReadonlyMap<string, AccountSequence>,
+): Placed {
+  const position = assertDefined(positions.get(event.organizationId), "the last position of an organization") + 1;
+  positions.set(event.organizationId, position);
+  const key = accountOf(event);
+  const account = event.counted && key !== null ? sequences.get(key) : undefined;
+  if (account !== undefined) account.last += 1;
+  return { event, position, payload: payloadOf(event, account?.last ?? null) };
+}
+
+async function insertEvents(
+  tx: Transaction,
+  placed: readonly Placed[],
+  positions: ReadonlyMap<string, number>,
+  sequences: ReadonlyMap<string, AccountSequence>,
+  nowMs: number,
+): Promise<void> {
+  const accounts = [...sequences.values()];
+  await tx.query(INSERT_EVENTS, [
+    dayOf(nowMs),
+    toIso(nowMs),
+    placed.map(({ event }) => event.organizationId),
+    placed.map(({ event }) => event.eventId),
+    placed.map(({ position }) => position),
+    placed.map(({ event }) => event.type),
+    placed.map(({ event }) => event.serverId),
+    placed.map(({ payload }) => payload),
+    [...positions.keys()],
+    [...positions.values()],
+    accounts.map(({ serverId }) => serverId),
+    accounts.map(({ accountNumber }) => accountNumber),
+    accounts.map(({ last }) => last),
+  ]);
+}
+
+async function insertDeliveries(
+  tx: Transaction,
+  placed: readonly Placed[],
+  endpoints: ReadonlyMap<string, readonly Endpoint[]>,
+  roomOf: RoomOf,
+  nowMs: number,
+  leaseUntilMs: number,
+): Promise<TakenIn> {
+  const day = dayOf(nowMs);
+  const [now, leaseUntil] = [toIso(nowMs), toIso(leaseUntilMs)];
+  const rooms = new Map<string, number>();
+  const leased: Leased[] = [];
+  const more = new Set<string>();
+  const columns = {
+    ids: [] as string[],
+    endpointIds: [] as string[],
+    organizationIds: [] as string[],
+    eventIds: [] as string[],
+    types: [] as string[],
+    dueAt: [] as string[],
+    leased: [] as boolean[],
+  };
+  for (const { event, payload } of placed) {
+    for (const endpoint of endpoints.get(event.organizationId) ?? []) {
+      if (!isFor(event, endpoint)) continue;
+      const endpointId = endpoint.id;
+      const room = rooms.get(endpointId) ?? roomOf(endpointId);
+      rooms.set(endpointId, room - 1);
+      const id = uuidV5(endpointId, event.eventId);
+      columns.ids.push(id);
+      columns.endpointIds.push(endpointId);
+      columns.organizationIds.push(event.organizationId);
+      columns.eventIds.push(event.eventId);
+      columns.types.push(event.type);
+      columns.dueAt.push(room > 0 ? leaseUntil : now);
+      columns.leased.push(room > 0);
+      const { eventId } = event;
+      if (room <= 0) more.add(endpointId);
+      else leased.push({ day, endpointId, id, eventId, payload, attemptCount: 0, step: 0, leaseUntilMs });
+    }
+  }
+  if (columns.ids.length > 0) await tx.query(INSERT_DELIVERIES, [day, now, ...Object.values(columns)]);
+  return { leased, more: [...more] };
+}
+
+function isFor(event: IncomingEvent, endpoint: Endpoint): boolean {
+  if (event.onlyFor !== null) return event.onlyFor === endpoint.id;
+  return takesKind(endpoint, event.type) && takesServer(endpoint, event.serverId);
+}

@@ -1,0 +1,163 @@
+import { fileURLToPath } from "node:url";
+
+import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
+import { createKafka } from "@kapi/kafka";
+import { createPool, isTransient, migrate } from "@kapi/postgres";
+import { counter, gauge, type MainContext, type Started } from "@kapi/runtime";
+
+import { type Config, RECORDING_MARGIN_MS } from "./config.ts";
+import type { DayStore } from "./domain/ports.ts";
+import { registerRoutes } from "./inbound/http/routes.ts";
+import { consumeFacts } from "./inbound/kafka/fact-consumers.ts";
+import { Deliverer } from "./operations/deliver.ts";
+import { EndpointBook } from "./operations/endpoint-book.ts";
+import { keepDays } from "./operations/keep-days.ts";
+import { eventIntake } from "./operations/take-in-events.ts";
+import { DueDeliveries } from "./operations/take-up-due.ts";
+import { createAddressGuard, type Resolve, systemResolve } from "./outbound/http/resolve.ts";
+import { createSender } from "./outbound/http/sender.ts";
+import { createDayStore } from "./outbound/postgres/days.ts";
+import { createDeliveryStore } from "./outbound/postgres/delivery-store.ts";
+import { createEndpointStore } from "./outbound/postgres/endpoint-store.ts";
+import { createEventStore } from "./outbound/postgres/event-store.ts";
+
+const SERVICE = "webhooks";
+const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
+/** How often the database is searched for what is due: retries, and what a killed process had. */
+const LOOK_INTERVAL_MS = 500;
+const MEASURE_INTERVAL_MS = 15_000;
+const KEEP_DAYS_INTERVAL_MS = 3_600_000;
+
+export interface Outside {
+  /** How names become addresses, and the chance in the jitter; a test brings its own. */
+  readonly resolve?: Resolve;
+  readonly random?: () => number;
+}
+
+/** Starts the service: schema and days, what delivers, the routes, and last the facts that feed it. */
+export async function startService(
+  context: MainContext<Config>,
+  { resolve = systemResolve, random = Math.random }: Outside = {},
+): Promise<{ url: string }> {
+  const { config, scope, logger, health, clock, fatal } = context;
+  const connectionString = config.POSTGRES_URL;
+  await migrate({ connectionString, schema: SERVICE, directory: MIGRATIONS, logger });
+  const database = await scope.start("postgres", () =>
+    createPool({ connectionString, schema: SERVICE, applicationName: SERVICE, max: config.POSTGRES_POOL_SIZE, logger }),
+  );
+  const days = createDayStore(database);
+  await startDays(context, days);
+  const endpoints = createEndpointStore(database);
+  const events = createEventStore(database, days);
+  const deliveries = createDeliveryStore(database);
+
+  const allowInsecure = config.WEBHOOK_ALLOW_INSECURE === "true";
+  const rules = { allowedPorts: config.WEBHOOK_ALLOWED_PORTS, allowInsecure };
+  const timeoutMs = config.WEBHOOK_TIMEOUT_MS;
+  const leaseMs = config.WEBHOOK_LEASE_MS;
+  const sender = await scope.start("sender", () => createSender({ rules, resolve, timeoutMs }));
+  const keys = config.WEBHOOK_SEALING_KEYS;
+  const book = new EndpointBook({ store: endpoints, keys, clock });
+  const deliverer = await scope.start("deliverer", () => {
+    const value = new Deliverer({
+      limits: { concurrency: config.WEBHOOK_CONCURRENCY, perEndpoint: config.WEBHOOK_ENDPOINT_CONCURRENCY },
+      sender,
+      book,
+      deliveries,
+      endpoints,
+      timeoutMs,
+      marginMs: RECORDING_MARGIN_MS,
+      onRoom: (endpointId) => due.onRoom(endpointId),
+      onNotEnabled: (endpointId) => due.cancel(endpointId),
+      attempts: counter("webhooks.attempts", "Attempts to deliver, by outcome"),
+      clock,
+      random,
+      logger,
+    });
+    return { value, stop: () => value.stop() };
+  });
+  const gauges = {
+    open: gauge("webhooks.deliveries.open", "Deliveries that are neither done nor given up", "{delivery}"),
+    oldest: gauge("webhooks.deliveries.overdue", "How long the oldest due delivery has been due", "s"),
+    running: gauge("webhooks.deliveries.running", "Deliveries under way in this process", "{delivery}"),
+  };
+  const due = new DueDeliveries({ deliveries, deliverer, book, leaseMs, gauges, clock, logger });
+  await scope.start("due deliveries", () => startLooking(context, due));
+
+  const takeIn = eventIntake({ events, deliverer, due, leaseMs, clock });
+  const app = createHttpServer({ logger, health, clock, isDependencyFailure: isTransient });
+  requireInternalToken(app, config.INTERNAL_TOKEN);
+  registerRoutes(app, {
+    endpoints,
+    events,
+    deliveries,
+    guard: createAddressGuard(rules, resolve),
+    keys,
+    takeIn,
+    onChanged: (endpointId) => book.forget(endpointId),
+    onEnded: (endpointId) => due.cancel(endpointId),
+    onDue: (endpointId) => due.expect([endpointId]),
+    clock,
+  });
+  const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
+  logger.info({ url, allowInsecure }, "listening");
+
+  const kafka = createKafka({
+    brokers: config.KAFKA_BROKERS,
+    clientId: SERVICE,
+    topicPrefix: config.KAFKA_TOPIC_PREFIX,
+    sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
+    logger,
+  });
+  const facts = await scope.start("facts", () =>
+    consumeFacts({ kafka, takeIn, commandsAreAsked: () => events.commandsAreAsked(), logger, fatal }),
+  );
+  health.liveness("facts", () => facts.check());
+  return { url };
+}
+
+async function startDays({ scope, clock, logger }: MainContext<Config>, days: DayStore): Promise<void> {
+  const keep = (): Promise<void> => keepDays({ days, clock, logger });
+  await keep();
+  await scope.start("days", () => every(KEEP_DAYS_INTERVAL_MS, keep, logger, "days of events were not looked after"));
+}
+
+function startLooking({ logger }: MainContext<Config>, due: DueDeliveries): Started<null> {
+  const looking = every(LOOK_INTERVAL_MS, () => due.look(), logger, "due deliveries were not looked for");
+  const measuring = every(MEASURE_INTERVAL_MS, () => due.measure(), logger, "open deliveries were not counted");
+  return {
+    value: null,
+    stop: async () => {
+      await Promise.all([looking.stop(), measuring.stop(), due.stop()]);
+    },
+  };
+}
+
+/** Does `work` again and again, so long after it ended; what fails is left to the next turn. */
+function every(
+  restMs: number,
+  work: () => Promise<void>,
+  logger: MainContext<Config>["logger"],
+  failure: string,
+): Started<null> {
+  let timer: NodeJS.Timeout | null = null;
+  let running: Promise<void> = Promise.resolve();
+  let stopped = false;
+  const schedule = (): void => {
+    if (!stopped) timer = setTimeout(turn, restMs);
+  };
+  const turn = (): void => {
+    running = work()
+      .catch((error: unknown) => logger.warn({ err: error }, `${failure}; the next turn does it`))
+      .then(schedule);
+  };
+  schedule();
+  return {
+    value: null,
+    stop: async () => {
+      stopped = true;
+      if (timer !== null) clearTimeout(timer);
+      await running;
+    },
+  };
+}

@@ -1,0 +1,167 @@
+/** The management of endpoints, the addresses that are refused, and that no connection is made to them. */
+import { randomUUID } from "node:crypto";
+import type { LookupAddress } from "node:dns";
+
+import { MAX_WEBHOOK_ENDPOINTS } from "@kapi/contracts";
+import { createPool, statement } from "@kapi/postgres";
+import { createLogger } from "@kapi/runtime";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { Receiver } from "./receiver.ts";
+import { World } from "./world.ts";
+
+const PUBLIC = "93.184.215.14";
+const NAME = "hooks.receiver.example";
+const HOOK = `https://${NAME}/hook`;
+
+let world: World;
+let receiver: Receiver;
+/** What names resolve to now. */
+const names = new Map<string, string[]>();
+
+beforeAll(async () => {
+  receiver = await Receiver.start();
+  const resolve = (name: string): Promise<LookupAddress[]> => {
+    const addresses = names.get(name);
+    if (addresses === undefined) return Promise.reject(new Error(`getaddrinfo ENOTFOUND ${name}`));
+    return Promise.resolve(addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })));
+  };
+  const env = { WEBHOOK_ALLOW_INSECURE: "false", WEBHOOK_ALLOWED_PORTS: `443,${receiver.port}` };
+  world = await World.start(env, { resolve });
+  names.set(NAME, [PUBLIC]);
+});
+afterAll(async () => {
+  await world.stop();
+  await receiver.stop();
+});
+
+const create = (body: object) => world.call("POST", "/webhooks", body);
+
+describe("an address that is not public", () => {
+  it.each([
+    ["https://127.0.0.1:PORT/", "127.0.0.1 is not a public address"],
+    ["https://2130706433:PORT/", "127.0.0.1 is not a public address"],
+    ["https://0x7f000001:PORT/", "127.0.0.1 is not a public address"],
+    ["https://0177.0.0.1:PORT/", "127.0.0.1 is not a public address"],
+    ["https://127.1:PORT/", "127.0.0.1 is not a public address"],
+    ["https://[::ffff:127.0.0.1]:PORT/", "::ffff:7f00:1 is not a public address"],
+    ["https://[64:ff9b::7f00:1]:PORT/", "64:ff9b::7f00:1 is not a public address"],
+    ["https://[::1]:PORT/", "::1 is not a public address"],
+    ["https://localhost:PORT/", "localhost is not a public name"],
+    ["https://kafka:PORT/", "kafka is not a public name"],
+    ["https://server.internal:PORT/", "server.internal is not a public name"],
+    ["https://user:word@hooks.receiver.example:PORT/", "it has user information"],
+    ["http://hooks.receiver.example:PORT/", "it is not https"],
+    ["https://hooks.receiver.example:8080/", "port 8080 is not allowed"],
+    ["https://nowhere.example/", "its name cannot be resolved"],
+  ])("%s is refused when it is saved, with the reason: %s", async (spelled, reason) => {
+    const url = spelled.replace("PORT", String(receiver.port));
+    const answer = await create({ url });
+    expect(answer).toMatchObject({
+      status: 400,
+      code: "WEBHOOK_URL_REFUSED",
+      body: { error: `The address cannot be used: ${reason}`, issues: [{ path: ["url"], message: reason }] },
+    });
+  });
+
+  it("behind a name is refused when it is saved, also where it is one of several", async () => {
+    names.set("rebinding.example", [PUBLIC, "10.0.0.7"]);
+    const reason = "rebinding.example resolves to 10.0.0.7, which is not a public address";
+    expect((await create({ url: "https://rebinding.example/" })).body).toMatchObject({
+      error: `The address cannot be used: ${reason}`,
+    });
+    const { id } = await world.createEndpoint({ url: HOOK });
+    const change = await world.call("PATCH", `/webhooks/${id}`, { url: "https://rebinding.example/" });
+    expect(change).toMatchObject({ status: 400, code: "WEBHOOK_URL_REFUSED" });
+    expect(await world.endpoint(id)).toMatchObject({ url: HOOK });
+  });
+
+  it.each(["127.0.0.1", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1"])(
+    "to which a name changes after it was saved (%s) is refused when it is sent, and no connection is made",
+    async (address) => {
+      const name = `later-${randomUUID()}.example`;
+      names.set(name, [PUBLIC]);
+      const { id } = await world.createEndpoint({ url: `https://${name}:${receiver.port}/` });
+      names.set(name, [address]);
+      await world.call("POST", `/webhooks/${id}/test`);
+      const { attempts, status } = await world.attempted(id, 1);
+      const error = `${name} resolves to ${address}, which is not a public address`;
+      expect(attempts[0]).toMatchObject({ status: null, error });
+      expect(status).toBe("pending");
+      await world.call("DELETE", `/webhooks/${id}`);
+    },
+  );
+
+  it("that was saved while that was allowed is refused when it is sent", async () => {
+    const { id } = await world.createEndpoint({ url: HOOK });
+    const logger = createLogger({ service: "test", level: "error" });
+    const connectionString = world.environment.postgresUrl;
+    const database = await createPool({ connectionString, schema: "webhooks", applicationName: "test", logger });
+    const put = statement<never>("test_put_url", "update endpoints set url = $2 where id = $1");
+    await database.value.query(put, [id, `http://127.0.0.1:${receiver.port}/`]);
+    await database.stop();
+    await world.call("POST", `/webhooks/${id}/test`);
+    const { attempts } = await world.attempted(id, 1);
+    expect(attempts[0]?.error).toBe("the address was refused: it is not https");
+  });
+
+  it("was never connected to by any of that", () => {
+    expect(receiver.connections).toBe(0);
+  });
+});
+
+describe("an organization's endpoints", () => {
+  it("are listed, read, changed and deleted, and never show their secret again", async () => {
+    const { id, secret } = await world.createEndpoint({ url: HOOK, description: "ours", kinds: ["position.closed"] });
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    const endpoint = await world.endpoint(id);
+    expect(endpoint).toMatchObject({ url: HOOK, description: "ours", kinds: ["position.closed"], status: "enabled" });
+    const changed = await world.call("PATCH", `/webhooks/${id}`, { kinds: null, status: "disabled" });
+    expect(changed).toMatchObject({
+      status: 200,
+      body: { endpoint: { kinds: null, description: "ours", status: "disabled", disabledReason: "owner" } },
+    });
+    const list = await world.call("GET", "/webhooks");
+    expect(JSON.stringify([list.body, endpoint, changed.body])).not.toContain("whsec_");
+    expect(await world.call("DELETE", `/webhooks/${id}`)).toMatchObject({ status: 200, body: { id, deleted: true } });
+    for (const [method, below] of [
+      ["GET", ""],
+      ["DELETE", ""],
+      ["POST", "/test"],
+      ["GET", "/deliveries"],
+    ] as const) {
+      expect(await world.call(method, `/webhooks/${id}${below}`)).toMatchObject({
+        status: 404,
+        code: "ENDPOINT_NOT_FOUND",
+      });
+    }
+  });
+
+  it("are nobody else's", async () => {
+    const { id } = await world.createEndpoint({ url: HOOK });
+    const other = `/internal/organizations/${randomUUID()}/webhooks`;
+    expect((await world.client.request("GET", `${other}/${id}`)).status).toBe(404);
+    expect((await world.client.request("DELETE", `${other}/${id}`)).status).toBe(404);
+    expect((await world.client.request("GET", other)).body.toString()).toBe('{"endpoints":[]}');
+  });
+
+  it.each([
+    ["an unknown kind", { url: HOOK, kinds: ["position.exploded"] }],
+    ["no kind at all", { url: HOOK, kinds: [] }],
+    ["a kind twice", { url: HOOK, kinds: ["deal.executed", "deal.executed"] }],
+    ["a server that is no UUID", { url: HOOK, serverIds: ["x"] }],
+    ["no address", {}],
+    ["a long address", { url: `https://${NAME}/${"x".repeat(2_048)}` }],
+  ])("with %s are 400", async (_what, body) => {
+    expect(await create(body)).toMatchObject({ status: 400, code: "VALIDATION_FAILED" });
+  });
+
+  it(`are ${MAX_WEBHOOK_ENDPOINTS} at most, also where several are made at once`, async () => {
+    const before = ((await world.call("GET", "/webhooks")).body as { endpoints: unknown[] }).endpoints.length;
+    const answers = await Promise.all(Array.from({ length: MAX_WEBHOOK_ENDPOINTS + 3 }, () => create({ url: HOOK })));
+    const made = answers.filter(({ status }) => status === 201);
+    expect(made).toHaveLength(MAX_WEBHOOK_ENDPOINTS - before);
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect(refused.every(({ status, code }) => status === 400 && code === "TOO_MANY_ENDPOINTS")).toBe(true);
+  });
+});

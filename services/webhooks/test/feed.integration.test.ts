@@ -1,0 +1,215 @@
+/** The feed of events: nothing missed, nothing twice, whatever commits meanwhile. */
+import { randomUUID } from "node:crypto";
+import { fileURLToPath } from "node:url";
+
+import { EventsAnswer, type WebhookKind } from "@kapi/contracts";
+import { createPool, type Database, migrate, statement } from "@kapi/postgres";
+import { createLogger, Scope } from "@kapi/runtime";
+import { createTestEnvironment, TestClock } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import type { IncomingEvent } from "../src/domain/facts.ts";
+import type { DayStore, EventStore } from "../src/domain/ports.ts";
+import { KEPT_DAYS, keepDays } from "../src/operations/keep-days.ts";
+import { listEvents } from "../src/operations/list-events.ts";
+import { createDayStore } from "../src/outbound/postgres/days.ts";
+import { DUE_ENDPOINTS, LEASE, LIST, RECORD, REDELIVER } from "../src/outbound/postgres/delivery-store.ts";
+import { FEED, KNOWN_EVENTS } from "../src/outbound/postgres/event-statements.ts";
+import { createEventStore } from "../src/outbound/postgres/event-store.ts";
+
+const DAY_MS = 86_400_000;
+const directory = fileURLToPath(new URL("../migrations", import.meta.url));
+const logger = createLogger({ service: "test", level: "error" });
+const scope = new Scope();
+const clock = new TestClock(Date.now());
+let database: Database;
+let days: DayStore;
+let store: EventStore;
+
+beforeAll(async () => {
+  const environment = await createTestEnvironment({ needs: ["postgres"] });
+  await scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
+  const connectionString = environment.postgresUrl;
+  await migrate({ connectionString, schema: "webhooks", directory, logger });
+  database = await scope.start("database", () =>
+    createPool({ connectionString, schema: "webhooks", applicationName: "test", max: 12, logger }),
+  );
+  days = createDayStore(database);
+  await keepDays({ days, clock, logger });
+  store = createEventStore(database, days);
+});
+afterAll(() => scope.stop());
+
+function event(organizationId: string, change: Partial<IncomingEvent> = {}): IncomingEvent {
+  return {
+    eventId: randomUUID(),
+    organizationId,
+    serverId: randomUUID(),
+    accountNumber: "10000001",
+    type: "margin.call",
+    timestamp: new Date(clock.nowMs()).toISOString(),
+    record: { equity: 1, usedMargin: 1, marginLevel: 100 },
+    counted: true,
+    onlyFor: null,
+    ...change,
+  };
+}
+
+const takeIn = (events: readonly IncomingEvent[]) => store.takeIn(events, () => 0, clock.nowMs(), clock.nowMs());
+
+async function page(organizationId: string, after?: string, limit = 100, kinds?: WebhookKind[]) {
+  const query = { limit, ...(after === undefined ? {} : { after }), ...(kinds === undefined ? {} : { kinds }) };
+  return EventsAnswer.parse(JSON.parse(await listEvents(store, organizationId, query)));
+}
+
+/** Everything behind a cursor, page by page. */
+async function readAll(organizationId: string, limit: number, after?: string): Promise<string[]> {
+  const ids: string[] = [];
+  for (let cursor = after; ;) {
+    const { events, next } = await page(organizationId, cursor, limit);
+    ids.push(...events.map(({ id }) => id));
+    if (events.length === 0) return ids;
+    cursor = next;
+  }
+}
+
+it("has every event once for a reader that goes on from `next`, while many writers commit at once", async () => {
+  const organizationId = randomUUID();
+  const written: string[] = [];
+  let writing = true;
+  const writers = Array.from({ length: 8 }, async () => {
+    for (let round = 0; round < 25; round += 1) {
+      const events = Array.from({ length: 1 + (round % 4) }, () => event(organizationId));
+      await takeIn(events);
+      written.push(...events.map(({ eventId }) => eventId));
+    }
+  });
+  const read: string[] = [];
+  const reader = (async () => {
+    for (let cursor: string | undefined; ;) {
+      const more = writing;
+      const { events, next } = await page(organizationId, cursor, 3);
+      read.push(...events.map(({ id }) => id));
+      if (!more && events.length === 0) return;
+      cursor = next;
+    }
+  })();
+  await Promise.all(writers);
+  writing = false;
+  await reader;
+  expect(read).toHaveLength(written.length);
+  expect(new Set(read)).toEqual(new Set(written));
+});
+
+it("gives each account gapless sequences, in the order of the feed, whatever is repeated", async () => {
+  const organizationId = randomUUID();
+  const serverId = randomUUID();
+  const events = Array.from({ length: 60 }, (_, index) =>
+    event(organizationId, { serverId, accountNumber: `1000000${index % 3}` }),
+  );
+  await Promise.all([events.slice(0, 40), events.slice(20), events, events.slice(30, 50)].map(takeIn));
+  const { events: told } = await page(organizationId);
+  expect(told).toHaveLength(60);
+  for (const number of ["10000000", "10000001", "10000002"]) {
+    const sequences = told.filter(({ data }) => data.accountNumber === number).map(({ data }) => data.accountSequence);
+    expect(sequences).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+  }
+});
+
+it("pages exactly, by kind, from now, and from any cursor", async () => {
+  const organizationId = randomUUID();
+  expect(await page(organizationId)).toEqual({ events: [], next: "e0" });
+  const kinds: WebhookKind[] = ["deal.executed", "margin.call"];
+  const events = Array.from({ length: 11 }, (_, index) =>
+    event(organizationId, { type: kinds[index % 2] ?? "deal.executed" }),
+  );
+  await takeIn(events);
+  const ids = events.map(({ eventId }) => eventId);
+  for (const limit of [1, 3, 5, 11, 12]) expect(await readAll(organizationId, limit)).toEqual(ids);
+  const calls = await page(organizationId, undefined, 3, ["margin.call"]);
+  expect(calls.events.map(({ id }) => id)).toEqual([ids[1], ids[3], ids[5]]);
+  const rest = await page(organizationId, calls.next, 10, ["margin.call"]);
+  expect(rest.events.map(({ id }) => id)).toEqual([ids[7], ids[9]]);
+  expect((await page(organizationId, rest.next, 10)).events).toEqual([]);
+  expect(await readAll(organizationId, 4, calls.events[0]?.cursor)).toEqual(ids.slice(2));
+  const now = await page(organizationId, "now");
+  expect(now.events).toEqual([]);
+  const later = event(organizationId);
+  await takeIn([later]);
+  expect((await page(organizationId, now.next)).events.map(({ id }) => id)).toEqual([later.eventId]);
+  await expect(page(organizationId, "e-1")).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
+  await expect(page(organizationId, "elsewhere and more")).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
+});
+
+const BY_NAME = /using deliveries_\d+_pkey/;
+const BY_OPEN = /using deliveries_\d+_endpoint_id_due_at_idx/;
+const BY_LIST = /using deliveries_\d+_endpoint_id_created_at_idx/;
+
+const BY_EVENT = /using events_\d+_pkey/;
+const BY_PLACE = /using events_\d+_organization_id_position_idx/;
+const ID = randomUUID();
+const NOW = new Date().toISOString();
+const TODAY = NOW.slice(0, "2026-01-01".length);
+
+it.each([
+  [
+    "recording",
+    "the delivery's name",
+    RECORD,
+    [[TODAY], [ID], [0], ["failed"], [null], [1], ["{}"], NOW, [], []],
+    [BY_NAME],
+  ],
+  ["leasing", "what is open, then names", LEASE, [[ID], [5], NOW, NOW], [BY_OPEN, BY_NAME, BY_EVENT]],
+  ["the look for endpoints", "what is open", DUE_ENDPOINTS, [NOW], [BY_OPEN]],
+  ["redelivering", "the delivery's name", REDELIVER, [ID, ID, NOW], [BY_NAME]],
+  ["the list", "its own order", LIST, [ID, null, null, NOW, 10, 0], [BY_LIST]],
+  ["the look for repeats", "the event's name", KNOWN_EVENTS, [[ID], [ID], TODAY], [BY_EVENT]],
+  ["the feed", "places", FEED, [ID, 0, 9, ["deal.executed"], 10], [BY_PLACE]],
+] as const)(
+  "%s goes by %s, however much one endpoint has, also where the plan was made while the day was new",
+  async (_what, _way, { name, text }, values, indexes) => {
+    const plan = statement<Record<"QUERY PLAN", string>>(`explain_${name}`, `explain ${text}`);
+    const rows = await database.query(plan, values);
+    const lines = rows.map((row) => row["QUERY PLAN"]).filter((line) => /using (deliveries|events)_2/.test(line));
+    for (const line of lines)
+      expect(
+        indexes.some((index) => index.test(line)),
+        line,
+      ).toBe(true);
+    for (const index of indexes) expect(lines.some((line) => index.test(line))).toBe(true);
+  },
+);
+
+it("is an organization's own", async () => {
+  const organizationId = randomUUID();
+  await takeIn([event(organizationId), event(randomUUID()), event(organizationId)]);
+  expect(await readAll(organizationId, 10)).toHaveLength(2);
+});
+
+it("knows a repeat days later, also of an event whose clock was wrong", async () => {
+  const organizationId = randomUUID();
+  const timestamps = [clock.nowMs(), clock.nowMs() + 3 * DAY_MS, 0].map((ms) => new Date(ms).toISOString());
+  const events = timestamps.map((timestamp) => event(organizationId, { timestamp }));
+  await takeIn(events);
+  clock.advance(2 * DAY_MS);
+  await takeIn(events);
+  clock.advance(5 * DAY_MS);
+  await takeIn(events);
+  expect(await readAll(organizationId, 10)).toHaveLength(3);
+});
+
+it(`keeps events for ${KEPT_DAYS} days, and goes on behind what is gone`, async () => {
+  const organizationId = randomUUID();
+  const old = event(organizationId);
+  await takeIn([old]);
+  const { next } = await page(organizationId);
+  clock.advance((KEPT_DAYS - 1) * DAY_MS);
+  const young = event(organizationId);
+  await takeIn([young]);
+  await keepDays({ days, clock, logger });
+  expect(await readAll(organizationId, 10)).toEqual([old.eventId, young.eventId]);
+  clock.advance(2 * DAY_MS);
+  await keepDays({ days, clock, logger });
+  expect(await readAll(organizationId, 10)).toEqual([young.eventId]);
+  expect(await readAll(organizationId, 10, next)).toEqual([young.eventId]);
+});

@@ -1,0 +1,62 @@
+/** Processes that end in the middle of a delivery. */
+import { once } from "node:events";
+
+import { TOPICS } from "@kapi/contracts";
+import { eventually } from "@kapi/testkit";
+import { afterEach, beforeEach, expect, it } from "vitest";
+
+import { anyOwner, position } from "./facts.ts";
+import { hang, ok, Receiver, verified } from "./receiver.ts";
+import { World } from "./world.ts";
+
+const SESSION = { KAFKA_SESSION_TIMEOUT_MS: "6000" };
+const QUICK = { ...SESSION, WEBHOOK_TIMEOUT_MS: "500", WEBHOOK_LEASE_MS: "2500" };
+
+let world: World;
+let receiver: Receiver;
+
+beforeEach(async () => {
+  receiver = await Receiver.start();
+  world = await World.prepare();
+});
+afterEach(async () => {
+  await world.stop();
+  await receiver.stop();
+});
+
+it("a delivery whose process is killed between sending and recording is sent again by another, with the same id", async () => {
+  const first = await world.spawn({ ...QUICK, FAULT_POINT: "webhooks.after-send" });
+  const { id, secret } = await world.createEndpoint({ url: receiver.url });
+  const gone = once(first, "exit");
+  await world.publish(
+    TOPICS.accountEvents,
+    position("position.closed", { ...anyOwner(), organizationId: world.organizationId }),
+  );
+  expect(await gone).toEqual([null, "SIGKILL"]);
+  expect(receiver.received).toHaveLength(1);
+  await world.spawn(QUICK);
+  await eventually(() => expect(receiver.received).toHaveLength(2), { timeoutMs: 15_000 });
+  expect(new Set(receiver.idsAt()).size).toBe(1);
+  for (const received of receiver.received) verified(secret, received, Date.now());
+  await eventually(async () =>
+    expect(await world.deliveries(id)).toMatchObject([{ status: "succeeded", attempts: [{ number: 1 }] }]),
+  );
+});
+
+it("a process that is told to stop gives back what it has not sent, and ends well", async () => {
+  const first = await world.spawn({ ...SESSION, WEBHOOK_ENDPOINT_CONCURRENCY: "1", WEBHOOK_TIMEOUT_MS: "2000" });
+  const { id } = await world.createEndpoint({ url: receiver.url });
+  receiver.answer = hang;
+  const owner = { ...anyOwner(), organizationId: world.organizationId };
+  for (let index = 0; index < 5; index += 1)
+    await world.publish(TOPICS.accountEvents, position("position.opened", owner));
+  await eventually(async () => expect(await world.deliveries(id, "?status=delivering")).toHaveLength(5));
+  receiver.answer = ok;
+  const gone = once(first, "exit");
+  first.kill("SIGTERM");
+  expect(await gone).toEqual([0, null]);
+  const before = receiver.received.length;
+  await world.spawn(QUICK);
+  // Those that waited were given back: nobody has to wait for the end of a lease.
+  await eventually(() => expect(receiver.received.length).toBeGreaterThanOrEqual(before + 4), { timeoutMs: 5_000 });
+});

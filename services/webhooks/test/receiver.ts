@@ -1,0 +1,97 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+
+import { Webhook } from "standardwebhooks";
+import { vi } from "vitest";
+
+/** A delivery as a receiver got it. */
+export interface Received {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** How a receiver answers; the default is 200. */
+export type Answer = (response: ServerResponse, received: Received) => void;
+
+/** A program that receives webhooks, on a real socket. */
+export class Receiver {
+  readonly received: Received[] = [];
+  answer: Answer = ok;
+  /** Connections that anybody made. */
+  connections = 0;
+  /** Stays known when it has stopped. */
+  port = 0;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor() {
+    this.#server = createServer((request, response) => void this.#take(request, response));
+    this.#server.on("connection", (socket: Socket) => {
+      this.connections += 1;
+      this.#sockets.add(socket);
+      socket.on("close", () => this.#sockets.delete(socket));
+    });
+  }
+
+  static async start(): Promise<Receiver> {
+    const receiver = new Receiver();
+    await new Promise<void>((resolve) => receiver.#server.listen(0, "127.0.0.1", resolve));
+    receiver.port = (receiver.#server.address() as AddressInfo).port;
+    return receiver;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}/hook`;
+  }
+
+  /** The `webhook-id` of everything that came to `path`, in order. */
+  idsAt(path = "/hook"): string[] {
+    return this.received.filter((one) => one.path === path).map(({ headers }) => headers["webhook-id"] ?? "");
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const received = {
+      path: request.url ?? "",
+      headers: request.headers as Record<string, string>,
+      body: Buffer.concat(chunks).toString(),
+    };
+    this.received.push(received);
+    this.answer(response, received);
+  }
+}
+
+export function ok(response: ServerResponse): void {
+  response.end("thanks");
+}
+
+/** Answers with `status` and nothing else. */
+export function status(code: number, headers: Record<string, string> = {}): Answer {
+  return (response) => response.writeHead(code, headers).end(`status ${code}`);
+}
+
+/** Never answers. */
+export function hang(): void {
+  // The connection is left open.
+}
+
+/** What the standardwebhooks package makes of a delivery at the time `nowMs`; throws where it does not verify. */
+export function verified(
+  secret: string,
+  { body, headers }: Pick<Received, "body" | "headers">,
+  nowMs: number,
+): unknown {
+  vi.useFakeTimers({ toFake: ["Date"], now: nowMs });
+  try {
+    return new Webhook(secret).verify(body, { ...headers });
+  } finally {
+    vi.useRealTimers();
+  }
+}
