@@ -21,6 +21,8 @@ const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
   "finance:deposit": "Deposit funds into accounts",
   "finance:withdraw": "Withdraw funds from accounts",
   "metrics:read": "See stored and live values of accounts",
+  "webhooks:read": "See webhook endpoints and what was sent to them, and read the feed of events",
+  "webhooks:manage": "Add, change, test and delete webhook endpoints, and send events again",
 };
 
 /** The organization's management keys. One that is made here reaches all its servers (decisions, 12). */
