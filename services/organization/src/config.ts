@@ -26,6 +26,8 @@ const consoleFields = {
   /** Asked for servers, accounts and their live values. */
   ACCOUNT_URL: configFields.serviceUrl.optional(),
   METRICS_URL: configFields.serviceUrl.optional(),
+  /** Asked for webhook endpoints and what was sent to them. */
+  WEBHOOKS_URL: configFields.serviceUrl.optional(),
 };
 
 /** The environment of the organization service. */
@@ -57,14 +59,16 @@ export interface ConsoleConfig {
   readonly apiUrl: string;
   readonly accountUrl: string;
   readonly metricsUrl: string;
+  readonly webhooksUrl: string;
 }
 
 /** The console's part; null where there is none. Throws ConfigError where an address that it needs is missing. */
 export function consoleConfig(config: Config): ConsoleConfig | null {
   if (config.CONSOLE_PORT === undefined) return null;
-  const { CONSOLE_API_URL, ACCOUNT_URL, METRICS_URL } = config;
-  if (CONSOLE_API_URL === undefined || ACCOUNT_URL === undefined || METRICS_URL === undefined) {
-    throw new ConfigError(["CONSOLE_PORT: with it CONSOLE_API_URL, ACCOUNT_URL and METRICS_URL are required"]);
+  const { CONSOLE_API_URL, ACCOUNT_URL, METRICS_URL, WEBHOOKS_URL } = config;
+  if (!CONSOLE_API_URL || !ACCOUNT_URL || !METRICS_URL || !WEBHOOKS_URL) {
+    const needed = "CONSOLE_API_URL, ACCOUNT_URL, METRICS_URL and WEBHOOKS_URL";
+    throw new ConfigError([`CONSOLE_PORT: with it ${needed} are required`]);
   }
   return {
     port: config.CONSOLE_PORT,
@@ -75,5 +79,6 @@ export function consoleConfig(config: Config): ConsoleConfig | null {
     apiUrl: CONSOLE_API_URL,
     accountUrl: ACCOUNT_URL,
     metricsUrl: METRICS_URL,
+    webhooksUrl: WEBHOOKS_URL,
   };
 }

@@ -30,6 +30,7 @@ import { accountsOver } from "./outbound/http/accounts.ts";
 import { commandStatusOver } from "./outbound/http/command-status.ts";
 import { commandsOver } from "./outbound/http/commands.ts";
 import { samplesOver } from "./outbound/http/samples.ts";
+import { webhooksOver } from "./outbound/http/webhooks.ts";
 import { publishOutbox } from "./outbound/kafka/outbox-publisher.ts";
 import { createStore } from "./outbound/postgres/store.ts";
 import { createUsageLines } from "./outbound/postgres/usage-lines.ts";
@@ -191,7 +192,7 @@ export async function start(main: MainContext<Config>): Promise<void> {
 async function startConsole(
   { config, scope, logger, health, clock }: MainContext<Config>,
   settings: ConsoleConfig,
-  people: Omit<ConsoleContext, "accounts" | "samples">,
+  people: Omit<ConsoleContext, "accounts" | "samples" | "webhooks">,
 ): Promise<void> {
   const clientOf = (name: string, baseUrl: string): Promise<InternalClient> =>
     scope.start(`${name} client`, () =>
@@ -199,7 +200,8 @@ async function startConsole(
     );
   const accounts = accountsOver(await clientOf("account", settings.accountUrl));
   const samples = samplesOver(await clientOf("metrics", settings.metricsUrl));
-  const context: ConsoleContext = { ...people, accounts, samples };
+  const webhooks = webhooksOver(await clientOf("webhooks", settings.webhooksUrl));
+  const context: ConsoleContext = { ...people, accounts, samples, webhooks };
   const live = new LiveAccounts(context);
   const repeat = (name: string, round: () => Promise<void>): Promise<unknown> =>
     scope.start(name, () =>

@@ -78,6 +78,7 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
     COMMAND_STATUS_URL: neighbours.url,
     ACCOUNT_URL: neighbours.url,
     METRICS_URL: neighbours.url,
+    WEBHOOKS_URL: neighbours.url,
   });
   const fatal = (error: unknown): never => {
     throw error;

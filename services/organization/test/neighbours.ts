@@ -1,5 +1,15 @@
+import { randomUUID } from "node:crypto";
+
 import { AccountMetricsFrame, ListCommandsQuery, PageQuery, paginationOf, type Server } from "@kapi/contracts";
-import { ApiError, createHttpServer, listen, parse, requireInternalToken } from "@kapi/http";
+import {
+  ApiError,
+  createHttpServer,
+  type FastifyReply,
+  type FastifyRequest,
+  listen,
+  parse,
+  requireInternalToken,
+} from "@kapi/http";
 import { createLogger, Health, type Started } from "@kapi/runtime";
 import { serverEntry } from "@kapi/testkit";
 import { z } from "zod";
@@ -19,10 +29,14 @@ export interface Neighbours {
   readonly samples: Map<string, AccountMetricsFrame>;
   /** Commands by their id, as text. */
   readonly commands: Map<string, { organizationId: string; body: string }>;
+  /** Webhook endpoints by their id. */
+  readonly endpoints: Map<string, { organizationId: string; asked: unknown }>;
   /** Changes of configurations that arrived. */
   readonly changes: { serverId: string; change: unknown }[];
   /** Questions for samples, each with how many accounts it asked about. */
   readonly sampleQuestions: number[];
+  /** The webhooks service breaks off every request. */
+  webhooksAway: boolean;
   /** Paths of all requests. */
   readonly asked: string[];
 }
@@ -38,23 +52,27 @@ export async function startNeighbours(token: string): Promise<Started<Neighbours
     accounts: new Map(),
     samples: new Map(),
     commands: new Map(),
+    endpoints: new Map(),
     changes: [],
     sampleQuestions: [],
+    webhooksAway: false,
     asked: [],
   };
   app.addHook("onRequest", (request, _reply, done) => {
     state.asked.push(request.url);
-    done();
+    if (state.webhooksAway && request.url.includes("/webhooks")) request.raw.destroy();
+    else done();
   });
   installAccount(app, state);
   installCommandStatus(app, state);
+  installWebhooks(app, state);
   app.post("/internal/samples/latest", (request) => {
     const { accounts } = parse(Names, request.body);
     state.sampleQuestions.push(accounts.length);
     return { samples: accounts.map(({ accountNumber }) => state.samples.get(accountNumber) ?? null) };
   });
   const started = await listen(app, { host: "127.0.0.1", port: 0 });
-  return { value: { ...state, url: started.value.url }, stop: () => started.stop() };
+  return { value: Object.assign(state, { url: started.value.url }), stop: () => started.stop() };
 }
 
 type App = ReturnType<typeof createHttpServer>;
@@ -113,6 +131,42 @@ function installCommandStatus(app: App, { commands }: Omit<Neighbours, "url">): 
     });
     return reply.type("application/x-ndjson").send(lines.join(""));
   });
+}
+
+/** Answers tell what was asked, so that a test sees what arrived. */
+function installWebhooks(app: App, { endpoints }: Omit<Neighbours, "url">): void {
+  const place = "/internal/organizations/:organizationId/webhooks";
+  const Organization = z.object({ organizationId: z.guid() });
+  app.post(place, (request, reply) => {
+    const { organizationId } = parse(Organization, request.params);
+    const { url } = request.body as { url: string };
+    if (url.startsWith("http:")) throw new ApiError("WEBHOOK_URL_REFUSED", { text: "The address cannot be used: no" });
+    const id = randomUUID();
+    endpoints.set(id, { organizationId, asked: request.body });
+    return reply.code(201).send({ endpoint: { id, ...(request.body as object) }, secret: "whsec_once" });
+  });
+  app.get(place, (request) => {
+    const { organizationId } = parse(Organization, request.params);
+    const own = [...endpoints].filter(([, endpoint]) => endpoint.organizationId === organizationId);
+    return { endpoints: own.map(([id]) => ({ id })) };
+  });
+  app.route({
+    method: ["GET", "POST", "PATCH", "DELETE"],
+    url: `${place}/:endpointId/*`,
+    handler: (request, reply) => answerOfEndpoint(request, reply),
+  });
+  app.route({
+    method: ["GET", "PATCH", "DELETE"],
+    url: `${place}/:endpointId`,
+    handler: (request, reply) => answerOfEndpoint(request, reply),
+  });
+  const answerOfEndpoint = (request: FastifyRequest, reply: FastifyReply): unknown => {
+    const Path = Organization.extend({ endpointId: z.guid(), "*": z.string().default("") });
+    const { organizationId, endpointId, "*": below } = parse(Path, request.params);
+    if (endpoints.get(endpointId)?.organizationId !== organizationId) throw new ApiError("ENDPOINT_NOT_FOUND");
+    const { method, body = null, query } = request;
+    return reply.code(method === "POST" && below !== "rotate-secret" ? 202 : 200).send({ method, below, body, query });
+  };
 }
 
 function serverOf(serverId: string): Server {

@@ -4,7 +4,8 @@
  *
  * Every request carries the session cookie. Every request but a GET carries the session's `csrfToken` in
  * {@link CSRF_HEADER}; only the sign-in itself has none yet. The token changes with every sign-in and every change of the
- * password. Errors have the one form of the interface: `{error, issues?}`; 401 without a session.
+ * password. Errors have the one form of the interface: `{error, issues?}`; 401 without a session. Below `/webhooks` are the
+ * routes, bodies and answers that the management API has there (`http/webhooks.ts`).
  */
 import { z } from "zod";
 

@@ -7,6 +7,7 @@ import type {
   ListTradingAccountsQuery,
   UpdateServerConfigurationBody,
 } from "@kapi/contracts";
+import type { ApiError } from "@kapi/http";
 import type { Readable } from "node:stream";
 
 import type { RowRange } from "./ports.ts";
@@ -97,6 +98,28 @@ export interface Commands {
   /** The bytes of `{command}`; null where the organization has none of that id. */
   read(organizationId: string, commandId: string): Promise<Buffer | null>;
 }
+
+/** A request to the webhooks service: its path below the organization. */
+export interface WebhooksRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  readonly body?: unknown;
+}
+
+/** The status and the exact body of an answer. */
+export interface OwnersAnswer {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+/**
+ * The service that owns webhooks: its answer, or what it refuses the request with. Throws DependencyError where it is away.
+ */
+export type Webhooks = (
+  organizationId: string,
+  request: WebhooksRequest,
+) => Promise<OwnersAnswer | { readonly refusal: ApiError }>;
 
 /** The newest live samples. */
 export interface Samples {

@@ -1,4 +1,4 @@
-import type { Accounts, Commands, Passwords, Samples, Users } from "../domain/console-ports.ts";
+import type { Accounts, Commands, Passwords, Samples, Users, Webhooks } from "../domain/console-ports.ts";
 import type { UsageLines } from "../domain/ports.ts";
 import type { OperatorContext } from "./operator-context.ts";
 
@@ -14,4 +14,5 @@ export interface ConsoleContext extends PeopleContext {
   readonly accounts: Accounts;
   readonly commands: Commands;
   readonly samples: Samples;
+  readonly webhooks: Webhooks;
 }

@@ -13,6 +13,7 @@ import { type Assets, installPages } from "./pages.ts";
 import { installServerRoutes } from "./server-routes.ts";
 import { installSessionRoutes } from "./session-routes.ts";
 import { signedInRoutes } from "./signed-in-routes.ts";
+import { installWebhookRoutes } from "./webhook-routes.ts";
 
 /** On every answer. Nothing runs or is shown but what comes from here, nobody may frame it, and nothing is kept. */
 const HEADERS = {
@@ -57,5 +58,6 @@ export function installConsole(app: FastifyInstance, needs: ConsoleNeeds): void 
   installKeyRoutes(routes, context);
   installServerRoutes(routes, context);
   installLiveRoutes(app, routes, needs);
+  installWebhookRoutes(routes, context);
   installPages(app, needs.assets);
 }
