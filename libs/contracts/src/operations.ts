@@ -44,6 +44,8 @@ export interface OperationContract {
   readonly errors: readonly number[];
   /** Whether the path names a server, so that access to it is checked. */
   readonly server: boolean;
+  /** Whether it concerns all servers of the organization at once: refused to a key that is limited to some. */
+  readonly allServers?: true;
   /** Heading in the reference. */
   readonly group: OperationGroup;
   /** One line for the reference. */

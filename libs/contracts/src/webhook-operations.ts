@@ -26,6 +26,7 @@ const READ = {
   price: "read",
   success: [200],
   server: false,
+  allServers: true,
   group: "Webhooks",
 } as const;
 
@@ -36,6 +37,7 @@ const CHANGE = {
   price: "mutation",
   success: [200],
   server: false,
+  allServers: true,
   group: "Webhooks",
 } as const;
 

@@ -48,7 +48,8 @@ export const GROUP_TEXTS: Readonly<Record<OperationGroup, string>> = {
   Finance: "Money to and from an account. Amounts are in units of the account's currency, with at most two decimals.",
   Commands: "How queued changes end.",
   Metrics: "Stored snapshots of account values. Live values are on the WebSocket `/api/v1/management/live-metrics`.",
-  Webhooks: "What happened, sent to your endpoints, signed; and the same events as a feed.",
+  Webhooks:
+    "What happened, sent to your endpoints, signed; and the same events as a feed. These operations concern all servers of your organization: a key that is limited to some is answered 403.",
 };
 
 /** What a caller should know beyond the summary. Markdown. */

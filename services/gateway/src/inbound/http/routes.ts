@@ -19,6 +19,8 @@ import type { Answer, Call, Operation } from "../../operations/call.ts";
 const CALLER = "caller";
 const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
 const NOTHING = "0";
+/** What a key that is limited to some servers lacks. */
+const ALL_SERVERS_TEXT = "Missing server access: all servers of the organization";
 
 /** Who calls, and the server that the path names. */
 interface Caller {
@@ -92,6 +94,9 @@ async function admitCaller(
   const named = serverId !== undefined && isUuid(serverId) ? serverId.toLowerCase() : undefined;
   try {
     const server = authorize(key, contract.scope, directory, named, { allowRemoved: contract.errors.includes(404) });
+    if (contract.allServers === true && key.serverIds !== null) {
+      throw new ApiError("MISSING_SERVER_ACCESS", { text: ALL_SERVERS_TEXT });
+    }
     request.setDecorator<Caller>(CALLER, { key, server });
   } catch (error) {
     reply.header(HEADERS.creditsRemaining, String(await wallets.available(key.organizationId)));
