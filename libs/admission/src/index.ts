@@ -1,3 +1,4 @@
+export * from "./available-credits.ts";
 export * from "./admission.ts";
 export * from "./authenticate.ts";
 export * from "./authorize.ts";

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import { fileURLToPath } from "node:url";
 
-import { createAdmission, createDirectory, type Directory } from "@kapi/admission";
+import { createAdmission, createAvailableCredits, createDirectory, type Directory } from "@kapi/admission";
 import { accountKey, TOPICS } from "@kapi/contracts";
 import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
 import { createKafka, createProducer, endOffsets, type KafkaConnection } from "@kapi/kafka";
@@ -272,6 +272,7 @@ async function startStream(
       directory,
       existence,
       admission,
+      availableCredits: createAvailableCredits(redis, logger),
       clock,
       logger,
       limits: {

@@ -100,7 +100,12 @@ describe("a handshake", () => {
     for (const answer of answers) {
       expect(answer).toMatchObject({
         status: 401,
-        headers: { "x-error-code": "AUTHENTICATION_REQUIRED", "content-type": "application/json; charset=utf-8" },
+        headers: {
+          "x-error-code": "AUTHENTICATION_REQUIRED",
+          "content-type": "application/json; charset=utf-8",
+          "x-credits-charged": "0",
+          "x-credits-remaining": "0",
+        },
       });
       expect(answer.body).toEqual({ error: "Management API authentication required" });
       expect(answer.headers["x-request-id"]).toMatch(/./);
@@ -112,7 +117,11 @@ describe("a handshake", () => {
     for (const parts of [{}, { method: "POST" }]) {
       expect(await shake(parts, scopeless)).toMatchObject({
         status: 403,
-        headers: { "x-error-code": "MISSING_SCOPE" },
+        headers: {
+          "x-error-code": "MISSING_SCOPE",
+          "x-credits-charged": "0",
+          "x-credits-remaining": expect.stringMatching(/^[1-9][0-9]*$/),
+        },
         body: { error: "Missing API scope: metrics:read" },
       });
     }

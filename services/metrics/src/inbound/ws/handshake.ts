@@ -17,6 +17,8 @@ export interface HandshakeContext {
   readonly directory: Directory;
   readonly admission: Admission;
   readonly clock: Clock;
+  /** Told whose key it is, before anything is checked about it. */
+  readonly seen: (organizationId: string) => void;
   /** Throws ApiError TOO_MANY_CONNECTIONS where the organization has all it may have. */
   readonly checkRoom: (organizationId: string) => void;
 }
@@ -46,6 +48,7 @@ export async function admitHandshake(
   const [path] = (request.url ?? "").split("?", 1);
   if (path !== LIVE_METRICS_PATH) throw new ApiError("NOT_FOUND");
   const key = authenticate(directory, clock, request.headers.authorization);
+  context.seen(key.organizationId);
   authorize(key, LIVE_METRICS_SCOPE, directory);
   context.checkRoom(key.organizationId);
   if (!isHandshake(request)) throw notAHandshake();
@@ -68,8 +71,8 @@ export async function admitHandshake(
   };
 }
 
-/** Answers a handshake that failed, in the form of every error, and closes. */
-export function refuseHandshake(socket: Duplex, error: unknown, requestId: string): void {
+/** Answers a handshake that failed, in the form of every error, and closes. `remaining`: the organization's credits (decisions, 1.6). */
+export function refuseHandshake(socket: Duplex, error: unknown, requestId: string, remaining: number): void {
   const answer = toApiError(error);
   const body = JSON.stringify(answer.body());
   const lines = [
@@ -78,6 +81,8 @@ export function refuseHandshake(socket: Duplex, error: unknown, requestId: strin
     `content-length: ${Buffer.byteLength(body)}`,
     `${HEADERS.errorCode}: ${answer.code}`,
     `${HEADERS.requestId}: ${requestId}`,
+    `${HEADERS.creditsCharged}: 0`,
+    `${HEADERS.creditsRemaining}: ${remaining}`,
     ...Object.entries(answer.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
     "connection: close",
   ];

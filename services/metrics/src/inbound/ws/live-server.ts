@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 
-import type { Admission } from "@kapi/admission";
+import type { Admission, AvailableCredits } from "@kapi/admission";
 import { type DirectoryEntry, LIVE_CLOSE_CODES } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { delay } from "@kapi/kernel";
@@ -26,6 +26,7 @@ export interface LiveServerOptions extends Omit<LiveContext, "limits"> {
   /** The HTTP server whose upgrades are taken. */
   readonly server: Server;
   readonly admission: Admission;
+  readonly availableCredits: AvailableCredits;
   readonly limits: LiveContext["limits"] & {
     readonly maxSocketsPerOrganization: number;
     readonly maxBufferedBytes: number;
@@ -118,8 +119,12 @@ class LiveConnections implements LiveServer {
     socket.on("error", destroy);
     const requestId = requestIdOf(request, this.#options.clock);
     let organizationId: string | null = null;
+    let whose: string | null = null;
     const context = {
       ...this.#options,
+      seen: (id: string): void => {
+        whose = id;
+      },
       checkRoom: (id: string): void => {
         this.#take(id);
         organizationId = id;
@@ -134,7 +139,8 @@ class LiveConnections implements LiveServer {
       if (!(error instanceof ApiError) || error.status >= 500) {
         this.#options.logger.warn({ err: error, requestId }, "a live handshake failed");
       }
-      refuseHandshake(socket, error, requestId);
+      const remaining = whose === null ? 0 : await this.#options.availableCredits(whose);
+      refuseHandshake(socket, error, requestId, remaining);
     }
   }
 
