@@ -9,9 +9,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { OutsideClient } from "../e2e/outside-client.ts";
 import { type RunningSystem, startSystem } from "../e2e/system.ts";
 import { TradingControl } from "../e2e/trading-control.ts";
-import { severeFindings, sidewaysPixels } from "./accessibility.ts";
 import { INSTALL_DEADLINE_MS } from "./chromium.ts";
-import { type Account, type Cookies, NARROW, Person, startBrowser, WIDE } from "./person.ts";
+import { look } from "./look.ts";
+import { type Account, type Cookies, Person, startBrowser, WIDE } from "./person.ts";
 
 /** The curl line beside a new key, as a shell would read it. */
 const CURL = /^curl -s (\S+) -H 'Authorization: ([^']+)'$/;
@@ -19,12 +19,6 @@ const CURL = /^curl -s (\S+) -H 'Authorization: ([^']+)'$/;
 const REVOKED_WITHIN_MS = 2_000;
 /** All scripts of the page together, compressed. */
 const MOST_SCRIPT_BYTES = 60_000;
-const SCHEMES = ["light", "dark"] as const;
-/** Widths, and the scheme in which each is audited. */
-const LOOKS = [
-  [WIDE, "light"],
-  [NARROW, "dark"],
-] as const;
 
 let system: RunningSystem;
 let client: OutsideClient;
@@ -330,24 +324,10 @@ describe("whoever has no mouse", () => {
 });
 
 describe("every page", () => {
-  /** Looks at the page as it is now, in both widths and both schemes; axe in one scheme of each, colours being the same in both. */
-  async function look(name: string): Promise<void> {
-    await person.settled();
-    for (const [size, audited] of LOOKS) {
-      await person.page.setViewportSize(size);
-      for (const colorScheme of SCHEMES) {
-        await person.page.emulateMedia({ colorScheme });
-        await person.screenshot(`${name}-${size.width}-${colorScheme}`);
-        if (colorScheme === audited) expect(await severeFindings(person.page)).toEqual([]);
-      }
-      expect(await sidewaysPixels(person.page)).toBe(0);
-    }
-  }
-
   it("is readable narrow and wide, light and dark, and has no serious accessibility problem: before the sign-in", async () => {
     await person.open("/");
     await person.heading("Sign in").waitFor();
-    await look("sign-in");
+    await look(person, "sign-in");
   });
 
   it.each([
@@ -361,7 +341,7 @@ describe("every page", () => {
     ["not-found", "/nowhere"],
   ])("is so: %s", async (name, address) => {
     await signedInAt(address);
-    await look(name);
+    await look(person, name);
     expect(person.complaints).toEqual([]);
   });
 
@@ -370,10 +350,10 @@ describe("every page", () => {
     const { body } = await client.deposit(number, { amount: 99.5, description: "Look", requestId: "look" });
     await client.succeeded(body.command.id);
     await signedInAt(`/accounts/${client.demo.serverId}/${number}`);
-    await look("account");
+    await look(person, "account");
     await person.open(`/commands/${client.demo.serverId}/${body.command.id}`);
     await person.heading("Command").waitFor();
-    await look("command");
+    await look(person, "command");
   });
 
   it("is made of less than 60 KB of JavaScript, compressed, all of it", async () => {
@@ -390,10 +370,10 @@ describe("every page", () => {
   it("is so: with a dialog open", async () => {
     await signedInAt("/keys");
     await person.button("Make a key").click();
-    await look("make-a-key");
+    await look(person, "make-a-key");
     await person.page.setViewportSize(WIDE);
     await person.open("/servers");
     await person.button(/^Edit the configuration/).click();
-    await look("configuration");
+    await look(person, "configuration");
   });
 });
