@@ -71,7 +71,7 @@ const COLUMNS: readonly Column<WebhookEndpoint>[] = [
     ),
   },
   { head: "State", cell: ({ status }) => <State of={status} /> },
-  { head: "Kinds", cell: ({ kinds }) => (kinds === null ? "all but of commands" : String(kinds.length)) },
+  { head: "Kinds", cell: ({ kinds }) => (kinds === null ? "all but commands" : String(kinds.length)) },
   { head: "Servers", cell: ({ serverIds }) => (serverIds === null ? "all" : String(serverIds.length)) },
   { head: "Added", cell: ({ createdAt }) => <Moment at={createdAt} /> },
 ];
