@@ -1,11 +1,15 @@
 /** Webhooks from end to end: a person registers an endpoint, something happens on the trading server, the receiver knows. */
 import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 
 import { WebhookEvent, WebhookSecretAnswer } from "@kapi/contracts";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { ConsoleVisitor } from "./console-session.ts";
+import { ExampleReceiver } from "./example-receiver.ts";
 import { type EnvelopeView, OutsideClient } from "./outside-client.ts";
 import { type RunningSystem, startSystem } from "./system.ts";
 import { TradingControl } from "./trading-control.ts";
@@ -173,6 +177,44 @@ it("no password, given or generated, is in anything that the receiver was sent o
     expect(everything).not.toContain(JSON.stringify(password).slice(1, -1));
   }
   for (const delivery of receiver.received) verified(secret, delivery);
+});
+
+it("the receiver of the docs takes each event once, refuses a forgery, and catches up by the feed when it was away", async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "kapi-receiver-"));
+  const example = await ExampleReceiver.prepare(folder, system.demo, async (url) => {
+    const added = await person.ask("POST", "/webhooks", { url });
+    return WebhookSecretAnswer.parse(added.body);
+  });
+  try {
+    await example.start();
+    const number = await client.openAccount(500);
+    await eventually(() => expect(example.typesOf(number)).toHaveLength(2));
+    expect(new Set(example.typesOf(number))).toEqual(new Set(["account.created", "transaction.recorded"]));
+    const { body, headers } = await arrived("account.created", number);
+    const forged = await fetch(example.url, { method: "POST", headers, body });
+    expect(forged.status).toBe(400);
+    const deliveries = `/webhooks/${example.endpointId}/deliveries`;
+    const listed = await person.ask("GET", `${deliveries}?type=account.created`);
+    const { id } = (listed.body as { deliveries: { id: string }[] }).deliveries[0] ?? { id: "" };
+    await person.ask("POST", `${deliveries}/${id}/redeliver`);
+    await eventually(async () => {
+      const again = await person.ask("GET", `${deliveries}?type=account.created`);
+      expect(again.body).toMatchObject({
+        deliveries: [{ status: "succeeded", attempts: [{ status: 204 }, { status: 204 }] }],
+      });
+    });
+    await example.kill();
+    await control.buy(number, "EURUSD", 0.1);
+    await arrived("position.opened", number);
+    await example.start();
+    await eventually(() => expect(example.typesOf(number)).toContain("position.opened"));
+    const types = example.typesOf(number);
+    expect(types.filter((type) => type === "account.created")).toHaveLength(1);
+    expect(types).toContain("deal.executed");
+  } finally {
+    await example.kill();
+    rmSync(folder, { recursive: true });
+  }
 });
 
 it("the deliveries are in the console with their attempts, and another organization's endpoint is none", async () => {
