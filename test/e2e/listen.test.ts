@@ -145,6 +145,17 @@ it("waits for a program that is not up, some seconds; then it says so and goes o
   receiver = await WebhookReceiver.start();
 });
 
+it("finds the address and the key of the demo by itself, where a kapi runs from this checkout", async () => {
+  const stateDir = `${system.stack.environment.stateDir}-stack`;
+  writeFileSync(path.join(stateDir, "demo.json"), JSON.stringify(system.demo));
+  const env = { KAPI_STATE_DIR: stateDir, KAPI_KEY: "" };
+  const listening = run(["--forward-to", receiver.url, "--kinds", "account.created"], env);
+  await eventually(() => listening.secret() !== "");
+  const number = await client.openAccount(10);
+  await eventually(() => typesOf(number).length === 1);
+  expect(listening.lines()[0]).toContain(`Events of ${system.demo.baseUrl} go to ${receiver.url}`);
+});
+
 it("says in words what keeps it from listening, and how it ended", async () => {
   const to = ["--forward-to", receiver.url];
   const api = ["--api", system.demo.baseUrl];
@@ -162,8 +173,8 @@ it("says in words what keeps it from listening, and how it ended", async () => {
     [[...to, "--kinds", "everything"], state, 2, "“everything” is none of"],
     [["--forward-to", "localhost:3000"], state, 2, "It must be an address"],
   ];
-  for (const [options, env, code, words] of ends) {
-    const listening = run(options, env);
+  const runs = ends.map(([options, env, code, words]) => ({ listening: run(options, env), code, words }));
+  for (const { listening, code, words } of runs) {
     expect([words, await listening.ended]).toEqual([words, code]);
     expect(listening.errors()).toContain(words);
   }

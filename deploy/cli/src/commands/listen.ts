@@ -18,7 +18,7 @@ const SECRET_BYTES = 32;
 /** How long after a page without an event the next one is asked for; each is a request that is billed. */
 const POLL_MS = 1_000;
 const FIRST_PAUSE_MS = 500;
-const LAST_PAUSE_MS = 10_000;
+const LAST_PAUSE_MS = 5_000;
 /** Width of the column of kinds: the longest one. */
 const KIND_WIDTH = Math.max(...WEBHOOK_KINDS.map((kind) => kind.length));
 
