@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 
-import { type Environment, Operator, operatorAddress } from "./operator.ts";
+import { Operator, operatorAddress } from "./operator.ts";
+import type { Environment } from "./state-folder.ts";
 
 /** What surrounds the command line. */
 export interface Surroundings {
@@ -10,6 +11,8 @@ export interface Surroundings {
   /** The first line of standard input. */
   readonly readLine: () => Promise<string>;
   readonly nowMs: () => number;
+  /** Ends a command that goes on until it is told to end. */
+  readonly signal: AbortSignal;
 }
 
 /** What the commands work with. */

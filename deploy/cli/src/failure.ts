@@ -1,3 +1,5 @@
+import { z } from "zod";
+
 /** How the command line ends; shown in its help. */
 export const EXIT_CODES = {
   /** The service refused what was asked. */
@@ -15,5 +17,36 @@ export class CommandFailure extends Error {
   constructor(message: string, exitCode: number) {
     super(message);
     this.exitCode = exitCode;
+  }
+}
+
+const Refusal = z.object({
+  error: z.string(),
+  issues: z.array(z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() })).optional(),
+});
+
+/** What `who` answered where it refused, with what it says of single fields. */
+export function refusalOf(who: string, status: number, text: string): CommandFailure {
+  const exitCode = status >= 500 ? EXIT_CODES.unavailable : EXIT_CODES.refused;
+  const refusal = Refusal.safeParse(jsonOrNull(text));
+  if (!refusal.success) return new CommandFailure(`${who} answered ${status}.`, exitCode);
+  const issues = (refusal.data.issues ?? []).map((issue) => `\n  ${issue.path.join(".")}: ${issue.message}`);
+  return new CommandFailure(`${refusal.data.error} (${status})${issues.join("")}`, exitCode);
+}
+
+/** Why a request had no answer. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!(error.cause instanceof Error)) return error.message;
+  // Of several addresses that were tried only a code is told.
+  const { message, code } = error.cause as NodeJS.ErrnoException;
+  return message === "" ? (code ?? error.message) : message;
+}
+
+function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
   }
 }

@@ -8,10 +8,14 @@ async function readLine(): Promise<string> {
   return "";
 }
 
+const ended = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ended.abort());
+
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   environment: process.env,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   readLine,
   nowMs: () => Date.now(),
+  signal: ended.signal,
 });

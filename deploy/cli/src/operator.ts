@@ -1,19 +1,14 @@
-import path from "node:path";
-
 import { keptEnvironment, LocalError } from "@kapi/local";
 import { z } from "zod";
 
-import { CommandFailure, EXIT_CODES } from "./failure.ts";
+import { CommandFailure, EXIT_CODES, reasonOf, refusalOf } from "./failure.ts";
+import { type Environment, stateFolder } from "./state-folder.ts";
 
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Items that are asked for at once; a list has as many pages as it needs. */
 const PAGE_LIMIT = 100;
-const ROOT = path.resolve(import.meta.dirname, "../../..");
-const STATE_FOLDER = ".local";
 /** With both of these nothing is looked up. */
 const GIVEN = ["ORGANIZATION_URL", "INTERNAL_TOKEN"] as const;
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Where the organization service is, and what proves the operator to it. */
 export interface OperatorAddress {
@@ -21,10 +16,6 @@ export interface OperatorAddress {
   readonly token: string;
 }
 
-const Refusal = z.object({
-  error: z.string(),
-  issues: z.array(z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() })).optional(),
-});
 const Paginated = z.object({ pagination: z.object({ totalPages: z.int() }) });
 
 /**
@@ -36,7 +27,7 @@ export function operatorAddress(environment: Environment): OperatorAddress {
   if (url && token) return { url, token };
   const missing = GIVEN.filter((name) => (environment[name] ?? "") === "");
   try {
-    const kept = keptEnvironment(path.resolve(ROOT, environment["KAPI_STATE_DIR"] ?? STATE_FOLDER), "organization", {});
+    const kept = keptEnvironment(stateFolder(environment), "organization", {});
     return { url: url || (kept["ORGANIZATION_URL"] ?? ""), token: token || (kept["INTERNAL_TOKEN"] ?? "") };
   } catch (error) {
     if (!(error instanceof LocalError)) throw error;
@@ -98,32 +89,11 @@ export class Operator {
       );
     }
     if (response.ok) return schema.parse(JSON.parse(text));
-    throw refusalOf(response.status, text);
+    throw refusalOf("The organization service", response.status, text);
   }
 }
 
 /** The path of an organization's own routes. */
 export function organizationRoute(organizationId: string, rest = ""): string {
   return `/organizations/${encodeURIComponent(organizationId)}${rest}`;
-}
-
-function refusalOf(status: number, text: string): CommandFailure {
-  const exitCode = status >= 500 ? EXIT_CODES.unavailable : EXIT_CODES.refused;
-  const refusal = Refusal.safeParse(jsonOrNull(text));
-  if (!refusal.success) return new CommandFailure(`The organization service answered ${status}.`, exitCode);
-  const issues = (refusal.data.issues ?? []).map((issue) => `\n  ${issue.path.join(".")}: ${issue.message}`);
-  return new CommandFailure(`${refusal.data.error} (${status})${issues.join("")}`, exitCode);
-}
-
-function jsonOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? error.cause.message : error.message;
 }

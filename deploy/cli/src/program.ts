@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 
 import { addCredits } from "./commands/credits.ts";
 import { addKey } from "./commands/key.ts";
+import { addListen } from "./commands/listen.ts";
 import { addOrganization } from "./commands/organization.ts";
 import { addServer } from "./commands/server.ts";
 import { addUser } from "./commands/user.ts";
@@ -16,7 +17,9 @@ Exit codes: 0 done, 1 refused, 2 wrong command or option, 3 cannot be reached no
 export async function runCommandLine(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const context = createContext(surroundings);
   const program = new Command("kapi")
-    .description("The operator's command line: organizations, their people, servers, keys and credits.")
+    .description(
+      "The operator's command line: organizations, their people, servers, keys and credits; and webhooks on one's own machine.",
+    )
     .addHelpText("after", FOOTER)
     .configureOutput({ writeOut: surroundings.out, writeErr: surroundings.err })
     .showHelpAfterError("(--help shows what there is)")
@@ -26,6 +29,7 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
   addServer(program, context);
   addKey(program, context);
   addCredits(program, context);
+  addListen(program, context);
   try {
     await program.parseAsync([...args], { from: "user" });
     return 0;

@@ -34,6 +34,7 @@ async function kapi(typed: string, given: { env?: Record<string, string>; line?:
     err: (text) => (err += text),
     readLine: () => Promise.resolve(given.line ?? ""),
     nowMs: () => NOW_MS,
+    signal: new AbortController().signal,
   });
   return { code, out, err };
 }

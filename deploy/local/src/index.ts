@@ -9,7 +9,7 @@ export { startKafkaContainer, startKafkaProcess } from "./servers/kafka.ts";
 export type { NativeServer } from "./servers/native.ts";
 export { redis, startRedisProcess } from "./servers/redis.ts";
 export type { RunningServer, ServerContext } from "./servers/server.ts";
-export { type Demo, type DemoOptions, type DemoWithAccounts, makeDemo } from "./demo/demo.ts";
+export { type Demo, type DemoOptions, type DemoWithAccounts, makeDemo, runningDemo } from "./demo/demo.ts";
 export { createOrganization, type ReadyOrganization } from "./demo/operator.ts";
 export {
   type ServerAddresses,

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 
 import { type OperationContract, OPERATIONS } from "./operations.ts";
+import { WEBHOOK_KINDS, WebhookEvent } from "./http/webhooks.ts";
 import { openApiDocument } from "./openapi.ts";
+import { EVENT_EXAMPLES } from "./openapi/event-examples.ts";
 import { EXAMPLES } from "./openapi/examples.ts";
 
 const document = openApiDocument();
@@ -29,6 +31,17 @@ describe("the OpenAPI document", () => {
     expect(answer.parse(example.answer)).toEqual(example.answer);
     expect(body?.safeParse(example.body).error).toBeUndefined();
     expect(Object.keys(example.body ?? {})).toEqual(Object.keys((body?.parse(example.body) as object) ?? {}));
+  });
+
+  it("describes every kind of event, each with an example that its schema accepts, field for field", () => {
+    expect(Object.keys(document.webhooks)).toEqual([...WEBHOOK_KINDS]);
+    for (const kind of WEBHOOK_KINDS) {
+      expect(EVENT_EXAMPLES[kind].type).toBe(kind);
+      expect(WebhookEvent.parse(EVENT_EXAMPLES[kind])).toEqual(EVENT_EXAMPLES[kind]);
+      expect(JSON.stringify(document.webhooks[kind])).toContain(JSON.stringify(EVENT_EXAMPLES[kind]));
+    }
+    const ids = Object.values(EVENT_EXAMPLES).map(({ data }) => data.eventId);
+    expect(new Set(ids).size).toBe(WEBHOOK_KINDS.length);
   });
 
   it("refers only to what is there", () => {

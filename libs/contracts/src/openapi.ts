@@ -7,6 +7,7 @@ import { z } from "zod";
 
 import { type OperationContract, type OperationGroup, type OperationId, OPERATIONS } from "./operations.ts";
 import { codeSamples } from "./openapi/code-samples.ts";
+import { deliveryHeaders, webhookSection } from "./openapi/events.ts";
 import { EXAMPLE_PARAMETERS, EXAMPLES } from "./openapi/examples.ts";
 import {
   ERROR_SCHEMAS,
@@ -32,6 +33,8 @@ const PASSWORD_RESETS: ReadonlySet<OperationId> = new Set(["resetTradingPassword
 export interface OpenApiDocument {
   readonly openapi: string;
   readonly paths: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>;
+  /** What receivers are sent, by its kind. */
+  readonly webhooks: Readonly<Record<string, JsonSchema>>;
   readonly [field: string]: unknown;
 }
 
@@ -49,6 +52,7 @@ export function openApiDocument(): OpenApiDocument {
     tags: (Object.keys(GROUP_TEXTS) as OperationGroup[]).map((name) => ({ name, description: GROUP_TEXTS[name] })),
     security: [{ [SECURITY_SCHEME]: [] }],
     paths,
+    webhooks: webhookSection(),
     components: {
       securitySchemes: {
         [SECURITY_SCHEME]: {
@@ -58,7 +62,7 @@ export function openApiDocument(): OpenApiDocument {
           description: "`Management <API_KEY>`, where the key has the form `kapi.<key_id>.<secret>`.",
         },
       },
-      parameters: sharedParameters(),
+      parameters: { ...sharedParameters(), ...deliveryHeaders() },
       headers: RESPONSE_HEADERS,
       responses: errorResponses(),
       schemas: { ...namedSchemas(), ...ERROR_SCHEMAS },

@@ -6,6 +6,7 @@ import { z } from "zod";
 
 import { LocalError } from "../local-error.ts";
 import type { Stack } from "../stack.ts";
+import { isRunning } from "../state/record.ts";
 import { writePrivately } from "../state/secrets.ts";
 import {
   type ConsoleUser,
@@ -50,6 +51,13 @@ export interface DemoOptions {
   readonly credits?: number;
   /** How many accounts trade by themselves: 0 to 3, which is the default. */
   readonly autoTraders?: number;
+}
+
+/** How to use the demo organization of the stack that runs in `stateDir`. Throws LocalError where there is none. */
+export function runningDemo(stateDir: string): Demo {
+  const file = path.join(stateDir, DEMO_FILE);
+  if (!isRunning(stateDir) || !existsSync(file)) throw new LocalError(`No kapi runs in ${stateDir}.`);
+  return Demo.parse(JSON.parse(readFileSync(file, "utf8")));
 }
 
 /** Makes a new demo organization, with everything needed to use it. */

@@ -48,6 +48,7 @@ import {
   WebhookTestAnswer,
 } from "../http/webhooks.ts";
 import { Prices } from "../prices.ts";
+import { EVENTS } from "./event-schemas.ts";
 
 /** A JSON Schema of the dialect 2020-12, which OpenAPI 3.1 takes as it is. */
 export type JsonSchema = Record<string, unknown>;
@@ -140,12 +141,12 @@ const FORMATS = new Set(["uuid", "date-time"]);
 
 /** All named schemas, for `components.schemas`. */
 export function namedSchemas(): Record<string, JsonSchema> {
-  return { ...registered(RECORDS, "output"), ...registered(BODIES, "input") };
+  return { ...registered({ ...RECORDS, ...EVENTS }, "output"), ...registered(BODIES, "input") };
 }
 
 /** Where a schema of an operation stands in the document; throws for one without a name there. */
 export function referenceTo(schema: z.ZodType): JsonSchema {
-  for (const [name, known] of Object.entries<z.ZodType>({ ...RECORDS, ...BODIES })) {
+  for (const [name, known] of Object.entries<z.ZodType>({ ...RECORDS, ...BODIES, ...EVENTS })) {
     if (known === schema) return { $ref: uriOf(name) };
   }
   throw new Error("a schema of an operation has no name in the document: give it one in RECORDS or BODIES");

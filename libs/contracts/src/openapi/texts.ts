@@ -94,7 +94,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   listAccountMetrics:
     "One snapshot per account and minute in which it changed, kept for 30 days, newest first. `since` is inclusive, `until` exclusive. With `accountNumber` and `limit=1` it is the latest one. These are not live values, and an empty answer does not mean that there is no risk.",
   createWebhook:
-    "Addresses are https, public, and without user name or fragment; a refusal says why (`WEBHOOK_URL_REFUSED`). Without `kinds` every kind is sent but those of commands. An organization has at most 20 endpoints (`TOO_MANY_ENDPOINTS`). Deliveries are signed as Standard Webhooks says: any of its libraries verifies them with `secret`.",
+    "Addresses are https, public, and without user name or fragment; a refusal says why (`WEBHOOK_URL_REFUSED`). Without `kinds` every kind is sent but those of commands. An organization has at most 20 endpoints (`TOO_MANY_ENDPOINTS`). Deliveries are signed as Standard Webhooks says: any of its libraries verifies them with `secret`. What is sent stands below, under webhooks.",
   listWebhooks:
     "`disabledReason`: `owner` (you), `gone` (it answered 410) or `failing` (nothing but failures for five days).",
   updateWebhook:

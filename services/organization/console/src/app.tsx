@@ -17,6 +17,8 @@ import { NotFoundPage } from "./pages/not-found.tsx";
 import { ProfilePage } from "./pages/profile.tsx";
 import { ServersPage } from "./pages/servers.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
+import { WebhookPage } from "./pages/webhook.tsx";
+import { WebhooksPage } from "./pages/webhooks.tsx";
 import { Notice } from "./parts/notice.tsx";
 import { useAction } from "./parts/use-data.ts";
 import { countMove, Link, type Place, usePlace } from "./router.tsx";
@@ -27,6 +29,7 @@ const NAVIGATION = [
   ["servers", "Servers"],
   ["accounts", "Accounts"],
   ["commands", "Commands"],
+  ["webhooks", "Webhooks"],
 ] as const;
 const FIRST_PAGE = NAVIGATION[0][0];
 
@@ -142,6 +145,9 @@ function pageAt({ segments, query }: Place, onNewSession: (session: ConsoleSessi
     if (name === "accounts") return <AccountPage serverId={first} accountNumber={second} />;
     if (name === "commands") return <CommandPage serverId={first} commandId={second} />;
   }
+  if (first !== undefined && second === undefined && name === "webhooks") {
+    return <WebhookPage endpointId={first} query={query} />;
+  }
   if (first !== undefined) return <NotFoundPage />;
   switch (name) {
     case "credits":
@@ -154,6 +160,8 @@ function pageAt({ segments, query }: Place, onNewSession: (session: ConsoleSessi
       return <AccountsPage query={query} />;
     case "commands":
       return <CommandsPage query={query} />;
+    case "webhooks":
+      return <WebhooksPage />;
     case "profile":
       return <ProfilePage onNewSession={onNewSession} />;
     default:

@@ -16,6 +16,10 @@ import type {
   UpdateConsoleServerBody,
   UsageByDayAnswer,
   Wallet,
+  WebhookDelivery,
+  WebhookEndpoint,
+  WebhookSecret,
+  WebhookSettings,
 } from "./shapes.ts";
 
 export interface AccountFilter {
@@ -33,6 +37,14 @@ export interface CommandFilter {
   readonly accountNumber: string;
 }
 
+export interface DeliveryFilter {
+  readonly page: number;
+  readonly limit: number;
+  readonly status: string;
+  readonly type: string;
+}
+
+const webhook = (endpointId: string): string => `/webhooks/${encodeURIComponent(endpointId)}`;
 const server = (serverId: string): string => `/servers/${encodeURIComponent(serverId)}`;
 const account = (serverId: string, number: string): string =>
   `${server(serverId)}/accounts/${encodeURIComponent(number)}`;
@@ -142,6 +154,57 @@ export class ConsoleApi {
   async command(serverId: string, commandId: string, signal: AbortSignal): Promise<Command> {
     const path = `${server(serverId)}/commands/${encodeURIComponent(commandId)}`;
     return (await this.#client.request<{ command: Command }>(path, { signal })).command;
+  }
+
+  async webhooks(signal: AbortSignal): Promise<WebhookEndpoint[]> {
+    return (await this.#client.request<{ endpoints: WebhookEndpoint[] }>("/webhooks", { signal })).endpoints;
+  }
+
+  createWebhook(body: WebhookSettings): Promise<WebhookSecret> {
+    return this.#client.request("/webhooks", { method: "POST", body });
+  }
+
+  async webhook(endpointId: string, signal: AbortSignal): Promise<WebhookEndpoint> {
+    return (await this.#client.request<{ endpoint: WebhookEndpoint }>(webhook(endpointId), { signal })).endpoint;
+  }
+
+  async changeWebhook(
+    endpointId: string,
+    body: WebhookSettings | Pick<WebhookEndpoint, "status">,
+  ): Promise<WebhookEndpoint> {
+    const options = { method: "PATCH", body } as const;
+    return (await this.#client.request<{ endpoint: WebhookEndpoint }>(webhook(endpointId), options)).endpoint;
+  }
+
+  async deleteWebhook(endpointId: string): Promise<void> {
+    await this.#client.request(webhook(endpointId), { method: "DELETE" });
+  }
+
+  rotateWebhookSecret(endpointId: string): Promise<WebhookSecret> {
+    return this.#client.request(`${webhook(endpointId)}/rotate-secret`, { method: "POST" });
+  }
+
+  async testWebhook(endpointId: string): Promise<void> {
+    await this.#client.request(`${webhook(endpointId)}/test`, { method: "POST" });
+  }
+
+  /** How many events are sent again. */
+  async replayWebhook(endpointId: string, since: string): Promise<number> {
+    const options = { method: "POST", body: { since } } as const;
+    return (await this.#client.request<{ events: number }>(`${webhook(endpointId)}/replay`, options)).events;
+  }
+
+  webhookDeliveries(
+    endpointId: string,
+    filter: DeliveryFilter,
+    signal: AbortSignal,
+  ): Promise<{ deliveries: WebhookDelivery[]; pagination: Pagination }> {
+    return this.#client.request(`${webhook(endpointId)}/deliveries${queryOf({ ...filter })}`, { signal });
+  }
+
+  async redeliverWebhook(endpointId: string, deliveryId: string): Promise<void> {
+    const path = `${webhook(endpointId)}/deliveries/${encodeURIComponent(deliveryId)}/redeliver`;
+    await this.#client.request(path, { method: "POST" });
   }
 
   #begin(session: ConsoleSession): ConsoleSession {

@@ -1,4 +1,6 @@
 /** The wire shapes that the console speaks, as types only: no schema travels to the browser. */
+import type { WebhookDelivery, WebhookEndpoint } from "@kapi/contracts";
+
 export type {
   AccountMetricsFrame,
   AccountStatus,
@@ -12,6 +14,7 @@ export type {
   CreateConsoleKeyBody,
   CreatedConsoleKeyAnswer,
   CreditUsage,
+  DeliveryStatus,
   ErrorBody,
   Issue,
   LiveEnd,
@@ -22,4 +25,17 @@ export type {
   UpdateConsoleServerBody,
   UsageByDayAnswer,
   Wallet,
+  WebhookDelivery,
+  WebhookDisabledReason,
+  WebhookEndpoint,
+  WebhookKind,
 } from "@kapi/contracts";
+
+/** What a person sets of a webhook endpoint; a change can also be of its status. */
+export type WebhookSettings = Pick<WebhookEndpoint, "url" | "description" | "kinds" | "serverIds">;
+/** The answer that shows a secret, once. */
+export interface WebhookSecret {
+  readonly endpoint: WebhookEndpoint;
+  readonly secret: string;
+}
+export type WebhookAttempt = WebhookDelivery["attempts"][number];

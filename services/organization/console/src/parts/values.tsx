@@ -23,7 +23,9 @@ export function Nothing() {
 
 const TONES: Readonly<Record<string, string>> = {
   active: "good",
+  enabled: "good",
   succeeded: "good",
+  delivering: "waiting",
   pending: "waiting",
   queued: "waiting",
   leased: "waiting",

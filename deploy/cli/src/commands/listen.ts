@@ -1,0 +1,159 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+
+import { WEBHOOK_KINDS, WebhookKind } from "@kapi/contracts";
+import { type Demo, LocalError, runningDemo } from "@kapi/local";
+import { type Command, InvalidArgumentError } from "commander";
+import { Webhook } from "standardwebhooks";
+
+import { addCommand, type CommandContext, several, type Telling } from "../context.ts";
+import { CommandFailure, EXIT_CODES } from "../failure.ts";
+import { FeedAway, type FeedOptions, type FeedPage, type ListenedEvent, readFeed } from "../feed.ts";
+import { type Forwarded, forward } from "../forward.ts";
+import { stateFolder } from "../state-folder.ts";
+
+const KEY_VARIABLE = "KAPI_KEY";
+const SECRET_BYTES = 32;
+/** How long after a page without an event the next one is asked for; each is a request that is billed. */
+const POLL_MS = 1_000;
+const FIRST_PAUSE_MS = 500;
+const LAST_PAUSE_MS = 5_000;
+/** Width of the column of kinds: the longest one. */
+const KIND_WIDTH = Math.max(...WEBHOOK_KINDS.map((kind) => kind.length));
+
+interface ListenOptions extends Telling {
+  readonly forwardTo: string;
+  readonly api?: string;
+  readonly keyFile?: string;
+  readonly kinds?: readonly WebhookKind[];
+  readonly after?: string;
+}
+
+/** `kapi listen` */
+export function addListen(program: Command, context: CommandContext): void {
+  addCommand(program, "listen", "Forward an organization's events to a program on this machine, as they happen")
+    .requiredOption("--forward-to <url>", "where the program receives them: http://localhost:3000/hook", address)
+    .option("--kinds <kinds>", "only these, with commas (default: all but those of commands)", kinds)
+    .option("--after <cursor>", "go on behind this place of the feed (default: from now on)")
+    .option("--api <url>", "base address of the API (default: that of the kapi which npm start runs here)", address)
+    .option(
+      "--key-file <file>",
+      `holds a management key with webhooks:read (default: ${KEY_VARIABLE}, else the demo's)`,
+    )
+    .action((options: ListenOptions) => listen(context, options));
+}
+
+async function listen(context: CommandContext, options: ListenOptions): Promise<void> {
+  const { signal } = context;
+  const feed = feedOf(context, options);
+  const secret = `whsec_${randomBytes(SECRET_BYTES).toString("base64")}`;
+  const webhook = new Webhook(secret);
+  let cursor = options.after ?? null;
+  try {
+    const first = await readFirst(feed, cursor, signal);
+    cursor ??= first.next;
+    const started = { forwardTo: options.forwardTo, api: feed.api, secret, after: cursor };
+    say(context, options, started, greeting(feed, options, secret));
+    for (let page = first; ; page = await nextPage(context, feed, cursor)) {
+      for (const event of page.events) {
+        const url = options.forwardTo;
+        const forwarded = await forward(event, { url, webhook, nowMs: context.nowMs, signal });
+        // The event is done with, whatever comes: its place is kept before anything else.
+        cursor = event.cursor;
+        say(context, options, lineOf(event, forwarded), [textOf(event, forwarded)]);
+      }
+      cursor = page.next;
+      if (page.events.length === 0) await delay(POLL_MS, undefined, { signal });
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    if (cursor !== null) say(context, options, { after: cursor }, [`Go on from here with --after ${cursor}`]);
+  }
+}
+
+function greeting({ api }: FeedOptions, { forwardTo }: ListenOptions, secret: string): readonly string[] {
+  return [`Events of ${api} go to ${forwardTo}, signed with`, "", `  ${secret}`, "", "Ctrl-C ends it."];
+}
+
+/** The first page tells whether the API is there and lets this key in: if not, there is nothing to wait for. */
+async function readFirst(feed: FeedOptions, after: string | null, signal: AbortSignal): Promise<FeedPage> {
+  try {
+    return await readFeed(feed, after, signal);
+  } catch (error) {
+    if (error instanceof FeedAway) throw new CommandFailure(`${error.message}.`, EXIT_CODES.unavailable);
+    throw error;
+  }
+}
+
+/** The page behind the cursor; while the API is away it is asked for again and again. */
+async function nextPage({ err, signal }: CommandContext, feed: FeedOptions, cursor: string): Promise<FeedPage> {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LAST_PAUSE_MS)) {
+    try {
+      const page = await readFeed(feed, cursor, signal);
+      if (pauseMs > FIRST_PAUSE_MS) err("The API is there again.\n");
+      return page;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof FeedAway)) throw error;
+      if (pauseMs === FIRST_PAUSE_MS) err(`${error.message}. It is tried again; no event is lost.\n`);
+      await delay(pauseMs, undefined, { signal });
+    }
+  }
+}
+
+function feedOf({ environment }: CommandContext, { api, keyFile, kinds: wanted = [] }: ListenOptions): FeedOptions {
+  const given = keyFile === undefined ? environment[KEY_VARIABLE] : keyIn(keyFile);
+  const demo = (): Demo => {
+    try {
+      return runningDemo(stateFolder(environment));
+    } catch (error) {
+      if (!(error instanceof LocalError)) throw error;
+      const wants = `${KEY_VARIABLE} or --key-file, and --api`;
+      throw new CommandFailure(`${error.message} Start it with npm start, or give ${wants}.`, EXIT_CODES.unavailable);
+    }
+  };
+  return {
+    api: (api ?? demo().baseUrl).replace(/\/+$/, ""),
+    managementKey: given ? given : demo().managementKey,
+    kinds: wanted.length === 0 ? null : wanted,
+  };
+}
+
+function keyIn(file: string): string {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandFailure(`error: the key file cannot be read: ${reason}`, EXIT_CODES.usage);
+  }
+}
+
+/** What is told as it happens: lines of text, or one line of JSON. */
+function say({ out }: CommandContext, { json }: Telling, value: object, lines: readonly string[]): void {
+  out(json === true ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join(""));
+}
+
+function lineOf({ id, type, timestamp, data, cursor }: ListenedEvent, forwarded: Forwarded): object {
+  return { timestamp, type, accountNumber: data["accountNumber"] ?? null, id, ...forwarded, cursor };
+}
+
+function textOf({ type, timestamp, data }: ListenedEvent, { status, error, tookMs, attempts }: Forwarded): string {
+  const account = data["accountNumber"];
+  const end = status === null ? `no answer after ${attempts} attempts: ${error}` : `${status}  ${tookMs} ms`;
+  return `${timestamp}  ${type.padEnd(KIND_WIDTH)}  ${typeof account === "string" ? account : "-"}  ${end}`;
+}
+
+function address(text: string): string {
+  const url = URL.parse(text);
+  if (url?.protocol === "http:" || url?.protocol === "https:") return text;
+  throw new InvalidArgumentError("It must be an address such as http://localhost:3000/hook.");
+}
+
+function kinds(text: string, before: readonly string[] | undefined): WebhookKind[] {
+  return several(text, before).map((kind) => {
+    const known = WebhookKind.safeParse(kind);
+    if (known.success) return known.data;
+    throw new InvalidArgumentError(`“${kind}” is none of ${WEBHOOK_KINDS.join(", ")}.`);
+  });
+}

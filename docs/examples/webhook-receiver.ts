@@ -1,0 +1,108 @@
+/**
+ * A whole receiver of kapi's webhooks: it verifies each delivery, processes each event once, and fetches what it missed while it
+ * was away. `docs/webhooks.md` tells why it does what it does. It needs Node 22.18 or later and the package `standardwebhooks`:
+ *
+ *   WEBHOOK_SECRET=whsec_… KAPI_URL=https://… KAPI_KEY=kapi.… node webhook-receiver.ts
+ *
+ * What it has processed stands in a journal, one JSON object a line. In your program that is your database: the id of an event
+ * and what you do about it are kept in one transaction.
+ */
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+
+import { Webhook } from "standardwebhooks";
+
+type Event = { type: string; timestamp: string; data: { eventId: string; accountSequence: number | null } };
+type Feed = { events: Event[]; next: string };
+type Line = { event?: Event; place?: string };
+
+const { WEBHOOK_SECRET = "", KAPI_URL = "", KAPI_KEY = "", PORT = "3000", JOURNAL = "webhooks.jsonl" } = process.env;
+/** Far above any event. */
+const MAX_BODY_BYTES = 1_048_576;
+const CATCH_UP_EVERY_MS = 60_000;
+const ANSWER_TIMEOUT_MS = 10_000;
+
+const webhook = new Webhook(WEBHOOK_SECRET);
+const log = (text: string): boolean => process.stderr.write(`${new Date().toISOString()} ${text}\n`);
+
+/** Ids of the events that were processed. */
+const processed = new Set<string>();
+/** How far the feed was read; "now" until it was read first. */
+let place = "now";
+readJournal();
+
+createServer((request, response) => void receive(request, response)).listen(Number(PORT), () => {
+  log(`listening on port ${PORT}`);
+});
+for (;;) {
+  await catchUp().catch((error: unknown) => log(`the feed cannot be read now: ${String(error)}`));
+  await delay(CATCH_UP_EVERY_MS);
+}
+
+/** A delivery: 2xx once the event is safe with us, and not before. Whatever else we answer, it is sent again later. */
+async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  try {
+    const body = await bytesOf(request);
+    const event = verifiedEvent(body, request.headers as Record<string, string>);
+    if (event !== null) processOnce(event);
+    response.writeHead(event === null ? 400 : 204).end();
+  } catch (error) {
+    log(`a delivery failed: ${String(error)}`);
+    response.writeHead(500).end();
+  }
+}
+
+/** The event of a delivery; null where the signature is not ours, or too old. The bytes count, not what they parse to. */
+function verifiedEvent(body: Buffer, headers: Record<string, string>): Event | null {
+  try {
+    return webhook.verify(body, headers) as Event;
+  } catch {
+    return null;
+  }
+}
+
+/** An event comes again when our answer was lost, after a replay, and from the feed: its id tells. */
+function processOnce(event: Event): void {
+  if (processed.has(event.data.eventId)) return;
+  write({ event });
+  processed.add(event.data.eventId);
+}
+
+/** Reads the feed from where it was read before to its end. */
+async function catchUp(): Promise<void> {
+  for (let before = ""; before !== place;) {
+    before = place;
+    const url = `${KAPI_URL}/api/v1/management/events?limit=1000&after=${encodeURIComponent(place)}`;
+    const headers = { Authorization: `Management ${KAPI_KEY}` };
+    const response = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
+    if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+    const { events, next } = (await response.json()) as Feed;
+    for (const { type, timestamp, data } of events) processOnce({ type, timestamp, data });
+    if (next !== place) write({ place: next });
+    place = next;
+  }
+}
+
+async function bytesOf(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) throw new Error("the body is too large");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function write(line: Line): void {
+  appendFileSync(JOURNAL, `${JSON.stringify(line)}\n`);
+}
+
+function readJournal(): void {
+  const lines = existsSync(JOURNAL) ? readFileSync(JOURNAL, "utf8").split("\n").filter(Boolean) : [];
+  for (const { event, place: kept } of lines.map((line) => JSON.parse(line) as Line)) {
+    if (event !== undefined) processed.add(event.data.eventId);
+    if (kept !== undefined) place = kept;
+  }
+}

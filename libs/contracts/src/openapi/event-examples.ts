@@ -1,0 +1,165 @@
+import type { z } from "zod";
+
+import type { WebhookEvent, WebhookKind } from "../http/webhooks.ts";
+import { ENDPOINT_ID } from "./webhook-examples.ts";
+
+const ORGANIZATION_ID = "0197a3c2-5b1e-7c44-9f0e-2a8d4be61f01";
+const SERVER_ID = "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02";
+const ACCOUNT_ID = "0197a3c4-01aa-7d35-a1c7-5e2f8a9b0c03";
+const COMMAND_ID = "3b1f6a52-8c0d-5e77-b6a1-2f9d4c8e7a10";
+const ACCOUNT_NUMBER = "10000042";
+const AT = "2026-03-02T10:05:00.000Z";
+const OPENED_AT = "2026-03-02T09:15:00.000Z";
+
+type Event = z.input<typeof WebhookEvent>;
+/** Of each shape that takes the kind `K` its data. */
+type DataIn<E extends Event, K extends WebhookKind> = E extends unknown
+  ? K extends E["type"]
+    ? E["data"]
+    : never
+  : never;
+type DataOf<K extends WebhookKind> = DataIn<Event, K>;
+
+/** An id for each kind, so that no two examples share one. */
+let events = 0;
+const eventId = (): string => `9e107d9d-372b-5b6c-9f3e-1a2b3c4d5e${(events += 1).toString().padStart(2, "0")}`;
+
+const ofOrganization = () => ({
+  eventId: eventId(),
+  organizationId: ORGANIZATION_ID,
+  serverId: null,
+  accountNumber: null,
+  accountSequence: null,
+});
+const ofAccount = (accountSequence: number) => ({
+  ...ofOrganization(),
+  serverId: SERVER_ID,
+  accountNumber: ACCOUNT_NUMBER,
+  accountSequence,
+});
+
+const account = (accountSequence: number, version: number, status: DataOf<"account.created">["status"]) => ({
+  ...ofAccount(accountSequence),
+  accountId: ACCOUNT_ID,
+  version,
+  accountName: "Ada Obi",
+  status,
+  leverage: 100,
+});
+const order = { id: "5001", symbol: "EURUSD", side: "buy", orderType: "market", volume: 0.2, createdAt: OPENED_AT };
+const position = {
+  id: "7001",
+  orderId: "5001",
+  symbol: "EURUSD",
+  side: "buy",
+  volume: 0.2,
+  openPrice: 1.08421,
+  openedAt: OPENED_AT,
+};
+const command = {
+  ...ofAccount(1),
+  accountSequence: null,
+  commandId: COMMAND_ID,
+  managedAccountId: ACCOUNT_ID,
+  operation: "finance.withdraw",
+  attempts: 1,
+  result: null,
+  resultOmitted: false,
+  errorCode: null,
+  errorMessage: null,
+} as const;
+
+const DATA: { readonly [K in WebhookKind]: DataOf<K> } = {
+  "account.created": account(1, 1, "active"),
+  "account.updated": { ...account(2, 2, "active"), leverage: 200 },
+  "account.enabled": account(4, 4, "active"),
+  "account.disabled": account(3, 3, "disabled"),
+  "account.archived": account(14, 6, "archived"),
+  "account.deleted": account(15, 7, "deleted"),
+  "account.password_changed": { ...account(5, 5, "active"), passwordKind: "trading" },
+  "order.executed": { ...ofAccount(6), ...order, status: "executed", executedAt: OPENED_AT },
+  "order.cancelled": {
+    ...ofAccount(7),
+    ...order,
+    id: "5002",
+    orderType: "limit",
+    status: "cancelled",
+    executedAt: null,
+  },
+  "position.opened": { ...ofAccount(8), ...position, status: "open", closedAt: null },
+  "position.updated": { ...ofAccount(10), ...position, volume: 0.15, status: "open", closedAt: null },
+  "position.closed": {
+    ...ofAccount(12),
+    ...position,
+    volume: 0.15,
+    status: "closed",
+    closedAt: AT,
+    dealIds: ["9001", "9002", "9003"],
+    openPositionCount: 1,
+  },
+  "deal.executed": {
+    ...ofAccount(11),
+    id: "9003",
+    orderId: "5003",
+    positionId: "7001",
+    symbol: "EURUSD",
+    side: "sell",
+    kind: "exit",
+    volume: 0.15,
+    price: 1.08533,
+    commission: -0.53,
+    realizedPnl: 16.8,
+    swap: 0,
+    executedAt: AT,
+  },
+  "transaction.recorded": {
+    ...ofAccount(13),
+    id: "0197a4c1-2d3e-7f40-8a51-6b7c8d9e0f11",
+    accountNumber: ACCOUNT_NUMBER,
+    sequence: 4,
+    type: "realized_pnl",
+    amount: 16.8,
+    currency: "USD",
+    balanceBefore: 1_000,
+    balanceAfter: 1_016.8,
+    description: null,
+    requestId: null,
+    commandId: null,
+    orderId: "5003",
+    positionId: "7001",
+    dealId: "9003",
+    reversalOf: null,
+    recordedAt: AT,
+    createdAt: AT,
+  },
+  "margin.call": { ...ofAccount(16), equity: 1_240.5, usedMargin: 1_650.1, marginLevel: 75.18 },
+  "margin.stop_out": { ...ofAccount(17), equity: 812.4, usedMargin: 1_650.1, marginLevel: 49.23 },
+  "credits.low_balance": { ...ofOrganization(), availableCredits: 998, lowBalanceThreshold: 1_000 },
+  "webhook.test": { ...ofOrganization(), endpointId: ENDPOINT_ID },
+  "command.succeeded": {
+    ...command,
+    eventId: eventId(),
+    status: "succeeded",
+    result: { transactionId: "0197a4c1-2d3e-7f40-8a51-6b7c8d9e0f12", balanceAfter: 950 },
+  },
+  "command.failed": {
+    ...command,
+    eventId: eventId(),
+    status: "failed",
+    errorCode: "INSUFFICIENT_FUNDS",
+    errorMessage: "The withdrawal is larger than the free margin",
+  },
+  "command.expired": {
+    ...command,
+    eventId: eventId(),
+    status: "expired",
+    attempts: 0,
+    errorCode: null,
+    errorMessage: "The command was not carried out before its deadline",
+  },
+};
+
+/** One event of each kind, as a receiver is sent it. */
+export const EVENT_EXAMPLES = Object.fromEntries(
+  Object.entries(DATA).map(([type, data]) => [type, { type, timestamp: AT, data }]),
+) as { readonly [K in WebhookKind]: { readonly type: K; readonly timestamp: string; readonly data: DataOf<K> } };

@@ -1,0 +1,100 @@
+/** The section `webhooks` of the document: what a receiver is sent, kind by kind. */
+import type { z } from "zod";
+
+import { WEBHOOK_HEADERS, WEBHOOK_KINDS, type WebhookKind } from "../http/webhooks.ts";
+import { EVENT_EXAMPLES } from "./event-examples.ts";
+import { EVENTS } from "./event-schemas.ts";
+import { type JsonSchema, referenceTo } from "./schemas.ts";
+
+/** What each kind tells, in a sentence. */
+const KIND_TEXTS: Readonly<Record<WebhookKind, string>> = {
+  "account.created": "An account was created and can be used.",
+  "account.updated": "An account has another name or leverage.",
+  "account.enabled": "An account was enabled.",
+  "account.disabled": "An account was disabled.",
+  "account.archived": "An account was archived.",
+  "account.deleted": "An account was deleted.",
+  "account.password_changed": "An account has another trading or investor password. The password is not told.",
+  "order.executed": "An order was executed.",
+  "order.cancelled": "An order was cancelled.",
+  "position.opened": "A position was opened.",
+  "position.updated": "A position was closed in part: `volume` is what is still open.",
+  "position.closed":
+    "A position was closed whole. `dealIds` are all its deals, the entry first; `openPositionCount` is how many positions the account still has open.",
+  "deal.executed": "One execution: an entry, an exit or a partial close.",
+  "transaction.recorded": "The account's balance has changed: one row of its ledger.",
+  "margin.call": "The margin level of an account fell to the level of a margin call. In percent.",
+  "margin.stop_out": "The margin level of an account fell to the level at which positions are closed. In percent.",
+  "credits.low_balance": "The wallet of the organization came down to its low-balance threshold.",
+  "webhook.test": "Sent to one endpoint when you ask for it.",
+  "command.succeeded": "A command has succeeded. Only to endpoints that name this kind.",
+  "command.failed": "A command has failed. Only to endpoints that name this kind.",
+  "command.expired": "A command was not carried out in time. Only to endpoints that name this kind.",
+};
+
+const HEADER_TEXTS: Readonly<Record<keyof typeof WEBHOOK_HEADERS, string>> = {
+  id: "Names the event, in every attempt and to every endpoint: what came before under it is to be ignored.",
+  timestamp: "When this attempt was made, in seconds since 1970.",
+  signature:
+    "`v1,` and the base64 of the HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`; two after a rotation.",
+};
+
+const HEADER_EXAMPLES: Readonly<Record<keyof typeof WEBHOOK_HEADERS, string>> = {
+  id: EVENT_EXAMPLES["account.created"].data.eventId,
+  timestamp: "1772445900",
+  signature: "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+};
+
+const HEADERS = Object.keys(WEBHOOK_HEADERS) as (keyof typeof WEBHOOK_HEADERS)[];
+const parameterOf = (name: keyof typeof WEBHOOK_HEADERS): string => `delivery-${name}`;
+
+/** The headers of every delivery, for `components.parameters`. */
+export function deliveryHeaders(): JsonSchema {
+  return Object.fromEntries(
+    HEADERS.map((name) => [
+      parameterOf(name),
+      {
+        name: WEBHOOK_HEADERS[name],
+        in: "header",
+        required: true,
+        description: HEADER_TEXTS[name],
+        schema: { type: "string" },
+        example: HEADER_EXAMPLES[name],
+      },
+    ]),
+  );
+}
+
+/** Every kind of event as a request that your endpoint is sent. */
+export function webhookSection(): Record<string, JsonSchema> {
+  return Object.fromEntries(WEBHOOK_KINDS.map((kind) => [kind, { post: describeEvent(kind) }]));
+}
+
+function describeEvent(kind: WebhookKind): JsonSchema {
+  return {
+    tags: ["Webhooks"],
+    summary: kind,
+    description: KIND_TEXTS[kind],
+    security: [],
+    parameters: HEADERS.map((name) => ({ $ref: `#/components/parameters/${parameterOf(name)}` })),
+    requestBody: {
+      required: true,
+      content: {
+        "application/json": {
+          schema: { allOf: [referenceTo(schemaOf(kind)), { properties: { type: { const: kind } } }] },
+          example: EVENT_EXAMPLES[kind],
+        },
+      },
+    },
+    responses: {
+      "2XX": { description: "Received. Whatever else is answered, or nothing within 15 s, it is sent again later." },
+      "410": { description: "Nothing more is wanted: the endpoint is disabled." },
+    },
+  };
+}
+
+function schemaOf(kind: WebhookKind): z.ZodType {
+  const schema = Object.values(EVENTS).find((candidate) => candidate.shape.type.safeParse(kind).success);
+  if (schema === undefined) throw new Error(`${kind} has no shape`);
+  return schema;
+}

@@ -1,0 +1,180 @@
+import { useEffect, useState } from "preact/hooks";
+
+import { useApi } from "../api/context.ts";
+import type { DeliveryStatus, WebhookDelivery, WebhookEndpoint } from "../api/shapes.ts";
+import { Field } from "../parts/field.tsx";
+import { filterBy, pageIn } from "../parts/filter.ts";
+import { Loaded, Problem } from "../parts/notice.tsx";
+import { Pager } from "../parts/pager.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { useAction, useData } from "../parts/use-data.ts";
+import { Moment, Nothing, State } from "../parts/values.tsx";
+import { part } from "../router.tsx";
+import { Attempts, outcomeOf } from "./webhook-attempts.tsx";
+import { ALL_KINDS } from "./webhook-kinds.ts";
+
+const DELIVERIES_A_PAGE = 20;
+/** How often the list is read again while something on it is about to be sent. */
+const AGAIN_MS = 2_000;
+/** What is sent within this time is waited for. */
+const SOON_MS = 10_000;
+/** Every state, with its name in the filter. */
+const STATES: Readonly<Record<DeliveryStatus, string>> = {
+  pending: "Pending (will be sent)",
+  delivering: "Delivering",
+  succeeded: "Succeeded",
+  failed: "Failed",
+  cancelled: "Cancelled",
+};
+
+interface DeliveriesProps {
+  readonly endpoint: WebhookEndpoint;
+  readonly query: URLSearchParams;
+  /** Changes when something was sent: the list is read again. */
+  readonly round: number;
+}
+
+/** What was sent to an endpoint, newest first. */
+export function Deliveries({ endpoint, query, round }: DeliveriesProps) {
+  const api = useApi();
+  const path = `/webhooks/${part(endpoint.id)}`;
+  const filter = {
+    page: pageIn(query),
+    limit: DELIVERIES_A_PAGE,
+    status: query.get("status") ?? "",
+    type: query.get("type") ?? "",
+  };
+  const deliveries = useData(`${JSON.stringify(filter)} ${round} ${endpoint.updatedAt}`, (signal) =>
+    api.webhookDeliveries(endpoint.id, filter, signal),
+  );
+  const [shownId, show] = useState<string | null>(null);
+  const { value, reload } = deliveries;
+  useEffect(() => {
+    if (value?.deliveries.some(isUnderWay) !== true) return undefined;
+    const timer = setTimeout(reload, AGAIN_MS);
+    return () => clearTimeout(timer);
+  }, [value, reload]);
+  const again = useAction(async () => {
+    if (shownId === null) return;
+    await api.redeliverWebhook(endpoint.id, shownId);
+    show(null);
+    reload();
+  });
+  const shown = value?.deliveries.find(({ id }) => id === shownId);
+  return (
+    <section class="card">
+      <h2>Deliveries</h2>
+      <Filter path={path} query={query} reload={reload} />
+      <Loaded data={deliveries} what="the deliveries">
+        {({ deliveries: list, pagination }) =>
+          pagination.total === 0 ? (
+            <p class="quiet">
+              {filter.status === "" && filter.type === ""
+                ? "Nothing was sent to this endpoint yet. Send a test to try it."
+                : "No delivery matches."}
+            </p>
+          ) : (
+            <>
+              <Table caption="Deliveries, newest first" columns={columns(show)} rows={list} keyOf={({ id }) => id} />
+              <Pager pagination={pagination} what="deliveries" go={(page) => filterBy(path, query, { page })} />
+            </>
+          )
+        }
+      </Loaded>
+      {shown === undefined ? null : (
+        <Attempts
+          delivery={shown}
+          busy={again.busy}
+          redeliver={endpoint.status === "enabled" ? again.run : null}
+          onClose={() => show(null)}
+        >
+          <Problem failure={again.failure} />
+        </Attempts>
+      )}
+    </section>
+  );
+}
+
+function isUnderWay({ status, nextAttemptAt }: WebhookDelivery): boolean {
+  if (status === "delivering") return true;
+  return status === "pending" && (nextAttemptAt === null || Date.parse(nextAttemptAt) - Date.now() < SOON_MS);
+}
+
+interface FilterProps {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly reload: () => void;
+}
+
+function Filter({ path, query, reload }: FilterProps) {
+  return (
+    <div class="inline" role="search">
+      <Field label="State">
+        {(tied) => (
+          <select
+            {...tied}
+            value={query.get("status") ?? ""}
+            onChange={({ currentTarget }) => filterBy(path, query, { status: currentTarget.value })}
+          >
+            <option value="">All</option>
+            {Object.entries(STATES).map(([status, name]) => (
+              <option key={status} value={status}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Field label="Kind">
+        {(tied) => (
+          <select
+            {...tied}
+            value={query.get("type") ?? ""}
+            onChange={({ currentTarget }) => filterBy(path, query, { type: currentTarget.value })}
+          >
+            <option value="">All</option>
+            {ALL_KINDS.map((kind) => (
+              <option key={kind}>{kind}</option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <button type="button" onClick={reload}>
+        Refresh
+      </button>
+    </div>
+  );
+}
+
+function columns(show: (deliveryId: string) => void): readonly Column<WebhookDelivery>[] {
+  return [
+    {
+      head: "Event",
+      cell: ({ type, eventId }) => (
+        <>
+          {type}
+          <code class="under">{eventId}</code>
+        </>
+      ),
+    },
+    { head: "State", cell: ({ status }) => <State of={status} /> },
+    {
+      head: "Last attempt",
+      cell: ({ attempts }) => {
+        const last = attempts.at(-1);
+        return last === undefined ? <Nothing /> : outcomeOf(last);
+      },
+    },
+    { head: "Made", cell: ({ createdAt }) => <Moment at={createdAt} /> },
+    { head: "Next attempt", cell: ({ nextAttemptAt }) => <Moment at={nextAttemptAt} /> },
+    {
+      head: "Actions",
+      hiddenHead: true,
+      cell: ({ id, type }) => (
+        <button type="button" aria-label={`Details of ${type}`} onClick={() => show(id)}>
+          Details
+        </button>
+      ),
+    },
+  ];
+}

@@ -1,0 +1,50 @@
+import type { WebhookKind } from "../api/shapes.ts";
+
+/** A test is sent when it is asked for, whatever an endpoint takes: nobody has to choose it. */
+type ChosenKind = Exclude<WebhookKind, "webhook.test">;
+
+const COMMANDS = "Ends of commands";
+
+/** What each kind is about; the type sees to it that none is forgotten. */
+const SUBJECTS: Readonly<Record<ChosenKind, string>> = {
+  "account.created": "Accounts",
+  "account.updated": "Accounts",
+  "account.enabled": "Accounts",
+  "account.disabled": "Accounts",
+  "account.archived": "Accounts",
+  "account.deleted": "Accounts",
+  "account.password_changed": "Accounts",
+  "order.executed": "Trading",
+  "order.cancelled": "Trading",
+  "position.opened": "Trading",
+  "position.updated": "Trading",
+  "position.closed": "Trading",
+  "deal.executed": "Trading",
+  "margin.call": "Trading",
+  "margin.stop_out": "Trading",
+  "transaction.recorded": "Money and credits",
+  "credits.low_balance": "Money and credits",
+  "command.succeeded": COMMANDS,
+  "command.failed": COMMANDS,
+  "command.expired": COMMANDS,
+};
+
+/** Kinds that belong together, under what they are about. */
+export interface KindGroup {
+  readonly subject: string;
+  readonly kinds: readonly WebhookKind[];
+}
+
+const CHOSEN_KINDS = Object.keys(SUBJECTS) as ChosenKind[];
+
+/** All kinds that can be chosen, by what they are about. */
+export const KIND_GROUPS: readonly KindGroup[] = [...new Set(Object.values(SUBJECTS))].map((subject) => ({
+  subject,
+  kinds: CHOSEN_KINDS.filter((kind) => SUBJECTS[kind] === subject),
+}));
+
+/** What an endpoint is sent that names no kinds: all but the ends of commands. */
+export const DEFAULT_KINDS: readonly WebhookKind[] = CHOSEN_KINDS.filter((kind) => SUBJECTS[kind] !== COMMANDS);
+
+/** Every kind that a delivery can be of. */
+export const ALL_KINDS: readonly WebhookKind[] = [...CHOSEN_KINDS, "webhook.test"];

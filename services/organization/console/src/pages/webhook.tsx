@@ -1,0 +1,233 @@
+import { useState } from "preact/hooks";
+
+import { useApi } from "../api/context.ts";
+import type { WebhookDisabledReason, WebhookEndpoint, WebhookSecret, WebhookSettings } from "../api/shapes.ts";
+import { Confirm } from "../parts/dialog.tsx";
+import { Loaded, Notice, Problem } from "../parts/notice.tsx";
+import { Page } from "../parts/page.tsx";
+import { useAction, useData } from "../parts/use-data.ts";
+import { Fact, Facts, Moment, Nothing, State } from "../parts/values.tsx";
+import { go, Link } from "../router.tsx";
+import { Deliveries } from "./webhook-deliveries.tsx";
+import { EndpointForm } from "./webhook-form.tsx";
+import { Replay } from "./webhook-replay.tsx";
+import { NewSecret } from "./webhook-secret.tsx";
+
+const LIST = "/webhooks";
+
+/** Why nothing is sent, in words. */
+const REASONS: Readonly<Record<WebhookDisabledReason, string>> = {
+  owner: "It was disabled here or over the API. Nothing is sent to it until it is enabled.",
+  gone: "The receiver answered 410 (gone), so nothing is sent to it any more. Enable it when the receiver is back.",
+  failing: "Every attempt of five days failed, so nothing is sent to it any more. Enable it when the receiver is back.",
+};
+
+type Opened = "change" | "switch" | "rotate" | "replay" | "delete" | null;
+
+interface WebhookProps {
+  readonly endpointId: string;
+  readonly query: URLSearchParams;
+}
+
+/** One endpoint: what it is, what can be done with it, and what was sent to it. */
+export function WebhookPage({ endpointId, query }: WebhookProps) {
+  const api = useApi();
+  const endpoint = useData("webhook", (signal) => api.webhook(endpointId, signal));
+  return (
+    <Page title="Webhook endpoint">
+      <p>
+        <Link to={LIST}>All endpoints</Link>
+      </p>
+      <Loaded data={endpoint} what="the endpoint">
+        {(value) => <EndpointView endpoint={value} query={query} onChanged={endpoint.set} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+interface ViewProps {
+  readonly endpoint: WebhookEndpoint;
+  readonly query: URLSearchParams;
+  readonly onChanged: (endpoint: WebhookEndpoint) => void;
+}
+
+function EndpointView({ endpoint, query, onChanged }: ViewProps) {
+  const api = useApi();
+  const [opened, open] = useState<Opened>(null);
+  const [secret, setSecret] = useState<WebhookSecret | null>(null);
+  /** How often something was sent from here: what is listed is read again. */
+  const [sent, setSent] = useState(0);
+  const [told, setTold] = useState("");
+  const tell = (text: string): void => {
+    setTold(text);
+    setSent(sent + 1);
+  };
+  const test = useAction(async () => {
+    setTold("");
+    await api.testWebhook(endpoint.id);
+    tell("A test is on its way. It is the newest one below.");
+  });
+  const disabled = endpoint.status === "disabled";
+  return (
+    <>
+      {endpoint.disabledReason === null ? null : <Notice kind="warning">{REASONS[endpoint.disabledReason]}</Notice>}
+      {secret === null ? null : <NewSecret given={secret} rotated onDone={() => setSecret(null)} />}
+      <section class="card">
+        <EndpointFacts endpoint={endpoint} />
+        <div class="buttons">
+          <button type="button" class="primary" disabled={disabled || test.busy} onClick={test.run}>
+            {test.busy ? "Sending…" : "Send a test"}
+          </button>
+          <button type="button" disabled={disabled} onClick={() => open("replay")}>
+            Replay
+          </button>
+          <button type="button" onClick={() => open("change")}>
+            Change
+          </button>
+          <button type="button" onClick={() => open("rotate")}>
+            Rotate the secret
+          </button>
+          <button type="button" onClick={() => open("switch")}>
+            {disabled ? "Enable" : "Disable"}
+          </button>
+          <button type="button" class="danger" onClick={() => open("delete")}>
+            Delete
+          </button>
+        </div>
+        <Problem failure={test.failure} />
+        <p role="status" class="told">
+          {told}
+        </p>
+      </section>
+      <Deliveries endpoint={endpoint} query={query} round={sent} />
+      <Dialogs
+        endpoint={endpoint}
+        opened={opened}
+        onClose={() => open(null)}
+        onChanged={onChanged}
+        onRotated={setSecret}
+        onReplayed={tell}
+      />
+    </>
+  );
+}
+
+function EndpointFacts({ endpoint }: Pick<ViewProps, "endpoint">) {
+  const api = useApi();
+  const { url, description, kinds, serverIds, status } = endpoint;
+  const servers = useData("servers", (signal) => api.servers(signal));
+  const nameOf = (serverId: string): string =>
+    servers.value?.find((server) => server.serverId === serverId)?.configuration.serverName ?? serverId;
+  return (
+    <Facts>
+      <Fact name="Address">
+        <code>{url}</code>
+      </Fact>
+      <Fact name="State">
+        <State of={status} />
+      </Fact>
+      <Fact name="Description">{description === "" ? <Nothing /> : description}</Fact>
+      <Fact name="Kinds">{kinds === null ? "All but the ends of commands" : <Chips of={kinds} />}</Fact>
+      <Fact name="Servers">{serverIds === null ? "All" : <Chips of={serverIds.map(nameOf)} />}</Fact>
+      <Fact name="Added">
+        <Moment at={endpoint.createdAt} />
+      </Fact>
+      <Fact name="Changed">
+        <Moment at={endpoint.updatedAt} />
+      </Fact>
+      <Fact name="Endpoint id">
+        <code>{endpoint.id}</code>
+      </Fact>
+    </Facts>
+  );
+}
+
+function Chips({ of: words }: { readonly of: readonly string[] }) {
+  return (
+    <ul class="chips">
+      {words.map((word) => (
+        <li key={word}>{word}</li>
+      ))}
+    </ul>
+  );
+}
+
+interface DialogsProps {
+  readonly endpoint: WebhookEndpoint;
+  readonly opened: Opened;
+  readonly onClose: () => void;
+  readonly onChanged: (endpoint: WebhookEndpoint) => void;
+  readonly onRotated: (secret: WebhookSecret) => void;
+  readonly onReplayed: (told: string) => void;
+}
+
+function Dialogs({ endpoint, opened, onClose, onChanged, onRotated, onReplayed }: DialogsProps) {
+  const api = useApi();
+  const { id, url } = endpoint;
+  const change = async (settings: WebhookSettings): Promise<void> => {
+    onChanged(await api.changeWebhook(id, settings));
+    onClose();
+  };
+  if (opened === "change") {
+    return (
+      <EndpointForm title="Change the endpoint" confirm="Save" endpoint={endpoint} save={change} onClose={onClose} />
+    );
+  }
+  if (opened === "replay") return <Replay endpointId={id} onReplayed={onReplayed} onClose={onClose} />;
+  if (opened === "switch") return <Switch endpoint={endpoint} onChanged={onChanged} onClose={onClose} />;
+  if (opened === "rotate") {
+    return (
+      <Confirm
+        title="Rotate the secret?"
+        confirm="Rotate the secret"
+        work={async () => onRotated(await api.rotateWebhookSecret(id))}
+        onClose={onClose}
+      >
+        <p>
+          A new secret is made and shown once. For 24 hours each event is signed with both, so that your receiver can
+          change over; after that the present one counts no more.
+        </p>
+      </Confirm>
+    );
+  }
+  if (opened === "delete") {
+    return (
+      <Confirm
+        title="Delete this endpoint?"
+        confirm="Delete the endpoint"
+        dangerous
+        work={async () => {
+          await api.deleteWebhook(id);
+          go(LIST);
+        }}
+        onClose={onClose}
+      >
+        <p>
+          Nothing is sent to <code>{url}</code> any more, also what still waits, and its deliveries are no longer shown.
+          This cannot be undone.
+        </p>
+      </Confirm>
+    );
+  }
+  return null;
+}
+
+function Switch({ endpoint, onChanged, onClose }: Pick<DialogsProps, "endpoint" | "onChanged" | "onClose">) {
+  const api = useApi();
+  const disable = endpoint.status === "enabled";
+  return (
+    <Confirm
+      title={disable ? "Disable this endpoint?" : "Enable this endpoint?"}
+      confirm={disable ? "Disable the endpoint" : "Enable the endpoint"}
+      dangerous={disable}
+      work={async () => onChanged(await api.changeWebhook(endpoint.id, { status: disable ? "disabled" : "enabled" }))}
+      onClose={onClose}
+    >
+      <p>
+        {disable
+          ? "Nothing is sent to it until it is enabled, and what waits now is given up. A replay sends later what was missed."
+          : "Events are sent to it from now on. A replay sends what was missed."}
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,77 @@
+import { useState } from "preact/hooks";
+
+import { useApi } from "../api/context.ts";
+import type { WebhookEndpoint, WebhookSecret, WebhookSettings } from "../api/shapes.ts";
+import { Loaded } from "../parts/notice.tsx";
+import { Page } from "../parts/page.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { useData } from "../parts/use-data.ts";
+import { Moment, State } from "../parts/values.tsx";
+import { Link, part } from "../router.tsx";
+import { EndpointForm } from "./webhook-form.tsx";
+import { NewSecret } from "./webhook-secret.tsx";
+
+/** The webhook endpoints. */
+export function WebhooksPage() {
+  const api = useApi();
+  const endpoints = useData("webhooks", (signal) => api.webhooks(signal));
+  const [adding, setAdding] = useState(false);
+  const [added, setAdded] = useState<WebhookSecret | null>(null);
+  const add = async (settings: WebhookSettings): Promise<void> => {
+    setAdded(await api.createWebhook(settings));
+    setAdding(false);
+    endpoints.reload();
+  };
+  return (
+    <Page
+      title="Webhooks"
+      actions={
+        <button type="button" class="primary" onClick={() => setAdding(true)}>
+          Add an endpoint
+        </button>
+      }
+    >
+      <p>
+        An endpoint is an address of yours to which each event is sent, signed, as soon as it has happened: a position
+        that was closed, a deposit, an account that was disabled. What does not arrive is sent again, for three days.
+      </p>
+      {added === null ? null : <NewSecret given={added} rotated={false} onDone={() => setAdded(null)} />}
+      <section class="card">
+        <Loaded data={endpoints} what="the endpoints">
+          {(list) =>
+            list.length === 0 ? (
+              <p class="quiet">There are no endpoints yet. Add one to be told what happens.</p>
+            ) : (
+              <Table caption="Webhook endpoints" columns={COLUMNS} rows={list} keyOf={({ id }) => id} />
+            )
+          }
+        </Loaded>
+      </section>
+      {adding ? (
+        <EndpointForm
+          title="Add a webhook endpoint"
+          confirm="Add the endpoint"
+          endpoint={null}
+          save={add}
+          onClose={() => setAdding(false)}
+        />
+      ) : null}
+    </Page>
+  );
+}
+
+const COLUMNS: readonly Column<WebhookEndpoint>[] = [
+  {
+    head: "Address",
+    cell: ({ id, url, description }) => (
+      <>
+        <Link to={`/webhooks/${part(id)}`}>{url}</Link>
+        {description === "" ? null : <span class="under">{description}</span>}
+      </>
+    ),
+  },
+  { head: "State", cell: ({ status }) => <State of={status} /> },
+  { head: "Kinds", cell: ({ kinds }) => (kinds === null ? "all but commands" : String(kinds.length)) },
+  { head: "Servers", cell: ({ serverIds }) => (serverIds === null ? "all" : String(serverIds.length)) },
+  { head: "Added", cell: ({ createdAt }) => <Moment at={createdAt} /> },
+];

@@ -1,0 +1,106 @@
+/** The page for whoever writes a receiver, `docs/webhooks.md`, says what the contract and the service say. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import {
+  MAX_REPLAY_EVENTS,
+  MAX_WEBHOOK_ENDPOINTS,
+  WEBHOOK_DISABLED_REASONS,
+  WEBHOOK_HEADERS,
+  WEBHOOK_KINDS,
+  WebhookEvent,
+} from "@kapi/contracts";
+import { openApiDocument } from "@kapi/contracts/openapi";
+import { Webhook } from "standardwebhooks";
+import { describe, expect, it } from "vitest";
+
+import { RETRY_DELAYS_MS } from "../src/domain/retry-schedule.ts";
+import { newSecret, signatureOf, signingKey } from "../src/domain/signature.ts";
+
+const ROOT = path.resolve(import.meta.dirname, "../../..");
+const DOCS = path.join(ROOT, "docs");
+const page = readFileSync(path.join(DOCS, "webhooks.md"), "utf8");
+const shown = [...page.matchAll(/^`([\w.]+)`: ([^\n]*)\n\n```json\n(.*?)```/gms)].map(([, kind, text, json = ""]) => ({
+  kind,
+  text,
+  example: JSON.parse(json) as { type: string },
+}));
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, min: 60_000, h: 3_600_000 };
+const SECOND_MS = 1_000;
+
+/** Section headings as GitHub names them in links. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\w -]/g, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+describe("the page on webhooks", () => {
+  it("shows each kind of event once, as the document of the API has it", () => {
+    expect(shown).toHaveLength(WEBHOOK_KINDS.length);
+    expect(new Set(shown.map(({ kind }) => kind))).toEqual(new Set(WEBHOOK_KINDS));
+    const { webhooks } = openApiDocument();
+    for (const { kind, text, example } of shown) {
+      expect(example.type).toBe(kind);
+      expect(WebhookEvent.parse(example)).toEqual(example);
+      expect(webhooks[example.type]).toMatchObject({
+        post: { description: text, requestBody: { content: { "application/json": { example } } } },
+      });
+    }
+  });
+
+  it("tells the rests after each failed attempt as they are", () => {
+    const [, table = ""] = /^## Retries\n(.*?)^## /ms.exec(page) ?? [];
+    const rows = [...table.matchAll(/^\| (\d+) +\| (\d+) (s|min|h) +\|$/gm)];
+    expect(rows.map(([, attempt]) => Number(attempt))).toEqual(RETRY_DELAYS_MS.map((_, index) => index + 1));
+    expect(rows.map(([, , count, unit = ""]) => Number(count) * (UNITS_MS[unit] ?? 0))).toEqual([...RETRY_DELAYS_MS]);
+  });
+
+  it("names every header, every reason for an endpoint to be disabled, and the limits", () => {
+    for (const header of Object.values(WEBHOOK_HEADERS)) expect(page).toContain(`| \`${header}\``);
+    for (const reason of WEBHOOK_DISABLED_REASONS) expect(page).toContain(`| \`${reason}\``);
+    expect(page).toContain(`at most ${MAX_WEBHOOK_ENDPOINTS} endpoints`);
+    expect(page).toContain(`at most ${MAX_REPLAY_EVENTS.toLocaleString("en-US")} events`);
+  });
+
+  it("has lines in TypeScript that verify what the service signs, and nothing else", async () => {
+    const [, lines = ""] = /```ts\n(.*?)```/s.exec(page) ?? [];
+    const folder = mkdtempSync(path.join(tmpdir(), "kapi-page-"));
+    const secret = newSecret();
+    const before = process.env["WEBHOOK_SECRET"];
+    try {
+      process.env["WEBHOOK_SECRET"] = secret;
+      const file = path.join(folder, "verify.ts");
+      writeFileSync(file, lines.replace(`"standardwebhooks"`, JSON.stringify(import.meta.resolve("standardwebhooks"))));
+      const { eventOf } = (await import(file)) as { eventOf: (body: Buffer, headers: object) => unknown };
+      const body = JSON.stringify(shown[0]?.example);
+      const timestamp = Math.floor(Date.now() / SECOND_MS);
+      const signature = signatureOf([signingKey(newSecret()), signingKey(secret)], { id: "one", timestamp, body });
+      const headers = {
+        [WEBHOOK_HEADERS.id]: "one",
+        [WEBHOOK_HEADERS.timestamp]: String(timestamp),
+        [WEBHOOK_HEADERS.signature]: signature,
+      };
+      expect(eventOf(Buffer.from(body), headers)).toEqual(shown[0]?.example);
+      expect(new Webhook(secret).verify(body, headers)).toEqual(shown[0]?.example);
+      expect(() => eventOf(Buffer.from(`${body} `), headers)).toThrow(/signature/i);
+    } finally {
+      process.env["WEBHOOK_SECRET"] = before;
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it("links only to what is there, and the project's README links to it", () => {
+    for (const [, target = ""] of page.matchAll(/\]\((?!https:)([^)]+)\)/g)) {
+      const [file = "", anchor] = target.split("#");
+      const place = path.join(DOCS, file === "" ? "webhooks.md" : file);
+      expect(existsSync(place), target).toBe(true);
+      if (anchor !== undefined) expect(anchorsOf(readFileSync(place, "utf8")), target).toContain(anchor);
+    }
+    expect(readFileSync(path.join(ROOT, "README.md"), "utf8")).toContain("](docs/webhooks.md)");
+  });
+});

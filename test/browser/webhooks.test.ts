@@ -1,0 +1,211 @@
+/** Webhooks in the console as a person uses them: in a real browser, on a whole kapi, with a receiver of their own. */
+import { eventually } from "@kapi/testkit";
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { OutsideClient } from "../e2e/outside-client.ts";
+import { type RunningSystem, startSystem } from "../e2e/system.ts";
+import { type Received, verified, WebhookReceiver } from "../e2e/webhook-receiver.ts";
+import { INSTALL_DEADLINE_MS } from "./chromium.ts";
+import { look } from "./look.ts";
+import { type Cookies, Person, startBrowser, WIDE } from "./person.ts";
+
+const MARKUP = `<img src=x onerror="globalThis.harmed = true"> & more`;
+
+let system: RunningSystem;
+let browser: Browser;
+let receiver: WebhookReceiver;
+let session: Cookies;
+let person: Person;
+
+beforeAll(async () => {
+  [system, browser, receiver] = await Promise.all([startSystem(), startBrowser(), WebhookReceiver.start()]);
+  const { consoleUrl, consoleEmail, consolePassword } = system.demo;
+  const first = await Person.at(browser, consoleUrl);
+  await first.open("/");
+  await first.signIn({ email: consoleEmail, password: consolePassword });
+  await first.heading("Credits").waitFor();
+  session = await first.cookies();
+  await first.leave();
+}, INSTALL_DEADLINE_MS);
+
+afterAll(async () => {
+  await receiver.stop();
+  await browser.close();
+  await system.stop();
+});
+
+beforeEach(async () => {
+  receiver.received.splice(0);
+  receiver.reply = { status: 200, body: "thanks" };
+  person = await Person.at(browser, system.demo.consoleUrl);
+  await person.takeCookies(session);
+  await person.open("/webhooks");
+  await person.heading("Webhooks").waitFor();
+  await person.settled();
+});
+
+afterEach(async () => {
+  await person.leave();
+});
+
+/** Adds an endpoint at a path of its own and goes to its page; gives the secret that was shown. */
+async function addEndpoint(name: string, description = name): Promise<string> {
+  const address = `${receiver.url}/${name}`;
+  await person.button("Add an endpoint").click();
+  await person.page.getByLabel("Address").fill(address);
+  await person.page.getByLabel("Description").fill(description);
+  await person.button("Add the endpoint").click();
+  const secret = await shownSecret();
+  await person.row(description).getByRole("link", { name: address }).click();
+  await person.heading("Webhook endpoint").waitFor();
+  await person.settled();
+  return secret;
+}
+
+/** The secret that is shown now; it is kept, and then shown no more. */
+async function shownSecret(): Promise<string> {
+  const shown = person.page.getByRole("region", { name: "The secret", exact: true });
+  const secret = await shown.innerText();
+  await person.button("I have kept the secret").click();
+  await shown.waitFor({ state: "detached" });
+  expect(await person.page.content()).not.toContain(secret);
+  return secret;
+}
+
+/** Sends a test and waits until it was received; gives its delivery. */
+async function sendTest() {
+  const before = receiver.received.length;
+  await person.button("Send a test").click();
+  return eventually(() => receiver.received[before] ?? false);
+}
+
+async function showDelivery(): Promise<void> {
+  await person.button("Details of webhook.test").first().click();
+  await person.page.getByRole("dialog").waitFor();
+}
+
+describe("a webhook endpoint", () => {
+  it("added here is sent what it asks for, signed with the secret that was shown once", async () => {
+    await look(person, "webhooks-none");
+    await person.page.setViewportSize(WIDE);
+    const description = `<b>backend</b>`;
+    await person.button("Add an endpoint").click();
+    await look(person, "webhooks-add");
+    await person.page.setViewportSize(WIDE);
+    await person.page.getByLabel(/^All but the ends of commands/).uncheck();
+    await look(person, "webhooks-add-kinds");
+    await person.page.setViewportSize(WIDE);
+    await person.button("Cancel").click();
+    const secret = await addEndpoint("added", description);
+    expect(secret).toMatch(/^whsec_/);
+    const delivery = await sendTest();
+    expect(verified(secret, delivery)).toMatchObject({ type: "webhook.test" });
+    await person.row("webhook.test").getByText("succeeded").waitFor();
+    expect(await person.page.getByText(description, { exact: true }).count()).toBe(1);
+    expect(person.complaints).toEqual([]);
+  });
+
+  it("without a kind or with an address that cannot be is not added, and the page says so beside the field", async () => {
+    await person.button("Add an endpoint").click();
+    await person.page.getByLabel("Address").fill("ftp://receiver.example.com/");
+    await person.page.getByLabel(/^All but the ends of commands/).uncheck();
+    const kinds = person.page.getByRole("group", { name: "Kinds of events" });
+    for (const box of await kinds
+      .getByRole("checkbox", { checked: true })
+      .all()
+      .then((boxes) => boxes.toReversed())) {
+      await box.uncheck();
+    }
+    await person.button("Add the endpoint").click();
+    await kinds.getByText("Choose at least one kind.").waitFor();
+    await kinds.getByRole("checkbox", { name: "position.closed" }).check();
+    await person.button("Add the endpoint").click();
+    const address = person.page.getByLabel("Address");
+    await eventually(async () => expect(await address.getAttribute("aria-invalid")).toBe("true"));
+    expect(person.complaints.splice(0)).toEqual([expect.stringContaining("400")]);
+    await person.page.keyboard.press("Escape");
+    await person.page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(person.complaints).toEqual([]);
+  });
+
+  it("whose receiver fails is shown with what it replied, as text; and is sent the same again when it is asked to", async () => {
+    await addEndpoint("failing");
+    receiver.reply = { status: 500, body: MARKUP };
+    const failed = await sendTest();
+    await person.row("webhook.test").getByText("pending").waitFor();
+    await showDelivery();
+    const dialog = person.page.getByRole("dialog");
+    expect(await dialog.getByRole("region", { name: "Reply to attempt 1" }).innerText()).toBe(MARKUP);
+    expect(await dialog.locator("img").count()).toBe(0);
+    expect(await person.page.evaluate("globalThis.harmed")).toBeUndefined();
+    await look(person, "webhook-attempts");
+    await person.page.setViewportSize(WIDE);
+    receiver.reply = { status: 204, body: "" };
+    await person.button("Send it again").click();
+    await person.row("webhook.test").getByText("succeeded").waitFor();
+    expect(receiver.received.at(-1)?.headers["webhook-id"]).toBe(failed.headers["webhook-id"]);
+    await look(person, "webhook");
+    await person.page.setViewportSize(WIDE);
+    await person.page.getByLabel("State", { exact: true }).selectOption("Failed");
+    await person.page.getByText("No delivery matches.").waitFor();
+    expect(person.complaints).toEqual([]);
+  });
+
+  it("can be given another secret, and both sign; and can be sent what it had before", async () => {
+    const former = await addEndpoint("rotated");
+    await new OutsideClient(system.demo).openAccount(10);
+    const created = (): readonly Received[] =>
+      receiver.ofType("account.created").filter(({ path }) => path.endsWith("/rotated"));
+    await eventually(() => created().length === 1);
+    await person.button("Rotate the secret").click();
+    await person.page.getByRole("dialog").getByRole("button", { name: "Rotate the secret" }).click();
+    await person.page.getByText("For 24 hours each event is signed").waitFor();
+    await look(person, "webhook-secret");
+    await person.page.setViewportSize(WIDE);
+    const secret = await shownSecret();
+    expect(secret).not.toBe(former);
+    await eventually(async () => {
+      const delivery = await sendTest();
+      verified(secret, delivery);
+      verified(former, delivery);
+    });
+    await person.button("Replay").click();
+    await look(person, "webhook-replay");
+    await person.page.setViewportSize(WIDE);
+    await person.button("Send them again").click();
+    await person.page.getByText("are on their way again").waitFor();
+    await eventually(() => created().length === 2);
+    const [first, again] = created();
+    expect(again?.headers["webhook-id"]).toBe(first?.headers["webhook-id"]);
+    expect(again?.body).toBe(first?.body);
+    expect(person.complaints).toEqual([]);
+  });
+
+  it("can be changed, disabled, enabled and deleted", async () => {
+    await addEndpoint("changed");
+    await person.button("Change").click();
+    await person.page.getByLabel("Description").fill("changed again");
+    await person.page.getByLabel(/^All but the ends of commands/).uncheck();
+    await person.page.getByRole("checkbox", { name: "command.failed" }).check();
+    await person.button("Save").click();
+    await person.fact("Description").getByText("changed again").waitFor();
+    await person.fact("Kinds").getByText("command.failed").waitFor();
+    await person.button("Disable").click();
+    await person.button("Disable the endpoint").click();
+    await person.page.getByText("It was disabled here or over the API.").waitFor();
+    expect(await person.button("Send a test").isDisabled()).toBe(true);
+    await look(person, "webhook-disabled");
+    await person.page.setViewportSize(WIDE);
+    await person.button("Enable").click();
+    await person.button("Enable the endpoint").click();
+    await person.fact("State").getByText("enabled").waitFor();
+    await person.button("Delete").click();
+    await person.button("Delete the endpoint").click();
+    await person.heading("Webhooks").waitFor();
+    await person.settled();
+    expect(await person.row("changed again").count()).toBe(0);
+    await look(person, "webhooks");
+    expect(person.complaints).toEqual([]);
+  });
+});

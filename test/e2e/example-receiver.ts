@@ -1,0 +1,69 @@
+/** The receiver of `docs/webhooks.md`, run as it stands, as a process of its own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+import type { WebhookSecretAnswer } from "@kapi/contracts";
+import { freePort } from "@kapi/local";
+import { eventually } from "@kapi/testkit";
+import type { z } from "zod";
+
+import type { Demo } from "./outside-client.ts";
+import type { ReceivedEvent } from "./webhook-receiver.ts";
+
+const PROGRAM = path.resolve(import.meta.dirname, "../../docs/examples/webhook-receiver.ts");
+
+export class ExampleReceiver {
+  readonly url: string;
+  readonly endpointId: string;
+  readonly #journal: string;
+  readonly #environment: Readonly<Record<string, string | undefined>>;
+  #child: ChildProcess | null = null;
+
+  private constructor(url: string, endpointId: string, journal: string, environment: Record<string, string>) {
+    this.url = url;
+    this.endpointId = endpointId;
+    this.#journal = journal;
+    this.#environment = { ...process.env, ...environment };
+  }
+
+  /** Adds an endpoint for it, by `add`; its journal is in `folder`. */
+  static async prepare(
+    folder: string,
+    { baseUrl, managementKey }: Demo,
+    add: (url: string) => Promise<z.infer<typeof WebhookSecretAnswer>>,
+  ): Promise<ExampleReceiver> {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}/`;
+    const { endpoint, secret } = await add(url);
+    const journal = path.join(folder, "journal.jsonl");
+    const environment = { WEBHOOK_SECRET: secret, KAPI_URL: baseUrl, KAPI_KEY: managementKey };
+    return new ExampleReceiver(url, endpoint.id, journal, { ...environment, PORT: String(port), JOURNAL: journal });
+  }
+
+  /** Starts it, and waits until it listens and has read the feed to its end. */
+  async start(): Promise<void> {
+    const child = spawn(process.execPath, [PROGRAM], { env: this.#environment, stdio: ["ignore", "ignore", "pipe"] });
+    this.#child = child;
+    let told = "";
+    child.stderr.on("data", (chunk: Buffer) => (told += chunk.toString()));
+    await eventually(() => told.includes("listening") && existsSync(this.#journal));
+  }
+
+  /** Ends it without a chance to put anything in order. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    this.#child = null;
+    if (child === null) return;
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGKILL");
+    await ended;
+  }
+
+  /** The kinds of what it has processed of an account, in order. */
+  typesOf(accountNumber: string): string[] {
+    const lines = readFileSync(this.#journal, "utf8").split("\n").slice(0, -1);
+    const events = lines.map((line) => (JSON.parse(line) as { event?: ReceivedEvent }).event);
+    return events.flatMap((event) => (event?.data.accountNumber === accountNumber ? [event.type] : []));
+  }
+}

@@ -1,0 +1,240 @@
+/** Webhooks from end to end: a person registers an endpoint, something happens on the trading server, the receiver knows. */
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { WebhookEvent, WebhookSecretAnswer } from "@kapi/contracts";
+import { eventually } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import { ConsoleVisitor } from "./console-session.ts";
+import { ExampleReceiver } from "./example-receiver.ts";
+import { type EnvelopeView, OutsideClient } from "./outside-client.ts";
+import { type RunningSystem, startSystem } from "./system.ts";
+import { TradingControl } from "./trading-control.ts";
+import { type Received, type ReceivedEvent, verified, WebhookReceiver } from "./webhook-receiver.ts";
+
+/** How soon a receiver knows of a position that was closed, from the request that closes it. */
+const KNOWN_WITHIN_MS = 2_000;
+const PAGE = 100;
+
+interface Feed {
+  readonly events: readonly (ReceivedEvent & { readonly id: string })[];
+  readonly next: string;
+}
+
+let system: RunningSystem;
+let client: OutsideClient;
+let control: TradingControl;
+let receiver: WebhookReceiver;
+let person: ConsoleVisitor;
+let endpointId: string;
+let secret: string;
+
+beforeAll(async () => {
+  [system, receiver] = await Promise.all([startSystem(), WebhookReceiver.start()]);
+  client = new OutsideClient(system.demo);
+  control = new TradingControl(system.demo);
+  person = await ConsoleVisitor.signIn(system.demo);
+  const added = await person.ask("POST", "/webhooks", { url: receiver.url, description: "End to end" });
+  expect(added.status).toBe(201);
+  const { endpoint, secret: shownOnce } = WebhookSecretAnswer.parse(added.body);
+  endpointId = endpoint.id;
+  secret = shownOnce;
+});
+
+afterAll(async () => {
+  await receiver.stop();
+  await system.stop();
+});
+
+/** The first delivery of a kind about an account. */
+function arrived(type: string, accountNumber: string): Promise<Received> {
+  return eventually(() => {
+    const found = receiver.ofType(type).find(({ event }) => event.data.accountNumber === accountNumber);
+    return found ?? false;
+  });
+}
+
+/** Everything in the feed, page by page. */
+async function feed(): Promise<Feed["events"]> {
+  const events: Feed["events"][number][] = [];
+  for (let after = ""; ;) {
+    const { status, body } = await client.call<Feed>("GET", `/events?limit=${PAGE}${after}`);
+    expect(status).toBe(200);
+    if (body.events.length === 0) return events;
+    events.push(...body.events);
+    after = `&after=${encodeURIComponent(body.next)}`;
+  }
+}
+
+/** Sends a mutation that makes passwords; gives all of them, once it is carried out. */
+async function passwordsOf(path: string, body: object): Promise<string[]> {
+  const { body: answer } = await client.call<EnvelopeView>("POST", client.server(path), {
+    body: { requestId: "passwords", ...body },
+    idempotencyKey: randomUUID(),
+  });
+  await client.succeeded(answer.command.id);
+  const { credentials, password } = answer;
+  return [credentials?.tradingPassword, credentials?.investorPassword, password].filter((one) => one !== undefined);
+}
+
+it("a position that is closed on the trading server is told to the receiver within two seconds, signed, and whoever then reads sees at least that", async () => {
+  const number = await client.openAccount(10_000);
+  await control.buy(number, "EURUSD", 0.1);
+  const closes = await control.buy(number, "EURUSD", 0.2);
+  await control.closeIfOpen(number, closes, 0.05);
+  const beganMs = Date.now();
+  await control.close(number, closes);
+  const delivery = await arrived("position.closed", number);
+  const tookMs = delivery.atMs - beganMs;
+  process.stdout.write(`  position.closed came ${tookMs} ms after the request that closes it\n`);
+
+  const read = await client.call<{ positions: { id: string; closedAt: string | null }[] }>(
+    "GET",
+    client.server(`/accounts/${number}/positions`),
+  );
+  expect(read.body.positions.find(({ id }) => id === closes)?.closedAt).toEqual(expect.any(String));
+  const deals = await client.call<{ deals: { id: string; positionId: string; kind: string }[] }>(
+    "GET",
+    client.server(`/accounts/${number}/deals`),
+  );
+  const itsDeals = deals.body.deals.filter(({ positionId }) => positionId === closes).map(({ id }) => id);
+
+  const event = WebhookEvent.parse(verified(secret, delivery));
+  expect(event.data).toMatchObject({
+    id: closes,
+    status: "closed",
+    serverId: system.demo.serverId,
+    openPositionCount: 1,
+  });
+  expect(itsDeals).toHaveLength(3);
+  expect(new Set((event.data as { dealIds?: string[] }).dealIds)).toEqual(new Set(itsDeals));
+  expect(tookMs).toBeLessThan(KNOWN_WITHIN_MS);
+
+  await eventually(async () => {
+    const known = (await feed()).find(({ id }) => id === delivery.headers["webhook-id"]);
+    expect(known).toMatchObject(JSON.parse(delivery.body) as object);
+  });
+});
+
+it("one changed byte, another secret or another id, and the delivery does not verify", async () => {
+  const number = await client.openAccount(100);
+  const delivery = await arrived("account.created", number);
+  const { body, headers } = delivery;
+  expect(verified(secret, delivery)).toEqual(delivery.event);
+  const otherSecret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+  const otherId = { body, headers: { ...headers, "webhook-id": "another" } };
+  expect(() => verified(secret, { headers, body: body.replace(number, `${number}0`) })).toThrow(/signature/i);
+  expect(() => verified(otherSecret, delivery)).toThrow(/signature/i);
+  expect(() => verified(secret, otherId)).toThrow(/signature/i);
+});
+
+it("all events of an account are counted without a gap, and are the same in the feed and at the receiver", async () => {
+  const number = await client.openAccount(5_000);
+  const position = await control.buy(number, "EURUSD", 0.3);
+  await control.closeIfOpen(number, position, 0.1);
+  await control.close(number, position);
+  const { body } = await client.deposit(number, { amount: 12.5, requestId: "sequence" });
+  await client.succeeded(body.command.id);
+  const path = client.server(`/accounts/${number}/disable`);
+  const disabled = await client.call<EnvelopeView>("POST", path, {
+    body: { requestId: "sequence" },
+    idempotencyKey: `disable ${number}`,
+  });
+  await client.succeeded(disabled.body.command.id);
+  await arrived("account.disabled", number);
+  await eventually(async () => {
+    const told = (await feed()).filter(({ data }) => data.accountNumber === number);
+    const types = new Set(told.map(({ type }) => type));
+    for (const type of ["account.created", "position.opened", "position.updated", "position.closed", "deal.executed"]) {
+      expect([...types]).toContain(type);
+    }
+    expect([...types]).toContain("transaction.recorded");
+    expect(told.map(({ data }) => data.accountSequence)).toEqual(told.map((_, index) => index + 1));
+    const sent = receiver.received.filter(({ event }) => event.data.accountNumber === number);
+    expect(new Set(sent.map(({ headers }) => headers["webhook-id"]))).toEqual(new Set(told.map(({ id }) => id)));
+  });
+});
+
+it("no password, given or generated, is in anything that the receiver was sent or the feed shows", async () => {
+  const given = "Given-Pass-4711-<ü>";
+  const creation = { accountName: "Passwords", initialBalance: 1, leverage: 100 };
+  const passwords = [given, ...(await passwordsOf("/accounts", { ...creation, password: given }))];
+  passwords.push(...(await passwordsOf("/accounts", creation)));
+  const number = await client.openAccount(1);
+  passwords.push(...(await passwordsOf(`/accounts/${number}/password-reset`, {})));
+  passwords.push(...(await passwordsOf(`/accounts/${number}/investor-password-reset`, { password: `${given}2` })));
+  await eventually(() => {
+    const changes = receiver.ofType("account.password_changed");
+    return changes.filter(({ event }) => event.data.accountNumber === number).length === 2;
+  });
+  expect(passwords.length).toBeGreaterThanOrEqual(6);
+  const everything = JSON.stringify(await feed()) + receiver.received.map(({ body }) => body).join("\n");
+  for (const password of passwords) {
+    expect(everything).not.toContain(password);
+    expect(everything).not.toContain(JSON.stringify(password).slice(1, -1));
+  }
+  for (const delivery of receiver.received) verified(secret, delivery);
+});
+
+it("the receiver of the docs takes each event once, refuses a forgery, and catches up by the feed when it was away", async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "kapi-receiver-"));
+  const example = await ExampleReceiver.prepare(folder, system.demo, async (url) => {
+    const added = await person.ask("POST", "/webhooks", { url });
+    return WebhookSecretAnswer.parse(added.body);
+  });
+  try {
+    await example.start();
+    const number = await client.openAccount(500);
+    await eventually(() => expect(example.typesOf(number)).toHaveLength(2));
+    expect(new Set(example.typesOf(number))).toEqual(new Set(["account.created", "transaction.recorded"]));
+    const { body, headers } = await arrived("account.created", number);
+    const forged = await fetch(example.url, { method: "POST", headers, body });
+    expect(forged.status).toBe(400);
+    const deliveries = `/webhooks/${example.endpointId}/deliveries`;
+    const listed = await person.ask("GET", `${deliveries}?type=account.created`);
+    const { id } = (listed.body as { deliveries: { id: string }[] }).deliveries[0] ?? { id: "" };
+    await person.ask("POST", `${deliveries}/${id}/redeliver`);
+    await eventually(async () => {
+      const again = await person.ask("GET", `${deliveries}?type=account.created`);
+      expect(again.body).toMatchObject({
+        deliveries: [{ status: "succeeded", attempts: [{ status: 204 }, { status: 204 }] }],
+      });
+    });
+    await example.kill();
+    await control.buy(number, "EURUSD", 0.1);
+    await arrived("position.opened", number);
+    await example.start();
+    await eventually(() => expect(example.typesOf(number)).toContain("position.opened"));
+    const types = example.typesOf(number);
+    expect(types.filter((type) => type === "account.created")).toHaveLength(1);
+    expect(types).toContain("deal.executed");
+  } finally {
+    await example.kill();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+it("the deliveries are in the console with their attempts, and another organization's endpoint is none", async () => {
+  const { body } = await person.ask("GET", `/webhooks/${endpointId}/deliveries?status=succeeded&type=position.closed`);
+  expect(body).toMatchObject({
+    deliveries: [
+      { status: "succeeded", attempts: [{ number: 1, status: 200, error: null, replyStart: "thanks" }] },
+      {},
+    ],
+    pagination: { total: 2 },
+  });
+  const other = await ConsoleVisitor.signIn(await system.stack.makeDemo({ autoTraders: 0 }));
+  expect((await other.ask("GET", "/webhooks")).body).toEqual({ endpoints: [] });
+  for (const [method, below] of [
+    ["GET", ""],
+    ["DELETE", ""],
+    ["GET", "/deliveries"],
+    ["POST", "/rotate-secret"],
+    ["POST", "/test"],
+  ] as const) {
+    expect((await other.ask(method, `/webhooks/${endpointId}${below}`)).status).toBe(404);
+  }
+});
