@@ -139,7 +139,9 @@ export class World {
 
   /** An account that exists, without samples. */
   account(): string {
-    const { accountNumber } = valuation();
+    let { accountNumber } = valuation();
+    // Of thousands of random numbers two are the same now and then.
+    while (this.accounts.has(accountKey(this.serverId, accountNumber))) ({ accountNumber } = valuation());
     this.accounts.add(accountKey(this.serverId, accountNumber));
     return accountNumber;
   }
