@@ -4,15 +4,15 @@ import { severeFindings, sidewaysPixels } from "./accessibility.ts";
 import { NARROW, type Person, WIDE } from "./person.ts";
 
 const SCHEMES = ["light", "dark"] as const;
-/** Widths, and the scheme in which each is audited. */
+/** Widths, and the scheme in which each is audited: colours are the same in both widths, and places in both schemes. */
 const LOOKS = [
   [WIDE, "light"],
   [NARROW, "dark"],
 ] as const;
 
 /**
- * Looks at the page as it is now, in both widths and both schemes, and keeps a picture of each: nothing has to be scrolled
- * sideways, and axe finds nothing serious, in one scheme of each width, colours being the same in both.
+ * Looks at the page as it is now: a screenshot in both widths and both schemes; axe finds nothing severe, and nothing has
+ * to be scrolled sideways.
  */
 export async function look(person: Person, name: string): Promise<void> {
   await person.settled();

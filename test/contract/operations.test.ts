@@ -243,7 +243,12 @@ describe("the document at /openapi.json", () => {
         statuses: Object.keys(responses).map(Number),
       })),
     );
-    const webhooks = WEBHOOK_OPERATIONS.map(({ success, ...row }) => ({ ...row, success: [success] }));
+    const webhooks = WEBHOOK_OPERATIONS.map(({ method, path, success, errors }) => ({
+      method,
+      path,
+      success: [success],
+      errors,
+    }));
     const expected = [...OPERATIONS, ...webhooks].map(({ method, path, success, errors }) => ({
       call: `${method} ${path}`,
       statuses: [...success, ...errors, 429].toSorted((a, b) => a - b),
