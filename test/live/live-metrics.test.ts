@@ -36,6 +36,7 @@ const WINDOW_SAMPLES = 300;
 const MAX_BUFFERED_BYTES = 2 * 1_024 * 1_024;
 const RESTART = 1012;
 const SLOW_CONSUMER = 4408;
+const MAX_STOPS = 5;
 
 const logger = createLogger({ service: "live-test", level: "error" });
 let world: World;
@@ -93,13 +94,16 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
       const rival = new Rival({ producer, witness: trial.witness, serverId, accounts, dice: dice.fork() });
       rival.start();
       const disturbances = new Disturbances(fleet, SESSION_TIMEOUT_MS);
+      const { checkers } = trial;
+      const told1012 = (): number => sum(checkers, ({ counts }) => counts.closes.get(RESTART) ?? 0);
       const sequencers = async (): Promise<void> => {
         await disturbances.killSequencer(first, dice.whole(0, 500));
         await disturbances.makeZombie(second, 1_000);
         await disturbances.rebalance(500);
       };
       const streams = async (): Promise<void> => {
-        await disturbances.stopStream(stream);
+        // Again where no client happened to be there.
+        for (let stops = 0; stops < MAX_STOPS && told1012() === 0; stops += 1) await disturbances.stopStream(stream);
         await disturbances.killStream(otherStream);
       };
       await Promise.all([sequencers(), streams()]);
@@ -109,7 +113,7 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
       expect(trial.findings.kept).toEqual([]);
       // What the trial is about has happened.
       expect(sum(trial.checkers, ({ counts }) => counts.cuts)).toBeGreaterThan(10);
-      expect(sum(trial.checkers, ({ counts }) => counts.closes.get(RESTART) ?? 0)).toBeGreaterThan(0);
+      expect(told1012()).toBeGreaterThan(0);
       expect(trial.witness.unchanged).toBeGreaterThan(0);
       expect(trial.witness.refused).toBeGreaterThan(0);
     },
