@@ -15,6 +15,9 @@ const STAY_ALIVE_MS = 2 ** 30;
 const STOP_SIGNALS = ["SIGTERM", "SIGINT"] as const;
 type StopSignal = (typeof STOP_SIGNALS)[number];
 
+/** As the program's first argument: only the migrations run, and the process ends. For a job before new processes start. */
+const MIGRATE_COMMAND = "migrate";
+
 /** What a service's composition root is given. */
 export interface MainContext<Config> {
   readonly config: Readonly<Config>;
@@ -32,12 +35,15 @@ export interface MainOptions<S extends z.ZodObject> {
   readonly schema: S;
   /** Starts everything through `context.scope`; the process is ready when it resolves. */
   start(context: MainContext<z.output<S>>): Promise<void>;
+  /** Brings the service's own schema up to date, for {@link MIGRATE_COMMAND}. */
+  migrate?(context: Pick<MainContext<z.output<S>>, "config" | "logger">): Promise<void>;
 }
 
 /**
  * A process's life, and the only place that ends it: reads the configuration (all problems on standard error, one line
  * each, exit 1), starts, logs "ready", waits for SIGTERM or SIGINT, stops within {@link PROCESS_STOP_DEADLINE_MS}, exits 0.
- * Exit 1: a start or stop that failed, `fatal`, an uncaught exception, an unhandled rejection. A second signal exits at once.
+ * With the argument "migrate" it runs the migrations instead, and exits 0.
+ * Exit 1: a start, stop or migration that failed, `fatal`, an uncaught exception, an unhandled rejection. A second signal exits at once.
  */
 export async function runMain<S extends z.ZodObject>(options: MainOptions<S>): Promise<void> {
   const read = readConfig(options, process.env);
@@ -49,6 +55,11 @@ export async function runMain<S extends z.ZodObject>(options: MainOptions<S>): P
   };
   process.on("uncaughtException", fatal);
   process.on("unhandledRejection", fatal);
+  if (process.argv[2] === MIGRATE_COMMAND) {
+    await options.migrate?.({ config: read.config, logger });
+    logger.info("the schema is up to date");
+    process.exit(0);
+  }
 
   const signal = nextStopSignal();
   const health = new Health();

@@ -19,11 +19,16 @@ const SERVICE = "command-status";
 const SCHEMA = "command_status";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 
+/** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
+export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
+  return migrate({ connectionString: config.POSTGRES_URL, schema: SCHEMA, directory: MIGRATIONS, logger });
+}
+
 /** Starts the service: stores, then the consumers (ready once both have joined), then the routes. */
 export async function startService(context: MainContext<Config>): Promise<{ url: string }> {
   const { config, scope, logger, health, clock } = context;
   const connectionString = config.POSTGRES_URL;
-  await migrate({ connectionString, schema: SCHEMA, directory: MIGRATIONS, logger });
+  await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
     createPool({ connectionString, schema: SCHEMA, applicationName: SERVICE, max: config.POSTGRES_POOL_SIZE, logger }),
   );
