@@ -174,7 +174,7 @@ async function takeIn(
 }
 
 /** The message, or why it is none. The reason never quotes the value: it may hold a sealed password. */
-function decode({ value, offset }: Message, partition: number): Incoming | string {
+function decode({ value, offset, traceparent }: Message, partition: number): Incoming | string {
   const received = value.toString("utf8");
   let json: unknown;
   try {
@@ -184,8 +184,8 @@ function decode({ value, offset }: Message, partition: number): Incoming | strin
   }
   const parsed = CommandMessage.safeParse(json);
   if (parsed.success) {
-    const message = parsed.data;
-    const asReceived = message.sealedPassword === null && !received.includes("\n");
+    const message = traceparent === undefined ? parsed.data : { ...parsed.data, traceparent };
+    const asReceived = message.sealedPassword === null && traceparent === undefined && !received.includes("\n");
     const text = asReceived ? received : JSON.stringify({ ...message, sealedPassword: null });
     return { message, partition, offset: Number(offset), text };
   }

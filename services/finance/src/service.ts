@@ -121,7 +121,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const executor = createFundsExecutor({
     client,
     ledger,
-    book: (event) => queue.book(event),
+    book: (event, traceparent) => queue.book(event, traceparent),
     serverOf: (serverId) => directory.server(serverId),
     isUnreachable,
   });

@@ -1,0 +1,117 @@
+/**
+ * One deposit, followed through every process by one trace id, as a collector sees it; and what each process measures, as
+ * Prometheus reads it.
+ */
+import { randomUUID } from "node:crypto";
+
+import { eventually } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { type EnvelopeView, OutsideClient } from "./outside-client.ts";
+import { type RunningSystem, startSystem } from "./system.ts";
+import { type ReceivedSpan, startTraceReceiver, type TraceReceiver } from "./trace-receiver.ts";
+
+/** The caller's own span, which the trace hangs under. */
+const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
+const CALLER_SPAN = "b7ad6b7169203331";
+const DEPOSITS = "POST /api/v1/management/servers/:serverId/accounts/:accountNumber/finance/deposits";
+
+/** Every span that a deposit must leave: service, kind and name, below the one that it must stand under. */
+const EXPECTED: readonly (readonly [depth: number, service: string, kind: string, name: string])[] = [
+  [0, "gateway", "server", DEPOSITS],
+  [1, "gateway", "client", "POST"],
+  [2, "command-status", "server", "POST /internal/commands/lookup"],
+  [1, "gateway", "producer", "send commands.finance"],
+  [2, "command-status", "consumer", "process commands.finance"],
+  [2, "finance", "consumer", "process commands.finance"],
+  [3, "finance", "internal", "execute finance.deposit"],
+  [4, "finance", "client", "POST"],
+  [5, "trading-server", "server", "POST /v1/servers/:serverId/changes"],
+  [4, "trading-server", "internal", "change balance"],
+  [5, "trading-server", "producer", "send trading.events"],
+  [6, "account", "consumer", "process trading.events"],
+  [7, "account", "internal", "book balance.changed"],
+  [4, "finance", "internal", "book balance.changed"],
+  [4, "finance", "producer", "send finance.events"],
+  [4, "finance", "producer", "send command.events"],
+  [5, "command-status", "consumer", "process command.events"],
+  [5, "organization", "consumer", "process command.events"],
+];
+
+let receiver: TraceReceiver;
+let system: RunningSystem;
+let client: OutsideClient;
+let accountNumber: string;
+
+beforeAll(async () => {
+  receiver = await startTraceReceiver();
+  system = await startSystem({
+    all: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+      OTEL_BSP_SCHEDULE_DELAY: "200",
+      METRICS: "on",
+      KAFKA_SESSION_TIMEOUT_MS: "6000",
+      LOG_LEVEL: "debug",
+    },
+  });
+  client = new OutsideClient(system.demo);
+  accountNumber = await client.openAccount(100);
+});
+
+afterAll(async () => {
+  await system.stop();
+  await receiver.stop();
+});
+
+async function deposit(traceparent: string): Promise<string> {
+  const path = client.server(`/accounts/${accountNumber}/finance/deposits`);
+  const answer = await fetch(`${system.demo.baseUrl}/api/v1/management${path}`, {
+    method: "POST",
+    headers: {
+      authorization: `Management ${system.demo.managementKey}`,
+      "content-type": "application/json",
+      "idempotency-key": randomUUID(),
+      traceparent,
+    },
+    body: JSON.stringify({ amount: 12.5, requestId: "traced" }),
+  });
+  expect(answer.status).toBe(202);
+  return ((await answer.json()) as EnvelopeView).command.id;
+}
+
+describe("a deposit", () => {
+  it("is one trace from the caller's request to its last reader, every span under the one that caused it", async () => {
+    const commandId = await deposit(`00-${TRACE_ID}-${CALLER_SPAN}-01`);
+    await client.succeeded(commandId);
+    const ofTrace = (): ReceivedSpan[] => receiver.spans.filter(({ traceId }) => traceId === TRACE_ID);
+    await eventually(() => expect(told(ofTrace())).toEqual(expect.arrayContaining(EXPECTED.map(pathOf))));
+    // And nothing hangs in the air: every parent is in the trace, or is the caller's.
+    const known = new Set([CALLER_SPAN, ...ofTrace().map(({ spanId }) => spanId)]);
+    expect(ofTrace().filter(({ parentId }) => !known.has(parentId))).toEqual([]);
+    const attempt = ofTrace().find(({ name }) => name === "execute finance.deposit");
+    expect(attempt?.attributes).toMatchObject({ "kapi.command.id": commandId, "kapi.command.attempt": "1" });
+  });
+});
+
+/** The names from the root down to the span: what shows that every parent is right. */
+function told(spans: readonly ReceivedSpan[]): string[] {
+  const byId = new Map(spans.map((span) => [span.spanId, span]));
+  const nameOf = (span: ReceivedSpan): string => {
+    const parent = byId.get(span.parentId);
+    const own = `${span.service}: ${span.kind} ${span.name}`;
+    return parent === undefined ? own : `${nameOf(parent)} > ${own}`;
+  };
+  return spans.map(nameOf);
+}
+
+function pathOf(_line: (typeof EXPECTED)[number], index: number): string {
+  const names: string[] = [];
+  let depth = Number.POSITIVE_INFINITY;
+  for (const [at, service, kind, name] of EXPECTED.slice(0, index + 1).toReversed()) {
+    if (at >= depth) continue;
+    names.unshift(`${service}: ${kind} ${name}`);
+    depth = at;
+  }
+  return names.join(" > ");
+}
