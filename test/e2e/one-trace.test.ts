@@ -94,6 +94,69 @@ describe("a deposit", () => {
   });
 });
 
+/** What every process tells, and what one of them must tell of the deposit; a value is a pattern. */
+const EVERYWHERE = ["process_memory_usage", "nodejs_eventloop_utilization"];
+const MEASURED: readonly (readonly [service: string, series: string, value: RegExp])[] = [
+  [
+    "gateway",
+    'http_server_request_duration_count{kapi_operation="depositAccountFunds",http_response_status_code="202"}',
+    /^1$/,
+  ],
+  ["gateway", 'http_server_request_duration_bucket{kapi_operation="depositAccountFunds",le="10"}', /^1$/],
+  ["gateway", 'kafka_reader_lag{topic="organization.directory"}', /^0$/],
+  ["finance", 'commands_duration_count{operation="finance.deposit",status="succeeded"}', /^1$/],
+  ["finance", 'kafka_consumer_lag{group="finance",topic="commands.finance"}', /^0$/],
+  ["finance", 'commands_inbox_age{worker="finance"}', /^0$/],
+  ["finance", 'commands_outbox_age{worker="finance"}', /^0(\.\d+)?$/],
+  ["finance", "trading_server_breaker_open{}", /^0$/],
+  ["finance", 'postgres_pool_waiting{pool="finance"}', /^0$/],
+  ["finance", 'postgres_pool_connections{pool="finance",state="idle"}', /^[1-9]\d*$/],
+  ["account", 'commands_duration_count{operation="account.create",status="succeeded"}', /^1$/],
+  ["account", 'kafka_consumer_lag{group="account.trading-events",topic="trading.events"}', /^0$/],
+  ["export", 'commands_inbox_loaded{worker="export"}', /^0$/],
+  ["command-status", 'command_status_commands_open{status="queued"}', /^0$/],
+  ["command-status", 'command_status_commands_age{status="leased"}', /^0$/],
+  ["command-status", 'kafka_consumer_lag{group="command-status.events",topic="command.events"}', /^0$/],
+  ["metrics", 'kafka_reader_lag{topic="metrics.samples"}', /^\d+$/],
+  ["organization", "postgres_pool_waiting{}", /^0$/],
+  ["trading-server", "postgres_pool_waiting{}", /^0$/],
+];
+
+describe("what a process measures", () => {
+  it("is read by Prometheus at /metrics of each", async () => {
+    await client.succeeded(await deposit(`00-${"1".repeat(32)}-${CALLER_SPAN}-00`));
+    for (const [name] of system.stack.processes) {
+      const text = await scrape(name);
+      for (const series of EVERYWHERE) expect(text, `${name} tells ${series}`).toContain(`# TYPE ${series} `);
+    }
+    await eventually(async () => {
+      const scrapes = new Map<string, string>();
+      for (const service of new Set(MEASURED.map(([one]) => one))) scrapes.set(service, await scrape(service));
+      for (const [service, series, value] of MEASURED) {
+        expect(valuesOf(scrapes.get(service) ?? "", series), `${service}: ${series}`).toContainEqual(
+          expect.stringMatching(value),
+        );
+      }
+    });
+  });
+});
+
+async function scrape(service: string): Promise<string> {
+  const answer = await fetch(`${system.stack.url(service)}/metrics`, { signal: AbortSignal.timeout(5_000) });
+  expect(answer.headers.get("content-type")).toContain("text/plain; version=0.0.4");
+  return answer.text();
+}
+
+/** The values of the lines with this name and, among others, these labels. */
+function valuesOf(text: string, series: string): string[] {
+  const [name = "", labels = ""] = series.replace("}", "").split("{");
+  const wanted = labels === "" ? [] : labels.split(",");
+  return text
+    .split("\n")
+    .filter((line) => line.startsWith(`${name}{`) && wanted.every((label) => line.includes(label)))
+    .map((line) => line.slice(line.lastIndexOf(" ") + 1));
+}
+
 /** The names from the root down to the span: what shows that every parent is right. */
 function told(spans: readonly ReceivedSpan[]): string[] {
   const byId = new Map(spans.map((span) => [span.spanId, span]));

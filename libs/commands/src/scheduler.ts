@@ -98,6 +98,11 @@ export class Scheduler {
     this.#remove(entry);
   }
 
+  /** The servers that there are commands for, and those whose breaker is not back to normal. */
+  servers(): { serverId: string; parked: boolean }[] {
+    return Array.from(this.#servers.values(), ({ serverId, breaker }) => ({ serverId, parked: breaker.open }));
+  }
+
   /** Starts nothing more; resolves when the batches under way have ended. */
   async stop(): Promise<void> {
     this.#stopped = true;

@@ -82,6 +82,13 @@ export class Unit implements WorkTransaction {
     }
   }
 
+  /** The commands that it made final, and how. */
+  *ends(): Generator<{ message: CommandMessage; status: CommandStatus }> {
+    for (const { command, status } of this.#changes.values()) {
+      if (isFinal(status)) yield { message: command.message, status };
+    }
+  }
+
   /** From memory what is there, the others from the inbox. */
   async #messagesOf(rows: readonly OpenState[]): Promise<ReadonlyMap<string, CommandMessage>> {
     const messages = new Map<string, CommandMessage>();

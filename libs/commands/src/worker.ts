@@ -29,6 +29,7 @@ import { DRAIN_DEADLINE_MS, MAX_INBOX_BATCH, MAX_PARTITIONS_TOGETHER } from "./l
 import { Partitions } from "./partitions.ts";
 import { Runner } from "./runner.ts";
 import { LeaseBook } from "./lease-book.ts";
+import { measureWorker } from "./measures.ts";
 import { Scheduler } from "./scheduler.ts";
 import { INSERT_INBOX } from "./statements.ts";
 import type { CommandStore } from "./store.ts";
@@ -109,9 +110,11 @@ export async function createCommandWorker<Effect>(
     throw error;
   }
   const running = consumer;
+  const endMeasures = measureWorker(worker, { partitions, scheduler, clock });
   return {
     value: { loaded: () => partitions.loaded() },
     stop: async () => {
+      endMeasures();
       await running.stop();
       await Promise.race([scheduler.stop(), delay(DRAIN_DEADLINE_MS)]);
       await partitions.stop();

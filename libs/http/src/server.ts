@@ -7,6 +7,7 @@ import { ApiError } from "./api-error.ts";
 import { type BodyErrors, installBodyParser, normalizeContentType } from "./body.ts";
 import { answerBrokenHttp, sendError, toApiError } from "./error-answers.ts";
 import { installHealthRoutes } from "./health-routes.ts";
+import { installMetricsRoute } from "./metrics-route.ts";
 import { createRequestIds } from "./request-id.ts";
 import { installRequestTelemetry } from "./request-telemetry.ts";
 
@@ -55,6 +56,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     },
   });
   installRequestTelemetry(app);
+  installMetricsRoute(app);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header(HEADERS.requestId, request.id);
     normalizeContentType(request.raw.headers);

@@ -13,6 +13,7 @@ import { diag, type DiagLogger, DiagLogLevel, trace } from "@opentelemetry/api";
 import type { Environment } from "./config.ts";
 import type { Logger } from "./logger.ts";
 import { enableMeasuring } from "./metrics.ts";
+import { measureProcess } from "./process-measures.ts";
 import { enableTracing } from "./tracing.ts";
 
 /** How long spans may take on their way out at the end of the process, in milliseconds; then they are lost. */
@@ -72,6 +73,7 @@ export async function startTelemetry(service: string, env: Environment): Promise
   });
   if (wish.traces) enableTracing(trace.getTracer(TRACER));
   enableMeasuring(wish.metrics);
+  measureProcess();
   return {
     logTo: (logger) =>
       diag.setLogger(diagnosticsTo(logger), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true }),

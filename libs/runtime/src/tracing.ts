@@ -207,9 +207,9 @@ class RecordedSpan implements Span {
 
   end(error?: unknown): void {
     if (error !== undefined) {
-      const { name, message } = error instanceof Error ? error : new Error(String(error));
-      this.span.setAttribute(ATTRIBUTE.errorType, name);
-      this.span.setStatus({ code: SpanStatusCode.ERROR, message });
+      const thrown = error instanceof Error ? error : null;
+      this.span.setAttribute(ATTRIBUTE.errorType, thrown?.name ?? typeof error);
+      this.span.setStatus({ code: SpanStatusCode.ERROR, message: thrown?.message ?? "" });
     }
     this.span.end();
   }
