@@ -54,6 +54,7 @@ interface ServerQueue {
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #servers = new Map<string, ServerQueue>();
+  readonly #seen = new Set<string>();
   readonly #batches = new Set<Promise<void>>();
   readonly #sweep: NodeJS.Timeout;
   #stopped = false;
@@ -98,9 +99,12 @@ export class Scheduler {
     this.#remove(entry);
   }
 
-  /** The servers that there are commands for, and those whose breaker is not back to normal. */
+  /** The servers that there ever were commands for, and whether those are parked now. */
   servers(): { serverId: string; parked: boolean }[] {
-    return Array.from(this.#servers.values(), ({ serverId, breaker }) => ({ serverId, parked: breaker.open }));
+    return Array.from(this.#seen, (serverId) => ({
+      serverId,
+      parked: this.#servers.get(serverId)?.breaker.open ?? false,
+    }));
   }
 
   /** Starts nothing more; resolves when the batches under way have ended. */
@@ -137,6 +141,7 @@ export class Scheduler {
       const queues = { accounts: new Map<string, AccountQueue>(), ready: new Set<AccountQueue>() };
       server = { serverId, ...queues, breaker, running: 0, woken: false, probeTimer: null };
       this.#servers.set(serverId, server);
+      this.#seen.add(serverId);
     }
     const key = entry.orderKey;
     let account = server.accounts.get(key);
