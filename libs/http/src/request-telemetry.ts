@@ -54,13 +54,8 @@ function installTraces(app: FastifyInstance): void {
     const span = startRequestSpan(`${request.method} ${route}`, parent, request.id, attributes);
     if (span === null) return done();
     spans.set(request, span);
+    // Fastify itself brings the handler back here after it has read the body.
     span.run(done);
-  });
-  // The body comes by events of the connection, which know nothing of the request that they belong to.
-  app.addHook("preValidation", (request, _reply, done) => {
-    const span = spans.get(request);
-    if (span === undefined) done();
-    else span.run(done);
   });
   app.addHook("onResponse", (request, { statusCode }, done) => {
     spans.get(request)?.end({ [ATTRIBUTE.httpStatus]: statusCode }, statusCode >= SERVER_ERRORS_FROM);
