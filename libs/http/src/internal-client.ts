@@ -4,6 +4,7 @@ import type { Readable } from "node:stream";
 import { assert } from "@kapi/kernel";
 import {
   ATTRIBUTE,
+  isRecording,
   isTracing,
   outgoingTraceparent,
   type Span,
@@ -201,7 +202,7 @@ class PooledClient implements InternalClient {
 
   /** The span of a call, of a stream until its head; beneath what the call is made for. */
   #startSpan(method: string, path: string): Span | null {
-    if (!isTracing()) return null;
+    if (!isRecording()) return null;
     const { hostname, port } = new URL(this.#options.baseUrl);
     const attributes = {
       [ATTRIBUTE.httpMethod]: method,

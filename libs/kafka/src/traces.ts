@@ -39,6 +39,7 @@ export async function handleTraced<T>(groupId: string, batch: Batch, handle: (ba
     spans.push(span);
     return { ...message, traceparent: span.traceparent };
   });
+  if (spans.length === 0) return inBatchSpan("", [], () => handle(batch));
   const members = messages.map(({ traceparent }) => traceparent);
   try {
     const result = await inBatchSpan(`${MESSAGING.process} batch ${batch.topic.name}`, members, () =>

@@ -79,6 +79,13 @@ export function isTracing(): boolean {
   return tracer !== null;
 }
 
+/** Whether the active span is recorded: for spans beneath it whose attributes would cost something by themselves. */
+export function isRecording(): boolean {
+  if (tracer === null) return false;
+  const active = trace.getSpanContext(context.active());
+  return active !== undefined && isSampled(active);
+}
+
 /**
  * Begins a span beneath `options.parent`, or beneath the active span; null where that is not recorded, and wherever nothing
  * is traced.
