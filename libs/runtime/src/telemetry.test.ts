@@ -36,6 +36,11 @@ describe("telemetry", () => {
     expect(text).toContain('service_name="the name"');
   });
 
+  it("tells at each look only what is there then, as after a partition went to another process", () => {
+    expect(started({ METRICS: "on" }).text).toContain('demo_moving{place="second"} 1\n');
+    expect(started({ METRICS: "on" }).text).not.toContain('demo_moving{place="first"}');
+  });
+
   it("leaves out a value that cannot be had", () => {
     expect(started({ METRICS: "on" }).text).not.toContain("demo_away ");
   });
@@ -59,6 +64,9 @@ function started(env: Readonly<Record<string, string>>): Started {
     histogram("demo.wait", "Waits", "s").record(0.2);
     observed("demo.level", "Level", "1", () => [{ value: 7 }]);
     observed("demo.away", "Away", "1", () => Promise.reject(new Error("away")));
+    const places = ["first", "second"];
+    observed("demo.moving", "Moving", "1", () => [{ value: 1, attributes: { place: places.shift() } }]);
+    await metricsText()?.();
     const text = (await metricsText()?.()) ?? null;
     const sdk = loaded.filter((url) => url.includes("@opentelemetry/") && !url.includes("@opentelemetry/api/"));
     await telemetry?.stop();

@@ -21,6 +21,9 @@ const FLUSH_DEADLINE_MS = 3_000;
 const TRACES_ASKED_BY = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_TRACES_EXPORTER"];
 const NO_EXPORTER = "none";
 const TRACER = "kapi";
+/** The SDK's names of a gauge that is asked for its values, and of "what is new since the last look". */
+const OBSERVED = "OBSERVABLE_GAUGE";
+const DELTA = 0;
 
 /** What was asked for. */
 export interface TelemetryWish {
@@ -87,7 +90,14 @@ export async function startTelemetry(service: string, env: Environment): Promise
 /** A reader of metrics that serves nothing by itself. */
 async function createReader() {
   const { PrometheusExporter, PrometheusSerializer } = await import("@opentelemetry/exporter-prometheus");
-  const reader = new PrometheusExporter({ preventServerStart: true });
+  type InstrumentType = Parameters<(typeof PrometheusExporter)["prototype"]["selectAggregationTemporality"]>[0];
+  class Reader extends PrometheusExporter {
+    /** What was observed at a look is told at that look alone: else the lag of a partition that moved would stay here for good. */
+    override selectAggregationTemporality(type: InstrumentType) {
+      return String(type) === OBSERVED ? DELTA : super.selectAggregationTemporality(type);
+    }
+  }
+  const reader = new Reader({ preventServerStart: true });
   const serializer = new PrometheusSerializer("", false, undefined, false, true);
   prometheusText = async () => serializer.serialize((await reader.collect()).resourceMetrics);
   return reader;

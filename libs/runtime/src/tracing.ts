@@ -214,9 +214,9 @@ class RecordedSpan implements Span {
 
   end(error?: unknown): void {
     if (error !== undefined) {
-      const thrown = error instanceof Error ? error : null;
-      this.span.setAttribute(ATTRIBUTE.errorType, thrown?.name ?? typeof error);
-      this.span.setStatus({ code: SpanStatusCode.ERROR, message: thrown?.message ?? "" });
+      // The kind alone: a message may quote what a caller sent. The log has it, under the same trace.
+      this.span.setAttribute(ATTRIBUTE.errorType, error instanceof Error ? error.name : typeof error);
+      this.span.setStatus({ code: SpanStatusCode.ERROR });
     }
     this.span.end();
   }
