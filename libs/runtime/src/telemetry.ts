@@ -94,7 +94,8 @@ async function createReader() {
   class Reader extends PrometheusExporter {
     /** What was observed at a look is told at that look alone: else the lag of a partition that moved would stay here for good. */
     override selectAggregationTemporality(type: InstrumentType) {
-      return String(type) === OBSERVED ? DELTA : super.selectAggregationTemporality(type);
+      const name: string = type;
+      return name === OBSERVED ? DELTA : super.selectAggregationTemporality(type);
     }
   }
   const reader = new Reader({ preventServerStart: true });
