@@ -53,7 +53,6 @@ beforeAll(async () => {
       OTEL_BSP_SCHEDULE_DELAY: "200",
       METRICS: "on",
       KAFKA_SESSION_TIMEOUT_MS: "6000",
-      LOG_LEVEL: "debug",
     },
   });
   client = new OutsideClient(system.demo);

@@ -1,6 +1,7 @@
 /**
  * `npm run bench:accept`: how fast requests are accepted and done, beside a bare loop and BullMQ, in one run. Starts
- * servers and services of its own; `BENCH_TELEMETRY=on` has them traced and measured. Everything, this load generator too, shares the machine: the ratios count.
+ * servers and services of its own; `BENCH_TELEMETRY=on` has them traced and measured. Everything, this load generator
+ * too, shares the machine: the ratios count.
  */
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";

@@ -120,9 +120,10 @@ class PooledClient implements InternalClient {
   request(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<InternalResponse> {
     if (!isTracing()) return this.#request(method, path, body, options);
     const span = this.#startSpan(method, path);
+    if (span === null) return this.#request(method, path, body, traced(options, null));
     return spanned(span, async () => {
       const response = await this.#request(method, path, body, traced(options, span));
-      span?.set({ [ATTRIBUTE.httpStatus]: response.status });
+      span.set({ [ATTRIBUTE.httpStatus]: response.status });
       return response;
     });
   }

@@ -62,7 +62,7 @@ describe("a call of another service", () => {
   async function call(url: string): Promise<unknown> {
     const { value: client, stop } = createInternalClient({ baseUrl: url, token: "t", timeoutMs: 2_000 });
     stops.push(stop);
-    const inside = startRequestSpan("GET /", undefined, "r-1", {});
+    const inside = startRequestSpan("GET /", undefined, "r-1");
     const answer = await inside?.run(() => client.request("POST", "/work/1?search=words"));
     return JSON.parse(answer?.body.toString() ?? "");
   }

@@ -71,7 +71,8 @@ function begin(spans: KeptSpan[], sampled: boolean, name: string, options: SpanO
   const attributes: Attributes = { ...options.attributes };
   const links = (options.links ?? []).map((link) => link.context.spanId);
   const kept: KeptSpan = { name, traceId, spanId, parentId: parent?.spanId ?? "", attributes, links, ended: false };
-  if ((spanContext.traceFlags & TraceFlags.SAMPLED) !== 0) spans.push(kept);
+  const isSampled = (spanContext.traceFlags & TraceFlags.SAMPLED) !== 0;
+  if (isSampled) spans.push(kept);
   const span: Span = Object.assign(trace.wrapSpanContext(spanContext), {
     setAttribute: (key: string, value: Attributes[string]) => {
       attributes[key] = value;
@@ -81,6 +82,7 @@ function begin(spans: KeptSpan[], sampled: boolean, name: string, options: SpanO
       Object.assign(attributes, more);
       return span;
     },
+    isRecording: () => isSampled,
     end: () => {
       kept.ended = true;
     },

@@ -38,7 +38,7 @@ describe("where nobody asked for traces", () => {
   it("no span is made, and the work is done as if there were none", async () => {
     expect(isTracing()).toBe(false);
     expect(startSpan("work", { role: "internal", parent: SAMPLED })).toBeNull();
-    expect(startRequestSpan("GET /", SAMPLED, "r-1", {})).toBeNull();
+    expect(startRequestSpan("GET /", SAMPLED, "r-1")).toBeNull();
     expect(inSpan(null, () => 1)).toBe(1);
     expect(await spanned(null, async () => 2)).toBe(2);
     expect(await inBatchSpan("batch", [SAMPLED], async () => 3)).toBe(3);
@@ -106,15 +106,15 @@ describe("a span", () => {
 describe("the span of a request", () => {
   it("begins a trace, or stands beneath the caller's span", () => {
     const spans = record();
-    startRequestSpan("GET /a", undefined, "r-1", {});
-    startRequestSpan("GET /b", "nonsense", "r-2", {});
-    startRequestSpan("GET /c", SAMPLED, "r-3", {});
+    startRequestSpan("GET /a", undefined, "r-1");
+    startRequestSpan("GET /b", "nonsense", "r-2");
+    startRequestSpan("GET /c", SAMPLED, "r-3");
     expect(spans.map(({ parentId }) => parentId)).toEqual(["", "", SPAN_ID]);
   });
 
   it("is told to the next process also where it is not recorded, so that none begins a trace of its own", () => {
     const spans = record(false);
-    startRequestSpan("GET /a", undefined, "r-1", {})?.run(() => {
+    startRequestSpan("GET /a", undefined, "r-1")?.run(() => {
       expect(outgoingTraceparent()).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
       expect(activeTraceparent()).toBeUndefined();
       expect(startSpan("work", { role: "client" })).toBeNull();
@@ -124,7 +124,7 @@ describe("the span of a request", () => {
 
   it("is on every line of the log that belongs to it, with the request's id", () => {
     const spans = record();
-    startRequestSpan("GET /a", SAMPLED, "r-1", {})?.run(() => {
+    startRequestSpan("GET /a", SAMPLED, "r-1")?.run(() => {
       expect(logFields()).toEqual({ trace_id: TRACE_ID, span_id: spans[0]?.spanId, requestId: "r-1" });
     });
     expect(logFields()).toEqual({});

@@ -50,6 +50,9 @@ export interface Span {
 
 /** The span of an HTTP request, which may be one that is not recorded. */
 export interface RequestSpan {
+  /** Whether anything that is set on it is kept. */
+  readonly recorded: boolean;
+  set(attributes: Readonly<Attributes>): void;
   /** Runs `work`, and all that it begins, with this span as the active one. */
   run<T>(work: () => T): T;
   end(attributes: Readonly<Attributes>, failed: boolean): void;
@@ -108,18 +111,17 @@ export function startSpan(name: string, options: SpanOptions): Span | null {
  * Begins the span of a request that came in: beneath `parent` (its traceparent header) if that is one, else a trace of its
  * own, which the sampler may decline to record. Null where nothing is traced.
  */
-export function startRequestSpan(
-  name: string,
-  parent: string | undefined,
-  requestId: string,
-  attributes: Readonly<Attributes>,
-): RequestSpan | null {
+export function startRequestSpan(name: string, parent: string | undefined, requestId: string): RequestSpan | null {
   if (tracer === null) return null;
   const remote = parent === undefined ? null : fromText(parent);
   const beneath = remote === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true });
-  const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes: { ...attributes } }, beneath);
-  const inside = trace.setSpan(ROOT_CONTEXT, span).setValue(REQUEST_ID, requestId);
+  const span = tracer.startSpan(name, { kind: SpanKind.SERVER }, beneath);
+  const recorded = span.isRecording();
+  const active = trace.setSpan(ROOT_CONTEXT, span);
+  const inside = recorded ? active.setValue(REQUEST_ID, requestId) : active;
   return {
+    recorded,
+    set: (attributes) => span.setAttributes({ ...attributes }),
     run: (work) => context.with(inside, work),
     end: (atEnd, failed) => {
       span.setAttributes({ ...atEnd });
