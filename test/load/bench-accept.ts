@@ -1,6 +1,7 @@
 /**
  * `npm run bench:accept`: how fast requests are accepted and done, beside a bare loop and BullMQ, in one run. Starts
- * servers and services of its own. Everything, this load generator too, shares the machine: the ratios count.
+ * servers and services of its own; `BENCH_TELEMETRY=on` has them traced and measured. Everything, this load generator
+ * too, shares the machine: the ratios count.
  */
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
@@ -14,6 +15,7 @@ import { Pool } from "undici";
 import { closedLoop, type Figures, figuresOf, line } from "./measure.ts";
 import { startProcess } from "./process.ts";
 import { microsecondsEach, processorTimes } from "./processor-time.ts";
+import { benchTelemetry } from "./telemetry.ts";
 import { usageStreamOf } from "./usage-stream.ts";
 
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench");
@@ -281,7 +283,12 @@ async function measure(bench: Bench, environment: Record<string, string>): Promi
 // Each run begins with nothing; what a killed run left behind is ended first.
 await stopRecorded(STATE_DIR);
 rmSync(STATE_DIR, { recursive: true, force: true });
-const stack = await startStack({ stateDir: STATE_DIR, report: printedReport() });
+const telemetry = await benchTelemetry();
+const stack = await startStack({
+  stateDir: STATE_DIR,
+  report: printedReport(),
+  env: { all: telemetry.environment },
+});
 try {
   const demo = await makeDemo(stack, { credits: 1_000_000_000, autoTraders: 0 });
   const api = new Pool(demo.baseUrl, { connections: CONCURRENCY });
@@ -298,4 +305,5 @@ try {
   await api.close();
 } finally {
   await stack.stop();
+  await telemetry.stop();
 }

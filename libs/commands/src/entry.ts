@@ -17,7 +17,10 @@ export interface Home {
 
 /** A command in memory. */
 export interface Entry {
-  readonly message: CommandMessage;
+  /** Its `traceparent` is that of the attempt under way. */
+  message: CommandMessage;
+  /** The span that the command was taken up in, if it belongs to a trace. */
+  readonly traceparent?: string | undefined;
   /** See {@link orderKeyOf}. */
   readonly orderKey: string;
   readonly offset: number;

@@ -8,6 +8,7 @@ describe("the lines of the outbox", () => {
     const messages = [
       { topic: TOPICS.financeEvents, key: "server/1", value: JSON.stringify({ text: 'line\nend, "quotes" and \\' }) },
       { topic: TOPICS.commandEvents, key: "b", value: "{}" },
+      { topic: TOPICS.commandEvents, key: "c", value: "{}", traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01` },
       { topic: TOPICS.commandEvents, key: "a", value: "[]" },
     ];
     expect(fromLines(toLines(messages))).toEqual(messages);

@@ -1,4 +1,7 @@
-/** How the messages of one transaction stand in its row of the outbox: three lines each, so that nothing is escaped. */
+/**
+ * How the messages of one transaction stand in its row of the outbox: three lines each, so that nothing is escaped. The
+ * span that a message is sent in, if there is one, stands behind the name of its topic.
+ */
 import { TOPICS, type TopicContract } from "@kapi/contracts";
 import { assert, assertDefined } from "@kapi/kernel";
 
@@ -12,7 +15,13 @@ const LINES_PER_MESSAGE = 3;
 
 /** The text of the row. */
 export function toLines(messages: readonly OutboxMessage[]): string {
-  return jsonLines(messages.flatMap(({ topic, key, value }) => [topic.name, key, value]));
+  return jsonLines(
+    messages.flatMap(({ topic, key, value, traceparent }) => [
+      traceparent === undefined ? topic.name : `${topic.name} ${traceparent}`,
+      key,
+      value,
+    ]),
+  );
 }
 
 /** The messages of a row, in the order they were enqueued. */
@@ -21,8 +30,10 @@ export function fromLines(text: string): OutboxMessage[] {
   assert(lines.length % LINES_PER_MESSAGE === 0, "three lines a message");
   const messages: OutboxMessage[] = [];
   for (let at = 0; at < lines.length; at += LINES_PER_MESSAGE) {
-    const [name = "", key = "", value = ""] = lines.slice(at, at + LINES_PER_MESSAGE);
-    messages.push({ topic: assertDefined(TOPIC_BY_NAME.get(name), `topic ${name}`), key, value });
+    const [first = "", key = "", value = ""] = lines.slice(at, at + LINES_PER_MESSAGE);
+    const [name = "", traceparent] = first.split(" ");
+    const topic = assertDefined(TOPIC_BY_NAME.get(name), `topic ${name}`);
+    messages.push({ topic, key, value, ...(traceparent === undefined ? {} : { traceparent }) });
   }
   return messages;
 }

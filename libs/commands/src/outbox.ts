@@ -87,9 +87,9 @@ export class Outbox {
   }
 
   async #send(message: OutboxMessage): Promise<void> {
-    const { topic, key, value } = message;
+    const { topic, key, value, traceparent } = message;
     try {
-      await this.#options.producer.send(topic, { key, value });
+      await this.#options.producer.send(topic, { key, value, traceparent });
     } catch (error) {
       if (!(error instanceof MessageTooLarge)) throw error;
       await this.#bury(message, error);

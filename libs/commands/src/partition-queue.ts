@@ -100,8 +100,17 @@ export class PartitionQueue implements Home {
 
   #load(lane: Lane, message: CommandMessage, offset: number, attempts: number, maybeSent: boolean): void {
     const deadlineMs = Date.parse(message.deadlineAt);
+    const { traceparent } = message;
     const state = { attempts, maybeSent, refusal: null, broken: 0, gone: false };
-    const entry: Entry = { message, orderKey: orderKeyOf(message), offset, partition: this, deadlineMs, ...state };
+    const entry: Entry = {
+      message,
+      traceparent,
+      orderKey: orderKeyOf(message),
+      offset,
+      partition: this,
+      deadlineMs,
+      ...state,
+    };
     this.#entries.set(message.commandId, entry);
     lane.loaded += 1;
     this.#options.schedule(entry);

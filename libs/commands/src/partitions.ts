@@ -48,6 +48,16 @@ export class Partitions {
     return count;
   }
 
+  /** When the oldest command that is held here was accepted, in milliseconds since the epoch; null where none is. */
+  oldestMs(): number | null {
+    let oldest: Entry | null = null;
+    for (const queue of this.#queues.values()) {
+      // All commands of a worker have the same time until their deadline.
+      for (const entry of queue.entries()) if (oldest === null || entry.deadlineMs < oldest.deadlineMs) oldest = entry;
+    }
+    return oldest === null ? null : Date.parse(oldest.message.createdAt);
+  }
+
   /** Takes over a new assignment of the group: the partitions in it are ours, all others are not. */
   async assign(partitions: readonly number[]): Promise<void> {
     const given = new Set(partitions);

@@ -4,7 +4,7 @@
  */
 import { assert, type Clock } from "@kapi/kernel";
 import { isTransient } from "@kapi/postgres";
-import { faultPoint, type Logger } from "@kapi/runtime";
+import { faultPoint, inBatchSpan, type Logger } from "@kapi/runtime";
 
 import { column } from "./columns.ts";
 import type { Entry } from "./entry.ts";
@@ -12,6 +12,7 @@ import type { CommandExecutor, CommandOutcome } from "./executor.ts";
 import type { Lease, LeaseBook } from "./lease-book.ts";
 import { LEASED_EVENT_AFTER_MS } from "./limits.ts";
 import type { BatchMode, ServerAnswer } from "./scheduler.ts";
+import { AttemptSpans } from "./attempt-spans.ts";
 import { READ_OPEN } from "./statements.ts";
 import type { CommandStore } from "./store.ts";
 import type { StateChange, Unit } from "./unit.ts";
@@ -45,6 +46,19 @@ export class Runner<Effect> {
 
   /** Runs one batch of one server to its verdicts. Never rejects. */
   async run(serverId: string, mode: BatchMode, batch: readonly Entry[]): Promise<ServerAnswer> {
+    const spans = AttemptSpans.start(serverId, mode, batch);
+    if (spans === null) return this.#run(serverId, mode, batch, null);
+    const answer = await inBatchSpan(`${mode} commands`, spans.members, () => this.#run(serverId, mode, batch, spans));
+    spans.end();
+    return answer;
+  }
+
+  async #run(
+    serverId: string,
+    mode: BatchMode,
+    batch: readonly Entry[],
+    spans: AttemptSpans | null,
+  ): Promise<ServerAnswer> {
     const attempt = { ended: false };
     const timer =
       mode === "execute" ? setTimeout(() => void this.#showLeased(batch, attempt), LEASED_EVENT_AFTER_MS) : null;
@@ -60,6 +74,7 @@ export class Runner<Effect> {
       verdicts = batch.map((entry) => this.#judge.failure(entry, error, mode));
     }
     attempt.ended = true;
+    spans?.conclude(verdicts);
     if (timer !== null) clearTimeout(timer);
     await this.#settleVerdicts(verdicts.filter(({ entry }) => !entry.gone));
     return answer;

@@ -132,6 +132,7 @@ describe("the scheduler", () => {
       await at(batches, index).end("unreachable");
     }
     expect(breakers).toEqual([{ serverId: SERVER, open: true }]);
+    expect(scheduler.servers()).toEqual([{ serverId: SERVER, parked: true }]);
     scheduler.add(at(entries, 3));
     const elsewhere = entry("1001", { serverId: OTHER_SERVER });
     scheduler.add(elsewhere);
@@ -153,6 +154,10 @@ describe("the scheduler", () => {
     expect(breakers).toEqual([
       { serverId: SERVER, open: true },
       { serverId: SERVER, open: false },
+    ]);
+    expect(scheduler.servers()).toEqual([
+      { serverId: SERVER, parked: false },
+      { serverId: OTHER_SERVER, parked: false },
     ]);
   });
 

@@ -54,6 +54,7 @@ interface ServerQueue {
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #servers = new Map<string, ServerQueue>();
+  readonly #seen = new Set<string>();
   readonly #batches = new Set<Promise<void>>();
   readonly #sweep: NodeJS.Timeout;
   #stopped = false;
@@ -98,6 +99,14 @@ export class Scheduler {
     this.#remove(entry);
   }
 
+  /** The servers that there ever were commands for, and whether those are parked now. */
+  servers(): { serverId: string; parked: boolean }[] {
+    return Array.from(this.#seen, (serverId) => ({
+      serverId,
+      parked: this.#servers.get(serverId)?.breaker.open ?? false,
+    }));
+  }
+
   /** Starts nothing more; resolves when the batches under way have ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
@@ -132,6 +141,7 @@ export class Scheduler {
       const queues = { accounts: new Map<string, AccountQueue>(), ready: new Set<AccountQueue>() };
       server = { serverId, ...queues, breaker, running: 0, woken: false, probeTimer: null };
       this.#servers.set(serverId, server);
+      this.#seen.add(serverId);
     }
     const key = entry.orderKey;
     let account = server.accounts.get(key);

@@ -135,6 +135,12 @@ export const DELETE_OUTBOX: Statement<never> = statement(
   `delete from outbox where id = any($1::bigint[])`,
 );
 
+/** How long ago the oldest row was written, in seconds; none where there is no row. */
+export const OUTBOX_AGE: Statement<{ seconds: number }> = statement(
+  "commands_outbox_age",
+  `select extract(epoch from clock_timestamp() - created_at)::float8 as seconds from outbox order by id limit 1`,
+);
+
 /**
  * $1 age in ms, $2 limit of rows, $3 limit of bytes, which the first row may exceed. What another poller is at is left to it.
  * The size of a row is known without reading it.

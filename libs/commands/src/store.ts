@@ -8,6 +8,7 @@ import { type Database, isTransient } from "@kapi/postgres";
 import { faultPoint, type Logger, type Started } from "@kapi/runtime";
 
 import { MAX_TRANSACTION_TRIES } from "./limits.ts";
+import { measureEnd, measureOutbox } from "./measures.ts";
 import { Outbox } from "./outbox.ts";
 import { type MessageLookup, StaleUnit, Unit } from "./unit.ts";
 
@@ -44,6 +45,7 @@ export interface CommandStore {
 /** Starts the outbox of the service's schema. `stop` publishes and deletes what is under way. */
 export function createCommandStore(options: CommandStoreOptions): Started<CommandStore> {
   const outbox = new Outbox(options);
+  const endMeasures = measureOutbox(options.worker, options.database);
   let attached: AttachedWorker = { messageOf: () => undefined, onFinal: () => undefined };
   const { database, worker, clock, logger } = options;
 
@@ -63,6 +65,7 @@ export function createCommandStore(options: CommandStoreOptions): Started<Comman
         if (endsCommands) faultPoint(`${worker}.after-commit`);
         if (unit.outboxId !== null) outbox.publish(unit.outboxId, unit.messages, endsCommands);
         if (endsCommands) attached.onFinal(unit.finalIds);
+        for (const { message, status } of unit.ends()) measureEnd(worker, message, status, clock);
         return value;
       } catch (error) {
         if (attempt >= MAX_TRANSACTION_TRIES || !(isTransient(error) || error instanceof StaleUnit)) throw error;
@@ -78,6 +81,9 @@ export function createCommandStore(options: CommandStoreOptions): Started<Comman
         attached = attachedNow;
       },
     },
-    stop: () => outbox.stop(),
+    stop: () => {
+      endMeasures();
+      return outbox.stop();
+    },
   };
 }

@@ -72,13 +72,20 @@ export class Unit implements WorkTransaction {
   /** Moves open commands on, each at most once a unit, and enqueues their events. */
   change(changes: readonly StateChange[]): void {
     for (const change of changes) {
-      const { commandId } = change.command.message;
+      const { commandId, traceparent } = change.command.message;
       assert(!this.#changes.has(commandId), `command ${commandId} changes once in a transaction`);
       assertMove(commandId, change.command.status, change.status);
       this.#changes.set(commandId, change);
       if (isFinal(change.status)) this.finalIds.push(commandId);
       const value = JSON.stringify(toEvent(change, this.#nowIso));
-      this.messages.push({ topic: TOPICS.commandEvents, key: commandId, value });
+      this.messages.push({ topic: TOPICS.commandEvents, key: commandId, value, traceparent });
+    }
+  }
+
+  /** The commands that it made final, and how. */
+  *ends(): Generator<{ message: CommandMessage; status: CommandStatus }> {
+    for (const { command, status } of this.#changes.values()) {
+      if (isFinal(status)) yield { message: command.message, status };
     }
   }
 

@@ -9,6 +9,8 @@ export interface OutboxMessage {
   readonly key: string;
   /** JSON on one line. */
   readonly value: string;
+  /** The span that it is sent in, if it belongs to a trace. */
+  readonly traceparent?: string | undefined;
 }
 
 /** A command that was not final when the transaction read it; the version tells whether it still is at its end. */

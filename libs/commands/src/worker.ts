@@ -29,6 +29,7 @@ import { DRAIN_DEADLINE_MS, MAX_INBOX_BATCH, MAX_PARTITIONS_TOGETHER } from "./l
 import { Partitions } from "./partitions.ts";
 import { Runner } from "./runner.ts";
 import { LeaseBook } from "./lease-book.ts";
+import { measureWorker } from "./measures.ts";
 import { Scheduler } from "./scheduler.ts";
 import { INSERT_INBOX } from "./statements.ts";
 import type { CommandStore } from "./store.ts";
@@ -109,9 +110,11 @@ export async function createCommandWorker<Effect>(
     throw error;
   }
   const running = consumer;
+  const endMeasures = measureWorker(worker, { partitions, scheduler, clock });
   return {
     value: { loaded: () => partitions.loaded() },
     stop: async () => {
+      endMeasures();
       await running.stop();
       await Promise.race([scheduler.stop(), delay(DRAIN_DEADLINE_MS)]);
       await partitions.stop();
@@ -174,7 +177,7 @@ async function takeIn(
 }
 
 /** The message, or why it is none. The reason never quotes the value: it may hold a sealed password. */
-function decode({ value, offset }: Message, partition: number): Incoming | string {
+function decode({ value, offset, traceparent }: Message, partition: number): Incoming | string {
   const received = value.toString("utf8");
   let json: unknown;
   try {
@@ -184,8 +187,8 @@ function decode({ value, offset }: Message, partition: number): Incoming | strin
   }
   const parsed = CommandMessage.safeParse(json);
   if (parsed.success) {
-    const message = parsed.data;
-    const asReceived = message.sealedPassword === null && !received.includes("\n");
+    const message = traceparent === undefined ? parsed.data : { ...parsed.data, traceparent };
+    const asReceived = message.sealedPassword === null && traceparent === undefined && !received.includes("\n");
     const text = asReceived ? received : JSON.stringify({ ...message, sealedPassword: null });
     return { message, partition, offset: Number(offset), text };
   }

@@ -132,6 +132,11 @@ export class Harness {
     );
   }
 
+  /** Publishes a command in the span that `traceparent` names. */
+  async publishIn(traceparent: string, message: CommandMessage): Promise<void> {
+    await this.#producer.send(TOPIC, { key: orderKeyOf(message), value: JSON.stringify(message), traceparent });
+  }
+
   async publishRaw(key: string, value: string): Promise<void> {
     await this.#producer.send(TOPIC, { key, value });
   }

@@ -2,7 +2,17 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 
 import { assert } from "@kapi/kernel";
-import type { Started } from "@kapi/runtime";
+import {
+  ATTRIBUTE,
+  isRecording,
+  isTracing,
+  outgoingTraceparent,
+  type Span,
+  spanned,
+  type Started,
+  startSpan,
+  TRACEPARENT_HEADER,
+} from "@kapi/runtime";
 import { type Dispatcher, Pool } from "undici";
 import { z } from "zod";
 
@@ -107,7 +117,18 @@ class PooledClient implements InternalClient {
     this.#pathPrefix = new URL(options.baseUrl).pathname.replace(/\/$/, "");
   }
 
-  async request(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<InternalResponse> {
+  request(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<InternalResponse> {
+    if (!isTracing()) return this.#request(method, path, body, options);
+    const span = this.#startSpan(method, path);
+    if (span === null) return this.#request(method, path, body, traced(options, null));
+    return spanned(span, async () => {
+      const response = await this.#request(method, path, body, traced(options, span));
+      span.set({ [ATTRIBUTE.httpStatus]: response.status });
+      return response;
+    });
+  }
+
+  async #request(method: string, path: string, body: unknown, options: CallOptions): Promise<InternalResponse> {
     const what = this.#what(method, path);
     const dispatchOptions = this.#dispatchOptions(method, path, body, options);
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
@@ -142,7 +163,8 @@ class PooledClient implements InternalClient {
     if (this.#openStreams >= MAX_STREAMS) throw new DependencyError(`${what}: ${MAX_STREAMS} streams are open already`);
     this.#openStreams += 1;
     try {
-      const stream = await this.#openStream(method, path, options);
+      const span = this.#startSpan(method, path);
+      const stream = await spanned(span, () => this.#openStream(method, path, traced(options, span)));
       stream.body.once("close", () => {
         this.#openStreams -= 1;
       });
@@ -179,6 +201,20 @@ class PooledClient implements InternalClient {
     }
   }
 
+  /** The span of a call, of a stream until its head; beneath what the call is made for. */
+  #startSpan(method: string, path: string): Span | null {
+    if (!isRecording()) return null;
+    const { hostname, port } = new URL(this.#options.baseUrl);
+    const attributes = {
+      [ATTRIBUTE.httpMethod]: method,
+      // Without the query, which may hold what somebody searched for.
+      [ATTRIBUTE.urlPath]: this.#pathPrefix + path.replace(/\?.*$/, ""),
+      [ATTRIBUTE.serverAddress]: hostname,
+      [ATTRIBUTE.serverPort]: Number(port),
+    };
+    return startSpan(method, { role: "client", attributes });
+  }
+
   #what(method: string, path: string): string {
     return `${method} ${this.#options.baseUrl}${path}`;
   }
@@ -197,6 +233,14 @@ class PooledClient implements InternalClient {
       bodyTimeout: 0,
     };
   }
+}
+
+/** The call's own span goes along; without one what is active, so that the other side records no more than this one. */
+function traced(options: CallOptions, span: Span | null): CallOptions {
+  const traceparent = span?.traceparent ?? outgoingTraceparent();
+  return traceparent === undefined
+    ? options
+    : { ...options, headers: { ...options.headers, [TRACEPARENT_HEADER]: traceparent } };
 }
 
 function isFailure(status: number): boolean {

@@ -7,7 +7,9 @@ import { ApiError } from "./api-error.ts";
 import { type BodyErrors, installBodyParser, normalizeContentType } from "./body.ts";
 import { answerBrokenHttp, sendError, toApiError } from "./error-answers.ts";
 import { installHealthRoutes } from "./health-routes.ts";
+import { installMetricsRoute } from "./metrics-route.ts";
 import { createRequestIds } from "./request-id.ts";
+import { installRequestTelemetry } from "./request-telemetry.ts";
 
 /** How long a request may take to arrive whole, in milliseconds. */
 const REQUEST_ARRIVAL_TIMEOUT_MS = 30_000;
@@ -33,8 +35,8 @@ export interface HttpServerOptions {
 }
 
 /**
- * Fastify made ours: every error in the interface's form, X-Request-Id on every answer, bodies read by our rules, /livez and
- * /readyz. Nothing is done per request that its answer does not need: no schema compilers, no logger of Fastify's.
+ * Fastify made ours: every error in the interface's form, X-Request-Id on every answer, bodies read by our rules, /livez,
+ * /readyz and (where they are asked for) /metrics. Nothing is done per request that its answer does not need: no schema compilers, no logger of Fastify's.
  */
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { logger, health } = options;
@@ -59,6 +61,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       sendError(new ApiError("NOT_FOUND", { cause: error }), request, reply, logger);
     },
   });
+  installRequestTelemetry(app);
+  if (options.probes !== "liveness") installMetricsRoute(app);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header(HEADERS.requestId, request.id);
     normalizeContentType(request.raw.headers);

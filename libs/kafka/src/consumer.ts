@@ -1,6 +1,6 @@
 import { TOPICS, type TopicContract } from "@kapi/contracts";
 import { assertDefined, type Clock, deferred, delay, systemClock } from "@kapi/kernel";
-import type { Logger, Started } from "@kapi/runtime";
+import { counter, type Logger, observed, type Started } from "@kapi/runtime";
 import type { Consumer as KafkaConsumer, EachBatchPayload } from "kafkajs";
 
 import type { Batch, BatchOutcome, DeadLetter } from "./batch.ts";
@@ -9,8 +9,10 @@ import type { KafkaConnection } from "./connection.ts";
 import { deadLetterMessage, LazyProducer } from "./dead-letters.ts";
 import { asError, RetryableError } from "./errors.ts";
 import { Generations, type PartitionAssignment, type Run } from "./generations.ts";
+import { Lag } from "./lag.ts";
 import { fromWire, type Message } from "./message.ts";
 import { fetchBytesOf } from "./topics.ts";
+import { handleTraced } from "./traces.ts";
 
 const REBALANCE_TIMEOUT_MS = 30_000;
 const HEARTBEAT_INTERVAL_MS = 3_000;
@@ -32,6 +34,12 @@ const JOIN_DEADLINE_MS = 3_000;
 /** A member that vanished keeps its group waiting for a whole session; then the first join ends. */
 const JOIN_MARGIN_MS = 30_000;
 const STALLED_AFTER_MS = 60_000;
+
+const retries = counter(
+  "kafka.consumer.retries",
+  "Batches that are handled again later, by `group` and `topic`",
+  "{batch}",
+);
 
 export interface ConsumerOptions {
   readonly groupId: string;
@@ -118,6 +126,8 @@ class GroupConsumer implements Consumer {
   readonly #commits: Commits;
   /** How often the batch at the head of a partition was tried again, by partition. */
   readonly #retries = new Map<string, number>();
+  readonly #lag = new Lag();
+  #endLag: () => void = () => undefined;
   readonly #resumeTimers = new Set<NodeJS.Timeout>();
   readonly #joined = deferred<void>();
   #failed = false;
@@ -161,10 +171,17 @@ class GroupConsumer implements Consumer {
     const deadlineMs = this.#sessionTimeoutMs + rebalanceTimeoutMs + JOIN_MARGIN_MS;
     const late = new Error(`group ${this.#options.groupId} was not joined within ${deadlineMs} ms`);
     await within(this.#joined.promise, deadlineMs, late);
+    this.#endLag = observed(
+      "kafka.consumer.lag",
+      "Messages between the end of a partition, as last fetched, and what is handled, by `group`, `topic` and `partition`",
+      "{message}",
+      () => this.#lag.observe({ group: this.#options.groupId }),
+    );
   }
 
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#endLag();
     for (const timer of this.#resumeTimers) clearTimeout(timer);
     await Promise.race([this.#end(), delay(STOP_DEADLINE_MS)]);
   }
@@ -206,6 +223,7 @@ class GroupConsumer implements Consumer {
         partitions: [...(payload.memberAssignment[name] ?? [])].sort((left, right) => left - right),
       }));
       this.#retries.clear();
+      this.#lag.forget();
       this.#generations.joinEnded(assignment).catch((error: unknown) => this.#fail(asError(error)));
       this.#joined.resolve();
     });
@@ -229,6 +247,7 @@ class GroupConsumer implements Consumer {
     try {
       await run.ready;
       const topic = assertDefined(this.#topics.get(batch.topic), `the contract of topic ${batch.topic}`);
+      this.#lag.fetched(topic.name, batch.partition, BigInt(batch.highWatermark), BigInt(batch.firstOffset() ?? 0));
       const size = this.#options.maxBatchMessages ?? MAX_BATCH_MESSAGES;
       for (let start = 0; start < batch.messages.length; start += size) {
         if (this.#stopping || this.#failed || !run.isCurrent() || payload.isStale()) return;
@@ -236,6 +255,7 @@ class GroupConsumer implements Consumer {
         const outcome = await this.#handle({ topic, partition: batch.partition, messages }, payload);
         if (outcome === null || !run.isCurrent()) return;
         this.#settle(payload, run, messages.at(-1), outcome);
+        this.#lag.reached(topic.name, batch.partition, (messages.at(-1)?.offset ?? -1n) + 1n);
       }
       const { minIntervalMs = MIN_INTERVAL_MS, busyIntervalMs = minIntervalMs } = this.#options;
       const intervalMs = batch.messages.length > 1 ? busyIntervalMs : minIntervalMs;
@@ -252,12 +272,12 @@ class GroupConsumer implements Consumer {
   async #handle(batch: Batch, payload: EachBatchPayload): Promise<BatchOutcome | null> {
     const place = `${batch.topic.name}/${batch.partition}`;
     try {
-      const outcome = await this.#options.onBatch(batch);
+      const outcome = await handleTraced(this.#options.groupId, batch, this.#options.onBatch);
       await this.#publishDeadLetters(batch, outcome.deadLetters ?? []);
       this.#retries.delete(place);
       return outcome;
     } catch (thrown) {
-      if (thrown instanceof RetryableError) this.#retryLater(place, thrown, payload);
+      if (thrown instanceof RetryableError) this.#retryLater(place, thrown, payload, batch.topic);
       else this.#fail(asError(thrown));
       return null;
     }
@@ -290,7 +310,8 @@ class GroupConsumer implements Consumer {
   }
 
   /** The other partitions go on; kafkajs fetches this one again, from the same message, once it is resumed. */
-  #retryLater(place: string, error: RetryableError, payload: EachBatchPayload): void {
+  #retryLater(place: string, error: RetryableError, payload: EachBatchPayload, topic: TopicContract): void {
+    retries.add(1, { group: this.#options.groupId, topic: topic.name });
     const tries = this.#retries.get(place) ?? 0;
     this.#retries.set(place, tries + 1);
     const delayMs = Math.min(RETRY_DELAY_MIN_MS * 2 ** tries, RETRY_DELAY_MAX_MS);

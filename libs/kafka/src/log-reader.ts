@@ -1,6 +1,6 @@
 import type { TopicContract } from "@kapi/contracts";
 import { type Clock, type Deferred, deferred, delay, systemClock } from "@kapi/kernel";
-import type { Logger, Started } from "@kapi/runtime";
+import { type Logger, observed, type Started } from "@kapi/runtime";
 import { AssignerProtocol, type Cluster, type Consumer as KafkaConsumer, type KafkaMessage } from "kafkajs";
 
 import type { KafkaConnection } from "./connection.ts";
@@ -109,11 +109,14 @@ class FetchingReader implements LogReader {
   readonly #options: LogReaderOptions;
   readonly #clock: Clock;
   readonly #positions = new Map<number, bigint>();
+  /** Of each partition the end, as last fetched. */
+  readonly #ends = new Map<number, bigint>();
   readonly #waiters = new Set<Waiter>();
   readonly #stopped = new AbortController();
   readonly #caughtUp = deferred<void>();
   #running: Promise<void> = Promise.resolve();
   #lastFetchMs: number;
+  readonly #endLag: () => void;
 
   constructor(topic: string, consumer: KafkaConsumer, cluster: Cluster, options: LogReaderOptions) {
     this.#topic = topic;
@@ -122,6 +125,16 @@ class FetchingReader implements LogReader {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#lastFetchMs = this.#clock.nowMs();
+    this.#endLag = observed(
+      "kafka.reader.lag",
+      "Messages between the end of a partition, as last fetched, and what a reader of the whole topic has, by `topic` and `partition`",
+      "{message}",
+      () =>
+        Array.from(this.#ends, ([partition, end]) => ({
+          value: Math.max(0, Number(end - this.position(partition))),
+          attributes: { topic: options.topic.name, partition: String(partition) },
+        })),
+    );
   }
 
   get caughtUp(): Promise<void> {
@@ -185,6 +198,7 @@ class FetchingReader implements LogReader {
   }
 
   async stop(): Promise<void> {
+    this.#endLag();
     this.#stopped.abort();
     await Promise.race([this.#running, delay(STOP_DEADLINE_MS)]);
     await Promise.race([this.#consumer.disconnect(), delay(STOP_DEADLINE_MS)]);
@@ -271,6 +285,7 @@ class FetchingReader implements LogReader {
    */
   async #take({ partition, highWatermark, messages }: FetchedPartition, somethingCame: boolean): Promise<void> {
     const position = this.position(partition);
+    this.#ends.set(partition, BigInt(highWatermark));
     const last = messages.at(-1);
     if (last === undefined) {
       const end = BigInt(highWatermark);

@@ -10,6 +10,8 @@ export interface Message {
   readonly offset: bigint;
   /** When the producer made it, milliseconds since the epoch. */
   readonly timestampMs: number;
+  /** The span of handling it, where the message belongs to a trace that is recorded. */
+  readonly traceparent?: string;
 }
 
 const NO_VALUE = Buffer.alloc(0);

@@ -1,12 +1,13 @@
 import type { TopicContract } from "@kapi/contracts";
 import { type Clock, type Deferred, deferred, delay, systemClock } from "@kapi/kernel";
-import type { Started } from "@kapi/runtime";
+import { counter, type Span, type Started, TRACEPARENT_HEADER } from "@kapi/runtime";
 import type { Message as WireMessage, Producer as KafkaProducer, RecordMetadata } from "kafkajs";
 
 import type { KafkaConnection } from "./connection.ts";
 import { asError, MessageTooLarge, ProduceError } from "./errors.ts";
 import { partitionOfKey } from "./partitioner.ts";
 import { partitionCounts } from "./topics.ts";
+import { startSending } from "./traces.ts";
 
 const ACKS_ALL = -1;
 const MAX_BATCH_MESSAGES = 1_000;
@@ -22,6 +23,14 @@ const DISCONNECT_DEADLINE_MS = 1_000;
 const SWEEP_INTERVAL_MS = 100;
 /** What a record costs beside its key, value and headers, at most. */
 const RECORD_OVERHEAD_BYTES = 40;
+/** The header of a trace: its name, its 55 characters, and two lengths. */
+const TRACEPARENT_BYTES = TRACEPARENT_HEADER.length + 57;
+
+const failures = counter(
+  "kafka.produce.failures",
+  "Messages that were not acknowledged, by `topic` and `outcome` (not-sent, unknown)",
+  "{message}",
+);
 
 export interface ProducerOptions {
   /** Most messages in one request. Default 1,000. */
@@ -50,6 +59,8 @@ export interface OutgoingMessage {
   readonly headers?: Readonly<Record<string, string>>;
   /** Only for a topic that repeats the partition numbers of another. */
   readonly partition?: number;
+  /** The span that the message is sent in, if it belongs to a trace. Never the active one: that may be anybody's. */
+  readonly traceparent?: string | undefined;
 }
 
 /** Where a message is in the log. */
@@ -99,12 +110,16 @@ export async function createProducer(
 }
 
 interface Waiting {
+  readonly contract: TopicContract;
   readonly topic: string;
   readonly partition: number;
   readonly wire: WireMessage;
   readonly bytes: number;
   readonly expiresAtMs: number;
   readonly answer: Deferred<Position>;
+  readonly span: Span | null;
+  /** Past its deadline a message is answered, and stays in its request until that ends. */
+  settled: boolean;
 }
 
 type Limits = Required<ProducerOptions>;
@@ -144,14 +159,26 @@ class BatchingProducer implements Producer {
     const partition = message.partition ?? partitionOfKey(message.key, count);
     if (partition < 0 || partition >= count)
       throw new ProduceError("not-sent", `${name} has no partition ${partition}`);
-    const bytes = bytesOf(message);
+    const bytes = bytesOf(message) + (message.traceparent === undefined ? 0 : TRACEPARENT_BYTES);
     const maxBytes = Math.max(this.#limits.maxBatchBytes, topic.maxMessageBytes ?? 0);
     if (bytes > maxBytes) throw new MessageTooLarge(bytes, maxBytes);
     const answer = deferred<Position>();
-    const { key, value, headers } = message;
+    const { key, value } = message;
+    const span = startSending(topic.name, message.traceparent);
+    const headers = span === null ? message.headers : { ...message.headers, [TRACEPARENT_HEADER]: span.traceparent };
     const wire: WireMessage = { key, value, partition, ...(headers === undefined ? {} : { headers: { ...headers } }) };
     const expiresAtMs = this.#limits.clock.nowMs() + this.#limits.produceTimeoutMs;
-    this.#queue.push({ topic: name, partition, wire, bytes, expiresAtMs, answer });
+    this.#queue.push({
+      contract: topic,
+      topic: name,
+      partition,
+      wire,
+      bytes,
+      expiresAtMs,
+      answer,
+      span,
+      settled: false,
+    });
     this.#schedule();
     this.#sweepLater();
     return answer.promise;
@@ -165,7 +192,7 @@ class BatchingProducer implements Producer {
     }
     const left = this.#queue;
     this.#queue = [];
-    for (const waiting of left) waiting.answer.reject(new ProduceError("not-sent", "the producer was stopped"));
+    rejectAll(left, new ProduceError("not-sent", "the producer was stopped"));
     await Promise.race([this.#client.disconnect(), delay(DISCONNECT_DEADLINE_MS)]);
   }
 
@@ -269,21 +296,32 @@ function answerAll(batch: readonly Waiting[], metadata: readonly RecordMetadata[
   for (const { topicName, partition, baseOffset } of metadata) {
     if (baseOffset !== undefined) next.set(`${topicName}/${partition}`, BigInt(baseOffset));
   }
-  for (const { topic, partition, answer } of batch) {
+  for (const waiting of batch) {
+    const { topic, partition } = waiting;
     const place = `${topic}/${partition}`;
     const offset = next.get(place);
     if (offset === undefined) {
       // A leader that changed between two tries of kafkajs can leave a partition out of the request.
-      answer.reject(new ProduceError("unknown", `the answer does not name ${place}`));
+      rejectAll([waiting], new ProduceError("unknown", `the answer does not name ${place}`));
     } else {
       next.set(place, offset + 1n);
-      answer.resolve({ partition, offset });
+      if (waiting.settled) continue;
+      waiting.settled = true;
+      waiting.span?.end();
+      waiting.answer.resolve({ partition, offset });
     }
   }
 }
 
+/** Of a message that is answered already nothing is told again. */
 function rejectAll(batch: readonly Waiting[], error: ProduceError): void {
-  for (const { answer } of batch) answer.reject(error);
+  for (const waiting of batch) {
+    if (waiting.settled) continue;
+    waiting.settled = true;
+    failures.add(1, { topic: waiting.contract.name, outcome: error.outcome });
+    waiting.span?.end(error);
+    waiting.answer.reject(error);
+  }
 }
 
 function bytesOf({ key, value, headers }: OutgoingMessage): number {

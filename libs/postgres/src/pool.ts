@@ -1,5 +1,5 @@
 import { assert, delay } from "@kapi/kernel";
-import type { Logger, Started } from "@kapi/runtime";
+import { type Logger, observed, type Started } from "@kapi/runtime";
 import { Pool, type PoolClient } from "pg";
 
 import { breaksConnection, isConnectionLost } from "./errors.ts";
@@ -80,9 +80,25 @@ export async function createPool(options: PoolOptions): Promise<Started<Database
     await pool.end();
     throw error;
   }
+  const attributes = { pool: options.applicationName };
+  const endings = [
+    observed("postgres.pool.waiting", "Callers that wait for a connection, by `pool`", "{caller}", () => [
+      { value: pool.waitingCount, attributes },
+    ]),
+    observed(
+      "postgres.pool.connections",
+      "Connections of the pool, by `pool` and `state` (idle, used)",
+      "{connection}",
+      () => [
+        { value: pool.idleCount, attributes: { ...attributes, state: "idle" } },
+        { value: pool.totalCount - pool.idleCount, attributes: { ...attributes, state: "used" } },
+      ],
+    ),
+  ];
   return {
     value: database,
     stop: async () => {
+      for (const end of endings) end();
       await Promise.race([pool.end(), delay(STOP_DEADLINE_MS)]);
     },
   };

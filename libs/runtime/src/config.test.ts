@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 
@@ -54,6 +58,23 @@ describe("configuration", () => {
       HTTP_PORT: 8080,
     });
     expect(problemsOf(schema, { HTTP_PORT: "" })).toEqual(["HTTP_PORT: is required and not set"]);
+  });
+
+  it("takes a value from the file that its variable with _FILE names, as secrets are mounted", () => {
+    const schema = z.object({ INTERNAL_TOKEN: configFields.internalToken, POSTGRES_URL: configFields.postgresUrl });
+    const folder = mkdtempSync(path.join(tmpdir(), "kapi-config-"));
+    const file = path.join(folder, "token");
+    writeFileSync(file, "a token from a mounted file\n");
+    const env = { INTERNAL_TOKEN_FILE: file, POSTGRES_URL: "postgres://kapi@localhost/kapi" };
+    expect(loadConfig(schema, env)["INTERNAL_TOKEN"]).toBe("a token from a mounted file");
+    expect(loadConfig(schema, { ...env, INTERNAL_TOKEN: "a token of the environment" })["INTERNAL_TOKEN"]).toBe(
+      "a token of the environment",
+    );
+    rmSync(folder, { recursive: true });
+    expect(problemsOf(schema, { INTERNAL_TOKEN_FILE: file })).toEqual([
+      `INTERNAL_TOKEN_FILE: the file ${file} cannot be read (ENOENT)`,
+      "POSTGRES_URL: is required and not set",
+    ]);
   });
 
   it("is frozen and holds only what the schema names", () => {

@@ -1,4 +1,9 @@
+import { readFileSync } from "node:fs";
+
 import type { z } from "zod";
+
+/** After a variable's name: the variable that names the file with its value, as secrets are mounted into containers. */
+const FILE_SUFFIX = "_FILE";
 
 /** A process's environment: what `process.env` holds. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -16,25 +21,48 @@ export class ConfigError extends Error {
 
 /**
  * Reads the variables that `schema` names from `env`, checks all of them and returns a frozen value with the same names.
- * A variable that is set to the empty text counts as not set. Others are ignored.
+ * A variable that is set to the empty text counts as not set. Others are ignored. Each may instead be given as a file:
+ * INTERNAL_TOKEN_FILE names the file whose text, without white space around it, is INTERNAL_TOKEN.
  * @throws ConfigError with every problem at once. No value is ever part of a problem: it may be a secret.
  */
 export function loadConfig<S extends z.ZodObject>(schema: S, env: Environment): Readonly<z.output<S>> {
   const given: Record<string, string> = {};
+  const unreadable = new Map<string, string>();
   for (const name of Object.keys(schema.shape)) {
-    const value = env[name];
-    if (value !== undefined && value !== "") given[name] = value;
+    const read = valueOf(name, env);
+    if ("fault" in read) unreadable.set(name, read.fault);
+    else if (read.value !== "") given[name] = read.value;
   }
   const result = schema.safeParse(given);
-  if (!result.success) throw new ConfigError(problemsOf(result.error, given));
+  if (!result.success) throw new ConfigError(problemsOf(result.error, given, unreadable));
+  if (unreadable.size > 0) throw new ConfigError([...unreadable.values()]);
   for (const value of Object.values(result.data)) if (Array.isArray(value)) Object.freeze(value);
   return Object.freeze(result.data);
 }
 
-function problemsOf(error: z.ZodError, given: Readonly<Record<string, string>>): string[] {
+/** The text of a variable, from the environment or from the file that it names; "" where neither is given. */
+function valueOf(name: string, env: Environment): { readonly value: string } | { readonly fault: string } {
+  const value = env[name] ?? "";
+  const variable = name + FILE_SUFFIX;
+  const file = env[variable] ?? "";
+  if (value !== "" || file === "") return { value };
+  try {
+    return { value: readFileSync(file, "utf8").trim() };
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
+    return { fault: `${variable}: the file ${file} cannot be read (${code})` };
+  }
+}
+
+function problemsOf(
+  error: z.ZodError,
+  given: Readonly<Record<string, string>>,
+  unreadable: ReadonlyMap<string, string>,
+): string[] {
   const problems = error.issues.map((issue) => {
     const name = String(issue.path[0] ?? "configuration");
-    return `${name}: ${issue.path.length > 0 && given[name] === undefined ? "is required and not set" : issue.message}`;
+    const missing = issue.path.length > 0 && given[name] === undefined;
+    return unreadable.get(name) ?? `${name}: ${missing ? "is required and not set" : issue.message}`;
   });
-  return [...new Set(problems)];
+  return [...new Set([...problems, ...unreadable.values()])];
 }

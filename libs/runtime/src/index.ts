@@ -6,3 +6,6 @@ export * from "./logger.ts";
 export * from "./main.ts";
 export * from "./metrics.ts";
 export * from "./scope.ts";
+export * from "./semantic-conventions.ts";
+export { metricsText, startTelemetry, type Telemetry } from "./telemetry.ts";
+export * from "./tracing.ts";

@@ -22,6 +22,16 @@ describe("the log", () => {
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({ level: "warn", service: "account", msg: "careful" });
   });
 
+  it("tells on every line what the work belongs to; what an entry says itself goes before it", () => {
+    const { logger, lines } = captured(() => ({ trace_id: "t-1", requestId: "r-1" }));
+    logger.info("one");
+    logger.info({ requestId: "r-2" }, "two");
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { trace_id: "t-1", requestId: "r-1" },
+      { trace_id: "t-1", requestId: "r-2" },
+    ]);
+  });
+
   it("tells the cause of an error", () => {
     const { logger, lines } = captured();
     logger.error({ err: new Error("request failed", { cause: new Error("connection reset") }) }, "failed");
@@ -29,8 +39,19 @@ describe("the log", () => {
   });
 });
 
-function captured(): { logger: ReturnType<typeof createLogger>; lines: string[] } {
+function captured(fields?: () => Record<string, unknown>): {
+  logger: ReturnType<typeof createLogger>;
+  lines: string[];
+} {
   const lines: string[] = [];
   const destination = { write: (line: string) => void lines.push(line) };
-  return { logger: createLogger({ service: "account", level: "info", destination }), lines };
+  return {
+    logger: createLogger({
+      service: "account",
+      level: "info",
+      destination,
+      ...(fields === undefined ? {} : { fields }),
+    }),
+    lines,
+  };
 }

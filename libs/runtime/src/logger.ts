@@ -23,11 +23,13 @@ const SECRET_NAMES = [
  * The logger of a process: JSON lines on standard output, each with `service`. Values under the names of secrets are
  * replaced by "[redacted]". Writing is synchronous: asked for by name, because pino's own default would lose the order of
  * the last lines before an exit.
+ * @param options.fields what every line tells besides, asked for at each.
  * @param options.destination where the lines go instead, for tests.
  */
 export function createLogger(options: {
   service: string;
   level: string;
+  fields?: () => Record<string, unknown>;
   destination?: pino.DestinationStream;
 }): Logger {
   const settings: pino.LoggerOptions = {
@@ -35,6 +37,7 @@ export function createLogger(options: {
     base: { service: options.service, pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
+    ...(options.fields === undefined ? {} : { mixin: options.fields }),
     redact: { paths: SECRET_NAMES.flatMap(everyDepth), censor: "[redacted]" },
   };
   return pino(settings, options.destination ?? destination({ dest: STANDARD_OUTPUT, sync: true }));

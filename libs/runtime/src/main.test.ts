@@ -109,10 +109,31 @@ describe("a process", () => {
 
 const WELL_CONFIGURED = { HTTP_PORT: "0", INTERNAL_TOKEN: "a token of this test" };
 
+describe("a process that is asked for traces", () => {
+  it("tells on each line of its log which request it belongs to, and sends what waits before it ends", async () => {
+    const child = run(
+      `start: async ({ logger }) => {
+        const span = startRequestSpan("GET /demo", undefined, "r-9");
+        span.run(() => logger.info("inside"));
+        span.end({}, false);
+      }`,
+      { ...WELL_CONFIGURED, OTEL_TRACES_EXPORTER: "console", OTEL_BSP_SCHEDULE_DELAY: "60000" },
+    );
+    const output = ended(child);
+    await lineWith(child, '"ready"');
+    child.kill("SIGTERM");
+    const { exitCode, stdout } = await output;
+    const inside = stdout.split("\n").find((line) => line.includes('"inside"')) ?? "{}";
+    expect(JSON.parse(inside)).toMatchObject({ requestId: "r-9", trace_id: expect.stringMatching(/^[0-9a-f]{32}$/) });
+    expect(stdout).toContain("GET /demo");
+    expect(exitCode).toBe(0);
+  });
+});
+
 /** A process of its own around `start`, the text of a property of runMain's options. */
 function run(start: string, env: Record<string, string> = WELL_CONFIGURED): ChildProcess {
   const code = `
-    import { configFields, faultPoint, runMain } from ${JSON.stringify(RUNTIME)};
+    import { configFields, faultPoint, runMain, startRequestSpan } from ${JSON.stringify(RUNTIME)};
     import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
     const schema = z.object({ HTTP_PORT: configFields.httpPort, INTERNAL_TOKEN: configFields.internalToken });
     await runMain({ service: "demo", schema, ${start} });

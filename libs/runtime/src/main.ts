@@ -6,6 +6,8 @@ import { configFields } from "./config-fields.ts";
 import { Health } from "./health.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import { Scope } from "./scope.ts";
+import { startTelemetry, type Telemetry } from "./telemetry.ts";
+import { logFields } from "./tracing.ts";
 
 /** How long the whole stop may take, in milliseconds: below the 30 s after which orchestrators kill. */
 export const PROCESS_STOP_DEADLINE_MS = 25_000;
@@ -14,6 +16,12 @@ export const PROCESS_STOP_DEADLINE_MS = 25_000;
 const STAY_ALIVE_MS = 2 ** 30;
 const STOP_SIGNALS = ["SIGTERM", "SIGINT"] as const;
 type StopSignal = (typeof STOP_SIGNALS)[number];
+
+/** As the program's first argument: only the migrations run, and the process ends. For a job before new processes start. */
+const MIGRATE_COMMAND = "migrate";
+
+/** What every process is told, whatever its service. */
+const ProcessSchema = z.object({ LOG_LEVEL: configFields.logLevel, METRICS: configFields.metrics });
 
 /** What a service's composition root is given. */
 export interface MainContext<Config> {
@@ -32,23 +40,34 @@ export interface MainOptions<S extends z.ZodObject> {
   readonly schema: S;
   /** Starts everything through `context.scope`; the process is ready when it resolves. */
   start(context: MainContext<z.output<S>>): Promise<void>;
+  /** Brings the service's own schema up to date, for {@link MIGRATE_COMMAND}. */
+  migrate?(context: Pick<MainContext<z.output<S>>, "config" | "logger">): Promise<void>;
 }
 
 /**
  * A process's life, and the only place that ends it: reads the configuration (all problems on standard error, one line
- * each, exit 1), starts, logs "ready", waits for SIGTERM or SIGINT, stops within {@link PROCESS_STOP_DEADLINE_MS}, exits 0.
- * Exit 1: a start or stop that failed, `fatal`, an uncaught exception, an unhandled rejection. A second signal exits at once.
+ * each, exit 1), starts the telemetry that was asked for, starts, logs "ready", waits for SIGTERM or SIGINT, stops within {@link PROCESS_STOP_DEADLINE_MS}, exits 0.
+ * With the argument "migrate" it runs the migrations instead, and exits 0.
+ * Exit 1: a start, stop or migration that failed, `fatal`, an uncaught exception, an unhandled rejection. A second signal exits at once.
  */
 export async function runMain<S extends z.ZodObject>(options: MainOptions<S>): Promise<void> {
   const read = readConfig(options, process.env);
   if (read === null) return process.exit(1);
-  const logger = createLogger({ service: options.service, level: read.logLevel });
+  const telemetry = process.argv[2] === MIGRATE_COMMAND ? null : await startTelemetry(options.service, process.env);
+  const fields = telemetry === null ? {} : { fields: logFields };
+  const logger = createLogger({ service: options.service, level: read.logLevel, ...fields });
+  telemetry?.logTo(logger);
   const fatal = (error: unknown): void => {
     logger.fatal({ err: error }, "fatal error, the process ends");
     process.exit(1);
   };
   process.on("uncaughtException", fatal);
   process.on("unhandledRejection", fatal);
+  if (process.argv[2] === MIGRATE_COMMAND) {
+    await options.migrate?.({ config: read.config, logger });
+    logger.info("the schema is up to date");
+    process.exit(0);
+  }
 
   const signal = nextStopSignal();
   const health = new Health();
@@ -67,24 +86,24 @@ export async function runMain<S extends z.ZodObject>(options: MainOptions<S>): P
       // A start that a stop signal broke off did not fail.
       if (state === "stopping") return;
       logger.fatal({ err: error }, "the start failed");
-      await endWith(1, scope, logger);
+      await endWith(1, scope, logger, telemetry);
     },
   );
   const received = await Promise.race([signal, started.then(() => signal)]);
   state = "stopping";
   logger.info({ signal: received }, "stopping");
   health.beginStop();
-  await endWith(0, scope, logger);
+  await endWith(0, scope, logger, telemetry);
 }
 
-/** Both the service's own fields and the log level, all problems of both told at once; null when there are any. */
+/** Both the service's own fields and those of every process, all problems of both told at once; null when there are any. */
 function readConfig<S extends z.ZodObject>(
   options: MainOptions<S>,
   env: Environment,
 ): { config: Readonly<z.output<S>>; logLevel: string } | null {
   const problems = new Set<string>();
   const config = collect(problems, () => loadConfig(options.schema, env));
-  const log = collect(problems, () => loadConfig(z.object({ LOG_LEVEL: configFields.logLevel }), env));
+  const log = collect(problems, () => loadConfig(ProcessSchema, env));
   if (config !== null && log !== null) return { config, logLevel: log.LOG_LEVEL };
   process.stderr.write(`${options.service} cannot start, its configuration has ${problems.size} problem(s):\n`);
   for (const problem of problems) process.stderr.write(`  ${problem}\n`);
@@ -116,18 +135,20 @@ function nextStopSignal(): Promise<StopSignal> {
   });
 }
 
-async function endWith(exitCode: number, scope: Scope, logger: Logger): Promise<void> {
+async function endWith(exitCode: number, scope: Scope, logger: Logger, telemetry: Telemetry | null): Promise<void> {
   const late = setTimeout(() => {
     logger.fatal({ deadlineMs: PROCESS_STOP_DEADLINE_MS }, "the stop took too long, the process ends");
     process.exit(1);
   }, PROCESS_STOP_DEADLINE_MS);
   late.unref();
+  let clean = true;
   try {
     await scope.stop();
   } catch (error) {
+    clean = false;
     logger.error({ err: error }, "not everything stopped cleanly");
-    process.exit(1);
   }
-  logger.info("stopped");
-  process.exit(exitCode);
+  await telemetry?.stop();
+  if (clean) logger.info("stopped");
+  process.exit(clean ? exitCode : 1);
 }

@@ -34,7 +34,12 @@ const TRADING_STATUSES = ["active", "disabled", "archived"] as const;
 export const TradingStatus = z.enum(TRADING_STATUSES);
 export type TradingStatus = z.infer<typeof TradingStatus>;
 
-const Target = { reference: Reference, accountNumber: AccountNumber };
+const Target = {
+  reference: Reference,
+  accountNumber: AccountNumber,
+  /** The W3C name of the span that the change is made in; a batch holds changes of many traces. What is none is ignored. */
+  traceparent: z.string().optional().catch(undefined),
+};
 
 /** One change of one account. Money in minor units of the account's currency. */
 export const Change = z.discriminatedUnion("type", [

@@ -43,12 +43,22 @@ const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 /** Deadline of a question to the finance or the metrics service. */
 const NEIGHBOUR_TIMEOUT_MS = 2_000;
 
+/** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
+export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
+  return migrate({
+    connectionString: config.POSTGRES_URL,
+    schema: SERVICE,
+    directory: MIGRATIONS,
+    directories: [COMMANDS_MIGRATIONS],
+    logger,
+  });
+}
+
 /** Starts the service: schema, directory, reads, and last the worker that carries out commands. */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, clock, fatal } = context;
   const connectionString = config.POSTGRES_URL;
-  const directories = [COMMANDS_MIGRATIONS];
-  await migrate({ connectionString, schema: SERVICE, directory: MIGRATIONS, directories, logger });
+  await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
     createPool({ connectionString, schema: SERVICE, applicationName: SERVICE, max: config.POSTGRES_POOL_SIZE, logger }),
   );

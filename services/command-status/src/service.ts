@@ -2,7 +2,7 @@ import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
 import { createKafka } from "@kapi/kafka";
 import { createPool, migrate } from "@kapi/postgres";
 import { createRedis } from "@kapi/redis";
-import type { MainContext } from "@kapi/runtime";
+import { type MainContext, observed } from "@kapi/runtime";
 import { fileURLToPath } from "node:url";
 
 import type { Config } from "./config.ts";
@@ -11,6 +11,7 @@ import { registerRoutes } from "./inbound/http/routes.ts";
 import { createEventConsumer, createMessageConsumer } from "./inbound/kafka/consumers.ts";
 import { CommandWaiters, startPolling, tellingWaiters } from "./operations/wait-for-command.ts";
 import { createLogEnds } from "./outbound/kafka/log-ends.ts";
+import { createCommandAges } from "./outbound/postgres/command-ages.ts";
 import { createCommandEnds, createCommandLists } from "./outbound/postgres/command-lists.ts";
 import { createCommandStore } from "./outbound/postgres/command-store.ts";
 import { createClaimKeeper } from "./outbound/redis/claims.ts";
@@ -19,11 +20,16 @@ const SERVICE = "command-status";
 const SCHEMA = "command_status";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 
+/** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
+export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
+  return migrate({ connectionString: config.POSTGRES_URL, schema: SCHEMA, directory: MIGRATIONS, logger });
+}
+
 /** Starts the service: stores, then the consumers (ready once both have joined), then the routes. */
 export async function startService(context: MainContext<Config>): Promise<{ url: string }> {
   const { config, scope, logger, health, clock } = context;
   const connectionString = config.POSTGRES_URL;
-  await migrate({ connectionString, schema: SCHEMA, directory: MIGRATIONS, logger });
+  await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
     createPool({ connectionString, schema: SCHEMA, applicationName: SERVICE, max: config.POSTGRES_POOL_SIZE, logger }),
   );
@@ -42,6 +48,16 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   const store = tellingWaiters(createCommandStore(database), waiters);
   await scope.start("waiters", () => startPolling(waiters, ends, logger));
   const claims = createClaimKeeper(redis);
+  const openStates = createCommandAges(database, () => clock.nowMs());
+  observed("command_status.commands.open", "Commands that are not final, by `status`", "{command}", async () =>
+    (await openStates()).map(({ status, commands }) => ({ value: commands, attributes: { status } })),
+  );
+  observed(
+    "command_status.commands.age",
+    "How long ago the oldest command was accepted that is not final, by `status`",
+    "s",
+    async () => (await openStates()).map(({ status, oldest_seconds: value }) => ({ value, attributes: { status } })),
+  );
   let joined = false;
   health.readiness("consumers", () => (joined ? null : "the consumers have not joined yet"));
 

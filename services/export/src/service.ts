@@ -15,11 +15,21 @@ const SERVICE = "export";
 /** Exports worked on and written together: at most some 4 MB each, so that their transaction stays small. */
 const MAX_BATCH_COMMANDS = 8;
 
+/** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
+export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
+  return migrate({
+    connectionString: config.POSTGRES_URL,
+    schema: SERVICE,
+    directories: [COMMANDS_MIGRATIONS],
+    logger,
+  });
+}
+
 /** Starts the service: schema, directory, ways to the owners of history, then the worker that takes export commands. */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, clock, fatal } = context;
   const connectionString = config.POSTGRES_URL;
-  await migrate({ connectionString, schema: SERVICE, directories: [COMMANDS_MIGRATIONS], logger });
+  await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
     createPool({ connectionString, schema: SERVICE, applicationName: SERVICE, max: config.POSTGRES_POOL_SIZE, logger }),
   );

@@ -1,6 +1,6 @@
 import { runMain } from "@kapi/runtime";
 
 import { ConfigSchema } from "./config.ts";
-import { startService } from "./service.ts";
+import { migrateDatabase, startService } from "./service.ts";
 
-await runMain({ service: "finance", schema: ConfigSchema, start: startService });
+await runMain({ service: "finance", schema: ConfigSchema, start: startService, migrate: migrateDatabase });

@@ -32,12 +32,22 @@ import { createDeletionBook, createTransactionReader } from "./outbound/postgres
 const SERVICE = "finance";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 
+/** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
+export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
+  return migrate({
+    connectionString: config.POSTGRES_URL,
+    schema: SERVICE,
+    directory: MIGRATIONS,
+    directories: [COMMANDS_MIGRATIONS],
+    logger,
+  });
+}
+
 /** Starts the service: schema, directory, ledger, then what feeds it, and last the worker that carries out commands. */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, clock, fatal } = context;
   const connectionString = config.POSTGRES_URL;
-  const directories = [COMMANDS_MIGRATIONS];
-  await migrate({ connectionString, schema: SERVICE, directory: MIGRATIONS, directories, logger });
+  await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
     createPool({ connectionString, schema: SERVICE, applicationName: SERVICE, max: config.POSTGRES_POOL_SIZE, logger }),
   );
@@ -111,7 +121,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const executor = createFundsExecutor({
     client,
     ledger,
-    book: (event) => queue.book(event),
+    book: (event, traceparent) => queue.book(event, traceparent),
     serverOf: (serverId) => directory.server(serverId),
     isUnreachable,
   });

@@ -1,6 +1,6 @@
 import { runMain } from "@kapi/runtime";
 
 import { configSchema } from "./config.ts";
-import { startMetrics } from "./service.ts";
+import { migrateDatabase, startMetrics } from "./service.ts";
 
-await runMain({ service: "metrics", schema: configSchema, start: startMetrics });
+await runMain({ service: "metrics", schema: configSchema, start: startMetrics, migrate: migrateDatabase });

@@ -51,6 +51,11 @@ const MAX_SWEEP_MS = 50;
 
 type Context = MainContext<Config>;
 
+/** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
+export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
+  return migrate({ connectionString: config.POSTGRES_URL, schema: SERVICE, directory: MIGRATIONS, logger });
+}
+
 /** Starts a metrics process: what it reads first, then its roles. */
 export async function startMetrics(context: Context): Promise<void> {
   const { config, scope, logger, health, clock, fatal } = context;
@@ -205,7 +210,7 @@ async function prepareSequencer(
 async function startStore(context: Context): Promise<{ database: Database; store: SnapshotStore }> {
   const { config, scope, logger } = context;
   const connectionString = config.POSTGRES_URL;
-  await migrate({ connectionString, schema: SERVICE, directory: MIGRATIONS, logger });
+  await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
     createPool({ connectionString, schema: SERVICE, applicationName: SERVICE, max: config.POSTGRES_POOL_SIZE, logger }),
   );

@@ -1,6 +1,6 @@
 import { runMain } from "@kapi/runtime";
 
 import { Config } from "./config.ts";
-import { start } from "./service.ts";
+import { migrateDatabase, start } from "./service.ts";
 
-await runMain({ service: "organization", schema: Config, start });
+await runMain({ service: "organization", schema: Config, start, migrate: migrateDatabase });

@@ -57,11 +57,16 @@ const DRIFT_PAUSE_MS = 60_000;
 /** How often live pictures are fed, and how soon those of a closed session end. */
 const LIVE_PAUSE_MS = 1_000;
 
+/** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
+export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
+  return migrate({ connectionString: config.POSTGRES_URL, schema: SERVICE, directory: MIGRATIONS, logger });
+}
+
 /** The organization service: directory, keys, wallets and the credit ledger. */
 export async function start(main: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, clock } = main;
   const connectionString = config.POSTGRES_URL;
-  await migrate({ connectionString, schema: SERVICE, directory: MIGRATIONS, logger });
+  await migrateDatabase(main);
   const database = await scope.start("postgres", () =>
     createPool({
       connectionString,

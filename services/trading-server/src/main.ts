@@ -1,6 +1,6 @@
 import { runMain } from "@kapi/runtime";
 
 import { Config } from "./config.ts";
-import { startService } from "./service.ts";
+import { migrateDatabase, startService } from "./service.ts";
 
-await runMain({ service: "trading-server", schema: Config, start: startService });
+await runMain({ service: "trading-server", schema: Config, start: startService, migrate: migrateDatabase });

@@ -28,6 +28,11 @@ const MIGRATIONS = new URL("../migrations", import.meta.url).pathname;
 /** What one tick stands for when only the control API asks for ticks. */
 const MANUAL_TICK_MS = 250;
 
+/** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
+export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
+  return migrate({ connectionString: config.POSTGRES_URL, schema: SCHEMA, directory: MIGRATIONS, logger });
+}
+
 /** Starts the service; it is ready when this resolves. */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, clock } = context;
@@ -36,7 +41,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     config.QUOTES_FILE === undefined ? null : await readRecording(config.QUOTES_FILE, config.QUOTES_SYMBOL ?? null);
   const feed = { seed: config.MARKET_SEED, recording, recordingSpeed: config.QUOTES_SPEED };
 
-  await migrate({ connectionString: config.POSTGRES_URL, schema: SCHEMA, directory: MIGRATIONS, logger });
+  await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
     createPool({
       connectionString: config.POSTGRES_URL,

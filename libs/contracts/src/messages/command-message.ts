@@ -35,6 +35,8 @@ export const CommandMessage = z.object({
   reservedCredits: z.int().min(0),
   createdAt: z.iso.datetime(),
   deadlineAt: z.iso.datetime(),
+  /** The W3C name of the span that it was taken up in. Never on the topic, whose header `traceparent` tells it. */
+  traceparent: z.string().optional(),
 });
 export type CommandMessage = z.infer<typeof CommandMessage>;
 

@@ -5,6 +5,7 @@
  */
 import { accountKey, type TradingEvent } from "@kapi/contracts";
 import { type Deferred, deferred } from "@kapi/kernel";
+import { inBatchSpan, type Span, startSpan } from "@kapi/runtime";
 
 import type { AccountName, Booking, BookingReport, EventBook } from "./account-feed.ts";
 
@@ -29,6 +30,7 @@ export interface BookingQueueOptions<Report extends BookingReport> {
 interface Waiting {
   readonly event: TradingEvent;
   readonly answer: Deferred<Booking>;
+  readonly span: Span | null;
 }
 
 /** Events of one account by sequence. */
@@ -59,13 +61,23 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
     this.#booked.delete(accountKey(serverId, accountNumber));
   }
 
-  /** Books one event; rejects where the database could not be reached. */
-  book(event: TradingEvent): Promise<Booking> {
+  /**
+   * Books one event; rejects where the database could not be reached. `traceparent` is the span that asked for it; the
+   * booking is a span beneath it.
+   */
+  book(event: TradingEvent, traceparent?: string): Promise<Booking> {
     const key = accountKey(event.serverId, event.accountNumber);
     if (event.sequence <= (this.#booked.get(key) ?? 0)) return Promise.resolve("repeat");
     const same = this.#underWay.get(key)?.get(event.sequence) ?? this.#waiting.get(key)?.get(event.sequence);
     if (same !== undefined) return same.answer.promise;
-    const waiting: Waiting = { event, answer: deferred<Booking>() };
+    const waiting: Waiting = { event, answer: deferred<Booking>(), span: startBooking(event, traceparent) };
+    const { span } = waiting;
+    if (span !== null) {
+      void waiting.answer.promise.then(
+        () => span.end(),
+        (error: unknown) => span.end(error),
+      );
+    }
     const events = this.#waiting.get(key);
     if (events === undefined) this.#waiting.set(key, new Map([[event.sequence, waiting]]));
     else events.set(event.sequence, waiting);
@@ -105,7 +117,10 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
       [...events.values()].sort((a, b) => a.event.sequence - b.event.sequence),
     );
     try {
-      const report = await this.#options.book.book(waiting.map(({ event }) => event));
+      const members = waiting.map(({ span }) => span?.traceparent);
+      const report = await inBatchSpan("book events", members, () =>
+        this.#options.book.book(waiting.map(({ event }) => event)),
+      );
       this.#finish(waiting, report);
     } catch (error) {
       await this.#fail(unit, waiting, error);
@@ -168,4 +183,8 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
       break;
     }
   }
+}
+
+function startBooking(event: TradingEvent, parent: string | undefined): Span | null {
+  return parent === undefined ? null : startSpan(`book ${event.type}`, { role: "internal", parent });
 }

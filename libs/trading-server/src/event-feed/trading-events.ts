@@ -44,7 +44,7 @@ async function bookBatch({ queue, isTransient }: TradingEventsOptions, batch: Ba
   for (const message of batch.messages) {
     const decoded = decode(message, queue);
     if (typeof decoded === "string") deadLetters.push({ message, reason: decoded, includeValue: true });
-    else if (decoded !== null) work.push(queue.book(decoded));
+    else if (decoded !== null) work.push(queue.book(decoded, message.traceparent));
   }
   const failure = (await Promise.allSettled(work)).find((result) => result.status === "rejected");
   if (failure === undefined) return { deadLetters };

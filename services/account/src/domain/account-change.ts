@@ -18,6 +18,8 @@ export interface ReferencedChange {
   readonly reference: string;
   readonly accountNumber: string;
   readonly change: AccountChange;
+  /** The span that the change is made in, if it belongs to a trace. */
+  readonly traceparent?: string | undefined;
 }
 
 /** The final outcome of a reference. `event` is null where the account already was so. */

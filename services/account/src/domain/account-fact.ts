@@ -5,5 +5,12 @@ import type { AccountFact } from "@kapi/contracts";
 export type FactDraft = DraftOf<AccountFact>;
 type DraftOf<Fact> = Fact extends AccountFact ? Omit<Fact, "eventId" | "organizationId" | "accountSequence"> : never;
 
+/** The spans that the facts of accounts are made in, by account key; the others belong to no trace. */
+export type FactSpans = ReadonlyMap<string, string | undefined>;
+
 /** Gives facts their numbers and has them published, as part of `transaction`. */
-export type RecordFacts = (transaction: WorkTransaction, drafts: readonly FactDraft[]) => Promise<AccountFact[]>;
+export type RecordFacts = (
+  transaction: WorkTransaction,
+  drafts: readonly FactDraft[],
+  spans?: FactSpans,
+) => Promise<AccountFact[]>;

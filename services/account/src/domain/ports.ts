@@ -21,6 +21,8 @@ export interface AccountOpening {
   readonly initialBalanceMinor: number;
   readonly tradingPassword: string;
   readonly investorPassword: string;
+  /** The span that the account is opened in, if it belongs to a trace. */
+  readonly traceparent?: string | undefined;
 }
 
 /** What became of an opening on the trading server; each is final. */

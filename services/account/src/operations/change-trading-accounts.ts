@@ -118,7 +118,9 @@ function planOf(
   const plan = operation.plan(message, account, server);
   if (plan.kind === "refuse") return plan;
   const { accountNumber } = account;
-  return { message, operation, account, sent: { reference: message.commandId, accountNumber, change: plan.change } };
+  const { commandId, traceparent } = message;
+  const sent = { reference: commandId, accountNumber, change: plan.change, traceparent };
+  return { message, operation, account, sent };
 }
 
 async function outcomesOf(

@@ -13,6 +13,8 @@ export interface RequestedCreation {
   readonly creation: AccountCreation;
   readonly tradingPassword: string;
   readonly investorPassword: string;
+  /** The span that the account is created in, if it belongs to a trace. */
+  readonly traceparent?: string | undefined;
 }
 
 /** How a creation stands after it was run once. */
@@ -81,5 +83,6 @@ function toOpening(account: Account, requested: RequestedCreation | undefined): 
     initialBalanceMinor: account.initialBalanceMinor,
     tradingPassword: requested.tradingPassword,
     investorPassword: requested.investorPassword,
+    traceparent: requested.traceparent,
   };
 }

@@ -17,7 +17,7 @@ type FundsOutcome = CommandOutcome<null>;
 export interface MoveFundsOptions {
   readonly client: Pick<TradingServerClient, "change" | "settle">;
   readonly ledger: Ledger;
-  readonly book: (event: TradingEvent) => Promise<Booking>;
+  readonly book: (event: TradingEvent, traceparent?: string) => Promise<Booking>;
   readonly serverOf: (serverId: string) => ServerEntry | undefined;
   readonly isUnreachable: (error: unknown) => boolean;
 }
@@ -78,13 +78,14 @@ function serverProblem(server: ServerEntry | undefined): FundsOutcome | null {
 }
 
 /** The change that a message asks for; null where it makes no sense. */
-function changeOf({ commandId, accountNumber, operation, payload }: LeasedCommand["message"]): Change | null {
+function changeOf(message: LeasedCommand["message"]): Change | null {
+  const { commandId, accountNumber, operation, payload, traceparent } = message;
   const parsed = Payload.safeParse(payload);
   const kind = operation === "finance.deposit" ? "deposit" : operation === "finance.withdraw" ? "withdrawal" : null;
   const amountMinor = parsed.success ? minorFromAmount(parsed.data.amount) : null;
   if (!parsed.success || amountMinor === null || kind === null || accountNumber === null) return null;
   const description = parsed.data.description ?? null;
-  return { reference: commandId, accountNumber, type: "balance", kind, amountMinor, description };
+  return { reference: commandId, accountNumber, type: "balance", kind, amountMinor, description, traceparent };
 }
 
 /** Books what applied and translates what did not. */
@@ -94,9 +95,9 @@ async function conclude(
   answers: readonly Outcome[],
 ): Promise<readonly FundsOutcome[]> {
   const bookings = await Promise.all(
-    answers.map(async (answer) => {
+    answers.map(async (answer, index) => {
       if (answer.status !== "applied" || answer.event === null) return null;
-      return options.book(answer.event);
+      return options.book(answer.event, commands[index]?.message.traceparent);
     }),
   );
   const repeats = commands.flatMap(({ message }, index) => (bookings[index] === "repeat" ? [message.commandId] : []));

@@ -1,11 +1,18 @@
 import type { SampleCheckpoint } from "@kapi/contracts";
 import type { Clock } from "@kapi/kernel";
+import { counter } from "@kapi/runtime";
 
 import { type AccountStream, FROM_UNKNOWN, type Repeat } from "../domain/account-stream.ts";
 import { counts, isDeletion, type LogState, type Span, spanFromWire } from "../domain/judge.ts";
 import { WITHOUT_CHECKPOINT, type StartingPoint } from "../domain/restore.ts";
 import { accountOfKey } from "../domain/sample.ts";
 import type { SampleWindows } from "../domain/sample-windows.ts";
+
+const refusals = counter(
+  "metrics.samples.refused",
+  "Samples that were read from the log and did not count",
+  "{sample}",
+);
 
 /** A record of `metrics.samples`. */
 export interface SampleRecord {
@@ -180,6 +187,7 @@ export class SampleLog {
     const state: LogState = known ?? WITHOUT_CHECKPOINT.state;
     if (span === null || this.#gone.has(record.key) || !counts(state, span, record.value.length)) {
       this.#refused += 1;
+      refusals.add(1);
       return;
     }
     const stream = known ?? this.#open(partition, record.key, WITHOUT_CHECKPOINT);

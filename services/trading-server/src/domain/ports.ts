@@ -13,6 +13,8 @@ export interface JournalRow {
   readonly event: string | null;
   /** The outcome as JSON text, where there is no event. */
   readonly outcome: string | null;
+  /** The span of the change that made the event, if it belongs to a trace. Not stored. */
+  readonly traceparent?: string | undefined;
 }
 
 /** An account or server as it is stored. */
@@ -50,6 +52,8 @@ export interface PublishableEvent {
   readonly key: string;
   /** JSON text. */
   readonly value: string;
+  /** The span of the change that made it, if it belongs to a trace; not known of what the journal is asked for. */
+  readonly traceparent?: string | undefined;
 }
 
 export interface Journal {

@@ -135,8 +135,8 @@ export class Committer {
       if (batch.rows.length > 0) this.#options.onStored();
     }
     this.#waitingRows -= turn.rows.length;
-    const events = turn.rows.flatMap(({ position, event: value, serverId, accountNumber }) =>
-      value === null ? [] : [{ position, value, key: `${serverId}/${accountNumber}` }],
+    const events = turn.rows.flatMap(({ position, event: value, serverId, accountNumber, traceparent }) =>
+      value === null ? [] : [{ position, value, key: `${serverId}/${accountNumber}`, traceparent }],
     );
     if (events.length > 0) this.#options.publisher.events(events);
     if (turn.valuations.length > 0) this.#options.publisher.valuations(turn.valuations);

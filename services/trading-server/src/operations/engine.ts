@@ -24,6 +24,8 @@ export interface EngineOptions {
 /** A desk that also gives the text of the event it recorded last. */
 export interface RecordingDesk extends Desk {
   readonly lastEventText: string;
+  /** The span of the change that is being made, if it belongs to a trace: its events are told in it. */
+  traceparent: string | undefined;
 }
 
 export class Engine {
@@ -89,6 +91,7 @@ class EngineDesk implements RecordingDesk {
   readonly prices: Desk["prices"];
   readonly nowMs: number;
   lastEventText = "";
+  traceparent: string | undefined;
   readonly #committer: Committer;
   readonly #iso: (ms: number) => string;
 
@@ -109,6 +112,7 @@ class EngineDesk implements RecordingDesk {
       reference: event.reference,
       event: this.lastEventText,
       outcome: null,
+      traceparent: this.traceparent,
     });
     // A deposit costs one journal row: the account's stored state follows later.
     if (body.type === "balance.changed") this.#committer.turn().movedAccounts.add(account);

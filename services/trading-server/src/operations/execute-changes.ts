@@ -1,3 +1,4 @@
+import { ATTRIBUTE, isTracing, type Span, startSpan } from "@kapi/runtime";
 import { Change, type RefusalCode } from "@kapi/trading-server";
 
 import { applyChange, type ChangeResult, type PasswordHashes } from "../domain/changes.ts";
@@ -25,6 +26,7 @@ export async function executeChanges(
   engine.refuseWhenFull();
   const { serverId } = server;
   const references = changes.map((change) => change.reference);
+  const spans = startSpans(serverId, changes);
   const lookUp = await engine.references.lookUp(serverId, references);
   try {
     const hashes = await hashPasswords(changes, lookUp);
@@ -32,6 +34,7 @@ export async function executeChanges(
     const outcomes = changes.map((change) => {
       const known = lookUp.find(change.reference);
       if (known !== undefined) return known;
+      desk.traceparent = spans?.get(change.reference)?.traceparent;
       const outcome = decide(engine, server, desk, change, hashes.get(change.reference));
       engine.references.remember(serverId, change.reference, outcome);
       return outcome;
@@ -40,7 +43,26 @@ export async function executeChanges(
     return outcomes;
   } finally {
     lookUp.release();
+    for (const span of spans?.values() ?? []) span.end();
   }
+}
+
+/** A span for each change that belongs to a trace, by reference; null where nothing is traced. */
+function startSpans(serverId: string, changes: readonly SubmittedChange[]): Map<string, Span> | null {
+  if (!isTracing()) return null;
+  const spans = new Map<string, Span>();
+  for (const { reference, body } of changes) {
+    if (typeof body !== "object" || body === null || !("traceparent" in body && "type" in body)) continue;
+    if (typeof body.traceparent !== "string") continue;
+    const attributes = {
+      [ATTRIBUTE.tradingServer]: serverId,
+      [ATTRIBUTE.commandId]: reference,
+      [ATTRIBUTE.batchSize]: changes.length,
+    };
+    const span = startSpan(`change ${String(body.type)}`, { role: "internal", parent: body.traceparent, attributes });
+    if (span !== null) spans.set(reference, span);
+  }
+  return spans;
 }
 
 /** JSON text of the outcome of a reference whose change made `event` (JSON text). */

@@ -1,6 +1,6 @@
 /** Translates commands on existing accounts: their runs into outcomes, and those into rows, results and facts. */
 import type { AppliedOutcome, CommandOutcome, LeasedCommand, WorkTransaction } from "@kapi/commands";
-import type { CommandMessage } from "@kapi/contracts";
+import { accountKey, type CommandMessage } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
 
 import type { AccountEffect, ChangedAccount, QueuedOperation } from "../../domain/account-change.ts";
@@ -67,6 +67,7 @@ export async function applyChanges(
   );
   const results = new Map<string, Record<string, unknown>>();
   const facts: FactDraft[] = [];
+  const spans = new Map<string, string | undefined>();
   for (const { message, done } of changes) {
     const after = changed.get(message.commandId);
     // It is being deleted meanwhile: nobody sees its row any more, and the result is what the trading server did.
@@ -74,8 +75,9 @@ export async function applyChanges(
     const operation = operationOf(options, message);
     results.set(message.commandId, operation.result(after, done.effect.at));
     if (after.changed) facts.push(...toFact(operation, after.account, done.effect));
+    spans.set(accountKey(after.account.serverId, after.account.accountNumber), message.traceparent);
   }
-  await options.recordFacts(transaction, facts);
+  await options.recordFacts(transaction, facts, spans);
   await options.deletions.finish(
     transaction,
     applied.flatMap(({ outcome }) =>

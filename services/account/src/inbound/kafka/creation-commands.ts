@@ -1,6 +1,6 @@
 /** Translates creations: messages into requests, their outcomes into the account's row, the result and the fact. */
 import type { AppliedOutcome, CommandOutcome, LeasedCommand, WorkTransaction } from "@kapi/commands";
-import { type CommandMessage, CreateTradingAccountBody } from "@kapi/contracts";
+import { accountKey, type CommandMessage, CreateTradingAccountBody } from "@kapi/contracts";
 import { assertDefined, type Clock, minorFromAmount, toIso } from "@kapi/kernel";
 
 import type { PasswordKind } from "../../domain/account-change.ts";
@@ -79,7 +79,10 @@ export async function applyCreations(
     transaction,
     applied.flatMap((ended) => toEnd(ended, nowIso)),
   );
-  await recordFacts(transaction, moved.filter((account) => account.status === "active").map(toCreatedFact));
+  const created = moved.filter((account) => account.status === "active");
+  const spanOf = new Map(applied.map(({ message }) => [message.managedAccountId, message.traceparent]));
+  const spans = created.map((account) => [accountKeyOf(account), spanOf.get(account.id)] as const);
+  await recordFacts(transaction, created.map(toCreatedFact), new Map(spans));
 }
 
 function toRequest(options: CreationCommandsOptions, message: CommandMessage): RequestedCreation | null {
@@ -100,6 +103,7 @@ function toRequest(options: CreationCommandsOptions, message: CommandMessage): R
     creation,
     tradingPassword: options.passwordOf(message, "trading"),
     investorPassword: options.passwordOf({ ...message, sealedPassword: null }, "investor"),
+    traceparent: message.traceparent,
   };
 }
 
@@ -148,6 +152,10 @@ function toEnd({ message, outcome }: AppliedOutcome<CreationEffect>, nowIso: str
     case "closed":
       return [{ managedAccountId, move: "fail", reason: `The creation ${outcome.status}`, at: nowIso }];
   }
+}
+
+function accountKeyOf({ serverId, accountNumber }: Account): string {
+  return accountKey(serverId, accountNumber);
 }
 
 function toCreatedFact(account: Account): FactDraft {

@@ -8,7 +8,7 @@ import { COMMAND_ERROR_OF } from "./refusal-codes.ts";
 export function createAccountChanger(client: TradingServerClient): AccountChanger {
   return {
     async change(serverId, changes) {
-      const sent = changes.map(({ reference, accountNumber, change }) => ({ ...change, reference, accountNumber }));
+      const sent = changes.map(({ change, ...target }) => ({ ...change, ...target }));
       return (await client.change(serverId, sent)).map(fromOutcome);
     },
     async settle(serverId, references) {

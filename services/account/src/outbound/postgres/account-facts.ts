@@ -7,7 +7,7 @@ import { type AccountFact, accountKey, TOPICS } from "@kapi/contracts";
 import { assertDefined, uuidV5 } from "@kapi/kernel";
 import { statement } from "@kapi/postgres";
 
-import type { FactDraft } from "../../domain/account-fact.ts";
+import type { FactDraft, FactSpans } from "../../domain/account-fact.ts";
 
 interface CountedRow {
   readonly id: string;
@@ -41,7 +41,11 @@ const COUNT_FACTS = statement<CountedRow>(
  * are left out, and no number is used up: record the fact of a deletion before the account is marked.
  * Returns what was recorded.
  */
-export async function recordFacts(transaction: WorkTransaction, drafts: readonly FactDraft[]): Promise<AccountFact[]> {
+export async function recordFacts(
+  transaction: WorkTransaction,
+  drafts: readonly FactDraft[],
+  spans?: FactSpans,
+): Promise<AccountFact[]> {
   if (drafts.length === 0) return [];
   const byAccount = Map.groupBy(drafts, (draft) => accountKey(draft.serverId, draft.accountNumber));
   const counted = [...byAccount.values()].map((facts) => ({
@@ -57,11 +61,10 @@ export async function recordFacts(transaction: WorkTransaction, drafts: readonly
     numbered(row, byAccount.get(accountKey(row.server_id, row.account_number)) ?? []),
   );
   transaction.enqueue(
-    recorded.map((fact) => ({
-      topic: TOPICS.accountEvents,
-      key: accountKey(fact.serverId, fact.accountNumber),
-      value: JSON.stringify(fact),
-    })),
+    recorded.map((fact) => {
+      const key = accountKey(fact.serverId, fact.accountNumber);
+      return { topic: TOPICS.accountEvents, key, value: JSON.stringify(fact), traceparent: spans?.get(key) };
+    }),
   );
   return recorded;
 }

@@ -4,11 +4,11 @@ import { amountFromMinor } from "@kapi/kernel";
 
 import type { LedgerAccount, LedgerTransaction } from "../../domain/ledger.ts";
 
-/** The fact that a row of the ledger was committed, for `finance.events`. Its event id is the transaction's. */
+/** The fact that a row of the ledger was committed, for `finance.events`. Its event id is the transaction's; `command` is what moved the money. */
 export function toFactMessage(
   account: LedgerAccount,
   transaction: LedgerTransaction,
-  requestId: string | null,
+  command: { readonly requestId: string; readonly traceparent?: string | undefined } | undefined,
   createdAt: string,
 ): OutboxMessage {
   const { serverId, accountNumber } = transaction;
@@ -19,9 +19,11 @@ export function toFactMessage(
     accountNumber,
     occurredAt: createdAt,
     type: "transaction.recorded",
-    transaction: toWire(account, transaction, requestId, createdAt),
+    transaction: toWire(account, transaction, command?.requestId ?? null, createdAt),
   };
-  return { topic: TOPICS.financeEvents, key: accountKey(serverId, accountNumber), value: JSON.stringify(fact) };
+  const { traceparent } = command ?? {};
+  const key = accountKey(serverId, accountNumber);
+  return { topic: TOPICS.financeEvents, key, value: JSON.stringify(fact), traceparent };
 }
 
 function toWire(

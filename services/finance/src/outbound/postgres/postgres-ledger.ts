@@ -125,7 +125,9 @@ async function writeBookings(unit: WorkTransaction, booked: readonly Booked[], n
     return { account, transaction, requestId: command?.message.requestId ?? null, command };
   });
   await unit.query(WRITE_BOOKINGS, columns(booked, rows, now));
-  unit.enqueue(rows.map(({ account, transaction, requestId }) => toFactMessage(account, transaction, requestId, now)));
+  unit.enqueue(
+    rows.map(({ account, transaction, command }) => toFactMessage(account, transaction, command?.message, now)),
+  );
   unit.finish(rows.flatMap(({ command, transaction }) => (command === undefined ? [] : [ended(command, transaction)])));
 }
 

@@ -62,6 +62,7 @@ function registerRoute(
   app.route({
     method: contract.method,
     url: contract.path,
+    config: { operation },
     // Before the body is read: a caller who is not known is not listened to.
     onRequest: (request, reply) => admitCaller(needs, contract, request, reply),
     handler: async (request, reply) => {

@@ -2,6 +2,7 @@ import { accountKey, type CommandMessage, TOPICS, type TopicContract } from "@ka
 import { ApiError } from "@kapi/http";
 import { ProduceError, type Producer } from "@kapi/kafka";
 import { assertDefined } from "@kapi/kernel";
+import { activeTraceparent } from "@kapi/runtime";
 
 import type { CommandLog } from "../../domain/ports.ts";
 
@@ -10,7 +11,11 @@ export function createCommandLog(producer: Producer): CommandLog {
   return {
     publish: async (message, value) => {
       try {
-        await producer.send(topicOf(message), { key: recordKeyOf(message), value });
+        await producer.send(topicOf(message), {
+          key: recordKeyOf(message),
+          value,
+          traceparent: activeTraceparent(),
+        });
       } catch (error) {
         if (!(error instanceof ProduceError)) throw error;
         throw new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": "1" }, cause: error });

@@ -1,5 +1,6 @@
 import type { AccountDeletedFrame } from "@kapi/contracts";
 import type { Clock } from "@kapi/kernel";
+import { counter } from "@kapi/runtime";
 
 import type { AccountStream } from "../../domain/account-stream.ts";
 import { type Kept, openCursor, replayText, resumeCursor } from "../../domain/cursor.ts";
@@ -7,6 +8,12 @@ import { textFrame } from "../../domain/live-frame.ts";
 import type { AccountId } from "../../domain/sample.ts";
 import type { SampleListener, SampleLog } from "../../operations/sample-log.ts";
 import type { Outlet } from "./outlet.ts";
+
+const truncations = counter(
+  "metrics.replays.truncated",
+  "Subscribers that were told of samples that they missed",
+  "{replay}",
+);
 
 /** Least time between two flushes: what comes meanwhile shares one write per socket. No sample waits longer for it. */
 const FLUSH_INTERVAL_MS = 5;
@@ -106,6 +113,7 @@ export class FanOut implements SampleListener {
     const cursor = opening === null ? resumeCursor(kept, subscription.next) : openCursor(kept, opening.afterSequence);
     subscription.opening = null;
     subscription.next = cursor.next;
+    if (cursor.replay?.replayTruncated === true) truncations.add(1);
     if (cursor.replay !== null) outlet.push(textFrame(replayText(subscription.account, cursor.replay)));
     if (stream === undefined) return;
     while (subscription.next <= kept.last && outlet.hasRoom(nowMs)) {

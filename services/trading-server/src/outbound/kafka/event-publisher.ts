@@ -110,7 +110,9 @@ export class EventPublisher {
   }
 
   async #send(chunk: readonly PublishableEvent[]): Promise<void> {
-    const sends = chunk.map(({ key, value }) => this.#options.producer.send(TOPICS.tradingEvents, { key, value }));
+    const sends = chunk.map(({ key, value, traceparent }) =>
+      this.#options.producer.send(TOPICS.tradingEvents, { key, value, traceparent }),
+    );
     const results = await Promise.allSettled(sends);
     for (const result of results) if (result.status === "rejected") throw result.reason;
     this.#published = chunk.at(-1)?.position ?? this.#published;

@@ -1,0 +1,46 @@
+/**
+ * The job that creates the topics, before the services start: what is there already stays as it is. Exits 0 when every
+ * topic is there and has its leaders, 1 with one clear line otherwise.
+ */
+import { createKafka, createTopics } from "@kapi/kafka";
+import { ConfigError, configFields, createLogger, loadConfig } from "@kapi/runtime";
+import { z } from "zod";
+
+const MAX_PARTITIONS = 1_000;
+const MAX_REPLICAS = 15;
+
+const Config = z.object({
+  KAFKA_BROKERS: configFields.kafkaBrokers,
+  KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
+  LOG_LEVEL: configFields.logLevel,
+  /** Of every topic that does not exist yet; fixed for ever, since keys belong to partitions. */
+  KAFKA_PARTITIONS: configFields.integer(1, MAX_PARTITIONS).default(12),
+  KAFKA_REPLICATION_FACTOR: configFields.integer(1, MAX_REPLICAS).default(3),
+  KAFKA_MIN_INSYNC_REPLICAS: configFields.integer(1, MAX_REPLICAS).default(2),
+});
+
+async function main(): Promise<void> {
+  const config = loadConfig(Config, process.env);
+  const logger = createLogger({ service: "topics", level: config.LOG_LEVEL });
+  const kafka = createKafka({
+    brokers: config.KAFKA_BROKERS,
+    clientId: "topics",
+    topicPrefix: config.KAFKA_TOPIC_PREFIX,
+    logger,
+  });
+  await createTopics(kafka, {
+    partitions: config.KAFKA_PARTITIONS,
+    replicationFactor: config.KAFKA_REPLICATION_FACTOR,
+    minInsyncReplicas: config.KAFKA_MIN_INSYNC_REPLICAS,
+  });
+  logger.info("every topic is there");
+}
+
+try {
+  await main();
+} catch (error) {
+  const reason =
+    error instanceof ConfigError ? error.problems.join("\n") : error instanceof Error ? error.message : String(error);
+  process.stderr.write(`The topics could not be created: ${reason}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,75 @@
+/** What the machinery of commands tells about itself: how long commands take, what waits, and which servers are away. */
+import type { CommandMessage } from "@kapi/contracts";
+import type { Clock } from "@kapi/kernel";
+import type { Database } from "@kapi/postgres";
+import { histogram, isMeasuring, observed } from "@kapi/runtime";
+
+import { OUTBOX_AGE } from "./statements.ts";
+
+const MS_PER_SECOND = 1_000;
+
+const duration = histogram(
+  "commands.duration",
+  "Commands that ended: how many, and how long after they were accepted, by `worker`, `operation` and `status`",
+  "s",
+  "commands",
+);
+
+/** A command ended; told after the commit. */
+export function measureEnd(worker: string, message: CommandMessage, status: string, clock: Clock): void {
+  if (!isMeasuring()) return;
+  const seconds = Math.max(0, clock.nowMs() - Date.parse(message.createdAt)) / MS_PER_SECOND;
+  duration.record(seconds, { worker, operation: message.operation, status });
+}
+
+/** Lets the outbox be looked at; returns what ends that. */
+export function measureOutbox(worker: string, database: Database): () => void {
+  return observed(
+    "commands.outbox.age",
+    "How long the oldest message has been committed that is not known to be published, by `worker`",
+    "s",
+    async () => {
+      const [oldest] = await database.query(OUTBOX_AGE, []);
+      return [{ value: oldest?.seconds ?? 0, attributes: { worker } }];
+    },
+  );
+}
+
+/** What of a worker is looked at. */
+export interface MeasuredWorker {
+  readonly partitions: { oldestMs(): number | null; loaded(): number };
+  readonly scheduler: { servers(): readonly { readonly serverId: string; readonly parked: boolean }[] };
+  readonly clock: Clock;
+}
+
+/** Lets a worker's queue be looked at; returns what ends that. */
+export function measureWorker(worker: string, { partitions, scheduler, clock }: MeasuredWorker): () => void {
+  const endings = [
+    observed(
+      "commands.inbox.age",
+      "How long ago the oldest open command was accepted that this process holds, by `worker`",
+      "s",
+      () => {
+        const acceptedAtMs = partitions.oldestMs();
+        const ageMs = acceptedAtMs === null ? 0 : Math.max(0, clock.nowMs() - acceptedAtMs);
+        return [{ value: ageMs / MS_PER_SECOND, attributes: { worker } }];
+      },
+    ),
+    observed("commands.inbox.loaded", "Open commands that this process holds, by `worker`", "{command}", () => [
+      { value: partitions.loaded(), attributes: { worker } },
+    ]),
+    observed(
+      "trading_server.breaker.open",
+      "1 while commands of a trading server are parked because it does not answer, by `worker` and `server`",
+      "1",
+      () =>
+        scheduler.servers().map(({ serverId, parked }) => ({
+          value: parked ? 1 : 0,
+          attributes: { worker, server: serverId },
+        })),
+    ),
+  ];
+  return () => {
+    for (const end of endings) end();
+  };
+}

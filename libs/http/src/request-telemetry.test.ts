@@ -1,0 +1,84 @@
+import { once } from "node:events";
+import { request } from "node:http";
+
+import { createLogger, Health, startRequestSpan, startSpan } from "@kapi/runtime";
+import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/runtime/testing";
+import { afterEach, describe, expect, it } from "vitest";
+
+import { createInternalClient } from "./internal-client.ts";
+import { listen } from "./listen.ts";
+import { createHttpServer } from "./server.ts";
+
+const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
+const SPAN_ID = "b7ad6b7169203331";
+
+let recorder: SpanRecorder | null = null;
+const stops: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const stop of stops.splice(0).toReversed()) await stop();
+  recorder?.stop();
+  recorder = null;
+});
+
+/** A server that works in a span of its own on each request, and tells the `traceparent` that it was given. */
+async function serve(sampled = true): Promise<{ url: string; spans: readonly KeptSpan[]; arrived: Promise<unknown> }> {
+  recorder = recordSpans(sampled);
+  const app = createHttpServer({ logger: createLogger({ service: "test", level: "silent" }), health: new Health() });
+  app.post("/work/:id", { config: { operation: "doWork" } }, (request) => {
+    startSpan("work", { role: "internal" })?.end();
+    return { given: request.headers["traceparent"] ?? null };
+  });
+  const { value, stop } = await listen(app, { host: "127.0.0.1", port: 0 });
+  stops.push(stop);
+  return { url: value.url, spans: recorder.spans, arrived: once(app.server, "request") };
+}
+
+describe("the trace of a request", () => {
+  it("holds what the handler does, also where the body comes long after the head", async () => {
+    const { url, spans, arrived } = await serve();
+    const headers = { "content-type": "application/json", traceparent: `00-${TRACE_ID}-${SPAN_ID}-01` };
+    const call = request(`${url}/work/7`, { method: "POST", headers });
+    const answered = once(call, "response");
+    call.flushHeaders();
+    await arrived;
+    call.end('{"later":true}');
+    await answered;
+    const [server, work] = spans;
+    expect(server).toMatchObject({ name: "POST /work/:id", traceId: TRACE_ID, parentId: SPAN_ID });
+    expect(server?.attributes).toMatchObject({ "kapi.operation": "doWork", "http.request.method": "POST" });
+    expect(work).toMatchObject({ name: "work", parentId: server?.spanId });
+  });
+
+  it("is not begun by a probe", async () => {
+    const { url, spans } = await serve();
+    await fetch(`${url}/livez`);
+    expect(spans).toEqual([]);
+  });
+});
+
+describe("a call of another service", () => {
+  /** Makes the call inside of a request of this process; what the other side was given. */
+  async function call(url: string): Promise<unknown> {
+    const { value: client, stop } = createInternalClient({ baseUrl: url, token: "t", timeoutMs: 2_000 });
+    stops.push(stop);
+    const inside = startRequestSpan("GET /", undefined, "r-1");
+    const answer = await inside?.run(() => client.request("POST", "/work/1?search=words"));
+    return JSON.parse(answer?.body.toString() ?? "");
+  }
+
+  it("is a span under the one that makes it, and the other side's stands under that", async () => {
+    const { url, spans } = await serve();
+    await call(url);
+    const [outer, client, server] = spans;
+    expect(client).toMatchObject({ name: "POST", parentId: outer?.spanId, ended: true });
+    expect(client?.attributes).toMatchObject({ "url.path": "/work/1", "http.response.status_code": 200 });
+    expect(server).toMatchObject({ name: "POST /work/:id", traceId: outer?.traceId, parentId: client?.spanId });
+  });
+
+  it("has the other side record nothing where nothing is recorded here", async () => {
+    const { url, spans } = await serve(false);
+    expect(await call(url)).toEqual({ given: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/) });
+    expect(spans).toEqual([]);
+  });
+});

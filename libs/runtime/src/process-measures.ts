@@ -1,0 +1,22 @@
+import { performance } from "node:perf_hooks";
+
+import { observed } from "./metrics.ts";
+
+/** Measures what every Node process has, whatever it does: memory, and how busy its one thread is. */
+export function measureProcess(): void {
+  observed("process.memory.usage", "Memory of the process that is in the machine's (resident set)", "By", () => [
+    { value: process.memoryUsage.rss() },
+  ]);
+  let before = performance.eventLoopUtilization();
+  observed(
+    "nodejs.eventloop.utilization",
+    "Share of the time since the last look in which the event loop was at work",
+    "1",
+    () => {
+      const now = performance.eventLoopUtilization();
+      const { utilization } = performance.eventLoopUtilization(now, before);
+      before = now;
+      return [{ value: utilization }];
+    },
+  );
+}

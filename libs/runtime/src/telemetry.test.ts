@@ -1,0 +1,82 @@
+import { spawnSync } from "node:child_process";
+
+import { describe, expect, it } from "vitest";
+
+import { telemetryWish } from "./telemetry.ts";
+
+const RUNTIME = new URL("index.ts", import.meta.url).href;
+
+describe("telemetry", () => {
+  it.each([
+    [{}, false, false],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "" }, false, false],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" }, true, false],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://collector:4318/v1/traces" }, true, false],
+    [{ OTEL_TRACES_EXPORTER: "console" }, true, false],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318", OTEL_TRACES_EXPORTER: "none" }, false, false],
+    [{ METRICS: "on" }, false, true],
+    [{ METRICS: "on", OTEL_TRACES_EXPORTER: "otlp", OTEL_SDK_DISABLED: "true" }, false, false],
+  ])("asked by %j: traces %s, metrics %s", (env, traces, metrics) => {
+    expect(telemetryWish(env)).toEqual({ traces, metrics });
+  });
+
+  it("loads nothing of the SDK where nobody asked for it", () => {
+    const { loaded, text } = started({});
+    expect(loaded).toEqual([]);
+    expect(text).toBeNull();
+  });
+
+  it("serves what the process measures where METRICS is on", () => {
+    const { loaded, text } = started({ METRICS: "on", OTEL_SERVICE_NAME: "the name" });
+    expect(loaded.length).toBeGreaterThan(0);
+    expect(text).toContain('demo_things_total{color="red"} 2\n');
+    expect(text).toContain("# UNIT demo_wait s\n");
+    expect(text).toContain('demo_wait_bucket{le="0.25"} 1\n');
+    expect(text).toContain("demo_level 7\n");
+    expect(text).toContain('service_name="the name"');
+  });
+
+  it("tells at each look only what is there then, as after a partition went to another process", () => {
+    expect(started({ METRICS: "on" }).text).toContain('demo_moving{place="second"} 1\n');
+    expect(started({ METRICS: "on" }).text).not.toContain('demo_moving{place="first"}');
+  });
+
+  it("leaves out a value that cannot be had", () => {
+    expect(started({ METRICS: "on" }).text).not.toContain("demo_away ");
+  });
+});
+
+interface Started {
+  /** Files of OpenTelemetry's SDK that the process loaded; its API, which does nothing by itself, is none. */
+  readonly loaded: readonly string[];
+  readonly text: string | null;
+}
+
+/** What a process of its own tells that starts its telemetry in this environment. */
+function started(env: Readonly<Record<string, string>>): Started {
+  const code = `
+    import { registerHooks } from "node:module";
+    const loaded = [];
+    registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
+    const { counter, histogram, metricsText, observed, startTelemetry } = await import(${JSON.stringify(RUNTIME)});
+    const telemetry = await startTelemetry("demo", process.env);
+    counter("demo.things", "Things", "{thing}").add(2, { color: "red" });
+    histogram("demo.wait", "Waits", "s").record(0.2);
+    observed("demo.level", "Level", "1", () => [{ value: 7 }]);
+    observed("demo.away", "Away", "1", () => Promise.reject(new Error("away")));
+    const places = ["first", "second"];
+    observed("demo.moving", "Moving", "1", () => [{ value: 1, attributes: { place: places.shift() } }]);
+    await metricsText()?.();
+    const text = (await metricsText()?.()) ?? null;
+    const sdk = loaded.filter((url) => url.includes("@opentelemetry/") && !url.includes("@opentelemetry/api/"));
+    await telemetry?.stop();
+    console.log(JSON.stringify({ loaded: sdk, text }));
+  `;
+  const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", code], {
+    env,
+    encoding: "utf8",
+    timeout: 60_000,
+  });
+  expect(stderr).toBe("");
+  return JSON.parse(stdout) as Started;
+}

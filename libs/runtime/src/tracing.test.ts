@@ -1,0 +1,166 @@
+import { afterEach, describe, expect, it } from "vitest";
+
+import { type KeptSpan, recordSpans, type SpanRecorder } from "./span-recorder.ts";
+import {
+  activeTraceparent,
+  inBatchSpan,
+  inSpan,
+  isTracing,
+  logFields,
+  outgoingTraceparent,
+  recordedTraceparent,
+  spanned,
+  startRequestSpan,
+  startSpan,
+} from "./tracing.ts";
+
+const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
+const OTHER_TRACE_ID = "1af7651916cd43dd8448eb211c80319c";
+const SPAN_ID = "b7ad6b7169203331";
+const SAMPLED = `00-${TRACE_ID}-${SPAN_ID}-01`;
+const OTHER_SAMPLED = `00-${OTHER_TRACE_ID}-${SPAN_ID}-01`;
+const NOT_SAMPLED = `00-${TRACE_ID}-${SPAN_ID}-00`;
+
+let recorder: SpanRecorder | null = null;
+
+afterEach(() => {
+  recorder?.stop();
+  recorder = null;
+});
+
+/** Traces from here to the end of the test. */
+function record(sampled = true): readonly KeptSpan[] {
+  recorder = recordSpans(sampled);
+  return recorder.spans;
+}
+
+describe("where nobody asked for traces", () => {
+  it("no span is made, and the work is done as if there were none", async () => {
+    expect(isTracing()).toBe(false);
+    expect(startSpan("work", { role: "internal", parent: SAMPLED })).toBeNull();
+    expect(startRequestSpan("GET /", SAMPLED, "r-1")).toBeNull();
+    expect(inSpan(null, () => 1)).toBe(1);
+    expect(await spanned(null, async () => 2)).toBe(2);
+    expect(await inBatchSpan("batch", [SAMPLED], async () => 3)).toBe(3);
+    expect([activeTraceparent(), outgoingTraceparent(), recordedTraceparent(SAMPLED)]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+describe("a span", () => {
+  it("stands beneath the one that is named, whatever is active", () => {
+    const spans = record();
+    const outer = startSpan("outer", { role: "internal", parent: OTHER_SAMPLED });
+    const span = inSpan(outer, () => startSpan("inner", { role: "internal", parent: SAMPLED }));
+    expect(spans[1]).toMatchObject({ name: "inner", traceId: TRACE_ID, parentId: SPAN_ID });
+    expect(span?.traceparent).toBe(`00-${TRACE_ID}-${spans[1]?.spanId}-01`);
+  });
+
+  it("stands beneath the active one where none is named", () => {
+    const spans = record();
+    const outer = startSpan("outer", { role: "internal", parent: SAMPLED });
+    inSpan(outer, () => startSpan("inner", { role: "client" }));
+    expect(spans[1]?.parentId).toBe(spans[0]?.spanId);
+  });
+
+  it("is not made beneath one that is not recorded, and begins no trace by itself", () => {
+    const spans = record();
+    expect(startSpan("work", { role: "internal", parent: NOT_SAMPLED })).toBeNull();
+    expect(startSpan("work", { role: "internal" })).toBeNull();
+    expect(spans).toEqual([]);
+  });
+
+  it.each([
+    "",
+    "nonsense",
+    `00-${"0".repeat(32)}-${SPAN_ID}-01`,
+    `00-${TRACE_ID}-${"0".repeat(16)}-01`,
+    `00-${TRACE_ID.toUpperCase()}-${SPAN_ID}-01`,
+    `ff-${TRACE_ID}-${SPAN_ID}-01`,
+    `${SAMPLED}-more`,
+  ])("is not made beneath %j, which names none", (text) => {
+    record();
+    expect(startSpan("work", { role: "internal", parent: text })).toBeNull();
+    expect(recordedTraceparent(text)).toBeUndefined();
+  });
+
+  it("stands beneath one that is named in a later version of the standard", () => {
+    const spans = record();
+    startSpan("work", { role: "internal", parent: `01-${TRACE_ID}-${SPAN_ID}-01-more` });
+    expect(spans[0]?.parentId).toBe(SPAN_ID);
+  });
+
+  it("ends with the work, and tells the kind of its error", async () => {
+    const spans = record();
+    const failing = spanned(startSpan("work", { role: "internal", parent: SAMPLED }), () =>
+      Promise.reject(new RangeError("too much")),
+    );
+    await expect(failing).rejects.toThrow("too much");
+    expect(spans[0]).toMatchObject({ ended: true, attributes: { "error.type": "RangeError" } });
+  });
+});
+
+describe("the span of a request", () => {
+  it("begins a trace, or stands beneath the caller's span", () => {
+    const spans = record();
+    startRequestSpan("GET /a", undefined, "r-1");
+    startRequestSpan("GET /b", "nonsense", "r-2");
+    startRequestSpan("GET /c", SAMPLED, "r-3");
+    expect(spans.map(({ parentId }) => parentId)).toEqual(["", "", SPAN_ID]);
+  });
+
+  it("is told to the next process also where it is not recorded, so that none begins a trace of its own", () => {
+    const spans = record(false);
+    startRequestSpan("GET /a", undefined, "r-1")?.run(() => {
+      expect(outgoingTraceparent()).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
+      expect(activeTraceparent()).toBeUndefined();
+      expect(startSpan("work", { role: "client" })).toBeNull();
+    });
+    expect(spans).toEqual([]);
+  });
+
+  it("is on every line of the log that belongs to it, with the request's id", () => {
+    const spans = record();
+    startRequestSpan("GET /a", SAMPLED, "r-1")?.run(() => {
+      expect(logFields()).toEqual({ trace_id: TRACE_ID, span_id: spans[0]?.spanId, requestId: "r-1" });
+    });
+    expect(logFields()).toEqual({});
+  });
+});
+
+describe("the work of a batch", () => {
+  it("gets a span of its own, in the trace of the first member and linked to all", async () => {
+    const spans = record();
+    const members = [SAMPLED, undefined, OTHER_SAMPLED].map((parent) =>
+      parent === undefined ? null : startSpan("member", { role: "internal", parent }),
+    );
+    await inBatchSpan(
+      "batch",
+      members.map((member) => member?.traceparent),
+      async () => {
+        startSpan("call", { role: "client" });
+      },
+    );
+    const [first, second, batch, call] = spans;
+    expect(batch).toMatchObject({ name: "batch", traceId: TRACE_ID, parentId: first?.spanId, ended: true });
+    expect(batch?.links).toEqual([first?.spanId, second?.spanId]);
+    expect(batch?.attributes).toEqual({ "kapi.batch.size": 3 });
+    expect(call?.parentId).toBe(batch?.spanId);
+  });
+
+  it("is that of its only member", async () => {
+    const spans = record();
+    await inBatchSpan("batch", [undefined, SAMPLED], async () => startSpan("call", { role: "client" }));
+    expect(spans).toMatchObject([{ name: "call", parentId: SPAN_ID }]);
+  });
+
+  it("is in no trace where none of its members is, whatever span began it", async () => {
+    const spans = record();
+    const stray = startSpan("stray", { role: "internal", parent: SAMPLED });
+    await inSpan(stray, () => inBatchSpan("batch", [undefined], async () => startSpan("call", { role: "client" })));
+    expect(spans).toHaveLength(1);
+  });
+});

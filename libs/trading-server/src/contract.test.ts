@@ -1,0 +1,13 @@
+import { describe, expect, it } from "vitest";
+
+import { Change } from "./contract.ts";
+
+const CHANGE = { reference: "r-1", accountNumber: "10000001", type: "set_status", status: "disabled" };
+
+describe("a change", () => {
+  it("may name the span that asks for it, and is the same change with a name that is none", () => {
+    expect(Change.parse({ ...CHANGE, traceparent: "00-x" })).toMatchObject({ traceparent: "00-x" });
+    expect(Change.parse({ ...CHANGE, traceparent: 7 })).toMatchObject(CHANGE);
+    expect(Change.parse(CHANGE)).toEqual(CHANGE);
+  });
+});

@@ -1,0 +1,100 @@
+/** A collector of a test's own: takes OTLP over HTTP as JSON and keeps every span. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { z } from "zod";
+
+const Value = z.object({ stringValue: z.string().optional(), intValue: z.union([z.string(), z.number()]).optional() });
+const Attributes = z.array(z.object({ key: z.string(), value: Value }));
+const Export = z.object({
+  resourceSpans: z.array(
+    z.object({
+      resource: z.object({ attributes: Attributes }),
+      scopeSpans: z.array(
+        z.object({
+          spans: z.array(
+            z.object({
+              traceId: z.string(),
+              spanId: z.string(),
+              parentSpanId: z.string().optional(),
+              name: z.string(),
+              kind: z.int(),
+              attributes: Attributes.default([]),
+            }),
+          ),
+        }),
+      ),
+    }),
+  ),
+});
+
+/** OTLP's numbers of the kinds of spans. */
+const KINDS = ["unspecified", "internal", "server", "client", "producer", "consumer"];
+
+export interface ReceivedSpan {
+  readonly service: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  /** "" where it is the first of its trace. */
+  readonly parentId: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+export interface TraceReceiver {
+  /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
+  readonly url: string;
+  readonly spans: readonly ReceivedSpan[];
+  stop(): Promise<void>;
+}
+
+/** Starts it on a free port. */
+export async function startTraceReceiver(): Promise<TraceReceiver> {
+  const spans: ReceivedSpan[] = [];
+  const server = createServer((request, response) => {
+    void read(request).then((body) => {
+      spans.push(...fromWire(body));
+      response.writeHead(200, { "content-type": "application/json" }).end("{}");
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const stop = async (): Promise<void> => {
+    server.close();
+    server.closeAllConnections();
+    await once(server, "close");
+  };
+  return { url: `http://127.0.0.1:${port}`, spans, stop };
+}
+
+async function read(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+}
+
+function fromWire(body: unknown): ReceivedSpan[] {
+  return Export.parse(body).resourceSpans.flatMap(({ resource, scopeSpans }) => {
+    const service = toRecord(resource.attributes)["service.name"] ?? "";
+    return scopeSpans.flatMap((scope) =>
+      scope.spans.map(({ traceId, spanId, parentSpanId = "", name, kind, attributes }) => ({
+        service,
+        kind: KINDS[kind] ?? "",
+        name,
+        traceId,
+        spanId,
+        parentId: parentSpanId,
+        attributes: toRecord(attributes),
+      })),
+    );
+  });
+}
+
+function toRecord(attributes: z.infer<typeof Attributes>): Record<string, string> {
+  return Object.fromEntries(
+    attributes.map(({ key, value }) => [key, value.stringValue ?? String(value.intValue ?? "")]),
+  );
+}

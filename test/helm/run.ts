@@ -1,0 +1,121 @@
+/**
+ * `npm run test:helm`: the chart with several sets of values: linted strictly, rendered, each manifest checked against
+ * Kubernetes' own schemas, and values that cannot work refused by name. Needs no cluster. Helm and kubectl-validate are
+ * taken from PATH, else installed with Go into `.local/tools`; without Go there is one clear line, and nothing was tested.
+ */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const CHART = path.join(ROOT, "deploy/helm/kapi");
+const VALUES = path.join(ROOT, "deploy/helm/values");
+const TOOLS = path.join(ROOT, ".local/tools");
+/** The oldest version of Kubernetes that the chart asks for. */
+const KUBERNETES_VERSION = "1.30";
+const INSTALL_TIMEOUT_MS = 900_000;
+const RUN_TIMEOUT_MS = 60_000;
+const SEPARATOR = /^---$/m;
+/** Kinds of other projects, whose schemas Kubernetes does not have. */
+const FOREIGN_KINDS = /^apiVersion: (keda\.sh|monitoring\.coreos\.com)\//m;
+
+/** Values that cannot work, and what the refusal must name. */
+const REFUSED: readonly { readonly what: string; readonly set: readonly string[]; readonly named: RegExp }[] = [
+  { what: "no brokers", set: ["kafka.brokers="], named: /kafka\/brokers/ },
+  { what: "a broker without a port", set: ["kafka.brokers=kafka"], named: /kafka\/brokers/ },
+  { what: "no secret for PostgreSQL", set: ["postgres.existingSecret="], named: /postgres\/existingSecret/ },
+  { what: "a mechanism that is not known", set: ["kafka.sasl.mechanism=gssapi"], named: /kafka\/sasl\/mechanism/ },
+  { what: "a mechanism without its secret", set: ["kafka.sasl.mechanism=plain"], named: /kafka\/sasl\/existingSecret/ },
+  { what: "no partitions", set: ["kafka.partitions=0"], named: /kafka\/partitions/ },
+  { what: "a value of a name that is not there", set: ["replicas=3"], named: /replicas/ },
+  {
+    what: "a service that is not there",
+    set: ["services.gateway.program=gatway"],
+    named: /services\/gateway\/program/,
+  },
+  { what: "a share of traces above one", set: ["telemetry.tracesSampleRatio=2"], named: /tracesSampleRatio/ },
+  { what: "scaling by something else", set: ["services.finance.scaling.by=moon"], named: /finance\/scaling\/by/ },
+];
+
+interface Outcome {
+  readonly ok: boolean;
+  readonly output: string;
+  readonly text: string;
+}
+
+function run(
+  command: string,
+  args: readonly string[],
+  options: { timeoutMs?: number; env?: NodeJS.ProcessEnv } = {},
+): Outcome {
+  const { status, stdout, stderr } = spawnSync(command, args, {
+    encoding: "utf8",
+    timeout: options.timeoutMs ?? RUN_TIMEOUT_MS,
+    env: options.env ?? process.env,
+    maxBuffer: 64 * 1_048_576,
+  });
+  return { ok: status === 0, output: `${stdout}${stderr}`, text: stdout };
+}
+
+/** The path of a program: that of PATH, or the one built from its module. Null where it cannot be had. */
+function tool(name: string, module: string): string | null {
+  if (run(name, ["--help"]).ok) return name;
+  const installed = path.join(TOOLS, name);
+  if (existsSync(installed)) return installed;
+  if (!run("go", ["version"]).ok) return null;
+  console.log(`  · installing ${name} (some minutes of compiling)`);
+  mkdirSync(TOOLS, { recursive: true });
+  const env = { ...process.env, GOBIN: TOOLS };
+  const { ok, output } = run("go", ["install", module], { timeoutMs: INSTALL_TIMEOUT_MS, env });
+  if (!ok) console.log(output.split("\n").slice(-5).join("\n"));
+  return ok && existsSync(installed) ? installed : null;
+}
+
+let failures = 0;
+let passes = 0;
+function report(what: string, ok: boolean, output: string): void {
+  if (ok) passes += 1;
+  else failures += 1;
+  console.log(`  ${ok ? "✓" : "✗"} ${what}${ok ? "" : `\n${output}`}`);
+}
+
+function render(helm: string, values: string): Outcome {
+  const file = path.join(VALUES, values);
+  return run(helm, ["template", "kapi", CHART, "--kube-version", `${KUBERNETES_VERSION}.0`, "-f", file]);
+}
+
+function validate(validator: string, manifests: string): Outcome {
+  const folder = mkdtempSync(path.join(tmpdir(), "kapi-helm-"));
+  try {
+    const own = manifests.split(SEPARATOR).filter((text) => /^kind:/m.test(text) && !FOREIGN_KINDS.test(text));
+    for (const [index, manifest] of own.entries()) writeFileSync(path.join(folder, `${index}.yaml`), manifest);
+    const checked = run(validator, ["--version", KUBERNETES_VERSION, folder]);
+    // Nothing looked at is no success.
+    return { ...checked, ok: checked.ok && own.length > 0 };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const helm = tool("helm", "helm.sh/helm/v3/cmd/helm@v3.19.0");
+const validator = tool("kubectl-validate", "sigs.k8s.io/kubectl-validate@v0.0.4");
+if (helm === null || validator === null) {
+  console.log("The chart was not tested: helm and kubectl-validate are neither on PATH nor to be installed with Go.");
+  process.exit(1);
+}
+for (const values of readdirSync(VALUES).toSorted()) {
+  const lint = run(helm, ["lint", "--strict", CHART, "-f", path.join(VALUES, values)]);
+  report(`${values}: linted strictly`, lint.ok, lint.output);
+  const rendered = render(helm, values);
+  report(`${values}: rendered`, rendered.ok, rendered.output);
+  const validated = validate(validator, rendered.text);
+  report(`${values}: every manifest is what Kubernetes ${KUBERNETES_VERSION} takes`, validated.ok, validated.output);
+}
+for (const { what, set, named } of REFUSED) {
+  const file = path.join(VALUES, "plain.yaml");
+  const { ok, output } = run(helm, ["lint", CHART, "-f", file, ...set.flatMap((value) => ["--set", value])]);
+  report(`${what} is refused, and named`, !ok && named.test(output), output);
+}
+console.log(`${passes} passed, ${failures} failed`);
+process.exit(failures === 0 ? 0 : 1);

@@ -1,0 +1,38 @@
+/** Telemetry as in production, for a bench: `BENCH_TELEMETRY=on` traces one request of a hundred and keeps all metrics. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+const SAMPLED_SHARE = "0.01";
+
+/** What the services are told, and the end of what takes their spans; nothing where telemetry is off. */
+export interface BenchTelemetry {
+  readonly environment: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+/** Starts a collector that keeps nothing, if BENCH_TELEMETRY is `on`. */
+export async function benchTelemetry(): Promise<BenchTelemetry> {
+  if (process.env["BENCH_TELEMETRY"] !== "on") return { environment: {}, stop: () => Promise.resolve() };
+  const collector = createServer((request, response) => {
+    request.resume();
+    request.once("end", () => response.end());
+  });
+  collector.listen(0, "127.0.0.1");
+  await once(collector, "listening");
+  const { port } = collector.address() as AddressInfo;
+  console.log(`    telemetry is on: metrics, and ${SAMPLED_SHARE} of all traces`);
+  return {
+    environment: {
+      METRICS: "on",
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
+      OTEL_TRACES_SAMPLER_ARG: SAMPLED_SHARE,
+    },
+    stop: async () => {
+      collector.close();
+      collector.closeAllConnections();
+      await once(collector, "close");
+    },
+  };
+}

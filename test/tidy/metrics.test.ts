@@ -1,0 +1,103 @@
+/**
+ * docs/reference/metrics.md lists every metric of the code, and nothing else: it is made of the calls that make the
+ * metrics. `npm run metrics-reference` writes it anew.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+import { describe, expect, it } from "vitest";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const HOMES = ["libs", "services"];
+/** Where the functions are declared, whose own words are no metrics. */
+const DECLARED_IN = path.join("libs", "runtime", "src", "metrics.ts");
+const CALL = /\b(counter|gauge|histogram|observed)\(\s*(?=["'`])/g;
+const LITERALS =
+  /\b(counter|gauge|histogram|observed)\(\s*"([^"\n]+)",\s*"((?:[^"\\\n]|\\.)+)"(?:,\s*"([^"\n]+)")?\s*[,)]/g;
+const KINDS: Readonly<Record<string, string>> = {
+  counter: "counter",
+  gauge: "gauge",
+  histogram: "histogram",
+  observed: "gauge",
+};
+
+interface Metric {
+  readonly name: string;
+  readonly kind: string;
+  readonly unit: string;
+  readonly description: string;
+  /** The library or service that tells it. */
+  readonly home: string;
+}
+
+function sources(): string[] {
+  const rooms = HOMES.flatMap((home) => readdirSync(path.join(ROOT, home)).map((name) => path.join(home, name, "src")));
+  return rooms
+    .filter((room) => existsSync(path.join(ROOT, room)))
+    .flatMap((room) =>
+      readdirSync(path.join(ROOT, room), { recursive: true, encoding: "utf8" }).map((file) => path.join(room, file)),
+    )
+    .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts") && file !== DECLARED_IN);
+}
+
+function metricsOf(file: string): { metrics: Metric[]; calls: number } {
+  const text = readFileSync(path.join(ROOT, file), "utf8");
+  const home = file.split(path.sep).slice(0, 2).join("/");
+  const metrics = Array.from(text.matchAll(LITERALS), ([, kind = "", name = "", description = "", unit = ""]) => ({
+    name,
+    kind: KINDS[kind] ?? "",
+    unit,
+    description: description.replaceAll('\\"', '"'),
+    home,
+  }));
+  return { metrics, calls: [...text.matchAll(CALL)].length };
+}
+
+/** Its name as Prometheus reads it. */
+function prometheusName({ name, kind }: Metric): string {
+  const plain = name.replaceAll(/[^a-zA-Z0-9_]/g, "_");
+  if (kind === "histogram") return `${plain}_bucket, _sum, _count`;
+  return kind === "counter" && !plain.endsWith("_total") ? `${plain}_total` : plain;
+}
+
+function page(metrics: readonly Metric[]): string {
+  const rows = metrics.map((metric) => [
+    `\`${metric.name}\``,
+    `\`${prometheusName(metric)}\``,
+    metric.kind,
+    metric.unit === "" ? "" : `\`${metric.unit}\``,
+    metric.description,
+    metric.home,
+  ]);
+  const header = ["metric", "in Prometheus", "kind", "unit", "what it tells", "told by"];
+  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
+  return `# Metrics
+
+Every process serves its metrics at \`/metrics\` of its HTTP port, as text for Prometheus, when it is started with \`METRICS=on\`.
+Units are written as UCUM writes them; labels are in the description. The label of a dotted name has underscores
+(\`http_route\`). This page is made from the code by \`npm run metrics-reference\`, and a test compares the two.
+
+${[line(header), line(header.map(() => "---")), ...rows.map(line)].join("\n")}
+`;
+}
+
+describe("the reference of metrics", () => {
+  const files = sources();
+  const found = files.map(metricsOf);
+  const metrics = found.flatMap((one) => one.metrics).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+
+  it("sees every metric: each is made with literals, in a form that can be read", () => {
+    expect(metrics.length).toBeGreaterThan(10);
+    for (const [index, { metrics: read, calls }] of found.entries()) expect(read.length, files[index]).toBe(calls);
+  });
+
+  it("is the page that is checked in: `npm run metrics-reference` writes it anew", async () => {
+    await expect(page(metrics)).toMatchFileSnapshot("../../docs/reference/metrics.md");
+  });
+
+  it("has each name once, with a unit and a description", () => {
+    expect(metrics.filter(({ name }, index) => metrics.findIndex((one) => one.name === name) !== index)).toEqual([]);
+    expect(metrics.filter(({ kind, unit }) => kind !== "counter" && unit === "")).toEqual([]);
+    for (const { name } of metrics) expect(name).toMatch(/^[a-z][a-z_]*(\.[a-z_]+)+$/);
+  });
+});
