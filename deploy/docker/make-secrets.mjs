@@ -21,6 +21,7 @@ const secrets = {
   password_derivation_keys: () => `k1:${key()}`,
   password_sealing_keys: () => `k1:${key()}`,
   fingerprint_key: key,
+  webhook_sealing_keys: () => `k1:${key()}`,
 };
 mkdirSync(folder, { recursive: true });
 for (const [name, make] of Object.entries(secrets)) {

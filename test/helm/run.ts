@@ -25,8 +25,7 @@ const REFUSED: readonly { readonly what: string; readonly set: readonly string[]
   { what: "no brokers", set: ["kafka.brokers="], named: /kafka\/brokers/ },
   { what: "a broker without a port", set: ["kafka.brokers=kafka"], named: /kafka\/brokers/ },
   { what: "no secret for PostgreSQL", set: ["postgres.existingSecret="], named: /postgres\/existingSecret/ },
-  { what: "a mechanism that is not known", set: ["kafka.sasl.mechanism=gssapi"], named: /kafka\/sasl\/mechanism/ },
-  { what: "a mechanism without its secret", set: ["kafka.sasl.mechanism=plain"], named: /kafka\/sasl\/existingSecret/ },
+  { what: "encryption that is not there yet", set: ["kafka.tls.enabled=true"], named: /tls/ },
   { what: "no partitions", set: ["kafka.partitions=0"], named: /kafka\/partitions/ },
   { what: "a value of a name that is not there", set: ["replicas=3"], named: /replicas/ },
   {
