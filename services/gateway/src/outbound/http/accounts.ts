@@ -1,9 +1,9 @@
 import { type Issue, Server } from "@kapi/contracts";
-import type { InternalClient } from "@kapi/http";
+import { type InternalClient, unexpected, withQuery } from "@kapi/http";
 import { z } from "zod";
 
 import type { Accounts } from "../../domain/ports.ts";
-import { accountPath, bytesOf, foundBytesOf, unexpected, withQuery } from "./owner-bytes.ts";
+import { accountPath, bytesOf, foundBytesOf } from "./owner-bytes.ts";
 
 const ConfigurationAnswer = z.object({ server: Server });
 const ExistingAnswer = z.object({ existing: z.array(z.boolean()) });

@@ -1,10 +1,10 @@
 import { Command } from "@kapi/contracts";
-import { DependencyError, type InternalClient } from "@kapi/http";
+import { DependencyError, type InternalClient, unexpected, withQuery } from "@kapi/http";
 import { batcher, systemClock } from "@kapi/kernel";
 import { z } from "zod";
 
 import type { CommandStatus, KnownCommand } from "../../domain/ports.ts";
-import { bytesOf, unexpected, withQuery } from "./owner-bytes.ts";
+import { bytesOf } from "./owner-bytes.ts";
 
 /** Most commands of one call; command-status accepts twice as many. */
 const MAX_BATCH_SIZE = 500;

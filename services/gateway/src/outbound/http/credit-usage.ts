@@ -1,7 +1,7 @@
-import type { InternalClient } from "@kapi/http";
+import { type InternalClient, withQuery } from "@kapi/http";
 
 import type { CreditUsage } from "../../domain/ports.ts";
-import { foundBytesOf, withQuery } from "./owner-bytes.ts";
+import { foundBytesOf } from "./owner-bytes.ts";
 
 /** The organization service's credit ledger over internal HTTP. */
 export function createCreditUsage(client: InternalClient): CreditUsage {

@@ -1,7 +1,7 @@
-import type { InternalClient } from "@kapi/http";
+import { type InternalClient, withQuery } from "@kapi/http";
 
 import type { Ledger } from "../../domain/ports.ts";
-import { accountPath, bytesOf, withQuery } from "./owner-bytes.ts";
+import { accountPath, bytesOf } from "./owner-bytes.ts";
 
 /** The finance service over internal HTTP. */
 export function createLedger(client: InternalClient): Ledger {

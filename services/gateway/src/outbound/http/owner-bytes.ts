@@ -1,4 +1,4 @@
-import { type CallOptions, DependencyError, type InternalClient } from "@kapi/http";
+import { type CallOptions, type InternalClient, unexpected } from "@kapi/http";
 
 const OK = 200;
 const NOT_FOUND = 404;
@@ -26,19 +26,7 @@ export async function foundBytesOf(client: InternalClient, path: string): Promis
   return body;
 }
 
-/** A path with what of the query is there. */
-export function withQuery(path: string, query: Readonly<Record<string, string | number | undefined>>): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
-  return `${path}?${parameters.toString()}`;
-}
-
 /** The path of an account at every owner. */
 export function accountPath(serverId: string, accountNumber: string): string {
   return `/internal/servers/${serverId}/accounts/${accountNumber}`;
-}
-
-/** An answer that no owner should give. */
-export function unexpected(path: string, status: number): DependencyError {
-  return new DependencyError(`${path} was answered with ${status}`, { status });
 }

@@ -1,7 +1,7 @@
-import type { InternalClient } from "@kapi/http";
+import { type InternalClient, withQuery } from "@kapi/http";
 
 import type { Snapshots } from "../../domain/ports.ts";
-import { foundBytesOf, withQuery } from "./owner-bytes.ts";
+import { foundBytesOf } from "./owner-bytes.ts";
 
 /** The metrics service over internal HTTP. */
 export function createSnapshots(client: InternalClient): Snapshots {

@@ -1,42 +1,16 @@
-import { type ErrorCode, ERRORS, HEADERS, type Issue } from "@kapi/contracts";
-import { ApiError, type InternalClient } from "@kapi/http";
-import { z } from "zod";
+import { type InternalClient, refusalOf, withQuery } from "@kapi/http";
 
 import type { Webhooks } from "../../domain/ports.ts";
-import { unexpected, withQuery } from "./owner-bytes.ts";
 
 const CLIENT_ERRORS_FROM = 400;
-
-const Refusal = z.object({
-  error: z.string(),
-  issues: z
-    .array(z.object({ path: z.array(z.union([z.string(), z.number()])), code: z.string(), message: z.string() }))
-    .optional() satisfies z.ZodType<Issue[] | undefined>,
-});
 
 /** The webhooks service over internal HTTP. What it refuses, the caller is told as it says it. */
 export function createWebhooks(client: InternalClient): Webhooks {
   return async (organizationId, { method, path, query, body: asked }) => {
     const base = `/internal/organizations/${organizationId}${path}`;
     const url = query === undefined ? base : withQuery(base, query);
-    const { status, headers, body } = await client.request(method, url, asked);
-    if (status < CLIENT_ERRORS_FROM) return { body };
-    const code = headers[HEADERS.errorCode];
-    const refusal = Refusal.safeParse(jsonOf(body));
-    if (typeof code !== "string" || !isErrorCode(code) || !refusal.success) throw unexpected(url, status);
-    const { error: text, issues } = refusal.data;
-    return { refusal: new ApiError(code, { status, text, ...(issues === undefined ? {} : { issues }) }) };
+    const response = await client.request(method, url, asked);
+    if (response.status < CLIENT_ERRORS_FROM) return { body: response.body };
+    return { refusal: refusalOf(url, response) };
   };
-}
-
-function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(ERRORS, code);
-}
-
-function jsonOf(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString("utf8"));
-  } catch {
-    return undefined;
-  }
 }

@@ -1,9 +1,8 @@
 import { type Issue, Server } from "@kapi/contracts";
-import type { InternalClient } from "@kapi/http";
+import { type InternalClient, unexpected, withQuery } from "@kapi/http";
 import { z } from "zod";
 
 import type { Accounts, ServerOverview } from "../../domain/console-ports.ts";
-import { unexpected, withQuery } from "./internal-path.ts";
 
 /** Most servers of one question. */
 const MAX_SERVERS_PER_CALL = 100;

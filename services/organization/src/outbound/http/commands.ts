@@ -1,7 +1,6 @@
-import { DependencyError, type InternalClient } from "@kapi/http";
+import { DependencyError, type InternalClient, unexpected, withQuery } from "@kapi/http";
 
 import type { Commands } from "../../domain/console-ports.ts";
-import { unexpected, withQuery } from "./internal-path.ts";
 
 const OK = 200;
 const CONTENT_TOO_LARGE = 413;

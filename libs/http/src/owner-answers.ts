@@ -1,0 +1,49 @@
+import { type ErrorCode, ERRORS, HEADERS, type Issue } from "@kapi/contracts";
+import { z } from "zod";
+
+import { ApiError } from "./api-error.ts";
+import type { InternalResponse } from "./call.ts";
+import { DependencyError } from "./dependency-error.ts";
+
+const Refusal = z.object({
+  error: z.string(),
+  issues: z
+    .array(z.object({ path: z.array(z.union([z.string(), z.number()])), code: z.string(), message: z.string() }))
+    .optional() satisfies z.ZodType<Issue[] | undefined>,
+});
+
+/** A path with what of the query is there. */
+export function withQuery(path: string, query: Readonly<Record<string, string | number | undefined>>): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
+  return `${path}?${parameters.toString()}`;
+}
+
+/** An answer that no owner should give. */
+export function unexpected(path: string, status: number): DependencyError {
+  return new DependencyError(`${path} was answered with ${status}`, { status });
+}
+
+/**
+ * What an owner refused a request with, to be told on as it says it: the code of its header, its text and issues.
+ * @throws DependencyError for an answer that is no error of the catalogue.
+ */
+export function refusalOf(path: string, { status, headers, body }: InternalResponse): ApiError {
+  const code = headers[HEADERS.errorCode];
+  const refusal = Refusal.safeParse(jsonOf(body));
+  if (typeof code !== "string" || !isErrorCode(code) || !refusal.success) throw unexpected(path, status);
+  const { error: text, issues } = refusal.data;
+  return new ApiError(code, { status, text, ...(issues === undefined ? {} : { issues }) });
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERRORS, code);
+}
+
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
