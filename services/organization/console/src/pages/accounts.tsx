@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { useApi } from "../api/context.ts";
 import type { AccountStatus, ConsoleServer, TradingAccount } from "../api/shapes.ts";
 import { credits as whole, money } from "../format.ts";
+import { Choice } from "../parts/choice.tsx";
 import { Field } from "../parts/field.tsx";
 import { filterBy, pageIn } from "../parts/filter.ts";
 import { Loaded } from "../parts/notice.tsx";
@@ -93,22 +94,7 @@ function Filter({ query, reload }: QueryProps & { readonly reload: () => void })
           />
         )}
       </Field>
-      <Field label="State">
-        {(tied) => (
-          <select
-            {...tied}
-            value={query.get("status") ?? ""}
-            onChange={({ currentTarget }) => filterBy(PATH, query, { status: currentTarget.value })}
-          >
-            <option value="">All</option>
-            {Object.entries(STATES).map(([status, name]) => (
-              <option key={status} value={status}>
-                {name}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <Choice label="State" path={PATH} query={query} field="status" options={Object.entries(STATES)} />
       <button type="submit">Search</button>
       <button type="button" onClick={reload}>
         Refresh

@@ -1,7 +1,7 @@
 import { useApi } from "../api/context.ts";
 import type { Command, CommandOperation, CommandStatus, ConsoleServer } from "../api/shapes.ts";
 import { credits as whole } from "../format.ts";
-import { Field } from "../parts/field.tsx";
+import { Choice } from "../parts/choice.tsx";
 import { filterBy, pageIn } from "../parts/filter.ts";
 import { Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
@@ -93,36 +93,14 @@ function Filter({ query, reload }: QueryProps & { readonly reload: () => void })
   const accountNumber = query.get("accountNumber");
   return (
     <div class="inline" role="search">
-      <Field label="State">
-        {(tied) => (
-          <select
-            {...tied}
-            value={query.get("status") ?? ""}
-            onChange={({ currentTarget }) => filterBy(PATH, query, { status: currentTarget.value })}
-          >
-            <option value="">All</option>
-            {Object.entries(STATES).map(([status, name]) => (
-              <option key={status} value={status}>
-                {name}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      <Field label="Operation">
-        {(tied) => (
-          <select
-            {...tied}
-            value={query.get("operation") ?? ""}
-            onChange={({ currentTarget }) => filterBy(PATH, query, { operation: currentTarget.value })}
-          >
-            <option value="">All</option>
-            {Object.keys(OPERATIONS).map((operation) => (
-              <option key={operation}>{operation}</option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <Choice label="State" path={PATH} query={query} field="status" options={Object.entries(STATES)} />
+      <Choice
+        label="Operation"
+        path={PATH}
+        query={query}
+        field="operation"
+        options={Object.keys(OPERATIONS).map((value) => [value, value] as const)}
+      />
       {accountNumber === null ? null : (
         <button type="button" onClick={() => filterBy(PATH, query, { accountNumber: "" })}>
           Only account {accountNumber} — show all

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import { useApi } from "../api/context.ts";
 import type { DeliveryStatus, WebhookDelivery, WebhookEndpoint } from "../api/shapes.ts";
-import { Field } from "../parts/field.tsx";
+import { Choice } from "../parts/choice.tsx";
 import { filterBy, pageIn } from "../parts/filter.ts";
 import { Loaded, Problem } from "../parts/notice.tsx";
 import { Pager } from "../parts/pager.tsx";
@@ -109,36 +109,14 @@ interface FilterProps {
 function Filter({ path, query, reload }: FilterProps) {
   return (
     <div class="inline" role="search">
-      <Field label="State">
-        {(tied) => (
-          <select
-            {...tied}
-            value={query.get("status") ?? ""}
-            onChange={({ currentTarget }) => filterBy(path, query, { status: currentTarget.value })}
-          >
-            <option value="">All</option>
-            {Object.entries(STATES).map(([status, name]) => (
-              <option key={status} value={status}>
-                {name}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      <Field label="Kind">
-        {(tied) => (
-          <select
-            {...tied}
-            value={query.get("type") ?? ""}
-            onChange={({ currentTarget }) => filterBy(path, query, { type: currentTarget.value })}
-          >
-            <option value="">All</option>
-            {ALL_KINDS.map((kind) => (
-              <option key={kind}>{kind}</option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <Choice label="State" path={path} query={query} field="status" options={Object.entries(STATES)} />
+      <Choice
+        label="Kind"
+        path={path}
+        query={query}
+        field="type"
+        options={ALL_KINDS.map((value) => [value, value] as const)}
+      />
       <button type="button" onClick={reload}>
         Refresh
       </button>
