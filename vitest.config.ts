@@ -35,6 +35,7 @@ export default defineConfig({
           ],
           exclude: EVERYWHERE,
           globalSetup: ["libs/testkit/src/global-setup.ts"],
+          setupFiles: ["libs/testkit/src/failure-report.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },

@@ -54,6 +54,8 @@ export interface AccountView {
 
 const COMMAND_DEADLINE_MS = 60_000;
 const POLL_INTERVAL_MS = 20;
+/** How often a creation that was told to come again does so. */
+const RETRIES = 10;
 const FINAL = new Set(["succeeded", "failed", "expired"]);
 
 /** A backend with one management key. */
@@ -142,12 +144,14 @@ export class OutsideClient {
 
   /** Creates an account, waits for it and gives its number. */
   async openAccount(initialBalance = 1000, leverage = 100): Promise<string> {
-    const created = await this.createAccount({
-      accountName: "Outside client",
-      initialBalance,
-      leverage,
-      requestId: randomUUID(),
-    });
+    const body = { accountName: "Outside client", initialBalance, leverage, requestId: randomUUID() };
+    const key = randomUUID();
+    let created = await this.createAccount(body, key);
+    // A service may be busy, or not have heard yet of a server that was registered a moment ago.
+    for (let left = RETRIES; created.status === 500 && created.headers.has("retry-after") && left > 0; left -= 1) {
+      await pause(Number(created.headers.get("retry-after")) * 1000);
+      created = await this.createAccount(body, key);
+    }
     if (created.status !== 202) throw new Error(`create answered ${created.status} ${JSON.stringify(created.body)}`);
     const command = await this.finished(created.body.command.id);
     if (command.status !== "succeeded") throw new Error(`the creation ended ${JSON.stringify(command)}`);

@@ -1,5 +1,6 @@
 import { createOrganization, type Demo } from "@kapi/local";
-import { startTestStack, type TestStack } from "@kapi/testkit";
+import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
+import { expect } from "vitest";
 
 import { OutsideClient, pause } from "./outside-client.ts";
 
@@ -44,6 +45,7 @@ export async function startTwoGateways(
     const at = (baseUrl: string): OutsideClient => new OutsideClient({ baseUrl, ...addresses });
     const clients = [at(stack.baseUrl), at(stack.process("gateway-2").url)] as const;
     await Promise.all(clients.map(untilKnown));
+    await untilServed(stack, clients[0]);
     return clients;
   };
   return { stack, newOrganization, stop: () => stack.stop() };
@@ -57,6 +59,15 @@ async function untilKnown(client: OutsideClient): Promise<void> {
     if (Date.now() > deadline) throw new Error(`the wallet of a new organization answers ${status}`);
     await pause(20);
   }
+}
+
+/** Until the account service has heard of the organization's server; asked inside the house, where it costs no credits. */
+async function untilServed({ process, secrets }: TestStack, { demo }: OutsideClient): Promise<void> {
+  const address = `${process("account").url}/internal/servers/${demo.serverId}/configuration`;
+  const headers = { "x-internal-token": secrets.internalToken };
+  await eventually(async () => expect((await fetch(address, { headers })).status).toBe(200), {
+    timeoutMs: KNOWN_DEADLINE_MS,
+  });
 }
 
 /** Starts it. `env` holds extra environment variables by service. */

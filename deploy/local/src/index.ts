@@ -1,7 +1,7 @@
 export { LocalError } from "./local-error.ts";
 export { findCommand } from "./machine/command.ts";
 export { DebianPackages } from "./machine/packages.ts";
-export { endProcess, isAlive, signalProcess, spawnProcess, type ProcessId } from "./machine/processes.ts";
+export { endProcess, isAlive, pauseProcess, signalProcess, spawnProcess, type ProcessId } from "./machine/processes.ts";
 export { freePort } from "./machine/ports.ts";
 export { printedReport, silentReport, type Report } from "./report.ts";
 export { createDatabase, databaseUrl, dropDatabase } from "./servers/databases.ts";

@@ -1,3 +1,6 @@
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+
 import {
   type DemoOptions,
   type DemoWithAccounts,
@@ -8,6 +11,10 @@ import {
 } from "@kapi/local";
 
 import { createTestEnvironment, type TestEnvironment } from "./environment.ts";
+
+const WARNING_OR_WORSE = /"level":"(?:warn|error|fatal)"/;
+/** Folders of the stacks of this test file that have not been stopped. */
+const runningStacks = new Set<string>();
 
 export interface TestStackOptions {
   /** All services unless told otherwise. */
@@ -34,8 +41,9 @@ export async function startTestStack(options: TestStackOptions = {}): Promise<Te
     if (options.environment === undefined) await environment.stop();
   };
   const { kafkaBrokers, postgresUrl, redisUrl, topicPrefix } = environment;
+  const stateDir = `${environment.stateDir}-stack`;
   const stack = await startStack({
-    stateDir: `${environment.stateDir}-stack`,
+    stateDir,
     servers: { kafkaBrokers, postgresUrl, redisUrl },
     topicPrefix,
     ...(options.services === undefined ? {} : { services: options.services }),
@@ -45,13 +53,32 @@ export async function startTestStack(options: TestStackOptions = {}): Promise<Te
     await release();
     throw error;
   });
+  runningStacks.add(stateDir);
   return {
     ...stack,
     environment,
     makeDemo: (demo = {}) => makeDemo(stack, { autoTraders: 0, ...demo }),
     stop: async () => {
+      runningStacks.delete(stateDir);
       await stack.stop();
       await release();
     },
   };
+}
+
+/**
+ * What the services of this test file's running stacks have logged as a warning or worse, the last `count` lines of each,
+ * as `<service>: <line>`.
+ */
+export function loggedWarnings(count: number): string[] {
+  return [...runningStacks].flatMap((stateDir) => {
+    const folder = path.join(stateDir, "logs");
+    return readdirSync(folder).flatMap((file) =>
+      readFileSync(path.join(folder, file), "utf8")
+        .split("\n")
+        .filter((line) => WARNING_OR_WORSE.test(line))
+        .slice(-count)
+        .map((line) => `${path.basename(file, ".log")}: ${line}`),
+    );
+  });
 }

@@ -1,10 +1,20 @@
-import { LocalError, type ServerContext, signalProcess, startKafkaContainer, startKafkaProcess } from "@kapi/local";
+import {
+  LocalError,
+  pauseProcess,
+  type ServerContext,
+  signalProcess,
+  startKafkaContainer,
+  startKafkaProcess,
+} from "@kapi/local";
+
+/** Longest wait until a paused Kafka stands still. */
+const PAUSE_TIMEOUT_MS = 20_000;
 
 /** A Kafka of one test file's own, which it may hold still. */
 export interface TestKafka {
   readonly brokers: string;
-  /** Stops it where it is (SIGSTOP): connections stay, nothing is answered. */
-  pause(): void;
+  /** Stops it where it is (SIGSTOP): connections stay, and once this returns nothing is answered. */
+  pause(): Promise<void>;
   /** Lets it go on. */
   resume(): void;
 }
@@ -19,7 +29,7 @@ export async function startTestKafka(
 ): Promise<{ value: TestKafka; stop(): Promise<void> }> {
   try {
     const server = await startKafkaProcess(context, settings);
-    const pause = (): void => void signalProcess(server.id, "SIGSTOP");
+    const pause = (): Promise<void> => pauseProcess(server.id, PAUSE_TIMEOUT_MS);
     const resume = (): void => void signalProcess(server.id, "SIGCONT");
     const stop = (): Promise<void> => {
       resume();

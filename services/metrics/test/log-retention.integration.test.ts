@@ -238,12 +238,15 @@ describe("a Kafka that hangs for longer than anybody waits", () => {
     await client.until(() => client.last(account) === 1);
     // It waits for the coalescing interval, and is a sample when Kafka hangs.
     await world.value(account, [200]);
-    world.environment.kafka.pause();
-    await expect(world.value(account, [300])).rejects.toThrow("not acknowledged");
-    client.send("ping");
-    await client.until(() => client.texts.includes("pong"));
-    expect((await fetch(`${metrics.url}/livez`)).status).toBe(200);
-    world.environment.kafka.resume();
+    try {
+      await world.environment.kafka.pause();
+      await expect(world.value(account, [300])).rejects.toThrow("not acknowledged");
+      client.send("ping");
+      await client.until(() => client.texts.includes("pong"));
+      expect((await fetch(`${metrics.url}/livez`)).status).toBe(200);
+    } finally {
+      world.environment.kafka.resume();
+    }
     await eventually(() => world.value(account, [400]), { timeoutMs: BROKER_MS });
     await eventually(() => client.samples(account).at(-1)?.equity === 4, { timeoutMs: BROKER_MS });
     expect(client.sequences(account)).toEqual(range(1, client.last(account)));

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 
 import { delay } from "@kapi/kernel";
@@ -21,9 +21,8 @@ export function startTimeOf(pid: number): string | null {
 
 function linuxStartTime(pid: number): string | null {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name, in brackets, may hold anything; the fields after it are state (3rd) … start time (22nd), in ticks since boot.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    // The start time is in ticks since boot.
+    const fields = statFields(readFileSync(`/proc/${pid}/stat`, "utf8"));
     const [state, ticks] = [fields[0], fields[19]];
     if (state === "Z" || state === "X" || ticks === undefined) return null;
     return `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()}:${ticks}`;
@@ -78,6 +77,42 @@ export function signalProcess(id: ProcessId, signal: NodeJS.Signals): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * Holds the process where it is (SIGSTOP) and returns when every thread of it stands still: on a busy machine that is
+ * some time after the signal, and until then it still answers. Throws where it does not stop within `deadlineMs`.
+ */
+export async function pauseProcess(id: ProcessId, deadlineMs: number): Promise<void> {
+  const end = Date.now() + deadlineMs;
+  signalProcess(id, "SIGSTOP");
+  while (!standsStill(id.pid)) {
+    if (Date.now() > end) throw new Error(`process ${id.pid} did not stop within ${deadlineMs} ms`);
+    await delay(POLL_MS);
+  }
+}
+
+function standsStill(pid: number): boolean {
+  if (process.platform === "linux") {
+    return readdirSync(`/proc/${pid}/task`).every((thread) => stateOf(`/proc/${pid}/task/${thread}/stat`) === "T");
+  }
+  return spawnSync("ps", ["-o", "state=", "-p", String(pid)], { encoding: "utf8" })
+    .stdout.trim()
+    .startsWith("T");
+}
+
+/** The state in a `stat` file of Linux, one letter; null where the thread is gone. */
+function stateOf(statFile: string): string | null {
+  try {
+    return statFields(readFileSync(statFile, "utf8"))[0] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** The fields after the name, which is in brackets and may hold anything: state (3rd) … start time (22nd). */
+function statFields(stat: string): string[] {
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
 /** Asks the process to end with `signal`, and ends it with SIGKILL after `deadlineMs`. Returns when it is gone. */

@@ -1,0 +1,13 @@
+/** Beside a test that failed, where nobody can look afterwards: what its services have complained of. */
+import { afterEach } from "vitest";
+
+import { loggedWarnings } from "./stack.ts";
+
+const LINES_A_SERVICE = 8;
+const LONGEST_LINE = 1_000;
+
+afterEach(({ task }) => {
+  if (task.result?.state !== "fail") return;
+  const lines = loggedWarnings(LINES_A_SERVICE).map((line) => line.slice(0, LONGEST_LINE));
+  if (lines.length > 0) process.stderr.write(`"${task.name}" failed; its services had logged:\n${lines.join("\n")}\n`);
+});
