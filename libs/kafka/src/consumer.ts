@@ -10,7 +10,7 @@ import { deadLetterMessage, LazyProducer } from "./dead-letters.ts";
 import { asError, RetryableError } from "./errors.ts";
 import { Generations, type PartitionAssignment, type Run } from "./generations.ts";
 import { Lag } from "./lag.ts";
-import { fromWire, type Message } from "./message.ts";
+import { type FetchedRecord, fromWire, type Message } from "./message.ts";
 import { fetchBytesOf } from "./topics.ts";
 import { handleTraced } from "./traces.ts";
 
@@ -251,7 +251,7 @@ class GroupConsumer implements Consumer {
       const size = this.#options.maxBatchMessages ?? MAX_BATCH_MESSAGES;
       for (let start = 0; start < batch.messages.length; start += size) {
         if (this.#stopping || this.#failed || !run.isCurrent() || payload.isStale()) return;
-        const messages = batch.messages.slice(start, start + size).map(fromWire);
+        const messages = (batch.messages as FetchedRecord[]).slice(start, start + size).map(fromWire);
         const outcome = await this.#handle({ topic, partition: batch.partition, messages }, payload);
         if (outcome === null || !run.isCurrent()) return;
         this.#settle(payload, run, messages.at(-1), outcome);

@@ -1,11 +1,11 @@
 import type { TopicContract } from "@kapi/contracts";
 import { type Clock, type Deferred, deferred, delay, systemClock } from "@kapi/kernel";
 import { type Logger, observed, type Started } from "@kapi/runtime";
-import { AssignerProtocol, type Cluster, type Consumer as KafkaConsumer, type KafkaMessage } from "kafkajs";
+import { AssignerProtocol, type Cluster, type Consumer as KafkaConsumer } from "kafkajs";
 
 import type { KafkaConnection } from "./connection.ts";
 import { asError, mayPass } from "./errors.ts";
-import { fromWire, type Message } from "./message.ts";
+import { type FetchedRecord, fromWire, type Message } from "./message.ts";
 import { fetchBytesOf } from "./topics.ts";
 
 /** Least time from one fetch to the next: under load it makes fewer, larger fetches; what comes after a rest is not held back. */
@@ -94,7 +94,7 @@ function fetchOnlyClient(kafka: KafkaConnection): { consumer: KafkaConsumer; clu
 interface FetchedPartition {
   readonly partition: number;
   readonly highWatermark: string;
-  readonly messages: readonly (KafkaMessage & { readonly isControlRecord?: boolean })[];
+  readonly messages: readonly FetchedRecord[];
 }
 
 interface Waiter {

@@ -1,4 +1,4 @@
-import type { IHeaders, KafkaMessage } from "kafkajs";
+import type { KafkaMessage } from "kafkajs";
 
 /** One record of a topic. */
 export interface Message {
@@ -15,28 +15,24 @@ export interface Message {
 }
 
 const NO_VALUE = Buffer.alloc(0);
-const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
-/** A record as kafkajs decodes it → {@link Message}. Of a repeated header the last one counts. */
-export function fromWire(record: KafkaMessage): Message {
+/** A record as the patched kafkajs gives it: what is asked for is made of the batch's bytes, and nothing else. */
+export type FetchedRecord = KafkaMessage & {
+  readonly isControlRecord?: boolean;
+  readonly textKey: string;
+  /** Of a repeated header the last one counts. */
+  readonly textHeaders: Readonly<Record<string, string>>;
+  readonly bigOffset: bigint;
+  readonly timestampMs: number;
+};
+
+/** A record as kafkajs gives it → {@link Message}. */
+export function fromWire(record: FetchedRecord): Message {
   return {
-    key: record.key === null ? "" : record.key.toString(),
+    key: record.textKey,
     value: record.value ?? NO_VALUE,
-    headers: headersFromWire(record.headers),
-    offset: BigInt(record.offset),
-    timestampMs: Number(record.timestamp),
+    headers: record.textHeaders,
+    offset: record.bigOffset,
+    timestampMs: record.timestampMs,
   };
-}
-
-function headersFromWire(headers: IHeaders | undefined): Readonly<Record<string, string>> {
-  if (headers === undefined) return NO_HEADERS;
-  const names = Object.keys(headers);
-  if (names.length === 0) return NO_HEADERS;
-  const decoded: Record<string, string> = {};
-  for (const name of names) {
-    const given = headers[name];
-    const value = Array.isArray(given) ? given.at(-1) : given;
-    if (value !== undefined) decoded[name] = value.toString();
-  }
-  return decoded;
 }

@@ -67,10 +67,17 @@ export function spanToWire(span: Span): Record<string, string> {
   };
 }
 
-const DECIMAL = /^(0|[1-9][0-9]{0,15})$/;
+const MAX_DIGITS = 16;
+const ZERO = 48;
 
+/** A whole number from 0 to 2^53 - 1 in decimal digits, without leading zeros; null for any other text. */
 function wholeNumber(text: string | undefined): number | null {
-  if (text === undefined || !DECIMAL.test(text)) return null;
-  const value = Number(text);
+  if (text === undefined || text.length === 0 || text.length > MAX_DIGITS) return null;
+  let value = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const digit = text.charCodeAt(at) - ZERO;
+    if (digit < 0 || digit > 9 || (at === 1 && value === 0)) return null;
+    value = value * 10 + digit;
+  }
   return Number.isSafeInteger(value) ? value : null;
 }

@@ -128,10 +128,17 @@ export class SampleWindows {
     const { payload } = sample;
     const headerBytes = frameHeaderBytes(payload.length);
     const { slab, at } = this.#reserve(headerBytes + payload.length, nowMs);
-    slab.fields.set([window.id, headerBytes + payload.length, sample.atMs, sample.from, sample.offset], at / 8);
+    // Field by field: a list of them would be an object more for each sample.
+    const { fields } = slab;
+    const field = at / 8;
+    fields[field] = window.id;
+    fields[field + 1] = headerBytes + payload.length;
+    fields[field + 2] = sample.atMs;
+    fields[field + 3] = sample.from;
+    fields[field + 4] = sample.offset;
     const start = at + RECORD_BYTES;
     writeFrameHeader(slab.bytes, start, payload.length);
-    payload.copy(slab.bytes, start + headerBytes);
+    slab.bytes.set(payload, start + headerBytes);
     window.last = sample.sequence;
     this.#setPlace(window, sample.sequence, slab, at);
   }

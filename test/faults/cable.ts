@@ -1,0 +1,55 @@
+import net from "node:net";
+
+/** A connection to a server that can be cut and healed. */
+export class Cable {
+  readonly #server: net.Server;
+  readonly #sockets = new Set<net.Socket>();
+  #isCut = false;
+
+  private constructor(server: net.Server) {
+    this.#server = server;
+  }
+
+  /** A cable to where `url` leads, and the address of its near end. */
+  static async to(url: string): Promise<{ cable: Cable; url: string }> {
+    const far = new URL(url);
+    const server = net.createServer();
+    const cable = new Cable(server);
+    server.on("connection", (near) => cable.#join(near, { host: far.hostname, port: Number(far.port) }));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const near = new URL(url);
+    near.port = String((server.address() as net.AddressInfo).port);
+    return { cable, url: near.href };
+  }
+
+  cut(): void {
+    this.#isCut = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  heal(): void {
+    this.#isCut = false;
+  }
+
+  close(): void {
+    this.cut();
+    this.#server.close();
+  }
+
+  #join(near: net.Socket, far: { host: string; port: number }): void {
+    if (this.#isCut) return void near.destroy();
+    const other = net.connect(far);
+    for (const [socket, peer] of [
+      [near, other],
+      [other, near],
+    ] as const) {
+      this.#sockets.add(socket);
+      socket.on("error", () => peer.destroy());
+      socket.on("close", () => {
+        this.#sockets.delete(socket);
+        peer.destroy();
+      });
+    }
+    near.pipe(other).pipe(near);
+  }
+}

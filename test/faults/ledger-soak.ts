@@ -1,0 +1,166 @@
+/**
+ * `npm run test:ledger-soak`: ten minutes without PostgreSQL while requests go on. What Redis served is charged, and when
+ * PostgreSQL is back every request that was answered is one line of its organization's usage, and no other is. Whatever is
+ * not so is printed, and ends it with exit code 1. `LEDGER_SOAK_MINUTES` (10) and `LEDGER_SOAK_RATE` (300 requests/s) set
+ * time and load.
+ */
+import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
+
+import { createOrganization } from "@kapi/local";
+import { createTestEnvironment, eventually, startTestStack } from "@kapi/testkit";
+
+import startServers from "../../libs/testkit/src/global-setup.ts";
+import { CreditBooks } from "../properties/credit-books.ts";
+import { Cable } from "./cable.ts";
+
+const MINUTES = Number(process.env["LEDGER_SOAK_MINUTES"] ?? 10);
+const RATE = Number(process.env["LEDGER_SOAK_RATE"] ?? 300);
+const ORGANIZATIONS = 16;
+const CREDITS = 1_000_000;
+/** Before PostgreSQL goes, and after it is back. */
+const AROUND_MS = 10_000;
+const TURN_MS = 50;
+const MAX_IN_FLIGHT = 128;
+/** Credits: of a read, and of a mutation that is refused. */
+const READ_PRICE = 1;
+/** One request in so many is a deposit: refused as its account does not exist, and for nothing where that cannot be known. */
+const DEPOSIT_EVERY = 20;
+const PROGRESS_EVERY_MS = 60_000;
+const KNOWN_TIMEOUT_MS = 30_000;
+const SETTLE_TIMEOUT_MS = 120_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const SERVICES = ["account", "command-status", "finance", "gateway", "organization"];
+
+interface Organization {
+  readonly organizationId: string;
+  readonly managementKey: string;
+  readonly serverId: string;
+  /** Ids of the requests that were charged, as their answers said. */
+  readonly charged: Set<string>;
+}
+
+const findings: string[] = [];
+const answers = new Map<string, number>();
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function check(isRight: boolean, what: string): void {
+  if (!isRight) findings.push(what);
+}
+
+const stopServers = await startServers();
+const environment = await createTestEnvironment();
+const { cable, url: POSTGRES_URL } = await Cable.to(environment.postgresUrl);
+const cut = Object.fromEntries(SERVICES.map((service) => [service, { POSTGRES_URL }]));
+const stack = await startTestStack({ environment, services: [...SERVICES, "trading-server"], env: cut });
+const books = await CreditBooks.open(stack.servers);
+
+async function send({ managementKey, serverId, charged }: Organization, isDeposit: boolean): Promise<void> {
+  const requestId = randomUUID();
+  const path = isDeposit ? `/servers/${serverId}/accounts/10000001/finance/deposits` : "/credits/prices";
+  const headers: Record<string, string> = { authorization: `Management ${managementKey}`, "x-request-id": requestId };
+  if (isDeposit) Object.assign(headers, { "content-type": "application/json", "idempotency-key": requestId });
+  const response = await fetch(`${stack.baseUrl}/api/v1/management${path}`, {
+    method: isDeposit ? "POST" : "GET",
+    headers,
+    body: isDeposit ? JSON.stringify({ amount: 1, comment: "", requestId }) : null,
+    signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+  });
+  await response.text();
+  const answer = `${isDeposit ? "deposit" : "read"} ${response.status} ${response.headers.get("x-error-code") ?? ""}`;
+  answers.set(answer, (answers.get(answer) ?? 0) + 1);
+  const credits = Number(response.headers.get("x-credits-charged"));
+  check(credits === (response.status < 500 ? READ_PRICE : 0), `${answer} was charged ${credits}`);
+  if (credits > 0) charged.add(requestId);
+}
+
+/** Requests at the rate for a time; all are answered when it returns. */
+async function load(organizations: readonly Organization[], durationMs: number): Promise<void> {
+  const beganMs = performance.now();
+  const running = new Set<Promise<void>>();
+  let sent = 0;
+  let toldMs = beganMs;
+  for (let nowMs = beganMs; nowMs < beganMs + durationMs; nowMs = performance.now()) {
+    for (
+      const due = Math.floor(((nowMs - beganMs) * RATE) / 1_000);
+      sent < due && running.size < MAX_IN_FLIGHT;
+      sent += 1
+    ) {
+      const organization = organizations[sent % organizations.length];
+      if (organization === undefined) break;
+      const request = send(organization, sent % DEPOSIT_EVERY === 1)
+        .catch((error: unknown) => void findings.push(String(error)))
+        .finally(() => running.delete(request));
+      running.add(request);
+    }
+    if (nowMs - toldMs > PROGRESS_EVERY_MS) {
+      toldMs = nowMs;
+      say(`  ${Math.round((nowMs - beganMs) / 60_000)} min: ${sent} requests, ${await books.underWay()} entries wait`);
+    }
+    await setTimeout(TURN_MS);
+  }
+  await Promise.all(running);
+}
+
+try {
+  const organizations: Organization[] = [];
+  for (let n = 0; n < ORGANIZATIONS; n += 1) {
+    const made = await createOrganization(stack, { name: `Away ${n}`, credits: CREDITS });
+    organizations.push({ ...made, charged: new Set() });
+  }
+  const { managementKey: last = "" } = organizations.at(-1) ?? {};
+  const headers = { authorization: `Management ${last}` };
+  await eventually(
+    async () => (await fetch(`${stack.baseUrl}/api/v1/management/credits/balance`, { headers })).status === 200,
+    { timeoutMs: KNOWN_TIMEOUT_MS },
+  );
+  await eventually(async () => (await books.underWay()) === 0);
+  const before = await Promise.all(organizations.map(({ organizationId }) => books.of(organizationId)));
+
+  await load(organizations, AROUND_MS);
+  say(`PostgreSQL is away for ${MINUTES} min, at ${RATE} requests/s`);
+  cable.cut();
+  answers.clear();
+  await load(organizations, MINUTES * 60_000);
+  const waiting = await books.underWay();
+  say(`${[...answers].map(([answer, count]) => `${answer}: ${count}`).join(", ")}; ${waiting} entries wait`);
+  check(
+    [...answers.keys()].every((answer) => answer.startsWith("deposit") || answer === "read 200 "),
+    "a read was refused",
+  );
+  cable.heal();
+  const healedMs = performance.now();
+  await load(organizations, AROUND_MS);
+  await eventually(async () => (await books.underWay()) === 0, { timeoutMs: SETTLE_TIMEOUT_MS });
+  say(
+    `all entries are in the ledger, ${((performance.now() - healedMs) / 1_000).toFixed(1)} s after PostgreSQL is back`,
+  );
+
+  for (const [index, { organizationId, charged }] of organizations.entries()) {
+    const { redis, kept, derived, linesSum } = await books.of(organizationId);
+    const consumed = (before[index]?.kept.consumed ?? 0) + charged.size * READ_PRICE;
+    const all = [redis?.consumed, kept.consumed, derived.consumed, linesSum];
+    check(
+      all.every((sum) => sum === consumed),
+      `${organizationId}: answered for ${consumed}, but Redis, ledger, legs and lines say ${all.join(", ")}`,
+    );
+    check(JSON.stringify([redis, derived]) === JSON.stringify([kept, kept]), `${organizationId}: the wallets differ`);
+    const lines = (await books.lines(organizationId)).map(({ requestId }) => requestId ?? "");
+    const found = new Set(lines);
+    const missing = [...charged].filter((requestId) => !found.has(requestId)).length;
+    check(missing === 0 && lines.length === found.size, `${organizationId}: ${missing} requests without a line`);
+  }
+  const total = organizations.reduce((sum, { charged }) => sum + charged.size, 0);
+  say(`${total} requests charged, each one line; ${findings.length} findings`);
+  for (const finding of findings.slice(0, 20)) say(`  ${finding}`);
+  process.exitCode = findings.length === 0 ? 0 : 1;
+} finally {
+  await books.close();
+  await stack.stop();
+  cable.close();
+  await environment.stop();
+  await stopServers();
+}
