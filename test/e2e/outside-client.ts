@@ -10,6 +10,8 @@ export interface Demo {
   readonly organizationId: string;
   readonly serverId: string;
   readonly tradingServerUrl: string;
+  /** What the trading server's control API wants to see, where it is not on a loopback address. */
+  readonly controlToken?: string;
 }
 
 /** An HTTP answer with its JSON body read. */

@@ -18,15 +18,17 @@ export interface Fault {
 
 export class TradingControl {
   readonly #base: string;
+  readonly #token: Readonly<Record<string, string>>;
 
   constructor(demo: Demo) {
     this.#base = `${demo.tradingServerUrl}/control/v1/servers/${demo.serverId}`;
+    this.#token = demo.controlToken === undefined ? {} : { "x-internal-token": demo.controlToken };
   }
 
   async #call<T>(method: string, path: string, body?: object): Promise<T> {
     const response = await fetch(this.#base + path, {
       method,
-      headers: body === undefined ? {} : { "content-type": "application/json" },
+      headers: body === undefined ? this.#token : { ...this.#token, "content-type": "application/json" },
       body: body === undefined ? null : JSON.stringify(body),
       signal: AbortSignal.timeout(30_000),
     });
@@ -39,7 +41,7 @@ export class TradingControl {
   async #attempt<T>(path: string, body: object): Promise<T | null> {
     const response = await fetch(this.#base + path, {
       method: "POST",
-      headers: { "content-type": "application/json" },
+      headers: { ...this.#token, "content-type": "application/json" },
       body: JSON.stringify(body),
       signal: AbortSignal.timeout(30_000),
     });
@@ -79,7 +81,7 @@ export class TradingControl {
   async login(accountNumber: string, password: string): Promise<string | null> {
     const response = await fetch(`${this.#base}/accounts/${accountNumber}/login`, {
       method: "POST",
-      headers: { "content-type": "application/json" },
+      headers: { ...this.#token, "content-type": "application/json" },
       body: JSON.stringify({ password }),
       signal: AbortSignal.timeout(30_000),
     });

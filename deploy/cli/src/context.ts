@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 
 import { Operator, operatorAddress } from "./operator.ts";
-import type { Environment } from "./state-folder.ts";
+import type { Environment } from "./running-kapi.ts";
 
 /** What surrounds the command line. */
 export interface Surroundings {
@@ -31,7 +31,7 @@ export interface Telling {
 export function createContext(surroundings: Surroundings): CommandContext {
   return {
     ...surroundings,
-    operator: () => new Operator(operatorAddress(surroundings.environment)),
+    operator: () => new Operator(() => operatorAddress(surroundings.environment)),
     tell: (options, value, text) =>
       surroundings.out(options.json === true ? `${JSON.stringify(value, null, 2)}\n` : text(value)),
   };

@@ -1,14 +1,14 @@
-import { keptEnvironment, LocalError } from "@kapi/local";
+import { ConfigError, loadConfig } from "@kapi/runtime";
 import { z } from "zod";
 
 import { CommandFailure, EXIT_CODES, reasonOf, refusalOf } from "./failure.ts";
-import { type Environment, stateFolder } from "./state-folder.ts";
+import { type Environment, fromRunningKapi } from "./running-kapi.ts";
 
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Items that are asked for at once; a list has as many pages as it needs. */
 const PAGE_LIMIT = 100;
-/** With both of these nothing is looked up. */
-const GIVEN = ["ORGANIZATION_URL", "INTERNAL_TOKEN"] as const;
+/** With both of these nothing is looked up. Either may be given as a file, as secrets are: INTERNAL_TOKEN_FILE. */
+const Given = z.object({ ORGANIZATION_URL: z.string().optional(), INTERNAL_TOKEN: z.string().optional() });
 
 /** Where the organization service is, and what proves the operator to it. */
 export interface OperatorAddress {
@@ -22,25 +22,34 @@ const Paginated = z.object({ pagination: z.object({ totalPages: z.int() }) });
  * The address that the environment gives (ORGANIZATION_URL and INTERNAL_TOKEN), else that of the kapi which runs from this
  * checkout (KAPI_STATE_DIR says where its state is).
  */
-export function operatorAddress(environment: Environment): OperatorAddress {
-  const [url, token] = GIVEN.map((name) => environment[name] ?? "");
-  if (url && token) return { url, token };
-  const missing = GIVEN.filter((name) => (environment[name] ?? "") === "");
+export async function operatorAddress(environment: Environment): Promise<OperatorAddress> {
+  const { ORGANIZATION_URL: url, INTERNAL_TOKEN: token } = given(environment);
+  if (url !== undefined && token !== undefined) return { url, token };
+  const missing = Object.entries({ ORGANIZATION_URL: url, INTERNAL_TOKEN: token }).filter(
+    ([, value]) => value === undefined,
+  );
+  const wanted = `set ${missing.map(([name]) => name).join(" and ")}`;
+  const kept = await fromRunningKapi(environment, wanted, ({ keptEnvironment }, folder) =>
+    keptEnvironment(folder, "organization", {}),
+  );
+  return { url: url ?? kept["ORGANIZATION_URL"] ?? "", token: token ?? kept["INTERNAL_TOKEN"] ?? "" };
+}
+
+function given(environment: Environment): z.output<typeof Given> {
   try {
-    const kept = keptEnvironment(stateFolder(environment), "organization", {});
-    return { url: url || (kept["ORGANIZATION_URL"] ?? ""), token: token || (kept["INTERNAL_TOKEN"] ?? "") };
+    return loadConfig(Given, environment);
   } catch (error) {
-    if (!(error instanceof LocalError)) throw error;
-    const wanted = missing.join(" and ");
-    throw new CommandFailure(`${error.message} Start it with npm start, or set ${wanted}.`, EXIT_CODES.unavailable);
+    if (error instanceof ConfigError) throw new CommandFailure(error.problems.join("\n"), EXIT_CODES.usage);
+    throw error;
   }
 }
 
 /** Calls the operator's routes of the organization service. */
 export class Operator {
-  readonly #address: OperatorAddress;
+  readonly #address: () => Promise<OperatorAddress>;
 
-  constructor(address: OperatorAddress) {
+  /** `address` is asked for each time; so nothing is looked for before it is needed. */
+  constructor(address: () => Promise<OperatorAddress>) {
     this.#address = address;
   }
 
@@ -68,7 +77,7 @@ export class Operator {
   }
 
   async #call<T>(method: string, route: string, body: object | undefined, schema: z.ZodType<T>): Promise<T> {
-    const { url, token } = this.#address;
+    const { url, token } = await this.#address();
     let response: Response;
     let text: string;
     try {

@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { WEBHOOK_KINDS, WebhookKind } from "@kapi/contracts";
-import { type Demo, LocalError, runningDemo } from "@kapi/local";
 import { type Command, InvalidArgumentError } from "commander";
 import { Webhook } from "standardwebhooks";
 
@@ -11,7 +10,7 @@ import { addCommand, type CommandContext, several, type Telling } from "../conte
 import { CommandFailure, EXIT_CODES } from "../failure.ts";
 import { FeedAway, type FeedOptions, type FeedPage, type ListenedEvent, readFeed } from "../feed.ts";
 import { type Forwarded, forward } from "../forward.ts";
-import { stateFolder } from "../state-folder.ts";
+import { fromRunningKapi } from "../running-kapi.ts";
 
 const KEY_VARIABLE = "KAPI_KEY";
 const SECRET_BYTES = 32;
@@ -46,7 +45,7 @@ export function addListen(program: Command, context: CommandContext): void {
 
 async function listen(context: CommandContext, options: ListenOptions): Promise<void> {
   const { signal } = context;
-  const feed = feedOf(context, options);
+  const feed = await feedOf(context, options);
   const secret = `whsec_${randomBytes(SECRET_BYTES).toString("base64")}`;
   const webhook = new Webhook(secret);
   let cursor = options.after ?? null;
@@ -102,20 +101,19 @@ async function nextPage({ err, signal }: CommandContext, feed: FeedOptions, curs
   }
 }
 
-function feedOf({ environment }: CommandContext, { api, keyFile, kinds: wanted = [] }: ListenOptions): FeedOptions {
-  const given = keyFile === undefined ? environment[KEY_VARIABLE] : keyIn(keyFile);
-  const demo = (): Demo => {
-    try {
-      return runningDemo(stateFolder(environment));
-    } catch (error) {
-      if (!(error instanceof LocalError)) throw error;
-      const wants = `${KEY_VARIABLE} or --key-file, and --api`;
-      throw new CommandFailure(`${error.message} Start it with npm start, or give ${wants}.`, EXIT_CODES.unavailable);
-    }
-  };
+async function feedOf(context: CommandContext, options: ListenOptions): Promise<FeedOptions> {
+  const { environment } = context;
+  const { api, keyFile, kinds: wanted = [] } = options;
+  const key = (keyFile === undefined ? environment[KEY_VARIABLE] : keyIn(keyFile)) ?? "";
+  const demo =
+    api !== undefined && key !== ""
+      ? null
+      : await fromRunningKapi(environment, `give ${KEY_VARIABLE} or --key-file, and --api`, ({ runningDemo }, folder) =>
+          runningDemo(folder),
+        );
   return {
-    api: (api ?? demo().baseUrl).replace(/\/+$/, ""),
-    managementKey: given ? given : demo().managementKey,
+    api: (api ?? demo?.baseUrl ?? "").replace(/\/+$/, ""),
+    managementKey: key === "" ? (demo?.managementKey ?? "") : key,
     kinds: wanted.length === 0 ? null : wanted,
   };
 }

@@ -1,0 +1,39 @@
+import path from "node:path";
+
+import type * as Local from "@kapi/local";
+
+import { CommandFailure, EXIT_CODES } from "./failure.ts";
+
+const ROOT = path.resolve(import.meta.dirname, "../../..");
+const STATE_FOLDER = ".local";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * What `read` finds of the kapi that runs from this checkout; KAPI_STATE_DIR says where else its state is. The code that
+ * knows such a kapi is loaded only now: an image has none of it. `wanted` says what makes all this needless.
+ * @throws CommandFailure where no such kapi runs.
+ */
+export async function fromRunningKapi<T>(
+  environment: Environment,
+  wanted: string,
+  read: (local: typeof Local, stateFolder: string) => T,
+): Promise<T> {
+  const local = await load();
+  if (local === null) throw new CommandFailure(`There is no checkout here: ${wanted}.`, EXIT_CODES.unavailable);
+  try {
+    return read(local, path.resolve(ROOT, environment["KAPI_STATE_DIR"] ?? STATE_FOLDER));
+  } catch (error) {
+    if (!(error instanceof local.LocalError)) throw error;
+    throw new CommandFailure(`${error.message} Start it with npm start, or ${wanted}.`, EXIT_CODES.unavailable);
+  }
+}
+
+async function load(): Promise<typeof Local | null> {
+  try {
+    return await import("@kapi/local");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND") return null;
+    throw error;
+  }
+}

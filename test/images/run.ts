@@ -1,0 +1,165 @@
+/**
+ * `npm run test:images`: builds every image, looks at what is in it, brings the whole Compose stack up and drives the first
+ * path through it as an outside client would; then stops it as an upgrade would, and does the same with what was kept. Needs
+ * a Docker engine with Compose and the images that the Dockerfile and the Compose file name; without an engine there is one
+ * clear line, and nothing was tested. `KEEP_IMAGES_STACK=on` leaves the stack running.
+ */
+import { spawnSync } from "node:child_process";
+import path from "node:path";
+
+import { freePort } from "@kapi/local";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const PROJECT = "kapi-images-test";
+const FILES = ["docker-compose.yml", "test/images/compose.yaml"];
+const BUILD_TIMEOUT_MS = 1_800_000;
+const UP_TIMEOUT_MS = 300_000;
+const RUN_TIMEOUT_MS = 120_000;
+/** How long a container has from SIGTERM to its end, in seconds, before it is killed. */
+const STOP_S = 30;
+const LEVERAGES = "1,2,5,10,20,25,30,50,100,200,300,400,500,1000,2000,5000,10000";
+const CREDITS = "1000000";
+/** Programs that end with their work. */
+const JOBS = new Set(["secrets", "topics", "cli"]);
+const SERVERS = new Set(["kafka", "redis", "postgres"]);
+const KILLED = 137;
+
+interface Outcome {
+  readonly ok: boolean;
+  readonly output: string;
+  readonly text: string;
+  readonly seconds: number;
+}
+
+interface Options {
+  readonly timeoutMs?: number;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+function run(command: string, args: readonly string[], options: Options = {}): Outcome {
+  const beganMs = performance.now();
+  const { status, stdout, stderr } = spawnSync(command, args, {
+    cwd: ROOT,
+    encoding: "utf8",
+    timeout: options.timeoutMs ?? RUN_TIMEOUT_MS,
+    env: options.env ?? environment,
+    maxBuffer: 64 * 1_048_576,
+  });
+  const seconds = (performance.now() - beganMs) / 1_000;
+  return { ok: status === 0, output: `${stdout}${stderr}`, text: stdout, seconds };
+}
+
+function compose(args: readonly string[], options: Options = {}): Outcome {
+  return run("docker", ["compose", "-p", PROJECT, ...FILES.flatMap((file) => ["-f", file]), ...args], options);
+}
+
+let passes = 0;
+let failures = 0;
+function report(what: string, { ok, output, seconds }: Outcome): boolean {
+  if (ok) passes += 1;
+  else failures += 1;
+  console.log(`  ${ok ? "✓" : "✗"} ${what}  ${seconds.toFixed(1)} s${ok ? "" : `\n${output}`}`);
+  return ok;
+}
+
+/** An expectation, as an outcome. */
+function expectation(ok: boolean, output: string): Outcome {
+  return { ok, output, text: "", seconds: 0 };
+}
+
+const [api, live, console_, tradingServer, postgres] = await Promise.all(Array.from({ length: 5 }, () => freePort()));
+const environment: NodeJS.ProcessEnv = {
+  ...process.env,
+  KAPI_PORT: String(api),
+  KAPI_LIVE_PORT: String(live),
+  KAPI_CONSOLE_PORT: String(console_),
+  KAPI_TRADING_SERVER_PORT: String(tradingServer),
+  KAPI_POSTGRES_PORT: String(postgres),
+};
+
+function names(args: readonly string[]): string[] {
+  return compose(args).text.trim().split("\n");
+}
+
+/** What is in an image: no more than it needs, and nothing that runs as root. */
+function lookAtImage(program: string): void {
+  const image = `kapi/${program}`;
+  const user = run("docker", ["image", "inspect", "-f", "{{.Config.User}}", image]).text.trim();
+  const size = Number(run("docker", ["image", "inspect", "-f", "{{.Size}}", image]).text);
+  report(`${image}: runs as a user without rights (${Math.round(size / 1e6)} MB)`, expectation(user === "node", user));
+  const resolve =
+    "for (const name of ['vitest', 'typescript', 'oxlint', 'vite']) try { require.resolve(name); console.log(name) } catch {}";
+  const found = run("docker", ["run", "--rm", "--network", "none", "--entrypoint", "node", image, "-e", resolve]);
+  report(`${image}: no tools of development`, { ...found, ok: found.ok && found.text === "" });
+}
+
+/** Makes an organization that can be used, as the README tells. */
+function makeDemo(): object {
+  const kapi = (...args: string[]): Record<string, string> => {
+    const told = compose(["run", "--rm", "-T", "cli", ...args, "--json"]);
+    if (!told.ok) throw new Error(`kapi ${args.join(" ")}: ${told.output}`);
+    return JSON.parse(told.text) as Record<string, string>;
+  };
+  const { organizationId = "" } = kapi("organization", "create", "--name", "Images", "--credits", CREDITS);
+  const server = ["--url", "http://trading-server:8080", "--environment", "demo", "--name", "Kapi-Demo"];
+  const more = ["--company", "Kapi Demo Markets", "--leverage", LEVERAGES, "--default-leverage", "100"];
+  const { serverId } = kapi("server", "create", "--organization", organizationId, ...server, ...more);
+  const { managementKey } = kapi("key", "create", "--organization", organizationId, "--all-scopes");
+  const read = "process.stdout.write(require('fs').readFileSync('/run/secrets/control_token'))";
+  const controlToken = compose(["exec", "-T", "trading-server", "node", "-e", read]).text;
+  return {
+    baseUrl: `http://127.0.0.1:${api}`,
+    wsBase: `ws://127.0.0.1:${live}`,
+    tradingServerUrl: `http://127.0.0.1:${tradingServer}`,
+    organizationId,
+    serverId,
+    managementKey,
+    controlToken,
+  };
+}
+
+function firstPath(demo: object): Outcome {
+  const env = {
+    ...environment,
+    KAPI_DEMO: JSON.stringify(demo),
+    KAPI_POSTGRES_URL: `postgres://kapi:${process.env["POSTGRES_PASSWORD"] ?? "kapi"}@127.0.0.1:${postgres}/kapi`,
+  };
+  const args = ["node_modules/vitest/vitest.mjs", "run", "--config", "test/images/vitest.config.ts"];
+  return run(process.execPath, args, { env, timeoutMs: UP_TIMEOUT_MS });
+}
+
+/** Every program ends by itself when it is told to. */
+function stopPrograms(programs: readonly string[]): void {
+  const stopped = compose(["stop", "-t", String(STOP_S), ...programs]);
+  report("all programs are stopped", stopped);
+  for (const program of programs) {
+    const id = compose(["ps", "-aq", program]).text.trim();
+    const code = Number(run("docker", ["inspect", "-f", "{{.State.ExitCode}}", id]).text);
+    const how = code === KILLED ? `was killed after ${STOP_S} s` : `ended with ${code}`;
+    report(`${program} ends by itself, with 0`, expectation(code === 0, how));
+  }
+}
+
+if (!run("docker", ["info"]).ok || !run("docker", ["compose", "version"]).ok) {
+  console.log("The images were not tested: no Docker engine with Compose answers here.");
+  process.exit(1);
+}
+try {
+  const everything = names(["--profile", "tools", "config", "--services"]);
+  const programs = everything.filter((name) => !JOBS.has(name) && !SERVERS.has(name));
+  const built = compose(["--profile", "tools", "build"], { timeoutMs: BUILD_TIMEOUT_MS });
+  if (report(`${programs.length + JOBS.size - 1} images are built`, built)) {
+    for (const image of [...programs, "topics", "cli"]) lookAtImage(image);
+    if (report("the stack is up and healthy", compose(["up", "-d", "--wait"], { timeoutMs: UP_TIMEOUT_MS }))) {
+      const demo = makeDemo();
+      report("the first path, as an outside client", firstPath(demo));
+      stopPrograms(programs);
+      report("the stack is up again", compose(["up", "-d", "--wait"], { timeoutMs: UP_TIMEOUT_MS }));
+      report("the first path, with what was kept", firstPath(demo));
+    }
+  }
+} finally {
+  if (process.env["KEEP_IMAGES_STACK"] !== "on") compose(["--profile", "tools", "down", "-v", "--remove-orphans"]);
+}
+console.log(`${passes} passed, ${failures} failed`);
+process.exit(failures === 0 ? 0 : 1);
