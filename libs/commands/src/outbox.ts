@@ -6,7 +6,7 @@
  * published: it is told of in the dead letters, and counts as acknowledged then.
  */
 import { DEAD_LETTER_HEADERS, MAX_COMMAND_EVENT_BYTES, TOPICS } from "@kapi/contracts";
-import { MessageTooLarge, type Producer } from "@kapi/kafka";
+import { countDeadLetters, MessageTooLarge, type Producer } from "@kapi/kafka";
 import type { Database } from "@kapi/postgres";
 import { faultPoint, type Logger } from "@kapi/runtime";
 
@@ -112,6 +112,7 @@ export class Outbox {
         [DEAD_LETTER_HEADERS.group]: worker,
       },
     });
+    countDeadLetters(worker, topic.name, 1);
   }
 
   async #deleteLater(): Promise<void> {
