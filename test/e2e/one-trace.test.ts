@@ -6,6 +6,9 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 
+import { TOPICS } from "@kapi/contracts";
+import { createKafka, createProducer } from "@kapi/kafka";
+import { createLogger } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -192,6 +195,7 @@ const MEASURED: readonly (readonly [service: string, series: string, value: RegE
   ["organization", "organization_usage_age{}", /^0$/],
   ["trading-server", "postgres_pool_waiting{}", /^0$/],
   ["trading-server", "trading_server_events_unpublished{}", /^0$/],
+  ["webhooks", 'kafka_dead_letters_total{group="webhooks.facts",topic="finance.events"}', /^1$/],
   ["webhooks", "webhooks_events_total{}", /^[1-9]\d*$/],
   ["webhooks", 'webhooks_attempts_total{outcome="succeeded"}', /^[1-9]\d*$/],
   ["webhooks", 'webhooks_attempt_duration_count{outcome="succeeded"}', /^[1-9]\d*$/],
@@ -204,6 +208,7 @@ describe("what a process measures", () => {
     const live = await client.live();
     live.send({ type: "subscribe", serverId: system.demo.serverId, accountNumber });
     await expect(client.withKey("kapi.unknown").live()).rejects.toThrow("401");
+    await publishNoFact();
     for (const [name] of system.stack.processes) {
       const text = await scrape(name);
       for (const series of EVERYWHERE) expect(text, `${name} tells ${series}`).toContain(`# TYPE ${series} `);
@@ -220,6 +225,16 @@ describe("what a process measures", () => {
     live.close();
   });
 });
+
+/** A record of finance.events that nobody can read. */
+async function publishNoFact(): Promise<void> {
+  const { kafkaBrokers, topicPrefix } = system.stack.environment;
+  const logger = createLogger({ service: "one-trace", level: "error" });
+  const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "one-trace", topicPrefix, logger });
+  const producer = await createProducer(kafka);
+  await producer.value.send(TOPICS.financeEvents, { key: "nobody", value: "no fact" });
+  await producer.stop();
+}
 
 async function scrape(service: string): Promise<string> {
   const answer = await fetch(`${system.stack.url(service)}/metrics`, { signal: AbortSignal.timeout(5_000) });

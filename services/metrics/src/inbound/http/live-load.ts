@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "@kapi/http";
 
-import type { LiveLoad } from "../ws/live-server.ts";
+import type { LiveLoad } from "../ws/live-measures.ts";
 
 const NO_LOAD: LiveLoad = { sockets: 0, subscriptions: 0, stalled: 0, bufferedBytes: 0, mostBufferedBytes: 0 };
 

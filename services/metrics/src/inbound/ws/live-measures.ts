@@ -1,7 +1,23 @@
 /** What is measured of the live connections. */
 import { counter, observed } from "@kapi/runtime";
 
-import type { LiveLoad } from "./live-server.ts";
+const handshakes = counter("metrics.live.handshakes", "Live handshakes that were answered, by `status`", "{handshake}");
+const closes = counter(
+  "metrics.live.closes",
+  "Live sockets that were closed by this process, by `code`; 1006: given up, as no ping was answered",
+  "{socket}",
+);
+
+/** What the open sockets are, and what waits in this process for their networks. */
+export interface LiveLoad {
+  readonly sockets: number;
+  readonly subscriptions: number;
+  /** Of the sockets, those that are sent nothing until their network has drained. */
+  readonly stalled: number;
+  readonly bufferedBytes: number;
+  /** Of the socket for which the most waits. */
+  readonly mostBufferedBytes: number;
+}
 
 /** Counts an answer to a handshake; `status` is 101 or that of the refusal. */
 export function countHandshake(status: number): void {
@@ -12,13 +28,6 @@ export function countHandshake(status: number): void {
 export function countClose(code: number): void {
   closes.add(1, { code });
 }
-
-const handshakes = counter("metrics.live.handshakes", "Live handshakes that were answered, by `status`", "{handshake}");
-const closes = counter(
-  "metrics.live.closes",
-  "Live sockets that were closed by this process, by `code`; 1006: given up, as no ping was answered",
-  "{socket}",
-);
 
 /** Lets the load be looked at; null: there are no live connections in this process. */
 export function measureLiveLoad(load: () => LiveLoad | null): void {

@@ -10,7 +10,7 @@ import type { Started } from "@kapi/runtime";
 import { type ServerOptions, WebSocket, WebSocketServer } from "ws";
 
 import { type Admittance, admitHandshake, refuseHandshake, requestIdOf } from "./handshake.ts";
-import { countHandshake } from "./live-measures.ts";
+import { countHandshake, type LiveLoad } from "./live-measures.ts";
 import { type LiveContext, LiveSocket } from "./live-socket.ts";
 import { Outlet } from "./outlet.ts";
 
@@ -33,17 +33,6 @@ export interface LiveServerOptions extends Omit<LiveContext, "limits"> {
     readonly maxSocketsPerOrganization: number;
     readonly maxBufferedBytes: number;
   };
-}
-
-/** What the open sockets are, and what waits in this process for their networks. */
-export interface LiveLoad {
-  readonly sockets: number;
-  readonly subscriptions: number;
-  /** Of them, those that are sent nothing until their network has drained. */
-  readonly stalled: number;
-  readonly bufferedBytes: number;
-  /** Of the socket for which the most waits. */
-  readonly mostBufferedBytes: number;
 }
 
 export interface LiveServer {

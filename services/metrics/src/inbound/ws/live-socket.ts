@@ -148,7 +148,8 @@ export class LiveSocket {
 
   /** Sends what was pushed and closes. */
   close(code: number): void {
-    countClose(code);
+    // Whatever else comes until the connection has ended, it is closed once.
+    if (!this.#closed.signal.aborted) countClose(code);
     this.#outlet.flush();
     this.#end();
     if (this.#ws.isPaused) this.#ws.resume();
