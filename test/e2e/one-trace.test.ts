@@ -121,6 +121,20 @@ describe("a deposit", () => {
   });
 });
 
+describe("a record that nobody can read", () => {
+  it("goes to the dead letters in the trace that it came in, and is counted", async () => {
+    const traceId = "3".repeat(32);
+    await publishNoFact(`00-${traceId}-${CALLER_SPAN}-01`);
+    await eventually(() =>
+      expect(told(receiver.spans.filter((span) => span.traceId === traceId))).toContain(
+        "webhooks: consumer process finance.events > webhooks: producer send dead-letter",
+      ),
+    );
+    const counted = 'kafka_dead_letters_total{group="webhooks.facts",topic="finance.events"}';
+    await eventually(async () => expect(valuesOf(await scrape("webhooks"), counted)).toEqual(["1"]));
+  });
+});
+
 /** The lines of a process's log that belong to a trace. */
 function logged(service: string, traceId: string): Readonly<Record<string, unknown>>[] {
   const file = path.join(`${system.stack.environment.stateDir}-stack`, "logs", `${service}.log`);
@@ -195,7 +209,6 @@ const MEASURED: readonly (readonly [service: string, series: string, value: RegE
   ["organization", "organization_usage_age{}", /^0$/],
   ["trading-server", "postgres_pool_waiting{}", /^0$/],
   ["trading-server", "trading_server_events_unpublished{}", /^0$/],
-  ["webhooks", 'kafka_dead_letters_total{group="webhooks.facts",topic="finance.events"}', /^1$/],
   ["webhooks", "webhooks_events_total{}", /^[1-9]\d*$/],
   ["webhooks", 'webhooks_attempts_total{outcome="succeeded"}', /^[1-9]\d*$/],
   ["webhooks", 'webhooks_attempt_duration_count{outcome="succeeded"}', /^[1-9]\d*$/],
@@ -208,7 +221,6 @@ describe("what a process measures", () => {
     const live = await client.live();
     live.send({ type: "subscribe", serverId: system.demo.serverId, accountNumber });
     await expect(client.withKey("kapi.unknown").live()).rejects.toThrow("401");
-    await publishNoFact();
     for (const [name] of system.stack.processes) {
       const text = await scrape(name);
       for (const series of EVERYWHERE) expect(text, `${name} tells ${series}`).toContain(`# TYPE ${series} `);
@@ -227,12 +239,12 @@ describe("what a process measures", () => {
 });
 
 /** A record of finance.events that nobody can read. */
-async function publishNoFact(): Promise<void> {
+async function publishNoFact(traceparent: string): Promise<void> {
   const { kafkaBrokers, topicPrefix } = system.stack.environment;
   const logger = createLogger({ service: "one-trace", level: "error" });
   const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "one-trace", topicPrefix, logger });
   const producer = await createProducer(kafka);
-  await producer.value.send(TOPICS.financeEvents, { key: "nobody", value: "no fact" });
+  await producer.value.send(TOPICS.financeEvents, { key: "nobody", value: "no fact", headers: { traceparent } });
   await producer.stop();
 }
 

@@ -18,12 +18,13 @@ export function countDeadLetters(group: string, topic: string, messages: number)
   if (messages > 0) deadLetters.add(messages, { group, topic });
 }
 
-/** The record that tells about a message that could not be processed: its origin and the reason, in headers. */
+/** The record that tells about a message that could not be processed: its origin, the reason and its trace, in headers. */
 export function deadLetterMessage(batch: Batch, letter: DeadLetter, groupId: string): OutgoingMessage {
   const { message, reason, includeValue = false } = letter;
   return {
     key: message.key,
     value: includeValue ? message.value : "",
+    traceparent: message.traceparent,
     headers: {
       [DEAD_LETTER_HEADERS.reason]: reason.slice(0, MAX_REASON_LENGTH),
       [DEAD_LETTER_HEADERS.topic]: batch.topic.name,
