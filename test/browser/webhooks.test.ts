@@ -102,6 +102,7 @@ describe("a webhook endpoint", () => {
     const delivery = await sendTest();
     expect(verified(secret, delivery)).toMatchObject({ type: "webhook.test" });
     await person.row("webhook.test").getByText("succeeded").waitFor();
+    await person.page.getByText("1 delivery", { exact: true }).waitFor();
     expect(await person.page.getByText(description, { exact: true }).count()).toBe(1);
     expect(person.complaints).toEqual([]);
   });

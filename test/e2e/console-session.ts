@@ -32,6 +32,11 @@ export class ConsoleVisitor {
     return visitor;
   }
 
+  /** What shows whose session it is: the cookie's value and the token of its changes. */
+  get proofs(): readonly string[] {
+    return Object.values(this.#headers).map((value) => value.slice(value.indexOf("=") + 1));
+  }
+
   async ask(method: string, path: string, body?: object): Promise<ConsoleAnswer> {
     const response = await this.#fetch(method, path, body);
     return { status: response.status, body: (await response.json()) as ConsoleAnswer["body"] };

@@ -1,15 +1,17 @@
 /**
  * No password is written down anywhere (decisions, 5.3): whichever way it came to be, neither while its command waits nor
  * after it was applied, refused or lost on the way. Everything that is stored and logged is searched, at the finest log level.
+ * What else lets somebody in is stored where it has to be; the log tells none of it.
  */
 import { randomBytes } from "node:crypto";
 
-import { CommandMessage, TOPICS } from "@kapi/contracts";
+import { CommandMessage, TOPICS, WebhookSecretAnswer } from "@kapi/contracts";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
+import { ConsoleVisitor } from "./console-session.ts";
 import { type EverythingStored, placesOf, readEverything, readTopic } from "./everything-stored.ts";
-import type { EnvelopeView, OutsideClient } from "./outside-client.ts";
+import { type EnvelopeView, OutsideClient } from "./outside-client.ts";
 import { startTwoGateways, type TwoGateways } from "./system.ts";
 import { TradingControl } from "./trading-control.ts";
 
@@ -205,4 +207,61 @@ describe("a password", () => {
       });
     },
   );
+});
+
+/** Something that lets nobody in, in the place of what does. */
+function forged(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+describe("what lets somebody in", () => {
+  it("keys, sessions, tokens and secrets of webhooks, right or wrong, are in no log", async () => {
+    const { stack } = system;
+    const demo = await stack.makeDemo();
+    const own = new OutsideClient(demo);
+    const person = await ConsoleVisitor.signIn(demo);
+    const seen = randomBytes(12).toString("hex");
+    const [password, key, bearer, token, inUrl, inBody, cookie] = Array.from({ length: 7 }, forged);
+    const url = `http://127.0.0.1:9/hook/${inUrl}?token=${inUrl}`;
+    const added = await person.ask("POST", "/webhooks", { url, description: "Nobody answers" });
+    const { endpoint, secret } = WebhookSecretAnswer.parse(added.body);
+    await own.call("POST", `/webhooks/${endpoint.id}/test`, { body: {} });
+
+    const send = async (address: string, headers: Record<string, string>, body?: string): Promise<void> => {
+      const method = body === undefined ? "GET" : "POST";
+      const json = body === undefined ? headers : { "content-type": "application/json", ...headers };
+      const answer = await fetch(address, { method, headers: { "x-request-id": seen, ...json }, body: body ?? null });
+      expect(answer.status, address).toBeGreaterThanOrEqual(400);
+    };
+    const balance = `${demo.baseUrl}/api/v1/management/credits/balance`;
+    const [id = ""] = demo.managementKey.split(".").slice(1);
+    await send(`${balance}?authorization=${token}`, { authorization: `Management kapi.${id}.${key?.slice(0, 43)}` });
+    await send(balance, { authorization: `Bearer ${bearer}`, cookie: `session=${cookie}` });
+    await send(
+      `${demo.baseUrl}/api/v1/management/webhooks`,
+      { authorization: demo.managementKey },
+      `{"secret":"${inBody}`,
+    );
+    await send(`${stack.url("account")}/internal/accounts/existing`, { "x-internal-token": `${token}` }, "{}");
+    await send(`${demo.consoleUrl}api/session`, { cookie: `session=${cookie}` });
+    await send(
+      `${demo.consoleUrl}api/session`,
+      {},
+      JSON.stringify({ email: demo.consoleEmail, password, newPassword: password }),
+    );
+    await expect(own.withKey(`kapi.${id}.${key?.slice(0, 43)}`).live()).rejects.toThrow("401");
+
+    const { installation: _noSecret, ...ofStack } = stack.secrets;
+    const rings = Object.values(ofStack).map((ring) => ring.slice(ring.indexOf(":") + 1));
+    const [, , right = ""] = demo.managementKey.split(".");
+    const mine = [right, secret, demo.consolePassword, ...person.proofs];
+    const secrets = [...rings, ...mine, password, key, bearer, token, inUrl, inBody, cookie].map(String);
+    const { files } = await readEverything(stack);
+    const logs = files.filter(({ where }) => where.endsWith(".log"));
+    for (const service of ["gateway", "organization"]) {
+      const ofService = logs.filter(({ where }) => where.endsWith(`/${service}.log`));
+      expect(placesOf([seen], ofService), service).not.toEqual([]);
+    }
+    expect(placesOf(secrets, logs)).toEqual([]);
+  });
 });

@@ -13,6 +13,7 @@ import {
   markAnswered,
   refund,
 } from "@kapi/redis";
+import { activeTraceparent } from "@kapi/runtime";
 
 import type { Directory } from "./directory.ts";
 
@@ -135,6 +136,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
             rateLimit: key.rateLimit,
             claims,
             knownDuplicates,
+            traceparent: activeTraceparent(),
           },
           settings,
         ),
@@ -144,7 +146,9 @@ export function createAdmission(options: AdmissionOptions): Admission {
     markAnswered: (organizationId, commandIds, claimToken) =>
       reaching(() => markAnswered(redis, organizationId, commandIds, claimToken, settings)),
     refund: async ({ key, operation, requestId, chargeId }) => {
-      const wanted = { organizationId: key.organizationId, chargeId, operation, requestId: billed(requestId) };
+      const { organizationId } = key;
+      const traceparent = activeTraceparent();
+      const wanted = { organizationId, chargeId, operation, requestId: billed(requestId), traceparent };
       const reply = await reaching(() => refund(redis, wanted, settings));
       if (reply.kind === "closed") throw unavailable();
       return { credits: reply.credits, remaining: reply.wallet?.available ?? null };

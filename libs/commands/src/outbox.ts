@@ -6,7 +6,7 @@
  * published: it is told of in the dead letters, and counts as acknowledged then.
  */
 import { DEAD_LETTER_HEADERS, MAX_COMMAND_EVENT_BYTES, TOPICS } from "@kapi/contracts";
-import { MessageTooLarge, type Producer } from "@kapi/kafka";
+import { countDeadLetters, MessageTooLarge, type Producer } from "@kapi/kafka";
 import type { Database } from "@kapi/postgres";
 import { faultPoint, type Logger } from "@kapi/runtime";
 
@@ -97,7 +97,7 @@ export class Outbox {
   }
 
   /** To the dead letters, with the value where they take it: else the message would be tried for ever. */
-  async #bury({ topic, key, value }: OutboxMessage, error: MessageTooLarge): Promise<void> {
+  async #bury({ topic, key, value, traceparent }: OutboxMessage, error: MessageTooLarge): Promise<void> {
     const { producer, worker, logger } = this.#options;
     logger.error(
       { err: error, topic: topic.name, key },
@@ -111,7 +111,9 @@ export class Outbox {
         [DEAD_LETTER_HEADERS.topic]: topic.name,
         [DEAD_LETTER_HEADERS.group]: worker,
       },
+      traceparent,
     });
+    countDeadLetters(worker, topic.name, 1);
   }
 
   async #deleteLater(): Promise<void> {

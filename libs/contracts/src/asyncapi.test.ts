@@ -81,6 +81,15 @@ describe("the AsyncAPI document", () => {
       expect(text).toContain(body);
     }
     expect(text).not.toContain("<scope>");
+    for (const { status, headers } of handshakeAnswers()) {
+      for (const name of ["X-Request-Id", "X-Credits-Charged", "X-Credits-Remaining"]) {
+        expect(headers, String(status)).toHaveProperty(name, {
+          required: true,
+          description: expect.any(String),
+          schema: expect.anything(),
+        });
+      }
+    }
     expect((document["info"] as { description: string }).description).toContain(
       `costs ${DEFAULT_PRICES.liveConnection} credit `,
     );

@@ -1,8 +1,10 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 
+import { HEADERS } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";
 import {
+  activeRequestId,
   ATTRIBUTE,
   isRecording,
   isTracing,
@@ -238,9 +240,10 @@ class PooledClient implements InternalClient {
 /** The call's own span goes along; without one what is active, so that the other side records no more than this one. */
 function traced(options: CallOptions, span: Span | null): CallOptions {
   const traceparent = span?.traceparent ?? outgoingTraceparent();
-  return traceparent === undefined
-    ? options
-    : { ...options, headers: { ...options.headers, [TRACEPARENT_HEADER]: traceparent } };
+  if (traceparent === undefined) return options;
+  const requestId = activeRequestId();
+  const named = requestId === undefined ? {} : { [HEADERS.requestId]: requestId };
+  return { ...options, headers: { ...named, ...options.headers, [TRACEPARENT_HEADER]: traceparent } };
 }
 
 function isFailure(status: number): boolean {

@@ -74,6 +74,8 @@ describe("a call of another service", () => {
     expect(client).toMatchObject({ name: "POST", parentId: outer?.spanId, ended: true });
     expect(client?.attributes).toMatchObject({ "url.path": "/work/1", "http.response.status_code": 200 });
     expect(server).toMatchObject({ name: "POST /work/:id", traceId: outer?.traceId, parentId: client?.spanId });
+    // By the same id of the request, which is in both processes' lines of the log then.
+    expect(server?.attributes).toMatchObject({ "kapi.request.id": "r-1" });
   });
 
   it("has the other side record nothing where nothing is recorded here", async () => {

@@ -6,7 +6,7 @@ import type { Consumer as KafkaConsumer, EachBatchPayload } from "kafkajs";
 import type { Batch, BatchOutcome, DeadLetter } from "./batch.ts";
 import { Commits } from "./commits.ts";
 import type { KafkaConnection } from "./connection.ts";
-import { deadLetterMessage, LazyProducer } from "./dead-letters.ts";
+import { countDeadLetters, deadLetterMessage, LazyProducer } from "./dead-letters.ts";
 import { asError, RetryableError } from "./errors.ts";
 import { Generations, type PartitionAssignment, type Run } from "./generations.ts";
 import { Lag } from "./lag.ts";
@@ -292,6 +292,7 @@ class GroupConsumer implements Consumer {
           producer.send(TOPICS.deadLetter, deadLetterMessage(batch, letter, this.#options.groupId)),
         ),
       );
+      countDeadLetters(this.#options.groupId, batch.topic.name, letters.length);
     } catch (error) {
       throw new RetryableError("the dead letters of a batch were not published", { cause: error });
     }

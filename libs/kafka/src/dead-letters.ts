@@ -1,5 +1,5 @@
 import { DEAD_LETTER_HEADERS } from "@kapi/contracts";
-import type { Started } from "@kapi/runtime";
+import { counter, type Started } from "@kapi/runtime";
 
 import type { Batch, DeadLetter } from "./batch.ts";
 import type { KafkaConnection } from "./connection.ts";
@@ -7,12 +7,24 @@ import { createProducer, type OutgoingMessage, type Producer } from "./producer.
 
 const MAX_REASON_LENGTH = 1_000;
 
-/** The record that tells about a message that could not be processed: its origin and the reason, in headers. */
+const deadLetters = counter(
+  "kafka.dead_letters",
+  "Messages that were put into the dead letters, by `group` and `topic` (those that they were read by and from)",
+  "{message}",
+);
+
+/** Counts messages of `topic` that are in the dead letters now; `group` is who could not process, or not send, them. */
+export function countDeadLetters(group: string, topic: string, messages: number): void {
+  if (messages > 0) deadLetters.add(messages, { group, topic });
+}
+
+/** The record that tells about a message that could not be processed: its origin, the reason and its trace, in headers. */
 export function deadLetterMessage(batch: Batch, letter: DeadLetter, groupId: string): OutgoingMessage {
   const { message, reason, includeValue = false } = letter;
   return {
     key: message.key,
     value: includeValue ? message.value : "",
+    traceparent: message.traceparent,
     headers: {
       [DEAD_LETTER_HEADERS.reason]: reason.slice(0, MAX_REASON_LENGTH),
       [DEAD_LETTER_HEADERS.topic]: batch.topic.name,

@@ -56,6 +56,8 @@ export interface AdmitRequest {
   readonly claims: readonly ClaimRequest[];
   /** Per claim, whether command-status knows the command, under the same fingerprint; none unless told. */
   readonly knownDuplicates?: readonly boolean[];
+  /** The span of the request (W3C), where it is recorded: its usage entries name it. */
+  readonly traceparent?: string | undefined;
 }
 
 export type AdmitReply =
@@ -128,6 +130,7 @@ export async function admit(
     args.push(claim.commandId, claim.fingerprint, claim.message, claim.credits);
     args.push(request.knownDuplicates?.[index] ? "1" : "0");
   }
+  if (request.traceparent !== undefined) args.push(request.traceparent);
   return admitReply(organizationId, arrayReply(await redis.call("kapi_admit", keys, args)));
 }
 
@@ -154,7 +157,13 @@ export type RefundReply =
 /** Reverses what the admission of `chargeId` consumed, once. What was reserved stays: the command's final event settles it. */
 export async function refund(
   redis: RedisConnection,
-  request: { organizationId: string; chargeId: string; operation: string; requestId: string },
+  request: {
+    readonly organizationId: string;
+    readonly chargeId: string;
+    readonly operation: string;
+    readonly requestId: string;
+    readonly traceparent?: string | undefined;
+  },
   settings: ClaimSettings = CLAIM_SETTINGS,
 ): Promise<RefundReply> {
   const { organizationId, chargeId } = request;
@@ -167,6 +176,7 @@ export async function refund(
     request.requestId,
     CHARGE_TTL_MS,
     settings.usageStreamLimit,
+    ...(request.traceparent === undefined ? [] : [request.traceparent]),
   ];
   const [kind, credits, wallet] = arrayReply(await redis.call("kapi_refund", keys, args));
   if (kind === "CLOSED") return { kind: "closed" };

@@ -47,10 +47,14 @@ local function write_wallet(key, wallet, now)
 end
 
 -- One text in one field: what is copied on its way to the ledger is copied once. The request id is last, for it may hold
--- spaces.
-local function write_usage(usage, charge_id, leg, organization, operation, request_id, credits)
+-- spaces. Of a request that is traced a second field names its span.
+local function write_usage(usage, charge_id, leg, organization, operation, request_id, credits, trace)
   local entry = table.concat({ leg, credits, charge_id, organization, operation, request_id }, ' ')
-  redis.call('XADD', usage, '*', 'entry', entry)
+  if trace then
+    redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace)
+  else
+    redis.call('XADD', usage, '*', 'entry', entry)
+  end
 end
 
 -- What each claim of the call is, with nothing written yet.
@@ -126,7 +130,8 @@ end
 
 -- ADMIT. keys: meta wallet bucket charge usage reserved, then per claim: claim settled.
 -- args: keyId organizationId chargeId mode price readPrice operation requestId perSecond burst openMs claimTtlMs
---       chargeTtlMs streamLimit, then per claim: commandId fingerprint message credits knownDuplicate.
+--       chargeTtlMs streamLimit, then per claim: commandId fingerprint message credits knownDuplicate; then, of a request
+--       that is traced, its span.
 local FIRST_KEY, FIRST_ARG = 7, 15
 
 local function admit(keys, args)
@@ -148,6 +153,7 @@ local function admit(keys, args)
   local available = tonumber(wallet[AVAILABLE])
 
   local count = (#keys - FIRST_KEY + 1) / 2
+  local trace = args[FIRST_ARG + count * 5]
   local price, must_pay, charged = tonumber(args[5]), true, 0
   local outcomes, seen = {}, nil
   local fresh_price = 0
@@ -184,7 +190,7 @@ local function admit(keys, args)
     wallet[AVAILABLE] = available - price
     wallet[CONSUMED] = tonumber(wallet[CONSUMED]) + price
     write_wallet(wallet_key, wallet, now)
-    write_usage(usage, args[3], 'consume', args[2], args[7], args[8], price)
+    write_usage(usage, args[3], 'consume', args[2], args[7], args[8], price, trace)
   elseif fresh_price > 0 then
     wallet[AVAILABLE] = available - fresh_price
     wallet[RESERVED] = tonumber(wallet[RESERVED]) + fresh_price
@@ -201,7 +207,7 @@ local function admit(keys, args)
       redis.call('PEXPIRE', claim, args[12])
       if credits > 0 then
         redis.call('HSET', reserved, args[at], credits)
-        write_usage(usage, args[at], 'reserve', args[2], args[7], args[8], credits)
+        write_usage(usage, args[at], 'reserve', args[2], args[7], args[8], credits, trace)
       end
       outcome[2] = false
     end
@@ -226,7 +232,8 @@ local function mark_answered(keys, args)
   return 1
 end
 
--- REFUND. keys: meta wallet charge usage. args: organizationId chargeId operation requestId ttlMs streamLimit
+-- REFUND. keys: meta wallet charge usage. args: organizationId chargeId operation requestId ttlMs streamLimit, and of a request
+-- that is traced its span.
 local function refund(keys, args)
   if not is_open(keys[1], 'epoch') then return { 'CLOSED' } end
   local record = redis.call('GET', keys[3])
@@ -243,7 +250,7 @@ local function refund(keys, args)
   wallet[AVAILABLE] = tonumber(wallet[AVAILABLE]) + credits
   wallet[CONSUMED] = tonumber(wallet[CONSUMED]) - credits
   write_wallet(keys[2], wallet, now_ms())
-  write_usage(keys[4], args[2], 'refund', args[1], args[3], args[4], credits)
+  write_usage(keys[4], args[2], 'refund', args[1], args[3], args[4], credits, args[7])
   redis.call('SET', keys[3], CHARGE_REFUNDED, 'PX', args[5])
   return { 'REFUNDED', credits, wallet }
 end

@@ -24,6 +24,8 @@ export interface UsageEntry {
   readonly commandId: string | null;
   /** When it was written, ms since 1970, by the clock of Redis. */
   readonly atMs: number;
+  /** The span of the request that it bills (W3C), where that is recorded. */
+  readonly traceparent?: string;
 }
 
 /** The oldest entries of each tag's stream, at most `maxEntries` per tag. There is no cursor: what is read stays until deleted. */
@@ -72,5 +74,6 @@ export function usageFromWire([entryId, fields]: [string, string[]]): UsageEntry
     // What is reserved is reserved for a command, under its id.
     commandId: leg === "reserve" ? chargeId : null,
     atMs: Number(entryId.split("-", 1)[0]),
+    ...(fields[3] === undefined ? {} : { traceparent: fields[3] }),
   };
 }

@@ -7,6 +7,7 @@ export function measureProcess(): void {
   observed("process.memory.usage", "Memory of the process that is in the machine's (resident set)", "By", () => [
     { value: process.memoryUsage.rss() },
   ]);
+  observed("process.uptime", "How long ago the process started", "s", () => [{ value: process.uptime() }]);
   let before = performance.eventLoopUtilization();
   observed(
     "nodejs.eventloop.utilization",

@@ -31,10 +31,15 @@ export const ATTRIBUTE = {
   batchSize: "kapi.batch.size",
   /** A trading server's id. */
   tradingServer: "kapi.server.id",
+  /** The `webhook-id` of a delivery. */
+  webhookEvent: "kapi.webhook.event.id",
+  webhookEndpoint: "kapi.webhook.endpoint.id",
+  /** Which attempt of the delivery, from 1. */
+  webhookAttempt: "kapi.webhook.attempt",
 } as const;
 
-/** Values of {@link ATTRIBUTE.messagingSystem} and of the operations on it. */
-export const MESSAGING = { system: "kafka", send: "send", process: "process" } as const;
+/** Values of {@link ATTRIBUTE.messagingSystem} (`streams`: of usage on its way to the ledger) and of the operations on it. */
+export const MESSAGING = { system: "kafka", streams: "redis", send: "send", process: "process" } as const;
 
 /** The HTTP header and the Kafka header that carry a trace on (W3C Trace Context). */
 export const TRACEPARENT_HEADER = "traceparent";

@@ -103,6 +103,12 @@ describe("a span", () => {
   });
 });
 
+it("a span that failed without an error tells by what", () => {
+  const kept = record();
+  startSpan("call", { role: "client", parent: SAMPLED })?.fail("503");
+  expect(kept).toMatchObject([{ attributes: { "error.type": "503" }, ended: true }]);
+});
+
 describe("the span of a request", () => {
   it("begins a trace, or stands beneath the caller's span", () => {
     const spans = record();

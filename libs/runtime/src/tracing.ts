@@ -46,6 +46,8 @@ export interface Span {
   set(attributes: Readonly<Attributes>): void;
   /** Ends it, with the error that ended the work if one did; told once. */
   end(error?: unknown): void;
+  /** Ends it as failed by `kind`, a word or a status; told once. */
+  fail(kind: string): void;
 }
 
 /** The span of an HTTP request, which may be one that is not recorded. */
@@ -183,6 +185,13 @@ export function outgoingTraceparent(): Traceparent | undefined {
   return active === undefined ? undefined : toText(active);
 }
 
+/** The id of the HTTP request that is being answered, where it is recorded: for the requests that it makes. */
+export function activeRequestId(): string | undefined {
+  if (tracer === null) return undefined;
+  const requestId = context.active().getValue(REQUEST_ID);
+  return typeof requestId === "string" ? requestId : undefined;
+}
+
 /** What a line of the log tells of the work that it belongs to. */
 export function logFields(): Record<string, unknown> {
   const active = context.active();
@@ -215,11 +224,14 @@ class RecordedSpan implements Span {
   }
 
   end(error?: unknown): void {
-    if (error !== undefined) {
-      // The kind alone: a message may quote what a caller sent. The log has it, under the same trace.
-      this.span.setAttribute(ATTRIBUTE.errorType, error instanceof Error ? error.name : typeof error);
-      this.span.setStatus({ code: SpanStatusCode.ERROR });
-    }
+    // The kind alone: a message may quote what a caller sent. The log has it, under the same trace.
+    if (error !== undefined) this.fail(error instanceof Error ? error.name : typeof error);
+    else this.span.end();
+  }
+
+  fail(kind: string): void {
+    this.span.setAttribute(ATTRIBUTE.errorType, kind);
+    this.span.setStatus({ code: SpanStatusCode.ERROR });
     this.span.end();
   }
 }

@@ -7,7 +7,7 @@ import { createHttpServer, createInternalClient, listen, requireInternalToken } 
 import { createKafka, createProducer, endOffsets, type KafkaConnection } from "@kapi/kafka";
 import { createPool, type Database, migrate } from "@kapi/postgres";
 import { CLAIM_SETTINGS, createRedis } from "@kapi/redis";
-import type { MainContext, Started } from "@kapi/runtime";
+import { type MainContext, observed, type Started } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
 import type { AccountExistence, SampleProgress, SnapshotStore } from "./domain/ports.ts";
@@ -21,6 +21,7 @@ import { readSamples } from "./inbound/kafka/samples.ts";
 import { consumeSamples } from "./inbound/kafka/snapshot-samples.ts";
 import { consumeValuations } from "./inbound/kafka/valuations.ts";
 import { FanOut } from "./inbound/ws/fan-out.ts";
+import { measureLiveLoad } from "./inbound/ws/live-measures.ts";
 import { type LiveServer, startLiveServer } from "./inbound/ws/live-server.ts";
 import { deleteTradingAccountMetrics } from "./operations/delete-trading-account-metrics.ts";
 import { SampleLog } from "./operations/sample-log.ts";
@@ -116,6 +117,7 @@ export async function startMetrics(context: Context): Promise<void> {
   installLatestSamples(app, log);
   let live: LiveServer | null = null;
   installLiveLoad(app, () => live?.load() ?? null);
+  measureLiveLoad(() => live?.load() ?? null);
   const background = await scope.start("background producer", () => createProducer(kafka));
   installAccountMetrics(app, {
     lists: createSnapshotLists(stored.database),
@@ -178,6 +180,9 @@ async function prepareSequencer(
   });
   log.listen(sequencer);
   const partitions = (): number[] => sequencer.readyPartitions;
+  observed("metrics.partitions.written", "Partitions whose samples this process may write now", "{partition}", () => [
+    { value: partitions().length },
+  ]);
   const checkpoints = new Checkpoints({
     log,
     sink: createCheckpointSink(background),

@@ -5,7 +5,7 @@ import { createHttpServer, createInternalClient, type InternalClient, listen, re
 import { beginOffsets, createConsumer, createKafka, createProducer, endOffsets } from "@kapi/kafka";
 import { createPool, isTransient, migrate } from "@kapi/postgres";
 import { ALL_TAGS, closedTags, createRedis } from "@kapi/redis";
-import type { MainContext } from "@kapi/runtime";
+import { gauge, type MainContext } from "@kapi/runtime";
 
 import { type Config, type ConsoleConfig, consoleConfig } from "./config.ts";
 import { installConsole } from "./inbound/http/console/console.ts";
@@ -16,6 +16,7 @@ import { installPeopleRoutes } from "./inbound/http/people-routes.ts";
 import { installRoutes } from "./inbound/http/routes.ts";
 import { takeCommandEvents } from "./inbound/kafka/command-events.ts";
 import { startLoop } from "./inbound/loop.ts";
+import { measureWaiting } from "./measures.ts";
 import { applyPending } from "./operations/apply-pending.ts";
 import { checkDrift } from "./operations/check-drift.ts";
 import type { ConsoleContext, PeopleContext } from "./operations/console-context.ts";
@@ -56,6 +57,12 @@ const ORPHANS_PAUSE_MS = 60_000;
 const DRIFT_PAUSE_MS = 60_000;
 /** How often live pictures are fed, and how soon those of a closed session end. */
 const LIVE_PAUSE_MS = 1_000;
+
+const tagsClosed = gauge(
+  "organization.tags.closed",
+  "Hash tags of Redis that are closed, of 64: their organizations are answered 500",
+  "{tag}",
+);
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
@@ -122,9 +129,11 @@ export async function start(main: MainContext<Config>): Promise<void> {
       pauseMs: OPENING_PAUSE_MS,
       round: async () => {
         const closed = await closedTags(redis, ALL_TAGS);
+        tagsClosed.record(closed.length);
         if (closed.length > 0) openings = `${closed.length} of ${ALL_TAGS.length} tags are closed`;
         await openClosedTags({ ...ledger, commandStatus, eventLog }, closed);
         openings = null;
+        tagsClosed.record(0);
         return false;
       },
     }),
@@ -167,6 +176,7 @@ export async function start(main: MainContext<Config>): Promise<void> {
     }),
   );
 
+  measureWaiting({ redis, database, clock });
   await scope.start("drift check", () =>
     startLoop({
       name: "drift check",

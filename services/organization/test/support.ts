@@ -76,8 +76,13 @@ export async function organizationWith(world: World, credits: number, lowBalance
 }
 
 /** Consumes `price` as a read would. */
-export function read(context: LedgerContext, organizationId: string, price: number): Promise<AdmitReply> {
-  return admit(context.redis, request(organizationId, price));
+export function read(
+  context: LedgerContext,
+  organizationId: string,
+  price: number,
+  traceparent?: string,
+): Promise<AdmitReply> {
+  return admit(context.redis, { ...request(organizationId, price), traceparent });
 }
 
 /** Reserves `credits` for a new command; returns its id. */
@@ -86,11 +91,13 @@ export async function reserve(
   organizationId: string,
   credits: number,
   commandId: string = randomUUID(),
+  traceparent?: string,
 ): Promise<string> {
   await admit(context.redis, {
     ...request(organizationId, 0),
     mode: "reserve",
     claims: [{ commandId, fingerprint: "print", message: "{}", credits }],
+    traceparent,
   });
   return commandId;
 }

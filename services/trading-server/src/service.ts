@@ -2,7 +2,7 @@
 import { createKafka, createProducer } from "@kapi/kafka";
 import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
 import { createPool, migrate } from "@kapi/postgres";
-import { faultPoint, type MainContext } from "@kapi/runtime";
+import { faultPoint, type MainContext, observed } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
 import { reckon } from "./domain/reckoning.ts";
@@ -67,6 +67,9 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   );
   const valuations = await scope.start("valuation publisher", () => ValuationPublisher.start({ producer, logger }));
   health.readiness("events", () => events.check());
+  observed("trading_server.events.unpublished", "Events that are committed and not yet published", "{event}", () => [
+    { value: events.unpublished },
+  ]);
 
   const committer = new Committer({
     journal,

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
 import { createKafka } from "@kapi/kafka";
 import { createPool, isTransient, migrate } from "@kapi/postgres";
-import { counter, gauge, type MainContext, type Started } from "@kapi/runtime";
+import { gauge, type MainContext, observed, type Started } from "@kapi/runtime";
 
 import { type Config, RECORDING_MARGIN_MS } from "./config.ts";
 import type { DayStore } from "./domain/ports.ts";
@@ -25,7 +25,8 @@ const SERVICE = "webhooks";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 /** How often the database is searched for what is due: retries, and what a killed process had. */
 const LOOK_INTERVAL_MS = 500;
-const MEASURE_INTERVAL_MS = 15_000;
+/** Open deliveries are counted up to here. */
+const MAX_COUNTED = 100_000;
 const KEEP_DAYS_INTERVAL_MS = 3_600_000;
 
 export interface Outside {
@@ -69,7 +70,6 @@ export async function startService(
       marginMs: RECORDING_MARGIN_MS,
       onRoom: (endpointId) => due.onRoom(endpointId),
       onNotEnabled: (endpointId) => due.cancel(endpointId),
-      attempts: counter("webhooks.attempts", "Attempts to deliver, by outcome"),
       clock,
       random,
       logger,
@@ -77,12 +77,17 @@ export async function startService(
     return { value, stop: () => value.stop() };
   });
   const gauges = {
-    open: gauge("webhooks.deliveries.open", "Deliveries that are neither done nor given up", "{delivery}"),
     oldest: gauge("webhooks.deliveries.overdue", "How long the oldest due delivery has been due", "s"),
     running: gauge("webhooks.deliveries.running", "Deliveries under way in this process", "{delivery}"),
   };
   const due = new DueDeliveries({ deliveries, deliverer, book, leaseMs, gauges, clock, logger });
   await scope.start("due deliveries", () => startLooking(context, due));
+  observed(
+    "webhooks.deliveries.open",
+    "Deliveries that are neither done nor given up, counted up to 100,000; the same from every process",
+    "{delivery}",
+    async () => [{ value: await deliveries.countOpen(MAX_COUNTED) }],
+  );
 
   const takeIn = eventIntake({ events, deliverer, due, leaseMs, clock });
   const app = createHttpServer({ logger, health, clock, isDependencyFailure: isTransient });
@@ -124,11 +129,10 @@ async function startDays({ scope, clock, logger }: MainContext<Config>, days: Da
 
 function startLooking({ logger }: MainContext<Config>, due: DueDeliveries): Started<null> {
   const looking = every(LOOK_INTERVAL_MS, () => due.look(), logger, "due deliveries were not looked for");
-  const measuring = every(MEASURE_INTERVAL_MS, () => due.measure(), logger, "open deliveries were not counted");
   return {
     value: null,
     stop: async () => {
-      await Promise.all([looking.stop(), measuring.stop(), due.stop()]);
+      await Promise.all([looking.stop(), due.stop()]);
     },
   };
 }

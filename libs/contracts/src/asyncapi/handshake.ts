@@ -1,7 +1,7 @@
 import { type ErrorCode, ERRORS } from "../errors.ts";
 import { LIVE_METRICS_SCOPE } from "../operations.ts";
 import type { JsonSchema } from "../openapi/schemas.ts";
-import { RESPONSE_HEADERS } from "../openapi/responses.ts";
+import { EVERY_ANSWER, RESPONSE_HEADERS } from "../openapi/responses.ts";
 import { SECURITY_TEXT } from "./texts.ts";
 
 const NOT_A_HANDSHAKE = "Not a WebSocket handshake";
@@ -52,7 +52,6 @@ const ANSWERS: readonly (readonly [number, Answer])[] = [
     101,
     {
       text: "The connection is open and was charged; the first message is `connected`.",
-      headers: ["X-Credits-Charged", "X-Credits-Remaining"],
     },
   ],
 ];
@@ -90,7 +89,7 @@ export function handshakeAnswers(): JsonSchema[] {
 }
 
 function describeAnswer([status, { text, codes = [], headers = [] }]: readonly [number, Answer]): JsonSchema {
-  const described = Object.fromEntries(["X-Request-Id", ...headers].map((name) => [name, RESPONSE_HEADERS[name]]));
+  const described = Object.fromEntries([...EVERY_ANSWER, ...headers].map((name) => [name, RESPONSE_HEADERS[name]]));
   if (codes.length === 0) return { status, description: text, headers: described };
   const errorCode = { description: "A stable code.", schema: { type: "string", enum: codes } };
   return { status, description: text, headers: { ...described, "X-Error-Code": errorCode }, body: refusals(codes) };

@@ -86,10 +86,12 @@ export const RESPONSE_HEADERS: Readonly<Record<string, JsonSchema>> = {
   "Retry-After": { description: "Seconds after which to come again.", schema: { type: "integer", minimum: 0 } },
 };
 
+/** Headers of every answer: also a refusal says that it cost nothing, and what is left (decisions, 1.6). */
+export const EVERY_ANSWER: readonly string[] = ["X-Request-Id", "X-Credits-Charged", "X-Credits-Remaining"];
+
 /** References to the headers that every answer carries, and `more`. */
 export function headerReferences(...more: readonly string[]): JsonSchema {
-  const names = ["X-Request-Id", "X-Credits-Charged", "X-Credits-Remaining", ...more];
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  return Object.fromEntries([...EVERY_ANSWER, ...more].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
 /** `components.responses`: one for each status, with the codes that come with it. */

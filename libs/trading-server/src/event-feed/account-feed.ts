@@ -36,6 +36,8 @@ export interface EventBook<Report extends BookingReport = BookingReport> {
 export interface GapBook {
   /** Gaps whose next try is due, longest waiting first. */
   due(limit: number): Promise<Gap[]>;
+  /** Gaps of accounts that are there, counted up to `atMost`. */
+  count(atMost: number): Promise<number>;
   /** The gap of an account and how far it is booked; null where it has none (any more). */
   find(account: AccountName): Promise<Gap | null>;
   /** Ends the gap, unless it has grown beyond what is booked. */

@@ -3,7 +3,7 @@
  * server's history. Gaps are rows, so none is forgotten; a new one is filled at once, the others when their next try is
  * due. What builds on the account's events waits meanwhile; no other account does.
  */
-import type { Logger, Started } from "@kapi/runtime";
+import { type Logger, observed, type Started } from "@kapi/runtime";
 import { accountKey } from "@kapi/contracts";
 
 import type { AccountName, EventHistory, GapBook } from "./account-feed.ts";
@@ -17,6 +17,8 @@ const PAGE_EVENTS = 500;
 const POLL_INTERVAL_MS = 1_000;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 16_000;
+/** Gaps are counted up to here. */
+const MAX_COUNTED = 100_000;
 
 export interface GapFillerOptions {
   readonly gaps: GapBook;
@@ -44,9 +46,16 @@ class Filler implements GapFiller {
   /** The last look at the rows found as many as there was room for. */
   #moreMayBeDue = false;
   #stopped = false;
+  readonly #endCount: () => void;
 
   constructor(options: GapFillerOptions) {
     this.#options = options;
+    this.#endCount = observed(
+      "trading_events.gaps",
+      "Accounts whose later events wait for missing ones",
+      "{account}",
+      async () => [{ value: await options.gaps.count(MAX_COUNTED) }],
+    );
     this.#timer = setTimeout(() => this.#poll(), POLL_INTERVAL_MS);
   }
 
@@ -65,6 +74,7 @@ class Filler implements GapFiller {
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#endCount();
     clearTimeout(this.#timer);
     await this.#polling;
     await Promise.all(this.#underWay.values());

@@ -15,6 +15,7 @@ import { fingerprintOf } from "../domain/fingerprint.ts";
 import type { KnownCommand } from "../domain/ports.ts";
 import type { Answer, Call } from "./call.ts";
 import { refuse } from "./charge-read.ts";
+import { countClaims, countLateClaims } from "./claim-counts.ts";
 import type { Needs } from "./needs.ts";
 
 /** How often a request looks again whether the equal request before it was answered. */
@@ -155,7 +156,10 @@ export async function claimOrWait(
     });
     call.admitted = admitted;
     const isOpen = admitted.claims.some((outcome) => outcome.kind === "open");
-    if (!isOpen || clock.nowMs() >= giveUpAtMs) return admitted.claims;
+    if (!isOpen || clock.nowMs() >= giveUpAtMs) {
+      countClaims(admitted.claims);
+      return admitted.claims;
+    }
     await delay(OPEN_CLAIM_POLL_MS);
   }
 }
@@ -205,6 +209,7 @@ export async function answerClaims(
 ): Promise<void> {
   faultPoint("gateway.published");
   if (!(await admission.markAnswered(call.key.organizationId, commandIds, claimToken))) {
+    countLateClaims(commandIds.length);
     throw new ApiError("DEPENDENCY_UNAVAILABLE", {
       headers: RETRY_AFTER_HEADERS,
       cause: new Error(`the claim on command ${commandIds.join(", ")} is no longer this request's to answer`),

@@ -1,5 +1,6 @@
 import { type Deferred, deferred } from "@kapi/kernel";
 import { RetryableError } from "@kapi/kafka";
+import { counter } from "@kapi/runtime";
 
 import type { AccountStream, Repeat } from "../domain/account-stream.ts";
 import type { Span } from "../domain/judge.ts";
@@ -11,6 +12,13 @@ import type { SequencerContext, SequencerOptions } from "./sequencer-context.ts"
 
 /** Samples that may be on their way to the log at once; more valuations are not taken in meanwhile. */
 const MAX_SENDS_IN_FLIGHT = 5_000;
+
+const taken = counter(
+  "metrics.valuations.taken",
+  "Valuations that were taken in, those refused among them",
+  "{valuation}",
+);
+const sequenced = counter("metrics.samples.sequenced", "Samples that were numbered and sent to the log", "{sample}");
 
 /** A record of `trading.valuations`. */
 export interface ValuationRecord {
@@ -99,6 +107,7 @@ export class Sequencer implements SampleListener {
       if (reason !== null) refused.push({ message, reason });
     }
     this.counts.valuations += messages.length;
+    taken.add(messages.length);
     const next = Number(messages.at(-1)?.offset ?? -1n) + 1;
     return { refused, commitOffset: BigInt(partition.commitOffset(next, this.#context.clock.nowMs())) };
   }
@@ -159,6 +168,7 @@ export class Sequencer implements SampleListener {
     this.#sends.set(partition, sends);
     this.#inFlight += 1;
     this.counts.samples += 1;
+    sequenced.add(1);
     const send = this.#context.sink.write(partition, key, span, frame).catch((error: unknown) => {
       this.counts.lostSends += 1;
       this.#context.logger.warn({ err: error, partition }, "a sample was not acknowledged");

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 
 import { RetryableError } from "@kapi/kafka";
 import type { Clock } from "@kapi/kernel";
-import type { Logger } from "@kapi/runtime";
+import { counter, type Logger } from "@kapi/runtime";
 
 import { AccountBook, type ClosedMinute } from "../domain/account-book.ts";
 import { spanFromWire } from "../domain/judge.ts";
@@ -23,6 +23,8 @@ const DAY_MS = 86_400_000;
 export const KEPT_DAYS = 30;
 /** Partitions stand ready so many days ahead; what is measured later than that has a wrong clock. */
 const DAYS_AHEAD = 2;
+
+const minutesStored = counter("metrics.snapshots.stored", "Minutes of accounts that were stored", "{snapshot}");
 
 export interface SnapshotsOptions {
   readonly store: SnapshotStore;
@@ -155,6 +157,7 @@ export class Snapshots implements SampleListener {
       for (const day of oldDays(closed, firstMs, todayMs - DAY_MS)) await store.keepDays(day, day);
       await store.write(closed, { firstMs, beforeMs: this.#keptUntilMs });
       partition.closed = partition.closed.slice(closed.length);
+      minutesStored.add(closed.length);
     }
   }
 

@@ -4,8 +4,9 @@ import { type SettlementRequest, type Tag, type UsageEntry, deleteUsage, readUsa
 
 import type { Leg, RecordedLeg } from "../domain/leg.ts";
 import type { LedgerContext } from "./ledger-context.ts";
-import { legFromEntry } from "./record-usage.ts";
+import { legFromEntry, usageRecorded } from "./record-usage.ts";
 import { endsOfKnown, settleInRedis } from "./settle-in-redis.ts";
+import { takingUsage } from "./usage-spans.ts";
 
 /** Most usage entries of one tag that are taken along. */
 const MAX_USAGE_PER_TAG = 1_000;
@@ -37,13 +38,17 @@ export async function recordSettlements(
       const epochs = await tx.shareTagLocks(tags);
       usage = await usageOrNone(context, tags);
       // First the usage: of a leg that both tell of, it knows the request.
-      const used = [...usage.values()].flat().map(legFromEntry);
-      const recorded = await tx.recordLegs(epochs, used.concat(legs), context.clock.nowMs());
+      const entries = [...usage.values()].flat();
+      const used = entries.map(legFromEntry);
+      const recorded = await takingUsage(entries, () =>
+        tx.recordLegs(epochs, used.concat(legs), context.clock.nowMs()),
+      );
       ended = [...recorded.flatMap(settlementOf), ...(await endsOfKnown(tx, used, recorded))];
     }
     await tx.raiseConsumedOffsets(takenIn);
     return ended;
   });
+  usageRecorded.add([...usage.values()].reduce((total, ofTag) => total + ofTag.length, 0));
   await Promise.all([settleInRedis(context, settlements), deleteOrLeave(context, usage)]);
 }
 

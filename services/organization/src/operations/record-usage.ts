@@ -1,12 +1,21 @@
 import { type Tag, type UsageEntry, deleteUsage, readUsage, usageBacklog } from "@kapi/redis";
+import { counter, inBatchSpan } from "@kapi/runtime";
 
 import { fairShare } from "../domain/fair-share.ts";
 import type { Leg } from "../domain/leg.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { endsOfKnown, settleInRedis } from "./settle-in-redis.ts";
+import { takingUsage } from "./usage-spans.ts";
 
 /** About how many entries are moved in one transaction, at most. */
 const MAX_ENTRIES_PER_BATCH = 5_000;
+
+/** Counted after the commit. */
+export const usageRecorded = counter(
+  "organization.usage.recorded",
+  "Usage entries that were moved from Redis into the ledger",
+  "{entry}",
+);
 
 /**
  * Moves one batch of the usage streams of `tags` into the ledger; returns how many entries it moved, 0 when the streams are
@@ -24,8 +33,11 @@ export async function recordUsage(context: LedgerContext, tags: readonly Tag[]):
   const { entries, ended } = await store.transaction(async (tx) => {
     const epochs = await tx.shareTagLocks(waiting);
     const found = await readUsage(redis, waiting, share);
-    const legs = [...found.values()].flat().map(legFromEntry);
-    const recorded = await tx.recordLegs(epochs, legs, clock.nowMs());
+    const used = [...found.values()].flat();
+    const legs = used.map(legFromEntry);
+    const recorded = await takingUsage(used, (members) =>
+      inBatchSpan("record usage", members, () => tx.recordLegs(epochs, legs, clock.nowMs())),
+    );
     if (recorded.length < legs.length) {
       logger.error(
         { told: legs.length, recorded: recorded.length },
@@ -34,9 +46,11 @@ export async function recordUsage(context: LedgerContext, tags: readonly Tag[]):
     }
     return { entries: found, ended: await endsOfKnown(tx, legs, recorded) };
   });
+  const moved = [...entries.values()].reduce((total, ofTag) => total + ofTag.length, 0);
+  usageRecorded.add(moved);
   await settleInRedis(context, ended);
   await Promise.all([...entries].map(([tag, ofTag]) => deleteUsage(redis, tag, ofTag)));
-  return [...entries.values()].reduce((total, ofTag) => total + ofTag.length, 0);
+  return moved;
 }
 
 /** Moves everything that the streams hold; for closed tags, whose streams do not grow. */

@@ -1,4 +1,5 @@
 import { CLAIM_TTL_MS, tagOf } from "@kapi/redis";
+import { counter } from "@kapi/runtime";
 
 import type { Leg } from "../domain/leg.ts";
 import type { CommandStatus, PendingWalletChange } from "../domain/ports.ts";
@@ -7,6 +8,12 @@ import type { LedgerContext } from "./ledger-context.ts";
 /** After its claim has ended no request can publish a command any more; an hour more for clocks and slow hands. */
 const ORPHAN_AGE_MS = CLAIM_TTL_MS + 3_600_000;
 const MAX_RESERVATIONS_PER_BATCH = 100;
+
+const abandoned = counter(
+  "organization.claims.abandoned",
+  "Claims that nobody came back for until they ended: what was reserved for them was released",
+  "{claim}",
+);
 
 /**
  * Gives credits back that were reserved for commands which were never published: their request ended 5xx and was not made
@@ -30,7 +37,7 @@ export async function releaseOrphans(context: LedgerContext, commandStatus: Comm
     commandId: chargeId,
     atMs: clock.nowMs(),
   }));
-  return store.transaction(async (tx) => {
+  const count = await store.transaction(async (tx) => {
     const tags = [...new Set(legs.map((leg) => tagOf(leg.organizationId)))];
     const recorded = await tx.recordLegs(await tx.shareTagLocks(tags), legs, clock.nowMs());
     // With the legs: nothing else would tell Redis of them if this process ended now.
@@ -38,6 +45,8 @@ export async function releaseOrphans(context: LedgerContext, commandStatus: Comm
     await tx.insertPending(released.map(({ leg, epoch }) => ({ ...changeOf(leg), epoch })));
     return released.length;
   });
+  abandoned.add(count);
+  return count;
 }
 
 function changeOf({ chargeId, organizationId, credits }: Leg): Omit<PendingWalletChange, "epoch"> {

@@ -26,6 +26,8 @@ export interface IncomingEvent {
   readonly counted: boolean;
   /** The one endpoint that it is for, whatever that one takes; null: all that take it. */
   readonly onlyFor: string | null;
+  /** The span that it was taken in beneath, where that is recorded. */
+  readonly traceparent?: string | undefined;
 }
 
 const GENERAL = { counted: true, onlyFor: null } as const;

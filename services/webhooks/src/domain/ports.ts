@@ -27,6 +27,8 @@ export interface Leased extends DeliveryName {
   readonly attemptCount: number;
   /** Failed attempts since it was begun. */
   readonly step: number;
+  /** The span that its event was taken in beneath, where that is recorded. */
+  readonly traceparent?: string | undefined;
   /** Milliseconds since 1970. From then on it may be another process's. */
   readonly leaseUntilMs: number;
 }
@@ -44,6 +46,8 @@ export interface DueEndpoint {
 }
 
 export interface TakenIn {
+  /** How many of the events were recorded now. */
+  readonly recorded: number;
   /** Deliveries that are this process's from their beginning. */
   readonly leased: readonly Leased[];
   /** Endpoints for which there is more than that. */

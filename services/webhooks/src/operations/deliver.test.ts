@@ -77,7 +77,6 @@ function world(endpoints: readonly Endpoint[]) {
     marginMs: MARGIN_MS,
     onRoom: () => undefined,
     onNotEnabled: () => undefined,
-    attempts: { add: () => undefined },
     clock,
     random: () => 0,
     logger: createLogger({ service: "test", level: "silent" }),

@@ -1,13 +1,15 @@
 import { WEBHOOK_HEADERS } from "@kapi/contracts";
 import { batcher, type Clock, delay, toIso } from "@kapi/kernel";
-import { type Counter, faultPoint, type Logger } from "@kapi/runtime";
+import { faultPoint, inBatchSpan, type Logger, TRACEPARENT_HEADER, type Traceparent } from "@kapi/runtime";
 
 import { judge, type Reply, type Verdict } from "../domain/attempt.ts";
 import { FAILING_LIMIT_MS } from "../domain/endpoint.ts";
 import type { DeliveryStore, EndpointStore, Leased, Outgoing, Recorded, Sender } from "../domain/ports.ts";
 import { signatureOf } from "../domain/signature.ts";
+import { endAttempt, startAttempt } from "./attempt-span.ts";
 import type { EndpointBook, OpenEndpoint } from "./endpoint-book.ts";
 import { type LaneLimits, Lanes } from "./lanes.ts";
+import { countDisabled, measureAttempt } from "./measures.ts";
 
 /** Attempts of one statement. */
 const MAX_RECORDED_TOGETHER = 500;
@@ -47,7 +49,6 @@ export interface DelivererOptions {
   readonly onRoom: (endpointId: string) => void;
   /** Told when an endpoint is not, or no longer, to be sent anything. */
   readonly onNotEnabled: (endpointId: string) => void;
-  readonly attempts: Counter;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
@@ -70,7 +71,8 @@ export class Deliverer {
     this.#lanes = new Lanes(options.limits);
     this.#record = batcher<Recorded, void>({
       load: async (attempts) => {
-        await options.deliveries.record(attempts, options.clock.nowMs());
+        const members = attempts.map(({ delivery }) => delivery.traceparent);
+        await inBatchSpan("record attempts", members, () => options.deliveries.record(attempts, options.clock.nowMs()));
         return attempts.map(() => undefined);
       },
       maxBatchSize: MAX_RECORDED_TOGETHER,
@@ -108,7 +110,8 @@ export class Deliverer {
     const nowMs = this.#options.clock.nowMs();
     for (let next = this.#lanes.next(nowMs); next !== undefined; next = this.#lanes.next(nowMs)) {
       const delivery = next;
-      const work = this.#deliver(delivery)
+      // Whoever made room for it has a trace of its own, or none.
+      const work = inBatchSpan("deliver webhook", [delivery.traceparent], () => this.#deliver(delivery))
         .catch((error: unknown) => {
           this.#options.logger.error({ err: error, delivery: delivery.id }, "a delivery broke off; its lease will end");
         })
@@ -157,8 +160,10 @@ export class Deliverer {
       return null;
     }
     const sentAtMs = clock.nowMs();
-    const outgoing = this.#outgoing(delivery, open, sentAtMs);
+    const span = startAttempt(delivery, open.endpoint.url);
+    const outgoing = this.#outgoing(delivery, open, sentAtMs, span?.traceparent);
     const reply = outgoing === null ? NOT_SIGNED : await sender.send(outgoing);
+    endAttempt(span, reply);
     if (this.#brokenOff) {
       await this.#giveBack([delivery]);
       return null;
@@ -172,12 +177,17 @@ export class Deliverer {
       random: this.#options.random(),
     });
     const well = verdict.status === "succeeded";
-    this.#options.attempts.add(1, { outcome: well ? "succeeded" : "failed" });
+    measureAttempt(well ? "succeeded" : "failed", reply.durationMs);
     return { open, verdict, well, tookMs: reply.durationMs };
   }
 
   /** Null where there is no secret to sign with. */
-  #outgoing(delivery: Leased, open: OpenEndpoint, sentAtMs: number): Outgoing | null {
+  #outgoing(
+    delivery: Leased,
+    open: OpenEndpoint,
+    sentAtMs: number,
+    traceparent: Traceparent | undefined,
+  ): Outgoing | null {
     const keys = this.#options.book.keysOf(open);
     if (keys.length === 0) return null;
     const timestamp = Math.floor(sentAtMs / SECOND_MS);
@@ -188,6 +198,7 @@ export class Deliverer {
         [WEBHOOK_HEADERS.id]: id,
         [WEBHOOK_HEADERS.timestamp]: String(timestamp),
         [WEBHOOK_HEADERS.signature]: signatureOf(keys, { id, timestamp, body }),
+        ...(traceparent === undefined ? {} : { [TRACEPARENT_HEADER]: traceparent }),
       },
       body,
     };
@@ -216,6 +227,7 @@ export class Deliverer {
     if (!gone && !dead) return;
     const reason = gone ? "gone" : "failing";
     if (!(await endpoints.disable(endpoint.id, reason, nowMs, failingBeforeMs))) return;
+    countDisabled(reason);
     book.forget(endpoint.id);
     const { id: endpointId, organizationId } = endpoint;
     logger.warn({ endpointId, organizationId, reason, at: toIso(nowMs) }, "a webhook endpoint was disabled");

@@ -1,8 +1,10 @@
 import { batcher, type Clock } from "@kapi/kernel";
+import { inBatchSpan } from "@kapi/runtime";
 
 import type { IncomingEvent } from "../domain/facts.ts";
 import type { EventStore } from "../domain/ports.ts";
 import type { Deliverer } from "./deliver.ts";
+import { countEvents } from "./measures.ts";
 import type { DueDeliveries } from "./take-up-due.ts";
 
 /** Batches of different partitions that one transaction records. */
@@ -26,7 +28,12 @@ export function eventIntake(options: TakeInOptions): (events: readonly IncomingE
     load: async (batches) => {
       const nowMs = clock.nowMs();
       const roomOf = (endpointId: string): number => deliverer.roomOf(endpointId);
-      const { leased, more } = await events.takeIn(batches.flat(), roomOf, nowMs, nowMs + leaseMs);
+      const given = batches.flat();
+      const members = given.map(({ traceparent }) => traceparent);
+      const { recorded, leased, more } = await inBatchSpan("record events", members, () =>
+        events.takeIn(given, roomOf, nowMs, nowMs + leaseMs),
+      );
+      countEvents(recorded);
       deliverer.add(leased);
       if (more.length > 0) due.expect(more);
       return batches.map(() => undefined);

@@ -1,5 +1,5 @@
 import type { Clock } from "@kapi/kernel";
-import type { Gauge, Logger } from "@kapi/runtime";
+import { type Gauge, inBatchSpan, type Logger } from "@kapi/runtime";
 
 import type { DeliveryStore, DueEndpoint } from "../domain/ports.ts";
 import type { Deliverer } from "./deliver.ts";
@@ -11,16 +11,14 @@ const MAX_ENDPOINTS_TOGETHER = 200;
 const MAX_LEASED_TOGETHER = 1_000;
 /** Deliveries that one step of cancelling takes. */
 const CANCELLED_TOGETHER = 1_000;
-/** Open deliveries are counted up to here. */
-const MAX_COUNTED = 100_000;
 const MS_PER_SECOND = 1_000;
 
 export interface DueOptions {
-  readonly deliveries: Pick<DeliveryStore, "dueEndpoints" | "lease" | "cancelOpen" | "countOpen">;
+  readonly deliveries: Pick<DeliveryStore, "dueEndpoints" | "lease" | "cancelOpen">;
   readonly deliverer: Pick<Deliverer, "roomOf" | "add" | "running">;
   readonly book: EndpointBook;
   readonly leaseMs: number;
-  readonly gauges: { readonly open: Gauge; readonly oldest: Gauge; readonly running: Gauge };
+  readonly gauges: { readonly oldest: Gauge; readonly running: Gauge };
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -72,10 +70,6 @@ export class DueDeliveries {
     await this.#working;
   }
 
-  async measure(): Promise<void> {
-    this.#options.gauges.open.record(await this.#options.deliveries.countOpen(MAX_COUNTED));
-  }
-
   /** From now on nothing is taken up; resolves when nothing is being taken up any more. */
   async stop(): Promise<void> {
     this.#stopping = true;
@@ -86,7 +80,8 @@ export class DueDeliveries {
     this.#again = true;
     if (this.#stopping || this.#working !== null) return;
     this.#again = false;
-    this.#working = this.#work()
+    // For all endpoints: it belongs to no trace, whoever woke it.
+    this.#working = inBatchSpan("", [], () => this.#work())
       .catch((error: unknown) => {
         this.#options.logger.warn({ err: error }, "due deliveries were not taken up; the next look does it");
         this.#more.clear();

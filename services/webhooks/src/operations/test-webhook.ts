@@ -1,4 +1,5 @@
 import { toIso, uuidV7 } from "@kapi/kernel";
+import { activeTraceparent } from "@kapi/runtime";
 
 import { testEvent } from "../domain/facts.ts";
 import { enabledEndpoint, type EndpointName, type WebhookNeeds } from "./webhook-needs.ts";
@@ -8,6 +9,6 @@ export async function testWebhook(needs: WebhookNeeds, name: EndpointName): Prom
   const endpoint = await enabledEndpoint(needs, name);
   const nowMs = needs.clock.nowMs();
   const eventId = uuidV7(nowMs);
-  await needs.takeIn([testEvent(endpoint, eventId, toIso(nowMs))]);
+  await needs.takeIn([{ ...testEvent(endpoint, eventId, toIso(nowMs)), traceparent: activeTraceparent() }]);
   return { eventId };
 }

@@ -21,6 +21,14 @@ const DUE_GAPS: Statement<GapRow> = statement(
    left join feeds f on f.server_id = g.server_id and f.account_number = g.account_number
    where g.retry_at <= now() order by g.retry_at limit $1`,
 );
+const COUNT_GAPS: Statement<{ gaps: number }> = statement(
+  "feed-count-gaps",
+  `select count(*) as gaps from (
+     select from feed_gaps g
+     join accounts a on a.server_id = g.server_id and a.account_number = g.account_number
+       and a.status not in ('deleting', 'deleted')
+     limit $1) as counted`,
+);
 const FIND_GAP: Statement<GapRow> = statement(
   "feed-find-gap",
   `select ${GAP_COLUMNS} from feed_gaps g left join feeds f using (server_id, account_number)
@@ -42,6 +50,7 @@ const POSTPONE_GAP: Statement<never> = statement(
 export function createFeedGaps(database: Database): GapBook {
   return {
     due: async (limit) => (await database.query(DUE_GAPS, [limit])).map(fromRow),
+    count: async (atMost) => (await database.query(COUNT_GAPS, [atMost]))[0]?.gaps ?? 0,
     find: async ({ serverId, accountNumber }) => {
       const [row] = await database.query(FIND_GAP, [serverId, accountNumber]);
       return row === undefined ? null : fromRow(row);

@@ -1,12 +1,13 @@
 import type { Database } from "@kapi/postgres";
 import type { Gap, GapBook } from "@kapi/trading-server/event-feed";
 
-import { CLOSE_GAP, DUE_GAPS, FIND_GAP, type GapRow, POSTPONE_GAP } from "./statements.ts";
+import { CLOSE_GAP, COUNT_GAPS, DUE_GAPS, FIND_GAP, type GapRow, POSTPONE_GAP } from "./statements.ts";
 
 /** The gaps of the ledger, kept in this service's schema so that none is forgotten over a restart. */
 export function createGapBook(database: Database): GapBook {
   return {
     due: async (limit) => (await database.query(DUE_GAPS, [limit])).map(fromRow),
+    count: async (atMost) => (await database.query(COUNT_GAPS, [atMost]))[0]?.gaps ?? 0,
     find: async ({ serverId, accountNumber }) => {
       const [row] = await database.query(FIND_GAP, [serverId, accountNumber]);
       return row === undefined ? null : fromRow(row);

@@ -90,6 +90,11 @@ export const DUE_GAPS: Statement<GapRow> = statement(
    where g.retry_at <= now() order by g.retry_at limit $1`,
 );
 
+export const COUNT_GAPS: Statement<{ gaps: number }> = statement(
+  "finance_count_gaps",
+  "select count(*) as gaps from (select from ledger_gaps limit $1) as counted",
+);
+
 export const FIND_GAP: Statement<GapRow> = statement(
   "finance_find_gap",
   `select g.server_id, g.account_number, g.needed_sequence, g.attempts, coalesce(a.last_sequence, 0) as booked_sequence

@@ -71,8 +71,11 @@ export async function admitHandshake(
   };
 }
 
-/** Answers a handshake that failed, in the form of every error, and closes. `remaining`: the organization's credits (decisions, 1.6). */
-export function refuseHandshake(socket: Duplex, error: unknown, requestId: string, remaining: number): void {
+/**
+ * Answers a handshake that failed, in the form of every error, and closes. `remaining`: the organization's credits
+ * (decisions, 1.6). Returns the status.
+ */
+export function refuseHandshake(socket: Duplex, error: unknown, requestId: string, remaining: number): number {
   const answer = toApiError(error);
   const body = JSON.stringify(answer.body());
   const lines = [
@@ -87,6 +90,7 @@ export function refuseHandshake(socket: Duplex, error: unknown, requestId: strin
     "connection: close",
   ];
   socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
+  return answer.status;
 }
 
 function toApiError(error: unknown): ApiError {

@@ -10,6 +10,7 @@ import type { Started } from "@kapi/runtime";
 import { type ServerOptions, WebSocket, WebSocketServer } from "ws";
 
 import { type Admittance, admitHandshake, refuseHandshake, requestIdOf } from "./handshake.ts";
+import { countHandshake, type LiveLoad } from "./live-measures.ts";
 import { type LiveContext, LiveSocket } from "./live-socket.ts";
 import { Outlet } from "./outlet.ts";
 
@@ -21,6 +22,7 @@ const CLOSE_TIMEOUT_MS = 45_000;
 const STOP_TIMEOUT_MS = 2_000;
 const CLOSED_POLL_MS = 20;
 const MESSAGE_TOO_BIG = 1009;
+const SWITCHING_PROTOCOLS = 101;
 
 export interface LiveServerOptions extends Omit<LiveContext, "limits"> {
   /** The HTTP server whose upgrades are taken. */
@@ -31,16 +33,6 @@ export interface LiveServerOptions extends Omit<LiveContext, "limits"> {
     readonly maxSocketsPerOrganization: number;
     readonly maxBufferedBytes: number;
   };
-}
-
-/** What the open sockets are, and what waits in this process for their networks. */
-export interface LiveLoad {
-  readonly sockets: number;
-  /** Of them, those that are sent nothing until their network has drained. */
-  readonly stalled: number;
-  readonly bufferedBytes: number;
-  /** Of the socket for which the most waits. */
-  readonly mostBufferedBytes: number;
 }
 
 export interface LiveServer {
@@ -92,15 +84,17 @@ class LiveConnections implements LiveServer {
   }
 
   load(): LiveLoad {
+    let subscriptions = 0;
     let stalled = 0;
     let bufferedBytes = 0;
     let mostBufferedBytes = 0;
     for (const socket of this.#sockets) {
+      subscriptions += socket.subscriptions;
       if (socket.isStalled) stalled += 1;
       bufferedBytes += socket.bufferedBytes;
       mostBufferedBytes = Math.max(mostBufferedBytes, socket.bufferedBytes);
     }
-    return { sockets: this.#sockets.size, stalled, bufferedBytes, mostBufferedBytes };
+    return { sockets: this.#sockets.size, subscriptions, stalled, bufferedBytes, mostBufferedBytes };
   }
 
   async stop(): Promise<void> {
@@ -140,7 +134,7 @@ class LiveConnections implements LiveServer {
         this.#options.logger.warn({ err: error, requestId }, "a live handshake failed");
       }
       const remaining = whose === null ? 0 : await this.#options.availableCredits(whose);
-      refuseHandshake(socket, error, requestId, remaining);
+      countHandshake(refuseHandshake(socket, error, requestId, remaining));
     }
   }
 
@@ -151,6 +145,7 @@ class LiveConnections implements LiveServer {
     socket.once("close", release);
     this.#headers.set(request, headers);
     this.#wss.handleUpgrade(request, socket, head, (ws) => {
+      countHandshake(SWITCHING_PROTOCOLS);
       const outlet = new Outlet({
         socket,
         maxBufferedBytes: this.#options.limits.maxBufferedBytes,

@@ -20,11 +20,14 @@ import type { AccountExistence } from "../../domain/ports.ts";
 import type { SampleLog } from "../../operations/sample-log.ts";
 import { errorFrame, messageFromWire, PONG } from "./client-messages.ts";
 import type { FanOut, Subscription } from "./fan-out.ts";
+import { countClose } from "./live-measures.ts";
 import type { Outlet } from "./outlet.ts";
 import { ReadingRate } from "./reading-rate.ts";
 
 /** Unanswered pings after which the other side is taken for gone. */
 const MAX_UNANSWERED_PINGS = 3;
+/** How a connection that ended without a close frame is called (RFC 6455, 7.1.5). */
+const GIVEN_UP = 1006;
 /** How long to wait before the account service is asked again whether an account exists. */
 const ASK_AGAIN_MS = 1_000;
 
@@ -81,6 +84,10 @@ export class LiveSocket {
     this.#ws.on("close", () => this.#end());
   }
 
+  get subscriptions(): number {
+    return this.#subscriptions.size;
+  }
+
   /** Bytes that wait in this process for this client's network. */
   get bufferedBytes(): number {
     return this.#outlet.bufferedBytes;
@@ -118,7 +125,7 @@ export class LiveSocket {
   /** Pings the client, and gives one up that has answered none of the last ones although it was read. */
   ping(): void {
     if (this.#closed.signal.aborted) return;
-    if (this.#unansweredPings >= MAX_UNANSWERED_PINGS) return this.#ws.terminate();
+    if (this.#unansweredPings >= MAX_UNANSWERED_PINGS) return this.#giveUp();
     if (!this.#ws.isPaused && this.#outlet.stalledSinceMs === null) this.#unansweredPings += 1;
     this.#ws.ping();
   }
@@ -141,6 +148,8 @@ export class LiveSocket {
 
   /** Sends what was pushed and closes. */
   close(code: number): void {
+    // Whatever else comes until the connection has ended, it is closed once.
+    if (!this.#closed.signal.aborted) countClose(code);
     this.#outlet.flush();
     this.#end();
     if (this.#ws.isPaused) this.#ws.resume();
@@ -149,6 +158,11 @@ export class LiveSocket {
 
   terminate(): void {
     this.#ws.terminate();
+  }
+
+  #giveUp(): void {
+    countClose(GIVEN_UP);
+    this.terminate();
   }
 
   #end(): void {

@@ -65,7 +65,11 @@ function Accounts({ server, query }: QueryProps & { readonly server: ConsoleServ
             ) : (
               <>
                 <Table caption="Accounts, newest first" columns={COLUMNS} rows={list} keyOf={({ id }) => id} />
-                <Pager pagination={pagination} what="accounts" go={(page) => filterBy(PATH, query, { page })} />
+                <Pager
+                  pagination={pagination}
+                  what={["account", "accounts"]}
+                  go={(page) => filterBy(PATH, query, { page })}
+                />
               </>
             )
           }

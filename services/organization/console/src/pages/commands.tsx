@@ -79,7 +79,11 @@ function Commands({ server, query }: QueryProps & { readonly server: ConsoleServ
             ) : (
               <>
                 <Table caption="Commands, newest first" columns={COLUMNS} rows={list} keyOf={({ id }) => id} />
-                <Pager pagination={pagination} what="commands" go={(page) => filterBy(PATH, query, { page })} />
+                <Pager
+                  pagination={pagination}
+                  what={["command", "commands"]}
+                  go={(page) => filterBy(PATH, query, { page })}
+                />
               </>
             )
           }

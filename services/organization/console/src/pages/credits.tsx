@@ -163,7 +163,7 @@ function Lines({ lines, go }: { readonly lines: LinesOfUse; readonly go: (page: 
         ) : (
           <>
             <Table caption="Billed requests, newest first" columns={LINES} rows={usage} keyOf={keyOfLine} />
-            <Pager pagination={pagination} what="lines" go={go} />
+            <Pager pagination={pagination} what={["line", "lines"]} go={go} />
           </>
         )
       }

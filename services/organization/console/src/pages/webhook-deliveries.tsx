@@ -76,7 +76,11 @@ export function Deliveries({ endpoint, query, round }: DeliveriesProps) {
           ) : (
             <>
               <Table caption="Deliveries, newest first" columns={columns(show)} rows={list} keyOf={({ id }) => id} />
-              <Pager pagination={pagination} what="deliveries" go={(page) => filterBy(path, query, { page })} />
+              <Pager
+                pagination={pagination}
+                what={["delivery", "deliveries"]}
+                go={(page) => filterBy(path, query, { page })}
+              />
             </>
           )
         }

@@ -3,18 +3,19 @@ import { credits as whole } from "../format.ts";
 
 interface PagerProps {
   readonly pagination: Pagination;
-  /** What is listed, in the plural: "accounts". */
-  readonly what: string;
+  /** What is listed, as one and as many: "account", "accounts". */
+  readonly what: readonly [one: string, many: string];
   readonly go: (page: number) => void;
 }
 
 /** Which page of a list is shown, and the way to its neighbours, if it has any. */
 export function Pager({ pagination, what, go }: PagerProps) {
   const { page, total, totalPages } = pagination;
-  const count = `${whole(total)} ${what}`;
+  const [one, many] = what;
+  const count = `${whole(total)} ${total === 1 ? one : many}`;
   if (totalPages <= 1 && page === 1) return <p class="pager quiet">{count}</p>;
   return (
-    <nav class="pager" aria-label={`Pages of ${what}`}>
+    <nav class="pager" aria-label={`Pages of ${many}`}>
       <span role="status">
         Page {whole(page)} of {whole(totalPages)} · {count}
       </span>

@@ -2,6 +2,7 @@ import { CommandEvent } from "@kapi/contracts";
 import { type Batch, type BatchOutcome, type DeadLetter, type Message, RetryableError } from "@kapi/kafka";
 import { batcher } from "@kapi/kernel";
 import { isTransient } from "@kapi/postgres";
+import { inBatchSpan, type Traceparent } from "@kapi/runtime";
 
 import type { LedgerContext } from "../../operations/ledger-context.ts";
 import { recordSettlements, type TakenIn } from "../../operations/record-settlements.ts";
@@ -12,6 +13,8 @@ const MAX_PARTITIONS_TOGETHER = 4;
 interface Part {
   readonly events: readonly CommandEvent[];
   readonly takenIn: TakenIn;
+  /** The spans of handling its messages, of those that are traced. */
+  readonly members: readonly (Traceparent | undefined)[];
 }
 
 /** Takes batches of `command.events` into the ledger. Partitions that are handled at the same time share one transaction. */
@@ -19,11 +22,9 @@ export function takeCommandEvents(context: LedgerContext): (batch: Batch) => Pro
   const take = batcher<Part, void>({
     load: async (parts) => {
       const takenIn = parts.map((part) => part.takenIn);
-      await recordSettlements(
-        context,
-        parts.flatMap((part) => part.events),
-        takenIn,
-      );
+      const events = parts.flatMap((part) => part.events);
+      const members = parts.flatMap((part) => part.members);
+      await inBatchSpan("record settlements", members, () => recordSettlements(context, events, takenIn));
       return parts.map(() => undefined);
     },
     maxBatchSize: MAX_PARTITIONS_TOGETHER,
@@ -38,7 +39,10 @@ export function takeCommandEvents(context: LedgerContext): (batch: Batch) => Pro
       else events.push(event);
     }
     const last = messages.at(-1);
-    if (last) await retryingTransient(() => take({ events, takenIn: { partition, nextOffset: last.offset + 1n } }));
+    if (last === undefined) return { deadLetters };
+    const takenIn = { partition, nextOffset: last.offset + 1n };
+    const members = messages.map(({ traceparent }) => traceparent);
+    await retryingTransient(() => take({ events, takenIn, members }));
     return { deadLetters };
   };
 }

@@ -58,6 +58,11 @@ export class EventPublisher {
     return this.#published;
   }
 
+  /** Committed events that are not on the topic yet. */
+  get unpublished(): number {
+    return this.#committed - this.#published;
+  }
+
   /** A reason not to be well: Kafka takes no events; null when it does. */
   check(): string | null {
     return this.#failures === 0 ? null : `events were not published ${this.#failures} times in a row`;

@@ -67,7 +67,7 @@ export function consumeFacts({
         for (const message of messages) {
           const event = eventFromWire(message.value, translate);
           if (typeof event === "string") deadLetters.push({ message, reason: event, includeValue: true });
-          else if (event !== null) events.push(event);
+          else if (event !== null) events.push(withTrace(event, message.traceparent));
         }
         await takeIn(events);
       } catch (error) {
@@ -76,6 +76,10 @@ export function consumeFacts({
       return { deadLetters };
     },
   });
+}
+
+function withTrace(event: IncomingEvent, traceparent: string | undefined): IncomingEvent {
+  return traceparent === undefined ? event : { ...event, traceparent };
 }
 
 /** The event, null for none, or why the record is no fact. */

@@ -27,6 +27,7 @@ interface LeasedRow {
   readonly id: string;
   readonly event_id: string;
   readonly payload: string;
+  readonly traceparent: string | null;
   readonly attempt_count: number;
   readonly step: number;
 }
@@ -45,7 +46,8 @@ export const LEASE = statement<LeasedRow>(
      from picked where d.id = picked.id and d.day = picked.day
      returning d.day, d.endpoint_id, d.id, d.organization_id, d.event_id, d.attempt_count, d.step
    )
-   select leased.day::text as day, leased.endpoint_id, leased.id, leased.event_id, leased.attempt_count, leased.step, e.payload
+   select leased.day::text as day, leased.endpoint_id, leased.id, leased.event_id, leased.attempt_count, leased.step,
+     e.payload, e.traceparent
    from leased join events as e
      on e.day = leased.day and e.organization_id = leased.organization_id and e.event_id = leased.event_id`,
 );
@@ -222,6 +224,7 @@ function leasedFromRow(row: LeasedRow, leaseUntilMs: number): Leased {
     attemptCount: row.attempt_count,
     step: row.step,
     leaseUntilMs,
+    traceparent: row.traceparent ?? undefined,
   };
 }
 

@@ -44,21 +44,21 @@ export const ENABLED_ENDPOINTS = statement<EndpointRow>(
   `select ${ENDPOINT_COLUMNS} from endpoints where organization_id = any($1::uuid[]) and status = 'enabled'`,
 );
 
-/** $1 day, $2 time, $3-$8 events, $9-$10 organizations with their last positions, $11-$13 accounts with theirs. */
+/** $1 day, $2 time, $3-$9 events, $10-$11 organizations with their last positions, $12-$14 accounts with theirs. */
 export const INSERT_EVENTS = statement<Record<string, never>>(
   "webhooks_insert_events",
   `with moved as (
      update organizations as o set last_position = given.last_position
-     from unnest($9::uuid[], $10::bigint[]) as given (organization_id, last_position)
+     from unnest($10::uuid[], $11::bigint[]) as given (organization_id, last_position)
      where o.organization_id = given.organization_id
    ), counted as (
      insert into accounts (server_id, account_number, last_sequence)
-     select * from unnest($11::uuid[], $12::text[], $13::bigint[])
+     select * from unnest($12::uuid[], $13::text[], $14::bigint[])
      on conflict (server_id, account_number) do update set last_sequence = excluded.last_sequence
    )
-   insert into events (day, created_at, organization_id, event_id, position, type, server_id, payload)
+   insert into events (day, created_at, organization_id, event_id, position, type, server_id, payload, traceparent)
    select $1::date, $2::timestamptz, given.*
-   from unnest($3::uuid[], $4::uuid[], $5::bigint[], $6::text[], $7::uuid[], $8::text[]) as given`,
+   from unnest($3::uuid[], $4::uuid[], $5::bigint[], $6::text[], $7::uuid[], $8::text[], $9::text[]) as given`,
 );
 
 /** $1 day, $2 time, $3-$9 deliveries. */

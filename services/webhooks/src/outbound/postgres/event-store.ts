@@ -91,11 +91,12 @@ async function takeIn(
   const endpoints = Map.groupBy(rows.map(fromRow), ({ organizationId }) => organizationId);
   const asked = given.filter(({ type, organizationId }) => isAsked(type, endpoints.get(organizationId) ?? []));
   const events = await withoutKnown(tx, asked, nowMs);
-  if (events.length === 0) return { leased: [], more: [] };
+  if (events.length === 0) return { recorded: 0, leased: [], more: [] };
   const sequences = await accountSequences(tx, events);
   const placed = events.map((event) => place(event, positions, sequences));
   await insertEvents(tx, placed, positions, sequences, nowMs);
-  return insertDeliveries(tx, placed, endpoints, roomOf, nowMs, leaseUntilMs);
+  const begun = await insertDeliveries(tx, placed, endpoints, roomOf, nowMs, leaseUntilMs);
+  return { recorded: placed.length, ...begun };
 }
 
 /** Events of commands are recorded only where an endpoint asks for them. */
@@ -201,6 +202,7 @@ async function insertEvents(
     placed.map(({ event }) => event.type),
     placed.map(({ event }) => event.serverId),
     placed.map(({ payload }) => payload),
+    placed.map(({ event }) => event.traceparent ?? null),
     [...positions.keys()],
     [...positions.values()],
     accounts.map(({ serverId }) => serverId),
@@ -216,7 +218,7 @@ async function insertDeliveries(
   roomOf: RoomOf,
   nowMs: number,
   leaseUntilMs: number,
-): Promise<TakenIn> {
+): Promise<Omit<TakenIn, "recorded">> {
   const day = dayOf(nowMs);
   const [now, leaseUntil] = [toIso(nowMs), toIso(leaseUntilMs)];
   const rooms = new Map<string, number>();
@@ -245,9 +247,9 @@ async function insertDeliveries(
       columns.types.push(event.type);
       columns.dueAt.push(room > 0 ? leaseUntil : now);
       columns.leased.push(room > 0);
-      const { eventId } = event;
+      const { eventId, traceparent } = event;
       if (room <= 0) more.add(endpointId);
-      else leased.push({ day, endpointId, id, eventId, payload, attemptCount: 0, step: 0, leaseUntilMs });
+      else leased.push({ day, endpointId, id, eventId, payload, attemptCount: 0, step: 0, leaseUntilMs, traceparent });
     }
   }
   if (columns.ids.length > 0) await tx.query(INSERT_DELIVERIES, [day, now, ...Object.values(columns)]);

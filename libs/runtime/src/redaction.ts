@@ -1,0 +1,70 @@
+/**
+ * What never reaches a log (decisions, 5.3). Two nets, because neither alone holds: names, at any depth of an entry, for
+ * values that look like any other; and forms, in the whole line, for what stands in the middle of a text. Of an error only
+ * named fields are told: libraries hang onto theirs what they were given, such as the arguments of a Redis command.
+ */
+
+const REDACTED = "[redacted]";
+/** Levels of an entry that are told. */
+const MAX_DEPTH = 8;
+const TOO_DEEP = "[deep]";
+const CIRCULAR = "[circular]";
+
+/** The ends of names, in lower case and without separators, whose values are secrets: `x-internal-token`, `newPassword`. */
+const SECRET_NAME =
+  /(?:authorization|cookie|password|passphrase|secret|token|credential|(?:management|api|private)key)s?$/;
+/** Secrets of several at once, such as `WEBHOOK_SEALING_KEYS`. */
+const SECRET_RING = /(?:sealing|derivation|fingerprint)keys?$/;
+
+/** Secrets by their form: keys of the management API, secrets of webhooks, what follows the scheme of an authorization. */
+const SECRET_TEXT = /\bkapi\.\w{8,}\.[\w-]{20,}|\bwhsec_[\w+/=-]{8,}|\b(?:Management|Bearer|Basic) [\w.~+/=-]{16,}/g;
+/** The password in the address of a server. */
+const ADDRESS_PASSWORD = /(:\/\/[^\s:@/"]*:)[^\s@/"]+@/g;
+
+/** Fields of an error that are told beside its kind, message, stack and causes. */
+const ERROR_FIELDS = ["code", "status", "syscall", "address", "port", "schema", "table", "constraint"] as const;
+
+/** An entry of the log without the values of secret names. */
+export function withoutSecretFields(entry: Record<string, unknown>): Record<string, unknown> {
+  return fieldsOf(entry, []);
+}
+
+/** A line of the log without texts that are secrets by their form. */
+export function withoutSecretTexts(line: string): string {
+  return line.replaceAll(SECRET_TEXT, REDACTED).replaceAll(ADDRESS_PASSWORD, `$1${REDACTED}@`);
+}
+
+function isSecretName(name: string): boolean {
+  const plain = name.replaceAll(/[^A-Za-z0-9]/g, "").toLowerCase();
+  return SECRET_NAME.test(plain) || SECRET_RING.test(plain);
+}
+
+function plainOf(value: unknown, above: readonly object[]): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (above.includes(value)) return CIRCULAR;
+  if (above.length >= MAX_DEPTH) return TOO_DEEP;
+  if (value instanceof Error) return errorFields(value, above);
+  // What says itself how it is written: times, addresses, bytes.
+  if ("toJSON" in value) return value;
+  if (Array.isArray(value)) return value.map((one: unknown) => plainOf(one, [...above, value]));
+  return fieldsOf(value, above);
+}
+
+function fieldsOf(value: object, above: readonly object[]): Record<string, unknown> {
+  const within = [...above, value];
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]: [string, unknown]) => [
+      name,
+      isSecretName(name) && field !== undefined && field !== null ? REDACTED : plainOf(field, within),
+    ]),
+  );
+}
+
+function errorFields(error: Error, above: readonly object[]): Record<string, unknown> {
+  const within = [...above, error];
+  const told: Record<string, unknown> = { type: error.name, message: error.message, stack: error.stack };
+  for (const name of ERROR_FIELDS) if (Object.hasOwn(error, name)) told[name] = Reflect.get(error, name);
+  if (error.cause !== undefined) told["cause"] = plainOf(error.cause, within);
+  if (error instanceof AggregateError) told["errors"] = error.errors.map((one: unknown) => plainOf(one, within));
+  return told;
+}

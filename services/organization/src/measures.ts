@@ -1,0 +1,65 @@
+/** The part of the composition root that lets be looked at what waits: usage in Redis for the ledger, messages for Kafka. */
+import type { Clock } from "@kapi/kernel";
+import type { Database } from "@kapi/postgres";
+import { ALL_TAGS, readUsage, type RedisConnection, usageBacklog } from "@kapi/redis";
+import { observed } from "@kapi/runtime";
+
+import { outboxAge } from "./outbound/postgres/outbox.ts";
+
+const MS_PER_SECOND = 1_000;
+
+/** Usage entries that wait: of all tags, of the one with most, and since when the oldest does. */
+interface WaitingUsage {
+  readonly entries: number;
+  readonly most: number;
+  readonly oldestAtMs: number | null;
+}
+
+/** Measures it while somebody looks; nothing is asked of Redis or PostgreSQL otherwise. */
+export function measureWaiting(needs: { redis: RedisConnection; database: Database; clock: Clock }): void {
+  const { redis, database, clock } = needs;
+  const usage = together(() => waitingUsage(redis));
+  observed(
+    "organization.usage.backlog",
+    "Usage entries that wait in Redis for the ledger; the same from every process",
+    "{entry}",
+    async () => [{ value: (await usage()).entries }],
+  );
+  observed(
+    "organization.usage.fullest_backlog",
+    "Usage entries of the hash tag that has most; at `USAGE_STREAM_LIMIT` its organizations are answered 500",
+    "{entry}",
+    async () => [{ value: (await usage()).most }],
+  );
+  observed("organization.usage.age", "How long the oldest usage entry has waited in Redis", "s", async () => {
+    const { oldestAtMs } = await usage();
+    const ageMs = oldestAtMs === null ? 0 : Math.max(0, clock.nowMs() - oldestAtMs);
+    return [{ value: ageMs / MS_PER_SECOND }];
+  });
+  observed(
+    "organization.outbox.age",
+    "How long the oldest message has been committed that is not known to be published",
+    "s",
+    async () => [{ value: await outboxAge(database) }],
+  );
+}
+
+async function waitingUsage(redis: RedisConnection): Promise<WaitingUsage> {
+  const backlog = await usageBacklog(redis, ALL_TAGS);
+  const waiting = ALL_TAGS.filter((_, index) => (backlog[index] ?? 0) > 0);
+  const heads = [...(await readUsage(redis, waiting, 1)).values()].flat();
+  return {
+    entries: backlog.reduce((total, entries) => total + entries, 0),
+    most: Math.max(0, ...backlog),
+    oldestAtMs: heads.length === 0 ? null : Math.min(...heads.map(({ atMs }) => atMs)),
+  };
+}
+
+/** Calls that come while one runs share its answer. */
+function together<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | null = null;
+  return () =>
+    (running ??= work().finally(() => {
+      running = null;
+    }));
+}

@@ -1,0 +1,35 @@
+/** A span for each usage entry of a request that is traced: its charge on the way into the ledger. */
+import type { UsageEntry } from "@kapi/redis";
+import { ATTRIBUTE, isTracing, MESSAGING, type Span, startSpan, type Traceparent } from "@kapi/runtime";
+
+const STREAM = "usage";
+
+/** Does `work`, which takes `entries` into the ledger, and gives it the spans of those that are traced. */
+export async function takingUsage<T>(
+  entries: readonly UsageEntry[],
+  work: (members: readonly Traceparent[]) => Promise<T>,
+): Promise<T> {
+  if (!isTracing()) return work([]);
+  const spans = entries.map(startTaking).filter((span) => span !== null);
+  try {
+    const result = await work(spans.map(({ traceparent }) => traceparent));
+    for (const span of spans) span.end();
+    return result;
+  } catch (error) {
+    for (const span of spans) span.end(error);
+    throw error;
+  }
+}
+
+function startTaking({ traceparent, operation, requestId }: UsageEntry): Span | null {
+  if (traceparent === undefined) return null;
+  const attributes = {
+    [ATTRIBUTE.messagingSystem]: MESSAGING.streams,
+    [ATTRIBUTE.messagingOperationName]: MESSAGING.process,
+    [ATTRIBUTE.messagingOperationType]: MESSAGING.process,
+    [ATTRIBUTE.messagingDestination]: STREAM,
+    [ATTRIBUTE.operation]: operation,
+    [ATTRIBUTE.requestId]: requestId,
+  };
+  return startSpan(`${MESSAGING.process} ${STREAM}`, { role: "consumer", parent: traceparent, attributes });
+}

@@ -1,0 +1,108 @@
+/** A charge, and a change of the directory, are found under the trace of the request that made them. */
+import { SCOPES, TOPICS } from "@kapi/contracts";
+import type { OutgoingMessage, Producer } from "@kapi/kafka";
+import { ALL_TAGS, readUsage } from "@kapi/redis";
+import { startRequestSpan } from "@kapi/runtime";
+import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/runtime/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { createKey } from "../src/operations/create-key.ts";
+import { recordAllUsage } from "../src/operations/record-usage.ts";
+import { publishOutbox } from "../src/outbound/kafka/outbox-publisher.ts";
+import { outboxAge } from "../src/outbound/postgres/outbox.ts";
+import { finish, organizationWith, read, reserve, startWorld, type World } from "./support.ts";
+
+const REQUEST_SPAN = "b7ad6b7169203331";
+
+let world: World;
+let recorder: SpanRecorder;
+
+beforeAll(async () => {
+  world = await startWorld();
+  recorder = recordSpans();
+});
+afterAll(async () => {
+  recorder.stop();
+  await world.stop();
+});
+
+let traces = 0;
+/** The span of a request of its own, as Redis is told of it. */
+function requestSpan(): { traceId: string; traceparent: string } {
+  traces += 1;
+  const traceId = String(traces).padStart(32, "0");
+  return { traceId, traceparent: `00-${traceId}-${REQUEST_SPAN}-01` };
+}
+
+const ofTrace = (traceId: string): readonly KeptSpan[] => recorder.spans.filter((span) => span.traceId === traceId);
+
+/** What leaves the outbox for Kafka, by key. */
+async function published(): Promise<Map<string, OutgoingMessage & { topic: string }>> {
+  const sent = new Map<string, OutgoingMessage & { topic: string }>();
+  const producer: Pick<Producer, "send"> = {
+    send: (topic, message) => {
+      sent.set(message.key, { ...message, topic: topic.name });
+      return Promise.resolve({ partition: 0, offset: 0n });
+    },
+  };
+  await publishOutbox(world.database, producer);
+  return sent;
+}
+
+test("a charge goes into the ledger beneath its request, and so does what it makes known; one that is not traced beside it does not", async () => {
+  const { context } = world;
+  const [organizationId, other] = [await organizationWith(world, 10, 9), await organizationWith(world, 10, 9)];
+  const { traceId, traceparent } = requestSpan();
+  await Promise.all([read(context, organizationId, 1, traceparent), read(context, other, 1)]);
+  expect([...(await readUsage(context.redis, ALL_TAGS, 10)).values()].flat()).toHaveLength(2);
+  const before = recorder.spans.length;
+  await recordAllUsage(context, ALL_TAGS);
+  const [taken] = ofTrace(traceId);
+  expect(taken).toMatchObject({ name: "process usage", parentId: REQUEST_SPAN, ended: true });
+  expect(taken?.attributes).toMatchObject({ "kapi.operation": "getCommand", "kapi.request.id": "request" });
+  expect(recorder.spans).toHaveLength(before + 1);
+  expect((await published()).get(organizationId)).toMatchObject({
+    topic: TOPICS.creditsEvents.name,
+    traceparent: `00-${traceId}-${taken?.spanId}-01`,
+  });
+});
+
+test("charges of several requests go into the ledger together, each beneath its own", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 10);
+  const requests = [requestSpan(), requestSpan()];
+  for (const { traceparent } of requests) await read(context, organizationId, 1, traceparent);
+  await recordAllUsage(context, ALL_TAGS);
+  const taken = requests.map(({ traceId }) => ofTrace(traceId).find(({ name }) => name === "process usage"));
+  expect(taken.map((span) => span?.parentId)).toEqual([REQUEST_SPAN, REQUEST_SPAN]);
+  const together = ofTrace(requests[0]?.traceId ?? "").find(({ name }) => name === "record usage");
+  expect(together).toMatchObject({ parentId: taken[0]?.spanId, links: taken.map((span) => span?.spanId) });
+});
+
+test("a reservation that the end of its command takes along stands beneath its request too", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 10);
+  const { traceId, traceparent } = requestSpan();
+  const commandId = await reserve(context, organizationId, 5, undefined, traceparent);
+  await finish(context, organizationId, commandId, 5);
+  expect(ofTrace(traceId)).toMatchObject([{ name: "process usage", parentId: REQUEST_SPAN, ended: true }]);
+});
+
+test("a change of the directory is published beneath its request, however late, and its wait is known", async () => {
+  const { context, database } = world;
+  const organizationId = await organizationWith(world, 0);
+  await published();
+  expect(await outboxAge(database)).toBe(0);
+  const { traceId, traceparent } = requestSpan();
+  const request = startRequestSpan("POST /keys", traceparent, "r-1");
+  const wanted = { name: "", organizationId, scopes: [...SCOPES], serverIds: null, expiresAt: null, rateLimit: null };
+  // Kafka takes nothing for now.
+  const kafkaAway = { ...context, publish: () => Promise.resolve() };
+  const made = await request?.run(() => createKey(kafkaAway, wanted));
+  expect(await outboxAge(database)).toBeGreaterThan(0);
+  const [asked] = ofTrace(traceId);
+  expect((await published()).get(`key/${made?.key.keyId}`)).toMatchObject({
+    topic: TOPICS.organizationDirectory.name,
+    traceparent: `00-${traceId}-${asked?.spanId}-01`,
+  });
+});

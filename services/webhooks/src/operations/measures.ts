@@ -1,0 +1,33 @@
+/** What is measured of events and deliveries, beside what waits. */
+import { counter, histogram } from "@kapi/runtime";
+
+const MS_PER_SECOND = 1_000;
+
+const attempts = counter("webhooks.attempts", "Attempts to deliver, by `outcome` (succeeded, failed)");
+const duration = histogram(
+  "webhooks.attempt.duration",
+  "How long attempts took, to the end of the receiver's answer, by `outcome`",
+  "s",
+);
+const events = counter("webhooks.events", "Events that were recorded", "{event}");
+const disabled = counter(
+  "webhooks.endpoints.disabled",
+  "Endpoints that were disabled for what their receivers did, by `reason` (gone, failing)",
+  "{endpoint}",
+);
+
+/** An attempt was made. */
+export function measureAttempt(outcome: "succeeded" | "failed", tookMs: number): void {
+  attempts.add(1, { outcome });
+  duration.record(tookMs / MS_PER_SECOND, { outcome });
+}
+
+/** Events were recorded and committed. */
+export function countEvents(recorded: number): void {
+  events.add(recorded);
+}
+
+/** An endpoint was disabled. */
+export function countDisabled(reason: "gone" | "failing"): void {
+  disabled.add(1, { reason });
+}
