@@ -25,7 +25,7 @@ export const EPOCH = 5;
 const logger = createLogger({ service: "redis-test", level: "error" });
 
 /** A Redis of one test file's own, empty, with all tags open. */
-export async function connectEmpty(): Promise<{ redis: RedisConnection; stop: () => Promise<void> }> {
+export async function connectEmpty(): Promise<{ redis: RedisConnection; url: string; stop: () => Promise<void> }> {
   const environment = await createTestEnvironment({ needs: ["redis"] });
   const started = await createRedis({ url: environment.redisUrl, clientName: "redis-test", logger });
   await openAll(started.value);
@@ -33,7 +33,7 @@ export async function connectEmpty(): Promise<{ redis: RedisConnection; stop: ()
     await started.stop();
     await environment.stop();
   };
-  return { redis: started.value, stop };
+  return { redis: started.value, url: environment.redisUrl, stop };
 }
 
 /** Opens every tag without wallets. */
