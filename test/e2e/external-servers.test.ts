@@ -12,7 +12,7 @@ import { makeDemo, startStack } from "@kapi/local";
 import { createPool, migrate, postgresOptions, statement } from "@kapi/postgres";
 import { createRedis, redisOptions } from "@kapi/redis";
 import { connectionFields, createLogger, loadConfig } from "@kapi/runtime";
-import { type SecuredServers, startSecuredServers } from "@kapi/testkit";
+import { eventually, type SecuredServers, startSecuredServers, startTestRedisCluster } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 
@@ -20,6 +20,8 @@ import { OutsideClient } from "./outside-client.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const TOPIC_PREFIX = "outside.";
+/** A whole kapi and a cluster are started within one test. */
+const STACK_TIMEOUT_MS = 180_000;
 const logger = createLogger({ service: "test", level: "silent" });
 const schema = z.object({ ...connectionFields.kafka, ...connectionFields.redis, ...connectionFields.postgres });
 
@@ -206,27 +208,45 @@ describe("kapi on such servers", () => {
     expect(notMigrated.code).toBe(1);
   });
 
-  it("carries a deposit through, by services that know no other way to the servers", async () => {
-    const url = new URL(servers.postgresUrl);
-    url.pathname = "/kapi";
-    const stack = await startStack({
-      stateDir: `${servers.stateDir}-stack`,
-      servers: {
-        kafkaBrokers: servers.kafka.plainBrokers,
-        postgresUrl: servers.plainPostgresUrl,
-        redisUrl: servers.plainRedisUrl,
-      },
-      database: "kapi",
-      topicPrefix: TOPIC_PREFIX,
-      env: { all: { ...servers.env, POSTGRES_URL: url.href, QUOTES_FILE: "" } },
-    });
-    try {
-      const client = new OutsideClient(await makeDemo(stack, { autoTraders: 0 }));
-      const account = await client.openAccount(100);
-      const { body } = await client.deposit(account, { amount: 12.34, requestId: "outside" });
-      expect(await client.succeeded(body.command.id)).toMatchObject({ result: { balanceAfter: 112.34 } });
-    } finally {
-      await stack.stop();
-    }
-  });
+  it(
+    "carries a deposit through and settles its credits, by services that know no other way in, on a Redis Cluster",
+    { timeout: STACK_TIMEOUT_MS },
+    async () => {
+      const url = new URL(servers.postgresUrl);
+      url.pathname = "/kapi";
+      const redis = await startTestRedisCluster();
+      const env = {
+        ...servers.env,
+        POSTGRES_URL: url.href,
+        REDIS_URL: redis.masters.map(({ secureUrl }) => secureUrl).join(","),
+        REDIS_CLUSTER: "on",
+        REDIS_TLS_CA_FILE: redis.authority.certificateFile,
+        QUOTES_FILE: "",
+      };
+      const stack = await startStack({
+        stateDir: `${servers.stateDir}-stack`,
+        servers: {
+          kafkaBrokers: servers.kafka.plainBrokers,
+          postgresUrl: servers.plainPostgresUrl,
+          redisUrl: servers.plainRedisUrl,
+        },
+        database: "kapi",
+        topicPrefix: TOPIC_PREFIX,
+        env: { all: env },
+      });
+      try {
+        const client = new OutsideClient(await makeDemo(stack, { autoTraders: 0 }));
+        const account = await client.openAccount(100);
+        const { body } = await client.deposit(account, { amount: 12.34, requestId: "outside" });
+        expect(await client.succeeded(body.command.id)).toMatchObject({ result: { balanceAfter: 112.34 } });
+        await eventually(async () => {
+          const { body: answer } = await client.call<{ wallet: object }>("GET", "/credits/balance");
+          expect(answer.wallet).toMatchObject({ reservedCredits: 0 });
+        });
+      } finally {
+        await stack.stop();
+        await redis.stop();
+      }
+    },
+  );
 });

@@ -29,8 +29,13 @@ const SLOTS_REFRESH_TIMEOUT_MS = 2_000;
 /** How often one command is sent elsewhere because a node did not take it. */
 const MAX_REDIRECTIONS = 5;
 const DEFAULT_PORT = 6379;
-/** A node answers so to what it did not carry out. */
-const NOT_CARRIED_OUT = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN) /;
+/**
+ * What was certainly not carried out: a node answers so to what is not its own, and ioredis to a request whose calls, since
+ * they were put together, have come to belong to several nodes.
+ */
+const NOT_CARRIED_OUT = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN) |^All keys in the pipeline should belong to the same slots/;
+/** Sent by themselves: ioredis then follows their slots by itself. Only calls of functions are many enough to share requests. */
+const UNSHARED_COMMANDS = ["del", "exists", "hget", "hset", "xdel", "xlen", "xrange"];
 
 /** As `createRedis`, for a cluster: through whichever of the nodes given answers first. */
 export async function connectCluster(options: RedisOptions): Promise<Started<RedisConnection>> {
@@ -86,6 +91,7 @@ function createCluster(url: string, urls: readonly string[], options: RedisOptio
     lazyConnect: true,
     enableOfflineQueue: false,
     enableAutoPipelining: true,
+    autoPipeliningIgnoredCommands: UNSHARED_COMMANDS,
     clusterRetryStrategy: reconnectDelay,
     slotsRefreshInterval: SLOTS_REFRESH_INTERVAL_MS,
     slotsRefreshTimeout: SLOTS_REFRESH_TIMEOUT_MS,
