@@ -8,6 +8,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import path from "node:path";
 
+import { connectionFields } from "@kapi/runtime";
+
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const CHART = path.join(ROOT, "deploy/helm/kapi");
 const VALUES = path.join(ROOT, "deploy/helm/values");
@@ -25,7 +27,23 @@ const REFUSED: readonly { readonly what: string; readonly set: readonly string[]
   { what: "no brokers", set: ["kafka.brokers="], named: /kafka\/brokers/ },
   { what: "a broker without a port", set: ["kafka.brokers=kafka"], named: /kafka\/brokers/ },
   { what: "no secret for PostgreSQL", set: ["postgres.existingSecret="], named: /postgres\/existingSecret/ },
-  { what: "encryption that is not there yet", set: ["kafka.tls.enabled=true"], named: /tls/ },
+  { what: "an authority, but no encryption", set: ["kafka.tls.caSecret=ca"], named: /kafka\/tls\/caSecret/ },
+  {
+    what: "a certificate of one's own, but no encryption",
+    set: ["kafka.tls.clientSecret=client"],
+    named: /kafka\/tls\/clientSecret/,
+  },
+  { what: "a user without a password", set: ["kafka.sasl.mechanism=PLAIN"], named: /kafka\/sasl\/existingSecret/ },
+  {
+    what: "a password proven in no way",
+    set: ["kafka.sasl.existingSecret=user"],
+    named: /kafka\/sasl\/existingSecret/,
+  },
+  {
+    what: "a way to prove a password that kapi does not have",
+    set: ["kafka.sasl.mechanism=GSSAPI", "kafka.sasl.existingSecret=user"],
+    named: /kafka\/sasl\/mechanism/,
+  },
   { what: "no partitions", set: ["kafka.partitions=0"], named: /kafka\/partitions/ },
   { what: "a value of a name that is not there", set: ["replicas=3"], named: /replicas/ },
   {
@@ -84,6 +102,23 @@ function render(helm: string, values: string): Outcome {
   return run(helm, ["template", "kapi", CHART, "--kube-version", `${KUBERNETES_VERSION}.0`, "-f", file]);
 }
 
+/** What containers are told to read from files that are not mounted. */
+function missingFiles(manifests: string): string[] {
+  return manifests.split(SEPARATOR).flatMap((manifest) => {
+    const told = [...manifest.matchAll(/value: (\/run\/kapi\/[^/]+)\//g)].map(([, folder = ""]) => folder);
+    return told.filter((folder) => {
+      const volume = path.basename(folder);
+      return !manifest.includes(`mountPath: ${folder},`) || !manifest.includes(`- { name: ${volume}, secret: {`);
+    });
+  });
+}
+
+/** Variables of the services by which servers are reached, and of which these manifests tell nothing. */
+function untoldVariables(manifests: string): string[] {
+  const known = Object.values(connectionFields).flatMap((fields) => Object.keys(fields));
+  return known.filter((name) => !new RegExp(`name: ${name}(_FILE)?,`).test(manifests));
+}
+
 function validate(validator: string, manifests: string): Outcome {
   const folder = mkdtempSync(path.join(tmpdir(), "kapi-helm-"));
   try {
@@ -108,6 +143,12 @@ for (const values of readdirSync(VALUES).toSorted()) {
   report(`${values}: linted strictly`, lint.ok, lint.output);
   const rendered = render(helm, values);
   report(`${values}: rendered`, rendered.ok, rendered.output);
+  const missing = missingFiles(rendered.text);
+  report(`${values}: every file that a container reads is mounted`, missing.length === 0, missing.join("\n"));
+  if (values === "external.yaml") {
+    const untold = untoldVariables(rendered.text);
+    report(`${values}: tells every way to reach the servers that there is`, untold.length === 0, untold.join("\n"));
+  }
   const validated = validate(validator, rendered.text);
   report(`${values}: every manifest is what Kubernetes ${KUBERNETES_VERSION} takes`, validated.ok, validated.output);
 }

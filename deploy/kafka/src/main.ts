@@ -2,16 +2,15 @@
  * The job that creates the topics, before the services start: what is there already stays as it is. Exits 0 when every
  * topic is there and has its leaders, 1 with one clear line otherwise.
  */
-import { createKafka, createTopics } from "@kapi/kafka";
-import { ConfigError, configFields, createLogger, loadConfig } from "@kapi/runtime";
+import { createKafka, createTopics, kafkaOptions } from "@kapi/kafka";
+import { ConfigError, configFields, connectionFields, createLogger, loadConfig } from "@kapi/runtime";
 import { z } from "zod";
 
 const MAX_PARTITIONS = 1_000;
 const MAX_REPLICAS = 15;
 
 const Config = z.object({
-  KAFKA_BROKERS: configFields.kafkaBrokers,
-  KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
+  ...connectionFields.kafka,
   LOG_LEVEL: configFields.logLevel,
   /** Of every topic that does not exist yet; fixed for ever, since keys belong to partitions. */
   KAFKA_PARTITIONS: configFields.integer(1, MAX_PARTITIONS).default(12),
@@ -23,9 +22,8 @@ async function main(): Promise<void> {
   const config = loadConfig(Config, process.env);
   const logger = createLogger({ service: "topics", level: config.LOG_LEVEL });
   const kafka = createKafka({
-    brokers: config.KAFKA_BROKERS,
+    ...kafkaOptions(config),
     clientId: "topics",
-    topicPrefix: config.KAFKA_TOPIC_PREFIX,
     logger,
   });
   await createTopics(kafka, {

@@ -1,12 +1,13 @@
 export { LocalError } from "./local-error.ts";
-export { findCommand } from "./machine/command.ts";
+export { findCommand, runOrThrow } from "./machine/command.ts";
 export { DebianPackages } from "./machine/packages.ts";
 export { endProcess, isAlive, pauseProcess, signalProcess, spawnProcess, type ProcessId } from "./machine/processes.ts";
 export { freePort } from "./machine/ports.ts";
 export { printedReport, silentReport, type Report } from "./report.ts";
 export { createDatabase, databaseUrl, dropDatabase } from "./servers/databases.ts";
-export { startKafkaContainer, startKafkaProcess } from "./servers/kafka.ts";
+export { type KafkaExtras, startKafkaContainer, startKafkaProcess } from "./servers/kafka.ts";
 export type { NativeServer } from "./servers/native.ts";
+export { type ServerCertificate, startPostgresProcess } from "./servers/postgres.ts";
 export { redis, startRedisProcess } from "./servers/redis.ts";
 export type { RunningServer, ServerContext } from "./servers/server.ts";
 export { type Demo, type DemoOptions, type DemoWithAccounts, makeDemo, runningDemo } from "./demo/demo.ts";

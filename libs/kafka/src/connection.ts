@@ -5,6 +5,9 @@ import type { TopicContract } from "@kapi/contracts";
 import type { Logger } from "@kapi/runtime";
 import { Kafka, type KafkaConfig, type LogEntry, logLevel, type RetryOptions, type SASLOptions } from "kafkajs";
 
+import { within } from "./deadline.ts";
+import { asError } from "./errors.ts";
+
 const CONNECT_TIMEOUT_MS = 3_000;
 const KEEP_ALIVE_MS = 60_000;
 const SESSION_TIMEOUT_MS = 10_000;
@@ -17,8 +20,9 @@ const RETRY: RetryOptions = { initialRetryTime: 50, multiplier: 1.5, factor: 0.2
 /** About 10 s. */
 const RETRIES = 25;
 const REQUEST_TIMEOUT_MS = 30_000;
+const CONNECTION = "Connection";
 /** The parts of kafkajs that log every try. */
-const FREQUENT = new Set(["Connection", "BrokerPool"]);
+const FREQUENT = new Set([CONNECTION, "BrokerPool"]);
 
 /** Where a Kafka cluster is and how this process calls itself there. */
 export interface KafkaOptions {
@@ -53,16 +57,25 @@ export interface KafkaConnection {
   topicName(topic: TopicContract): string;
   /** For this library only. */
   client(tuning?: ClientTuning): Kafka;
+  /**
+   * Connects a client; for this library only. Throws one line that tells the brokers and why: where nobody answers, a
+   * certificate is not trusted or a password is wrong. The error of kafkajs is its cause.
+   */
+  connect(client: { connect(): Promise<void> }, deadlineMs?: number): Promise<void>;
 }
 
 /** Describes how to reach a cluster; connects nowhere yet. */
 export function createKafka(options: KafkaOptions): KafkaConnection {
+  let lastProblem = "no broker answers";
   const config: KafkaConfig = {
     brokers: [...options.brokers],
     clientId: options.clientId,
     connectionTimeout: CONNECT_TIMEOUT_MS,
     logLevel: logLevel.INFO,
-    logCreator: () => logTo(options.logger),
+    logCreator: () =>
+      logTo(options.logger, (problem) => {
+        lastProblem = problem;
+      }),
     socketFactory: openSocket,
     ...(options.ssl === undefined ? {} : { ssl: options.ssl }),
     ...(options.sasl === undefined ? {} : { sasl: options.sasl }),
@@ -74,6 +87,15 @@ export function createKafka(options: KafkaOptions): KafkaConnection {
     topicName: (topic) => options.topicPrefix + topic.name,
     client: ({ requestTimeoutMs = REQUEST_TIMEOUT_MS, retries = RETRIES } = {}) =>
       new Kafka({ ...config, requestTimeout: requestTimeoutMs, retry: { ...RETRY, retries } }),
+    connect: async (client, deadlineMs) => {
+      const unusable = (reason: string, cause?: unknown): Error =>
+        new Error(`Kafka at ${options.brokers.join(",")} cannot be used: ${reason}`, { cause });
+      const connected = client.connect().catch((error: unknown) => {
+        throw unusable(asError(error).message, error);
+      });
+      if (deadlineMs === undefined) return connected;
+      return within(connected, deadlineMs, () => unusable(`${lastProblem} (for ${deadlineMs} ms)`));
+    },
   };
 }
 
@@ -93,8 +115,9 @@ const openSocket: NonNullable<KafkaConfig["socketFactory"]> = ({ host, port, ssl
  * connections would tell so several times a second. Of an entry's fields only those named here are kept: no part of a
  * message can reach the log.
  */
-function logTo(logger: Logger): (entry: LogEntry) => void {
+function logTo(logger: Logger, onProblem: (message: string) => void): (entry: LogEntry) => void {
   return ({ level, namespace, log }) => {
+    if (namespace === CONNECTION && level === logLevel.ERROR) onProblem(log.message);
     const fields = {
       kafkajs: namespace,
       broker: text(log["broker"]),

@@ -6,6 +6,7 @@ import type { Consumer as KafkaConsumer, EachBatchPayload } from "kafkajs";
 import type { Batch, BatchOutcome, DeadLetter } from "./batch.ts";
 import { Commits } from "./commits.ts";
 import type { KafkaConnection } from "./connection.ts";
+import { within } from "./deadline.ts";
 import { countDeadLetters, deadLetterMessage, LazyProducer } from "./dead-letters.ts";
 import { asError, RetryableError } from "./errors.ts";
 import { Generations, type PartitionAssignment, type Run } from "./generations.ts";
@@ -116,7 +117,7 @@ export async function createConsumer(kafka: KafkaConnection, options: ConsumerOp
 }
 
 class GroupConsumer implements Consumer {
-  readonly #sessionTimeoutMs: number;
+  readonly #kafka: KafkaConnection;
   readonly #client: KafkaConsumer;
   readonly #options: ConsumerOptions;
   readonly #clock: Clock;
@@ -135,7 +136,7 @@ class GroupConsumer implements Consumer {
   #lastSignMs: number;
 
   constructor(kafka: KafkaConnection, client: KafkaConsumer, options: ConsumerOptions) {
-    this.#sessionTimeoutMs = kafka.sessionTimeoutMs;
+    this.#kafka = kafka;
     this.#client = client;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
@@ -158,8 +159,7 @@ class GroupConsumer implements Consumer {
 
   async start(): Promise<void> {
     this.#watch();
-    const unreachable = new Error(`no Kafka broker could be reached within ${CONNECT_DEADLINE_MS} ms`);
-    await within(this.#client.connect(), CONNECT_DEADLINE_MS, unreachable);
+    await this.#kafka.connect(this.#client, CONNECT_DEADLINE_MS);
     await this.#client.subscribe({ topics: [...this.#topics.keys()], fromBeginning: true });
     await this.#client.run({
       autoCommit: false,
@@ -168,8 +168,8 @@ class GroupConsumer implements Consumer {
       eachBatch: (payload) => this.#eachBatch(payload),
     });
     const { rebalanceTimeoutMs = REBALANCE_TIMEOUT_MS } = this.#options;
-    const deadlineMs = this.#sessionTimeoutMs + rebalanceTimeoutMs + JOIN_MARGIN_MS;
-    const late = new Error(`group ${this.#options.groupId} was not joined within ${deadlineMs} ms`);
+    const deadlineMs = this.#kafka.sessionTimeoutMs + rebalanceTimeoutMs + JOIN_MARGIN_MS;
+    const late = (): Error => new Error(`group ${this.#options.groupId} was not joined within ${deadlineMs} ms`);
     await within(this.#joined.promise, deadlineMs, late);
     this.#endLag = observed(
       "kafka.consumer.lag",
@@ -344,18 +344,5 @@ class GroupConsumer implements Consumer {
     const all = Array.from(this.#topics.keys(), (topic) => ({ topic }));
     this.#client.pause(all);
     this.#options.fatal(error);
-  }
-}
-
-async function within<T>(promise: Promise<T>, timeoutMs: number, late: Error): Promise<T> {
-  const cancel = new AbortController();
-  const timeout = delay(timeoutMs, cancel.signal).then(() => {
-    throw late;
-  });
-  try {
-    return await Promise.race([promise, timeout]);
-  } finally {
-    timeout.catch(() => undefined);
-    cancel.abort();
   }
 }

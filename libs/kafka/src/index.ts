@@ -8,4 +8,5 @@ export * from "./log-reader.ts";
 export * from "./message.ts";
 export * from "./partitioner.ts";
 export * from "./producer.ts";
+export { kafkaOptions } from "./settings.ts";
 export * from "./topics.ts";

@@ -55,7 +55,7 @@ export interface LogReader {
  */
 export async function createLogReader(kafka: KafkaConnection, options: LogReaderOptions): Promise<Started<LogReader>> {
   const { consumer, cluster } = fetchOnlyClient(kafka);
-  await consumer.connect();
+  await kafka.connect(consumer);
   try {
     const reader = new FetchingReader(kafka.topicName(options.topic), consumer, cluster, options);
     await reader.start();

@@ -96,7 +96,7 @@ export async function createProducer(
     allowAutoTopicCreation: false,
     idempotent: false,
   });
-  await client.connect();
+  await kafka.connect(client);
   const counts = await partitionCounts(kafka);
   const producer = new BatchingProducer(kafka, client, counts, {
     maxBatchMessages: options.maxBatchMessages ?? MAX_BATCH_MESSAGES,

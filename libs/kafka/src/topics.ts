@@ -186,7 +186,7 @@ async function assertSamePartitions(kafka: KafkaConnection, admin: Admin): Promi
 
 async function withAdmin<T>(kafka: KafkaConnection, work: (admin: Admin) => Promise<T>): Promise<T> {
   const admin = kafka.client().admin();
-  await admin.connect();
+  await kafka.connect(admin);
   try {
     return await work(admin);
   } finally {

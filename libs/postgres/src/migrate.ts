@@ -6,6 +6,7 @@ import type { Logger } from "@kapi/runtime";
 import { Client } from "pg";
 
 import { assertIdentifier } from "./identifier.ts";
+import { clientOptions, type ServerOptions, unusable } from "./settings.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Another process may be at its migrations; this one waits for it so long. */
@@ -21,8 +22,7 @@ export interface MigrationDirectory {
   readonly path: string;
 }
 
-export interface MigrateOptions {
-  readonly connectionString: string;
+export interface MigrateOptions extends ServerOptions {
   /** Created if it is not there. Unqualified names in the files mean this schema. */
   readonly schema: string;
   /** One folder, remembered as "service". */
@@ -48,14 +48,18 @@ export async function migrate(options: MigrateOptions): Promise<void> {
   assertIdentifier(options.schema);
   const files = await readFiles(options);
   const client = new Client({
-    connectionString: options.connectionString,
+    ...clientOptions(options),
     application_name: `migrate ${options.schema}`,
     options: `-c search_path=${options.schema}`,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: LOCK_TIMEOUT_MS,
   });
   client.on("error", (error) => options.logger.warn({ error: error.message }, "the migration's connection was lost"));
-  await client.connect();
+  try {
+    await client.connect();
+  } catch (error) {
+    throw unusable(options, error);
+  }
   try {
     await client.query("select pg_advisory_lock(hashtextextended($1, 0))", [`kapi migrate ${options.schema}`]);
     await client.query(`set statement_timeout = ${FILE_TIMEOUT_MS}`);

@@ -4,6 +4,7 @@ import { Pool, type PoolClient } from "pg";
 
 import { breaksConnection, isConnectionLost } from "./errors.ts";
 import { assertIdentifier } from "./identifier.ts";
+import { clientOptions, type ServerOptions, unusable } from "./settings.ts";
 import type { Statement } from "./statement.ts";
 import { TYPES } from "./types.ts";
 
@@ -24,9 +25,7 @@ const STOP_DEADLINE_MS = 10_000;
 /** Lives in the transaction of its stream only. A cursor in SQL, so that a slow reader does not run into the timeout. */
 const CURSOR = "stream_rows";
 
-export interface PoolOptions {
-  /** postgres://…; TLS as its `sslmode` says. */
-  readonly connectionString: string;
+export interface PoolOptions extends ServerOptions {
   /** Unqualified names mean tables of this schema. */
   readonly schema: string;
   /** How the connections are called in `pg_stat_activity`. */
@@ -61,7 +60,7 @@ export async function createPool(options: PoolOptions): Promise<Started<Database
   assertIdentifier(options.schema);
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
   const pool = new Pool({
-    connectionString: options.connectionString,
+    ...clientOptions(options),
     application_name: options.applicationName,
     options: [`search_path=${options.schema}`, ...PLANS].map((setting) => `-c ${setting}`).join(" "),
     max: options.max ?? MAX_CONNECTIONS,
@@ -78,7 +77,7 @@ export async function createPool(options: PoolOptions): Promise<Started<Database
     await database.ping();
   } catch (error) {
     await pool.end();
-    throw error;
+    throw unusable(options, error);
   }
   const attributes = { pool: options.applicationName };
   const endings = [

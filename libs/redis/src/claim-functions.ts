@@ -1,4 +1,4 @@
-import type { RedisConnection } from "./client.ts";
+import type { RedisConnection } from "./connection.ts";
 import {
   bucketKey,
   chargeKey,

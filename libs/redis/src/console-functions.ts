@@ -1,4 +1,4 @@
-import type { RedisConnection } from "./client.ts";
+import type { RedisConnection } from "./connection.ts";
 import { consoleSessionKey, signInAddressKey, signInBothKey, signInEmailKey, signInKnownKey } from "./keys.ts";
 import { arrayReply, numberReply, textReply } from "./replies.ts";
 

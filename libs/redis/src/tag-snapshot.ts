@@ -1,4 +1,4 @@
-import type { RedisConnection } from "./client.ts";
+import type { RedisConnection } from "./connection.ts";
 import { type Tag, metaKey, usageKey, walletKey } from "./keys.ts";
 import { type WalletState, arrayReply, walletReply } from "./replies.ts";
 import { type UsageEntry, usageFromWire } from "./usage-stream.ts";

@@ -1,6 +1,6 @@
 import { assert } from "@kapi/kernel";
 
-import type { RedisConnection } from "./client.ts";
+import type { RedisConnection } from "./connection.ts";
 import { type Tag, usageKey } from "./keys.ts";
 
 /**

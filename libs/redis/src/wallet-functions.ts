@@ -1,4 +1,4 @@
-import type { RedisConnection } from "./client.ts";
+import type { RedisConnection } from "./connection.ts";
 import { type Tag, metaKey, reservedKey, revokedField, settledKey, tagOf, walletKey } from "./keys.ts";
 import { type WalletState, arrayReply, walletReply } from "./replies.ts";
 

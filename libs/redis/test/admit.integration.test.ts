@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { createLogger } from "@kapi/runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import {
   type RedisConnection,
+  type RedisOptions,
   admit,
   createRedis,
   metaKey,
@@ -26,9 +26,11 @@ import {
 } from "./support.ts";
 
 let redis: RedisConnection;
+let options: RedisOptions;
+let everywhere: (command: string) => Promise<void>;
 let stop: () => Promise<void>;
 beforeAll(async () => {
-  ({ redis, stop } = await connectEmpty());
+  ({ redis, options, everywhere, stop } = await connectEmpty());
 });
 afterAll(() => stop());
 
@@ -82,7 +84,9 @@ test("over the rate limit nothing is billed, and the answer says when to come ag
   for (let call = 0; call < 5; call += 1)
     replies.push(await admit(redis, request(organizationId, { keyId, rateLimit })));
   expect(replies.map((reply) => reply.kind)).toEqual(["admitted", "admitted", "admitted", "limited", "limited"]);
-  expect(replies[4]).toMatchObject({ retryAfterMs: expect.closeTo(2_000, -2) });
+  const { retryAfterMs = 0 } = replies[4]?.kind === "limited" ? replies[4] : {};
+  expect(retryAfterMs).toBeLessThanOrEqual(2_000);
+  expect(retryAfterMs).toBeGreaterThan(1_000);
   expect((await walletOf(redis, organizationId)).available).toBe(97);
 });
 
@@ -196,19 +200,15 @@ test("what the opening's wallets include is not applied again; what was reserved
 
 test("a library that Redis has lost is loaded again, and the call goes through", async () => {
   const organizationId = await organizationWith(redis, 2);
-  await redis.commands.function("DELETE", "kapi");
+  await everywhere("FUNCTION DELETE kapi");
   expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted", charged: 1 });
 });
 
 test("a Redis that may throw keys away is refused", async () => {
-  await redis.commands.config("SET", "maxmemory-policy", "allkeys-lru");
+  await everywhere("CONFIG SET maxmemory-policy allkeys-lru");
   try {
-    const { host = "", port = 0 } = redis.commands.options;
-    const logger = createLogger({ service: "redis-test", level: "silent" });
-    await expect(createRedis({ url: `redis://${host}:${port}`, clientName: "test", logger })).rejects.toThrow(
-      "noeviction",
-    );
+    await expect(createRedis(options)).rejects.toThrow("noeviction");
   } finally {
-    await redis.commands.config("SET", "maxmemory-policy", "noeviction");
+    await everywhere("CONFIG SET maxmemory-policy noeviction");
   }
 });

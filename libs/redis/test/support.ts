@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
 
 import { createLogger } from "@kapi/runtime";
-import { createTestEnvironment } from "@kapi/testkit";
+import { askRedis, createTestEnvironment, type TestRedisCluster } from "@kapi/testkit";
 
 import {
   ALL_TAGS,
   type AdmitRequest,
   type ClaimRequest,
   type RedisConnection,
+  type RedisOptions,
   type UsageEntry,
   type WalletState,
   admit,
@@ -22,18 +23,54 @@ import {
 /** The epoch that the tests open tags with. */
 export const EPOCH = 5;
 
-const logger = createLogger({ service: "redis-test", level: "error" });
+const CLIENT = { clientName: "redis-test", logger: createLogger({ service: "redis-test", level: "silent" }) };
 
-/** A Redis of one test file's own, empty, with all tags open. */
-export async function connectEmpty(): Promise<{ redis: RedisConnection; stop: () => Promise<void> }> {
+/** A connection of one test file's own. */
+interface Connected {
+  readonly redis: RedisConnection;
+  /** What it was made with, for another one. */
+  readonly options: RedisOptions;
+  /** Has every Redis behind it carry out a command. */
+  readonly everywhere: (command: string) => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+let cluster: TestRedisCluster | null = null;
+
+/** The tests that follow in this file run in `running`, not on a Redis of their own. */
+export function runInCluster(running: TestRedisCluster): void {
+  cluster = running;
+}
+
+/** A Redis of one test file's own, or its cluster, empty, with all tags open. */
+export async function connectEmpty(): Promise<Connected> {
+  return cluster === null ? connectToOwn() : connectToCluster(cluster);
+}
+
+async function connectToOwn(): Promise<Connected> {
   const environment = await createTestEnvironment({ needs: ["redis"] });
-  const started = await createRedis({ url: environment.redisUrl, clientName: "redis-test", logger });
-  await openAll(started.value);
+  const connected = await connectTo({ ...CLIENT, url: environment.redisUrl }, [environment.redisUrl]);
   const stop = async (): Promise<void> => {
-    await started.stop();
+    await connected.stop();
     await environment.stop();
   };
-  return { redis: started.value, stop };
+  return { ...connected, stop };
+}
+
+async function connectToCluster({ masters, replica }: TestRedisCluster): Promise<Connected> {
+  const urls = [...masters, replica].map(({ url }) => url);
+  return connectTo({ ...CLIENT, url: urls, cluster: true }, urls);
+}
+
+async function connectTo(options: RedisOptions, urls: readonly string[]): Promise<Connected> {
+  const everywhere = async (command: string): Promise<void> => {
+    // A replica repeats what its master does, and takes nothing from anybody else.
+    await Promise.all(urls.map((url) => askRedis(url, command)));
+  };
+  await everywhere("FLUSHALL");
+  const { value: redis, stop } = await createRedis(options);
+  await openAll(redis);
+  return { redis, options, everywhere, stop };
 }
 
 /** Opens every tag without wallets. */

@@ -34,9 +34,10 @@ import {
 const START_CREDITS = 200;
 
 let redis: RedisConnection;
+let everywhere: (command: string) => Promise<void>;
 let stop: () => Promise<void>;
 beforeAll(async () => {
-  ({ redis, stop } = await connectEmpty());
+  ({ redis, everywhere, stop } = await connectEmpty());
 });
 afterAll(() => stop());
 
@@ -164,7 +165,7 @@ test("a flushed Redis is closed, and opening it sets the wallets and reservation
   const before = await walletOf(redis, organizationId);
   const tag = tagOf(organizationId);
 
-  await redis.commands.flushdb();
+  await everywhere("FLUSHALL");
   expect(await closedTags(redis, [tag])).toEqual([tag]);
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
 
@@ -193,7 +194,7 @@ test("a wallet is read and its threshold set without a charge; nothing is told o
   const nobody = randomUUID();
   expect(await setLowBalanceThreshold(redis, nobody, 60)).toEqual({ kind: "no_wallet" });
   expect(await redis.commands.exists(walletKey(tagOf(nobody), nobody))).toBe(0);
-  await redis.commands.flushall();
+  await everywhere("FLUSHALL");
   expect(await readWallet(redis, organizationId)).toEqual({ kind: "closed" });
   expect(await setLowBalanceThreshold(redis, organizationId, 70)).toEqual({ kind: "closed" });
   await openAll(redis);

@@ -4,7 +4,6 @@ import { z } from "zod";
 const MAX_PORT = 65_535;
 const MIN_TOKEN_CHARACTERS = 16;
 const KEY_BYTES = 32;
-const BROKER = /^[^\s:/,]+:\d{1,5}$/;
 const KEY_ID = /^[A-Za-z0-9._-]{1,32}$/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
@@ -21,7 +20,7 @@ function integer(min: number, max: number): z.ZodType<number, string> {
 }
 
 /** A URL whose scheme is one of `schemes`; without the slash at its end. */
-function url(...schemes: string[]): z.ZodType<string, string> {
+export function url(...schemes: string[]): z.ZodType<string, string> {
   return z.string().transform((text, context) => {
     const scheme = URL.canParse(text) ? new URL(text).protocol.slice(0, -1) : "";
     if (schemes.includes(scheme)) return text.replace(/\/+$/, "");
@@ -60,12 +59,8 @@ const secretKey = z.string().transform((text, context): Buffer => {
   return z.NEVER;
 });
 
-const kafkaBrokers = z.string().transform((text, context): readonly string[] => {
-  const brokers = text.split(",").map((broker) => broker.trim());
-  if (brokers.every((broker) => BROKER.test(broker))) return brokers;
-  context.addIssue({ code: "custom", message: "must be host:port, several with commas" });
-  return z.NEVER;
-});
+/** A switch, off unless told otherwise. */
+const onOrOff = z.enum(["on", "off"], "must be on or off").default("off");
 
 /** Ready-made fields for the schemas of services; a schema's keys are the names of the environment variables. */
 export const configFields = {
@@ -76,9 +71,7 @@ export const configFields = {
   /** LOG_LEVEL. */
   logLevel: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
   /** METRICS: `on` serves what the process measures at /metrics of its HTTP port. */
-  metrics: z.enum(["on", "off"], "must be on or off").default("off"),
-  /** KAFKA_BROKERS: host:port, several with commas. */
-  kafkaBrokers,
+  metrics: onOrOff,
   /** KAFKA_TOPIC_PREFIX: put before the name of every topic; none by default. */
   kafkaTopicPrefix: z
     .string()
@@ -89,12 +82,8 @@ export const configFields = {
    * when it crashed. Below the broker's own minimum (6 s by default) no group can be joined.
    */
   kafkaSessionTimeoutMs: integer(1_000, 300_000).default(10_000),
-  /** POSTGRES_URL. */
-  postgresUrl: url("postgres", "postgresql"),
   /** POSTGRES_POOL_SIZE: most connections of one process. */
   postgresPoolSize: integer(1, 500).default(16),
-  /** REDIS_URL. */
-  redisUrl: url("redis", "rediss"),
   /** INTERNAL_TOKEN and TRADING_SERVER_TOKEN: what calls between services prove themselves with. */
   internalToken: z.string().min(MIN_TOKEN_CHARACTERS, `must have at least ${MIN_TOKEN_CHARACTERS} characters`),
   /** ACCOUNT_URL and its like: the base address of another service. */
@@ -103,6 +92,7 @@ export const configFields = {
   keyring,
   /** FINGERPRINT_KEY: base64 of 32 bytes. */
   secretKey,
+  onOrOff,
   /** A whole number within limits; add `.default(n)` to make it optional. */
   integer,
 } as const;

@@ -7,6 +7,7 @@ import { z } from "zod";
 
 import { ConfigError, loadConfig } from "./config.ts";
 import { configFields } from "./config-fields.ts";
+import { connectionFields } from "./connection-fields.ts";
 
 const KEY = Buffer.alloc(32, 7).toString("base64");
 
@@ -24,8 +25,8 @@ describe("configuration", () => {
   it("tells every problem at once, each by the name of its variable", () => {
     const schema = z.object({
       HTTP_PORT: configFields.httpPort,
-      KAFKA_BROKERS: configFields.kafkaBrokers,
-      POSTGRES_URL: configFields.postgresUrl,
+      KAFKA_BROKERS: connectionFields.kafka.KAFKA_BROKERS,
+      POSTGRES_URL: connectionFields.postgres.POSTGRES_URL,
       INTERNAL_TOKEN: configFields.internalToken,
       LOG_LEVEL: configFields.logLevel,
     });
@@ -61,7 +62,7 @@ describe("configuration", () => {
   });
 
   it("takes a value from the file that its variable with _FILE names, as secrets are mounted", () => {
-    const schema = z.object({ INTERNAL_TOKEN: configFields.internalToken, POSTGRES_URL: configFields.postgresUrl });
+    const schema = z.object({ INTERNAL_TOKEN: configFields.internalToken, ...connectionFields.postgres });
     const folder = mkdtempSync(path.join(tmpdir(), "kapi-config-"));
     const file = path.join(folder, "token");
     writeFileSync(file, "a token from a mounted file\n");
@@ -78,7 +79,7 @@ describe("configuration", () => {
   });
 
   it("is frozen and holds only what the schema names", () => {
-    const schema = z.object({ KAFKA_BROKERS: configFields.kafkaBrokers });
+    const schema = z.object({ KAFKA_BROKERS: connectionFields.kafka.KAFKA_BROKERS });
     const config = loadConfig(schema, { KAFKA_BROKERS: "a:9092, b:9093", HOME: "/root" });
     expect(config).toEqual({ KAFKA_BROKERS: ["a:9092", "b:9093"] });
     expect(Object.isFrozen(config)).toBe(true);

@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 
 import type { z } from "zod";
 
+import { companionProblems } from "./companions.ts";
+
 /** After a variable's name: the variable that names the file with its value, as secrets are mounted into containers. */
 const FILE_SUFFIX = "_FILE";
 
@@ -34,8 +36,10 @@ export function loadConfig<S extends z.ZodObject>(schema: S, env: Environment): 
     else if (read.value !== "") given[name] = read.value;
   }
   const result = schema.safeParse(given);
-  if (!result.success) throw new ConfigError(problemsOf(result.error, given, unreadable));
-  if (unreadable.size > 0) throw new ConfigError([...unreadable.values()]);
+  const problems = result.success ? [...unreadable.values()] : problemsOf(result.error, given, unreadable);
+  // What stands in a file that cannot be read would be told as missing.
+  if (unreadable.size === 0) problems.push(...companionProblems(schema, given));
+  if (!result.success || problems.length > 0) throw new ConfigError(problems);
   for (const value of Object.values(result.data)) if (Array.isArray(value)) Object.freeze(value);
   return Object.freeze(result.data);
 }

@@ -1,5 +1,6 @@
 export * from "./config.ts";
-export * from "./config-fields.ts";
+export { configFields } from "./config-fields.ts";
+export * from "./connection-fields.ts";
 export * from "./fault-point.ts";
 export * from "./health.ts";
 export * from "./logger.ts";

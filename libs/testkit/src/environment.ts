@@ -1,8 +1,5 @@
-import { rmSync } from "node:fs";
-import path from "node:path";
-
 import { createKafka, createTopics, type TopicOverride } from "@kapi/kafka";
-import { assertDefined, randomBase32 } from "@kapi/kernel";
+import { assertDefined } from "@kapi/kernel";
 import {
   createDatabase,
   deleteTopics,
@@ -16,11 +13,10 @@ import {
 } from "@kapi/local";
 import { createLogger, Scope } from "@kapi/runtime";
 
-import { STATE_VARIABLE, TEST_STATE_ROOT } from "./state-folder.ts";
+import { forget, testFolder, testName } from "./state-folder.ts";
 import { startTestKafka, type TestKafka } from "./test-kafka.ts";
 import { startTestRedis, type TestRedis } from "./test-redis.ts";
 
-const NAME_CHARACTERS = 10;
 const DEFAULT_PARTITIONS = 4;
 
 export interface EnvironmentOptions {
@@ -60,8 +56,8 @@ export interface TestEnvironment {
 /** Makes what one test file needs; call it in `beforeAll` and its `stop` in `afterAll`. */
 export async function createTestEnvironment(options: EnvironmentOptions = {}): Promise<TestEnvironment> {
   const { needs = ["kafka", "postgres", "redis"] } = options;
-  const name = `test${randomBase32(NAME_CHARACTERS)}`;
-  const stateDir = path.join(process.env[STATE_VARIABLE] ?? path.join(TEST_STATE_ROOT, "alone"), name);
+  const name = testName();
+  const stateDir = testFolder(name);
   const scope = new Scope();
   const record = await StateRecord.open(stateDir);
   await scope.start("state", () => ({ value: record, stop: () => forget(record, stateDir) }));
@@ -173,9 +169,4 @@ async function ownDatabase(name: string): Promise<{ value: string; stop(): Promi
 
 function given(variable: string): string {
   return assertDefined(process.env[variable], `${variable}, which the global set-up of the tests gives`);
-}
-
-async function forget(record: StateRecord, stateDir: string): Promise<void> {
-  await record.close();
-  rmSync(stateDir, { recursive: true, force: true });
 }

@@ -2,6 +2,8 @@ export * from "./builders.ts";
 export * from "./environment.ts";
 export * from "./eventually.ts";
 export * from "./measurements.ts";
+export * from "./redis-cluster.ts";
+export * from "./secured-servers.ts";
 export * from "./test-clock.ts";
 export type { TestKafka } from "./test-kafka.ts";
 export type { TestRedis } from "./test-redis.ts";

@@ -1,13 +1,32 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 
-import { isRunning, stopRecorded } from "@kapi/local";
+import { randomBase32 } from "@kapi/kernel";
+import { isRunning, type StateRecord, stopRecorded } from "@kapi/local";
+
+const NAME_CHARACTERS = 10;
 
 /** Under the state folder of the checkout: each run of tests, and in it each test environment, has a folder of its own. */
 export const TEST_STATE_ROOT = path.resolve(import.meta.dirname, "../../../.local/tests");
 
 /** Names the folder of this run, from the global set-up to the test files. */
 export const STATE_VARIABLE = "KAPI_TEST_STATE";
+
+/** A name unlike any other; lower-case letters and digits. */
+export function testName(): string {
+  return `test${randomBase32(NAME_CHARACTERS)}`;
+}
+
+/** A folder of its own in that of this run; not made yet. */
+export function testFolder(name: string = testName()): string {
+  return path.join(process.env[STATE_VARIABLE] ?? path.join(TEST_STATE_ROOT, "alone"), name);
+}
+
+/** Removes a folder that nothing runs in any more. */
+export async function forget(record: StateRecord, stateDir: string): Promise<void> {
+  await record.close();
+  rmSync(stateDir, { recursive: true, force: true });
+}
 
 /** Ends what killed runs of tests have left, and forgets them. */
 export async function sweepDeadRuns(): Promise<void> {

@@ -1,14 +1,13 @@
-import { configFields } from "@kapi/runtime";
+import { configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
 /** Every setting of the account service. */
 export const ConfigSchema = z.object({
   HTTP_HOST: configFields.httpHost,
   HTTP_PORT: configFields.httpPort,
-  KAFKA_BROKERS: configFields.kafkaBrokers,
-  KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
+  ...connectionFields.kafka,
   KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
-  POSTGRES_URL: configFields.postgresUrl,
+  ...connectionFields.postgres,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
   INTERNAL_TOKEN: configFields.internalToken,
   /** Base address of the finance service: told of deletions. */

@@ -10,9 +10,9 @@ import { parseArgs } from "node:util";
 import { createDirectory } from "@kapi/admission";
 import { COMMANDS_MIGRATIONS } from "@kapi/commands";
 import { AccountNumber, Guid } from "@kapi/contracts";
-import { createKafka } from "@kapi/kafka";
-import { createPool, migrate } from "@kapi/postgres";
-import { ConfigError, createLogger, loadConfig, Scope } from "@kapi/runtime";
+import { createKafka, kafkaOptions } from "@kapi/kafka";
+import { createPool, migrate, postgresOptions } from "@kapi/postgres";
+import { ConfigError, connectionFields, createLogger, loadConfig, Scope } from "@kapi/runtime";
 import { createTradingServerClient } from "@kapi/trading-server";
 import { createEventHistory } from "@kapi/trading-server/event-feed";
 import { z } from "zod";
@@ -36,12 +36,12 @@ const EXIT_USAGE = 2;
 const USAGE = "usage: npm run rebuild-history -- --server <server id> [--account <account number>]\n";
 
 const Arguments = z.strictObject({ server: Guid, account: AccountNumber.optional() });
-const RebuildConfig = ConfigSchema.pick({
-  KAFKA_BROKERS: true,
-  KAFKA_TOPIC_PREFIX: true,
-  POSTGRES_URL: true,
-  TRADING_SERVER_TOKEN: true,
-  TRADING_SERVER_TIMEOUT_MS: true,
+const { TRADING_SERVER_TOKEN, TRADING_SERVER_TIMEOUT_MS } = ConfigSchema.shape;
+const RebuildConfig = z.object({
+  ...connectionFields.kafka,
+  ...connectionFields.postgres,
+  TRADING_SERVER_TOKEN,
+  TRADING_SERVER_TIMEOUT_MS,
 });
 
 const print = (line: string): boolean => process.stdout.write(`${line}\n`);
@@ -52,17 +52,14 @@ async function run({ server: serverId, account }: z.infer<typeof Arguments>): Pr
   const logger = createLogger({ service: "rebuild-history", level: "warn" });
   const scope = new Scope();
   try {
-    const connectionString = config.POSTGRES_URL;
-    const directories = [COMMANDS_MIGRATIONS];
-    await migrate({ connectionString, schema: SCHEMA, directory: MIGRATIONS, directories, logger });
-    const pool = { connectionString, schema: SCHEMA, applicationName: "rebuild-history", logger };
+    const server = { ...postgresOptions(config), schema: SCHEMA, logger };
+    await migrate({ ...server, directory: MIGRATIONS, directories: [COMMANDS_MIGRATIONS] });
     const database = await scope.start("postgres", () =>
-      createPool({ ...pool, statementTimeoutMs: STATEMENT_TIMEOUT_MS }),
+      createPool({ ...server, applicationName: "rebuild-history", statementTimeoutMs: STATEMENT_TIMEOUT_MS }),
     );
     const kafka = createKafka({
-      brokers: config.KAFKA_BROKERS,
+      ...kafkaOptions(config),
       clientId: "rebuild-history",
-      topicPrefix: config.KAFKA_TOPIC_PREFIX,
       logger,
     });
     const fatal = (error: Error): never => {

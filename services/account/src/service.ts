@@ -3,9 +3,9 @@ import { createDirectory } from "@kapi/admission";
 import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@kapi/commands";
 import { TOPICS } from "@kapi/contracts";
 import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
-import { createKafka, createProducer } from "@kapi/kafka";
+import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
 import { assertDefined, derivePassword, openPassword } from "@kapi/kernel";
-import { createPool, isTransient, migrate } from "@kapi/postgres";
+import { createPool, isTransient, migrate, postgresOptions } from "@kapi/postgres";
 import type { MainContext } from "@kapi/runtime";
 import { createTradingServerClient, TradingServerUnreachable } from "@kapi/trading-server";
 import { consumeTradingEvents } from "@kapi/trading-server/event-feed";
@@ -46,7 +46,7 @@ const NEIGHBOUR_TIMEOUT_MS = 2_000;
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
   return migrate({
-    connectionString: config.POSTGRES_URL,
+    ...postgresOptions(config),
     schema: SERVICE,
     directory: MIGRATIONS,
     directories: [COMMANDS_MIGRATIONS],
@@ -57,15 +57,19 @@ export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "c
 /** Starts the service: schema, directory, reads, and last the worker that carries out commands. */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, clock, fatal } = context;
-  const connectionString = config.POSTGRES_URL;
   await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
-    createPool({ connectionString, schema: SERVICE, applicationName: SERVICE, max: config.POSTGRES_POOL_SIZE, logger }),
+    createPool({
+      ...postgresOptions(config),
+      schema: SERVICE,
+      applicationName: SERVICE,
+      max: config.POSTGRES_POOL_SIZE,
+      logger,
+    }),
   );
   const kafka = createKafka({
-    brokers: config.KAFKA_BROKERS,
+    ...kafkaOptions(config),
     clientId: SERVICE,
-    topicPrefix: config.KAFKA_TOPIC_PREFIX,
     sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     logger,
   });

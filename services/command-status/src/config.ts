@@ -1,4 +1,4 @@
-import { configFields } from "@kapi/runtime";
+import { configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
 /** Everything that this service can be told, by the name of its environment variable. */
@@ -6,12 +6,11 @@ export const ConfigSchema = z.object({
   HTTP_HOST: configFields.httpHost,
   HTTP_PORT: configFields.httpPort,
   LOG_LEVEL: configFields.logLevel,
-  KAFKA_BROKERS: configFields.kafkaBrokers,
-  KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
+  ...connectionFields.kafka,
   KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
-  POSTGRES_URL: configFields.postgresUrl,
+  ...connectionFields.postgres,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
-  REDIS_URL: configFields.redisUrl,
+  ...connectionFields.redis,
   INTERNAL_TOKEN: configFields.internalToken,
 });
 

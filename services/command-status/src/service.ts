@@ -1,7 +1,7 @@
 import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
-import { createKafka } from "@kapi/kafka";
-import { createPool, migrate } from "@kapi/postgres";
-import { createRedis } from "@kapi/redis";
+import { createKafka, kafkaOptions } from "@kapi/kafka";
+import { createPool, migrate, postgresOptions } from "@kapi/postgres";
+import { createRedis, redisOptions } from "@kapi/redis";
 import { type MainContext, observed } from "@kapi/runtime";
 import { fileURLToPath } from "node:url";
 
@@ -22,24 +22,28 @@ const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
-  return migrate({ connectionString: config.POSTGRES_URL, schema: SCHEMA, directory: MIGRATIONS, logger });
+  return migrate({ ...postgresOptions(config), schema: SCHEMA, directory: MIGRATIONS, logger });
 }
 
 /** Starts the service: stores, then the consumers (ready once both have joined), then the routes. */
 export async function startService(context: MainContext<Config>): Promise<{ url: string }> {
   const { config, scope, logger, health, clock } = context;
-  const connectionString = config.POSTGRES_URL;
   await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
-    createPool({ connectionString, schema: SCHEMA, applicationName: SERVICE, max: config.POSTGRES_POOL_SIZE, logger }),
+    createPool({
+      ...postgresOptions(config),
+      schema: SCHEMA,
+      applicationName: SERVICE,
+      max: config.POSTGRES_POOL_SIZE,
+      logger,
+    }),
   );
-  const redis = await scope.start("redis", () => createRedis({ url: config.REDIS_URL, clientName: SERVICE, logger }));
+  const redis = await scope.start("redis", () => createRedis({ ...redisOptions(config), clientName: SERVICE, logger }));
   health.readiness("redis", () => redis.check());
 
   const kafka = createKafka({
-    brokers: config.KAFKA_BROKERS,
+    ...kafkaOptions(config),
     clientId: SERVICE,
-    topicPrefix: config.KAFKA_TOPIC_PREFIX,
     sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     logger,
   });

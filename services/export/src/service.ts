@@ -2,8 +2,8 @@ import { createDirectory } from "@kapi/admission";
 import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@kapi/commands";
 import { TOPICS } from "@kapi/contracts";
 import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
-import { createKafka, createProducer } from "@kapi/kafka";
-import { createPool, migrate } from "@kapi/postgres";
+import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
+import { createPool, migrate, postgresOptions } from "@kapi/postgres";
 import type { MainContext } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
@@ -18,7 +18,7 @@ const MAX_BATCH_COMMANDS = 8;
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
   return migrate({
-    connectionString: config.POSTGRES_URL,
+    ...postgresOptions(config),
     schema: SERVICE,
     directories: [COMMANDS_MIGRATIONS],
     logger,
@@ -28,15 +28,19 @@ export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "c
 /** Starts the service: schema, directory, ways to the owners of history, then the worker that takes export commands. */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, clock, fatal } = context;
-  const connectionString = config.POSTGRES_URL;
   await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
-    createPool({ connectionString, schema: SERVICE, applicationName: SERVICE, max: config.POSTGRES_POOL_SIZE, logger }),
+    createPool({
+      ...postgresOptions(config),
+      schema: SERVICE,
+      applicationName: SERVICE,
+      max: config.POSTGRES_POOL_SIZE,
+      logger,
+    }),
   );
   const kafka = createKafka({
-    brokers: config.KAFKA_BROKERS,
+    ...kafkaOptions(config),
     clientId: SERVICE,
-    topicPrefix: config.KAFKA_TOPIC_PREFIX,
     sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     logger,
   });

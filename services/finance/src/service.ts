@@ -4,8 +4,8 @@ import { createDirectory } from "@kapi/admission";
 import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@kapi/commands";
 import { TOPICS } from "@kapi/contracts";
 import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
-import { createKafka, createProducer } from "@kapi/kafka";
-import { createPool, isTransient, migrate } from "@kapi/postgres";
+import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
+import { createPool, isTransient, migrate, postgresOptions } from "@kapi/postgres";
 import { counter, gauge, type MainContext } from "@kapi/runtime";
 import { createTradingServerClient, TradingServerUnreachable } from "@kapi/trading-server";
 import {
@@ -35,7 +35,7 @@ const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
   return migrate({
-    connectionString: config.POSTGRES_URL,
+    ...postgresOptions(config),
     schema: SERVICE,
     directory: MIGRATIONS,
     directories: [COMMANDS_MIGRATIONS],
@@ -46,15 +46,19 @@ export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "c
 /** Starts the service: schema, directory, ledger, then what feeds it, and last the worker that carries out commands. */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, clock, fatal } = context;
-  const connectionString = config.POSTGRES_URL;
   await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
-    createPool({ connectionString, schema: SERVICE, applicationName: SERVICE, max: config.POSTGRES_POOL_SIZE, logger }),
+    createPool({
+      ...postgresOptions(config),
+      schema: SERVICE,
+      applicationName: SERVICE,
+      max: config.POSTGRES_POOL_SIZE,
+      logger,
+    }),
   );
   const kafka = createKafka({
-    brokers: config.KAFKA_BROKERS,
+    ...kafkaOptions(config),
     clientId: SERVICE,
-    topicPrefix: config.KAFKA_TOPIC_PREFIX,
     sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     logger,
   });

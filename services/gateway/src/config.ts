@@ -1,5 +1,5 @@
 import { USAGE_STREAM_LIMIT } from "@kapi/redis";
-import { configFields } from "@kapi/runtime";
+import { configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
 /** Everything that this service can be told, by the name of its environment variable. */
@@ -7,9 +7,8 @@ export const ConfigSchema = z.object({
   HTTP_HOST: configFields.httpHost,
   HTTP_PORT: configFields.httpPort,
   LOG_LEVEL: configFields.logLevel,
-  KAFKA_BROKERS: configFields.kafkaBrokers,
-  KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
-  REDIS_URL: configFields.redisUrl,
+  ...connectionFields.kafka,
+  ...connectionFields.redis,
   /** Most usage entries of a tag that wait in Redis while the ledger is away; beyond them its requests are answered 500. */
   USAGE_STREAM_LIMIT: configFields.integer(100, 100_000_000).default(USAGE_STREAM_LIMIT),
   INTERNAL_TOKEN: configFields.internalToken,

@@ -1,7 +1,7 @@
 import { createAdmission, createDirectory, createKnownAccounts } from "@kapi/admission";
 import { createHttpServer, createInternalClient, type InternalClient, listen } from "@kapi/http";
-import { createKafka, createProducer } from "@kapi/kafka";
-import { CLAIM_SETTINGS, type ClaimSettings, createRedis } from "@kapi/redis";
+import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
+import { CLAIM_SETTINGS, type ClaimSettings, createRedis, redisOptions } from "@kapi/redis";
 import type { MainContext } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
@@ -53,13 +53,12 @@ export async function startService(
 ): Promise<{ url: string }> {
   const { config, scope, logger, health, clock } = context;
   const redis = await scope.start("redis", () =>
-    createRedis({ url: config.REDIS_URL, clientName: SERVICE, commandTimeoutMs: REDIS_TIMEOUT_MS, logger }),
+    createRedis({ ...redisOptions(config), clientName: SERVICE, commandTimeoutMs: REDIS_TIMEOUT_MS, logger }),
   );
   health.readiness("redis", () => redis.check());
   const kafka = createKafka({
-    brokers: config.KAFKA_BROKERS,
+    ...kafkaOptions(config),
     clientId: SERVICE,
-    topicPrefix: config.KAFKA_TOPIC_PREFIX,
     logger,
   });
   const producer = await scope.start("producer", () => createProducer(kafka, { produceTimeoutMs: PRODUCE_TIMEOUT_MS }));

@@ -1,5 +1,5 @@
 import { USAGE_STREAM_LIMIT } from "@kapi/redis";
-import { configFields } from "@kapi/runtime";
+import { configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
 const MIB = 1_024 * 1_024;
@@ -26,11 +26,10 @@ export const configSchema = z.object({
   /** Where the WebSocket is served if not on HTTP_PORT. */
   LIVE_HOST: z.string().optional(),
   LIVE_PORT: configFields.httpPort.optional(),
-  KAFKA_BROKERS: configFields.kafkaBrokers,
-  KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
-  POSTGRES_URL: configFields.postgresUrl,
+  ...connectionFields.kafka,
+  ...connectionFields.postgres,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
-  REDIS_URL: configFields.redisUrl,
+  ...connectionFields.redis,
   /** Most usage entries of a tag that wait in Redis while the ledger is away; beyond them its requests are answered 500. */
   USAGE_STREAM_LIMIT: configFields.integer(100, 100_000_000).default(USAGE_STREAM_LIMIT),
   INTERNAL_TOKEN: configFields.internalToken,

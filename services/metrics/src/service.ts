@@ -4,9 +4,9 @@ import { fileURLToPath } from "node:url";
 import { createAdmission, createAvailableCredits, createDirectory, type Directory } from "@kapi/admission";
 import { accountKey, TOPICS } from "@kapi/contracts";
 import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
-import { createKafka, createProducer, endOffsets, type KafkaConnection } from "@kapi/kafka";
-import { createPool, type Database, migrate } from "@kapi/postgres";
-import { CLAIM_SETTINGS, createRedis } from "@kapi/redis";
+import { createKafka, createProducer, endOffsets, type KafkaConnection, kafkaOptions } from "@kapi/kafka";
+import { createPool, type Database, migrate, postgresOptions } from "@kapi/postgres";
+import { CLAIM_SETTINGS, createRedis, redisOptions } from "@kapi/redis";
 import { type MainContext, observed, type Started } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
@@ -54,18 +54,15 @@ type Context = MainContext<Config>;
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
-  return migrate({ connectionString: config.POSTGRES_URL, schema: SERVICE, directory: MIGRATIONS, logger });
+  return migrate({ ...postgresOptions(config), schema: SERVICE, directory: MIGRATIONS, logger });
 }
 
 /** Starts a metrics process: what it reads first, then its roles. */
 export async function startMetrics(context: Context): Promise<void> {
   const { config, scope, logger, health, clock, fatal } = context;
-  const clientId = "metrics";
-  const topicPrefix = config.KAFKA_TOPIC_PREFIX;
   const kafka = createKafka({
-    brokers: config.KAFKA_BROKERS,
-    clientId,
-    topicPrefix,
+    ...kafkaOptions(config),
+    clientId: SERVICE,
     sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     logger,
   });
@@ -214,10 +211,15 @@ async function prepareSequencer(
 
 async function startStore(context: Context): Promise<{ database: Database; store: SnapshotStore }> {
   const { config, scope, logger } = context;
-  const connectionString = config.POSTGRES_URL;
   await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
-    createPool({ connectionString, schema: SERVICE, applicationName: SERVICE, max: config.POSTGRES_POOL_SIZE, logger }),
+    createPool({
+      ...postgresOptions(config),
+      schema: SERVICE,
+      applicationName: SERVICE,
+      max: config.POSTGRES_POOL_SIZE,
+      logger,
+    }),
   );
   return { database, store: createSnapshotStore(database) };
 }
@@ -262,7 +264,9 @@ async function startStream(
   existence: AccountExistence,
 ): Promise<LiveServer> {
   const { config, scope, logger, health, clock } = context;
-  const redis = await scope.start("redis", () => createRedis({ url: config.REDIS_URL, clientName: "metrics", logger }));
+  const redis = await scope.start("redis", () =>
+    createRedis({ ...redisOptions(config), clientName: "metrics", logger }),
+  );
   health.readiness("redis", () => redis.check());
   const admission = createAdmission({
     redis,

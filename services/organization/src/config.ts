@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 
-import { ConfigError, configFields } from "@kapi/runtime";
+import { ConfigError, configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
 const BUILT_PAGE = fileURLToPath(new URL("../console/dist", import.meta.url));
@@ -35,12 +35,11 @@ export const Config = z.object({
   /** Where the operator's routes and the health probes listen. */
   HTTP_HOST: configFields.httpHost,
   HTTP_PORT: configFields.httpPort,
-  KAFKA_BROKERS: configFields.kafkaBrokers,
-  KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
+  ...connectionFields.kafka,
   KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
-  POSTGRES_URL: configFields.postgresUrl,
+  ...connectionFields.postgres,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
-  REDIS_URL: configFields.redisUrl,
+  ...connectionFields.redis,
   /** Proves calls between services, both ways. */
   INTERNAL_TOKEN: configFields.internalToken,
   /** Asked for open reservations before wallets are set from the ledger. */

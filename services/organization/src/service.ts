@@ -2,9 +2,9 @@ import { fileURLToPath } from "node:url";
 
 import { TOPICS } from "@kapi/contracts";
 import { createHttpServer, createInternalClient, type InternalClient, listen, requireInternalToken } from "@kapi/http";
-import { beginOffsets, createConsumer, createKafka, createProducer, endOffsets } from "@kapi/kafka";
-import { createPool, isTransient, migrate } from "@kapi/postgres";
-import { ALL_TAGS, closedTags, createRedis } from "@kapi/redis";
+import { beginOffsets, createConsumer, createKafka, createProducer, endOffsets, kafkaOptions } from "@kapi/kafka";
+import { createPool, isTransient, migrate, postgresOptions } from "@kapi/postgres";
+import { ALL_TAGS, closedTags, createRedis, redisOptions } from "@kapi/redis";
 import { gauge, type MainContext } from "@kapi/runtime";
 
 import { type Config, type ConsoleConfig, consoleConfig } from "./config.ts";
@@ -66,28 +66,26 @@ const tagsClosed = gauge(
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
-  return migrate({ connectionString: config.POSTGRES_URL, schema: SERVICE, directory: MIGRATIONS, logger });
+  return migrate({ ...postgresOptions(config), schema: SERVICE, directory: MIGRATIONS, logger });
 }
 
 /** The organization service: directory, keys, wallets and the credit ledger. */
 export async function start(main: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, clock } = main;
-  const connectionString = config.POSTGRES_URL;
   await migrateDatabase(main);
   const database = await scope.start("postgres", () =>
     createPool({
-      connectionString,
+      ...postgresOptions(config),
       schema: SERVICE,
       applicationName: SERVICE,
       max: config.POSTGRES_POOL_SIZE,
       logger,
     }),
   );
-  const redis = await scope.start("redis", () => createRedis({ url: config.REDIS_URL, clientName: SERVICE, logger }));
+  const redis = await scope.start("redis", () => createRedis({ ...redisOptions(config), clientName: SERVICE, logger }));
   const kafka = createKafka({
-    brokers: config.KAFKA_BROKERS,
+    ...kafkaOptions(config),
     clientId: SERVICE,
-    topicPrefix: config.KAFKA_TOPIC_PREFIX,
     sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     logger,
   });

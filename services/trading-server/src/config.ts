@@ -1,4 +1,4 @@
-import { configFields } from "@kapi/runtime";
+import { configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
 import { SYMBOLS } from "./domain/symbols.ts";
@@ -8,9 +8,8 @@ export const Config = z.object({
   /** The control API needs no token on a loopback address; on another one it needs CONTROL_TOKEN to be there at all. */
   HTTP_HOST: configFields.httpHost,
   HTTP_PORT: configFields.httpPort,
-  KAFKA_BROKERS: configFields.kafkaBrokers,
-  KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
-  POSTGRES_URL: configFields.postgresUrl,
+  ...connectionFields.kafka,
+  ...connectionFields.postgres,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
   /** What callers of the contract prove themselves with. */
   TRADING_SERVER_TOKEN: configFields.internalToken,

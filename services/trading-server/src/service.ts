@@ -1,7 +1,7 @@
 /** The composition root: plain calls, in the order in which things start. */
-import { createKafka, createProducer } from "@kapi/kafka";
+import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
 import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
-import { createPool, migrate } from "@kapi/postgres";
+import { createPool, migrate, postgresOptions } from "@kapi/postgres";
 import { faultPoint, type MainContext, observed } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
@@ -30,7 +30,7 @@ const MANUAL_TICK_MS = 250;
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
-  return migrate({ connectionString: config.POSTGRES_URL, schema: SCHEMA, directory: MIGRATIONS, logger });
+  return migrate({ ...postgresOptions(config), schema: SCHEMA, directory: MIGRATIONS, logger });
 }
 
 /** Starts the service; it is ready when this resolves. */
@@ -44,7 +44,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
     createPool({
-      connectionString: config.POSTGRES_URL,
+      ...postgresOptions(config),
       schema: SCHEMA,
       applicationName: "trading-server",
       max: config.POSTGRES_POOL_SIZE,
@@ -55,9 +55,8 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const restored = await restore(createStoredState(database), feed);
 
   const kafka = createKafka({
-    brokers: config.KAFKA_BROKERS,
+    ...kafkaOptions(config),
     clientId: "trading-server",
-    topicPrefix: config.KAFKA_TOPIC_PREFIX,
     logger,
   });
   const producer = await scope.start("producer", () => createProducer(kafka));

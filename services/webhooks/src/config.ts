@@ -1,4 +1,4 @@
-import { configFields } from "@kapi/runtime";
+import { configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
 const HTTPS_PORT = "443";
@@ -18,10 +18,9 @@ export const ConfigSchema = z
   .object({
     HTTP_HOST: configFields.httpHost,
     HTTP_PORT: configFields.httpPort,
-    KAFKA_BROKERS: configFields.kafkaBrokers,
-    KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
+    ...connectionFields.kafka,
     KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
-    POSTGRES_URL: configFields.postgresUrl,
+    ...connectionFields.postgres,
     POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
     INTERNAL_TOKEN: configFields.internalToken,
     /** Keys that the secrets of endpoints are sealed with: "<id>:<base64>", several with commas, the first in use. */

@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 
 import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
-import { createKafka } from "@kapi/kafka";
-import { createPool, isTransient, migrate } from "@kapi/postgres";
+import { createKafka, kafkaOptions } from "@kapi/kafka";
+import { createPool, isTransient, migrate, postgresOptions } from "@kapi/postgres";
 import { gauge, type MainContext, observed, type Started } from "@kapi/runtime";
 
 import { type Config, RECORDING_MARGIN_MS } from "./config.ts";
@@ -35,16 +35,26 @@ export interface Outside {
   readonly random?: () => number;
 }
 
+/** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
+export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
+  return migrate({ ...postgresOptions(config), schema: SERVICE, directory: MIGRATIONS, logger });
+}
+
 /** Starts the service: schema and days, what delivers, the routes, and last the facts that feed it. */
 export async function startService(
   context: MainContext<Config>,
   { resolve = systemResolve, random = Math.random }: Outside = {},
 ): Promise<{ url: string }> {
   const { config, scope, logger, health, clock, fatal } = context;
-  const connectionString = config.POSTGRES_URL;
-  await migrate({ connectionString, schema: SERVICE, directory: MIGRATIONS, logger });
+  await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
-    createPool({ connectionString, schema: SERVICE, applicationName: SERVICE, max: config.POSTGRES_POOL_SIZE, logger }),
+    createPool({
+      ...postgresOptions(config),
+      schema: SERVICE,
+      applicationName: SERVICE,
+      max: config.POSTGRES_POOL_SIZE,
+      logger,
+    }),
   );
   const days = createDayStore(database);
   await startDays(context, days);
@@ -108,9 +118,8 @@ export async function startService(
   logger.info({ url, allowInsecure }, "listening");
 
   const kafka = createKafka({
-    brokers: config.KAFKA_BROKERS,
+    ...kafkaOptions(config),
     clientId: SERVICE,
-    topicPrefix: config.KAFKA_TOPIC_PREFIX,
     sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     logger,
   });

@@ -40,8 +40,26 @@ capabilities: { drop: [ALL] }
 {{- with .Values.kafka.topicPrefix }}
 - { name: KAFKA_TOPIC_PREFIX, value: {{ . | quote }} }
 {{- end }}
+{{- if .Values.kafka.tls.enabled }}
+- { name: KAFKA_TLS, value: "on" }
+{{- end }}
+{{- with .Values.kafka.sasl.mechanism }}
+- { name: KAFKA_SASL_MECHANISM, value: {{ . }} }
+{{- end }}
+{{- range include "kapi.kafkaSecrets" . | fromYamlArray }}
+- { name: {{ .variable }}_FILE, value: /run/kapi/{{ .volume }}/{{ .key }} }
+{{- end }}
 - { name: REDIS_URL_FILE, value: /run/kapi/redis/url }
+{{- if .Values.redis.cluster }}
+- { name: REDIS_CLUSTER, value: "on" }
+{{- end }}
+{{- if .Values.redis.caSecret }}
+- { name: REDIS_TLS_CA_FILE, value: /run/kapi/redis-ca/ca.crt }
+{{- end }}
 - { name: POSTGRES_URL_FILE, value: /run/kapi/postgres/url }
+{{- if .Values.postgres.caSecret }}
+- { name: POSTGRES_TLS_CA_FILE, value: /run/kapi/postgres-ca/ca.crt }
+{{- end }}
 - { name: INTERNAL_TOKEN_FILE, value: /run/kapi/secrets/internal-token }
 - { name: TRADING_SERVER_TOKEN_FILE, value: /run/kapi/secrets/trading-server-token }
 - { name: PASSWORD_DERIVATION_KEYS_FILE, value: /run/kapi/secrets/password-derivation-keys }
@@ -61,14 +79,54 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
+{{/*
+What gets in at Kafka: of each part the variable of the services, KEDA's parameter, and the secret, its key and the volume
+that it is mounted from. Existing secrets alone, under the keys that cert-manager and Strimzi use.
+*/}}
+{{- define "kapi.kafkaSecrets" -}}
+{{- with .Values.kafka.tls.caSecret }}
+- { variable: KAFKA_TLS_CA, parameter: ca, secret: {{ . }}, key: ca.crt, volume: kafka-ca }
+{{- end }}
+{{- with .Values.kafka.tls.clientSecret }}
+- { variable: KAFKA_TLS_CERTIFICATE, parameter: cert, secret: {{ . }}, key: tls.crt, volume: kafka-client }
+- { variable: KAFKA_TLS_KEY, parameter: key, secret: {{ . }}, key: tls.key, volume: kafka-client }
+{{- end }}
+{{- if .Values.kafka.sasl.mechanism }}
+- { variable: KAFKA_SASL_USERNAME, parameter: username, secret: {{ .Values.kafka.sasl.existingSecret }}, key: username, volume: kafka-user }
+- { variable: KAFKA_SASL_PASSWORD, parameter: password, secret: {{ .Values.kafka.sasl.existingSecret }}, key: password, volume: kafka-user }
+{{- end }}
+{{- end }}
+
+{{/* The secrets that every container has as files, by the name of their folder. */}}
+{{- define "kapi.secretVolumes" -}}
+secrets: {{ .Values.secrets.existingSecret }}
+redis: {{ .Values.redis.existingSecret }}
+postgres: {{ .Values.postgres.existingSecret }}
+{{- with .Values.redis.caSecret }}
+redis-ca: {{ . }}
+{{- end }}
+{{- with .Values.postgres.caSecret }}
+postgres-ca: {{ . }}
+{{- end }}
+{{- with .Values.kafka.tls.caSecret }}
+kafka-ca: {{ . }}
+{{- end }}
+{{- with .Values.kafka.tls.clientSecret }}
+kafka-client: {{ . }}
+{{- end }}
+{{- if .Values.kafka.sasl.mechanism }}
+kafka-user: {{ .Values.kafka.sasl.existingSecret }}
+{{- end }}
+{{- end }}
+
 {{- define "kapi.mounts" -}}
-- { name: secrets, mountPath: /run/kapi/secrets, readOnly: true }
-- { name: redis, mountPath: /run/kapi/redis, readOnly: true }
-- { name: postgres, mountPath: /run/kapi/postgres, readOnly: true }
+{{- range $volume, $secret := include "kapi.secretVolumes" . | fromYaml }}
+- { name: {{ $volume }}, mountPath: /run/kapi/{{ $volume }}, readOnly: true }
+{{- end }}
 {{- end }}
 
 {{- define "kapi.volumes" -}}
-- { name: secrets, secret: { secretName: {{ .Values.secrets.existingSecret }}, defaultMode: 0440 } }
-- { name: redis, secret: { secretName: {{ .Values.redis.existingSecret }}, defaultMode: 0440 } }
-- { name: postgres, secret: { secretName: {{ .Values.postgres.existingSecret }}, defaultMode: 0440 } }
+{{- range $volume, $secret := include "kapi.secretVolumes" . | fromYaml }}
+- { name: {{ $volume }}, secret: { secretName: {{ $secret }}, defaultMode: 0440 } }
+{{- end }}
 {{- end }}

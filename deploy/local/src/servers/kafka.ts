@@ -99,10 +99,19 @@ function dockerHost(env: Readonly<Record<string, string | undefined>>): string {
   return given !== undefined && given.startsWith("tcp:") ? new URL(given).hostname : "localhost";
 }
 
+/** What a Kafka process may have beside its settings. */
+export interface KafkaExtras {
+  /** Further listeners: host and port by their names in `listener.security.protocol.map`. */
+  readonly listeners?: Readonly<Record<string, string>>;
+  /** Users that the cluster is made with, as `kafka-storage --add-scram` takes them. */
+  readonly scramUsers?: readonly string[];
+}
+
 /** Starts a Kafka process; `settings` as above. */
 export async function startKafkaProcess(
   context: ServerContext,
   settings: Readonly<Record<string, string>> = {},
+  { listeners = {}, scramUsers = [] }: KafkaExtras = {},
 ): Promise<NativeServer> {
   const java = await javaOfThisMachine(context);
   const classPath = path.join(await jars(context), "*");
@@ -111,13 +120,16 @@ export async function startKafkaProcess(
   const data = path.join(folder, "data");
   mkdirSync(folder, { recursive: true });
   const file = path.join(folder, "server.properties");
+  const further = Object.entries(listeners)
+    .map(([name, address]) => `,${name}://${address}`)
+    .join("");
   const properties = {
     ...ROLES,
     ...SETTINGS,
     ...settings,
     "controller.quorum.voters": `1@127.0.0.1:${controllerPort}`,
-    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
-    "advertised.listeners": `PLAINTEXT://127.0.0.1:${port}`,
+    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}${further}`,
+    "advertised.listeners": `PLAINTEXT://127.0.0.1:${port}${further}`,
     "log.dirs": data,
   };
   writeFileSync(
@@ -126,7 +138,7 @@ export async function startKafkaProcess(
       .map(([name, value]) => `${name}=${value}\n`)
       .join(""),
   );
-  if (!existsSync(path.join(data, "meta.properties"))) await format(java, classPath, file, data);
+  if (!existsSync(path.join(data, "meta.properties"))) await format(java, classPath, file, data, scramUsers);
   return startNative(kafka, context, {
     command: java,
     args: [...HEAP, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", classPath, "kafka.Kafka", file],
@@ -136,10 +148,17 @@ export async function startKafkaProcess(
   });
 }
 
-async function format(java: string, classPath: string, file: string, data: string): Promise<void> {
+async function format(
+  java: string,
+  classPath: string,
+  file: string,
+  data: string,
+  scramUsers: readonly string[],
+): Promise<void> {
   rmSync(data, { recursive: true, force: true });
   const args = ["-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", classPath, "kafka.tools.StorageTool"];
-  await runOrThrow(java, [...args, "format", "-t", CLUSTER_ID, "-c", file], { timeoutMs: FORMAT_TIMEOUT_MS });
+  const users = scramUsers.flatMap((user) => ["--add-scram", user]);
+  await runOrThrow(java, [...args, "format", "-t", CLUSTER_ID, "-c", file, ...users], { timeoutMs: FORMAT_TIMEOUT_MS });
 }
 
 /** The Java of this machine, else the one that root can install. */

@@ -38,21 +38,42 @@ export const postgres: ServerKind = {
       dataFolder: "/var/lib/postgresql",
       address: (host, port) => addressOf(context, host, port),
     }),
-  native,
+  native: (context) => startPostgresProcess(context),
 };
 
-async function native(context: ServerContext): Promise<RunningServer> {
+/** PEM texts by which a server proves who it is. */
+export interface ServerCertificate {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** Starts a PostgreSQL process; with a certificate it takes encrypted connections too. */
+export async function startPostgresProcess(
+  context: ServerContext,
+  options: { readonly tls?: ServerCertificate } = {},
+): Promise<RunningServer> {
   const binaries = await binariesOfThisMachine();
   const data = path.join(context.stateDir, "postgres");
   if (!existsSync(path.join(data, "PG_VERSION"))) await initialise(context, binaries.initdb, data);
   const port = await freePort();
   const flags = ["-D", data, "-p", String(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="];
+  const tls = options.tls === undefined ? [] : keepCertificate(options.tls, data);
   return startNative(postgres, context, {
-    ...asOrdinaryUser(binaries.postgres, [...flags, ...FLAGS]),
+    ...asOrdinaryUser(binaries.postgres, [...flags, ...FLAGS, ...tls]),
     env: { ...process.env, LC_ALL: "C" },
     address: addressOf(context, "127.0.0.1", port),
     stopSignal: "SIGINT",
   });
+}
+
+/** Writes a certificate into the server's own folder, where its key is readable by nobody else; the flags that name it. */
+function keepCertificate({ certificate, key }: ServerCertificate, data: string): string[] {
+  for (const [name, text] of Object.entries({ "server.crt": certificate, "server.key": key })) {
+    const file = path.join(data, name);
+    writeFileSync(file, text, { mode: 0o600 });
+    if (isRoot()) chownSync(file, NOBODY, NOBODY);
+  }
+  return ["ssl=on", "ssl_cert_file=server.crt", "ssl_key_file=server.key"].flatMap((setting) => ["-c", setting]);
 }
 
 /** A new cluster: UTF-8 with byte order, so that every machine sorts alike; connections with a password only. */

@@ -33,17 +33,20 @@ export const redis: ServerKind = {
   native: (context) => startRedisProcess(context),
 };
 
-/** Starts a redis-server process; `name` and its data folder are its own, so that several can run side by side. */
+/**
+ * Starts a redis-server process; `name` and its data folder are its own, so that several can run side by side. `settings`
+ * are further arguments, after those of every local Redis.
+ */
 export async function startRedisProcess(
   context: ServerContext,
-  options: { readonly name?: string; readonly port?: number } = {},
+  options: { readonly name?: string; readonly port?: number; readonly settings?: readonly string[] } = {},
 ): Promise<NativeServer> {
-  const { name = "redis" } = options;
+  const { name = "redis", settings: further = [] } = options;
   const binary = await redisBinary(context);
   const port = options.port ?? (await freePort());
   const folder = path.join(context.stateDir, name);
   mkdirSync(folder, { recursive: true });
-  const settings = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, ...SETTINGS];
+  const settings = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, ...SETTINGS, ...further];
   return startNative(
     redis,
     context,

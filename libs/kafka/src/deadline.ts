@@ -1,0 +1,16 @@
+import { delay } from "@kapi/kernel";
+
+/** What `promise` gives, or the error of `late` where that takes longer than `timeoutMs`. */
+export async function within<T>(promise: Promise<T>, timeoutMs: number, late: () => Error): Promise<T> {
+  const cancel = new AbortController();
+  const timeout = delay(timeoutMs, cancel.signal).then(() => {
+    throw late();
+  });
+  try {
+    return await Promise.race([promise, timeout]);
+  } finally {
+    timeout.catch(() => undefined);
+    promise.catch(() => undefined);
+    cancel.abort();
+  }
+}

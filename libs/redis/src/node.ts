@@ -1,0 +1,117 @@
+/** One Redis: how it is connected to, and what it must have before it is used. A cluster's nodes are such, too. */
+import { readFileSync } from "node:fs";
+import net from "node:net";
+import type { ConnectionOptions } from "node:tls";
+
+import { Redis, type RedisOptions as ClientOptions } from "ioredis";
+
+import type { RedisOptions } from "./connection.ts";
+
+/** The sources of the function libraries; loaded into every Redis that this process meets. */
+const LIBRARIES = ["kapi.lua", "console.lua"].map((file) => readFileSync(new URL(file, import.meta.url), "utf8"));
+
+/** Longest wait for one reply. Above it the outcome is unknown, and the call must be safe to repeat. */
+const DEFAULT_COMMAND_TIMEOUT_MS = 2_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const RECONNECT_STEP_MS = 50;
+const MAX_RECONNECT_DELAY_MS = 1_000;
+const ENCRYPTED = "rediss:";
+const DEFAULT_PORT = "6379";
+
+/** How long to wait before the next try to connect. */
+export function reconnectDelay(attempt: number): number {
+  return Math.min(attempt * RECONNECT_STEP_MS, MAX_RECONNECT_DELAY_MS);
+}
+
+type CommonOptions =
+  | "connectionName"
+  | "autoResendUnfulfilledCommands"
+  | "maxRetriesPerRequest"
+  | "commandTimeout"
+  | "connectTimeout";
+
+/** What the connections of a process have in common. Nothing is sent twice behind the caller's back. */
+export function clientOptions(options: RedisOptions): Required<Pick<ClientOptions, CommonOptions>> {
+  return {
+    connectionName: options.clientName,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 1,
+    commandTimeout: options.commandTimeoutMs ?? DEFAULT_COMMAND_TIMEOUT_MS,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+  };
+}
+
+/** A client of the Redis at `url`, not connected yet; it tries again for as long as `retryStrategy` says. */
+export function createClient(
+  url: string,
+  options: RedisOptions,
+  retryStrategy: ((attempt: number) => number) | null,
+): Redis {
+  const { hostname } = new URL(url);
+  const tls = tlsOptions(url, options);
+  return new Redis(url, {
+    ...clientOptions(options),
+    lazyConnect: true,
+    // Nothing waits in a queue for a connection that is away.
+    enableOfflineQueue: false,
+    enableAutoPipelining: true,
+    retryStrategy,
+    // The name that the server is asked for; of an address there is none.
+    ...(tls === undefined ? {} : { tls: net.isIP(hostname) === 0 ? { ...tls, servername: hostname } : tls }),
+  });
+}
+
+/** How connections to `url` are encrypted; undefined where they are not. */
+export function tlsOptions(url: string, { ca }: RedisOptions): ConnectionOptions | undefined {
+  if (new URL(url).protocol !== ENCRYPTED) return undefined;
+  return ca === undefined ? {} : { ca };
+}
+
+/**
+ * Connects `client`. Throws one line that tells the address and why: where nobody answers, a certificate is not trusted
+ * or a password is wrong. ioredis itself says only that the connection is closed.
+ */
+export async function connect(client: Redis, url: string): Promise<void> {
+  let told: unknown;
+  const listen = (error: unknown): void => {
+    told = error;
+  };
+  client.on("error", listen);
+  try {
+    await client.connect();
+  } catch (error) {
+    throw unusable(url, told ?? error);
+  } finally {
+    client.off("error", listen);
+  }
+}
+
+/** One line that tells which Redis cannot be used and why; its password is not part of it. */
+export function unusable(url: string, error: unknown): Error {
+  const { hostname, port } = new URL(url);
+  const reason = error instanceof Error ? error.message : String(error);
+  return new Error(`Redis at ${hostname}:${port || DEFAULT_PORT} cannot be used: ${reason}`, { cause: error });
+}
+
+/** Whether this Redis is a node of a cluster. */
+export async function isClusterNode(client: Redis): Promise<boolean> {
+  return /redis_mode:cluster/.test(await client.info("server"));
+}
+
+/** A Redis that may throw keys away when memory is short would throw wallets away. */
+export async function assertNothingIsEvicted(client: Redis): Promise<void> {
+  const policy = /maxmemory_policy:(\S+)/.exec(await client.info("memory"))?.[1];
+  if (policy === "noeviction") return;
+  throw new Error(
+    `Redis must run with maxmemory-policy noeviction, not ${policy ?? "an unknown one"}: it holds wallets`,
+  );
+}
+
+export async function loadLibraries(client: Redis): Promise<void> {
+  for (const library of LIBRARIES) await client.function("LOAD", "REPLACE", library);
+}
+
+/** Whether Redis does not have the libraries, or not any more: nothing was done. */
+export function isMissingFunction(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("ERR Function not found");
+}

@@ -1,0 +1,126 @@
+/**
+ * What every process is told of the three servers, declared once: a service spreads these into its schema, and the
+ * options of @kapi/kafka, @kapi/redis and @kapi/postgres are made from them. Certificates and keys are PEM texts; mounted
+ * files are named by the same variables with _FILE.
+ */
+import { createPrivateKey, X509Certificate } from "node:crypto";
+
+import { z } from "zod";
+
+import { alongside, type CompanionCheck, needs } from "./companions.ts";
+import { configFields, url } from "./config-fields.ts";
+
+/** Mechanisms by which this process proves to Kafka who it is, as Kafka spells them. */
+const SASL_MECHANISMS = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] as const;
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+const BROKER = /^[^\s:/,]+:\d{1,5}$/;
+/** Where one address ends and the next begins; a password may have commas too. */
+const NEXT_REDIS_URL = /,\s*(?=rediss?:\/\/)/;
+const VERIFIED = "verify-full";
+
+const certificates = z.string().refine((text) => {
+  const found = text.match(CERTIFICATE) ?? [];
+  return found.length > 0 && found.every((one) => succeeds(() => new X509Certificate(one)));
+}, "must be one or more certificates in PEM form");
+
+const privateKey = z
+  .string()
+  .refine((text) => succeeds(() => createPrivateKey(text)), "must be a private key in PEM form, without a password");
+
+const kafkaBrokers = z.string().transform((text, context): readonly string[] => {
+  const brokers = text.split(",").map((broker) => broker.trim());
+  if (brokers.every((broker) => BROKER.test(broker))) return brokers;
+  context.addIssue({ code: "custom", message: "must be host:port, several with commas" });
+  return z.NEVER;
+});
+
+const redisUrl = url("redis", "rediss");
+const redisUrls = z.string().transform((text, context): readonly string[] => {
+  const urls = text.split(NEXT_REDIS_URL).map((one) => redisUrl.safeParse(one.trim()));
+  const good = urls.flatMap(({ data }) => (data === undefined ? [] : [data]));
+  if (good.length === urls.length) return good;
+  context.addIssue({ code: "custom", message: "must be a URL beginning with redis:// or rediss://" });
+  return z.NEVER;
+});
+
+const severalInAClusterOnly: CompanionCheck = (given) =>
+  NEXT_REDIS_URL.test(given["REDIS_URL"] ?? "") && given["REDIS_CLUSTER"] !== "on"
+    ? "may be several addresses only with REDIS_CLUSTER=on"
+    : null;
+const encryptedRedis: CompanionCheck = (given) => {
+  const urls = given["REDIS_URL"]?.split(NEXT_REDIS_URL) ?? [];
+  return urls.every((one) => one.trim().startsWith("rediss://")) ? null : "needs rediss:// in REDIS_URL";
+};
+const verifiedPostgres: CompanionCheck = (given) => {
+  const text = given["POSTGRES_URL"] ?? "";
+  const mode = URL.canParse(text) ? new URL(text).searchParams.get("sslmode") : VERIFIED;
+  return mode === VERIFIED ? null : `needs sslmode=${VERIFIED} in POSTGRES_URL`;
+};
+/** A certificate or key that is none at all is told by its own field. */
+const keyOfCertificate: CompanionCheck = (given) => {
+  const { KAFKA_TLS_CERTIFICATE: certificate = "", KAFKA_TLS_KEY: key = "" } = given;
+  let belongs = true;
+  succeeds(() => {
+    belongs = new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
+  });
+  return belongs ? null : "is not the key of KAFKA_TLS_CERTIFICATE";
+};
+
+function succeeds(work: () => unknown): boolean {
+  try {
+    work();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Both checks, the first problem told. */
+function both(first: CompanionCheck, second: CompanionCheck): CompanionCheck {
+  return (given) => first(given) ?? second(given);
+}
+
+const kafka = {
+  /** host:port, several with commas. */
+  KAFKA_BROKERS: kafkaBrokers,
+  /** Put before the name of every topic; none by default. */
+  KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
+  /** `on`: connections are encrypted, and every broker must have a certificate for the name it is reached by. */
+  KAFKA_TLS: configFields.onOrOff,
+  /** Whose signature a broker's certificate must have; by default the authorities that Node knows. */
+  KAFKA_TLS_CA: alongside(certificates.optional(), needs("KAFKA_TLS=on")),
+  /** This process's own certificate, where brokers ask for one, before those that signed it. */
+  KAFKA_TLS_CERTIFICATE: alongside(certificates.optional(), needs("KAFKA_TLS=on", "KAFKA_TLS_KEY")),
+  KAFKA_TLS_KEY: alongside(privateKey.optional(), both(needs("KAFKA_TLS_CERTIFICATE"), keyOfCertificate)),
+  /** How user and password are proven. PLAIN sends the password itself: use it with KAFKA_TLS=on only. */
+  KAFKA_SASL_MECHANISM: alongside(
+    z.enum(SASL_MECHANISMS, `must be one of ${SASL_MECHANISMS.join(", ")}`).optional(),
+    needs("KAFKA_SASL_USERNAME", "KAFKA_SASL_PASSWORD"),
+  ),
+  KAFKA_SASL_USERNAME: alongside(z.string().optional(), needs("KAFKA_SASL_MECHANISM")),
+  KAFKA_SASL_PASSWORD: alongside(z.string().optional(), needs("KAFKA_SASL_MECHANISM")),
+} as const;
+
+const redis = {
+  /** redis:// or rediss:// (encrypted), with user and password; nodes of a cluster, one or several with commas. */
+  REDIS_URL: alongside(redisUrls, severalInAClusterOnly),
+  /** `on`: the address is that of a Redis Cluster; its other nodes are found through it. */
+  REDIS_CLUSTER: configFields.onOrOff,
+  /** Whose signature Redis's certificate must have; by default the authorities that Node knows. */
+  REDIS_TLS_CA: alongside(certificates.optional(), encryptedRedis),
+} as const;
+
+const postgres = {
+  /** postgres://…; with `sslmode=verify-full` encrypted, and the server's certificate must be for the host named. */
+  POSTGRES_URL: url("postgres", "postgresql"),
+  /** Whose signature the server's certificate must have; by default the authorities that Node knows. */
+  POSTGRES_TLS_CA: alongside(certificates.optional(), verifiedPostgres),
+} as const;
+
+/** Fields of a schema, by server: `z.object({ ...connectionFields.kafka, … })`. */
+export const connectionFields = { kafka, redis, postgres } as const;
+
+/** What a configuration with {@link connectionFields} tells of each server. */
+export type KafkaSettings = Readonly<z.output<z.ZodObject<typeof kafka>>>;
+export type RedisSettings = Readonly<z.output<z.ZodObject<typeof redis>>>;
+export type PostgresSettings = Readonly<z.output<z.ZodObject<typeof postgres>>>;

@@ -1,0 +1,147 @@
+import net from "node:net";
+
+import {
+  endProcess,
+  freePort,
+  type NativeServer,
+  type ServerContext,
+  serverContext,
+  silentReport,
+  startRedisProcess,
+  StateRecord,
+} from "@kapi/local";
+import { Scope } from "@kapi/runtime";
+
+import { type CertificateAuthority, createAuthority } from "./certificates.ts";
+import { eventually } from "./eventually.ts";
+import { forget, testFolder } from "./state-folder.ts";
+
+const MASTERS = 3;
+const SLOTS = 16_384;
+/** After so much silence a node counts as gone, and its replica takes over. */
+const NODE_TIMEOUT_MS = 1_000;
+const CRASH_DEADLINE_MS = 5_000;
+const ANSWER_TIMEOUT_MS = 5_000;
+/** The name that the nodes tell their clients, and that their certificates are for. */
+const HOST = "localhost";
+
+/** One Redis of a cluster. */
+export interface TestRedisNode {
+  /** Of this node, as the cluster calls it. */
+  readonly id: string;
+  readonly url: string;
+  readonly secureUrl: string;
+  /** Carries out one command ("CLUSTER SETSLOT 1 STABLE"); the reply as it comes over the line. */
+  ask(command: string): Promise<string>;
+  /** Ends it with SIGKILL. */
+  crash(): Promise<void>;
+}
+
+/** A Redis Cluster of three masters, each with a third of the slots; the first one has a replica. */
+export interface TestRedisCluster {
+  readonly masters: readonly TestRedisNode[];
+  readonly replica: TestRedisNode;
+  /** Signed the certificates of the nodes, for `secureUrl`. */
+  readonly authority: CertificateAuthority;
+  stop(): Promise<void>;
+}
+
+/** Starts it as processes of this machine, and returns when every slot is served. */
+export async function startTestRedisCluster(): Promise<TestRedisCluster> {
+  const stateDir = testFolder();
+  const scope = new Scope();
+  const record = await StateRecord.open(stateDir);
+  await scope.start("state", () => ({ value: record, stop: () => forget(record, stateDir) }));
+  const context = serverContext({ stateDir, ephemeral: true, report: silentReport }, record);
+  try {
+    const authority = await createAuthority(stateDir, "authority");
+    const certificate = await authority.issue(HOST);
+    const files = ["--tls-cert-file", certificate.certificateFile, "--tls-key-file", certificate.keyFile];
+    const tls = [...files, "--tls-ca-cert-file", authority.certificateFile, "--tls-auth-clients", "no"];
+    const nodes: Node[] = [];
+    // One after the other: they choose ports.
+    for (let at = 0; at <= MASTERS; at += 1) {
+      nodes.push(await scope.start(`node ${at}`, () => startNode(context, `redis-${at}`, tls)));
+    }
+    const [replica, ...masters] = nodes.toReversed() as [Node, ...Node[]];
+    await unite(masters.toReversed(), replica);
+    return { masters: masters.toReversed(), replica, authority, stop: () => scope.stop() };
+  } catch (error) {
+    await scope.stop();
+    throw error;
+  }
+}
+
+interface Node extends TestRedisNode {
+  /** Where the other nodes find it: address, port and port of the cluster's own connections. */
+  readonly place: string;
+}
+
+async function startNode(
+  context: ServerContext,
+  name: string,
+  tls: readonly string[],
+): Promise<{ value: Node; stop(): Promise<void> }> {
+  const [port, securePort, busPort] = [await freePort(), await freePort(), await freePort()];
+  const cluster = {
+    "cluster-enabled": "yes",
+    "cluster-port": String(busPort),
+    "cluster-node-timeout": String(NODE_TIMEOUT_MS),
+    // Slots without a node keep nobody from the others.
+    "cluster-require-full-coverage": "no",
+    "cluster-announce-hostname": HOST,
+    "cluster-preferred-endpoint-type": "hostname",
+    "tls-port": String(securePort),
+    "tls-cluster": "yes",
+    "tls-replication": "yes",
+  };
+  const settings = [...Object.entries(cluster).flatMap(([setting, value]) => [`--${setting}`, value]), ...tls];
+  const server: NativeServer = await startRedisProcess(context, { name, port, settings });
+  const ask = (command: string): Promise<string> => askRedis(server.address, command);
+  const [, id = ""] = (await ask("CLUSTER MYID")).split("\r\n");
+  const value: Node = {
+    id,
+    url: `redis://${HOST}:${port}`,
+    secureUrl: `rediss://${HOST}:${securePort}`,
+    place: `127.0.0.1 ${securePort} ${busPort}`,
+    ask,
+    crash: () => endProcess(server.id, "SIGKILL", CRASH_DEADLINE_MS),
+  };
+  return { value, stop: () => server.stop() };
+}
+
+async function unite(masters: readonly Node[], replica: Node): Promise<void> {
+  const nodes = [...masters, replica];
+  for (const [at, master] of masters.entries()) {
+    const [first, next] = [at, at + 1].map((part) => Math.floor((part * SLOTS) / masters.length));
+    await master.ask(`CLUSTER ADDSLOTSRANGE ${first} ${(next ?? 0) - 1}`);
+  }
+  for (const [at, node] of nodes.entries()) await node.ask(`CLUSTER SET-CONFIG-EPOCH ${at + 1}`);
+  const [first, ...others] = nodes;
+  for (const node of others) await first?.ask(`CLUSTER MEET ${node.place}`);
+  await allSee(nodes, /cluster_known_nodes:4\r/);
+  await eventually(async () => (await replica.ask(`CLUSTER REPLICATE ${masters[0]?.id}`)).startsWith("+OK"));
+  await allSee(nodes, /cluster_state:ok\r/);
+  await eventually(async () => (await replica.ask("INFO replication")).includes("master_link_status:up"));
+}
+
+async function allSee(nodes: readonly Node[], wanted: RegExp): Promise<void> {
+  await eventually(async () => {
+    const seen = await Promise.all(nodes.map((node) => node.ask("CLUSTER INFO")));
+    return seen.every((info) => wanted.test(info));
+  });
+}
+
+/** Has the Redis at `url` carry out one command, whose arguments hold no spaces; the reply as it comes over the line. */
+export function askRedis(url: string, command: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = net.connect({ host: hostname, port: Number(port) });
+    let reply = "";
+    socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy(new Error(`no answer to ${command}`)));
+    socket.once("connect", () => socket.write(`${command}\r\nQUIT\r\n`));
+    socket.on("data", (data) => (reply += data.toString("utf8")));
+    socket.once("error", reject);
+    socket.once("close", () => resolve(reply));
+  });
+}
