@@ -70,6 +70,14 @@ describe("alerts and dashboards", () => {
     expect(knownSeries(reference).size).toBeGreaterThan(30);
   });
 
+  it("are fed in Docker Compose by every program", () => {
+    const services = read(ROOT, "docker-compose.yml").matchAll(/^ {2}([a-z-]+):\n {4}<<: \*program$/gm);
+    const programs = Array.from(services, ([, name = ""]) => name);
+    const targets = read(ROOT, "deploy/observability/compose/prometheus.yaml").matchAll(/^ +- ([a-z-]+):9464$/gm);
+    expect(programs.length).toBeGreaterThan(5);
+    expect(Array.from(targets, ([, name = ""]) => name).toSorted()).toEqual(programs.toSorted());
+  });
+
   it("are refused where they do not fit: each fault of fixtures/observability is told", () => {
     const faulty = {
       rules: read(FIXTURES, "alerts.yaml"),
