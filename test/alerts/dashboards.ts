@@ -29,6 +29,12 @@ export interface Dashboard {
 
 const LABEL_VALUES = /^label_values\((.+), \w+\)$/;
 
+/** What Grafana puts in for its variables. */
+const VARIABLES: readonly (readonly [RegExp, string])[] = [
+  [/\$__rate_interval/g, "1m"],
+  [/\$\w+/g, ".*"],
+];
+
 /** The dashboards in a folder, by the name of their file. */
 export function readDashboards(folder: string): ReadonlyMap<string, Dashboard> {
   const files = readdirSync(folder).filter((name) => name.endsWith(".json"));
@@ -45,4 +51,9 @@ export function expressionsOf({ panels, templating }: Dashboard): string[] {
     return LABEL_VALUES.exec(text)?.[1] ?? [];
   });
   return [...asked, ...choices];
+}
+
+/** The expression as Prometheus is asked it, by a dashboard that shows everything. */
+export function fillIn(expression: string): string {
+  return VARIABLES.reduce((text, [variable, value]) => text.replaceAll(variable, value), expression);
 }

@@ -11,7 +11,7 @@ import path from "node:path";
 
 import type { AlertCase } from "./cases/case.ts";
 import { CASES } from "./cases.ts";
-import { expressionsOf, readDashboards } from "./dashboards.ts";
+import { expressionsOf, fillIn, readDashboards } from "./dashboards.ts";
 import { CLEARS_AT, FIRES_AT, INTERVAL_SECONDS, QUIET_AT, TOO_EARLY } from "./phases.ts";
 import { prometheusProgram } from "./programs.ts";
 
@@ -20,13 +20,6 @@ const RULES = path.join(OBSERVABILITY, "alerts/kapi.yaml");
 const DASHBOARDS = path.join(OBSERVABILITY, "dashboards");
 const SCRAPES = path.join(OBSERVABILITY, "compose/prometheus.yaml");
 const RUN_TIMEOUT_MS = 60_000;
-/** What Grafana puts in for its variables. */
-const VARIABLES: readonly (readonly [RegExp, string])[] = [
-  [/\$__rate_interval/g, "1m"],
-  [/\$__range/g, "1h"],
-  [/\$\w+/g, ".*"],
-];
-
 let failures = 0;
 let passes = 0;
 function report(what: string, ok: boolean, output: string): void {
@@ -67,7 +60,7 @@ function queriesFile(): { text: string; queries: number } {
   const queries = [...readDashboards(DASHBOARDS).values()].flatMap(expressionsOf);
   const rules = queries.map((query, index) => ({
     record: `query:${index}`,
-    expr: VARIABLES.reduce((text, [variable, value]) => text.replaceAll(variable, value), query),
+    expr: fillIn(query),
   }));
   return { text: JSON.stringify({ groups: [{ name: "dashboards", rules }] }), queries: queries.length };
 }
