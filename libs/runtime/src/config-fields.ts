@@ -75,10 +75,10 @@ export const configFields = {
   httpPort: integer(0, MAX_PORT),
   /** LOG_LEVEL. */
   logLevel: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
-  /** METRICS: `on` serves what the process measures at /metrics of its HTTP port, or of METRICS_PORT. */
-  metrics: z.enum(["on", "off"], "must be on or off").default("off"),
   /** METRICS_PORT: serves /metrics there, and no longer at the HTTP port, which may be reached from outside. */
   metricsPort: integer(1, MAX_PORT).optional(),
+  /** METRICS: `on` serves what the process measures at /metrics of its HTTP port. */
+  metrics: z.enum(["on", "off"], "must be on or off").default("off"),
   /** KAFKA_BROKERS: host:port, several with commas. */
   kafkaBrokers,
   /** KAFKA_TOPIC_PREFIX: put before the name of every topic; none by default. */
