@@ -23,6 +23,8 @@ const HELD = "finance";
 const RAISED = ["KapiServiceDown", "KapiCommandsWait"];
 /** How long all is watched while it is well: longer than the shortest `for`. */
 const WELL_MS = 75_000;
+/** A rule may be true for a moment, as where something was read while its end moved. */
+const SETTLE_TIMEOUT_MS = 20_000;
 const UP_TIMEOUT_MS = 60_000;
 /** A command is late after a minute, and the alert's `for` is another one. */
 const FIRES_TIMEOUT_MS = 240_000;
@@ -72,6 +74,13 @@ async function watch(stack: TestStack, prometheus: Prometheus): Promise<void> {
     if (falseAlarms.length > 0) throw new Error(`fires while all is well: ${falseAlarms.join("; ")}`);
     await delay(LOOK_INTERVAL_MS);
   }
+  // Nor is one on its way: a rule that is true while all is well would fire a little later.
+  await eventually(async () => (await prometheus.alerts()).length === 0, { timeoutMs: SETTLE_TIMEOUT_MS }).catch(
+    async () => {
+      const pending = (await prometheus.alerts()).map(nameOf);
+      throw new Error(`is about to fire while all is well: ${pending.join("; ")}`);
+    },
+  );
   say(`✓ no alert fired in ${WELL_MS / 1_000} s while ${stack.processes.size} processes were well`);
   await askDashboards(prometheus);
 
@@ -101,6 +110,8 @@ async function watch(stack: TestStack, prometheus: Prometheus): Promise<void> {
   await eventually(async () => (await firing(prometheus)).length === 0, {
     timeoutMs: CLEARS_TIMEOUT_MS,
     intervalMs: LOOK_INTERVAL_MS,
+  }).catch(async () => {
+    throw new Error(`still fires: ${(await firing(prometheus)).join("; ")}`);
   });
   say(`✓ no alert was firing any more ${since(wentOnMs)} after ${HELD} went on`);
 }

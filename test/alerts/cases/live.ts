@@ -1,17 +1,15 @@
 import { level, rising } from "../phases.ts";
 import { type AlertCase, kapi } from "./case.ts";
 
-/** Of two processes of metrics that share four partitions the one that ends, or goes on without them. */
+/** Two processes of metrics with two partitions each, of which one is not ready to write any more. */
 const SEQUENCERS: Readonly<Record<string, string>> = {
   [kapi("metrics_partitions_written", { instance: "a" })]: level(2, 2),
   [kapi("metrics_partitions_written", { instance: "b" })]: level(2, 0),
   ...Object.fromEntries(
-    ["a", "b"].flatMap((instance) =>
-      ["0", "1", "2", "3"].map((partition) => [
-        kapi("kafka_reader_lag", { topic: "metrics.samples", instance, partition }),
-        level(0, 0),
-      ]),
-    ),
+    ["a", "a", "b", "b"].map((instance, partition) => [
+      kapi("kafka_consumer_lag", { group: "metrics-sequencer", instance, partition: String(partition) }),
+      level(0, 10),
+    ]),
   ),
 };
 
@@ -36,7 +34,7 @@ export const LIVE: readonly AlertCase[] = [
     series: SEQUENCERS,
     labels: {},
     severity: "critical",
-    summary: "Nobody sequences some partitions of the valuations",
+    summary: "Valuations come and nobody sequences them, in some partitions",
   },
   {
     alert: "KapiSamplesLate",
