@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { delay } from "@kapi/kernel";
+import { freePort } from "@kapi/local";
 import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
 
 import startServers from "../../libs/testkit/src/global-setup.ts";
@@ -19,6 +20,8 @@ import { type ActiveAlert, type Prometheus, startPrometheus } from "./prometheus
 
 const OBSERVABILITY = path.resolve(import.meta.dirname, "../../deploy/observability");
 const HELD = "finance";
+/** Serves its metrics at a port of their own. */
+const APART = "gateway";
 /** What must fire while it is held. */
 const RAISED = ["KapiServiceDown", "KapiCommandsWait"];
 /** How long all is watched while it is well: longer than the shortest `for`. */
@@ -124,9 +127,20 @@ if (program === null) {
 const folder = mkdtempSync(path.join(tmpdir(), "kapi-alerts-"));
 const stopServers = await startServers();
 try {
-  const stack = await startTestStack({ env: { all: { METRICS: "on", KAFKA_SESSION_TIMEOUT_MS: "6000" } } });
+  const metricsPort = await freePort();
+  const stack = await startTestStack({
+    env: {
+      all: { METRICS: "on", KAFKA_SESSION_TIMEOUT_MS: "6000" },
+      // As where the HTTP port can be reached from outside.
+      [APART]: { METRICS_PORT: String(metricsPort) },
+    },
+  });
   try {
-    const targets = new Map(Array.from(stack.processes.keys(), (name) => [name, stack.url(name)] as const));
+    const { status } = await fetch(`${stack.url(APART)}/metrics`);
+    if (status !== 404)
+      throw new Error(`the HTTP port of ${APART} answers ${status} to /metrics, which is served apart`);
+    const urlOf = (name: string): string => (name === APART ? `http://127.0.0.1:${metricsPort}` : stack.url(name));
+    const targets = new Map(Array.from(stack.processes.keys(), (name) => [name, urlOf(name)] as const));
     const rules = path.join(OBSERVABILITY, "alerts/kapi.yaml");
     const prometheus = await startPrometheus({ program, folder, rules, targets });
     try {
