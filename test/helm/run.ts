@@ -4,7 +4,7 @@
  * taken from PATH, else installed with Go into `.local/tools`; without Go there is one clear line, and nothing was tested.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -13,6 +13,10 @@ import { connectionFields } from "@kapi/runtime";
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const CHART = path.join(ROOT, "deploy/helm/kapi");
 const VALUES = path.join(ROOT, "deploy/helm/values");
+const OBSERVABILITY = path.join(ROOT, "deploy/observability");
+const DASHBOARDS = path.join(OBSERVABILITY, "dashboards");
+const ALERTS = readFileSync(path.join(OBSERVABILITY, "alerts/kapi.yaml"), "utf8").split("- alert: ").length - 1;
+const RUNBOOK = /runbook_url: https:\/\/docs\.example\.com\/kapi\/operate\.md#kapi[a-z]+$/gm;
 const TOOLS = path.join(ROOT, ".local/tools");
 /** The oldest version of Kubernetes that the chart asks for. */
 const KUBERNETES_VERSION = "1.30";
@@ -52,7 +56,21 @@ const REFUSED: readonly { readonly what: string; readonly set: readonly string[]
     named: /services\/gateway\/program/,
   },
   { what: "a share of traces above one", set: ["telemetry.tracesSampleRatio=2"], named: /tracesSampleRatio/ },
+  { what: "a place of the runbook that is no address", set: ["telemetry.alerts.runbookUrl=wiki"], named: /runbookUrl/ },
   { what: "scaling by something else", set: ["services.finance.scaling.by=moon"], named: /finance\/scaling\/by/ },
+];
+
+/** What `external.yaml` asks for must be there, and how often: a condition that is never true renders nothing, and is no error. */
+const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; readonly times: number }[] = [
+  { what: "gateway and stream scale by processor time", pattern: /^kind: HorizontalPodAutoscaler$/gm, times: 2 },
+  { what: "the workers scale by lag", pattern: /^kind: ScaledObject$/gm, times: 6 },
+  { what: "the lag is that of webhooks' own group", pattern: /consumerGroup: "live.webhooks.facts"/g, times: 2 },
+  { what: "every process serves its metrics apart", pattern: /name: metrics, containerPort: 9464/g, times: 9 },
+  { what: "Prometheus is told where", pattern: /^kind: ServiceMonitor$[^]*?port: metrics$/gm, times: 1 },
+  { what: "only they are open to it", pattern: /ports: \[\{ port: metrics, protocol: TCP \}\]/g, times: 1 },
+  { what: "the alerts are there", pattern: /^kind: PrometheusRule$/gm, times: 1 },
+  { what: "each alert leads to its runbook entry", pattern: RUNBOOK, times: ALERTS },
+  { what: "each dashboard is there", pattern: /^ {2}kapi-[a-z-]+\.json: \|$/gm, times: readdirSync(DASHBOARDS).length },
 ];
 
 interface Outcome {
@@ -151,6 +169,11 @@ for (const values of readdirSync(VALUES).toSorted()) {
   }
   const validated = validate(validator, rendered.text);
   report(`${values}: every manifest is what Kubernetes ${KUBERNETES_VERSION} takes`, validated.ok, validated.output);
+}
+const external = render(helm, "external.yaml").text;
+for (const { what, pattern, times } of EXPECTED) {
+  const found = [...external.matchAll(pattern)].length;
+  report(`external.yaml: ${what}`, found === times, `found ${found} times, not ${times}`);
 }
 for (const { what, set, named } of REFUSED) {
   const file = path.join(VALUES, "plain.yaml");

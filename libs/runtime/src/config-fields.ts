@@ -70,6 +70,8 @@ export const configFields = {
   httpPort: integer(0, MAX_PORT),
   /** LOG_LEVEL. */
   logLevel: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
+  /** METRICS_PORT: serves /metrics there, and no longer at the HTTP port, which may be reached from outside. */
+  metricsPort: integer(1, MAX_PORT).optional(),
   /** METRICS: `on` serves what the process measures at /metrics of its HTTP port. */
   metrics: onOrOff,
   /** KAFKA_TOPIC_PREFIX: put before the name of every topic; none by default. */

@@ -21,7 +21,11 @@ type StopSignal = (typeof STOP_SIGNALS)[number];
 const MIGRATE_COMMAND = "migrate";
 
 /** What every process is told, whatever its service. */
-const ProcessSchema = z.object({ LOG_LEVEL: configFields.logLevel, METRICS: configFields.metrics });
+const ProcessSchema = z.object({
+  LOG_LEVEL: configFields.logLevel,
+  METRICS: configFields.metrics,
+  METRICS_PORT: configFields.metricsPort,
+});
 
 /** What a service's composition root is given. */
 export interface MainContext<Config> {

@@ -41,6 +41,15 @@ describe("telemetry", () => {
     expect(started({ METRICS: "on" }).text).not.toContain('demo_moving{place="first"}');
   });
 
+  it("serves them at METRICS_PORT and leaves the HTTP server none, where that is set", () => {
+    const { status, served, elsewhere, text } = servedApart();
+    expect(status).toBe(200);
+    expect(served).toContain('demo_things_total{color="red"} 2\n');
+    expect(served).toContain('service_name="demo"');
+    expect(elsewhere).toBe(404);
+    expect(text).toBeNull();
+  });
+
   it("leaves out a value that cannot be had", () => {
     expect(started({ METRICS: "on" }).text).not.toContain("demo_away ");
   });
@@ -50,6 +59,35 @@ interface Started {
   /** Files of OpenTelemetry's SDK that the process loaded; its API, which does nothing by itself, is none. */
   readonly loaded: readonly string[];
   readonly text: string | null;
+}
+
+interface Served {
+  readonly status: number;
+  readonly served: string;
+  /** The status of another path. */
+  readonly elsewhere: number;
+  /** What the HTTP server would serve. */
+  readonly text: string | null;
+}
+
+/** What a process of its own serves at a METRICS_PORT. */
+function servedApart(): Served {
+  const code = `
+    import { createServer } from "node:net";
+    const { counter, metricsText, startTelemetry } = await import(${JSON.stringify(RUNTIME)});
+    const probe = createServer();
+    await new Promise((resolve) => probe.listen(0, "127.0.0.1", resolve));
+    const { port } = probe.address();
+    await new Promise((resolve) => probe.close(resolve));
+    const telemetry = await startTelemetry("demo", { METRICS: "on", METRICS_PORT: String(port) });
+    counter("demo.things", "Things", "{thing}").add(2, { color: "red" });
+    const answer = await fetch("http://127.0.0.1:" + port + "/metrics");
+    const served = await answer.text();
+    const { status: elsewhere } = await fetch("http://127.0.0.1:" + port + "/livez");
+    await telemetry.stop();
+    console.log(JSON.stringify({ status: answer.status, served, elsewhere, text: (await metricsText()?.()) ?? null }));
+  `;
+  return run(code, {}) as Served;
 }
 
 /** What a process of its own tells that starts its telemetry in this environment. */
@@ -72,11 +110,16 @@ function started(env: Readonly<Record<string, string>>): Started {
     await telemetry?.stop();
     console.log(JSON.stringify({ loaded: sdk, text }));
   `;
+  return run(code, env) as Started;
+}
+
+/** Runs it as a program and reads what it prints, as JSON. */
+function run(code: string, env: Readonly<Record<string, string>>): unknown {
   const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", code], {
     env,
     encoding: "utf8",
     timeout: 60_000,
   });
   expect(stderr).toBe("");
-  return JSON.parse(stdout) as Started;
+  return JSON.parse(stdout);
 }

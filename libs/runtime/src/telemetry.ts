@@ -4,7 +4,7 @@
  *
  * Asked for by the environment: traces by OpenTelemetry's own variables (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_TRACES_EXPORTER;
  * OTEL_TRACES_SAMPLER, OTEL_EXPORTER_OTLP_HEADERS and the others work as its documentation says); metrics by METRICS=on,
- * which are then served as text at /metrics of the process's HTTP port.
+ * which are then served as text at /metrics: of the process's HTTP port, or, where METRICS_PORT is set, of that port alone.
  */
 import { randomUUID } from "node:crypto";
 
@@ -21,6 +21,8 @@ const FLUSH_DEADLINE_MS = 3_000;
 const TRACES_ASKED_BY = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_TRACES_EXPORTER"];
 const NO_EXPORTER = "none";
 const TRACER = "kapi";
+/** Where a process listens that is not told otherwise: for this machine alone. */
+const LOOPBACK = "127.0.0.1";
 /** The SDK's names of a gauge that is asked for its values, and of "what is new since the last look". */
 const OBSERVED = "OBSERVABLE_GAUGE";
 const DELTA = 0;
@@ -29,6 +31,12 @@ const DELTA = 0;
 export interface TelemetryWish {
   readonly traces: boolean;
   readonly metrics: boolean;
+}
+
+/** Where metrics are served apart from everything else. */
+export interface MetricsAddress {
+  readonly host: string;
+  readonly port: number;
 }
 
 /** What runs until the end of the process. */
@@ -48,18 +56,27 @@ export function telemetryWish(env: Environment): TelemetryWish {
   return { traces: asked && env["OTEL_TRACES_EXPORTER"] !== NO_EXPORTER, metrics: env["METRICS"] === "on" };
 }
 
-/** The metrics as Prometheus reads them; null where nobody asked for any. */
+/** The address that METRICS_PORT names, on the interface of HTTP_HOST; null: metrics are served beside everything else. */
+export function metricsAddress(env: Environment): MetricsAddress | null {
+  const port = env["METRICS_PORT"] ?? "";
+  return port === "" ? null : { host: env["HTTP_HOST"] ?? LOOPBACK, port: Number(port) };
+}
+
+/** The metrics as Prometheus reads them, to be served by the HTTP server; null where that shall not serve any. */
 export function metricsText(): (() => Promise<string>) | null {
   return prometheusText;
 }
 
-/** Loads and starts the SDK as far as it was asked for; null, and nothing is loaded, where nothing was. */
+/**
+ * Loads and starts the SDK as far as it was asked for; null, and nothing is loaded, where nothing was.
+ * @throws the system's error (such as EADDRINUSE) where METRICS_PORT cannot be had.
+ */
 export async function startTelemetry(service: string, env: Environment): Promise<Telemetry | null> {
   const wish = telemetryWish(env);
   if (!wish.traces && !wish.metrics) return null;
   const [{ startNodeSdk }, reader] = await Promise.all([
     import("@opentelemetry/sdk-node"),
-    wish.metrics ? createReader() : null,
+    wish.metrics ? createReader(metricsAddress(env)) : null,
   ]);
   const sdk = startNodeSdk({
     logLevel: "none",
@@ -77,6 +94,7 @@ export async function startTelemetry(service: string, env: Environment): Promise
   if (wish.traces) enableTracing(trace.getTracer(TRACER));
   enableMeasuring(wish.metrics);
   measureProcess();
+  await reader?.listen();
   return {
     logTo: (logger) =>
       diag.setLogger(diagnosticsTo(logger), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true }),
@@ -87,8 +105,8 @@ export async function startTelemetry(service: string, env: Environment): Promise
   };
 }
 
-/** A reader of metrics that serves nothing by itself. */
-async function createReader() {
+/** A reader of metrics, which has a port of its own or is served by the HTTP server. */
+async function createReader(address: MetricsAddress | null) {
   const { PrometheusExporter, PrometheusSerializer } = await import("@opentelemetry/exporter-prometheus");
   type InstrumentType = Parameters<(typeof PrometheusExporter)["prototype"]["selectAggregationTemporality"]>[0];
   class Reader extends PrometheusExporter {
@@ -97,10 +115,17 @@ async function createReader() {
       const name: string = type;
       return name === OBSERVED ? DELTA : super.selectAggregationTemporality(type);
     }
+
+    /** To be called once the SDK knows the reader: before, there is nothing to tell. */
+    async listen(): Promise<void> {
+      if (address !== null) await this.startServer();
+    }
   }
-  const reader = new Reader({ preventServerStart: true });
+  const reader = new Reader({ ...address, preventServerStart: true, withoutScopeInfo: true });
   const serializer = new PrometheusSerializer("", false, undefined, false, true);
-  prometheusText = async () => serializer.serialize((await reader.collect()).resourceMetrics);
+  if (address === null) {
+    prometheusText = async () => serializer.serialize((await reader.collect()).resourceMetrics);
+  }
   return reader;
 }
 

@@ -25,6 +25,11 @@ app.kubernetes.io/component: {{ .component }}
 {{- with $image.registry }}{{ . }}/{{ end }}{{ $image.repository }}/{{ .program }}:{{ $image.tag | default .root.Chart.AppVersion }}
 {{- end }}
 
+{{/* Not empty where the processes serve metrics. */}}
+{{- define "kapi.measured" -}}
+{{- if or .Values.telemetry.metrics.enabled .Values.telemetry.serviceMonitor.enabled }}yes{{ end -}}
+{{- end }}
+
 {{/* Security of every container: nothing is written, no right is gained. */}}
 {{- define "kapi.containerSecurity" -}}
 allowPrivilegeEscalation: false
@@ -69,8 +74,9 @@ capabilities: { drop: [ALL] }
 {{- range $name := list "account" "command-status" "finance" "metrics" "organization" "webhooks" }}
 - { name: {{ printf "%s_URL" ($name | upper | replace "-" "_") }}, value: {{ printf "http://%s-%s:8080" $full $name | quote }} }
 {{- end }}
-{{- if .Values.telemetry.serviceMonitor.enabled }}
+{{- if include "kapi.measured" . }}
 - { name: METRICS, value: "on" }
+- { name: METRICS_PORT, value: {{ .Values.telemetry.metrics.port | quote }} }
 {{- end }}
 {{- if .Values.telemetry.otlpEndpoint }}
 - { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ .Values.telemetry.otlpEndpoint | quote }} }

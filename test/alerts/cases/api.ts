@@ -1,0 +1,44 @@
+import { rising } from "../phases.ts";
+import { type AlertCase, kapi } from "./case.ts";
+
+const DEPOSIT = "depositAccountFunds";
+
+/** Requests of an operation, by status: so many a second. */
+function requests(status: string, perSecond: string): Readonly<Record<string, string>> {
+  const labels = { job: "gateway", kapi_operation: DEPOSIT, http_response_status_code: status };
+  return { [kapi("http_server_request_duration_count", labels)]: perSecond };
+}
+
+function bucket(le: string, perSecond: string): Readonly<Record<string, string>> {
+  return {
+    [kapi("http_server_request_duration_bucket", { job: "gateway", kapi_operation: DEPOSIT, le })]: perSecond,
+  };
+}
+
+/** Requests that fail or take long. */
+export const API: readonly AlertCase[] = [
+  {
+    alert: "KapiApiFails",
+    when: "one of twenty requests fails",
+    series: { ...requests("202", rising(10, 9.5)), ...requests("500", rising(0, 0.5)) },
+    labels: {},
+    severity: "critical",
+    summary: "More than 2 % of the API's requests fail",
+  },
+  {
+    alert: "KapiOperationFails",
+    when: "one of five requests of an operation fails",
+    series: { ...requests("202", rising(1, 0.8)), ...requests("500", rising(0, 0.2)) },
+    labels: { kapi_operation: DEPOSIT },
+    severity: "warning",
+    summary: "More than 10 % of depositAccountFunds fail",
+  },
+  {
+    alert: "KapiApiSlow",
+    when: "half of the requests take between one and two and a half seconds",
+    series: { ...bucket("1", rising(10, 5)), ...bucket("2.5", rising(10, 10)), ...bucket("+Inf", rising(10, 10)) },
+    labels: { kapi_operation: DEPOSIT },
+    severity: "warning",
+    summary: "One of a hundred depositAccountFunds takes longer than a second",
+  },
+];

@@ -1,0 +1,74 @@
+import { level, rising } from "../phases.ts";
+import { type AlertCase, FIRST, kapi } from "./case.ts";
+
+const SERVER = "018f3c8e-1b6c-7c5a-9d2e-0a1b2c3d4e5f";
+
+/** Commands that do not become final. */
+export const COMMANDS: readonly AlertCase[] = [
+  {
+    alert: "KapiCommandsWait",
+    when: "the oldest open command is 90 s old",
+    series: { [kapi("command_status_commands_age", { status: "queued" })]: level(0, 90) },
+    labels: {},
+    severity: "critical",
+    summary: "Commands that were accepted more than a minute ago are not final",
+  },
+  {
+    alert: "KapiCommandsStuck",
+    when: "a deposit is open after its 15 minutes",
+    series: { [kapi("commands_inbox_age", { ...FIRST, worker: "finance" })]: level(0, 1_000) },
+    labels: { worker: "finance" },
+    severity: "critical",
+    summary: "Commands of finance are past their deadline and cannot be settled",
+  },
+  {
+    alert: "KapiCommandsStuck",
+    when: "an export is open after its hour",
+    series: { [kapi("commands_inbox_age", { ...FIRST, worker: "export" })]: level(3_000, 3_700) },
+    labels: { worker: "export" },
+    severity: "critical",
+    summary: "Commands of export are past their deadline and cannot be settled",
+  },
+  {
+    alert: "KapiCommandsExpire",
+    when: "the first commands ever expire",
+    series: {
+      [kapi("commands_duration_count", { ...FIRST, operation: "finance.deposit", status: "expired" })]: rising(0, 0.1),
+    },
+    labels: { operation: "finance.deposit" },
+    severity: "warning",
+    summary: "Commands finance.deposit expired without having been carried out",
+  },
+  {
+    alert: "KapiTradingServerAway",
+    when: "the breaker of a trading server is open",
+    series: { [kapi("trading_server_breaker_open", { worker: "finance", server: SERVER })]: level(0, 1) },
+    labels: { server: SERVER },
+    severity: "warning",
+    summary: `Trading server ${SERVER} does not answer`,
+  },
+  {
+    alert: "KapiOutboxStuck",
+    when: "facts of finance wait for Kafka",
+    series: { [kapi("commands_outbox_age", { ...FIRST, worker: "finance" })]: level(0, 45) },
+    labels: { job: "finance" },
+    severity: "critical",
+    summary: "What finance committed is not published",
+  },
+  {
+    alert: "KapiOutboxStuck",
+    when: "changes of keys wait for Kafka",
+    series: { [kapi("organization_outbox_age", { job: "organization" })]: level(0, 45) },
+    labels: { job: "organization" },
+    severity: "critical",
+    summary: "What organization committed is not published",
+  },
+  {
+    alert: "KapiEventGaps",
+    when: "two accounts miss an event",
+    series: { [kapi("trading_events_gaps", FIRST)]: level(0, 2) },
+    labels: { job: "finance" },
+    severity: "critical",
+    summary: "Accounts in finance wait for events that are missing",
+  },
+];

@@ -1,0 +1,65 @@
+import { appearing, level, rising } from "../phases.ts";
+import { type AlertCase, FIRST, kapi } from "./case.ts";
+
+/** Money and credits that are not alike in two places, and usage that waits. */
+export const MONEY: readonly AlertCase[] = [
+  {
+    alert: "KapiLedgerDiscrepancy",
+    when: "one event is found wrong, the first ever of its process",
+    series: { [kapi("finance_discrepancies_total", FIRST)]: appearing(1) },
+    labels: {},
+    severity: "critical",
+    summary: "Ledger and trading server disagreed about a balance",
+  },
+  {
+    alert: "KapiLedgerDiscrepancy",
+    when: "more are found by a process that found some before",
+    series: { [kapi("finance_discrepancies_total", FIRST)]: rising(0, 0.01) },
+    labels: {},
+    severity: "critical",
+    summary: "Ledger and trading server disagreed about a balance",
+  },
+  {
+    alert: "KapiReconciliationDiffers",
+    when: "a pass finds an account that differs",
+    series: {
+      [kapi("finance_reconciliation_accounts", { ...FIRST, finding: "differs" })]: level(0, 1),
+      [kapi("finance_reconciliation_accounts", { ...FIRST, finding: "unreachable" })]: level(5, 5),
+    },
+    labels: { finding: "differs" },
+    severity: "critical",
+    summary: "Reconciliation found accounts that are not as their trading server has them: differs",
+  },
+  {
+    alert: "KapiCreditDrift",
+    when: "a wallet is off",
+    series: { [kapi("organization_wallets_in_drift")]: level(0, 1) },
+    labels: {},
+    severity: "critical",
+    summary: "Wallets of credits are not alike in Redis and in the ledger",
+  },
+  {
+    alert: "KapiTagsClosed",
+    when: "three tags stay closed",
+    series: { [kapi("organization_tags_closed")]: level(0, 3) },
+    labels: {},
+    severity: "critical",
+    summary: "Organizations are refused because their wallets are not set up in Redis",
+  },
+  {
+    alert: "KapiUsageLate",
+    when: "usage has waited for two minutes",
+    series: { [kapi("organization_usage_age")]: level(1, 120) },
+    labels: {},
+    severity: "warning",
+    summary: "Usage waits in Redis for longer than a minute",
+  },
+  {
+    alert: "KapiUsageStreamFills",
+    when: "a tag has 400,000 entries",
+    series: { [kapi("organization_usage_fullest_backlog")]: level(100, 400_000) },
+    labels: {},
+    severity: "critical",
+    summary: "A usage stream in Redis is half full; full, its organizations are refused",
+  },
+];

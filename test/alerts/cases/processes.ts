@@ -1,0 +1,62 @@
+import { level, missing, restarting } from "../phases.ts";
+import { type AlertCase, FIRST, SECOND, kapi } from "./case.ts";
+
+/** Processes that are away, begin anew, or have too much to do. */
+export const PROCESSES: readonly AlertCase[] = [
+  {
+    alert: "KapiNotMeasured",
+    when: "Prometheus loses every target",
+    series: { [kapi("up", FIRST)]: missing(1) },
+    labels: { application: "kapi" },
+    severity: "critical",
+    summary: "Prometheus sees no process of kapi at all",
+  },
+  {
+    alert: "KapiServiceDown",
+    when: "all processes of a service are away",
+    series: { [kapi("up", FIRST)]: level(1, 0), [kapi("up", SECOND)]: level(1, 0) },
+    labels: { job: "finance" },
+    severity: "critical",
+    summary: "No process of finance is up",
+  },
+  {
+    alert: "KapiServiceDown",
+    when: "a service vanishes, with all that would be asked",
+    series: { [kapi("up", FIRST)]: missing(1), [kapi("up", { job: "gateway" })]: level(1, 1) },
+    labels: { job: "finance" },
+    severity: "critical",
+    summary: "No process of finance is up",
+  },
+  {
+    alert: "KapiProcessDown",
+    when: "one of two processes is away",
+    series: { [kapi("up", FIRST)]: level(1, 1), [kapi("up", SECOND)]: level(1, 0) },
+    labels: { application: "kapi", ...SECOND },
+    severity: "warning",
+    summary: "A process of finance does not answer at 10.0.0.2:9464",
+  },
+  {
+    alert: "KapiProcessRestarts",
+    when: "a process ends every minute",
+    series: { [kapi("process_uptime", FIRST)]: restarting() },
+    labels: { application: "kapi", ...FIRST },
+    severity: "warning",
+    summary: "A process of finance starts again and again at 10.0.0.1:9464",
+  },
+  {
+    alert: "KapiEventLoopBusy",
+    when: "the one thread of a process is at work all the time",
+    series: { [kapi("nodejs_eventloop_utilization", FIRST)]: level(0.4, 0.99) },
+    labels: { application: "kapi", ...FIRST },
+    severity: "warning",
+    summary: "A process of finance has no time left at 10.0.0.1:9464",
+  },
+  {
+    alert: "KapiDatabasePoolExhausted",
+    when: "there are always callers without a connection",
+    series: { [kapi("postgres_pool_waiting", { ...FIRST, pool: "finance" })]: level(0, 3) },
+    labels: { application: "kapi", ...FIRST, pool: "finance" },
+    severity: "warning",
+    summary: "Work of finance waits for a database connection at 10.0.0.1:9464",
+  },
+];

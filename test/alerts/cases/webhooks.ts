@@ -1,0 +1,33 @@
+import { level, rising } from "../phases.ts";
+import { type AlertCase, kapi } from "./case.ts";
+
+/** Webhooks that are not delivered. */
+export const WEBHOOKS: readonly AlertCase[] = [
+  {
+    alert: "KapiWebhooksLate",
+    when: "the oldest has been due for 90 s",
+    series: { [kapi("webhooks_deliveries_overdue")]: level(0, 90) },
+    labels: {},
+    severity: "warning",
+    summary: "Webhooks are due for more than a minute and are not sent",
+  },
+  {
+    alert: "KapiWebhookBacklog",
+    when: "60,000 are open",
+    series: { [kapi("webhooks_deliveries_open")]: level(40_000, 60_000) },
+    labels: {},
+    severity: "warning",
+    summary: "More than 50,000 webhooks are not delivered",
+  },
+  {
+    alert: "KapiWebhooksFail",
+    when: "three of four attempts fail",
+    series: {
+      [kapi("webhooks_attempts_total", { outcome: "succeeded" })]: rising(4, 1),
+      [kapi("webhooks_attempts_total", { outcome: "failed" })]: rising(0, 3),
+    },
+    labels: {},
+    severity: "warning",
+    summary: "More than half of the attempts to deliver webhooks fail",
+  },
+];

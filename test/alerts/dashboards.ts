@@ -1,0 +1,59 @@
+/** Reads Grafana dashboards, as far as checks and promtool need them. */
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+interface Target {
+  readonly expr?: string;
+}
+
+interface Panel {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly targets?: readonly Target[];
+}
+
+interface Variable {
+  readonly name: string;
+  readonly query?: string | { readonly query: string };
+}
+
+/** A dashboard, of what Grafana keeps of it. */
+export interface Dashboard {
+  readonly uid: string;
+  readonly title: string;
+  readonly panels: readonly Panel[];
+  readonly templating: { readonly list: readonly Variable[] };
+}
+
+const LABEL_VALUES = /^label_values\((.+), \w+\)$/;
+
+/** What Grafana puts in for its variables. */
+const VARIABLES: readonly (readonly [RegExp, string])[] = [
+  [/\$__rate_interval/g, "1m"],
+  [/\$\w+/g, ".*"],
+];
+
+/** The dashboards in a folder, by the name of their file. */
+export function readDashboards(folder: string): ReadonlyMap<string, Dashboard> {
+  const files = readdirSync(folder).filter((name) => name.endsWith(".json"));
+  return new Map(
+    files.map((name) => [name, JSON.parse(readFileSync(path.join(folder, name), "utf8")) as Dashboard] as const),
+  );
+}
+
+/** Every expression that a dashboard asks Prometheus for, those of its variables too. */
+export function expressionsOf({ panels, templating }: Dashboard): string[] {
+  const asked = panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => (expr === undefined ? [] : [expr])));
+  const choices = templating.list.flatMap(({ query }) => {
+    const text = typeof query === "string" ? query : (query?.query ?? "");
+    return LABEL_VALUES.exec(text)?.[1] ?? [];
+  });
+  return [...asked, ...choices];
+}
+
+/** The expression as Prometheus is asked it, by a dashboard that shows everything. */
+export function fillIn(expression: string): string {
+  return VARIABLES.reduce((text, [variable, value]) => text.replaceAll(variable, value), expression);
+}

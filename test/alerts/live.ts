@@ -1,0 +1,157 @@
+/**
+ * `npm run test:alerts-live`: a real Prometheus with the rules of deploy/observability looks at a whole running kapi. While
+ * all is well, no alert is firing and the dashboards' queries are answered. Then the finance service is held, with a deposit
+ * accepted: the alerts that its absence and the waiting command must raise fire, with the very `for` and limits of the rules. It
+ * goes on, the deposit succeeds, and both alerts end. Takes some four minutes. Prometheus is taken from PATH, else from Debian.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { delay } from "@kapi/kernel";
+import { freePort } from "@kapi/local";
+import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
+
+import startServers from "../../libs/testkit/src/global-setup.ts";
+import { OutsideClient } from "../e2e/outside-client.ts";
+import { expressionsOf, fillIn, readDashboards } from "./dashboards.ts";
+import { prometheusProgram } from "./programs.ts";
+import { type ActiveAlert, type Prometheus, startPrometheus } from "./prometheus.ts";
+
+const OBSERVABILITY = path.resolve(import.meta.dirname, "../../deploy/observability");
+const HELD = "finance";
+/** Serves its metrics at a port of their own. */
+const APART = "gateway";
+/** What must fire while it is held. */
+const RAISED = ["KapiServiceDown", "KapiCommandsWait"];
+/** How long all is watched while it is well: longer than the shortest `for`. */
+const WELL_MS = 75_000;
+/** A rule may be true for a moment, as where something was read while its end moved. */
+const SETTLE_TIMEOUT_MS = 20_000;
+const UP_TIMEOUT_MS = 60_000;
+/** A command is late after a minute, and the alert's `for` is another one. */
+const FIRES_TIMEOUT_MS = 240_000;
+const CLEARS_TIMEOUT_MS = 180_000;
+const LOOK_INTERVAL_MS = 1_000;
+
+function say(text: string): void {
+  console.log(`  ${text}`);
+}
+
+function nameOf({ labels }: ActiveAlert): string {
+  const { alertname = "", severity: _severity, application: _application, ...others } = labels;
+  const told = Object.entries(others).map(([key, value]) => `${key}=${value}`);
+  return told.length === 0 ? alertname : `${alertname} (${told.join(", ")})`;
+}
+
+async function firing(prometheus: Prometheus): Promise<string[]> {
+  return (await prometheus.alerts()).filter(({ state }) => state === "firing").map(nameOf);
+}
+
+/** Asks what the dashboards ask; throws for a query that Prometheus refuses, or where hardly any has an answer. */
+async function askDashboards(prometheus: Prometheus): Promise<void> {
+  const empty: string[] = [];
+  let asked = 0;
+  for (const [file, dashboard] of readDashboards(path.join(OBSERVABILITY, "dashboards"))) {
+    for (const expression of expressionsOf(dashboard)) {
+      asked += 1;
+      if ((await prometheus.query(fillIn(expression))) === 0) empty.push(`${file}: ${expression}`);
+    }
+  }
+  for (const one of empty) say(`· nothing yet for ${one}`);
+  if (empty.length > asked / 2) throw new Error(`${empty.length} of ${asked} queries have no answer`);
+  say(`✓ ${asked} queries of the dashboards were answered, ${asked - empty.length} of them with series`);
+}
+
+async function watch(stack: TestStack, prometheus: Prometheus): Promise<void> {
+  const client = new OutsideClient(await stack.makeDemo({ autoTraders: 2 }));
+  const accountNumber = await client.openAccount(1_000);
+  await eventually(async () => (await prometheus.query('up{application="kapi"} == 1')) === stack.processes.size, {
+    timeoutMs: UP_TIMEOUT_MS,
+  });
+  const first = await client.deposit(accountNumber, { amount: 1, requestId: "well" });
+  await client.succeeded(first.body.command.id);
+  const wellMs = Date.now();
+  while (Date.now() - wellMs < WELL_MS) {
+    const falseAlarms = await firing(prometheus);
+    if (falseAlarms.length > 0) throw new Error(`fires while all is well: ${falseAlarms.join("; ")}`);
+    await delay(LOOK_INTERVAL_MS);
+  }
+  // Nor is one on its way: a rule that is true while all is well would fire a little later.
+  await eventually(async () => (await prometheus.alerts()).length === 0, { timeoutMs: SETTLE_TIMEOUT_MS }).catch(
+    async () => {
+      const pending = (await prometheus.alerts()).map(nameOf);
+      throw new Error(`is about to fire while all is well: ${pending.join("; ")}`);
+    },
+  );
+  say(`✓ no alert fired in ${WELL_MS / 1_000} s while ${stack.processes.size} processes were well`);
+  await askDashboards(prometheus);
+
+  const finance = stack.process(HELD);
+  finance.kill("SIGSTOP");
+  const heldMs = Date.now();
+  const since = (beganMs: number): string => `${Math.round((Date.now() - beganMs) / 1_000)} s`;
+  const deposit = await client.deposit(accountNumber, { amount: 2, requestId: "held" });
+  if (deposit.status !== 202) throw new Error(`a deposit is answered ${deposit.status} while ${HELD} is held`);
+  const raised = new Set<string>();
+  await eventually(
+    async () => {
+      for (const name of await firing(prometheus)) {
+        if (!raised.has(name)) say(`· ${since(heldMs)} after ${HELD} was held: ${name} fires`);
+        raised.add(name);
+      }
+      return RAISED.every((alert) => [...raised].some((name) => name.startsWith(alert)));
+    },
+    { timeoutMs: FIRES_TIMEOUT_MS, intervalMs: LOOK_INTERVAL_MS },
+  );
+  say(`✓ ${RAISED.join(" and ")} fired`);
+
+  finance.kill("SIGCONT");
+  const wentOnMs = Date.now();
+  await client.succeeded(deposit.body.command.id);
+  say(`✓ the deposit that was accepted meanwhile succeeded ${since(wentOnMs)} after ${HELD} went on`);
+  await eventually(async () => (await firing(prometheus)).length === 0, {
+    timeoutMs: CLEARS_TIMEOUT_MS,
+    intervalMs: LOOK_INTERVAL_MS,
+  }).catch(async () => {
+    throw new Error(`still fires: ${(await firing(prometheus)).join("; ")}`);
+  });
+  say(`✓ no alert was firing any more ${since(wentOnMs)} after ${HELD} went on`);
+}
+
+const program = await prometheusProgram("prometheus");
+if (program === null) {
+  console.log("Nothing was tested: prometheus is neither on PATH nor to be had from Debian (package prometheus).");
+  process.exit(1);
+}
+const folder = mkdtempSync(path.join(tmpdir(), "kapi-alerts-"));
+const stopServers = await startServers();
+try {
+  const metricsPort = await freePort();
+  const stack = await startTestStack({
+    env: {
+      all: { METRICS: "on", KAFKA_SESSION_TIMEOUT_MS: "6000" },
+      // As where the HTTP port can be reached from outside.
+      [APART]: { METRICS_PORT: String(metricsPort) },
+    },
+  });
+  try {
+    const { status } = await fetch(`${stack.url(APART)}/metrics`);
+    if (status !== 404)
+      throw new Error(`the HTTP port of ${APART} answers ${status} to /metrics, which is served apart`);
+    const urlOf = (name: string): string => (name === APART ? `http://127.0.0.1:${metricsPort}` : stack.url(name));
+    const targets = new Map(Array.from(stack.processes.keys(), (name) => [name, urlOf(name)] as const));
+    const rules = path.join(OBSERVABILITY, "alerts/kapi.yaml");
+    const prometheus = await startPrometheus({ program, folder, rules, targets });
+    try {
+      await watch(stack, prometheus);
+    } finally {
+      await prometheus.stop();
+    }
+  } finally {
+    await stack.stop();
+  }
+} finally {
+  await stopServers();
+  rmSync(folder, { recursive: true });
+}

@@ -1,0 +1,25 @@
+import { existsSync, mkdirSync } from "node:fs";
+import path from "node:path";
+
+import { DebianPackages, findCommand } from "@kapi/local";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const TOOLS = path.join(ROOT, ".local/tools/prometheus");
+
+/** The path of a program of Prometheus: that of PATH, else Debian's, unpacked below `.local`. Null where neither can be had. */
+export async function prometheusProgram(name: "prometheus" | "promtool"): Promise<string | null> {
+  const installed = findCommand(name);
+  if (installed !== null) return installed;
+  const unpacked = path.join(TOOLS, "usr/bin", name);
+  if (existsSync(unpacked)) return unpacked;
+  const packages = new DebianPackages();
+  if (!packages.available) return null;
+  console.log("  · fetching Debian's prometheus (once)");
+  mkdirSync(TOOLS, { recursive: true });
+  try {
+    await packages.unpack(["prometheus"], TOOLS);
+  } catch (error) {
+    console.log(`  · ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return existsSync(unpacked) ? unpacked : null;
+}
