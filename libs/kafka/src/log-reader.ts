@@ -18,6 +18,8 @@ const STOP_DEADLINE_MS = 5_000;
 const RETRY_DELAY_MIN_MS = 50;
 const RETRY_DELAY_MAX_MS = 1_000;
 const STALLED_AFTER_MS = 30_000;
+/** With more records of a partition than this still to come, the next fetch does not wait until the last one was handled. */
+const FAR_FROM_END = 1_000n;
 const READ_UNCOMMITTED = 0;
 
 export interface LogReaderOptions {
@@ -237,13 +239,19 @@ class FetchingReader implements LogReader {
   }
 
   async #readFrom(nodeId: string, partitions: readonly number[], round: AbortController): Promise<void> {
+    let coming: Promise<readonly FetchedPartition[]> | null = null;
     try {
       while (!round.signal.aborted && !this.#stopped.signal.aborted) {
         const begunMs = this.#clock.nowMs();
-        const fetched = await this.#fetch(nodeId, partitions);
+        const fetched: readonly FetchedPartition[] = await (coming ?? this.#fetch(nodeId, partitions));
+        // Far from the end the broker gets the next records ready while these are taken in.
+        coming = fetched.some(isFarFromEnd) ? this.#fetch(nodeId, partitions, new Map(fetched.map(endOf))) : null;
+        // Its failure is told where it is waited for, if it still is.
+        coming?.catch(() => undefined);
         const somethingCame = fetched.some(({ messages }) => messages.length > 0);
         for (const partition of fetched) await this.#take(partition, somethingCame);
         this.#answerWaiters();
+        if (coming !== null) continue;
         const isBusy = fetched.some(({ messages }) => messages.length > 1);
         const intervalMs = isBusy ? (this.#options.busyIntervalMs ?? MIN_INTERVAL_MS) : MIN_INTERVAL_MS;
         // At most the interval, also where the machine's clock was set back.
@@ -255,7 +263,12 @@ class FetchingReader implements LogReader {
     }
   }
 
-  async #fetch(nodeId: string, partitions: readonly number[]): Promise<readonly FetchedPartition[]> {
+  /** What follows the positions, or the offsets that `from` gives for some partitions. */
+  async #fetch(
+    nodeId: string,
+    partitions: readonly number[],
+    from: ReadonlyMap<number, bigint | null> = new Map(),
+  ): Promise<readonly FetchedPartition[]> {
     const broker = await this.#cluster.findBroker({ nodeId });
     const answer: { responses: { partitions: FetchedPartition[] }[] } = await broker.fetch({
       replicaId: -1,
@@ -268,7 +281,7 @@ class FetchingReader implements LogReader {
           topic: this.#topic,
           partitions: partitions.map((partition) => ({
             partition,
-            fetchOffset: this.position(partition).toString(),
+            fetchOffset: (from.get(partition) ?? this.position(partition)).toString(),
             maxBytes: fetchBytesOf(this.#options.topic),
           })),
         },
@@ -350,4 +363,15 @@ class FetchingReader implements LogReader {
       waiter.answer.resolve();
     }
   }
+}
+
+/** The offset behind the last record of a partition's answer; null where there is none. */
+function endOf({ partition, messages }: FetchedPartition): [partition: number, end: bigint | null] {
+  const last = messages.at(-1);
+  return [partition, last === undefined ? null : last.bigOffset + 1n];
+}
+
+function isFarFromEnd(fetched: FetchedPartition): boolean {
+  const [, end] = endOf(fetched);
+  return end !== null && BigInt(fetched.highWatermark) - end > FAR_FROM_END;
 }

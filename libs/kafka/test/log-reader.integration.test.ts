@@ -102,6 +102,30 @@ test("a reader is caught up where all records up to the end are gone", async () 
   await started.stop();
 });
 
+test("records that take many fetches are each handed over once and in order, one batch of a partition at a time", async () => {
+  const each = Array.from({ length: 12_000 }, (_, index) => `${index} ${"x".repeat(300)}`);
+  for (let start = 0; start < each.length; start += 2_000) {
+    const some = each.slice(start, start + 2_000);
+    await Promise.all(some.map((value) => producer.value.send(TOPICS.metricsSamples, { key: "same", value })));
+  }
+  const values: string[] = [];
+  let running = 0;
+  const { started } = await reader({
+    topic: TOPICS.metricsSamples,
+    onBatch: async (partition, messages) => {
+      running += 1;
+      expect(running).toBe(1);
+      expect(messages[0]?.offset).toBe(started.value.position(partition));
+      await new Promise(setImmediate);
+      values.push(...messages.map(({ value }) => value.toString()));
+      running -= 1;
+    },
+  });
+  await started.value.caughtUp;
+  expect(values).toEqual(each);
+  await started.stop();
+});
+
 test("the position moves only after a batch has been handled", async () => {
   const handled = deferred<void>();
   let called = false;
