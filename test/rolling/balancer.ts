@@ -6,7 +6,8 @@ import { delay } from "@kapi/kernel";
 const HOST = "127.0.0.1";
 /** How often each process is asked whether it is ready, in milliseconds. */
 const LOOK_INTERVAL_MS = 50;
-const LOOK_TIMEOUT_MS = 1_000;
+/** A process that does not answer within this time is taken for what it was: only an answer, or none to be had, tells. */
+const LOOK_TIMEOUT_MS = 2_000;
 
 /** One process behind a balancer. */
 export interface Backend {
@@ -65,10 +66,10 @@ export class Balancer {
     const { signal } = this.#stopping;
     let wasReady = false;
     while (!signal.aborted) {
-      if (await isReady(backend)) {
-        this.#ready.add(backend);
-        wasReady = true;
-      } else this.#ready.delete(backend);
+      const isReady = await readiness(backend);
+      if (isReady === true) this.#ready.add(backend);
+      if (isReady === false) this.#ready.delete(backend);
+      wasReady ||= isReady === true;
       if (wasReady && this.#ready.size === 0) this.#alone += 1;
       await delay(LOOK_INTERVAL_MS, signal);
     }
@@ -95,12 +96,13 @@ export class Balancer {
   }
 }
 
-async function isReady({ probes }: Backend): Promise<boolean> {
+/** Null where the process did not answer in time. */
+async function readiness({ probes }: Backend): Promise<boolean | null> {
   try {
     const answer = await fetch(`${probes}/readyz`, { signal: AbortSignal.timeout(LOOK_TIMEOUT_MS) });
     await answer.arrayBuffer();
     return answer.ok;
-  } catch {
-    return false;
+  } catch (error) {
+    return error instanceof Error && error.name === "TimeoutError" ? null : false;
   }
 }

@@ -10,7 +10,10 @@ import type { Moved } from "./traffic.ts";
 
 const SETTLE_TIMEOUT_MS = 60_000;
 const LOOK_INTERVAL_MS = 500;
+/** Lines of a difference. */
 const MAX_TOLD = 3;
+/** Accounts whose money is wrong; the others are not looked at then. */
+const MAX_WRONG = 3;
 const OPEN = ["queued", "leased"];
 const NOT_DONE = ["failed", "expired"];
 
@@ -52,7 +55,9 @@ export async function checkMoney(
 ): Promise<void> {
   const control = new TradingControl(client.demo);
   const byAccount = Map.groupBy(moved, ({ accountNumber }) => accountNumber);
+  let wrong = 0;
   for (const account of accounts) {
+    if (wrong === MAX_WRONG) return;
     await eventually(async () => {
       const ledger = await readLedger(postgresUrl, client.demo.serverId, account);
       const [{ balanceMinor }, { balance }] = await Promise.all([control.account(account), client.account(account)]);
@@ -70,6 +75,7 @@ export async function checkMoney(
       );
     }).catch((error: unknown) => {
       const text = String(error).split("\n").slice(0, MAX_TOLD).join(" ");
+      wrong += 1;
       findings.add(`the money of account ${account} is wrong: ${text}`);
     });
   }

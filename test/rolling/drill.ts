@@ -9,6 +9,7 @@ import type { Findings } from "../live/findings.ts";
 import { TradingFloor } from "../live/trading-floor.ts";
 import { Trial } from "../live/trial.ts";
 import { checkCommands, checkCredits, checkMoney } from "./books.ts";
+import { explainRefusals } from "./refusals.ts";
 import { type House, startHouse, TRADING_SERVER } from "./house.ts";
 import { Traffic } from "./traffic.ts";
 
@@ -47,6 +48,8 @@ export interface DrillReport {
   readonly complaints: readonly string[];
   readonly restarts: readonly Restart[];
   readonly traffic: Traffic["counts"];
+  /** Requests that were served at the second try because something was too slow at the first. */
+  readonly late: number;
   /** Of all sockets together. */
   readonly live: {
     readonly connections: number;
@@ -94,7 +97,9 @@ async function drillIn(house: House, settings: DrillSettings): Promise<DrillRepo
       tell(`${JSON.stringify(restarts.at(-1))} ${mutations} mutations, ${lost} lost connections`);
     }
     await traffic.stop();
-    for (const name of house.alone()) findings.add(`${name}: at some moment neither process was ready`);
+    if (traffic.counts.notSent > 0) findings.add(`${traffic.counts.notSent} requests were too many at once`);
+    const late = explainRefusals(house, traffic.refusals, findings);
+    for (const name of await house.alone()) findings.add(`${name}: at some moment neither process was ready`);
     await floor.close();
     const { mutations, exports } = traffic.counts;
     await checkCommands(client, accounts.length + mutations + exports, findings);
@@ -104,7 +109,7 @@ async function drillIn(house: House, settings: DrillSettings): Promise<DrillRepo
     await trial.settle(SETTLE_TIMEOUT_MS);
     const complaints = findings.count > 0 ? loggedWarnings(COMPLAINTS) : [];
     const { kept } = findings;
-    return { findings: kept, complaints, restarts, traffic: traffic.counts, live: liveCounts(trial.checkers) };
+    return { findings: kept, complaints, restarts, traffic: traffic.counts, late, live: liveCounts(trial.checkers) };
   } finally {
     await traffic.stop();
     await trial.stop();

@@ -1,7 +1,11 @@
-import { freePort, type Demo } from "@kapi/local";
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+
+import { type Demo, freePort } from "@kapi/local";
 import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
 
-import { Balancer } from "./balancer.ts";
+import type { Backend } from "./balancer.ts";
 
 /** All but the trading server, which keeps its market in memory and is one process, as a trading platform is one. */
 const TWICE = [
@@ -15,6 +19,8 @@ const TWICE = [
   "webhooks",
 ] as const;
 export const TRADING_SERVER = "trading-server";
+/** After the name of a service: its second process. */
+const SECOND = "-2";
 /** Far more than the balancers need to notice, and far less than in production. */
 const STOP_DELAY_MS = 500;
 const CREDITS = 10_000_000;
@@ -30,7 +36,7 @@ export interface House {
   /** The second one, of those that have one. */
   readonly second: readonly string[];
   /** Of the services with two processes, those of which at some moment none was ready. */
-  alone(): readonly string[];
+  alone(): Promise<readonly string[]>;
   stop(): Promise<void>;
 }
 
@@ -38,44 +44,60 @@ export interface House {
 export async function startHouse(): Promise<House> {
   const ports = await choosePorts();
   const portOf = (name: string): number => ports[name] ?? 0;
-  const balancers = new Map<string, Balancer>();
-  const balance = async (name: string, listener: string): Promise<void> => {
-    const backend = (suffix: string) => ({
+  const behind = (name: string, listener: string): Backend[] =>
+    ["", SECOND].map((suffix) => ({
       port: portOf(listener + suffix),
       probes: `http://127.0.0.1:${portOf(name + suffix)}`,
-    });
-    balancers.set(listener, await Balancer.start([backend(""), backend("-2")]));
-  };
-  for (const name of TWICE) await balance(name, name);
-  await balance("metrics", "live");
-  const authority = (name: string): string => balancers.get(name)?.authority ?? "";
-  const stopBalancers = async (): Promise<void> => {
-    await Promise.all([...balancers.values()].map((balancer) => balancer.stop()));
-  };
+    }));
+  const plan = Object.fromEntries(TWICE.map((name) => [name, behind(name, name)]));
+  const balancers = await startBalancers({ ...plan, live: behind("metrics", "live") });
+  const authority = (name: string): string => balancers.authorities[name] ?? "";
   const urls = TWICE.map((name) => [variableOf(name), `http://${authority(name)}`] as const);
   const all = { ...Object.fromEntries(urls), STOP_DELAY_MS: String(STOP_DELAY_MS), QUOTES_FILE: "" };
   try {
     const stack = await startTestStack({ twice: TWICE, ports, env: { all } });
     const stop = async (): Promise<void> => {
       await stack.stop();
-      await stopBalancers();
+      balancers.stop();
     };
     const made = await stack.makeDemo({ credits: CREDITS });
     const demo = { ...made, baseUrl: `http://${authority("gateway")}`, wsBase: `ws://${authority("live")}` };
-    await untilKnown(demo.managementKey, [portOf("gateway"), portOf("gateway-2")]);
-    const alone = (): string[] => [...balancers].flatMap(([name, balancer]) => (balancer.alone > 0 ? [name] : []));
-    return { stack, demo, first: [...TWICE, TRADING_SERVER], second: TWICE.map((name) => `${name}-2`), alone, stop };
+    await untilKnown(demo.managementKey, [portOf("gateway"), portOf("gateway" + SECOND)]);
+    const second = TWICE.map((name) => name + SECOND);
+    return { stack, demo, first: [...TWICE, TRADING_SERVER], second, alone: () => balancers.alone(), stop };
   } catch (error) {
-    await stopBalancers();
+    balancers.stop();
     throw error;
   }
+}
+
+interface Balancers {
+  /** Host and port of each. */
+  readonly authorities: Readonly<Record<string, string>>;
+  alone(): Promise<readonly string[]>;
+  stop(): void;
+}
+
+/** They end with this process, however that ends. */
+async function startBalancers(plan: Readonly<Record<string, readonly Backend[]>>): Promise<Balancers> {
+  const child = fork(path.join(import.meta.dirname, "balancers.ts"), [JSON.stringify(plan)], { execArgv: [] });
+  const [authorities] = (await once(child, "message")) as [Balancers["authorities"]];
+  return {
+    authorities,
+    alone: async () => {
+      child.send("alone");
+      const [names] = (await once(child, "message")) as [readonly string[]];
+      return names;
+    },
+    stop: () => void child.kill(),
+  };
 }
 
 /** Every process has its port before the first one starts, for the balancers are told of it. */
 async function choosePorts(): Promise<Readonly<Record<string, number>>> {
   const ports: Record<string, number> = {};
   for (const name of [...TWICE, "live"]) {
-    for (const process of [name, `${name}-2`]) {
+    for (const process of [name, name + SECOND]) {
       let port = await freePort();
       while (Object.values(ports).includes(port)) port = await freePort();
       ports[process] = port;

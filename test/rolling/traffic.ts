@@ -6,7 +6,7 @@ import type { Findings } from "../live/findings.ts";
 
 /** How often what is due is sent, in milliseconds. */
 const TURN_MS = 10;
-/** Requests under way at once, above which the service no longer keeps up; far more than it should need. */
+/** Most requests under way at once; where the machine cannot keep up, one more is not sent. */
 const MAX_UNDER_WAY = 2_000;
 /** The end of a path that is never answered from what is stored alone (decisions, 4.11). */
 const ASKS_SERVER = "positions?status=open&limit=1";
@@ -25,15 +25,32 @@ export interface Moved {
   readonly amountMinor: number;
 }
 
+/** A request that was answered with Retry-After. */
+export interface Refusal {
+  readonly what: string;
+  readonly requestId: string;
+}
+
 /**
  * An organization's backend that does not wait for one answer before it sends the next request: deposits, withdrawals, now
- * and then an export, and every kind of read. What loses its connection is sent once more, with the same key; whatever
- * else is not served is a finding.
+ * and then an export, and every kind of read. What loses its connection is sent once more, with the same key, and so is
+ * what is told to come again; whatever is not served then is a finding.
  */
 export class Traffic {
   /** `slowestMs`: of the mutations, with both tries. */
-  readonly counts = { mutations: 0, exports: 0, reads: 0, lost: 0, refused: 0, mostUnderWay: 0, slowestMs: 0 };
+  readonly counts = {
+    mutations: 0,
+    exports: 0,
+    reads: 0,
+    notSent: 0,
+    lost: 0,
+    waited: 0,
+    mostUnderWay: 0,
+    slowestMs: 0,
+  };
   readonly moved: Moved[] = [];
+  /** Requests that were told to come again. */
+  readonly refusals: Refusal[] = [];
   /** Whether the trading server is away: until it is back, what nobody else knows is answered with Retry-After. */
   isServerAway = false;
   readonly #client: OutsideClient;
@@ -75,7 +92,8 @@ export class Traffic {
 
   #begin(work: () => Promise<void>): void {
     if (this.#underWay.size >= MAX_UNDER_WAY) {
-      return this.#findings.add(`more than ${MAX_UNDER_WAY} requests are under way`);
+      this.counts.notSent += 1;
+      return;
     }
     const running = work().finally(() => this.#underWay.delete(running));
     this.#underWay.add(running);
@@ -126,8 +144,11 @@ export class Traffic {
     if ((await this.#served(`GET ${path}`, () => this.#client.call("GET", path))) !== null) this.counts.reads += 1;
   }
 
-  /** The answer where it is one of success: the first one, or that of the second try after a lost connection. */
-  async #served<T>(what: string, send: () => Promise<Answer<T>>): Promise<Answer<T> | null> {
+  /**
+   * The answer where it is one of success: the first one, that of the second try after a lost connection, or after an answer
+   * to come again.
+   */
+  async #served<T>(what: string, send: () => Promise<Answer<T>>, again = false): Promise<Answer<T> | null> {
     let answer: Answer<T>;
     try {
       answer = await send().catch((error: unknown) => {
@@ -141,11 +162,13 @@ export class Traffic {
     }
     const { status, headers, body } = answer;
     if (status === OK || status === ACCEPTED) return answer;
-    const retryAfterS = headers.get("retry-after");
-    if (this.isServerAway && what.endsWith(ASKS_SERVER) && retryAfterS !== null) {
-      this.counts.refused += 1;
+    const [retryAfterS, requestId] = [headers.get("retry-after"), headers.get("x-request-id") ?? ""];
+    const mustWait = this.isServerAway && what.endsWith(ASKS_SERVER);
+    if (retryAfterS !== null && (mustWait || !again)) {
+      if (mustWait) this.counts.waited += 1;
+      else this.refusals.push({ what, requestId });
       await pause(Number(retryAfterS) * 1_000);
-      return this.#served(what, send);
+      return this.#served(what, send, true);
     }
     const code = headers.get("x-error-code");
     this.#findings.add(`${what} was answered ${status} ${code}: ${JSON.stringify(body).slice(0, ERROR_CHARACTERS)}`);
