@@ -92,6 +92,11 @@ export class Checker {
     return this.#options.name;
   }
 
+  /** What it subscribes to. */
+  get accounts(): readonly string[] {
+    return this.#options.accounts;
+  }
+
   start(): void {
     this.#running = this.#live();
   }

@@ -48,11 +48,11 @@ export class Trial {
     return trial;
   }
 
-  /** Adds a client of these stream processes. */
+  /** Adds a client of these stream processes; of all accounts, unless `ways` names some. */
   add(
     name: string,
-    streams: readonly FleetMember[],
-    ways: Pick<CheckerOptions, "meanCutMs" | "longAbsence"> = {},
+    streams: readonly Pick<FleetMember, "wsUrl">[],
+    ways: Pick<CheckerOptions, "meanCutMs" | "longAbsence"> & Partial<Pick<CheckerOptions, "accounts">> = {},
   ): Checker {
     const { serverId, managementKey, accounts, dice } = this.#options;
     const own = dice.fork();
@@ -109,7 +109,7 @@ export class Trial {
     if (missing !== null) return missing;
     for (const checker of this.checkers) {
       if (checker.isStopped) continue;
-      for (const account of this.#options.accounts) {
+      for (const account of checker.accounts) {
         const [processed, last] = [checker.processed(account), witness.last(account)];
         if (processed !== last) return `${checker.name} is at ${processed} of ${account}, the log at ${last}`;
       }

@@ -29,17 +29,23 @@ export class Partitions {
   readonly #stopping = new AbortController();
   readonly #opening = new Set<Promise<void>>();
   #assigned = false;
+  #wasOpen = false;
 
   constructor(options: PartitionsOptions) {
     this.#options = options;
     this.#renewal = setInterval(() => void this.#renew(), LEASE_RENEWAL_MS);
   }
 
-  /** null, or why commands do not run yet. */
+  /**
+   * null, or why no commands run yet. Only until they do for the first time: partitions also come when another process ends, and
+   * who only asks this one must not be turned away for that.
+   */
   check(): string | null {
+    if (this.#wasOpen) return null;
     if (!this.#assigned) return "the consumer group has not given partitions yet";
     const waiting = [...this.#queues.values()].filter(({ lease }) => lease === null);
-    return waiting.length === 0 ? null : `${waiting.length} partitions are not open yet`;
+    this.#wasOpen = waiting.length === 0;
+    return this.#wasOpen ? null : `${waiting.length} partitions are not open yet`;
   }
 
   loaded(): number {

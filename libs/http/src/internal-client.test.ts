@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { Readable } from "node:stream";
 
 import { createLogger, Health } from "@kapi/runtime";
@@ -127,6 +128,56 @@ describe("a call to another service", () => {
     const narrow = client({ connections: 4 });
     const responses = await Promise.all(Array.from({ length: 200 }, () => narrow.request("GET", "/internal/number")));
     expect(responses.every(({ status }) => status === 200)).toBe(true);
+  });
+});
+
+describe("a call whose connection is lost", () => {
+  /** A service that closes so many connections, each when a request has come, before it answers one. */
+  async function closing(connections: number): Promise<{ readonly url: string; readonly requests: () => number }> {
+    let requests = 0;
+    const tcp = createServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", () => {
+        requests += 1;
+        if (requests <= connections) socket.destroy();
+        else socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}");
+      });
+    }).listen(0, "127.0.0.1");
+    await once(tcp, "listening");
+    stops.push(async () => {
+      tcp.close();
+      await once(tcp, "close");
+    });
+    const { port } = tcp.address() as AddressInfo;
+    return { url: `http://127.0.0.1:${port}`, requests: () => requests };
+  }
+
+  it.each([
+    ["a GET", "GET", {}],
+    ["what its caller calls repeatable", "POST", { repeatable: true }],
+  ])("is sent again where it is %s", async (_what, method, options) => {
+    const service = await closing(2);
+    const { status } = await client({ baseUrl: service.url }).request(method, "/", undefined, options);
+    expect(status).toBe(200);
+    expect(service.requests()).toBe(3);
+  });
+
+  it("is sent three times at most", async () => {
+    const service = await closing(3);
+    await expect(client({ baseUrl: service.url }).request("GET", "/")).rejects.toBeInstanceOf(DependencyError);
+    expect(service.requests()).toBe(3);
+  });
+
+  it("is never sent again where that could do harm", async () => {
+    const service = await closing(1);
+    await expect(client({ baseUrl: service.url }).request("POST", "/", {})).rejects.toBeInstanceOf(DependencyError);
+    expect(service.requests()).toBe(1);
+  });
+
+  it("is opened again where it is a stream", async () => {
+    const service = await closing(1);
+    const { body } = await client({ baseUrl: service.url }).stream("GET", "/");
+    expect(Buffer.concat(await body.toArray()).toString()).toBe("{}");
   });
 });
 

@@ -42,10 +42,17 @@ const CLOSE_TIMEOUT_MS = 5_000;
 const UNAUTHORIZED = 401;
 const SERVER_ERRORS_FROM = 500;
 
+/** How often a call is sent again whose connection was lost: to the next process behind the address, and to the one after it. */
+const MAX_RESENDS = 2;
+/** No answer can come any more: refused, reset, or closed by the other side, as when its process ends. */
+const LOST_CONNECTIONS: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
+
 export interface CallOptions {
   /** The deadline of this call alone, in milliseconds. */
   readonly timeoutMs?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Whether twice does no more than once; then a call whose connection was lost is sent again. Unless told, a GET is. */
+  readonly repeatable?: boolean;
 }
 
 /** An answer that is read as it comes. Destroying `body` ends the call at the other side too. */
@@ -133,10 +140,13 @@ class PooledClient implements InternalClient {
   async #request(method: string, path: string, body: unknown, options: CallOptions): Promise<InternalResponse> {
     const what = this.#what(method, path);
     const dispatchOptions = this.#dispatchOptions(method, path, body, options);
-    const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
-    const call = new Call(what, { timeoutMs, maxBytes: MAX_RESPONSE_BYTES });
-    this.#queue.send(dispatchOptions, call);
-    const response = await call.response;
+    const endMs = performance.now() + (options.timeoutMs ?? this.#options.timeoutMs);
+    const response = await whileLost(isRepeatable(method, options), () => {
+      const timeoutMs = Math.max(0, Math.ceil(endMs - performance.now()));
+      const call = new Call(what, { timeoutMs, maxBytes: MAX_RESPONSE_BYTES });
+      this.#queue.send(dispatchOptions, call);
+      return call.response;
+    });
     refuseFailure(what, response.status);
     return response;
   }
@@ -166,7 +176,9 @@ class PooledClient implements InternalClient {
     this.#openStreams += 1;
     try {
       const span = this.#startSpan(method, path);
-      const stream = await spanned(span, () => this.#openStream(method, path, traced(options, span)));
+      const stream = await spanned(span, () =>
+        whileLost(isRepeatable(method, options), () => this.#openStream(method, path, traced(options, span))),
+      );
       stream.body.once("close", () => {
         this.#openStreams -= 1;
       });
@@ -244,6 +256,26 @@ function traced(options: CallOptions, span: Span | null): CallOptions {
   const requestId = activeRequestId();
   const named = requestId === undefined ? {} : { [HEADERS.requestId]: requestId };
   return { ...options, headers: { ...named, ...options.headers, [TRACEPARENT_HEADER]: traceparent } };
+}
+
+function isRepeatable(method: string, { repeatable = method === "GET" }: CallOptions): boolean {
+  return repeatable;
+}
+
+/** Sends; where the connection is lost and the call may be repeated, again over another one. */
+async function whileLost<T>(repeatable: boolean, send: () => Promise<T>): Promise<T> {
+  for (let resends = repeatable ? MAX_RESENDS : 0; ; resends -= 1) {
+    try {
+      return await send();
+    } catch (error) {
+      if (resends === 0 || !isLost(error)) throw error;
+    }
+  }
+}
+
+function isLost(error: unknown): boolean {
+  const cause = error instanceof DependencyError ? error.cause : error;
+  return cause instanceof Error && "code" in cause && LOST_CONNECTIONS.has(cause.code);
 }
 
 function isFailure(status: number): boolean {

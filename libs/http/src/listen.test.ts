@@ -32,6 +32,16 @@ async function start(drainTimeoutMs?: number): Promise<Running> {
 }
 
 describe("stopping a server", () => {
+  it("has its clients go elsewhere from the stop signal on: its answers close their connections", async () => {
+    const { listening, health, stop } = await start();
+    const connection = async (): Promise<string | null> =>
+      (await fetch(`${listening.url}/livez`)).headers.get("connection");
+    expect(await connection()).toBe("keep-alive");
+    health.beginStop();
+    expect(await connection()).toBe("close");
+    await stop();
+  });
+
   it("lets a request under way finish, with readiness off and no new connection taken", async () => {
     const { listening, health, begun, finish, stop } = await start();
     const answer = fetch(`${listening.url}/slow`);

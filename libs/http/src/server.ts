@@ -65,6 +65,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   if (options.probes !== "liveness") installMetricsRoute(app);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header(HEADERS.requestId, request.id);
+    // Whoever sends the next request connects anew, and so comes to a process that stays.
+    if (health.isStopping) reply.header("connection", "close");
     normalizeContentType(request.raw.headers);
     done();
   });

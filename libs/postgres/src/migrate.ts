@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 
+import { delay } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 import { Client } from "pg";
 
@@ -9,12 +10,23 @@ import { assertIdentifier } from "./identifier.ts";
 import { clientOptions, type ServerOptions, unusable } from "./settings.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Another process may be at its migrations; this one waits for it so long. */
-const LOCK_TIMEOUT_MS = 120_000;
+/** Another process may be at its migrations; this one waits for it so long, and looks so often. */
+const TURN_TIMEOUT_MS = 120_000;
+const TURN_POLL_MS = 100;
+/**
+ * How long a file waits for a table that running processes use. As long as it waits, every later statement on the table waits
+ * behind it; so it gives way after this time, and tries again.
+ */
+const TABLE_LOCK_TIMEOUT_MS = 1_000;
+const TABLE_LOCK_TRIES = 60;
+const TABLE_LOCK_PAUSE_MS = 1_000;
+const LOCK_NOT_AVAILABLE = "55P03";
 /** One migration file. */
 const FILE_TIMEOUT_MS = 600_000;
 const FILE_NAME = /^\d{4}_[a-z0-9_]+\.sql$/;
 const SERVICE_DIRECTORY = "service";
+/** The first line of a file whose one statement cannot run in a transaction, such as `create index concurrently`. */
+const NO_TRANSACTION = "-- no transaction";
 
 /** A folder of migration files, and the name under which the database remembers which of them it has. */
 export interface MigrationDirectory {
@@ -41,8 +53,9 @@ interface MigrationFile {
 
 /**
  * Brings `schema` up to date: runs each file (0001_x.sql, by number) that the database does not have, in a transaction
- * of its own. Processes that start together take turns. Throws, having changed nothing, if a file that was already
- * applied has another content now, or two files of a folder have one number.
+ * of its own (without one where its first line is {@link NO_TRANSACTION}). Processes that start together take turns, and
+ * processes that run meanwhile are held up for {@link TABLE_LOCK_TIMEOUT_MS} at most by a file that waits. Throws, having
+ * changed nothing, if a file that was already applied has another content now, or two files of a folder have one number.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   assertIdentifier(options.schema);
@@ -52,7 +65,7 @@ export async function migrate(options: MigrateOptions): Promise<void> {
     application_name: `migrate ${options.schema}`,
     options: `-c search_path=${options.schema}`,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: LOCK_TIMEOUT_MS,
+    statement_timeout: FILE_TIMEOUT_MS,
   });
   client.on("error", (error) => options.logger.warn({ error: error.message }, "the migration's connection was lost"));
   try {
@@ -61,11 +74,10 @@ export async function migrate(options: MigrateOptions): Promise<void> {
     throw unusable(options, error);
   }
   try {
-    await client.query("select pg_advisory_lock(hashtextextended($1, 0))", [`kapi migrate ${options.schema}`]);
-    await client.query(`set statement_timeout = ${FILE_TIMEOUT_MS}`);
+    await takeTurn(client, options.schema);
     const pending = await pendingFiles(client, options.schema, files);
     for (const file of pending) {
-      await apply(client, file);
+      await apply(client, options.schema, file);
       options.logger.info({ schema: options.schema, directory: file.directory, file: file.file }, "migration applied");
     }
   } finally {
@@ -125,20 +137,63 @@ async function pendingFiles(client: Client, schema: string, files: readonly Migr
   return files.filter((file) => !applied.has(keyOf(file)));
 }
 
-async function apply(client: Client, file: MigrationFile): Promise<void> {
+/** Never waits inside a statement: an index that another process builds concurrently would wait for its end in turn. */
+async function takeTurn(client: Client, schema: string): Promise<void> {
+  const name = `kapi migrate ${schema}`;
+  for (let waitedMs = 0; waitedMs < TURN_TIMEOUT_MS; waitedMs += TURN_POLL_MS) {
+    const question = "select pg_try_advisory_lock(hashtextextended($1, 0)) as mine";
+    const { rows } = await client.query<{ mine: boolean }>(question, [name]);
+    if (rows[0]?.mine === true) return;
+    await delay(TURN_POLL_MS);
+  }
+  throw new Error(`another process has been migrating schema ${schema} for ${TURN_TIMEOUT_MS} ms`);
+}
+
+async function apply(client: Client, schema: string, file: MigrationFile): Promise<void> {
   try {
-    await client.query("begin");
-    await client.query(file.text);
-    await client.query("insert into schema_migrations (directory, file, checksum) values ($1, $2, $3)", [
-      file.directory,
-      file.file,
-      file.checksum,
-    ]);
-    await client.query("commit");
+    if (file.text.startsWith(NO_TRANSACTION)) await applyAlone(client, schema, file);
+    else await applyInTransaction(client, file);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Error(`migration ${keyOf(file)} failed: ${reason}`, { cause: error });
   }
+}
+
+async function applyInTransaction(client: Client, file: MigrationFile): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await client.query("begin");
+      await client.query(`set local lock_timeout = ${TABLE_LOCK_TIMEOUT_MS}`);
+      await client.query(file.text);
+      await remember(client, file);
+      await client.query("commit");
+      return;
+    } catch (error) {
+      const isLocked = error instanceof Error && "code" in error && error.code === LOCK_NOT_AVAILABLE;
+      if (!isLocked || tries === TABLE_LOCK_TRIES) throw error;
+      await client.query("rollback");
+      await delay(TABLE_LOCK_PAUSE_MS);
+    }
+  }
+}
+
+/** One statement; where it was broken off it is run again, so it says `if not exists`. */
+async function applyAlone(client: Client, schema: string, file: MigrationFile): Promise<void> {
+  // An index whose building was broken off serves nobody, and keeps its name.
+  const { rows } = await client.query<{ index: string }>(
+    `select quote_ident(pg_class.relname) as index
+     from pg_index join pg_class on pg_class.oid = indexrelid join pg_namespace on pg_namespace.oid = relnamespace
+     where nspname = $1 and relkind = 'i' and not indisvalid`,
+    [schema],
+  );
+  for (const { index } of rows) await client.query(`drop index concurrently ${schema}.${index}`);
+  await client.query(file.text);
+  await remember(client, file);
+}
+
+async function remember(client: Client, { directory, file, checksum }: MigrationFile): Promise<void> {
+  const text = "insert into schema_migrations (directory, file, checksum) values ($1, $2, $3)";
+  await client.query(text, [directory, file, checksum]);
 }
 
 function keyOf(file: MigrationFile): string {

@@ -2,10 +2,14 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 
+import { delay } from "@kapi/kernel";
+import { Client } from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { migrate } from "../src/index.ts";
 import { asAdmin, connectionString, logger, ownSchema } from "./support.ts";
+
+const POLL_MS = 10;
 
 let directory: string;
 let schema: string;
@@ -75,4 +79,40 @@ test("files with a wrong name, or two with one number, are refused before anythi
   await write("0001_a.sql", "select 1");
   await write("0001_b.sql", "select 1");
   await expect(up()).rejects.toThrow("two migrations numbered 0001");
+});
+
+test("a file that waits for a table gives way to those who use it, and is applied when the table is free", async () => {
+  await write("0001_create.sql", "create table items (id int primary key)");
+  await up();
+  await write("0002_more.sql", "alter table items add column name text");
+  const reader = new Client({ connectionString: connectionString() });
+  await reader.connect();
+  try {
+    await reader.query(`begin; select * from ${schema}.items`);
+    const migrated = up();
+    const waits = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like 'alter table items%'";
+    while ((await asAdmin(waits)).length === 0) await delay(POLL_MS);
+    // It comes after the migration, and is answered before the reader's transaction ends.
+    expect(await asAdmin(`select count(*)::int as items from ${schema}.items`)).toEqual([{ items: 0 }]);
+    await reader.query("commit");
+    await migrated;
+  } finally {
+    await reader.end();
+  }
+  expect(await asAdmin(`select id, name from ${schema}.items`)).toEqual([]);
+});
+
+test("an index is built beside those who write, by one of several processes, also where an earlier try was broken off", async () => {
+  await write("0001_create.sql", "create table items (id int); insert into items values (1), (1)");
+  await up();
+  await write(
+    "0002_index.sql",
+    "-- no transaction\ncreate unique index concurrently if not exists items_id on items (id)",
+  );
+  // The rows are not unique: the index stays behind, and is not valid.
+  await expect(up()).rejects.toThrow("service/0002_index.sql");
+  await asAdmin(`delete from ${schema}.items`);
+  await Promise.all([up(), up(), up()]);
+  const valid = `select indisvalid from pg_index where indexrelid = '${schema}.items_id'::regclass`;
+  expect(await asAdmin(valid)).toEqual([{ indisvalid: true }]);
 });

@@ -4,6 +4,8 @@ import { z } from "zod";
 const MAX_PORT = 65_535;
 const MIN_TOKEN_CHARACTERS = 16;
 const KEY_BYTES = 32;
+/** Together with the longest drain of a server it stays below what a whole stop may take. */
+const MAX_STOP_DELAY_MS = 10_000;
 const KEY_ID = /^[A-Za-z0-9._-]{1,32}$/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
@@ -73,7 +75,13 @@ export const configFields = {
   /** METRICS_PORT: serves /metrics there, and no longer at the HTTP port, which may be reached from outside. */
   metricsPort: integer(1, MAX_PORT).optional(),
   /** METRICS: `on` serves what the process measures at /metrics of its HTTP port. */
-  metrics: onOrOff,
+  metrics: z.enum(["on", "off"], "must be on or off").default("off"),
+  /**
+   * STOP_DELAY_MS: for so long after a stop signal the process goes on as before, but for its readiness, so that every load
+   * balancer notices before the first connection is refused. 0 where nothing watches the readiness.
+   */
+  stopDelayMs: integer(0, MAX_STOP_DELAY_MS).default(0),
+  kafkaBrokers,
   /** KAFKA_TOPIC_PREFIX: put before the name of every topic; none by default. */
   kafkaTopicPrefix: z
     .string()

@@ -31,6 +31,11 @@ export class Health {
     this.#stopping = true;
   }
 
+  /** Whether the stop has begun: what waits for long ends its wait now. */
+  get isStopping(): boolean {
+    return this.#stopping;
+  }
+
   live(): HealthReport {
     return report(this.#liveness);
   }

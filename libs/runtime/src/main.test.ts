@@ -34,6 +34,26 @@ describe("a process", () => {
     expect(exitCode).toBe(0);
   });
 
+  it("goes on for STOP_DELAY_MS after the signal, not ready any more, and then stops", async () => {
+    const child = run(
+      `start: async ({ scope, logger, health }) => {
+        let stillAtWork = 0;
+        const timer = setInterval(() => (stillAtWork += health.isStopping && !health.ready().ok ? 1 : 0), 5);
+        await scope.start("work", () => ({ value: 1, stop: async () => {
+          clearInterval(timer);
+          logger.info(stillAtWork > 1 ? "worked on" : "ended at once");
+        } }));
+      }`,
+      { ...WELL_CONFIGURED, STOP_DELAY_MS: "300" },
+    );
+    const output = ended(child);
+    await lineWith(child, '"ready"');
+    child.kill("SIGTERM");
+    const { exitCode, stdout } = await output;
+    expect(messagesOf(stdout)).toEqual(["ready", "stopping", "worked on", "stopped"]);
+    expect(exitCode).toBe(0);
+  });
+
   it("undoes a start that fails and exits 1", async () => {
     const child = run(`start: async ({ scope, logger }) => {
       await scope.start("first", () => ({ value: 1, stop: async () => logger.info("stop first") }));

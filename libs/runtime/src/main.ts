@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "@kapi/kernel";
+import { type Clock, delay, systemClock } from "@kapi/kernel";
 import { z } from "zod";
 
 import { ConfigError, type Environment, loadConfig } from "./config.ts";
@@ -9,7 +9,7 @@ import { Scope } from "./scope.ts";
 import { startTelemetry, type Telemetry } from "./telemetry.ts";
 import { logFields } from "./tracing.ts";
 
-/** How long the whole stop may take, in milliseconds: below the 30 s after which orchestrators kill. */
+/** How long the whole stop may take from the signal on, in milliseconds: below the 30 s after which orchestrators kill. */
 export const PROCESS_STOP_DEADLINE_MS = 25_000;
 
 /** Node ends a process that waits for signals alone; a timer, of this many milliseconds, keeps it. */
@@ -25,6 +25,7 @@ const ProcessSchema = z.object({
   LOG_LEVEL: configFields.logLevel,
   METRICS: configFields.metrics,
   METRICS_PORT: configFields.metricsPort,
+  STOP_DELAY_MS: configFields.stopDelayMs,
 });
 
 /** What a service's composition root is given. */
@@ -50,7 +51,8 @@ export interface MainOptions<S extends z.ZodObject> {
 
 /**
  * A process's life, and the only place that ends it: reads the configuration (all problems on standard error, one line
- * each, exit 1), starts the telemetry that was asked for, starts, logs "ready", waits for SIGTERM or SIGINT, stops within {@link PROCESS_STOP_DEADLINE_MS}, exits 0.
+ * each, exit 1), starts the telemetry that was asked for, starts, logs "ready", waits for SIGTERM or SIGINT, turns readiness off, waits STOP_DELAY_MS, stops; all of the
+ * stop within {@link PROCESS_STOP_DEADLINE_MS}; exits 0.
  * With the argument "migrate" it runs the migrations instead, and exits 0.
  * Exit 1: a start, stop or migration that failed, `fatal`, an uncaught exception, an unhandled rejection. A second signal exits at once.
  */
@@ -94,21 +96,23 @@ export async function runMain<S extends z.ZodObject>(options: MainOptions<S>): P
     },
   );
   const received = await Promise.race([signal, started.then(() => signal)]);
+  // What never was ready was sent nothing that could be in the way of its end.
+  const delayMs = state === "started" ? read.stopDelayMs : 0;
   state = "stopping";
-  logger.info({ signal: received }, "stopping");
+  logger.info({ signal: received, delayMs }, "stopping");
   health.beginStop();
-  await endWith(0, scope, logger, telemetry);
+  await endWith(0, scope, logger, telemetry, delayMs);
 }
 
 /** Both the service's own fields and those of every process, all problems of both told at once; null when there are any. */
 function readConfig<S extends z.ZodObject>(
   options: MainOptions<S>,
   env: Environment,
-): { config: Readonly<z.output<S>>; logLevel: string } | null {
+): { config: Readonly<z.output<S>>; logLevel: string; stopDelayMs: number } | null {
   const problems = new Set<string>();
   const config = collect(problems, () => loadConfig(options.schema, env));
-  const log = collect(problems, () => loadConfig(ProcessSchema, env));
-  if (config !== null && log !== null) return { config, logLevel: log.LOG_LEVEL };
+  const own = collect(problems, () => loadConfig(ProcessSchema, env));
+  if (config !== null && own !== null) return { config, logLevel: own.LOG_LEVEL, stopDelayMs: own.STOP_DELAY_MS };
   process.stderr.write(`${options.service} cannot start, its configuration has ${problems.size} problem(s):\n`);
   for (const problem of problems) process.stderr.write(`  ${problem}\n`);
   return null;
@@ -139,12 +143,20 @@ function nextStopSignal(): Promise<StopSignal> {
   });
 }
 
-async function endWith(exitCode: number, scope: Scope, logger: Logger, telemetry: Telemetry | null): Promise<void> {
+/** Stops everything after `delayMs`, and ends the process: with 1 where not everything stopped cleanly or in time. */
+async function endWith(
+  exitCode: number,
+  scope: Scope,
+  logger: Logger,
+  telemetry: Telemetry | null,
+  delayMs = 0,
+): Promise<void> {
   const late = setTimeout(() => {
     logger.fatal({ deadlineMs: PROCESS_STOP_DEADLINE_MS }, "the stop took too long, the process ends");
     process.exit(1);
   }, PROCESS_STOP_DEADLINE_MS);
   late.unref();
+  await delay(delayMs);
   let clean = true;
   try {
     await scope.stop();

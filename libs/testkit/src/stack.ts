@@ -23,6 +23,8 @@ export interface TestStackOptions {
   readonly twice?: readonly string[];
   /** Extra variables: under "all" for every service, under a service's name for that one. */
   readonly env?: NonNullable<StackOptions["env"]>;
+  /** Ports asked for, by process, and "live" or "live-2" for a live stream; any that are free unless told. */
+  readonly ports?: NonNullable<StackOptions["ports"]>;
   /** An environment that is there already, for a second stack on the same data; it is not stopped with the stack. */
   readonly environment?: TestEnvironment;
 }
@@ -48,6 +50,7 @@ export async function startTestStack(options: TestStackOptions = {}): Promise<Te
     topicPrefix,
     ...(options.services === undefined ? {} : { services: options.services }),
     ...(options.twice === undefined ? {} : { twice: options.twice }),
+    ...(options.ports === undefined ? {} : { ports: options.ports }),
     env: { ...options.env, all: { LOG_LEVEL: "info", ...options.env?.["all"] } },
   }).catch(async (error: unknown) => {
     await release();

@@ -121,6 +121,7 @@ export async function startService(
     }),
     commandLog: createCommandLog(producer),
     clock,
+    isStopping: () => health.isStopping,
     derivationKeys: config.PASSWORD_DERIVATION_KEYS,
     sealingKeys: config.PASSWORD_SEALING_KEYS,
     fingerprintKey: config.FINGERPRINT_KEY,

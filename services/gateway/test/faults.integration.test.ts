@@ -6,6 +6,7 @@ import { TOPICS } from "@kapi/contracts";
 import { createLogReader } from "@kapi/kafka";
 import { assert } from "@kapi/kernel";
 import { createLogger } from "@kapi/runtime";
+import { eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
 import { accountBody, call, create, createdAccount, deposit, getCommand, getWallet } from "./client.ts";
@@ -104,6 +105,29 @@ describe("a gateway killed in the middle of a creation", () => {
     const retries = await Promise.all(Array.from({ length: 10 }, () => create(platform.url, organization, key, body)));
     expect(retries.filter((retry) => retry.status === 202)).toHaveLength(1);
     expect(retries.filter((retry) => retry.status === 200)).toHaveLength(9);
+  });
+});
+
+describe("a gateway that is told to stop", () => {
+  it("answers those who wait for the end of a command with the command as it is", async () => {
+    const accountNumber = await createdAccount(platform.url, organization);
+    // Nobody carries deposits out here.
+    const accepted = await deposit(platform.url, organization, accountNumber, randomUUID(), {
+      amount: 1,
+      requestId: "r",
+    });
+    const stopping = await platform.gatewayProcess({});
+    const before = await getWallet(platform.url, organization);
+    let looks = 1;
+    const answer = getCommand(stopping.url, organization, accepted.body.command.id, 30);
+    // The wait has begun once it was charged; that and the looks at the wallet.
+    await eventually(async () => {
+      const { availableCredits } = await getWallet(platform.url, organization);
+      return before.availableCredits - availableCredits > looks++;
+    });
+    stopping.process.kill("SIGTERM");
+    expect(await answer).toMatchObject({ status: 200, body: { command: { status: "queued" } } });
+    expect(await stopping.ended).toBeNull();
   });
 });
 

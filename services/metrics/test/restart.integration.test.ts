@@ -4,6 +4,7 @@ import { eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
 import { LiveClient } from "./live-client.ts";
+import { RawClient } from "./raw-client.ts";
 import { World } from "./world.ts";
 
 let world: World;
@@ -222,6 +223,27 @@ describe("stopping and being slow", () => {
     await metrics.kill("SIGTERM");
     await client.until(() => client.closeCode !== null);
     expect(client.closeCode).toBe(1012);
+  });
+
+  it("spreads the closing of many, serves each until its turn, and refuses new ones meanwhile", async () => {
+    const metrics = await world.metrics();
+    const clients = await Promise.all(
+      Array.from({ length: 60 }, () => LiveClient.connect(metrics.wsUrl, world.managementKey)),
+    );
+    const closed = (): LiveClient[] => clients.filter(({ closeCode }) => closeCode !== null);
+    const gone = metrics.kill("SIGTERM");
+    await eventually(() => closed().length > 0, { timeoutMs: 20_000 });
+    const { answer } = await RawClient.handshake(metrics.wsUrl, world.managementKey);
+    expect(answer).toMatchObject({
+      status: 500,
+      headers: { "x-error-code": "DEPENDENCY_UNAVAILABLE", "retry-after": "1" },
+    });
+    const left = clients.filter((client) => client.closeCode === null);
+    for (const client of left) client.send("ping");
+    await gone;
+    expect(left.some(({ texts }) => texts.includes("pong"))).toBe(true);
+    await eventually(() => closed().length === clients.length);
+    expect(new Set(clients.map(({ closeCode }) => closeCode))).toEqual(new Set([1012]));
   });
 
   it("sends a reader that was slow everything, or a notice of what fell out, and never an untold gap", async () => {

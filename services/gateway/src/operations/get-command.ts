@@ -8,7 +8,10 @@ import type { Needs } from "./needs.ts";
 
 /** Longest time that `?wait=` may ask for (decisions, 3.7). */
 const MAX_WAIT_S = 30;
-/** Longest wait of one question to command-status: how long it goes on for a caller who has gone away. */
+/**
+ * Longest wait of one question to command-status: how long it goes on for a caller who has gone away, and how long a process
+ * that stops must wait for it. Below what requests under way are given then.
+ */
 const WAIT_SLICE_MS = 5_000;
 /** How soon it is asked again about a command that only the claim knows yet. */
 const NOT_THERE_YET_MS = 50;
@@ -47,7 +50,7 @@ async function findCommand(
 }
 
 async function waitUntilFinal(
-  { commandStatus, clock }: Needs,
+  { commandStatus, clock, isStopping }: Needs,
   call: Call,
   commandId: string,
   found: Buffer | null,
@@ -55,7 +58,8 @@ async function waitUntilFinal(
 ): Promise<Buffer | null> {
   const deadlineMs = clock.nowMs() + waitMs;
   let body = found;
-  while (body !== null && isOpen(body)) {
+  // The process that takes this one's place goes on with the wait, when the caller asks again.
+  while (body !== null && isOpen(body) && !isStopping()) {
     const leftMs = Math.ceil(deadlineMs - clock.nowMs());
     if (leftMs <= 0) break;
     const waited = await commandStatus.wait(call.key.organizationId, commandId, Math.min(leftMs, WAIT_SLICE_MS));

@@ -18,6 +18,8 @@ export interface Needs {
   readonly commandStatus: CommandStatus;
   readonly commandLog: CommandLog;
   readonly clock: Clock;
+  /** Whether this process is about to end: no request waits for something to happen any more. */
+  readonly isStopping: () => boolean;
   readonly derivationKeys: Keyring;
   readonly sealingKeys: Keyring;
   /** Keys the hash by which a supplied password enters a fingerprint. */

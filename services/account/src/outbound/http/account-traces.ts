@@ -11,7 +11,7 @@ const REMOVAL_TIMEOUT_MS = 4_000;
 export function createAccountTraces(finance: InternalClient, metrics: InternalClient): AccountTraces {
   const remove = async (service: InternalClient, serverId: string, accountNumber: string): Promise<void> => {
     const path = `/internal/servers/${serverId}/accounts/${encodeURIComponent(accountNumber)}`;
-    await service.json("DELETE", path, undefined, Answer, { timeoutMs: REMOVAL_TIMEOUT_MS });
+    await service.json("DELETE", path, undefined, Answer, { timeoutMs: REMOVAL_TIMEOUT_MS, repeatable: true });
   };
   return {
     inFinance: (serverId, accountNumber) => remove(finance, serverId, accountNumber),

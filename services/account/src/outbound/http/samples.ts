@@ -15,7 +15,8 @@ export function createSamples(metrics: InternalClient): Samples {
   return {
     async latest(serverId, accountNumbers) {
       assert(accountNumbers.length <= MAX_ACCOUNTS, `at most ${MAX_ACCOUNTS} accounts at once`);
-      const { samples } = await metrics.json("POST", "/internal/samples/latest", { serverId, accountNumbers }, Answer);
+      const body = { serverId, accountNumbers };
+      const { samples } = await metrics.json("POST", "/internal/samples/latest", body, Answer, { repeatable: true });
       assert(samples.length === accountNumbers.length, "the metrics service answers one sample per account");
       return samples;
     },

@@ -44,8 +44,8 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
       throw unexpected(path, status);
     },
     existing: async (accounts) => {
-      return (await client.json("POST", "/internal/accounts/existing", { accounts }, ExistingAnswer, checking))
-        .existing;
+      const asking = { ...checking, repeatable: true };
+      return (await client.json("POST", "/internal/accounts/existing", { accounts }, ExistingAnswer, asking)).existing;
     },
     orders: (serverId, accountNumber, query) =>
       bytesOf(client, withQuery(`${accountPath(serverId, accountNumber)}/orders`, query)),
@@ -54,7 +54,11 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
     deals: (serverId, accountNumber, query) =>
       bytesOf(client, withQuery(`${accountPath(serverId, accountNumber)}/deals`, query)),
     deleteNow: (serverId, accountNumber) =>
-      bytesOf(client, accountPath(serverId, accountNumber), { method: "DELETE", timeoutMs: options.deleteTimeoutMs }),
+      bytesOf(client, accountPath(serverId, accountNumber), {
+        method: "DELETE",
+        timeoutMs: options.deleteTimeoutMs,
+        repeatable: true,
+      }),
   };
 }
 

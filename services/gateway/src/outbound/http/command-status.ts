@@ -46,7 +46,7 @@ export interface CommandStatusClients {
 export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: CommandStatusClients): CommandStatus {
   const read = batcher<{ organizationId: string; commandId: string }, Buffer | null | typeof LATER>({
     load: async (reads) => {
-      const { status, body } = await client.request("POST", "/internal/commands/read", { reads });
+      const { status, body } = await client.request("POST", "/internal/commands/read", { reads }, { repeatable: true });
       if (status !== 200) throw new DependencyError(`command-status answered a read with ${status}`);
       return linesOf(body, reads.length);
     },
@@ -55,7 +55,7 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
   });
   const lookUp = batcher<string, KnownCommand | null | typeof LATER>({
     load: async (commandIds) => {
-      const options = { timeoutMs: lookUpTimeoutMs };
+      const options = { timeoutMs: lookUpTimeoutMs, repeatable: true };
       return (await client.json("POST", "/internal/commands/lookup", { commandIds }, LookUpAnswer, options)).commands;
     },
     maxBatchSize: MAX_BATCH_SIZE,
@@ -68,6 +68,7 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
         method: "POST",
         body: { organizationId, commandId, timeoutMs },
         timeoutMs: timeoutMs + WAIT_ANSWER_MS,
+        repeatable: true,
       }),
     lookUp: (commandId) => untilItFits(() => lookUp(commandId)),
     list: async (organizationId, serverId, query) => {

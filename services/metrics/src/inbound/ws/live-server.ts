@@ -3,7 +3,7 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 
 import type { Admission, AvailableCredits } from "@kapi/admission";
-import { type DirectoryEntry, LIVE_CLOSE_CODES } from "@kapi/contracts";
+import { type DirectoryEntry, HEADERS, LIVE_CLOSE_CODES } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { delay } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
@@ -19,8 +19,18 @@ const CHECK_INTERVAL_MS = 1_000;
 const PING_INTERVAL_MS = 20_000;
 /** How long a closed connection's other side may take to say goodbye; a slow one first has its buffer to read. */
 const CLOSE_TIMEOUT_MS = 45_000;
+/**
+ * Over how long a process that stops closes its sockets, however many they are: those who come back meet the other processes
+ * one after another. With the goodbyes it is less than a process gives each of its components.
+ */
+const CLOSE_SPREAD_MS = 5_000;
+/** Longest time between two of them: few sockets are not spread that far. */
+const CLOSE_INTERVAL_MS = 20;
+/** How long the last goodbyes may take. */
 const STOP_TIMEOUT_MS = 2_000;
 const CLOSED_POLL_MS = 20;
+/** To a client that comes while the process stops; by then another one is ready, or soon this one again. */
+const COME_AGAIN_S = "1";
 const MESSAGE_TOO_BIG = 1009;
 const SWITCHING_PROTOCOLS = 101;
 
@@ -51,7 +61,10 @@ class LiveWebSocket extends WebSocket {
   }
 }
 
-/** Takes live connections; `stop` closes them with 1012, so that clients come back to another process at once. */
+/**
+ * Takes live connections; `stop` refuses new ones (500 with Retry-After) and closes the others with 1012, spread over
+ * {@link CLOSE_SPREAD_MS}, so that their clients come back to other processes. Until its turn comes a socket is served.
+ */
 export function startLiveServer(options: LiveServerOptions): Started<LiveServer> {
   const live = new LiveConnections(options);
   return { value: live, stop: () => live.stop() };
@@ -67,6 +80,7 @@ class LiveConnections implements LiveServer {
   readonly #headers = new WeakMap<IncomingMessage, readonly string[]>();
   readonly #timers: NodeJS.Timeout[];
   readonly #endWatch: () => void;
+  #stopping = false;
   readonly #onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     void this.#upgrade(request, socket, head);
   };
@@ -98,14 +112,37 @@ class LiveConnections implements LiveServer {
   }
 
   async stop(): Promise<void> {
-    this.#options.server.off("upgrade", this.#onUpgrade);
-    this.#options.server.on("upgrade", (_request, socket: Duplex) => socket.destroy());
+    const { server, clock } = this.#options;
+    this.#stopping = true;
+    server.off("upgrade", this.#onUpgrade);
+    server.on("upgrade", (request: IncomingMessage, socket: Duplex) => this.#refuseStopping(request, socket));
+    await this.#closeSpread();
     this.#endWatch();
     for (const timer of this.#timers) clearInterval(timer);
-    for (const socket of this.#sockets) socket.close(LIVE_CLOSE_CODES.restart);
-    const deadlineMs = this.#options.clock.nowMs() + STOP_TIMEOUT_MS;
-    while (this.#sockets.size > 0 && this.#options.clock.nowMs() < deadlineMs) await delay(CLOSED_POLL_MS);
+    const deadlineMs = clock.nowMs() + STOP_TIMEOUT_MS;
+    while (this.#sockets.size > 0 && clock.nowMs() < deadlineMs) await delay(CLOSED_POLL_MS);
     for (const socket of this.#sockets) socket.terminate();
+  }
+
+  /** Closes the sockets that are there now, in their order; one whose handshake ends later is closed as it opens. */
+  async #closeSpread(): Promise<void> {
+    const { clock } = this.#options;
+    const open = [...this.#sockets];
+    const eachMs = Math.min(CLOSE_INTERVAL_MS, CLOSE_SPREAD_MS / open.length);
+    const begunMs = clock.nowMs();
+    let closed = 0;
+    for (const socket of open) {
+      // Several at once where the timers cannot keep up.
+      while (clock.nowMs() < begunMs + closed * eachMs) await delay(CLOSE_INTERVAL_MS);
+      socket.close(LIVE_CLOSE_CODES.restart);
+      closed += 1;
+    }
+  }
+
+  #refuseStopping(request: IncomingMessage, socket: Duplex): void {
+    socket.on("error", () => socket.destroy());
+    const error = new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { [HEADERS.retryAfter]: COME_AGAIN_S } });
+    refuseHandshake(socket, error, requestIdOf(request, this.#options.clock), 0);
   }
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
@@ -162,6 +199,7 @@ class LiveConnections implements LiveServer {
       // The key may have been revoked while it was admitted.
       const current = this.#options.directory.key(key.keyId);
       if (current !== undefined && current !== key) live.keyChanged(current);
+      if (this.#stopping) live.close(LIVE_CLOSE_CODES.restart);
     });
   }
 

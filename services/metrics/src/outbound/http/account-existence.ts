@@ -13,7 +13,8 @@ export function createAccountExistence(account: InternalClient): AccountExistenc
   const known = createKnownAccounts({
     maxEntries: MAX_REMEMBERED,
     load: async (accounts) => {
-      const { existing } = await account.json("POST", "/internal/accounts/existing", { accounts }, Existing);
+      const path = "/internal/accounts/existing";
+      const { existing } = await account.json("POST", path, { accounts }, Existing, { repeatable: true });
       if (existing.length !== accounts.length) throw new DependencyError("not one answer per account");
       return existing;
     },

@@ -8,6 +8,8 @@ import type { Accounts, ServerOverview } from "../../domain/console-ports.ts";
 const MAX_SERVERS_PER_CALL = 100;
 /** A change is made on the trading server too, before it is answered. */
 const CHANGE_TIMEOUT_MS = 10_000;
+/** A question; twice does no more than once. */
+const REPEATABLE = { repeatable: true };
 const OK = 200;
 const BAD_REQUEST = 400;
 const NOT_FOUND = 404;
@@ -29,7 +31,7 @@ export function accountsOver(client: InternalClient): Accounts {
       const found: (ServerOverview | null)[] = [];
       for (let from = 0; from < serverIds.length; from += MAX_SERVERS_PER_CALL) {
         const body = { serverIds: serverIds.slice(from, from + MAX_SERVERS_PER_CALL) };
-        const { servers } = await client.json("POST", "/internal/servers/overview", body, OverviewsAnswer);
+        const { servers } = await client.json("POST", "/internal/servers/overview", body, OverviewsAnswer, REPEATABLE);
         found.push(...servers.map((one) => (one === null ? null : overviewOf(one.server, one.accountCount))));
       }
       return found;
@@ -45,7 +47,7 @@ export function accountsOver(client: InternalClient): Accounts {
     list: (serverId, query) => bytesOf(client, withQuery(`/internal/servers/${serverId}/accounts`, query)),
     details: (serverId, accountNumber) => bytesOf(client, `/internal/servers/${serverId}/accounts/${accountNumber}`),
     existing: async (accounts) =>
-      (await client.json("POST", "/internal/accounts/existing", { accounts }, ExistingAnswer)).existing,
+      (await client.json("POST", "/internal/accounts/existing", { accounts }, ExistingAnswer, REPEATABLE)).existing,
   };
 }
 

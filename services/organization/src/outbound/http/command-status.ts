@@ -6,6 +6,8 @@ import type { CommandStatus } from "../../domain/ports.ts";
 const MAX_ORGANIZATIONS_PER_CALL = 500;
 /** command-status itself waits up to 10 s. */
 const CAUGHT_UP_TIMEOUT_MS = 12_000;
+/** A question; twice does no more than once. */
+const REPEATABLE = { repeatable: true };
 
 const OpenCommands = z.object({
   commands: z.array(z.object({ commandId: z.guid(), organizationId: z.guid(), reservedCredits: z.int().min(0) })),
@@ -20,7 +22,7 @@ export function commandStatusOver(client: InternalClient): CommandStatus {
         "POST",
         "/internal/commands/caught-up",
         {},
-        { timeoutMs: CAUGHT_UP_TIMEOUT_MS },
+        { timeoutMs: CAUGHT_UP_TIMEOUT_MS, ...REPEATABLE },
       );
       if (answer.status !== 200) throw new Error(`command-status has not caught up: ${answer.status}`);
     },
@@ -28,12 +30,13 @@ export function commandStatusOver(client: InternalClient): CommandStatus {
       const found = [];
       for (let from = 0; from < organizationIds.length; from += MAX_ORGANIZATIONS_PER_CALL) {
         const body = { organizationIds: organizationIds.slice(from, from + MAX_ORGANIZATIONS_PER_CALL) };
-        found.push(...(await client.json("POST", "/internal/commands/open", body, OpenCommands)).commands);
+        found.push(...(await client.json("POST", "/internal/commands/open", body, OpenCommands, REPEATABLE)).commands);
       }
       return found;
     },
     known: async (commandIds) => {
-      const { commands } = await client.json("POST", "/internal/commands/lookup", { commandIds }, LookedUp);
+      const path = "/internal/commands/lookup";
+      const { commands } = await client.json("POST", path, { commandIds }, LookedUp, REPEATABLE);
       return commandIds.map((_, index) => commands[index] !== null && commands[index] !== undefined);
     },
   };

@@ -21,7 +21,8 @@ export function commandsOver(client: InternalClient): Commands {
     },
     read: async (organizationId, commandId) => {
       const path = "/internal/commands/read";
-      const { status, body } = await client.request("POST", path, { reads: [{ organizationId, commandId }] });
+      const reads = [{ organizationId, commandId }];
+      const { status, body } = await client.request("POST", path, { reads }, { repeatable: true });
       if (status !== OK) throw unexpected(path, status);
       // One line for the one that was asked for; an empty one where there is none.
       const end = body.indexOf(LINE_FEED);

@@ -13,7 +13,7 @@ const Answer = z.object({ samples: z.array(AccountMetricsFrame.nullable()) });
 export function samplesOver(client: InternalClient): Samples {
   return {
     latest: async (accounts) => {
-      const options = { timeoutMs: TIMEOUT_MS };
+      const options = { timeoutMs: TIMEOUT_MS, repeatable: true };
       return (await client.json("POST", "/internal/samples/latest", { accounts }, Answer, options)).samples;
     },
   };

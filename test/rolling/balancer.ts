@@ -1,0 +1,108 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+
+import { delay } from "@kapi/kernel";
+
+const HOST = "127.0.0.1";
+/** How often each process is asked whether it is ready, in milliseconds. */
+const LOOK_INTERVAL_MS = 50;
+/** A process that does not answer within this time is taken for what it was: only an answer, or none to be had, tells. */
+const LOOK_TIMEOUT_MS = 2_000;
+
+/** One process behind a balancer. */
+export interface Backend {
+  /** Where its connections go. */
+  readonly port: number;
+  /** Base address of its probes. */
+  readonly probes: string;
+}
+
+/**
+ * The address of a service that runs as several processes. A new connection goes to the next process that says it is ready;
+ * one that is there stays where it is until that process closes it, as with a balancer that knows nothing of HTTP.
+ */
+export class Balancer {
+  readonly #server: Server;
+  readonly #backends: readonly Backend[];
+  readonly #ready = new Set<Backend>();
+  readonly #sockets = new Set<Socket>();
+  readonly #stopping = new AbortController();
+  #looking: Promise<unknown> = Promise.resolve();
+  #alone = 0;
+  #turn = 0;
+
+  private constructor(backends: readonly Backend[]) {
+    this.#backends = backends;
+    this.#server = createServer({ noDelay: true }, (socket) => this.#connect(socket));
+  }
+
+  /** Listens on a free port, before or after its processes do. */
+  static async start(backends: readonly Backend[]): Promise<Balancer> {
+    const balancer = new Balancer(backends);
+    balancer.#server.listen(0, HOST);
+    await once(balancer.#server, "listening");
+    balancer.#looking = Promise.all(backends.map((backend) => balancer.#watch(backend)));
+    return balancer;
+  }
+
+  /** Host and port. */
+  get authority(): string {
+    return `${HOST}:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** How often it was looked and no process was ready, from the first time on that one was. */
+  get alone(): number {
+    return this.#alone;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await this.#looking;
+  }
+
+  async #watch(backend: Backend): Promise<void> {
+    const { signal } = this.#stopping;
+    let wasReady = false;
+    while (!signal.aborted) {
+      const isReady = await readiness(backend);
+      if (isReady === true) this.#ready.add(backend);
+      if (isReady === false) this.#ready.delete(backend);
+      wasReady ||= isReady === true;
+      if (wasReady && this.#ready.size === 0) this.#alone += 1;
+      await delay(LOOK_INTERVAL_MS, signal);
+    }
+  }
+
+  #connect(client: Socket): void {
+    const ready = this.#backends.filter((backend) => this.#ready.has(backend));
+    this.#turn += 1;
+    const backend = ready[this.#turn % ready.length];
+    if (backend === undefined) return void client.destroy();
+    const upstream = connect({ port: backend.port, host: HOST, noDelay: true });
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      this.#sockets.add(one);
+      one.pipe(other);
+      one.on("error", () => other.destroySoon());
+      one.once("close", () => {
+        this.#sockets.delete(one);
+        other.destroySoon();
+      });
+    }
+  }
+}
+
+/** Null where the process did not answer in time. */
+async function readiness({ probes }: Backend): Promise<boolean | null> {
+  try {
+    const answer = await fetch(`${probes}/readyz`, { signal: AbortSignal.timeout(LOOK_TIMEOUT_MS) });
+    await answer.arrayBuffer();
+    return answer.ok;
+  } catch (error) {
+    return error instanceof Error && error.name === "TimeoutError" ? null : false;
+  }
+}

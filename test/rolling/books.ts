@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+
+import { eventually } from "@kapi/testkit";
+
+import { readLedger } from "../e2e/ledger-view.ts";
+import type { OutsideClient } from "../e2e/outside-client.ts";
+import { TradingControl } from "../e2e/trading-control.ts";
+import type { Findings } from "../live/findings.ts";
+import type { Moved } from "./traffic.ts";
+
+const SETTLE_TIMEOUT_MS = 60_000;
+const LOOK_INTERVAL_MS = 500;
+/** Lines of a difference. */
+const MAX_TOLD = 3;
+/** Accounts whose money is wrong; the others are not looked at then. */
+const MAX_WRONG = 3;
+const OPEN = ["queued", "leased"];
+const NOT_DONE = ["failed", "expired"];
+
+interface WalletView {
+  readonly availableCredits: number;
+  readonly reservedCredits: number;
+  readonly lifetimePurchased: number;
+  readonly lifetimeConsumed: number;
+}
+
+/** Waits until every command is final, and tells of those that did not succeed, or are more or fewer than `count`. */
+export async function checkCommands(client: OutsideClient, count: number, findings: Findings): Promise<void> {
+  const total = async (status: string): Promise<number> => {
+    const path = client.server(`/commands?status=${status}&limit=1`);
+    const { body } = await client.call<{ pagination: { total: number } }>("GET", path);
+    return body.pagination.total;
+  };
+  for (const status of OPEN) {
+    await eventually(async () => assert.equal(await total(status), 0), {
+      timeoutMs: SETTLE_TIMEOUT_MS,
+      intervalMs: LOOK_INTERVAL_MS,
+    }).catch((error: unknown) => findings.add(`commands stay ${status}: ${String(error)}`));
+  }
+  for (const status of NOT_DONE) {
+    const commands = await total(status);
+    if (commands > 0) findings.add(`${commands} commands are ${status}`);
+  }
+  const succeeded = await total("succeeded");
+  if (succeeded !== count) findings.add(`${succeeded} commands have succeeded, ${count} were accepted`);
+}
+
+/** Holds the ledger of each account against what was accepted and against the trading server. */
+export async function checkMoney(
+  postgresUrl: string,
+  client: OutsideClient,
+  accounts: readonly string[],
+  moved: readonly Moved[],
+  findings: Findings,
+): Promise<void> {
+  const control = new TradingControl(client.demo);
+  const byAccount = Map.groupBy(moved, ({ accountNumber }) => accountNumber);
+  let wrong = 0;
+  for (const account of accounts) {
+    if (wrong === MAX_WRONG) return;
+    await eventually(async () => {
+      const ledger = await readLedger(postgresUrl, client.demo.serverId, account);
+      const [{ balanceMinor }, { balance }] = await Promise.all([control.account(account), client.account(account)]);
+      const sum = ledger.reduce((minor, row) => minor + row.amountMinor, 0);
+      assert.deepEqual([sum, Math.round(balance * 100)], [balanceMinor, balanceMinor]);
+      assert.ok(
+        ledger.every(({ sequence }, index) => sequence === index + 1),
+        "a sequence is missing",
+      );
+      const rows = ledger.filter(({ type }) => type === "deposit" || type === "withdrawal");
+      const inOrder = (all: readonly (readonly [string | null, number])[]) => all.map(String).toSorted();
+      assert.deepEqual(
+        inOrder(rows.map((row) => [row.commandId, row.amountMinor])),
+        inOrder((byAccount.get(account) ?? []).map((one) => [one.commandId, one.amountMinor])),
+      );
+    }).catch((error: unknown) => {
+      const text = String(error).split("\n").slice(0, MAX_TOLD).join(" ");
+      wrong += 1;
+      findings.add(`the money of account ${account} is wrong: ${text}`);
+    });
+  }
+}
+
+/** Nothing stays reserved, and every credit is there or consumed. */
+export async function checkCredits(client: OutsideClient, findings: Findings): Promise<void> {
+  await eventually(
+    async () => {
+      const { wallet } = (await client.call<{ wallet: WalletView }>("GET", "/credits/balance")).body;
+      assert.equal(wallet.reservedCredits, 0);
+      assert.equal(wallet.availableCredits + wallet.lifetimeConsumed, wallet.lifetimePurchased);
+    },
+    { timeoutMs: SETTLE_TIMEOUT_MS, intervalMs: LOOK_INTERVAL_MS },
+  ).catch((error: unknown) => findings.add(`the wallet is wrong: ${String(error)}`));
+}

@@ -1,0 +1,161 @@
+import { createKafka } from "@kapi/kafka";
+import { createLogger } from "@kapi/runtime";
+import { eventually, loggedWarnings } from "@kapi/testkit";
+
+import { OutsideClient } from "../e2e/outside-client.ts";
+import type { Checker } from "../live/checker.ts";
+import { Dice } from "../live/dice.ts";
+import type { Findings } from "../live/findings.ts";
+import { TradingFloor } from "../live/trading-floor.ts";
+import { Trial } from "../live/trial.ts";
+import { checkCommands, checkCredits, checkMoney } from "./books.ts";
+import { explainRefusals } from "./refusals.ts";
+import { type House, startHouse, TRADING_SERVER } from "./house.ts";
+import { Traffic } from "./traffic.ts";
+
+/** Accounts that each socket follows. */
+const ACCOUNTS_PER_SOCKET = 2;
+const SUBSCRIBED_TIMEOUT_MS = 60_000;
+const SETTLE_TIMEOUT_MS = 60_000;
+/** What an orchestrator gives a process that was told to end. */
+const GRACE_MS = 30_000;
+const RESTART = 1012;
+/** Lines of each process's log. */
+const COMPLAINTS = 10;
+
+export interface DrillSettings {
+  readonly seed: number;
+  readonly accounts: number;
+  readonly sockets: number;
+  /** Requests a second. */
+  readonly mutations: number;
+  readonly reads: number;
+  /** Whether of the services with two processes each of them is restarted, or the first one alone. */
+  readonly both: boolean;
+  readonly tell?: (text: string) => void;
+}
+
+/** How one process was restarted. */
+export interface Restart {
+  readonly name: string;
+  readonly stopMs: number;
+  readonly startMs: number;
+}
+
+export interface DrillReport {
+  readonly findings: readonly string[];
+  /** Where there are any: the last that each process complained of. */
+  readonly complaints: readonly string[];
+  readonly restarts: readonly Restart[];
+  readonly traffic: Traffic["counts"];
+  /** Requests that were served at the second try because something was too slow at the first. */
+  readonly late: number;
+  /** Of all sockets together. */
+  readonly live: {
+    readonly connections: number;
+    readonly closed: number;
+    readonly samples: number;
+    readonly behind: number;
+  };
+}
+
+/**
+ * Restarts the processes one after another, as a rolling update does with each service, while an organization's backend
+ * sends and follows: whatever it sees that it should not, and whatever the books say otherwise than it does, is a finding.
+ */
+export async function drill(settings: DrillSettings): Promise<DrillReport> {
+  const house = await startHouse();
+  try {
+    return await drillIn(house, settings);
+  } finally {
+    await house.stop();
+  }
+}
+
+async function drillIn(house: House, settings: DrillSettings): Promise<DrillReport> {
+  const { stack, demo } = house;
+  const dice = new Dice(settings.seed);
+  const floor = await TradingFloor.open(demo, settings.accounts, dice.fork());
+  const logger = createLogger({ service: "rolling", level: "error" });
+  const brokers = stack.servers.kafkaBrokers.split(",");
+  const kafka = createKafka({ brokers, clientId: "rolling", topicPrefix: stack.topicPrefix, logger });
+  const { serverId, managementKey } = demo;
+  const { accounts } = floor;
+  const tell = settings.tell ?? ((): void => undefined);
+  const trial = await Trial.start({ kafka, logger, serverId, managementKey, accounts, dice: dice.fork(), tell });
+  const { findings } = trial;
+  const client = new OutsideClient(demo);
+  const traffic = new Traffic({ client, accounts, dice: dice.fork(), findings });
+  try {
+    await openSockets(trial, demo.wsBase, accounts, settings.sockets);
+    traffic.start(settings);
+    const restarts: Restart[] = [];
+    for (const name of [...house.first, ...(settings.both ? house.second : [])]) {
+      traffic.isServerAway = name === TRADING_SERVER;
+      restarts.push(await restart(house, name, findings));
+      const { mutations, lost } = traffic.counts;
+      tell(`${JSON.stringify(restarts.at(-1))} ${mutations} mutations, ${lost} lost connections`);
+    }
+    await traffic.stop();
+    if (traffic.counts.notSent > 0) findings.add(`${traffic.counts.notSent} requests were too many at once`);
+    const late = explainRefusals(house, traffic.refusals, findings);
+    for (const name of await house.alone()) findings.add(`${name}: at some moment neither process was ready`);
+    await floor.close();
+    const { mutations, exports } = traffic.counts;
+    await checkCommands(client, accounts.length + mutations + exports, findings);
+    await checkMoney(stack.servers.postgresUrl, client, accounts, traffic.moved, findings);
+    await checkCredits(client, findings);
+    checkSockets(trial.checkers, findings);
+    await trial.settle(SETTLE_TIMEOUT_MS);
+    const complaints = findings.count > 0 ? loggedWarnings(COMPLAINTS) : [];
+    const { kept } = findings;
+    return { findings: kept, complaints, restarts, traffic: traffic.counts, late, live: liveCounts(trial.checkers) };
+  } finally {
+    await traffic.stop();
+    await trial.stop();
+  }
+}
+
+async function openSockets(trial: Trial, wsUrl: string, accounts: readonly string[], count: number): Promise<void> {
+  for (let index = 0; index < count; index += 1) {
+    const own = Array.from({ length: ACCOUNTS_PER_SOCKET }, (_, step) => accounts[(index + step) % accounts.length]);
+    trial.add(`socket-${index}`, [{ wsUrl }], { accounts: own.filter((one) => one !== undefined) });
+  }
+  await eventually(() => trial.checkers.every(({ isSubscribed }) => isSubscribed), {
+    timeoutMs: SUBSCRIBED_TIMEOUT_MS,
+  });
+}
+
+/** Ends a process as an orchestrator does, starts a new one in its place and waits until that is ready. */
+async function restart({ stack }: House, name: string, findings: Findings): Promise<Restart> {
+  const process = stack.process(name);
+  const beganMs = performance.now();
+  process.kill("SIGTERM");
+  const { code, signal } = await process.ended(GRACE_MS);
+  const endedMs = performance.now();
+  if (code !== 0) findings.add(`${name} ended with ${signal ?? code}`);
+  await process.start();
+  return { name, stopMs: Math.round(endedMs - beganMs), startMs: Math.round(performance.now() - endedMs) };
+}
+
+/** Whatever was open was closed with 1012, and nobody was told of a sample that is not there any more. */
+function checkSockets(checkers: readonly Checker[], findings: Findings): void {
+  for (const { name, counts } of checkers) {
+    const restarts = counts.closes.get(RESTART) ?? 0;
+    if (counts.connections !== restarts + 1) {
+      findings.add(`${name} had ${counts.connections} connections, of which ${restarts} were closed with 1012`);
+    }
+    if (counts.truncated + counts.gaps > 0) findings.add(`${name} has missed samples`);
+  }
+}
+
+function liveCounts(checkers: readonly Checker[]): DrillReport["live"] {
+  const sum = (of: (counts: Checker["counts"]) => number): number =>
+    checkers.reduce((total, { counts }) => total + of(counts), 0);
+  return {
+    connections: sum(({ connections }) => connections),
+    closed: sum(({ closes }) => closes.get(RESTART) ?? 0),
+    samples: sum(({ samples }) => samples),
+    behind: sum(({ behind }) => behind),
+  };
+}

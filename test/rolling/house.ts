@@ -1,0 +1,120 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+
+import { type Demo, freePort } from "@kapi/local";
+import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
+
+import type { Backend } from "./balancer.ts";
+
+/** All but the trading server, which keeps its market in memory and is one process, as a trading platform is one. */
+const TWICE = [
+  "account",
+  "command-status",
+  "export",
+  "finance",
+  "gateway",
+  "metrics",
+  "organization",
+  "webhooks",
+] as const;
+export const TRADING_SERVER = "trading-server";
+/** After the name of a service: its second process. */
+const SECOND = "-2";
+/** Far more than the balancers need to notice, and far less than in production. */
+const STOP_DELAY_MS = 500;
+const CREDITS = 10_000_000;
+const KNOWN_TIMEOUT_MS = 30_000;
+
+/** A kapi in which every service runs as two processes behind one address. */
+export interface House {
+  readonly stack: TestStack;
+  /** An organization whose addresses are those of the balancers. */
+  readonly demo: Demo;
+  /** The first process of every service. */
+  readonly first: readonly string[];
+  /** The second one, of those that have one. */
+  readonly second: readonly string[];
+  /** Of the services with two processes, those of which at some moment none was ready. */
+  alone(): Promise<readonly string[]>;
+  stop(): Promise<void>;
+}
+
+/** Starts it. Services know each other by the addresses of the balancers. */
+export async function startHouse(): Promise<House> {
+  const ports = await choosePorts();
+  const portOf = (name: string): number => ports[name] ?? 0;
+  const behind = (name: string, listener: string): Backend[] =>
+    ["", SECOND].map((suffix) => ({
+      port: portOf(listener + suffix),
+      probes: `http://127.0.0.1:${portOf(name + suffix)}`,
+    }));
+  const plan = Object.fromEntries(TWICE.map((name) => [name, behind(name, name)]));
+  const balancers = await startBalancers({ ...plan, live: behind("metrics", "live") });
+  const authority = (name: string): string => balancers.authorities[name] ?? "";
+  const urls = TWICE.map((name) => [variableOf(name), `http://${authority(name)}`] as const);
+  const all = { ...Object.fromEntries(urls), STOP_DELAY_MS: String(STOP_DELAY_MS), QUOTES_FILE: "" };
+  try {
+    const stack = await startTestStack({ twice: TWICE, ports, env: { all } });
+    const stop = async (): Promise<void> => {
+      await stack.stop();
+      balancers.stop();
+    };
+    const made = await stack.makeDemo({ credits: CREDITS });
+    const demo = { ...made, baseUrl: `http://${authority("gateway")}`, wsBase: `ws://${authority("live")}` };
+    await untilKnown(demo.managementKey, [portOf("gateway"), portOf("gateway" + SECOND)]);
+    const second = TWICE.map((name) => name + SECOND);
+    return { stack, demo, first: [...TWICE, TRADING_SERVER], second, alone: () => balancers.alone(), stop };
+  } catch (error) {
+    balancers.stop();
+    throw error;
+  }
+}
+
+interface Balancers {
+  /** Host and port of each. */
+  readonly authorities: Readonly<Record<string, string>>;
+  alone(): Promise<readonly string[]>;
+  stop(): void;
+}
+
+/** They end with this process, however that ends. */
+async function startBalancers(plan: Readonly<Record<string, readonly Backend[]>>): Promise<Balancers> {
+  const child = fork(path.join(import.meta.dirname, "balancers.ts"), [JSON.stringify(plan)], { execArgv: [] });
+  const [authorities] = (await once(child, "message")) as [Balancers["authorities"]];
+  return {
+    authorities,
+    alone: async () => {
+      child.send("alone");
+      const [names] = (await once(child, "message")) as [readonly string[]];
+      return names;
+    },
+    stop: () => void child.kill(),
+  };
+}
+
+/** Every process has its port before the first one starts, for the balancers are told of it. */
+async function choosePorts(): Promise<Readonly<Record<string, number>>> {
+  const ports: Record<string, number> = {};
+  for (const name of [...TWICE, "live"]) {
+    for (const process of [name, name + SECOND]) {
+      let port = await freePort();
+      while (Object.values(ports).includes(port)) port = await freePort();
+      ports[process] = port;
+    }
+  }
+  return ports;
+}
+
+/** A new key reaches each gateway by itself. */
+async function untilKnown(managementKey: string, ports: readonly number[]): Promise<void> {
+  for (const port of ports) {
+    const url = `http://127.0.0.1:${port}/api/v1/management/credits/balance`;
+    const headers = { authorization: `Management ${managementKey}` };
+    await eventually(async () => (await fetch(url, { headers })).ok, { timeoutMs: KNOWN_TIMEOUT_MS });
+  }
+}
+
+function variableOf(service: string): string {
+  return `${service.replaceAll("-", "_").toUpperCase()}_URL`;
+}

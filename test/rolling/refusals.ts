@@ -1,0 +1,31 @@
+import { readFileSync } from "node:fs";
+
+import type { Findings } from "../live/findings.ts";
+import type { House } from "./house.ts";
+import type { Refusal } from "./traffic.ts";
+
+/** Where the machine cannot keep up, an answer comes too late; no process has turned the request away. */
+const TOO_LATE = /no answer within \d+ ms|Command timed out|not acknowledged within/;
+const GATEWAYS = ["gateway", "gateway-2"];
+
+/**
+ * Looks up why requests were told to come again, in what the gateways have logged. Any other reason than that an answer came too
+ * late is a finding. Returns how many were too late.
+ */
+export function explainRefusals({ stack }: House, refusals: readonly Refusal[], findings: Findings): number {
+  const causes = new Map<string, string>();
+  for (const gateway of GATEWAYS) {
+    for (const line of readFileSync(stack.process(gateway).logFile, "utf8").split("\n")) {
+      if (!line.includes('"requestId"')) continue;
+      const { requestId, err } = JSON.parse(line) as { requestId: string; err?: { message?: string } };
+      causes.set(requestId, err?.message ?? "no reason was logged");
+    }
+  }
+  let late = 0;
+  for (const { what, requestId } of refusals) {
+    const cause = causes.get(requestId) ?? "nothing was logged";
+    if (TOO_LATE.test(cause)) late += 1;
+    else findings.add(`${what} was told to come again: ${cause}`);
+  }
+  return late;
+}

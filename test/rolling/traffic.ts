@@ -1,0 +1,187 @@
+import { randomUUID } from "node:crypto";
+
+import { type Answer, type EnvelopeView, type OutsideClient, pause } from "../e2e/outside-client.ts";
+import type { Dice } from "../live/dice.ts";
+import type { Findings } from "../live/findings.ts";
+
+/** How often what is due is sent, in milliseconds. */
+const TURN_MS = 10;
+/** Most requests under way at once; where the machine cannot keep up, one more is not sent. */
+const MAX_UNDER_WAY = 2_000;
+/** The end of a path that is never answered from what is stored alone (decisions, 4.11). */
+const ASKS_SERVER = "positions?status=open&limit=1";
+/** One mutation of so many is an export of history, which costs more than moving money. */
+const EXPORT_EVERY = 200;
+const MAX_AMOUNT_MINOR = 10_000;
+const OK = 200;
+const ACCEPTED = 202;
+const ERROR_CHARACTERS = 300;
+
+/** Money that was accepted to be moved. */
+export interface Moved {
+  readonly commandId: string;
+  readonly accountNumber: string;
+  /** Less than 0 for a withdrawal. */
+  readonly amountMinor: number;
+}
+
+/** A request that was answered with Retry-After. */
+export interface Refusal {
+  readonly what: string;
+  readonly requestId: string;
+}
+
+/**
+ * An organization's backend that does not wait for one answer before it sends the next request: deposits, withdrawals, now
+ * and then an export, and every kind of read. What loses its connection is sent once more, with the same key, and so is
+ * what is told to come again; whatever is not served then is a finding.
+ */
+export class Traffic {
+  /** `slowestMs`: of the mutations, with both tries. */
+  readonly counts = {
+    mutations: 0,
+    exports: 0,
+    reads: 0,
+    notSent: 0,
+    lost: 0,
+    waited: 0,
+    mostUnderWay: 0,
+    slowestMs: 0,
+  };
+  readonly moved: Moved[] = [];
+  /** Requests that were told to come again. */
+  readonly refusals: Refusal[] = [];
+  /** Whether the trading server is away: until it is back, what nobody else knows is answered with Retry-After. */
+  isServerAway = false;
+  readonly #client: OutsideClient;
+  readonly #accounts: readonly string[];
+  readonly #dice: Dice;
+  readonly #findings: Findings;
+  readonly #underWay = new Set<Promise<void>>();
+  #stopping = false;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(options: { client: OutsideClient; accounts: readonly string[]; dice: Dice; findings: Findings }) {
+    this.#client = options.client;
+    this.#accounts = options.accounts;
+    this.#dice = options.dice;
+    this.#findings = options.findings;
+  }
+
+  start(perSecond: { readonly mutations: number; readonly reads: number }): void {
+    this.#running = this.#send(perSecond);
+  }
+
+  /** Sends nothing new, and waits for what is under way. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await this.#running;
+    await Promise.all(this.#underWay);
+  }
+
+  async #send({ mutations, reads }: { mutations: number; reads: number }): Promise<void> {
+    const beganMs = performance.now();
+    let [mutated, read] = [0, 0];
+    while (!this.#stopping) {
+      const elapsedS = (performance.now() - beganMs) / 1_000;
+      for (; mutated < elapsedS * mutations; mutated += 1) this.#begin(() => this.#mutate(mutated));
+      for (; read < elapsedS * reads; read += 1) this.#begin(() => this.#read(read));
+      await pause(TURN_MS);
+    }
+  }
+
+  #begin(work: () => Promise<void>): void {
+    if (this.#underWay.size >= MAX_UNDER_WAY) {
+      this.counts.notSent += 1;
+      return;
+    }
+    const running = work().finally(() => this.#underWay.delete(running));
+    this.#underWay.add(running);
+    this.counts.mostUnderWay = Math.max(this.counts.mostUnderWay, this.#underWay.size);
+  }
+
+  async #mutate(turn: number): Promise<void> {
+    const accountNumber = this.#dice.pick(this.#accounts);
+    const key = randomUUID();
+    if (turn % EXPORT_EVERY === EXPORT_EVERY - 1) {
+      const path = `/accounts/${accountNumber}/exports/history`;
+      const body = { limit: 100, requestId: key };
+      const queued = await this.#served("an export", () => this.#client.send("POST", path, body, key));
+      if (queued !== null) this.counts.exports += 1;
+      return;
+    }
+    const amountMinor = this.#dice.whole(1, MAX_AMOUNT_MINOR);
+    const isDeposit = this.#dice.happens(0.5);
+    const body = { amount: amountMinor / 100, requestId: key };
+    const beganMs = performance.now();
+    const answer = await this.#served<EnvelopeView>(isDeposit ? "a deposit" : "a withdrawal", () =>
+      isDeposit ? this.#client.deposit(accountNumber, body, key) : this.#client.withdraw(accountNumber, body, key),
+    );
+    this.counts.slowestMs = Math.max(this.counts.slowestMs, performance.now() - beganMs);
+    if (answer === null) return;
+    this.counts.mutations += 1;
+    const commandId = answer.body.command.id;
+    this.moved.push({ commandId, accountNumber, amountMinor: isDeposit ? amountMinor : -amountMinor });
+  }
+
+  async #read(turn: number): Promise<void> {
+    const account = `/accounts/${this.#dice.pick(this.#accounts)}`;
+    const last = this.moved.at(-1)?.commandId;
+    const paths = [
+      ...(last === undefined ? [] : [`/commands/${last}`, `/commands/${last}?wait=10`]),
+      ...["/commands?limit=5", "/configuration", "/accounts?page=1&limit=5", "/account-metrics?limit=5", account].map(
+        (path) => this.#client.server(path),
+      ),
+      ...["transactions?limit=5", "orders?limit=5", ASKS_SERVER, "deals?limit=5"].map((path) =>
+        this.#client.server(`${account}/${path}`),
+      ),
+      "/credits/balance",
+      "/credits/usage?limit=5",
+      "/webhooks",
+      "/events?limit=5",
+    ];
+    const path = paths[turn % paths.length] ?? "";
+    if ((await this.#served(`GET ${path}`, () => this.#client.call("GET", path))) !== null) this.counts.reads += 1;
+  }
+
+  /**
+   * The answer where it is one of success: the first one, that of the second try after a lost connection, or after an answer
+   * to come again.
+   */
+  async #served<T>(what: string, send: () => Promise<Answer<T>>, again = false): Promise<Answer<T> | null> {
+    let answer: Answer<T>;
+    try {
+      answer = await send().catch((error: unknown) => {
+        if (!isLost(error)) throw error;
+        this.counts.lost += 1;
+        return send();
+      });
+    } catch (error) {
+      this.#findings.add(`${what} was not answered: ${causeOf(error)}`);
+      return null;
+    }
+    const { status, headers, body } = answer;
+    if (status === OK || status === ACCEPTED) return answer;
+    const [retryAfterS, requestId] = [headers.get("retry-after"), headers.get("x-request-id") ?? ""];
+    const mustWait = this.isServerAway && what.endsWith(ASKS_SERVER);
+    if (retryAfterS !== null && (mustWait || !again)) {
+      if (mustWait) this.counts.waited += 1;
+      else this.refusals.push({ what, requestId });
+      await pause(Number(retryAfterS) * 1_000);
+      return this.#served(what, send, true);
+    }
+    const code = headers.get("x-error-code");
+    this.#findings.add(`${what} was answered ${status} ${code}: ${JSON.stringify(body).slice(0, ERROR_CHARACTERS)}`);
+    return null;
+  }
+}
+
+/** Whether it is a connection that failed; not an answer that did not come. */
+function isLost(error: unknown): boolean {
+  return error instanceof TypeError;
+}
+
+function causeOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? `${message}: ${cause.message}` : message;
+}
