@@ -75,13 +75,12 @@ export const configFields = {
   /** METRICS_PORT: serves /metrics there, and no longer at the HTTP port, which may be reached from outside. */
   metricsPort: integer(1, MAX_PORT).optional(),
   /** METRICS: `on` serves what the process measures at /metrics of its HTTP port. */
-  metrics: z.enum(["on", "off"], "must be on or off").default("off"),
+  metrics: onOrOff,
   /**
    * STOP_DELAY_MS: for so long after a stop signal the process goes on as before, but for its readiness, so that every load
    * balancer notices before the first connection is refused. 0 where nothing watches the readiness.
    */
   stopDelayMs: integer(0, MAX_STOP_DELAY_MS).default(0),
-  kafkaBrokers,
   /** KAFKA_TOPIC_PREFIX: put before the name of every topic; none by default. */
   kafkaTopicPrefix: z
     .string()
