@@ -21,11 +21,11 @@ export function explainRefusals({ stack }: House, refusals: readonly Refusal[], 
       causes.set(requestId, err?.message ?? "no reason was logged");
     }
   }
+  const reasons = Map.groupBy(refusals, ({ requestId }) => causes.get(requestId) ?? "nothing was logged");
   let late = 0;
-  for (const { what, requestId } of refusals) {
-    const cause = causes.get(requestId) ?? "nothing was logged";
-    if (TOO_LATE.test(cause)) late += 1;
-    else findings.add(`${what} was told to come again: ${cause}`);
+  for (const [reason, refused] of reasons) {
+    if (TOO_LATE.test(reason)) late += refused.length;
+    else findings.add(`${refused.length} times told to come again, as ${refused[0]?.what}: ${reason}`);
   }
   return late;
 }

@@ -16,6 +16,11 @@ const MAX_AMOUNT_MINOR = 10_000;
 const OK = 200;
 const ACCEPTED = 202;
 const ERROR_CHARACTERS = 300;
+/** Of a request that should be served at the second one. */
+const MAX_TRIES = 20;
+/** Why a try failed: it asks the trading server, which is away. */
+const MUST_WAIT = "the trading server is away";
+const IDS = /[0-9a-f]{8}-[0-9a-f-]{27}|\d{8}/g;
 
 /** Money that was accepted to be moved. */
 export interface Moved {
@@ -58,6 +63,7 @@ export class Traffic {
   readonly #dice: Dice;
   readonly #findings: Findings;
   readonly #underWay = new Set<Promise<void>>();
+  readonly #failures = new Map<string, number>();
   #stopping = false;
   #running: Promise<void> = Promise.resolve();
 
@@ -77,6 +83,8 @@ export class Traffic {
     this.#stopping = true;
     await this.#running;
     await Promise.all(this.#underWay);
+    for (const [kind, times] of this.#failures) this.#findings.add(`${times} times: ${kind}`);
+    this.#failures.clear();
   }
 
   async #send({ mutations, reads }: { mutations: number; reads: number }): Promise<void> {
@@ -145,34 +153,54 @@ export class Traffic {
   }
 
   /**
-   * The answer where it is one of success: the first one, that of the second try after a lost connection, or after an answer
-   * to come again.
+   * The answer of success: that of the first try, of the second after a lost connection, or of the second after an answer to come
+   * again. What is not served then is a failure, and is tried on all the same: the books count what was done.
    */
-  async #served<T>(what: string, send: () => Promise<Answer<T>>, again = false): Promise<Answer<T> | null> {
+  async #served<T>(what: string, send: () => Promise<Answer<T>>): Promise<Answer<T> | null> {
+    const problems: string[] = [];
+    for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+      const [answer, problem] = await this.#try(what, send);
+      if (problem === null) return answer;
+      if (problem !== MUST_WAIT) problems.push(problem);
+      if (problems.length === 2) this.#fail(`${what} was not served at the second try: ${problems.join("; then ")}`);
+      if (problem === MUST_WAIT) tries -= 1;
+    }
+    this.#fail(`${what} was never served`);
+    return null;
+  }
+
+  /** One try: its answer, or why it is none. Waits as long as it is told. */
+  async #try<T>(
+    what: string,
+    send: () => Promise<Answer<T>>,
+  ): Promise<readonly [Answer<T>, null] | readonly [null, string]> {
     let answer: Answer<T>;
     try {
-      answer = await send().catch((error: unknown) => {
-        if (!isLost(error)) throw error;
-        this.counts.lost += 1;
-        return send();
-      });
+      answer = await send();
     } catch (error) {
-      this.#findings.add(`${what} was not answered: ${causeOf(error)}`);
-      return null;
+      if (!isLost(error)) return [null, causeOf(error)];
+      this.counts.lost += 1;
+      return [null, "the connection was lost"];
     }
     const { status, headers, body } = answer;
-    if (status === OK || status === ACCEPTED) return answer;
-    const [retryAfterS, requestId] = [headers.get("retry-after"), headers.get("x-request-id") ?? ""];
-    const mustWait = this.isServerAway && what.endsWith(ASKS_SERVER);
-    if (retryAfterS !== null && (mustWait || !again)) {
-      if (mustWait) this.counts.waited += 1;
-      else this.refusals.push({ what, requestId });
-      await pause(Number(retryAfterS) * 1_000);
-      return this.#served(what, send, true);
+    if (status === OK || status === ACCEPTED) return [answer, null];
+    const retryAfterS = headers.get("retry-after");
+    const text = `${status} ${headers.get("x-error-code")} ${JSON.stringify(body).slice(0, ERROR_CHARACTERS)}`;
+    if (retryAfterS === null) {
+      this.#fail(`${what} was answered ${text}`);
+      return [null, text];
     }
-    const code = headers.get("x-error-code");
-    this.#findings.add(`${what} was answered ${status} ${code}: ${JSON.stringify(body).slice(0, ERROR_CHARACTERS)}`);
-    return null;
+    const mustWait = this.isServerAway && what.endsWith(ASKS_SERVER);
+    if (mustWait) this.counts.waited += 1;
+    else this.refusals.push({ what, requestId: headers.get("x-request-id") ?? "" });
+    await pause(Number(retryAfterS) * 1_000);
+    return [null, mustWait ? MUST_WAIT : text];
+  }
+
+  /** What is alike but for ids and numbers of accounts is told once. */
+  #fail(text: string): void {
+    const kind = text.replaceAll(IDS, "…");
+    this.#failures.set(kind, (this.#failures.get(kind) ?? 0) + 1);
   }
 }
 
