@@ -1,5 +1,8 @@
 import net from "node:net";
 
+/** Where the near end is; the server itself may be on another machine, or in a container. */
+const HOST = "127.0.0.1";
+
 /** A connection to a server that can be cut and healed. */
 export class Cable {
   readonly #server: net.Server;
@@ -16,8 +19,9 @@ export class Cable {
     const server = net.createServer();
     const cable = new Cable(server);
     server.on("connection", (near) => cable.#join(near, { host: far.hostname, port: Number(far.port) }));
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => server.listen(0, HOST, resolve));
     const near = new URL(url);
+    near.hostname = HOST;
     near.port = String((server.address() as net.AddressInfo).port);
     return { cable, url: near.href };
   }
