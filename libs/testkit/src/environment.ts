@@ -7,13 +7,10 @@ import {
   generateSecrets,
   type Secrets,
   type ServerContext,
-  serverContext,
-  silentReport,
-  StateRecord,
 } from "@kapi/local";
-import { createLogger, Scope } from "@kapi/runtime";
+import { createLogger, type Scope } from "@kapi/runtime";
 
-import { forget, testFolder, testName } from "./state-folder.ts";
+import { startInFolder, testFolder, testName } from "./state-folder.ts";
 import { startTestKafka, type TestKafka } from "./test-kafka.ts";
 import { startTestRedis, type TestRedis } from "./test-redis.ts";
 
@@ -58,21 +55,14 @@ export async function createTestEnvironment(options: EnvironmentOptions = {}): P
   const { needs = ["kafka", "postgres", "redis"] } = options;
   const name = testName();
   const stateDir = testFolder(name);
-  const scope = new Scope();
-  const record = await StateRecord.open(stateDir);
-  await scope.start("state", () => ({ value: record, stop: () => forget(record, stateDir) }));
-  const context = serverContext({ stateDir, ephemeral: true, report: silentReport }, record);
-  try {
+  return startInFolder(stateDir, async ({ scope, context }) => {
     const [kafka, postgresUrl, redis] = await Promise.all([
       needs.includes("kafka") ? startKafka(name, options, scope, context) : null,
       needs.includes("postgres") ? scope.start("database", () => ownDatabase(name)) : null,
       needs.includes("redis") ? scope.start("redis", () => startTestRedis(context)) : null,
     ]);
     return assemble({ name, stateDir, context, kafka, postgresUrl, redis, stop: () => scope.stop() });
-  } catch (error) {
-    await scope.stop();
-    throw error;
-  }
+  });
 }
 
 interface Parts {

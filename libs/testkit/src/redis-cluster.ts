@@ -1,20 +1,10 @@
 import net from "node:net";
 
-import {
-  endProcess,
-  freePort,
-  type NativeServer,
-  type ServerContext,
-  serverContext,
-  silentReport,
-  startRedisProcess,
-  StateRecord,
-} from "@kapi/local";
-import { Scope } from "@kapi/runtime";
+import { endProcess, freePort, type NativeServer, type ServerContext, startRedisProcess } from "@kapi/local";
 
 import { type CertificateAuthority, createAuthority } from "./certificates.ts";
 import { eventually } from "./eventually.ts";
-import { forget, testFolder } from "./state-folder.ts";
+import { startInFolder, testFolder } from "./state-folder.ts";
 
 const MASTERS = 3;
 const SLOTS = 16_384;
@@ -49,11 +39,7 @@ export interface TestRedisCluster {
 /** Starts it as processes of this machine, and returns when every slot is served. */
 export async function startTestRedisCluster(): Promise<TestRedisCluster> {
   const stateDir = testFolder();
-  const scope = new Scope();
-  const record = await StateRecord.open(stateDir);
-  await scope.start("state", () => ({ value: record, stop: () => forget(record, stateDir) }));
-  const context = serverContext({ stateDir, ephemeral: true, report: silentReport }, record);
-  try {
+  return startInFolder(stateDir, async ({ scope, context }) => {
     const authority = await createAuthority(stateDir, "authority");
     const certificate = await authority.issue(HOST);
     const files = ["--tls-cert-file", certificate.certificateFile, "--tls-key-file", certificate.keyFile];
@@ -66,10 +52,7 @@ export async function startTestRedisCluster(): Promise<TestRedisCluster> {
     const [replica, ...masters] = nodes.toReversed() as [Node, ...Node[]];
     await unite(masters.toReversed(), replica);
     return { masters: masters.toReversed(), replica, authority, stop: () => scope.stop() };
-  } catch (error) {
-    await scope.stop();
-    throw error;
-  }
+  });
 }
 
 interface Node extends TestRedisNode {

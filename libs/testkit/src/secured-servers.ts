@@ -2,20 +2,10 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 
 import { randomBase32 } from "@kapi/kernel";
-import {
-  freePort,
-  type ServerContext,
-  serverContext,
-  silentReport,
-  startKafkaProcess,
-  startPostgresProcess,
-  startRedisProcess,
-  StateRecord,
-} from "@kapi/local";
-import { Scope } from "@kapi/runtime";
+import { freePort, type ServerContext, startKafkaProcess, startPostgresProcess, startRedisProcess } from "@kapi/local";
 
 import { type Certificate, type CertificateAuthority, createAuthority } from "./certificates.ts";
-import { forget, testFolder } from "./state-folder.ts";
+import { startInFolder, testFolder } from "./state-folder.ts";
 
 /** The one name that the servers' certificates are for. */
 const HOST = "localhost";
@@ -57,11 +47,7 @@ export interface SecuredServers {
 /** Starts all three as processes of this machine. */
 export async function startSecuredServers(): Promise<SecuredServers> {
   const stateDir = testFolder();
-  const scope = new Scope();
-  const record = await StateRecord.open(stateDir);
-  await scope.start("state", () => ({ value: record, stop: () => forget(record, stateDir) }));
-  const context = serverContext({ stateDir, ephemeral: true, report: silentReport }, record);
-  try {
+  return startInFolder(stateDir, async ({ scope, context }) => {
     const [authority, stranger] = await Promise.all([
       createAuthority(stateDir, "authority"),
       createAuthority(stateDir, "stranger"),
@@ -85,10 +71,7 @@ export async function startSecuredServers(): Promise<SecuredServers> {
       stateDir,
       stop: () => scope.stop(),
     };
-  } catch (error) {
-    await scope.stop();
-    throw error;
-  }
+  });
 }
 
 type Addresses = Pick<SecuredServers, "kafka" | "redisUrl" | "postgresUrl">;

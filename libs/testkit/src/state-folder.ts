@@ -2,7 +2,8 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 
 import { randomBase32 } from "@kapi/kernel";
-import { isRunning, type StateRecord, stopRecorded } from "@kapi/local";
+import { isRunning, type ServerContext, serverContext, silentReport, StateRecord, stopRecorded } from "@kapi/local";
+import { Scope } from "@kapi/runtime";
 
 const NAME_CHARACTERS = 10;
 
@@ -22,8 +23,28 @@ export function testFolder(name: string = testName()): string {
   return path.join(process.env[STATE_VARIABLE] ?? path.join(TEST_STATE_ROOT, "alone"), name);
 }
 
+/** What servers of a test's own are started with. */
+export interface OwnServers {
+  /** Takes each of them; its end ends them all and removes the folder. */
+  readonly scope: Scope;
+  readonly context: ServerContext;
+}
+
+/** Starts servers of a test's own, whose state is in this folder. Where one of them does not start, nothing is left. */
+export async function startInFolder<T>(stateDir: string, start: (own: OwnServers) => Promise<T>): Promise<T> {
+  const scope = new Scope();
+  const record = await StateRecord.open(stateDir);
+  await scope.start("state", () => ({ value: record, stop: () => forget(record, stateDir) }));
+  try {
+    return await start({ scope, context: serverContext({ stateDir, ephemeral: true, report: silentReport }, record) });
+  } catch (error) {
+    await scope.stop();
+    throw error;
+  }
+}
+
 /** Removes a folder that nothing runs in any more. */
-export async function forget(record: StateRecord, stateDir: string): Promise<void> {
+async function forget(record: StateRecord, stateDir: string): Promise<void> {
   await record.close();
   rmSync(stateDir, { recursive: true, force: true });
 }
