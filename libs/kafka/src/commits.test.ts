@@ -7,17 +7,17 @@ import { type Commit, Commits } from "./commits.ts";
 
 const logger = createLogger({ service: "test", level: "silent" });
 
-function commit(partition: number, offset: string, send: Commit["send"], isCurrent = (): boolean => true): Commit {
-  return { topic: "t", partition, offset, isCurrent, send };
+function commit(partition: number, end: bigint, send: Commit["send"], isCurrent = (): boolean => true): Commit {
+  return { topic: "t", partition, offset: () => end, end, isCurrent, send };
 }
 
 test("of several offsets of a partition only the newest is committed, all partitions in one request", async () => {
   const sent: Offsets[] = [];
   const send = (offsets: Offsets): Promise<void> => Promise.resolve(void sent.push(offsets));
   const commits = new Commits(logger);
-  commits.add(commit(0, "5", send));
-  commits.add(commit(1, "7", send));
-  commits.add(commit(0, "9", send));
+  commits.add(commit(0, 5n, send));
+  commits.add(commit(1, 7n, send));
+  commits.add(commit(0, 9n, send));
   await commits.flush();
   expect(sent).toEqual([
     {
@@ -39,7 +39,7 @@ test("an offset is never committed after its generation", async () => {
   let current = true;
   const commits = new Commits(logger);
   const send = (offsets: Offsets): Promise<void> => Promise.resolve(void sent.push(offsets));
-  commits.add(commit(0, "5", send, () => current));
+  commits.add(commit(0, 5n, send, () => current));
   current = false;
   await commits.flush();
   expect(sent).toEqual([]);
@@ -53,10 +53,10 @@ test("a commit that was refused is sent again, unless a newer one has taken its 
     sent.push(JSON.stringify(offsets.topics[0]?.partitions));
     if (sent.length === 1) await refusal.promise;
   };
-  commits.add(commit(0, "5", send));
-  commits.add(commit(1, "6", send));
+  commits.add(commit(0, 5n, send));
+  commits.add(commit(1, 6n, send));
   const flushed = commits.flush();
-  commits.add(commit(0, "8", send));
+  commits.add(commit(0, 8n, send));
   refusal.reject(new Error("coordinator is moving"));
   await flushed;
   await commits.flush();
@@ -64,5 +64,23 @@ test("a commit that was refused is sent again, unless a newer one has taken its 
     '[{"partition":0,"offset":"5"},{"partition":1,"offset":"6"}]',
     '[{"partition":0,"offset":"8"},{"partition":1,"offset":"6"}]',
   ]);
+  commits.stop();
+});
+
+test("a batch that is durable bit by bit is committed so, without another batch, and nothing is committed twice", async () => {
+  const sent: string[] = [];
+  let durable = 3n;
+  const commits = new Commits(logger);
+  const send = (offsets: Offsets): Promise<void> =>
+    Promise.resolve(void sent.push(offsets.topics[0]?.partitions[0]?.offset ?? ""));
+  commits.add({ ...commit(0, 8n, send), offset: () => durable });
+  await commits.flush();
+  await commits.flush();
+  durable = 6n;
+  await commits.flush();
+  durable = 8n;
+  await commits.flush();
+  await commits.flush();
+  expect(sent).toEqual(["3", "6", "8"]);
   commits.stop();
 });

@@ -12,7 +12,9 @@ const RETRY_DELAY_MS = 1_000;
 export interface Commit {
   readonly topic: string;
   readonly partition: number;
-  readonly offset: string;
+  /** What may be committed by now; asked again, as long as it is below `end`. */
+  readonly offset: () => bigint;
+  readonly end: bigint;
   readonly isCurrent: () => boolean;
   readonly send: (offsets: Offsets) => Promise<void>;
 }
@@ -25,6 +27,8 @@ export interface Commit {
 export class Commits {
   readonly #logger: Logger;
   readonly #pending = new Map<string, Commit>();
+  /** What was committed last of a partition of which more is to come. */
+  readonly #partly = new Map<string, bigint>();
   #timer: NodeJS.Timeout | null = null;
   #sending: Deferred<void> | null = null;
 
@@ -51,6 +55,7 @@ export class Commits {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     this.#pending.clear();
+    this.#partly.clear();
   }
 
   #sendAfter(delayMs: number): void {
@@ -62,36 +67,53 @@ export class Commits {
   }
 
   async #send(): Promise<void> {
-    const commits = Array.from(this.#pending.values()).filter(({ isCurrent }) => isCurrent());
+    const current = Array.from(this.#pending.values()).filter(({ isCurrent }) => isCurrent());
     this.#pending.clear();
-    const [first] = commits;
-    if (first === undefined) return;
-    this.#sending = deferred<void>();
+    const due = current.map((commit) => ({ commit, offset: commit.offset() }));
+    const news = due.filter(({ commit, offset }) => this.#partly.get(placeOf(commit)) !== offset);
     let nextDelayMs = COMMIT_INTERVAL_MS;
-    try {
-      await first.send({ topics: byTopic(commits) });
-    } catch (error) {
-      this.#logger.info({ error: asError(error).message }, "offsets were not committed; trying again");
-      nextDelayMs = RETRY_DELAY_MS;
-      for (const commit of commits) {
-        if (commit.isCurrent() && !this.#pending.has(placeOf(commit))) this.#pending.set(placeOf(commit), commit);
+    const [first] = news;
+    if (first !== undefined) {
+      this.#sending = deferred<void>();
+      try {
+        await first.commit.send({ topics: byTopic(news) });
+        for (const { commit, offset } of news) this.#partly.set(placeOf(commit), offset);
+      } catch (error) {
+        this.#logger.info({ error: asError(error).message }, "offsets were not committed; trying again");
+        nextDelayMs = RETRY_DELAY_MS;
+        for (const { commit } of news) this.#waits(commit);
       }
+      this.#sending.resolve();
+      this.#sending = null;
     }
-    this.#sending.resolve();
-    this.#sending = null;
+    for (const { commit, offset } of due) {
+      if (offset < commit.end) this.#waits(commit);
+      else if (!this.#pending.has(placeOf(commit))) this.#partly.delete(placeOf(commit));
+    }
     if (this.#pending.size > 0) this.#sendAfter(nextDelayMs);
   }
+
+  /** It is committed later, unless a newer one has taken its place. */
+  #waits(commit: Commit): void {
+    if (commit.isCurrent() && !this.#pending.has(placeOf(commit))) this.#pending.set(placeOf(commit), commit);
+  }
+}
+
+interface Due {
+  readonly commit: Commit;
+  readonly offset: bigint;
 }
 
 function placeOf({ topic, partition }: Commit): string {
   return `${topic}/${partition}`;
 }
 
-function byTopic(commits: readonly Commit[]): Offsets["topics"] {
+function byTopic(due: readonly Due[]): Offsets["topics"] {
   const topics = new Map<string, { partition: number; offset: string }[]>();
-  for (const { topic, partition, offset } of commits) {
+  for (const { commit, offset } of due) {
+    const { topic, partition } = commit;
     const partitions = topics.get(topic) ?? [];
-    partitions.push({ partition, offset });
+    partitions.push({ partition, offset: offset.toString() });
     topics.set(topic, partitions);
   }
   return Array.from(topics, ([topic, partitions]) => ({ topic, partitions }));

@@ -32,6 +32,7 @@ const RETRIES = 1_200;
 /** Less than a process gives each of its components. */
 const STOP_DEADLINE_MS = 8_000;
 const JOIN_DEADLINE_MS = 3_000;
+const DURABLE_DEADLINE_MS = 2_000;
 /** A member that vanished keeps its group waiting for a whole session; then the first join ends. */
 const JOIN_MARGIN_MS = 30_000;
 const STALLED_AFTER_MS = 60_000;
@@ -55,6 +56,11 @@ export interface ConsumerOptions {
    * generation comes before it resolves, and none of the earlier one runs any more when it is called.
    */
   readonly onAssigned?: (assignment: readonly PartitionAssignment[]) => Promise<void>;
+  /**
+   * Called when this consumer stops, after the last batch and before the last commit: resolves when what earlier batches
+   * still had to make durable is so, as far as it can be soon. It is waited for 2 s.
+   */
+  readonly beforeLastCommit?: () => Promise<void>;
   /** Most messages in one `onBatch`. Default 1,000. */
   readonly maxBatchMessages?: number;
   readonly logger: Logger;
@@ -188,6 +194,7 @@ class GroupConsumer implements Consumer {
 
   async #end(): Promise<void> {
     await this.#generations.drained();
+    await this.#beforeLastCommit();
     await this.#commits.flush();
     this.#commits.stop();
     this.#generations.stop();
@@ -195,6 +202,15 @@ class GroupConsumer implements Consumer {
     await Promise.race([this.#generations.joined(), delay(JOIN_DEADLINE_MS)]);
     await this.#client.disconnect();
     await this.#deadLetters.stop();
+  }
+
+  /** What is not durable in time is read again by the partition's next owner. */
+  async #beforeLastCommit(): Promise<void> {
+    try {
+      await Promise.race([this.#options.beforeLastCommit?.(), delay(DURABLE_DEADLINE_MS)]);
+    } catch (error) {
+      this.#options.logger.info({ err: error, group: this.#options.groupId }, "not all is durable at the end");
+    }
   }
 
   #watch(): void {
@@ -301,10 +317,13 @@ class GroupConsumer implements Consumer {
   #settle(payload: EachBatchPayload, run: Run, last: Message | undefined, outcome: BatchOutcome): void {
     if (last === undefined) return;
     payload.resolveOffset(last.offset.toString());
+    const end = last.offset + 1n;
+    const { commitOffset = end } = outcome;
     this.#commits.add({
       topic: payload.batch.topic,
       partition: payload.batch.partition,
-      offset: (outcome.commitOffset ?? last.offset + 1n).toString(),
+      offset: typeof commitOffset === "function" ? commitOffset : () => commitOffset,
+      end: typeof commitOffset === "function" ? end : commitOffset,
       isCurrent: () => run.isCurrent(),
       send: (offsets) => payload.commitOffsetsIfNecessary(offsets),
     });

@@ -203,7 +203,9 @@ async function prepareSequencer(
     });
     const sweepMs = Math.min(MAX_SWEEP_MS, Math.max(MIN_SWEEP_MS, coalesceMs / SWEEPS_PER_INTERVAL));
     if (coalesceMs > 0) await scope.start("coalescing", () => every(sweepMs, () => sequencer.sweep(sweepMs)));
-    const consumer = await scope.start("valuations", () => consumeValuations({ kafka, sequencer, logger, fatal }));
+    const consumer = await scope.start("valuations", () =>
+      consumeValuations({ kafka, sequencer, keepRepeats: () => checkpoints.write(), logger, fatal }),
+    );
     health.liveness("valuations", () => consumer.check());
   };
   return { checkpoints, start };

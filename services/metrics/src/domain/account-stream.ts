@@ -29,6 +29,8 @@ export interface AccountStream extends LogState {
   readonly window: SampleWindow;
   /** The window start of the checkpoint it was restored from, while no sample read from the log takes its place. */
   readonly anchor: SampleCheckpoint["window"] | null;
+  /** Sequence of the checkpoint it was restored from: samples up to it need no new one. 0 without a checkpoint. */
+  readonly checkpointed: number;
   /** The first repeat of a sample, of the newest one that any is known of. */
   readonly repeat: Repeat | null;
 }

@@ -10,9 +10,6 @@ import type { SequencerContext } from "./sequencer-context.ts";
 /** Longest wait for this process's reader to reach the end of a partition of `metrics.samples`. */
 const REACH_END_TIMEOUT_MS = 10_000;
 const RECOVERY_RETRY_MS = 500;
-/** With more open accounts than this the lowest open offset is not sought at every batch. */
-const MAX_OPEN_TO_SEEK_ALWAYS = 1_000;
-const SEEK_INTERVAL_MS = 200;
 /** A valuation from further ahead is refused: as the account's last one it would make all that follow too old. */
 const MAX_AHEAD_MS = 24 * 3_600_000;
 
@@ -33,8 +30,6 @@ export class PartitionSequencer {
   #ready = false;
   #recovering = false;
   #closed = false;
-  #lowestOpen = 0;
-  #soughtAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(number: number, context: SequencerContext) {
     this.number = number;
@@ -138,15 +133,15 @@ export class PartitionSequencer {
   }
 
   /** The offset to commit when everything before `next` has been taken in: below the lowest that is not durable yet. */
-  commitOffset(next: number, nowMs: number): number {
-    if (this.#open.size === 0) return next;
-    if (this.#open.size > MAX_OPEN_TO_SEEK_ALWAYS && nowMs - this.#soughtAtMs < SEEK_INTERVAL_MS)
-      return this.#lowestOpen;
+  commitOffset(next: number): number {
     let lowest = next;
     for (const writer of this.#open) lowest = Math.min(lowest, writer.firstOpenOffset ?? next);
-    this.#lowestOpen = Math.max(this.#lowestOpen, lowest);
-    this.#soughtAtMs = nowMs;
-    return this.#lowestOpen;
+    return lowest;
+  }
+
+  /** Resolves when what was sent has been judged, so that only what waits for its next sample is not durable. */
+  async judged(): Promise<void> {
+    if (this.ready) await this.#reachEnd();
   }
 
   /** What no sample shows goes into the account's checkpoint, for the partition's next writer. */

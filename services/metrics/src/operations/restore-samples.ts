@@ -1,6 +1,5 @@
 import { PartitionCheckpoint, SampleCheckpoint } from "@kapi/contracts";
 import type { Logger } from "@kapi/runtime";
-import type { z } from "zod";
 
 import { type Found, markerKey, type PartitionFinding, readStart, startingPoint } from "../domain/restore.ts";
 import type { SampleLog } from "./sample-log.ts";
@@ -12,9 +11,10 @@ export interface CheckpointRecord {
   readonly offset: bigint;
 }
 
-interface Finding extends PartitionFinding {
+interface Finding {
   marker: Found<PartitionCheckpoint> | null;
-  readonly accounts: Map<string, Found<SampleCheckpoint>>;
+  /** Of each account the newest record, not looked into before the topic's end is reached. */
+  readonly accounts: Map<string, Found<string>>;
   readonly gone: Set<string>;
 }
 
@@ -37,17 +37,13 @@ export class Restoration {
     for (const record of records) {
       const at = Number(record.offset);
       if (record.key === markerKey(partition)) {
-        const marker = this.#read(PartitionCheckpoint, record);
+        const marker = readMarker(record.value);
+        if (marker === null) this.#warn(record.key);
         finding.marker = marker === null ? null : { value: marker, at };
       } else if (record.value.length === 0) {
         finding.accounts.delete(record.key);
         finding.gone.add(record.key);
-      } else {
-        const checkpoint = this.#read(SampleCheckpoint, record);
-        if (checkpoint === null) finding.accounts.delete(record.key);
-        else finding.accounts.set(record.key, { value: checkpoint, at });
-        if (checkpoint === null) finding.marker = null;
-      }
+      } else finding.accounts.set(record.key, { value: record.value.toString("utf8"), at });
     }
   }
 
@@ -64,10 +60,10 @@ export class Restoration {
   ): Map<number, bigint> {
     const starts = new Map<number, bigint>();
     for (const [partition, begin] of begins) {
-      const finding = this.#findings.get(partition) ?? { marker: null, accounts: new Map(), gone: new Set<string>() };
+      const { gone, ...finding } = this.#found(partition);
       const wanted = readStart(finding, Number(windowOffsets.get(partition) ?? begin));
       const start = Math.max(wanted, Number(begin));
-      for (const key of finding.gone) log.remove(key);
+      for (const key of gone) log.remove(key);
       for (const [key, { value }] of finding.accounts) log.restore(partition, key, value, startingPoint(value, start));
       log.begin(partition, start);
       starts.set(partition, BigInt(start));
@@ -76,22 +72,69 @@ export class Restoration {
     return starts;
   }
 
-  #read<S extends z.ZodType>(schema: S, record: CheckpointRecord): z.output<S> | null {
-    const checkpoint = readCheckpoint(schema, record.value);
-    if (checkpoint === null) this.#logger.warn({ key: record.key }, "a record of metrics.latest is not a checkpoint");
-    return checkpoint;
+  /** What the records of a partition say. A marker does not speak of an account whose record after it cannot be read. */
+  #found(partition: number): PartitionFinding & { readonly gone: ReadonlySet<string> } {
+    const finding = this.#findings.get(partition);
+    const accounts = new Map<string, Found<SampleCheckpoint>>();
+    if (finding === undefined) return { marker: null, accounts, gone: new Set() };
+    let { marker } = finding;
+    for (const [key, { value, at }] of finding.accounts) {
+      const checkpoint = readCheckpoint(value);
+      if (checkpoint !== null) accounts.set(key, { value: checkpoint, at });
+      else {
+        this.#warn(key);
+        marker = null;
+      }
+    }
+    return { marker, accounts, gone: finding.gone };
+  }
+
+  #warn(key: string): void {
+    this.#logger.warn({ key }, "a record of metrics.latest is not a checkpoint");
   }
 }
 
-/** A value of `metrics.latest`; null if it is not of this shape. */
-export function readCheckpoint<S extends z.ZodType>(schema: S, value: Buffer): z.output<S> | null {
-  let json: unknown;
+/**
+ * The value of an account's record in `metrics.latest`; null if it is not of the shape of {@link SampleCheckpoint}. Looked
+ * through by hand: a restart reads one of every account, and the schema takes several times as long.
+ */
+export function readCheckpoint(text: string): SampleCheckpoint | null {
+  const json = objectOf(text);
+  if (json === null) return null;
+  const { sequence, to, offset, window, frame, repeat } = json as Partial<SampleCheckpoint>;
+  const isWhole =
+    isFrom(1, sequence) &&
+    isFrom(0, to) &&
+    isFrom(0, offset) &&
+    typeof frame === "string" &&
+    isObject(window) &&
+    isFrom(1, window.sequence) &&
+    isFrom(-1, window.from) &&
+    isFrom(0, window.offset) &&
+    (repeat === undefined || SampleCheckpoint.shape.repeat.safeParse(repeat).success);
+  return isWhole ? (json as SampleCheckpoint) : null;
+}
+
+function readMarker(value: Buffer): PartitionCheckpoint | null {
+  return PartitionCheckpoint.safeParse(objectOf(value.toString("utf8"))).data ?? null;
+}
+
+/** The object that the text is in JSON; null for any other text. */
+function objectOf(text: string): object | null {
   try {
-    json = JSON.parse(value.toString("utf8"));
+    const json: unknown = JSON.parse(text);
+    return isObject(json) ? json : null;
   } catch (error) {
     if (error instanceof SyntaxError) return null;
     throw error;
   }
-  const parsed = schema.safeParse(json);
-  return parsed.success ? parsed.data : null;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether it is a whole number, at least `lowest`. */
+function isFrom(lowest: number, value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= lowest;
 }

@@ -134,6 +134,7 @@ export class SampleLog {
     const stream = this.#open(partition, key, point);
     if (stream === null) return;
     stream.anchor = checkpoint.window;
+    stream.checkpointed = checkpoint.sequence;
     stream.offset = checkpoint.offset;
     stream.repeat = repeatOf(checkpoint);
     if (!point.takeFrame) return;
@@ -217,6 +218,7 @@ export class SampleLog {
       offset: -1,
       window: this.#windows.open(),
       anchor: null,
+      checkpointed: 0,
       repeat: null,
       judgeFrom: point.judgeFrom,
     };

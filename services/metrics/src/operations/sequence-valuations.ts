@@ -83,13 +83,13 @@ export class Sequencer implements SampleListener {
 
   /**
    * Takes in valuations of one partition, in log order.
-   * @returns those refused, and the offset below which everything is durable.
+   * @returns those refused, and what tells the offset below which everything is durable by then.
    * @throws RetryableError while it cannot be told whether the partition may be written, or whether an account exists.
    */
   async take<M extends ValuationRecord>(
     number: number,
     messages: readonly M[],
-  ): Promise<{ refused: RefusedValuation<M>[]; commitOffset: bigint }> {
+  ): Promise<{ refused: RefusedValuation<M>[]; commitOffset: () => bigint }> {
     const partition = this.#partitions.get(number);
     if (partition === undefined) throw new RetryableError(`partition ${number} is not assigned`);
     await retryable("the end of the samples was not reached", () => partition.prepare());
@@ -109,7 +109,12 @@ export class Sequencer implements SampleListener {
     this.counts.valuations += messages.length;
     taken.add(messages.length);
     const next = Number(messages.at(-1)?.offset ?? -1n) + 1;
-    return { refused, commitOffset: BigInt(partition.commitOffset(next, this.#context.clock.nowMs())) };
+    return { refused, commitOffset: () => BigInt(partition.commitOffset(next)) };
+  }
+
+  /** Resolves when all samples sent so far have been judged; rejects where the log cannot be read to its end in time. */
+  async judged(): Promise<void> {
+    await Promise.all([...this.#partitions.values()].map((partition) => partition.judged()));
   }
 
   /** Cuts what is due; to be called every `sweepMs`. */

@@ -42,13 +42,18 @@ export class Checkpoints implements SampleListener {
   }
 
   counted(stream: AccountStream): void {
-    const changed = this.#changed.get(stream.partition);
-    if (changed === undefined) this.#changed.set(stream.partition, new Map([[stream.key, stream]]));
-    else changed.set(stream.key, stream);
+    // What is read again after a restart stands in its checkpoint already.
+    if (stream.sequence > stream.checkpointed) this.#change(stream);
   }
 
   repeated(stream: AccountStream): void {
-    this.counted(stream);
+    this.#change(stream);
+  }
+
+  #change(stream: AccountStream): void {
+    const changed = this.#changed.get(stream.partition);
+    if (changed === undefined) this.#changed.set(stream.partition, new Map([[stream.key, stream]]));
+    else changed.set(stream.key, stream);
   }
 
   removed(stream: AccountStream): void {
@@ -66,7 +71,7 @@ export class Checkpoints implements SampleListener {
     if (stream === undefined) return;
     const repeat = currentRepeat(stream);
     const lacksRepeat = repeat !== null && (told === null || told.offset > repeat.offset);
-    if (checkpoint.sequence < stream.sequence || lacksRepeat) this.counted(stream);
+    if (checkpoint.sequence < stream.sequence || lacksRepeat) this.#change(stream);
   }
 
   /** Everything before `offset` of a partition of `metrics.latest` has been read, and told to `readBack` or restored. */
@@ -118,7 +123,7 @@ export class Checkpoints implements SampleListener {
       for (const { stream, repeat } of repeats) repeatKept(stream, repeat);
     } catch (error) {
       logger.warn({ err: error, partition }, "checkpoints were not written; the next turn writes them");
-      for (const stream of changed.values()) if (log.find(stream.key) === stream) this.counted(stream);
+      for (const stream of changed.values()) if (log.find(stream.key) === stream) this.#change(stream);
       for (const key of gone) this.#gone.set(partition, (this.#gone.get(partition) ?? new Set()).add(key));
     }
   }

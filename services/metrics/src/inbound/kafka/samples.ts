@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
-import { SampleCheckpoint, TOPICS } from "@kapi/contracts";
+import { TOPICS } from "@kapi/contracts";
 import {
   beginOffsets,
   createLogReader,
@@ -17,7 +17,7 @@ import { readCheckpoint, Restoration } from "../../operations/restore-samples.ts
 import type { SampleLog, SampleRecord } from "../../operations/sample-log.ts";
 import type { Checkpoints } from "../../operations/write-checkpoints.ts";
 
-const RECORDS_PER_TURN = 100;
+const RECORDS_PER_TURN = 300;
 /** Under load a sample is shown this much later, and every fetch brings many. */
 const BUSY_INTERVAL_MS = 10;
 
@@ -114,6 +114,6 @@ async function readCheckpoints(
 
 function readBack(checkpoints: Checkpoints | null, key: string, value: Buffer): void {
   if (value.length === 0) return;
-  const checkpoint = readCheckpoint(SampleCheckpoint, value);
+  const checkpoint = readCheckpoint(value.toString("utf8"));
   if (checkpoint !== null) checkpoints?.readBack(key, checkpoint);
 }

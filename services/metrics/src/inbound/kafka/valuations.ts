@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers/promises";
+
 import { TOPICS } from "@kapi/contracts";
 import { type Consumer, createConsumer, type KafkaConnection } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";
@@ -7,6 +9,8 @@ import type { Sequencer } from "../../operations/sequence-valuations.ts";
 const GROUP = "metrics-sequencer";
 /** Under load a sample comes this much later, and every fetch brings many valuations. */
 const BUSY_INTERVAL_MS = 20;
+/** The log's reader gets its turn between the pieces of a long batch, or samples would wait there to be judged. */
+const VALUATIONS_PER_TURN = 50;
 
 /**
  * `trading.valuations` → the sequencer, as a member of its group. What it refuses goes to the dead letters with the
@@ -15,10 +19,12 @@ const BUSY_INTERVAL_MS = 20;
 export function consumeValuations(options: {
   kafka: KafkaConnection;
   sequencer: Sequencer;
+  /** Makes durable what samples do not show; before the last commit. */
+  keepRepeats: () => Promise<void>;
   logger: Logger;
   fatal: (error: Error) => void;
 }): Promise<Started<Consumer>> {
-  const { kafka, sequencer, logger, fatal } = options;
+  const { kafka, sequencer, keepRepeats, logger, fatal } = options;
   return createConsumer(kafka, {
     groupId: GROUP,
     topics: [TOPICS.tradingValuations],
@@ -29,12 +35,18 @@ export function consumeValuations(options: {
       sequencer.assign(assignment.flatMap(({ partitions }) => partitions));
       return Promise.resolve();
     },
+    maxBatchMessages: VALUATIONS_PER_TURN,
     onBatch: async ({ partition, messages }) => {
+      await setImmediate();
       const { refused, commitOffset } = await sequencer.take(partition, messages);
       return {
         commitOffset,
         deadLetters: refused.map(({ message, reason }) => ({ message, reason, includeValue: true })),
       };
+    },
+    beforeLastCommit: async () => {
+      await sequencer.judged();
+      await keepRepeats();
     },
   });
 }

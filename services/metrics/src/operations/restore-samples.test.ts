@@ -1,0 +1,89 @@
+import { SampleCheckpoint } from "@kapi/contracts";
+import { createLogger } from "@kapi/runtime";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+import { markerKey } from "../domain/restore.ts";
+import { SampleWindows } from "../domain/sample-windows.ts";
+import { readCheckpoint, Restoration } from "./restore-samples.ts";
+import { SampleLog } from "./sample-log.ts";
+
+const SERVER = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f";
+const RUNS = 2_000;
+
+const whole: SampleCheckpoint = {
+  sequence: 9,
+  to: 90,
+  offset: 650,
+  window: { sequence: 3, from: 30, offset: 550 },
+  frame: "{}",
+  repeat: { offset: 95, measuredAt: "2026-11-21T10:00:00.000Z" },
+};
+
+/** `whole` with one value, at any depth, taken away or replaced. */
+const damaged = fc
+  .tuple(
+    fc.constantFrom("sequence", "to", "offset", "window", "frame", "repeat"),
+    fc.constantFrom(null, "sequence", "from", "offset", "measuredAt"),
+    fc.oneof(
+      fc.constantFrom(undefined, null, -1, -2, 0, 1, 1.5, 2 ** 53, "", "1", true, [], {}),
+      fc.constantFrom("2026-11-21T10:00:00.000Z", "2026-11-21", "2026-13-41T10:00:00.000Z"),
+    ),
+  )
+  .map(([name, inner, value]) => {
+    const checkpoint: Record<string, unknown> = structuredClone({ ...whole });
+    const part = checkpoint[name];
+    if (inner !== null && typeof part === "object") Object.assign(part ?? {}, { [inner]: value });
+    else checkpoint[name] = value;
+    return checkpoint;
+  });
+function restored(records: readonly { readonly key: string; readonly value: string }[]) {
+  const limits = { maxSamples: 300, maxAgeMs: 300_000, budgetBytes: 1 << 20, slabBytes: 1 << 16 };
+  const log = new SampleLog({ windows: new SampleWindows(limits), clock: { nowMs: () => 0 } });
+  const restoration = new Restoration(createLogger({ service: "test", level: "silent" }));
+  for (const [offset, { key, value }] of records.entries()) {
+    restoration.take(0, [{ key, value: Buffer.from(value), offset: BigInt(offset) }]);
+  }
+  const starts = restoration.finish(log, new Map([[0, 10n]]), new Map([[0, 800n]]));
+  return { log, start: starts.get(0) };
+}
+
+const account = (number: number, checkpoint: object) => ({
+  key: `${SERVER}/1000000${number}`,
+  value: JSON.stringify(checkpoint),
+});
+const marker = { key: markerKey(0), value: JSON.stringify({ samplesOffset: 700, latestOffset: 50 }) };
+
+describe("a checkpoint", () => {
+  it("is taken if and only if it is of the contract's shape", () => {
+    fc.assert(
+      fc.property(damaged, (value) => {
+        const text = JSON.stringify(value);
+        expect(readCheckpoint(text) !== null).toBe(SampleCheckpoint.safeParse(JSON.parse(text)).success);
+      }),
+      { numRuns: RUNS },
+    );
+    expect(readCheckpoint(JSON.stringify(whole))).toEqual(whole);
+    expect([readCheckpoint("{"), readCheckpoint("[]"), readCheckpoint("null"), readCheckpoint("7")]).toEqual([
+      null,
+      null,
+      null,
+      null,
+    ]);
+  });
+});
+
+describe("a restart", () => {
+  it("takes each account up from its newest checkpoint, and the log from the marker on", () => {
+    const { log, start } = restored([account(1, { ...whole, sequence: 5, to: 50 }), account(1, whole), marker]);
+    expect(log.find(`${SERVER}/10000001`)).toMatchObject({ sequence: 9, to: 90, checkpointed: 9 });
+    expect(start).toBe(700n);
+  });
+
+  it("reads all of the log where an account's newest record is no checkpoint", () => {
+    const { log, start } = restored([account(1, whole), account(2, whole), marker, account(1, { frame: 7 })]);
+    expect(log.find(`${SERVER}/10000001`)).toBeUndefined();
+    expect(log.find(`${SERVER}/10000002`)).toMatchObject({ sequence: 2, to: 30 });
+    expect(start).toBe(10n);
+  });
+});
