@@ -45,11 +45,12 @@ const MAX_WEBHOOK_SERVERS = 100;
 export const MAX_FEED_EVENTS = 1_000;
 /** Most events of one replay; a receiver that missed more reads the feed. */
 export const MAX_REPLAY_EVENTS = 20_000;
-/** Headers of a delivery (Standard Webhooks). */
+/** Headers of a delivery (Standard Webhooks), and that of W3C Trace Context, which only a recorded trace brings. */
 export const WEBHOOK_HEADERS = {
   id: "webhook-id",
   timestamp: "webhook-timestamp",
   signature: "webhook-signature",
+  traceparent: "traceparent",
 } as const;
 /** Value of `after` that means: from this moment on. */
 export const FEED_NOW = "now";

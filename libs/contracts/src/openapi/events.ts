@@ -37,12 +37,14 @@ const HEADER_TEXTS: Readonly<Record<keyof typeof WEBHOOK_HEADERS, string>> = {
   timestamp: "When this attempt was made, in seconds since 1970.",
   signature:
     "`v1,` and the base64 of the HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`; two after a rotation.",
+  traceparent: "Only where your operator records the trace that the event comes from (W3C Trace Context).",
 };
 
 const HEADER_EXAMPLES: Readonly<Record<keyof typeof WEBHOOK_HEADERS, string>> = {
   id: EVENT_EXAMPLES["account.created"].data.eventId,
   timestamp: "1772445900",
   signature: "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+  traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 };
 
 const HEADERS = Object.keys(WEBHOOK_HEADERS) as (keyof typeof WEBHOOK_HEADERS)[];
@@ -56,7 +58,7 @@ export function deliveryHeaders(): JsonSchema {
       {
         name: WEBHOOK_HEADERS[name],
         in: "header",
-        required: true,
+        required: name !== "traceparent",
         description: HEADER_TEXTS[name],
         schema: { type: "string" },
         example: HEADER_EXAMPLES[name],
