@@ -137,6 +137,7 @@ class GroupConsumer implements Consumer {
   #endLag: () => void = () => undefined;
   readonly #resumeTimers = new Set<NodeJS.Timeout>();
   readonly #joined = deferred<void>();
+  #hasJoined = false;
   #failed = false;
   #stopping = false;
   #lastSignMs: number;
@@ -241,6 +242,7 @@ class GroupConsumer implements Consumer {
       this.#retries.clear();
       this.#lag.forget();
       this.#generations.joinEnded(assignment).catch((error: unknown) => this.#fail(asError(error)));
+      this.#hasJoined = true;
       this.#joined.resolve();
     });
     this.#client.on(events.CRASH, ({ payload }) => {
@@ -355,13 +357,18 @@ class GroupConsumer implements Consumer {
     }, intervalMs);
   }
 
+  /** kafkajs cannot pause a consumer that has not joined yet, and that one fetches nothing. */
+  #pauseAll(): void {
+    if (!this.#hasJoined) return;
+    this.#client.pause(Array.from(this.#topics.keys(), (topic) => ({ topic })));
+  }
+
   #fail(error: Error): void {
     if (this.#failed || this.#stopping) return;
     this.#failed = true;
     void this.#commits.flush();
     this.#generations.stop();
-    const all = Array.from(this.#topics.keys(), (topic) => ({ topic }));
-    this.#client.pause(all);
+    this.#pauseAll();
     this.#options.fatal(error);
   }
 }

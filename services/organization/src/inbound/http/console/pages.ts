@@ -62,7 +62,7 @@ export function readAssets(folder: string): Assets {
 
 /** Serves the page. A path that is no file is one of the page's own: it gets the page, which shows what the path names. */
 export function installPages(app: FastifyInstance, assets: Assets): void {
-  app.get("/console", (_request, reply) => reply.redirect(ROOT, MOVED));
+  for (const path of ["/", "/console"]) app.get(path, (_request, reply) => reply.redirect(ROOT, MOVED));
   app.get(`${ROOT}*`, (request, reply) => {
     const name = (request.params as { "*": string })["*"];
     const isPage = path.extname(name) === "" && !`${ROOT}${name}/`.startsWith(`${CONSOLE_API}/`);

@@ -1,0 +1,9 @@
+import kafkajs from "kafkajs";
+import { expect, test } from "vitest";
+
+import { mayPass } from "./errors.ts";
+
+test("a coordinator of the group that no broker could name is looked for again, not the end of the consumer", () => {
+  expect(mayPass(new kafkajs.KafkaJSGroupCoordinatorNotFound("no broker answered"))).toBe(true);
+  expect(mayPass(new kafkajs.KafkaJSNonRetriableError("not allowed"))).toBe(false);
+});
