@@ -28,7 +28,7 @@ const ENDPOINTS_PER_ORGANIZATION = 20;
 const ORGANIZATIONS = 5;
 /** Deliveries of a burst, and a second of the steady load. */
 const BURST_DELIVERIES = Number(process.env["BENCH_DELIVERIES"] ?? 40_000);
-const STEADY_DELIVERIES = 1_000;
+const STEADY_DELIVERIES = Number(process.env["BENCH_STEADY"] ?? 1_000);
 const PUBLISHED_TOGETHER = 5_000;
 const AIM_PER_SECOND = 2_000;
 const AIM_RATIO = 1.5;
@@ -55,6 +55,8 @@ interface Audience {
   readonly organizationIds: readonly string[];
   /** Endpoints of each. */
   readonly endpoints: number;
+  /** Whether one of the first organization's can hang. */
+  readonly oneCanHang: boolean;
 }
 
 /** What was used by a moment. */
@@ -87,7 +89,7 @@ class Bench {
         await this.#createEndpoint(organizationId, `${this.#receiverUrl}/${canHang ? "can-hang" : count}`);
       }
     }
-    return { organizationIds, endpoints };
+    return { organizationIds, endpoints, oneCanHang };
   }
 
   /** From now on the endpoint that can hang does, or answers again, also what it held back. */
@@ -149,7 +151,7 @@ class Bench {
     return figures.perSecond;
   }
 
-  /** A steady load: what arrived within the measured time. */
+  /** A steady load: what arrived, however late, of that which happened in the measured time. */
   async steady(label: string, audience: Audience): Promise<Arrival[]> {
     const organizations = audience.organizationIds.length;
     const perTick = (STEADY_DELIVERIES / audience.endpoints) * (TICK_MS / SECOND_MS);
@@ -166,8 +168,10 @@ class Bench {
       await delay(TICK_MS);
     }
     await Promise.all(sends);
-    const arrivals = await this.#arrivedSince(endMs);
-    const measured = arrivals.filter(({ atMs }) => atMs >= beganMs + WARM_UP_MS && atMs < endMs);
+    // All of it, so that nothing of this load falls into the next one's time.
+    const canHang = audience.oneCanHang ? Math.ceil(events / organizations) : 0;
+    const arrivals = await this.#arrived(events * audience.endpoints - canHang);
+    const measured = arrivals.filter(({ atMs, tookMs }) => atMs - tookMs >= beganMs + WARM_UP_MS);
     console.log(line(label, figuresOfAll(measured, MEASURE_MS)));
     await this.#tellCosts(before, arrivals.length);
     return measured;
@@ -209,11 +213,6 @@ class Bench {
     }
     return all;
   }
-
-  async #arrivedSince(endMs: number): Promise<Arrival[]> {
-    await delay(Math.max(0, endMs + WARM_UP_MS - Date.now()));
-    return this.#take();
-  }
 }
 
 /** Turns in which an endpoint answers and turns in which it hangs, and what of 99 others' p99 differs. */
@@ -247,7 +246,7 @@ function figuresOfAll(arrivals: readonly Arrival[], overMs: number): Figures {
 
 /** The median of the seconds' own p99, in milliseconds: what a stall of the machine hardly moves. */
 function p99OfUsualSecond(arrivals: readonly Arrival[]): number {
-  const seconds = Map.groupBy(arrivals, ({ atMs }) => Math.floor(atMs / SECOND_MS));
+  const seconds = Map.groupBy(arrivals, ({ atMs, tookMs }) => Math.floor((atMs - tookMs) / SECOND_MS));
   const p99s = [...seconds.values()].map((second) => figuresOfAll(second, SECOND_MS).p99Ms);
   return p99s.toSorted((a, b) => a - b)[Math.floor(p99s.length / 2)] ?? NaN;
 }
