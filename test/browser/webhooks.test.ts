@@ -184,9 +184,11 @@ describe("a webhook endpoint", () => {
 
   it("can be given another secret, and both sign; and can be sent what it had before", async () => {
     const former = await addEndpoint("rotated");
-    await new OutsideClient(system.demo).openAccount(10);
+    const number = await new OutsideClient(system.demo).openAccount(10);
     const created = (): readonly Received[] =>
-      receiver.ofType("account.created").filter(({ path }) => path.endsWith("/rotated"));
+      receiver
+        .ofType("account.created")
+        .filter(({ path, event }) => path.endsWith("/rotated") && event.data.accountNumber === number);
     await eventually(() => created().length === 1);
     await person.button("Rotate the secret").click();
     await person.page.getByRole("dialog").getByRole("button", { name: "Rotate the secret" }).click();
