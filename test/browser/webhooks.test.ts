@@ -5,11 +5,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import { OutsideClient } from "../e2e/outside-client.ts";
 import { type RunningSystem, startSystem } from "../e2e/system.ts";
+import { TradingControl } from "../e2e/trading-control.ts";
 import { type Received, verified, WebhookReceiver } from "../e2e/webhook-receiver.ts";
 import { INSTALL_DEADLINE_MS } from "./chromium.ts";
 import { look } from "./look.ts";
 import { type Cookies, Person, startBrowser, WIDE } from "./person.ts";
 
+/** How soon a receiver knows of a position that was closed, from the request that closes it. */
+const KNOWN_WITHIN_MS = 2_000;
 const MARKUP = `<img src=x onerror="globalThis.harmed = true"> & more`;
 
 let system: RunningSystem;
@@ -107,6 +110,27 @@ describe("a webhook endpoint", () => {
     expect(person.complaints).toEqual([]);
   });
 
+  it("added here is told of a position that is closed on the trading server, within two seconds", async () => {
+    const secret = await addEndpoint("told");
+    const control = new TradingControl(system.demo);
+    const number = await new OutsideClient(system.demo).openAccount(10_000);
+    const position = await control.buy(number, "EURUSD", 0.1);
+    const beganMs = Date.now();
+    await control.close(number, position);
+    const delivery = await eventually(
+      () => receiver.ofType("position.closed").find(({ path }) => path.endsWith("/told")) ?? false,
+    );
+    expect(delivery.atMs - beganMs).toBeLessThan(KNOWN_WITHIN_MS);
+    const data = { id: position, accountNumber: number, openPositionCount: 0 };
+    expect(verified(secret, delivery)).toMatchObject({ type: "position.closed", data });
+    await eventually(async () => {
+      await person.button("Refresh").click();
+      await person.settled();
+      expect(await person.row("position.closed").getByText("succeeded").count()).toBe(1);
+    });
+    expect(person.complaints).toEqual([]);
+  });
+
   it("without a kind or with an address that cannot be is not added, and the page says so beside the field", async () => {
     await person.button("Add an endpoint").click();
     await person.page.getByLabel("Address").fill("ftp://receiver.example.com/");
@@ -135,6 +159,8 @@ describe("a webhook endpoint", () => {
     receiver.reply = { status: 500, body: MARKUP };
     const failed = await sendTest();
     await person.row("webhook.test").getByText("pending").waitFor();
+    await person.page.reload();
+    await person.page.getByText(/^Every attempt since .* has failed/).waitFor();
     await showDelivery();
     const dialog = person.page.getByRole("dialog");
     expect(await dialog.getByRole("region", { name: "Reply to attempt 1" }).innerText()).toBe(MARKUP);
@@ -148,6 +174,9 @@ describe("a webhook endpoint", () => {
     expect(receiver.received.at(-1)?.headers["webhook-id"]).toBe(failed.headers["webhook-id"]);
     await look(person, "webhook");
     await person.page.setViewportSize(WIDE);
+    await person.page.reload();
+    await person.row("webhook.test").waitFor();
+    expect(await person.page.getByText(/^Every attempt since/).count()).toBe(0);
     await person.page.getByLabel("State", { exact: true }).selectOption("Failed");
     await person.page.getByText("No delivery matches.").waitFor();
     expect(person.complaints).toEqual([]);
@@ -155,9 +184,11 @@ describe("a webhook endpoint", () => {
 
   it("can be given another secret, and both sign; and can be sent what it had before", async () => {
     const former = await addEndpoint("rotated");
-    await new OutsideClient(system.demo).openAccount(10);
+    const number = await new OutsideClient(system.demo).openAccount(10);
     const created = (): readonly Received[] =>
-      receiver.ofType("account.created").filter(({ path }) => path.endsWith("/rotated"));
+      receiver
+        .ofType("account.created")
+        .filter(({ path, event }) => path.endsWith("/rotated") && event.data.accountNumber === number);
     await eventually(() => created().length === 1);
     await person.button("Rotate the secret").click();
     await person.page.getByRole("dialog").getByRole("button", { name: "Rotate the secret" }).click();

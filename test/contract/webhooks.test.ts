@@ -22,6 +22,7 @@ const endpoint = z.strictObject({
   serverIds: z.array(z.guid()).nullable(),
   status: z.enum(["enabled", "disabled"]),
   disabledReason: z.enum(["owner", "gone", "failing"]).nullable(),
+  failingSince: z.iso.datetime().nullable(),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
 });

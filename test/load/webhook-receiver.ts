@@ -1,24 +1,40 @@
 /**
- * Receives webhooks in a process of its own: answers 200 at once, and never on `/hanging`. `GET /take` gives what came since
- * the last one: when each delivery came and how long after its event, in milliseconds since 1970.
+ * Receives webhooks in a process of its own and answers 200 at once, on `/can-hang` not between `GET /hang` and `GET /answer`.
+ * `GET /take` gives what came since the last one, but on `/can-hang`: when each delivery came and how long after its event, in
+ * milliseconds since 1970.
  */
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 const TIMESTAMP = /"timestamp":"([^"]+)"/;
 
 let arrivals: { atMs: number; tookMs: number }[] = [];
 
-const server = createServer((request, response) => {
-  if (request.method === "GET") {
+let hangs = false;
+const held: ServerResponse[] = [];
+
+/** Answers what was told over `GET`. */
+function told(path: string | undefined, response: ServerResponse): void {
+  if (path === "/take") {
     response.end(JSON.stringify(arrivals));
     arrivals = [];
     return;
   }
+  hangs = path === "/hang";
+  if (!hangs) for (const one of held.splice(0)) one.end();
+  response.end();
+}
+
+const server = createServer((request, response) => {
+  if (request.method === "GET") return told(request.url, response);
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("end", () => {
-    if (request.url === "/hanging") return;
+    if (request.url === "/can-hang") {
+      if (hangs) held.push(response);
+      else response.end();
+      return;
+    }
     const atMs = Date.now();
     const happened = TIMESTAMP.exec(Buffer.concat(chunks).toString("utf8"))?.[1] ?? "";
     arrivals.push({ atMs, tookMs: atMs - Date.parse(happened) });

@@ -1,4 +1,5 @@
 export * from "./builders.ts";
+export { type Certificate, type CertificateAuthority, createAuthority } from "./certificates.ts";
 export * from "./environment.ts";
 export * from "./eventually.ts";
 export * from "./measurements.ts";

@@ -33,8 +33,8 @@ export const ConfigSchema = z
     WEBHOOK_TIMEOUT_MS: configFields.integer(100, 60_000).default(15_000),
     /** How long a delivery belongs to a process that took it up, in milliseconds: as long it waits if that was killed. */
     WEBHOOK_LEASE_MS: configFields.integer(1_000, 600_000).default(60_000),
-    /** Deliveries under way at once from this process. */
-    WEBHOOK_CONCURRENCY: configFields.integer(1, 10_000).default(256),
+    /** Deliveries under way at once from this process; half of the slots are kept for endpoints that have none yet. */
+    WEBHOOK_CONCURRENCY: configFields.integer(1, 10_000).default(512),
     /** Of them to one endpoint. */
     WEBHOOK_ENDPOINT_CONCURRENCY: configFields.integer(1, 1_000).default(8),
   })

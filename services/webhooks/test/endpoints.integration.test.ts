@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto";
 import type { LookupAddress } from "node:dns";
 
-import { MAX_WEBHOOK_ENDPOINTS } from "@kapi/contracts";
-import { createPool, statement } from "@kapi/postgres";
+import { MAX_WEBHOOK_ENDPOINTS, WebhookSecretAnswer } from "@kapi/contracts";
+import { createPool, type Database, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -35,6 +35,18 @@ afterAll(async () => {
   await receiver.stop();
 });
 
+/** Looks or reaches into the service's database from beside it. */
+async function inDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
+  const logger = createLogger({ service: "test", level: "error" });
+  const connectionString = world.environment.postgresUrl;
+  const database = await createPool({ connectionString, schema: "webhooks", applicationName: "test", logger });
+  try {
+    return await work(database.value);
+  } finally {
+    await database.stop();
+  }
+}
+
 const create = (body: object) => world.call("POST", "/webhooks", body);
 
 describe("an address that is not public", () => {
@@ -46,6 +58,9 @@ describe("an address that is not public", () => {
     ["https://127.1:PORT/", "127.0.0.1 is not a public address"],
     ["https://[::ffff:127.0.0.1]:PORT/", "::ffff:7f00:1 is not a public address"],
     ["https://[64:ff9b::7f00:1]:PORT/", "64:ff9b::7f00:1 is not a public address"],
+    ["https://017700000001:PORT/", "127.0.0.1 is not a public address"],
+    ["https://%31%32%37.0.0.1:PORT/", "127.0.0.1 is not a public address"],
+    ["https://[2002:7f00:1::]:PORT/", "2002:7f00:1:: is not a public address"],
     ["https://[::1]:PORT/", "::1 is not a public address"],
     ["https://localhost:PORT/", "localhost is not a public name"],
     ["https://kafka:PORT/", "kafka is not a public name"],
@@ -76,7 +91,7 @@ describe("an address that is not public", () => {
     expect(await world.endpoint(id)).toMatchObject({ url: HOOK });
   });
 
-  it.each(["127.0.0.1", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1"])(
+  it.each(["127.0.0.1", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "169.254.169.254"])(
     "to which a name changes after it was saved (%s) is refused when it is sent, and no connection is made",
     async (address) => {
       const name = `later-${randomUUID()}.example`;
@@ -94,12 +109,8 @@ describe("an address that is not public", () => {
 
   it("that was saved while that was allowed is refused when it is sent", async () => {
     const { id } = await world.createEndpoint({ url: HOOK });
-    const logger = createLogger({ service: "test", level: "error" });
-    const connectionString = world.environment.postgresUrl;
-    const database = await createPool({ connectionString, schema: "webhooks", applicationName: "test", logger });
     const put = statement<never>("test_put_url", "update endpoints set url = $2 where id = $1");
-    await database.value.query(put, [id, `http://127.0.0.1:${receiver.port}/`]);
-    await database.stop();
+    await inDatabase((database) => database.query(put, [id, `http://127.0.0.1:${receiver.port}/`]));
     await world.call("POST", `/webhooks/${id}/test`);
     const { attempts } = await world.attempted(id, 1);
     expect(attempts[0]?.error).toBe("the address was refused: it is not https");
@@ -134,6 +145,20 @@ describe("an organization's endpoints", () => {
         status: 404,
         code: "ENDPOINT_NOT_FOUND",
       });
+    }
+  });
+
+  it("have secrets that are sealed where they are kept, the former one too", async () => {
+    const { id, secret } = await world.createEndpoint({ url: HOOK });
+    const rotated = await world.call("POST", `/webhooks/${id}/rotate-secret`);
+    const { secret: fresh } = WebhookSecretAnswer.parse(rotated.body);
+    const row = statement<{ row: string }>("test_row", "select endpoints::text as row from endpoints where id = $1");
+    const kept = (await inDatabase((database) => database.query(row, [id])))[0]?.row ?? "";
+    expect(kept).toContain("ciphertext");
+    for (const one of [secret, fresh]) {
+      const key = one.replace("whsec_", "");
+      for (const form of [key, Buffer.from(one).toString("base64"), Buffer.from(key, "base64").toString("hex")])
+        expect(kept).not.toContain(form);
     }
   });
 

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 
 import { Webhook } from "standardwebhooks";
@@ -14,6 +15,12 @@ export interface Received {
 /** How a receiver answers; the default is 200. */
 export type Answer = (response: ServerResponse, received: Received) => void;
 
+/** A certificate and its key, as PEM. */
+interface Identity {
+  readonly certificate: string;
+  readonly key: string;
+}
+
 /** A program that receives webhooks, on a real socket. */
 export class Receiver {
   readonly received: Received[] = [];
@@ -25,8 +32,12 @@ export class Receiver {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
-  private constructor() {
-    this.#server = createServer((request, response) => void this.#take(request, response));
+  private constructor(identity: Identity | null) {
+    const onRequest = (request: IncomingMessage, response: ServerResponse): void => void this.#take(request, response);
+    this.#server =
+      identity === null
+        ? createServer(onRequest)
+        : createSecureServer({ cert: identity.certificate, key: identity.key }, onRequest);
     this.#server.on("connection", (socket: Socket) => {
       this.connections += 1;
       this.#sockets.add(socket);
@@ -34,8 +45,9 @@ export class Receiver {
     });
   }
 
-  static async start(): Promise<Receiver> {
-    const receiver = new Receiver();
+  /** @param identity with one it speaks https. */
+  static async start(identity: Identity | null = null): Promise<Receiver> {
+    const receiver = new Receiver(identity);
     await new Promise<void>((resolve) => receiver.#server.listen(0, "127.0.0.1", resolve));
     receiver.port = (receiver.#server.address() as AddressInfo).port;
     return receiver;

@@ -79,6 +79,8 @@ export const WebhookEndpoint = z.object({
   serverIds: z.array(z.guid()).nullable(),
   status: WebhookStatus,
   disabledReason: z.enum(WEBHOOK_DISABLED_REASONS).nullable(),
+  /** Since when every attempt has failed; null: the last one succeeded, or there was none. */
+  failingSince: z.iso.datetime().nullable(),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
 });

@@ -96,7 +96,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   createWebhook:
     "Addresses are https, public, and without user name or fragment; a refusal says why (`WEBHOOK_URL_REFUSED`). Without `kinds` every kind is sent but those of commands. An organization has at most 20 endpoints (`TOO_MANY_ENDPOINTS`). Deliveries are signed as Standard Webhooks says: any of its libraries verifies them with `secret`. What is sent stands below, under webhooks.",
   listWebhooks:
-    "`disabledReason`: `owner` (you), `gone` (it answered 410) or `failing` (nothing but failures for five days).",
+    "`failingSince`: since when every attempt has failed. `disabledReason`: `owner` (you), `gone` (it answered 410) or `failing` (nothing but failures for five days).",
   updateWebhook:
     "Give at least one field; what is not given stays. `status: enabled` also begins the count of failing days anew.",
   rotateWebhookSecret: "Until 24 hours have passed each delivery carries two signatures, one by each secret.",

@@ -18,6 +18,7 @@ const endpoint: z.input<typeof WebhookEndpoint> = {
   serverIds: null,
   status: "enabled",
   disabledReason: null,
+  failingSince: null,
   createdAt: "2026-03-02T09:00:00.000Z",
   updatedAt: "2026-03-02T09:00:00.000Z",
 };

@@ -48,7 +48,8 @@ export function takesServer({ serverIds }: Pick<Endpoint, "serverIds">, serverId
 
 /** An endpoint as the API shows it: never its secret. */
 export function toWire(endpoint: Endpoint): WebhookEndpoint {
-  const { id, url, description, kinds, serverIds, status, disabledReason, createdAtMs, updatedAtMs } = endpoint;
+  const { id, url, description, kinds, serverIds, status, disabledReason, failingSinceMs, createdAtMs, updatedAtMs } =
+    endpoint;
   return {
     id,
     url,
@@ -57,6 +58,7 @@ export function toWire(endpoint: Endpoint): WebhookEndpoint {
     serverIds: serverIds === null ? null : [...serverIds],
     status,
     disabledReason,
+    failingSince: failingSinceMs === null ? null : toIso(failingSinceMs),
     createdAt: toIso(createdAtMs),
     updatedAt: toIso(updatedAtMs),
   };

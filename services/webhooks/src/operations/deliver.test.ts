@@ -46,6 +46,7 @@ function world(endpoints: readonly Endpoint[]) {
     sent: 0,
     recorded: [] as Recorded[],
     released: [] as string[],
+    notEnabled: [] as string[],
     answer: (): Promise<void> => Promise.resolve(),
   };
   const reply: Reply = { status: 200, error: null, durationMs: 1, replyStart: "", retryAfter: undefined };
@@ -76,7 +77,7 @@ function world(endpoints: readonly Endpoint[]) {
     timeoutMs: TIMEOUT_MS,
     marginMs: MARGIN_MS,
     onRoom: () => undefined,
-    onNotEnabled: () => undefined,
+    onNotEnabled: (endpointId) => state.notEnabled.push(endpointId),
     clock,
     random: () => 0,
     logger: createLogger({ service: "test", level: "silent" }),
@@ -123,6 +124,18 @@ describe("the deliverer", () => {
       attempt: { error: "the secret of the endpoint cannot be opened: rotate it" },
     });
     expect(state.sent).toBe(1);
+  });
+
+  it("sends nothing to an endpoint that was disabled or deleted meanwhile: it gives that back and tells whose it is", async () => {
+    const disabled: Endpoint = { ...endpointOf(), status: "disabled", disabledReason: "owner" };
+    const deleted = endpointOf();
+    const { state, deliverer, lease } = world([disabled]);
+    const waiting = [lease(disabled), lease(disabled), lease(disabled), lease(deleted)];
+    deliverer.add(waiting);
+    await eventually(() => state.released.length === waiting.length);
+    expect(state.sent).toBe(0);
+    expect(state.released.toSorted()).toEqual(waiting.map(({ id }) => id).toSorted());
+    expect(new Set(state.notEnabled)).toEqual(new Set([disabled.id, deleted.id]));
   });
 
   it("gives back what waits when it is stopped, and records what was under way", async () => {

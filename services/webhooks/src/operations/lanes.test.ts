@@ -46,11 +46,48 @@ describe("the lanes of endpoints", () => {
   });
 
   it("serve the endpoints in turn where there are fewer slots than endpoints want", () => {
-    const lanes = lanesWith({ a: 50, b: 50, c: 50 }, { concurrency: 6, perEndpoint: 8 });
+    const lanes = lanesWith({ a: 50, b: 50, c: 50 }, { concurrency: 12, perEndpoint: 8 });
     expect(started(lanes)).toEqual({ a: 2, b: 2, c: 2 });
     lanes.ended("a", ended);
     lanes.ended("a", ended);
     expect(started(lanes)).toEqual({ a: 1, b: 1 });
+  });
+
+  it("keep half of all slots for those who have none, however many hang at once", () => {
+    const hanging = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`hanging ${index}`, 200]));
+    const lanes = lanesWith(hanging, { concurrency: 256, perEndpoint: 8 });
+    const counts = Object.values(started(lanes));
+    expect(counts).toHaveLength(40);
+    expect(counts.reduce((sum, count) => sum + count)).toBeLessThan(128 + 40);
+    lanes.add(delivery("quick"));
+    expect(started(lanes)).toEqual({ quick: 1 });
+  });
+
+  it("leave half of all slots to the others, however many endpoints fail", () => {
+    const lanes = lanesWith({ a: 1, b: 1, c: 1, d: 1, e: 1 }, { concurrency: 6, perEndpoint: 8 });
+    const failing = Object.keys(started(lanes));
+    for (const endpointId of failing) lanes.ended(endpointId, { ...ended, well: false });
+    for (const endpointId of failing) lanes.add(delivery(endpointId));
+    expect(started(lanes)).toEqual({ a: 1, b: 1, c: 1 });
+    lanes.add(delivery("quick"));
+    expect(started(lanes)).toEqual({ quick: 1 });
+    lanes.ended("a", { ...ended, well: false });
+    expect(started(lanes)).toEqual({ d: 1 });
+    lanes.ended("b", ended);
+    expect(started(lanes)).toEqual({ e: 1 });
+  });
+
+  it("count what still runs of an endpoint among those that fail as soon as one attempt did", () => {
+    const lanes = lanesWith({ b: 1, c: 1 }, { concurrency: 6, perEndpoint: 3 });
+    started(lanes);
+    for (const endpointId of ["b", "c"]) lanes.ended(endpointId, { ...ended, well: false });
+    for (let index = 0; index < 3; index += 1) lanes.add(delivery("a"));
+    expect(started(lanes)).toEqual({ a: 3 });
+    lanes.ended("a", { ...ended, well: false });
+    for (const endpointId of ["b", "c"]) lanes.add(delivery(endpointId));
+    expect(started(lanes)).toEqual({ b: 1 });
+    lanes.ended("a", ended);
+    expect(started(lanes)).toEqual({ c: 1 });
   });
 
   it("leave one slot to an endpoint that failed last, until it does well again", () => {

@@ -10,6 +10,8 @@ const HORIZON_MS = 10_000;
 const FIRST_GUESS_MS = 250;
 /** Weight of the newest attempt in what an endpoint takes. */
 const NEWEST_WEIGHT = 0.2;
+/** Of all slots, those in which an endpoint may have its second and further ones, and those that failing endpoints may have. */
+const COMMON_SHARE = 0.5;
 
 /** What waits and what runs for one endpoint. */
 interface Lane {
@@ -33,17 +35,24 @@ export interface LaneLimits {
 /**
  * Who is next. One lane for each endpoint, served in turn, so that an endpoint only ever waits for itself: it has its own
  * few slots, one that fails has a single one, and what waits for it stays in the database beyond what it will soon take.
+ * Nor do many that hang at once take all slots: once half of them are in use each further one is an endpoint's first, and
+ * those that failed last never have more than half.
  */
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
   /** Lanes that have something to send, in the order in which their turn comes. */
   readonly #turns = new Set<string>();
   readonly #limits: LaneLimits;
+  /** Slots that may be in use before each endpoint has but one more, and those that failing ones have together. */
+  readonly #common: number;
   #running = 0;
+  /** Of those, the ones of endpoints that failed last. */
+  #failing = 0;
   #waiting = 0;
 
   constructor(limits: LaneLimits) {
     this.#limits = limits;
+    this.#common = Math.ceil(limits.concurrency * COMMON_SHARE);
   }
 
   get running(): number {
@@ -77,6 +86,8 @@ export class Lanes {
     if (this.#running >= this.#limits.concurrency) return undefined;
     for (const endpointId of this.#turns) {
       const lane = this.#lane(endpointId);
+      // It keeps its turn.
+      if (this.#leavesToOthers(lane)) continue;
       this.#turns.delete(endpointId);
       if (nowMs < lane.quietUntilMs) {
         // What the receiver does not want now waits in the database: the leases run out by themselves.
@@ -87,8 +98,7 @@ export class Lanes {
       const delivery = lane.waiting.shift();
       if (delivery === undefined) continue;
       this.#waiting -= 1;
-      this.#running += 1;
-      lane.running += 1;
+      this.#count(lane, 1);
       this.#queue(endpointId, lane);
       return delivery;
     }
@@ -101,6 +111,7 @@ export class Lanes {
     how: { readonly well: boolean; readonly tookMs: number; readonly quietUntilMs: number | null },
   ): void {
     const lane = this.#release(endpointId);
+    if (lane.failing !== !how.well) this.#failing += how.well ? -lane.running : lane.running;
     lane.failing = !how.well;
     lane.takesMs += NEWEST_WEIGHT * (how.tookMs - lane.takesMs);
     lane.quietUntilMs = how.quietUntilMs ?? (how.well ? 0 : lane.quietUntilMs);
@@ -122,9 +133,20 @@ export class Lanes {
 
   #release(endpointId: string): Lane {
     const lane = this.#lane(endpointId);
-    lane.running -= 1;
-    this.#running -= 1;
+    this.#count(lane, -1);
     return lane;
+  }
+
+  #count(lane: Lane, change: 1 | -1): void {
+    lane.running += change;
+    this.#running += change;
+    if (lane.failing) this.#failing += change;
+  }
+
+  /** Whether what is still free is not for this one. */
+  #leavesToOthers(lane: Lane): boolean {
+    if (lane.failing) return this.#failing >= this.#common;
+    return this.#running >= this.#common && lane.running > 0;
   }
 
   #settle(endpointId: string, lane: Lane): void {

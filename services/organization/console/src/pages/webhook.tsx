@@ -70,7 +70,7 @@ function EndpointView({ endpoint, query, onChanged }: ViewProps) {
   const disabled = endpoint.status === "disabled";
   return (
     <>
-      {endpoint.disabledReason === null ? null : <Notice kind="warning">{REASONS[endpoint.disabledReason]}</Notice>}
+      <Trouble endpoint={endpoint} />
       {secret === null ? null : <NewSecret given={secret} rotated onDone={() => setSecret(null)} />}
       <section class="card">
         <EndpointFacts endpoint={endpoint} />
@@ -109,6 +109,19 @@ function EndpointView({ endpoint, query, onChanged }: ViewProps) {
         onReplayed={tell}
       />
     </>
+  );
+}
+
+/** What its owner has to do something about. */
+function Trouble({ endpoint: { disabledReason, failingSince } }: Pick<ViewProps, "endpoint">) {
+  if (disabledReason !== null) return <Notice kind="warning">{REASONS[disabledReason]}</Notice>;
+  // Also where a service of the release before answered, which does not tell it.
+  if (!failingSince) return null;
+  return (
+    <Notice kind="warning">
+      Every attempt since <Moment at={failingSince} /> has failed; the deliveries below show how. After five days of
+      that the endpoint is disabled.
+    </Notice>
   );
 }
 

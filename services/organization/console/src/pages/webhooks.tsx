@@ -70,7 +70,19 @@ const COLUMNS: readonly Column<WebhookEndpoint>[] = [
       </>
     ),
   },
-  { head: "State", cell: ({ status }) => <State of={status} /> },
+  {
+    head: "State",
+    cell: ({ status, failingSince }) => (
+      <>
+        <State of={status} />
+        {status === "enabled" && failingSince ? (
+          <span class="under">
+            failing since <Moment at={failingSince} />
+          </span>
+        ) : null}
+      </>
+    ),
+  },
   { head: "Kinds", cell: ({ kinds }) => (kinds === null ? "all but commands" : String(kinds.length)) },
   { head: "Servers", cell: ({ serverIds }) => (serverIds === null ? "all" : String(serverIds.length)) },
   { head: "Added", cell: ({ createdAt }) => <Moment at={createdAt} /> },
