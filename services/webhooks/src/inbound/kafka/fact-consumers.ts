@@ -15,7 +15,7 @@ import {
 const GROUP = "webhooks.facts";
 const MAX_BATCH_MESSAGES = 500;
 const MAX_PARTITIONS_TOGETHER = 8;
-/** Under load an event is sent this much later, which is little beside the two seconds that it may take; transactions are several times as large, and as many times fewer. */
+/** Under load an event is sent this much later; transactions are several times as large, and as many times fewer. */
 const BUSY_INTERVAL_MS = 200;
 
 /** Makes an event of a record's value; null for one that receivers are not told. */
