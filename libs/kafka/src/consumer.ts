@@ -17,7 +17,8 @@ import { handleTraced } from "./traces.ts";
 
 const REBALANCE_TIMEOUT_MS = 30_000;
 const HEARTBEAT_INTERVAL_MS = 3_000;
-const MAX_WAIT_MS = 100;
+/** Each fetch costs broker and process the same whether it finds something or not; the end of a consumer waits for one. */
+const MAX_WAIT_MS = 250;
 const MIN_INTERVAL_MS = 5;
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_CONCURRENT_PARTITIONS = 4;
@@ -68,7 +69,7 @@ export interface ConsumerOptions {
   readonly fatal: (error: Error) => void;
   /** `onBatch` calls of different partitions side by side. Default: the number of partitions, at most 4. */
   readonly concurrentPartitions?: number;
-  /** How long the broker holds a fetch that finds nothing. It answers at once when a message comes. Default 100. */
+  /** How long the broker holds a fetch that finds nothing. It answers at once when a message comes. Default 250. */
   readonly maxWaitTimeInMs?: number;
   /**
    * Least time from the begin of a batch to the next fetch: what comes meanwhile is one larger batch, which costs broker,

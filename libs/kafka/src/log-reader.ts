@@ -10,7 +10,10 @@ import { fetchBytesOf } from "./topics.ts";
 
 /** Least time from one fetch to the next: under load it makes fewer, larger fetches; what comes after a rest is not held back. */
 const MIN_INTERVAL_MS = 3;
-const MAX_WAIT_MS = 100;
+/** Each fetch costs broker and process the same whether it finds something or not, and most topics are at rest. */
+const MAX_WAIT_MS = 500;
+/** While somebody waits for an end: where compaction took the last records, only a fetch that finds nothing reaches it. */
+const MAX_WAIT_FOR_END_MS = 100;
 const MAX_BYTES = 10 * 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 15_000;
 const START_DEADLINE_MS = 30_000;
@@ -31,7 +34,10 @@ export interface LogReaderOptions {
   readonly logger: Logger;
   /** Called once if `onBatch` throws: the reader has stopped, and the process should. */
   readonly fatal: (error: Error) => void;
-  /** How long the broker holds a fetch that finds nothing. It answers at once when a record comes. Default 100. */
+  /**
+   * How long the broker holds a fetch that finds nothing. It answers at once when a record comes. Default 500, and 100
+   * while somebody waits for an end.
+   */
   readonly maxWaitTimeInMs?: number;
   /** Least time from one fetch to the next while records come in numbers: after several of one partition. Default 3. */
   readonly busyIntervalMs?: number;
@@ -243,7 +249,7 @@ class FetchingReader implements LogReader {
     try {
       while (!round.signal.aborted && !this.#stopped.signal.aborted) {
         const begunMs = this.#clock.nowMs();
-        const fetched: readonly FetchedPartition[] = await (coming ?? this.#fetch(nodeId, partitions));
+        const fetched = await unlessStopped(coming ?? this.#fetch(nodeId, partitions), this.#stopped.signal);
         // Far from the end the broker gets the next records ready while these are taken in.
         coming = fetched.some(isFarFromEnd) ? this.#fetch(nodeId, partitions, new Map(fetched.map(endOf))) : null;
         // Its failure is told where it is waited for, if it still is.
@@ -273,7 +279,7 @@ class FetchingReader implements LogReader {
     const answer: { responses: { partitions: FetchedPartition[] }[] } = await broker.fetch({
       replicaId: -1,
       isolationLevel: READ_UNCOMMITTED,
-      maxWaitTime: this.#options.maxWaitTimeInMs ?? MAX_WAIT_MS,
+      maxWaitTime: this.#options.maxWaitTimeInMs ?? (this.#waiters.size > 0 ? MAX_WAIT_FOR_END_MS : MAX_WAIT_MS),
       minBytes: this.#options.minBytes ?? 1,
       maxBytes: MAX_BYTES,
       topics: [
@@ -363,6 +369,18 @@ class FetchingReader implements LogReader {
       waiter.answer.resolve();
     }
   }
+}
+
+/** What a fetch brings, or nothing once `stopped`: what the broker still holds then is not waited for. */
+function unlessStopped(
+  coming: Promise<readonly FetchedPartition[]>,
+  stopped: AbortSignal,
+): Promise<readonly FetchedPartition[]> {
+  const answer = deferred<readonly FetchedPartition[]>();
+  const stop = (): void => answer.resolve([]);
+  stopped.addEventListener("abort", stop, { once: true });
+  void coming.then(answer.resolve, answer.reject).finally(() => stopped.removeEventListener("abort", stop));
+  return answer.promise;
 }
 
 /** The offset behind the last record of a partition's answer; null where there is none. */

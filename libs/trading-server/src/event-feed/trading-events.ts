@@ -15,6 +15,8 @@ import type { Logger, Started } from "@kapi/runtime";
 import type { BookingQueue } from "./booking-queue.ts";
 
 const MIN_INTERVAL_MS = 25;
+/** Under load an event is in lists and history this much later; there are fewer and larger batches. */
+const BUSY_INTERVAL_MS = 150;
 
 export interface TradingEventsOptions {
   readonly kafka: KafkaConnection;
@@ -32,6 +34,7 @@ export function consumeTradingEvents(options: TradingEventsOptions): Promise<Sta
     topics: [TOPICS.tradingEvents],
     // What must be known at once is asked of the trading server; for the topic a moment costs nobody anything.
     minIntervalMs: MIN_INTERVAL_MS,
+    busyIntervalMs: BUSY_INTERVAL_MS,
     onBatch: (batch) => bookBatch(options, batch),
     logger: options.logger,
     fatal: options.fatal,
