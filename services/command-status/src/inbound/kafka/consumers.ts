@@ -24,7 +24,7 @@ import { takeInCommandMessages } from "../../operations/take-in-command-messages
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_PARTITIONS_TOGETHER = 4;
 /** Under load a state is shown this much later; the statements are several times as large, and as many times fewer. */
-const BUSY_INTERVAL_MS = 80;
+const BUSY_INTERVAL_MS = 40;
 
 export interface ConsumerNeeds {
   readonly kafka: KafkaConnection;
