@@ -1,26 +1,26 @@
 /**
  * `npm run bench:accept`: how fast requests are accepted and done, beside a bare loop and BullMQ, in one run. Starts
- * servers and services of its own; `BENCH_TELEMETRY=on` has them traced and measured. Everything, this load generator
+ * servers and services of its own; `BENCH_TELEMETRY=on` has them traced and measured, `BENCH_TELEMETRY=compare` tells instead what
+ * that costs. Everything, this load generator
  * too, shares the machine: the ratios count.
  */
 import { randomUUID } from "node:crypto";
-import { rmSync } from "node:fs";
 import path from "node:path";
 import { type CommandEvent, isFinal, TOPICS } from "@kapi/contracts";
 import { createKafka, createLogReader } from "@kapi/kafka";
-import { type Demo, makeDemo, printedReport, type Stack, startStack, stopRecorded } from "@kapi/local";
+import type { Stack } from "@kapi/local";
 import { createLogger } from "@kapi/runtime";
 import { Pool } from "undici";
 
+import { ACCOUNTS, CONCURRENCY, deposit, openWorld, post, statusOf, type World } from "./accept-world.ts";
+import { compareTelemetry } from "./compare-telemetry.ts";
 import { closedLoop, type Figures, figuresOf, line } from "./measure.ts";
 import { startProcess } from "./process.ts";
 import { microsecondsEach, processorTimes } from "./processor-time.ts";
-import { benchTelemetry } from "./telemetry.ts";
+import { benchTelemetry, SAMPLED_SHARE } from "./telemetry.ts";
 import { usageStreamOf } from "./usage-stream.ts";
 
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench");
-const CONCURRENCY = 64;
-const ACCOUNTS = 256;
 /** Every process compiles its hot code meanwhile; with less, all figures are those of cold processes. */
 const WARM_UP_MS = 15_000;
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 15_000);
@@ -29,81 +29,14 @@ const STEADY_PER_SECOND = 50;
 const STREAM_TURNS = [true, false, false, true, true, false, false, true];
 const STREAM_TURN_MS = MEASURE_MS / 2;
 const STREAM_TURN_WARM_UP_MS = 1_000;
-/** An account's balance holds this many deposits of one cent and far more. */
-const INITIAL_BALANCE = 1_000;
-
 /** Everything that the phases share. */
-interface Bench {
-  readonly stack: Stack;
-  readonly demo: Demo;
-  readonly api: Pool;
-  readonly authorization: string;
-  readonly accounts: readonly string[];
+interface Bench extends World {
   readonly finals: FinalEvents;
 }
 
 /** Resolves when the final event of a command was read from Kafka. */
 interface FinalEvents {
   wait(commandId: string): Promise<void>;
-}
-
-async function post<T>(pool: Pool, path: string, headers: Record<string, string>, body: object): Promise<T> {
-  const answer = await pool.request({
-    method: "POST",
-    path,
-    headers: { "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  });
-  const text = await answer.body.text();
-  if (answer.statusCode > 299) throw new Error(`${path} answered ${answer.statusCode} ${text}`);
-  return JSON.parse(text) as T;
-}
-
-async function get<T>(bench: Bench, path: string): Promise<T> {
-  const headers = { authorization: bench.authorization };
-  const answer = await bench.api.request({ method: "GET", path: `/api/v1/management${path}`, headers });
-  const text = await answer.body.text();
-  if (answer.statusCode !== 200) throw new Error(`${path} answered ${answer.statusCode} ${text}`);
-  return JSON.parse(text) as T;
-}
-
-async function deposit(bench: Bench): Promise<string> {
-  const account = bench.accounts[Math.floor(Math.random() * bench.accounts.length)] ?? "";
-  const path = `/api/v1/management/servers/${bench.demo.serverId}/accounts/${account}/finance/deposits`;
-  const headers = { authorization: bench.authorization, "idempotency-key": randomUUID() };
-  const { command } = await post<{ command: { id: string } }>(bench.api, path, headers, {
-    amount: 0.01,
-    requestId: "bench",
-  });
-  return command.id;
-}
-
-async function statusOf(bench: Bench, commandId: string): Promise<string> {
-  return (await get<{ command: { status: string } }>(bench, `/commands/${commandId}`)).command.status;
-}
-
-async function openAccounts(demo: Demo, api: Pool): Promise<string[]> {
-  const headers = { authorization: `Management ${demo.managementKey}` };
-  const path = `/api/v1/management/servers/${demo.serverId}/accounts`;
-  const ids = await Promise.all(
-    Array.from({ length: ACCOUNTS }, async () => {
-      const body = { accountName: "Bench", initialBalance: INITIAL_BALANCE, leverage: 100, requestId: "bench" };
-      const key = { ...headers, "idempotency-key": randomUUID() };
-      return (await post<{ command: { id: string } }>(api, path, key, body)).command.id;
-    }),
-  );
-  return Promise.all(
-    ids.map(async (id) => {
-      for (;;) {
-        const answer = await api.request({ method: "GET", path: `/api/v1/management/commands/${id}`, headers });
-        const { command } = (await answer.body.json()) as {
-          command: { status: string; result: { accountNumber: string } | null };
-        };
-        if (command.result !== null) return command.result.accountNumber;
-        if (command.status !== "queued" && command.status !== "leased") throw new Error(JSON.stringify(command));
-      }
-    }),
-  );
 }
 
 async function readFinals(stack: Stack): Promise<{ finals: FinalEvents; stop: () => Promise<void> }> {
@@ -280,30 +213,26 @@ async function measure(bench: Bench, environment: Record<string, string>): Promi
 (g)     = ${(on.perSecond / off.perSecond).toFixed(2)} of the rate without the usage stream   aim >= 0.90`);
 }
 
-// Each run begins with nothing; what a killed run left behind is ended first.
-await stopRecorded(STATE_DIR);
-rmSync(STATE_DIR, { recursive: true, force: true });
-const telemetry = await benchTelemetry();
-const stack = await startStack({
-  stateDir: STATE_DIR,
-  report: printedReport(),
-  env: { all: telemetry.environment },
-});
-try {
-  const demo = await makeDemo(stack, { credits: 1_000_000_000, autoTraders: 0 });
-  const api = new Pool(demo.baseUrl, { connections: CONCURRENCY });
-  const accounts = await openAccounts(demo, api);
-  const { finals, stop } = await readFinals(stack);
-  const bench = { stack, demo, api, authorization: `Management ${demo.managementKey}`, accounts, finals };
-  await measure(bench, {
-    REDIS_URL: stack.servers.redisUrl,
-    POSTGRES_URL: stack.servers.postgresUrl,
-    KAFKA_BROKERS: stack.servers.kafkaBrokers,
-    KAFKA_TOPIC_PREFIX: stack.topicPrefix,
-  });
-  await stop();
-  await api.close();
-} finally {
-  await stack.stop();
-  await telemetry.stop();
+async function run(): Promise<void> {
+  const telemetry = await benchTelemetry(process.env["BENCH_TELEMETRY"] === "on" ? SAMPLED_SHARE : null);
+  const world = await openWorld(STATE_DIR, telemetry.environment);
+  try {
+    const { servers, topicPrefix } = world.stack;
+    const { finals, stop } = await readFinals(world.stack);
+    await measure(
+      { ...world, finals },
+      {
+        REDIS_URL: servers.redisUrl,
+        POSTGRES_URL: servers.postgresUrl,
+        KAFKA_BROKERS: servers.kafkaBrokers,
+        KAFKA_TOPIC_PREFIX: topicPrefix,
+      },
+    );
+    await stop();
+  } finally {
+    await world.stop();
+    await telemetry.stop();
+  }
 }
+
+await (process.env["BENCH_TELEMETRY"] === "compare" ? compareTelemetry() : run());

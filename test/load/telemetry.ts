@@ -1,9 +1,10 @@
-/** Telemetry as in production, for a bench: `BENCH_TELEMETRY=on` traces one request of a hundred and keeps all metrics. */
+/** Telemetry for a bench: all metrics, and a share of all traces. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-const SAMPLED_SHARE = "0.01";
+/** What is advised for production (libs/runtime/README.md): one request of a hundred. */
+export const SAMPLED_SHARE = "0.01";
 
 /** What the services are told, and the end of what takes their spans; nothing where telemetry is off. */
 export interface BenchTelemetry {
@@ -11,9 +12,9 @@ export interface BenchTelemetry {
   stop(): Promise<void>;
 }
 
-/** Starts a collector that keeps nothing, if BENCH_TELEMETRY is `on`. */
-export async function benchTelemetry(): Promise<BenchTelemetry> {
-  if (process.env["BENCH_TELEMETRY"] !== "on") return { environment: {}, stop: () => Promise.resolve() };
+/** Starts a collector that keeps nothing, to trace `share` of all requests; null: telemetry is off. */
+export async function benchTelemetry(share: string | null): Promise<BenchTelemetry> {
+  if (share === null) return { environment: {}, stop: () => Promise.resolve() };
   const collector = createServer((request, response) => {
     request.resume();
     request.once("end", () => response.end());
@@ -21,13 +22,13 @@ export async function benchTelemetry(): Promise<BenchTelemetry> {
   collector.listen(0, "127.0.0.1");
   await once(collector, "listening");
   const { port } = collector.address() as AddressInfo;
-  console.log(`    telemetry is on: metrics, and ${SAMPLED_SHARE} of all traces`);
+  console.log(`    telemetry is on: metrics, and ${share} of all traces`);
   return {
     environment: {
       METRICS: "on",
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
       OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
-      OTEL_TRACES_SAMPLER_ARG: SAMPLED_SHARE,
+      OTEL_TRACES_SAMPLER_ARG: share,
     },
     stop: async () => {
       collector.close();

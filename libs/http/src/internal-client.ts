@@ -7,8 +7,6 @@ import {
   activeRequestId,
   ATTRIBUTE,
   isRecording,
-  isTracing,
-  outgoingTraceparent,
   type Span,
   spanned,
   type Started,
@@ -127,9 +125,8 @@ class PooledClient implements InternalClient {
   }
 
   request(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<InternalResponse> {
-    if (!isTracing()) return this.#request(method, path, body, options);
     const span = this.#startSpan(method, path);
-    if (span === null) return this.#request(method, path, body, traced(options, null));
+    if (span === null) return this.#request(method, path, body, options);
     return spanned(span, async () => {
       const response = await this.#request(method, path, body, traced(options, span));
       span.set({ [ATTRIBUTE.httpStatus]: response.status });
@@ -249,13 +246,12 @@ class PooledClient implements InternalClient {
   }
 }
 
-/** The call's own span goes along; without one what is active, so that the other side records no more than this one. */
+/** The call's span goes along; without one the other side records nothing: only requests from outside begin a trace. */
 function traced(options: CallOptions, span: Span | null): CallOptions {
-  const traceparent = span?.traceparent ?? outgoingTraceparent();
-  if (traceparent === undefined) return options;
+  if (span === null) return options;
   const requestId = activeRequestId();
   const named = requestId === undefined ? {} : { [HEADERS.requestId]: requestId };
-  return { ...options, headers: { ...named, ...options.headers, [TRACEPARENT_HEADER]: traceparent } };
+  return { ...options, headers: { ...named, ...options.headers, [TRACEPARENT_HEADER]: span.traceparent } };
 }
 
 function isRepeatable(method: string, { repeatable = method === "GET" }: CallOptions): boolean {

@@ -5,7 +5,7 @@ import { createLogger, Health, startRequestSpan, startSpan } from "@kapi/runtime
 import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/runtime/testing";
 import { afterEach, describe, expect, it } from "vitest";
 
-import { createInternalClient } from "./internal-client.ts";
+import { createInternalClient, type InternalResponse } from "./internal-client.ts";
 import { listen } from "./listen.ts";
 import { createHttpServer } from "./server.ts";
 
@@ -63,8 +63,9 @@ describe("a call of another service", () => {
     const { value: client, stop } = createInternalClient({ baseUrl: url, token: "t", timeoutMs: 2_000 });
     stops.push(stop);
     const inside = startRequestSpan("GET /", undefined, "r-1");
-    const answer = await inside?.run(() => client.request("POST", "/work/1?search=words"));
-    return JSON.parse(answer?.body.toString() ?? "");
+    const ask = (): Promise<InternalResponse> => client.request("POST", "/work/1?search=words");
+    const { body } = await (inside === null ? ask() : inside.run(ask));
+    return JSON.parse(body.toString());
   }
 
   it("is a span under the one that makes it, and the other side's stands under that", async () => {
@@ -80,7 +81,17 @@ describe("a call of another service", () => {
 
   it("has the other side record nothing where nothing is recorded here", async () => {
     const { url, spans } = await serve(false);
-    expect(await call(url)).toEqual({ given: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/) });
+    expect(await call(url)).toEqual({ given: null });
     expect(spans).toEqual([]);
+  });
+
+  it("begins no trace at the other side, where a request from outside would", async () => {
+    const { url, spans } = await serve();
+    const { value: client, stop } = createInternalClient({ baseUrl: url, token: "t", timeoutMs: 2_000 });
+    stops.push(stop);
+    await client.request("POST", "/work/1");
+    expect(spans).toEqual([]);
+    await fetch(`${url}/work/1`, { method: "POST" });
+    expect(spans).toMatchObject([{ name: "POST /work/:id" }, { name: "work" }]);
   });
 });

@@ -9,6 +9,8 @@ import {
 } from "@kapi/runtime";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
+import { INTERNAL_TOKEN_HEADER } from "./internal-auth.ts";
+
 /** What probes and collectors ask for is no work of anybody's. */
 const UNOBSERVED: ReadonlySet<string> = new Set(["/livez", "/readyz", "/metrics"]);
 const SERVER_ERRORS_FROM = 500;
@@ -29,23 +31,35 @@ const duration = histogram(
   "s",
 );
 
+/** What there is to say of the requests of one method on one route; made at the first of them. */
+interface Described {
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  /** The attributes of an answer, by its status. */
+  readonly answers: Map<number, Readonly<Record<string, string | number>>>;
+}
+
+/** Null for a route that is not observed; by the route's `config`, of which each has its own. */
+type DescribedRoutes = WeakMap<object, Map<string, Described> | null>;
+
 /** Traces and measures the requests of `app`, as far as this process does so at all; else not a single hook is added. */
 export function installRequestTelemetry(app: FastifyInstance): void {
   const tracing = isTracing();
   const measuring = isMeasuring();
   if (!tracing && !measuring) return;
+  const routes: DescribedRoutes = new WeakMap();
   app.addHook("onRequest", (request, reply, done) => {
-    if (UNOBSERVED.has(routeOf(request))) return done();
-    const span = tracing ? startSpanOf(request) : null;
-    if (measuring || span?.recorded === true) {
+    const described = describe(routes, request);
+    if (described === null) return done();
+    const span = tracing ? startSpanOf(request, described) : null;
+    if (measuring || span !== null) {
       const startedMs = performance.now();
       // Told of every end, a broken connection too; Fastify's own hook for it costs several times as much.
       reply.raw.once("close", () => {
         const { statusCode } = reply;
         span?.end({ [ATTRIBUTE.httpStatus]: statusCode }, statusCode >= SERVER_ERRORS_FROM);
-        if (!measuring) return;
-        const attributes = { ...attributesOf(request), [ATTRIBUTE.httpStatus]: statusCode };
-        duration.record((performance.now() - startedMs) / MS_PER_SECOND, attributes);
+        if (measuring)
+          duration.record((performance.now() - startedMs) / MS_PER_SECOND, answered(described, statusCode));
       });
     }
     // Fastify itself brings the handler back here after it has read the body.
@@ -54,23 +68,45 @@ export function installRequestTelemetry(app: FastifyInstance): void {
   });
 }
 
-function startSpanOf(request: FastifyRequest): RequestSpan | null {
+/** Null where nothing is recorded of the request. What another service asks for without naming a trace belongs to none. */
+function startSpanOf(request: FastifyRequest, { name, attributes }: Described): RequestSpan | null {
   const given = request.headers[TRACEPARENT_HEADER];
   const parent = typeof given === "string" ? given : undefined;
-  const span = startRequestSpan(`${request.method} ${routeOf(request)}`, parent, request.id);
-  if (span?.recorded === true) span.set({ ...attributesOf(request), [ATTRIBUTE.requestId]: request.id });
+  if (parent === undefined && request.headers[INTERNAL_TOKEN_HEADER] !== undefined) return null;
+  const span = startRequestSpan(name, parent, request.id);
+  span?.set({ ...attributes, [ATTRIBUTE.requestId]: request.id });
   return span;
 }
 
-function attributesOf(request: FastifyRequest): Record<string, string> {
-  const { operation } = request.routeOptions.config;
-  return {
-    [ATTRIBUTE.httpMethod]: request.method,
-    [ATTRIBUTE.httpRoute]: routeOf(request),
-    ...(operation === undefined ? {} : { [ATTRIBUTE.operation]: operation }),
-  };
+/** Fastify puts its `routeOptions` together anew each time that they are asked for, so they are asked for once. */
+function describe(routes: DescribedRoutes, request: FastifyRequest): Described | null {
+  const { config, url = NO_ROUTE } = request.routeOptions;
+  let methods = routes.get(config);
+  if (methods === undefined) {
+    methods = UNOBSERVED.has(url) ? null : new Map<string, Described>();
+    routes.set(config, methods);
+  }
+  if (methods === null) return null;
+  const { method } = request;
+  let described = methods.get(method);
+  if (described === undefined) {
+    const { operation } = config;
+    const attributes = {
+      [ATTRIBUTE.httpMethod]: method,
+      [ATTRIBUTE.httpRoute]: url,
+      ...(operation === undefined ? {} : { [ATTRIBUTE.operation]: operation }),
+    };
+    described = { name: `${method} ${url}`, attributes, answers: new Map() };
+    methods.set(method, described);
+  }
+  return described;
 }
 
-function routeOf(request: FastifyRequest): string {
-  return request.routeOptions.url ?? NO_ROUTE;
+function answered({ attributes, answers }: Described, status: number): Readonly<Record<string, string | number>> {
+  let known = answers.get(status);
+  if (known === undefined) {
+    known = { ...attributes, [ATTRIBUTE.httpStatus]: status };
+    answers.set(status, known);
+  }
+  return known;
 }

@@ -1,4 +1,4 @@
-import { hash, randomBytes } from "node:crypto";
+import { hash, randomBytes, randomUUID } from "node:crypto";
 
 import { assert } from "./assert.ts";
 
@@ -7,6 +7,10 @@ const NAMESPACE_BYTES = 16;
 /** The first digit of the fourth group, by the two bits of it that the variant leaves free. */
 const VARIANTS = "89ab";
 const BASE32_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
+
+/** Hexadecimal digits of a UUIDv7 that tell its time, and where those after its version begin. */
+const TIME_DIGITS = 12;
+const AFTER_VERSION = 15;
 
 /** The namespace of the last call and its bytes: one is used for many names, and taking it apart costs as much as the hash. */
 let knownNamespace = "";
@@ -30,11 +34,10 @@ export function uuidV5(namespace: string, name: string): string {
 
 /** Time-ordered UUID (RFC 9562, version 7) for `nowMs`. */
 export function uuidV7(nowMs: number): string {
-  const bytes = randomBytes(16);
-  bytes.writeUIntBE(nowMs, 0, 6);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  return formatUuid(bytes.toString("hex"));
+  const time = Math.trunc(nowMs).toString(16).padStart(TIME_DIGITS, "0");
+  // Random where this kind of UUID is. Node asks the system for the randomness of many such at once.
+  const random = randomUUID().slice(AFTER_VERSION);
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${random}`;
 }
 
 /** Whether `text` has the form of a UUID, of any version. */

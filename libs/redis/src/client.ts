@@ -1,5 +1,5 @@
 import type { Started } from "@kapi/runtime";
-import type { Redis } from "ioredis";
+import { Command, type Redis } from "ioredis";
 
 import { connectCluster } from "./cluster.ts";
 import type { RedisConnection, RedisOptions } from "./connection.ts";
@@ -38,27 +38,50 @@ async function connectOne(options: RedisOptions): Promise<Started<RedisConnectio
     redis.disconnect();
     throw error;
   }
+  const send = sharingWrites(redis);
   const value: RedisConnection = {
     commands: redis,
-    call: (name, keys, args) => callFunction(redis, name, keys, args),
+    call: (name, keys, args) => callFunction(redis, send, name, keys, args),
     check: () => (redis.status === "ready" ? null : `redis connection is ${redis.status}`),
   };
   return { value, stop: () => close(redis) };
 }
 
+/**
+ * Sends calls as they come, and all of one turn of the event loop in one write. ioredis' own way to share requests costs
+ * half as much again as the call, and has one request under way at a time.
+ */
+function sharingWrites(redis: Redis): (call: (string | number)[]) => Promise<unknown> {
+  let held: Redis["stream"] | null = null;
+  const write = (): void => {
+    held?.uncork();
+    held = null;
+  };
+  return (call) => {
+    if (held === null && redis.status === "ready") {
+      held = redis.stream;
+      held.cork();
+      setImmediate(write);
+    }
+    return Promise.resolve(redis.sendCommand(new Command("fcall", call, { replyEncoding: "utf8" })));
+  };
+}
+
 async function callFunction(
   redis: Redis,
+  send: (call: (string | number)[]) => Promise<unknown>,
   name: string,
   keys: readonly string[],
   args: readonly (string | number)[],
 ): Promise<unknown> {
+  const call = [name, keys.length, ...keys, ...args];
   try {
-    return await redis.fcall(name, keys.length, ...keys, ...args);
+    return await send(call);
   } catch (error) {
     if (!isMissingFunction(error)) throw error;
   }
   await loadLibraries(redis);
-  return redis.fcall(name, keys.length, ...keys, ...args);
+  return send(call);
 }
 
 async function close(redis: Redis): Promise<void> {

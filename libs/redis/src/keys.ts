@@ -9,9 +9,19 @@ export type Tag = number;
 /** Every tag, in order. */
 export const ALL_TAGS: readonly Tag[] = Array.from({ length: TAG_COUNT }, (_, tag) => tag);
 
+/** Most organizations whose tags are remembered; above it they are worked out anew. About 100 bytes each. */
+const MAX_KNOWN_TAGS = 10_000;
+/** Every call needs the tag, and the hash would be most of what making its key names costs. */
+const knownTags = new Map<string, Tag>();
+
 /** The tag that holds everything of an organization: the first byte of the SHA-256 of its id, modulo {@link TAG_COUNT}. */
 export function tagOf(organizationId: string): Tag {
-  return hash("sha256", organizationId, "buffer").readUInt8(0) % TAG_COUNT;
+  const known = knownTags.get(organizationId);
+  if (known !== undefined) return known;
+  const tag = hash("sha256", organizationId, "buffer").readUInt8(0) % TAG_COUNT;
+  if (knownTags.size >= MAX_KNOWN_TAGS) knownTags.clear();
+  knownTags.set(organizationId, tag);
+  return tag;
 }
 
 /** `{bNN}`: what decides on which node of a cluster a key lies. */

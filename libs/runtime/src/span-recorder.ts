@@ -13,6 +13,7 @@ import {
   TraceFlags,
 } from "@opentelemetry/api";
 
+import { isSampled, type Sampling } from "./sampling.ts";
 import { enableTracing } from "./tracing.ts";
 
 const TRACE_ID_BYTES = 16;
@@ -50,7 +51,8 @@ export function recordSpans(sampled = true): SpanRecorder {
   });
   const startSpan = (name: string, options: SpanOptions = {}, at: Context = ROOT_CONTEXT): Span =>
     begin(spans, sampled, name, options, at);
-  enableTracing({ startSpan, startActiveSpan: () => undefined as never });
+  const sampling: Sampling = (parent) => (parent === null ? sampled : isSampled(parent));
+  enableTracing({ startSpan, startActiveSpan: () => undefined as never }, sampling);
   return {
     spans,
     stop: () => {

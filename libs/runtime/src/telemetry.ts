@@ -8,12 +8,13 @@
  */
 import { randomUUID } from "node:crypto";
 
-import { diag, type DiagLogger, DiagLogLevel, trace } from "@opentelemetry/api";
+import { diag, type DiagLogger, DiagLogLevel, SamplingDecision, trace } from "@opentelemetry/api";
 
 import type { Environment } from "./config.ts";
 import type { Logger } from "./logger.ts";
 import { enableMeasuring } from "./metrics.ts";
 import { measureProcess } from "./process-measures.ts";
+import { samplingOf } from "./sampling.ts";
 import { enableTracing } from "./tracing.ts";
 
 /** How long spans may take on their way out at the end of the process, in milliseconds; then they are lost. */
@@ -21,6 +22,11 @@ const FLUSH_DEADLINE_MS = 3_000;
 const TRACES_ASKED_BY = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_TRACES_EXPORTER"];
 const NO_EXPORTER = "none";
 const TRACER = "kapi";
+/** Only what is to be recorded comes to the SDK (`sampling.ts`). */
+const EVERY_SPAN = {
+  shouldSample: () => ({ decision: SamplingDecision.RECORD_AND_SAMPLED }),
+  toString: () => "decided before",
+};
 /** Where a process listens that is not told otherwise: for this machine alone. */
 const LOOPBACK = "127.0.0.1";
 /** The SDK's names of a gauge that is asked for its values, and of "what is new since the last look". */
@@ -82,6 +88,7 @@ export async function startTelemetry(service: string, env: Environment): Promise
     logLevel: "none",
     // The name goes along by hand, in its W3C form alone.
     propagators: [],
+    sampler: EVERY_SPAN,
     resourceAttributes: {
       "service.name": env["OTEL_SERVICE_NAME"] ?? service,
       "service.instance.id": randomUUID(),
@@ -91,7 +98,7 @@ export async function startTelemetry(service: string, env: Environment): Promise
     logRecordProcessors: [],
     ...(wish.traces ? {} : { spanProcessors: [] }),
   });
-  if (wish.traces) enableTracing(trace.getTracer(TRACER));
+  if (wish.traces) enableTracing(trace.getTracer(TRACER), samplingOf(env));
   enableMeasuring(wish.metrics);
   measureProcess();
   await reader?.listen();

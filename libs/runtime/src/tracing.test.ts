@@ -7,7 +7,6 @@ import {
   inSpan,
   isTracing,
   logFields,
-  outgoingTraceparent,
   recordedTraceparent,
   spanned,
   startRequestSpan,
@@ -42,11 +41,7 @@ describe("where nobody asked for traces", () => {
     expect(inSpan(null, () => 1)).toBe(1);
     expect(await spanned(null, async () => 2)).toBe(2);
     expect(await inBatchSpan("batch", [SAMPLED], async () => 3)).toBe(3);
-    expect([activeTraceparent(), outgoingTraceparent(), recordedTraceparent(SAMPLED)]).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ]);
+    expect([activeTraceparent(), recordedTraceparent(SAMPLED)]).toEqual([undefined, undefined]);
   });
 });
 
@@ -118,14 +113,12 @@ describe("the span of a request", () => {
     expect(spans.map(({ parentId }) => parentId)).toEqual(["", "", SPAN_ID]);
   });
 
-  it("is told to the next process also where it is not recorded, so that none begins a trace of its own", () => {
+  it("is not made where the trace is not recorded, whoever decided that", () => {
     const spans = record(false);
-    startRequestSpan("GET /a", undefined, "r-1")?.run(() => {
-      expect(outgoingTraceparent()).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
-      expect(activeTraceparent()).toBeUndefined();
-      expect(startSpan("work", { role: "client" })).toBeNull();
-    });
-    expect(spans).toEqual([]);
+    expect(startRequestSpan("GET /a", undefined, "r-1")).toBeNull();
+    expect(startRequestSpan("GET /b", NOT_SAMPLED, "r-2")).toBeNull();
+    expect(startRequestSpan("GET /c", SAMPLED, "r-3")).not.toBeNull();
+    expect(spans).toMatchObject([{ name: "GET /c" }]);
   });
 
   it("is on every line of the log that belongs to it, with the request's id", () => {

@@ -4,8 +4,8 @@
  * What: a span is begun beneath another one, which is named by its `traceparent`, or is the active one. Why by name: work
  * here goes in batches, so a command's trace goes along with the command and not with the call stack.
  * Life: until {@link enableTracing} (called by `startTelemetry`) every function answers at once with null or does the work
- * and nothing else. Invariants: only an HTTP request begins a trace; nothing is recorded beneath a span that is not; so a
- * request that is not sampled costs next to nothing in the processes behind the first one.
+ * and nothing else. Invariants: only an HTTP request begins a trace; nothing is recorded beneath a span that is not; of a
+ * request that is not recorded no span is made, none is active, and none is told to the processes behind the first one.
  */
 import {
   type Attributes,
@@ -23,6 +23,7 @@ import {
   type Tracer,
 } from "@opentelemetry/api";
 
+import { isSampled, type Sampling } from "./sampling.ts";
 import { ATTRIBUTE } from "./semantic-conventions.ts";
 
 /** A span by its W3C name: `00-<32 hex: trace>-<16 hex: span>-<2 hex: flags>`. */
@@ -50,10 +51,8 @@ export interface Span {
   fail(kind: string): void;
 }
 
-/** The span of an HTTP request, which may be one that is not recorded. */
+/** The span of an HTTP request. */
 export interface RequestSpan {
-  /** Whether anything that is set on it is kept. */
-  readonly recorded: boolean;
   set(attributes: Readonly<Attributes>): void;
   /** Runs `work`, and all that it begins, with this span as the active one. */
   run<T>(work: () => T): T;
@@ -73,10 +72,12 @@ const KINDS: Readonly<Record<SpanRole, SpanKind>> = {
 };
 
 let tracer: Tracer | null = null;
+let sampling: Sampling = () => true;
 
-/** From now on spans are made by `with`; null ends it. */
-export function enableTracing(with_: Tracer | null): void {
+/** From now on spans are made by `with_`, of the traces that `which` names; null ends it. */
+export function enableTracing(with_: Tracer | null, which: Sampling = () => true): void {
   tracer = with_;
+  sampling = which;
 }
 
 /** Whether this process traces at all: for what would cost something by itself. */
@@ -111,18 +112,16 @@ export function startSpan(name: string, options: SpanOptions): Span | null {
 
 /**
  * Begins the span of a request that came in: beneath `parent` (its traceparent header) if that is one, else a trace of its
- * own, which the sampler may decline to record. Null where nothing is traced.
+ * own. Null where nothing is traced, and of a trace that is not recorded: nothing at all is made for such a request.
  */
 export function startRequestSpan(name: string, parent: string | undefined, requestId: string): RequestSpan | null {
   if (tracer === null) return null;
   const remote = parent === undefined ? null : fromText(parent);
+  if (!sampling(remote)) return null;
   const beneath = remote === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true });
   const span = tracer.startSpan(name, { kind: SpanKind.SERVER }, beneath);
-  const recorded = span.isRecording();
-  const active = trace.setSpan(ROOT_CONTEXT, span);
-  const inside = recorded ? active.setValue(REQUEST_ID, requestId) : active;
+  const inside = trace.setSpan(ROOT_CONTEXT, span).setValue(REQUEST_ID, requestId);
   return {
-    recorded,
     set: (attributes) => span.setAttributes({ ...attributes }),
     run: (work) => context.with(inside, work),
     end: (atEnd, failed) => {
@@ -171,18 +170,11 @@ export async function spanned<T>(span: Span | null, work: () => Promise<T>): Pro
   }
 }
 
-/** The active span, if it is recorded: to be given along with a message. */
+/** The active span: to be given along with a message or a request. */
 export function activeTraceparent(): Traceparent | undefined {
   if (tracer === null) return undefined;
   const active = trace.getSpanContext(context.active());
   return active !== undefined && isSampled(active) ? toText(active) : undefined;
-}
-
-/** The active span, recorded or not: for an HTTP request, whose receiver would else begin a trace of its own. */
-export function outgoingTraceparent(): Traceparent | undefined {
-  if (tracer === null) return undefined;
-  const active = trace.getSpanContext(context.active());
-  return active === undefined ? undefined : toText(active);
 }
 
 /** The id of the HTTP request that is being answered, where it is recorded: for the requests that it makes. */
@@ -234,10 +226,6 @@ class RecordedSpan implements Span {
     this.span.setStatus({ code: SpanStatusCode.ERROR });
     this.span.end();
   }
-}
-
-function isSampled({ traceFlags }: SpanContext): boolean {
-  return (traceFlags & TraceFlags.SAMPLED) !== 0;
 }
 
 function toText({ traceId, spanId, traceFlags }: SpanContext): Traceparent {

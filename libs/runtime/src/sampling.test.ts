@@ -1,0 +1,48 @@
+import { TraceFlags } from "@opentelemetry/api";
+import { describe, expect, it } from "vitest";
+
+import { samplingOf } from "./sampling.ts";
+
+const REQUESTS = 2_000;
+
+/** A caller's span, whose trace has this random part. */
+function spanOf(random: string, traceFlags: TraceFlags) {
+  return { traceId: `0af7651916cd43dd8448eb21${random}`, spanId: "b7ad6b7169203331", traceFlags };
+}
+const LOW = "00000001";
+const HIGH = "fffffffe";
+
+/** Of a trace that begins here, of a caller's that is recorded, and of one that is not. */
+function decided(name: string, share?: string): (boolean | "some")[] {
+  const sampling = samplingOf({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: share });
+  const begun = new Set(Array.from({ length: REQUESTS }, () => sampling(null)));
+  return [
+    begun.size === 2 ? "some" : begun.has(true),
+    sampling(spanOf(HIGH, TraceFlags.SAMPLED)),
+    sampling(spanOf(LOW, TraceFlags.NONE)),
+  ];
+}
+
+describe("which traces are recorded", () => {
+  it.each([
+    ["", undefined, [true, true, false]],
+    ["always_on", undefined, [true, true, true]],
+    ["always_off", undefined, [false, false, false]],
+    ["parentbased_always_on", undefined, [true, true, false]],
+    ["parentbased_always_off", undefined, [false, true, false]],
+    ["traceidratio", "0.5", ["some", false, true]],
+    ["traceidratio", "0", [false, false, false]],
+    ["parentbased_traceidratio", "0.5", ["some", true, false]],
+    ["parentbased_traceidratio", "much", [true, true, false]],
+    ["no_such_sampler", "0.5", [true, true, false]],
+  ])("%j with %j decides %j", (name, share, expected) => {
+    expect(decided(name, share)).toEqual(expected);
+  });
+
+  it("is about the share that is asked for", () => {
+    const sampling = samplingOf({ OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.25" });
+    const begun = Array.from({ length: REQUESTS }, () => sampling(null)).filter(Boolean).length;
+    expect(begun / REQUESTS).toBeGreaterThan(0.15);
+    expect(begun / REQUESTS).toBeLessThan(0.35);
+  });
+});

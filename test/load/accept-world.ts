@@ -1,0 +1,105 @@
+/** A whole kapi for `bench:accept`, with accounts, and the calls that its phases are made of. */
+import { randomUUID } from "node:crypto";
+import { rmSync } from "node:fs";
+
+import { type Demo, makeDemo, printedReport, type Stack, startStack, stopRecorded } from "@kapi/local";
+import { Pool } from "undici";
+
+/** Calls under way at once. */
+export const CONCURRENCY = 64;
+export const ACCOUNTS = 256;
+/** An account's balance holds this many deposits of one cent and far more. */
+const INITIAL_BALANCE = 1_000;
+const CREDITS = 1_000_000_000;
+
+/** Servers and services of its own, and a caller. */
+export interface World {
+  readonly stack: Stack;
+  readonly demo: Demo;
+  readonly api: Pool;
+  readonly authorization: string;
+  readonly accounts: readonly string[];
+  stop(): Promise<void>;
+}
+
+/** Starts everything with nothing in it, every service with `environment` besides; what a killed run left behind is ended first. */
+export async function openWorld(stateDir: string, environment: Readonly<Record<string, string>>): Promise<World> {
+  await stopRecorded(stateDir);
+  rmSync(stateDir, { recursive: true, force: true });
+  const stack = await startStack({ stateDir, report: printedReport(), env: { all: environment } });
+  try {
+    const demo = await makeDemo(stack, { credits: CREDITS, autoTraders: 0 });
+    const api = new Pool(demo.baseUrl, { connections: CONCURRENCY });
+    const accounts = await openAccounts(demo, api);
+    const stop = async (): Promise<void> => {
+      await api.close();
+      await stack.stop();
+    };
+    return { stack, demo, api, authorization: `Management ${demo.managementKey}`, accounts, stop };
+  } catch (error) {
+    await stack.stop();
+    throw error;
+  }
+}
+
+/** A POST whose answer is a 2xx. */
+export async function post<T>(pool: Pool, path: string, headers: Record<string, string>, body: object): Promise<T> {
+  const answer = await pool.request({
+    method: "POST",
+    path,
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+  const text = await answer.body.text();
+  if (answer.statusCode > 299) throw new Error(`${path} answered ${answer.statusCode} ${text}`);
+  return JSON.parse(text) as T;
+}
+
+async function get<T>(world: World, path: string): Promise<T> {
+  const headers = { authorization: world.authorization };
+  const answer = await world.api.request({ method: "GET", path: `/api/v1/management${path}`, headers });
+  const text = await answer.body.text();
+  if (answer.statusCode !== 200) throw new Error(`${path} answered ${answer.statusCode} ${text}`);
+  return JSON.parse(text) as T;
+}
+
+/** A deposit of one cent on any account; the id of its command. */
+export async function deposit(world: World): Promise<string> {
+  const account = world.accounts[Math.floor(Math.random() * world.accounts.length)] ?? "";
+  const path = `/api/v1/management/servers/${world.demo.serverId}/accounts/${account}/finance/deposits`;
+  const headers = { authorization: world.authorization, "idempotency-key": randomUUID() };
+  const { command } = await post<{ command: { id: string } }>(world.api, path, headers, {
+    amount: 0.01,
+    requestId: "bench",
+  });
+  return command.id;
+}
+
+/** What the command is now. */
+export async function statusOf(world: World, commandId: string): Promise<string> {
+  return (await get<{ command: { status: string } }>(world, `/commands/${commandId}`)).command.status;
+}
+
+async function openAccounts(demo: Demo, api: Pool): Promise<string[]> {
+  const headers = { authorization: `Management ${demo.managementKey}` };
+  const path = `/api/v1/management/servers/${demo.serverId}/accounts`;
+  const ids = await Promise.all(
+    Array.from({ length: ACCOUNTS }, async () => {
+      const body = { accountName: "Bench", initialBalance: INITIAL_BALANCE, leverage: 100, requestId: "bench" };
+      const key = { ...headers, "idempotency-key": randomUUID() };
+      return (await post<{ command: { id: string } }>(api, path, key, body)).command.id;
+    }),
+  );
+  return Promise.all(
+    ids.map(async (id) => {
+      for (;;) {
+        const answer = await api.request({ method: "GET", path: `/api/v1/management/commands/${id}`, headers });
+        const { command } = (await answer.body.json()) as {
+          command: { status: string; result: { accountNumber: string } | null };
+        };
+        if (command.result !== null) return command.result.accountNumber;
+        if (command.status !== "queued" && command.status !== "leased") throw new Error(JSON.stringify(command));
+      }
+    }),
+  );
+}

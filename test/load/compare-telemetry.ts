@@ -1,0 +1,110 @@
+/**
+ * `BENCH_TELEMETRY=compare npm run bench:accept`: what telemetry costs. Three whole systems stand side by side, without it,
+ * with what is advised for production, and with every request traced; they take turns so short that whatever else the machine
+ * does meets all of them alike. Compared is the processor time that a call costs all services together.
+ */
+import path from "node:path";
+
+import { deposit, CONCURRENCY, openWorld, statusOf, type World } from "./accept-world.ts";
+import { closedLoop } from "./measure.ts";
+import { processorTimes } from "./processor-time.ts";
+import { benchTelemetry, SAMPLED_SHARE } from "./telemetry.ts";
+
+const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench");
+const EVERYTHING = "1";
+const SHARES = [null, SAMPLED_SHARE, EVERYTHING];
+/** Every process compiles its hot code meanwhile. */
+const WARM_UP_MS = 10_000;
+const TURN_MS = 1_500;
+const TURNS = 12;
+/** Longer than deposits need to be done, in milliseconds: their work is part of what is compared. */
+const SETTLE_MS = 1_000;
+const READ_COMMANDS = 100;
+
+interface Side {
+  readonly label: string;
+  readonly world: World;
+  readonly commandIds: readonly string[];
+  stop(): Promise<void>;
+}
+
+/** What one side has cost so far. */
+interface Cost {
+  calls: number;
+  readonly ms: Map<string, number>;
+}
+
+/** Prints, for deposits and for reads of a command, what a call costs with telemetry, in parts of what it costs without. */
+export async function compareTelemetry(): Promise<void> {
+  const sides: Side[] = [];
+  try {
+    for (const share of SHARES) sides.push(await openSide(share));
+    await compare("POST deposit", sides, ({ world }) => deposit(world));
+    await compare("GET command", sides, ({ world, commandIds }) =>
+      statusOf(world, commandIds[Math.floor(Math.random() * commandIds.length)] ?? ""),
+    );
+  } finally {
+    for (const side of sides) await side.stop();
+  }
+}
+
+async function openSide(share: string | null): Promise<Side> {
+  const telemetry = await benchTelemetry(share);
+  const world = await openWorld(`${STATE_DIR}-${share ?? "off"}`, telemetry.environment);
+  const commandIds = await Promise.all(Array.from({ length: READ_COMMANDS }, () => deposit(world)));
+  return {
+    label: share === null ? "off" : `on, traces ${share}`,
+    world,
+    commandIds,
+    stop: async () => {
+      await world.stop();
+      await telemetry.stop();
+    },
+  };
+}
+
+async function compare(label: string, sides: readonly Side[], call: (side: Side) => Promise<unknown>): Promise<void> {
+  const costs = new Map(sides.map((side): [Side, Cost] => [side, { calls: 0, ms: new Map() }]));
+  for (const side of sides) await turn(side, WARM_UP_MS, call);
+  for (let index = 0; index < TURNS; index += 1) {
+    for (const side of index % 2 === 0 ? sides : sides.toReversed()) {
+      const pids = new Map([...side.world.stack.processes].map(([name, { pid }]) => [name, pid ?? 0]));
+      const before = processorTimes(pids);
+      const calls = await turn(side, TURN_MS, call);
+      const cost = costs.get(side);
+      if (cost === undefined) continue;
+      cost.calls += calls;
+      const after = processorTimes(pids);
+      for (const name of pids.keys()) {
+        cost.ms.set(name, (cost.ms.get(name) ?? 0) + (after.get(name) ?? 0) - (before.get(name) ?? 0));
+      }
+    }
+  }
+  let off: number | null = null;
+  for (const [side, { calls, ms }] of costs) {
+    const each = (value: number): number => (value * 1_000) / calls;
+    const all = each([...ms.values()].reduce((sum, value) => sum + value, 0));
+    off ??= all;
+    const ratio = ((all / off - 1) * 100).toFixed(1);
+    console.log(
+      `${label}, telemetry ${side.label.padEnd(16)} services ${all.toFixed(0)} µs a call (${ratio} % more), gateway ` +
+        `${each(ms.get("gateway") ?? 0).toFixed(0)} µs, ${calls} calls`,
+    );
+  }
+}
+
+/** Calls for `measureMs`, and until what they asked for is done; how many there were. */
+async function turn(side: Side, measureMs: number, call: (side: Side) => Promise<unknown>): Promise<number> {
+  let calls = 0;
+  await closedLoop({
+    concurrency: CONCURRENCY,
+    warmUpMs: 0,
+    measureMs,
+    call: async () => {
+      await call(side);
+      calls += 1;
+    },
+  });
+  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+  return calls;
+}
