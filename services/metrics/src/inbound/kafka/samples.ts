@@ -19,7 +19,7 @@ import type { Checkpoints } from "../../operations/write-checkpoints.ts";
 
 const RECORDS_PER_TURN = 300;
 /** Under load a sample is shown this much later, and every fetch brings many. */
-const BUSY_INTERVAL_MS = 10;
+const BUSY_INTERVAL_MS = 5;
 
 export interface SamplesOptions {
   readonly kafka: KafkaConnection;

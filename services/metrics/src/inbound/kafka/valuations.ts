@@ -8,7 +8,7 @@ import type { Sequencer } from "../../operations/sequence-valuations.ts";
 
 const GROUP = "metrics-sequencer";
 /** Under load a sample comes this much later, and every fetch brings many valuations. */
-const BUSY_INTERVAL_MS = 20;
+const BUSY_INTERVAL_MS = 10;
 /** The log's reader gets its turn between the pieces of a long batch, or samples would wait there to be judged. */
 const VALUATIONS_PER_TURN = 50;
 
