@@ -16,7 +16,7 @@ import type { BookingQueue } from "./booking-queue.ts";
 
 const MIN_INTERVAL_MS = 25;
 /** Under load an event is in lists and history this much later; there are fewer and larger batches. */
-const BUSY_INTERVAL_MS = 150;
+const BUSY_INTERVAL_MS = 75;
 
 export interface TradingEventsOptions {
   readonly kafka: KafkaConnection;

@@ -16,7 +16,7 @@ const GROUP = "webhooks.facts";
 const MAX_BATCH_MESSAGES = 500;
 const MAX_PARTITIONS_TOGETHER = 8;
 /** Under load an event is sent this much later; transactions are several times as large, and as many times fewer. */
-const BUSY_INTERVAL_MS = 200;
+const BUSY_INTERVAL_MS = 75;
 
 /** Makes an event of a record's value; null for one that receivers are not told. */
 type Translate = (value: unknown) => IncomingEvent | null;
