@@ -1,5 +1,5 @@
 /** What a receiver was sent is found under the trace of what caused it. */
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 
 import { TOPICS } from "@kapi/contracts";
 import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/runtime/testing";
@@ -85,10 +85,14 @@ describe("an attempt to deliver", () => {
 
   it("of a test that somebody asks for stands beneath that request", async () => {
     const { id } = await world.createEndpoint({ url: receiver.url });
-    await world.call("POST", `/webhooks/${id}/test`);
+    const traceId = randomUUID().replaceAll("-", "");
+    const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
+    const path = `/internal/organizations/${world.organizationId}/webhooks/${id}/test`;
+    await world.client.request("POST", path, undefined, { headers: { traceparent } });
     await eventually(() => expect(receiver.received).toHaveLength(1));
-    const [, traceId = ""] = headerAt(0)?.split("-") ?? [];
     const [asked] = ofTrace(traceId, "POST /internal/organizations/:organizationId/webhooks/:endpointId/test");
-    expect(ofTrace(traceId, "deliver webhook")).toMatchObject([{ parentId: asked?.spanId }]);
+    const [sent] = ofTrace(traceId, "deliver webhook");
+    expect(sent).toMatchObject({ parentId: asked?.spanId });
+    expect(headerAt(0)).toBe(`00-${traceId}-${sent?.spanId}-01`);
   });
 });
