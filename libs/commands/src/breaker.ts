@@ -24,6 +24,11 @@ export class Breaker {
     return this.#failures >= BREAKER_FAILURES;
   }
 
+  /** Whether a probe is under way. */
+  get probing(): boolean {
+    return this.#probing;
+  }
+
   /** How many commands may be sent now: all, one (a probe), or none. */
   allowance(): number {
     if (!this.open) return Number.POSITIVE_INFINITY;

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { CommandMessage } from "@kapi/contracts";
 import { commandMessage, TestClock } from "@kapi/testkit";
 
+import { backOffMs } from "./back-off.ts";
 import { type Entry, type Home, orderKeyOf } from "./entry.ts";
 import { MAX_BATCH_COMMANDS, MAX_BATCHES_PER_SERVER } from "./limits.ts";
 import { type BatchMode, Scheduler, type ServerAnswer } from "./scheduler.ts";
@@ -159,6 +160,31 @@ describe("the scheduler", () => {
       { serverId: SERVER, parked: false },
       { serverId: OTHER_SERVER, parked: false },
     ]);
+  });
+
+  it("probes also where the wait ends in the very moment in which it looks", async () => {
+    for (let leftMs = 0; leftMs <= 5; leftMs += 1) {
+      const { batches, clock, scheduler } = setUp();
+      for (const [index, number] of ["1001", "1002", "1003"].entries()) {
+        const one = entry(number);
+        scheduler.add(one);
+        await flush();
+        scheduler.again(one, 60_000);
+        await at(batches, index).end("unreachable");
+      }
+      clock.advance(backOffMs(1, () => 0) - leftMs);
+      // A millisecond passes between two looks at the time.
+      const nowMs = vi.spyOn(clock, "nowMs").mockImplementation(() => {
+        clock.advance(1);
+        return TestClock.prototype.nowMs.call(clock);
+      });
+      scheduler.add(entry("1004"));
+      await flush();
+      nowMs.mockRestore();
+      clock.advance(1_000);
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(batches, `${leftMs} ms before its end`).toHaveLength(4);
+    }
   });
 
   it("settles a command past its deadline if it may have been sent, and expires it if it never was", async () => {

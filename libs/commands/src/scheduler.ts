@@ -221,9 +221,10 @@ export class Scheduler {
     this.#wake(server);
   }
 
+  /** A probe under way wakes the server at its end; else a timer does, also where the wait ended just now. */
   #probeLater(server: ServerQueue): void {
+    if (server.probeTimer !== null || server.breaker.probing) return;
     const waitMs = server.breaker.waitMs();
-    if (server.probeTimer !== null || waitMs === 0) return;
     server.probeTimer = setTimeout(() => {
       server.probeTimer = null;
       this.#wake(server);
