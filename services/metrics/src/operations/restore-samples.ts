@@ -72,7 +72,7 @@ export class Restoration {
     return starts;
   }
 
-  /** What the records of a partition say. A marker does not speak of an account whose record after it cannot be read. */
+  /** What the records of a partition say. Where an account's newest one cannot be read, no marker speaks for the partition. */
   #found(partition: number): PartitionFinding & { readonly gone: ReadonlySet<string> } {
     const finding = this.#findings.get(partition);
     const accounts = new Map<string, Found<SampleCheckpoint>>();
