@@ -1,14 +1,40 @@
 import { commandMessage } from "@kapi/testkit";
-import { statement } from "@kapi/postgres";
+import { type Database, statement } from "@kapi/postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { FinalState, OpenCommand } from "../src/index.ts";
+import { LOAD_OPEN_BY_ID, READ_OPEN, WRITE_UNIT } from "../src/statements.ts";
 import { Harness } from "./harness.ts";
 
 const INSERT_QUEUED = statement<never>(
   "test_insert_queued",
   `insert into command_inbox (command_id, partition, log_offset, server_id, message) values ($1, 0, 0, $2, $3)`,
 );
+
+/** What PostgreSQL knows of a worker that has kept up so far: nearly nothing is open. */
+const KNOWN_AS_IDLE = [
+  statement<never>(
+    "test_insert_ended",
+    `insert into command_inbox (command_id, partition, log_offset, server_id, message, status, completed_at)
+     select gen_random_uuid(), 0, n, gen_random_uuid(), '{}', 'succeeded', now() from generate_series(1, 5000) n`,
+  ),
+  statement<never>("test_analyze", "analyze command_inbox"),
+];
+
+/** The plan of a statement that every later use of it on the connection has. */
+function lastingPlanOf(
+  database: Database,
+  { name, text }: { readonly name: string; readonly text: string },
+): Promise<string> {
+  const values = Array.from(new Set(text.match(/\$\d+/g)), () => "null").join(", ");
+  return database.transaction(async (transaction) => {
+    const run = <Row>(step: string, sql: string) => transaction.query(statement<Row>(`test_${step}_${name}`, sql), []);
+    await run("generic", "set local plan_cache_mode = force_generic_plan");
+    await run("prepare", `prepare lasting_${name} as ${text}`);
+    const lines = await run<{ "QUERY PLAN": string }>("explain", `explain execute lasting_${name}(${values})`);
+    return lines.map((line) => line["QUERY PLAN"]).join("\n");
+  });
+}
 
 const succeeded = (command: OpenCommand, by: string): FinalState => ({
   command,
@@ -51,5 +77,15 @@ describe("a unit of work", () => {
     expect([...foundOpen.values()].toSorted((a, b) => a.length - b.length)).toEqual([[1], [1, 0]]);
     expect(harness.eventsOf(commandId)).toHaveLength(1);
     expect(await harness.row(commandId)).toMatchObject({ status: "succeeded", version: 1 });
+  });
+
+  // A plan that reads all that is open for each command that ends makes a backlog slower the longer it is.
+  it("finds the commands that it ends by their ids alone, however many others wait", async () => {
+    for (const step of KNOWN_AS_IDLE) await harness.database.query(step, []);
+    for (const byKey of [LOAD_OPEN_BY_ID, READ_OPEN, WRITE_UNIT]) {
+      const plan = await lastingPlanOf(harness.database, byKey);
+      expect(plan).toMatch(/Index Scan using command_inbox_pkey on command_inbox/);
+      expect(plan).not.toContain("command_inbox_open");
+    }
   });
 });
