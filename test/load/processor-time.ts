@@ -42,7 +42,8 @@ function statOf(pid: number): { command: string; timeMs: number } | null {
   }
   const end = text.lastIndexOf(")");
   const fields = text.slice(end + 2).split(" ");
-  // Fields 14 and 15 of proc(5): user and system time in clock ticks.
-  const ticks = Number(fields[11]) + Number(fields[12]);
+  // Fields 14 to 17 of proc(5): user and system time in clock ticks, its own and that of its children that have ended:
+  // PostgreSQL's backends come and go with the connections of pools, and Redis rewrites its log in a child.
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
   return { command: text.slice(text.indexOf("(") + 1, end), timeMs: ticks * MS_PER_TICK };
 }
