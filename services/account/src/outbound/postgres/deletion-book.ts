@@ -28,7 +28,7 @@ const LOOK = statement<DeletionRow>(
   "account-deletion-look",
   `select ${ACCOUNT_COLUMNS_OF_A}, a.running_command, a.deletion_refusals, i.status as command_status
    from accounts a
-   left join command_inbox i on i.command_id = a.running_command and i.status in ('queued', 'leased')
+   left join command_inbox i on i.command_id = a.running_command and i.completed_at is null
    where a.server_id = $1 and a.account_number = $2`,
 );
 // $2 statuses, $3 the command that was last begun.
