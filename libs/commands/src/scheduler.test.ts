@@ -5,7 +5,13 @@ import { commandMessage, TestClock } from "@kapi/testkit";
 
 import { backOffMs } from "./back-off.ts";
 import { type Entry, type Home, orderKeyOf } from "./entry.ts";
-import { MAX_BATCH_COMMANDS, MAX_BATCHES_PER_SERVER } from "./limits.ts";
+import {
+  FEW_COMMANDS,
+  MAX_BATCH_COMMANDS,
+  MAX_BATCHES_PER_SERVER,
+  SLOW_BATCH_MS,
+  WORTH_A_BATCH_COMMANDS,
+} from "./limits.ts";
 import { type BatchMode, Scheduler, type ServerAnswer } from "./scheduler.ts";
 
 const SERVER = "0190f6d2-0000-4000-8000-000000000001";
@@ -107,6 +113,52 @@ describe("the scheduler", () => {
     for (const done of first.entries) scheduler.done(done);
     await first.end("answered");
     expect(batches).toHaveLength(MAX_BATCHES_PER_SERVER + 1);
+  });
+
+  describe("beside a batch under way starts another", () => {
+    async function withUnderWay(count: number) {
+      const set = setUp();
+      const add = async (prefix: string, added: number): Promise<void> => {
+        for (let index = 0; index < added; index += 1) set.scheduler.add(entry(`${prefix}${index}`));
+        await flush();
+      };
+      await add("1-", count);
+      return { ...set, add, sizes: () => set.batches.map(({ entries }) => entries.length) };
+    }
+
+    it("at once where few commands are under way", async () => {
+      const { add, sizes } = await withUnderWay(FEW_COMMANDS);
+      await add("2-", 1);
+      expect(sizes()).toEqual([FEW_COMMANDS, 1]);
+    });
+
+    it("else at its end, with all that came till then", async () => {
+      const { add, sizes, batches } = await withUnderWay(FEW_COMMANDS + 1);
+      await add("2-", 1);
+      await add("3-", 2);
+      expect(sizes()).toEqual([FEW_COMMANDS + 1]);
+      await at(batches, 0).end("answered");
+      expect(sizes()).toEqual([FEW_COMMANDS + 1, 3]);
+    });
+
+    it("before that where many wait", async () => {
+      const { add, sizes } = await withUnderWay(FEW_COMMANDS + 1);
+      await add("2-", WORTH_A_BATCH_COMMANDS - 1);
+      expect(sizes()).toHaveLength(1);
+      await add("3-", 1);
+      expect(sizes()).toEqual([FEW_COMMANDS + 1, WORTH_A_BATCH_COMMANDS]);
+    });
+
+    it("or where it is slow: nobody waits for a server's late answer to others", async () => {
+      const { add, sizes, clock } = await withUnderWay(FEW_COMMANDS + 1);
+      await add("2-", 1);
+      clock.advance(SLOW_BATCH_MS - 1);
+      await vi.advanceTimersByTimeAsync(SLOW_BATCH_MS - 1);
+      expect(sizes()).toHaveLength(1);
+      clock.advance(1);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(sizes()).toEqual([FEW_COMMANDS + 1, 1]);
+    });
   });
 
   it("tries a command again after its pause, and not before, keeping its account behind it", async () => {

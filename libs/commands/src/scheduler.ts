@@ -1,7 +1,7 @@
 /**
  * Which command runs when. Commands of one account wait in a queue in log order and run one at a time; the heads of all
- * queues of a server are gathered into batches, several of which are under way at once. A server whose breaker is open
- * keeps its own commands parked and nothing else.
+ * queues of a server are gathered into batches, of which a second one goes beside the first where it is worth it. A server
+ * whose breaker is open keeps its own commands parked and nothing else.
  *
  * Invariants: of an account at most one command is under way; a command leaves its queue only by `done` or `drop`.
  */
@@ -9,7 +9,14 @@ import type { Clock } from "@kapi/kernel";
 
 import { Breaker } from "./breaker.ts";
 import type { Entry } from "./entry.ts";
-import { EXPIRY_SWEEP_MS, MAX_BATCH_COMMANDS, MAX_BATCHES_PER_SERVER } from "./limits.ts";
+import {
+  EXPIRY_SWEEP_MS,
+  FEW_COMMANDS,
+  MAX_BATCH_COMMANDS,
+  MAX_BATCHES_PER_SERVER,
+  SLOW_BATCH_MS,
+  WORTH_A_BATCH_COMMANDS,
+} from "./limits.ts";
 
 /**
  * What is done with a batch: `execute` carries it out, `settle` learns what became of it and closes what did not
@@ -47,6 +54,11 @@ interface ServerQueue {
   readonly ready: Set<AccountQueue>;
   readonly breaker: Breaker;
   running: number;
+  /** Commands in the batches under way. */
+  underWay: number;
+  /** When the batch begun last is slow; infinity in the past before the first. */
+  slowFromMs: number;
+  slowTimer: NodeJS.Timeout | null;
   woken: boolean;
   probeTimer: NodeJS.Timeout | null;
 }
@@ -113,6 +125,7 @@ export class Scheduler {
     clearInterval(this.#sweep);
     for (const server of this.#servers.values()) {
       if (server.probeTimer !== null) clearTimeout(server.probeTimer);
+      if (server.slowTimer !== null) clearTimeout(server.slowTimer);
       for (const { timer } of server.accounts.values()) if (timer !== null) clearTimeout(timer);
     }
     await Promise.all(this.#batches);
@@ -139,7 +152,8 @@ export class Scheduler {
     if (server === undefined) {
       const breaker = new Breaker(this.#options.clock, this.#options.random);
       const queues = { accounts: new Map<string, AccountQueue>(), ready: new Set<AccountQueue>() };
-      server = { serverId, ...queues, breaker, running: 0, woken: false, probeTimer: null };
+      const idle = { running: 0, underWay: 0, slowFromMs: Number.NEGATIVE_INFINITY, slowTimer: null };
+      server = { serverId, ...queues, breaker, ...idle, woken: false, probeTimer: null };
       this.#servers.set(serverId, server);
       this.#seen.add(serverId);
     }
@@ -182,12 +196,33 @@ export class Scheduler {
     while (!this.#stopped && server.ready.size > 0 && server.running < MAX_BATCHES_PER_SERVER) {
       const allowance = Math.min(this.#options.maxBatchCommands ?? MAX_BATCH_COMMANDS, server.breaker.allowance());
       if (allowance === 0) return this.#probeLater(server);
+      if (!this.#isWorthABatch(server, allowance)) return this.#dispatchWhenSlow(server);
       const { mode, batch } = this.#take(server, allowance);
       server.running += 1;
+      server.underWay += batch.length;
+      server.slowFromMs = this.#options.clock.nowMs() + SLOW_BATCH_MS;
       if (mode !== "expire") server.breaker.sent();
       const work = this.#run(server, mode, batch).finally(() => this.#batches.delete(work));
       this.#batches.add(work);
     }
+  }
+
+  /** Whether what waits should not wait for the end of the batch under way, to share the next one with what comes till then. */
+  #isWorthABatch(server: ServerQueue, allowance: number): boolean {
+    if (server.underWay <= FEW_COMMANDS) return true;
+    if (server.ready.size >= Math.min(WORTH_A_BATCH_COMMANDS, allowance)) return true;
+    const leftMs = server.slowFromMs - this.#options.clock.nowMs();
+    // Also where the machine's clock was set back.
+    return leftMs <= 0 || leftMs > SLOW_BATCH_MS;
+  }
+
+  /** The end of the batch under way wakes the server; if that is late, a timer does. */
+  #dispatchWhenSlow(server: ServerQueue): void {
+    if (server.slowTimer !== null) return;
+    server.slowTimer = setTimeout(() => {
+      server.slowTimer = null;
+      this.#wake(server);
+    }, server.slowFromMs - this.#options.clock.nowMs());
   }
 
   /** The heads that have waited longest and need the same thing done. */
@@ -212,6 +247,9 @@ export class Scheduler {
   async #run(server: ServerQueue, mode: BatchMode, batch: readonly Entry[]): Promise<void> {
     const answer = await this.#options.run(server.serverId, mode, batch);
     server.running -= 1;
+    server.underWay -= batch.length;
+    if (server.slowTimer !== null) clearTimeout(server.slowTimer);
+    server.slowTimer = null;
     const wasOpen = server.breaker.open;
     if (answer === "answered") server.breaker.answered();
     else if (answer === "unused") server.breaker.unused();

@@ -25,7 +25,7 @@ import { faultPoint, type Health, type Logger, type Started } from "@kapi/runtim
 
 import { column, jsonLines } from "./columns.ts";
 import type { CommandExecutor } from "./executor.ts";
-import { DRAIN_DEADLINE_MS, MAX_INBOX_BATCH, MAX_PARTITIONS_TOGETHER } from "./limits.ts";
+import { BUSY_INTERVAL_MS, DRAIN_DEADLINE_MS, MAX_INBOX_BATCH, MAX_PARTITIONS_TOGETHER } from "./limits.ts";
 import { Partitions } from "./partitions.ts";
 import { Runner } from "./runner.ts";
 import { LeaseBook } from "./lease-book.ts";
@@ -102,6 +102,7 @@ export async function createCommandWorker<Effect>(
         await partitions.assign(mine.flatMap((assigned) => assigned.partitions));
       },
       maxBatchMessages: MAX_INBOX_BATCH,
+      busyIntervalMs: BUSY_INTERVAL_MS,
       logger,
       fatal: options.fatal,
     });
