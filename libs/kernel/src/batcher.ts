@@ -9,6 +9,11 @@ export interface BatcherOptions<K, V> {
   readonly maxBatchSize: number;
   /** Most batches under way at once; what comes meanwhile waits and makes larger batches. */
   readonly maxConcurrentBatches: number;
+  /**
+   * How long what comes waits for the end of a batch under way before a further one goes beside it, in milliseconds; a full
+   * one does not wait. Default 0.
+   */
+  readonly patienceMs?: number;
 }
 
 /**
@@ -19,9 +24,21 @@ export function batcher<K, V>(options: BatcherOptions<K, V>): (key: K) => Promis
   const waiting: { key: K; answer: Deferred<V> }[] = [];
   let running = 0;
   let scheduled = false;
+  let begunMs = Number.NEGATIVE_INFINITY;
+  let patience: NodeJS.Timeout | null = null;
 
+  const isPatient = (): boolean => {
+    if (running === 0 || waiting.length >= options.maxBatchSize) return false;
+    const leftMs = begunMs + (options.patienceMs ?? 0) - performance.now();
+    if (leftMs <= 0) return false;
+    patience ??= setTimeout(() => {
+      patience = null;
+      schedule();
+    }, leftMs);
+    return true;
+  };
   const schedule = (): void => {
-    if (scheduled || waiting.length === 0 || running >= options.maxConcurrentBatches) return;
+    if (scheduled || waiting.length === 0 || running >= options.maxConcurrentBatches || isPatient()) return;
     scheduled = true;
     setImmediate(() => {
       scheduled = false;
@@ -32,6 +49,9 @@ export function batcher<K, V>(options: BatcherOptions<K, V>): (key: K) => Promis
   const runOne = async (): Promise<void> => {
     const batch = waiting.splice(0, options.maxBatchSize);
     running += 1;
+    begunMs = performance.now();
+    if (patience !== null) clearTimeout(patience);
+    patience = null;
     try {
       const values = await options.load(batch.map((call) => call.key));
       assert(values.length === batch.length, "a batch is answered with one value per key");

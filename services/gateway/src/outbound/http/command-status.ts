@@ -10,6 +10,11 @@ import { bytesOf } from "./owner-bytes.ts";
 const MAX_BATCH_SIZE = 500;
 /** Calls under way at once, of each kind; what comes meanwhile makes larger batches. */
 const MAX_CONCURRENT_BATCHES = 4;
+/**
+ * How long others wait for the call under way, to share the next one; longer than a call takes while command-status is well, so
+ * that under load each call is worth its cost, and short enough that one held up holds up nobody for long.
+ */
+const PATIENCE_MS = 25;
 /** How long the answer to a wait may take when the time is over. */
 const WAIT_ANSWER_MS = 2_000;
 const LINE_FEED = 0x0a;
@@ -52,6 +57,7 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
     },
     maxBatchSize: MAX_BATCH_SIZE,
     maxConcurrentBatches: MAX_CONCURRENT_BATCHES,
+    patienceMs: PATIENCE_MS,
   });
   const lookUp = batcher<string, KnownCommand | null | typeof LATER>({
     load: async (commandIds) => {
@@ -60,6 +66,7 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
     },
     maxBatchSize: MAX_BATCH_SIZE,
     maxConcurrentBatches: MAX_CONCURRENT_BATCHES,
+    patienceMs: PATIENCE_MS,
   });
   return {
     read: (organizationId, commandId) => untilItFits(() => read({ organizationId, commandId })),
