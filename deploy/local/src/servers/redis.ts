@@ -13,8 +13,14 @@ import type { ServerContext, ServerKind } from "./server.ts";
 const IMAGE = "redis:8";
 const PORT = 6379;
 const PROBE_TIMEOUT_MS = 1_000;
-/** Redis: every write reaches the disk within a second; no snapshots besides. */
-const SETTINGS = ["--appendonly", "yes", "--appendfsync", "everysec", "--save", ""];
+/**
+ * Every write reaches the disk within a second; no snapshots besides. The log is rewritten when it has doubled, and not while
+ * it is small: each rewrite copies everything that is kept, beside the services on the same machine.
+ */
+const SETTINGS = [
+  ...["--appendonly", "yes", "--appendfsync", "everysec", "--save", ""],
+  ...["--auto-aof-rewrite-min-size", "256mb"],
+];
 
 export const redis: ServerKind = {
   name: "redis",
