@@ -17,10 +17,8 @@ const PROBE_TIMEOUT_MS = 1_000;
  * Every write reaches the disk within a second; no snapshots besides. The log is rewritten when it has doubled, and not while
  * it is small: each rewrite copies everything that is kept, beside the services on the same machine.
  */
-const SETTINGS = [
-  ...["--appendonly", "yes", "--appendfsync", "everysec", "--save", ""],
-  ...["--auto-aof-rewrite-min-size", "256mb"],
-];
+const DURABILITY = ["--appendonly", "yes", "--appendfsync", "everysec", "--save", ""];
+const SETTINGS = [...DURABILITY, "--auto-aof-rewrite-min-size", "256mb"];
 
 export const redis: ServerKind = {
   name: "redis",
