@@ -20,6 +20,11 @@ const HEARTBEAT_INTERVAL_MS = 3_000;
 /** Each fetch costs broker and process the same whether it finds something or not; the end of a consumer waits for one. */
 const MAX_WAIT_MS = 250;
 const MIN_INTERVAL_MS = 5;
+/**
+ * A larger batch of a partition means that messages come in numbers. Were it one, an interval of 40 ms would keep itself up at 50
+ * messages a second: what comes meanwhile is the next busy batch, and everybody waits for nothing.
+ */
+const BUSY_ABOVE_MESSAGES = 4;
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_CONCURRENT_PARTITIONS = 4;
 const RETRY_DELAY_MIN_MS = 100;
@@ -78,7 +83,7 @@ export interface ConsumerOptions {
    */
   readonly minIntervalMs?: number;
   /**
-   * The same while messages come in numbers, that is after a batch of more than one: at the price of this delay under
+   * The same while messages come in numbers, that is after a batch of more than four: at the price of this delay under
    * load there are far fewer and larger batches. Default: as `minIntervalMs`.
    */
   readonly busyIntervalMs?: number;
@@ -121,6 +126,17 @@ export async function createConsumer(kafka: KafkaConnection, options: ConsumerOp
     await consumer.stop();
     throw error;
   }
+}
+
+/** Least time from the begin of a batch of `count` messages to the next fetch, in milliseconds. */
+export function intervalAfter(
+  count: number,
+  {
+    minIntervalMs = MIN_INTERVAL_MS,
+    busyIntervalMs = minIntervalMs,
+  }: Pick<ConsumerOptions, "minIntervalMs" | "busyIntervalMs">,
+): number {
+  return count > BUSY_ABOVE_MESSAGES ? busyIntervalMs : minIntervalMs;
 }
 
 class GroupConsumer implements Consumer {
@@ -276,8 +292,7 @@ class GroupConsumer implements Consumer {
         this.#settle(payload, run, messages.at(-1), outcome);
         this.#lag.reached(topic.name, batch.partition, (messages.at(-1)?.offset ?? -1n) + 1n);
       }
-      const { minIntervalMs = MIN_INTERVAL_MS, busyIntervalMs = minIntervalMs } = this.#options;
-      const intervalMs = batch.messages.length > 1 ? busyIntervalMs : minIntervalMs;
+      const intervalMs = intervalAfter(batch.messages.length, this.#options);
       // At most the interval, also where the machine's clock was set back.
       const leftMs = Math.min(intervalMs, begunMs + intervalMs - this.#clock.nowMs());
       if (leftMs > 0 && !this.#stopping) await delay(leftMs);

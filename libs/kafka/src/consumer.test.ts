@@ -1,0 +1,16 @@
+import { describe, expect, it } from "vitest";
+
+import { intervalAfter } from "./consumer.ts";
+
+describe("the time to the next fetch", () => {
+  const options = { minIntervalMs: 5, busyIntervalMs: 40 };
+
+  it("is the longer one only where messages come in numbers: a few at a time are never held back for company", () => {
+    expect([1, 2, 4].map((count) => intervalAfter(count, options))).toEqual([5, 5, 5]);
+    expect([5, 1_000].map((count) => intervalAfter(count, options))).toEqual([40, 40]);
+  });
+
+  it("is the same for both where only one is told", () => {
+    expect(intervalAfter(1_000, { minIntervalMs: 7 })).toBe(7);
+  });
+});
