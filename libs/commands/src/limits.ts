@@ -18,7 +18,7 @@ export const FEW_COMMANDS = 8;
  * processes together a sixth less than in batches half as large, and ends no later.
  */
 export const WORTH_A_BATCH_COMMANDS = 100;
-/** Or when the one under way has lasted this long: a server that is slow to answer one batch holds up no other. */
+/** Or when the oldest under way has lasted this long: a server that is slow to answer one batch holds up no other. */
 export const SLOW_BATCH_MS = 250;
 /** Least time between two fetches while commands come in numbers: what comes meanwhile shares an insert and a batch. */
 export const BUSY_INTERVAL_MS = 10;

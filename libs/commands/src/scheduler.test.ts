@@ -159,6 +159,15 @@ describe("the scheduler", () => {
       await vi.advanceTimersByTimeAsync(1);
       expect(sizes()).toEqual([FEW_COMMANDS + 1, 1]);
     });
+
+    it("and at once, one after the other, for as long as it stays without an answer", async () => {
+      const { add, sizes, batches, clock } = await withUnderWay(FEW_COMMANDS + 1);
+      clock.advance(SLOW_BATCH_MS);
+      await add("2-", 1);
+      await at(batches, 1).end("answered");
+      await add("3-", 2);
+      expect(sizes()).toEqual([FEW_COMMANDS + 1, 1, 2]);
+    });
   });
 
   it("tries a command again after its pause, and not before, keeping its account behind it", async () => {

@@ -47,17 +47,20 @@ interface AccountQueue {
   timer: NodeJS.Timeout | null;
 }
 
+interface BatchUnderWay {
+  readonly commands: number;
+  /** From when on nobody waits for its end any more. */
+  readonly slowFromMs: number;
+}
+
 interface ServerQueue {
   readonly serverId: string;
   readonly accounts: Map<string, AccountQueue>;
   /** Accounts whose head may run, longest waiting first. */
   readonly ready: Set<AccountQueue>;
   readonly breaker: Breaker;
-  running: number;
-  /** Commands in the batches under way. */
-  underWay: number;
-  /** When the batch begun last is slow; infinity in the past before the first. */
-  slowFromMs: number;
+  /** The oldest first. */
+  readonly underWay: Set<BatchUnderWay>;
   slowTimer: NodeJS.Timeout | null;
   woken: boolean;
   probeTimer: NodeJS.Timeout | null;
@@ -152,8 +155,8 @@ export class Scheduler {
     if (server === undefined) {
       const breaker = new Breaker(this.#options.clock, this.#options.random);
       const queues = { accounts: new Map<string, AccountQueue>(), ready: new Set<AccountQueue>() };
-      const idle = { running: 0, underWay: 0, slowFromMs: Number.NEGATIVE_INFINITY, slowTimer: null };
-      server = { serverId, ...queues, breaker, ...idle, woken: false, probeTimer: null };
+      const underWay = new Set<BatchUnderWay>();
+      server = { serverId, ...queues, breaker, underWay, slowTimer: null, woken: false, probeTimer: null };
       this.#servers.set(serverId, server);
       this.#seen.add(serverId);
     }
@@ -172,7 +175,7 @@ export class Scheduler {
 
   /** A server without commands is forgotten, unless its breaker still has something to remember. */
   #forget(server: ServerQueue): void {
-    const idle = server.accounts.size === 0 && server.running === 0 && !server.breaker.open;
+    const idle = server.accounts.size === 0 && server.underWay.size === 0 && !server.breaker.open;
     if (idle) this.#servers.delete(server.serverId);
   }
 
@@ -193,36 +196,36 @@ export class Scheduler {
   }
 
   #dispatch(server: ServerQueue): void {
-    while (!this.#stopped && server.ready.size > 0 && server.running < MAX_BATCHES_PER_SERVER) {
+    while (!this.#stopped && server.ready.size > 0 && server.underWay.size < MAX_BATCHES_PER_SERVER) {
       const allowance = Math.min(this.#options.maxBatchCommands ?? MAX_BATCH_COMMANDS, server.breaker.allowance());
       if (allowance === 0) return this.#probeLater(server);
-      if (!this.#isWorthABatch(server, allowance)) return this.#dispatchWhenSlow(server);
+      const waitMs = this.#companyWaitMs(server, allowance);
+      if (waitMs > 0) return this.#dispatchLater(server, waitMs);
       const { mode, batch } = this.#take(server, allowance);
-      server.running += 1;
-      server.underWay += batch.length;
-      server.slowFromMs = this.#options.clock.nowMs() + SLOW_BATCH_MS;
       if (mode !== "expire") server.breaker.sent();
       const work = this.#run(server, mode, batch).finally(() => this.#batches.delete(work));
       this.#batches.add(work);
     }
   }
 
-  /** Whether what waits should not wait for the end of the batch under way, to share the next one with what comes till then. */
-  #isWorthABatch(server: ServerQueue, allowance: number): boolean {
-    if (server.underWay <= FEW_COMMANDS) return true;
-    if (server.ready.size >= Math.min(WORTH_A_BATCH_COMMANDS, allowance)) return true;
-    const leftMs = server.slowFromMs - this.#options.clock.nowMs();
-    // Also where the machine's clock was set back.
-    return leftMs <= 0 || leftMs > SLOW_BATCH_MS;
+  /** How long what waits should wait at most for the end of what is under way, to share the next batch with what comes till then. */
+  #companyWaitMs(server: ServerQueue, allowance: number): number {
+    const [oldest] = server.underWay;
+    if (oldest === undefined || server.ready.size >= Math.min(WORTH_A_BATCH_COMMANDS, allowance)) return 0;
+    const commands = [...server.underWay].reduce((sum, batch) => sum + batch.commands, 0);
+    if (commands <= FEW_COMMANDS) return 0;
+    const leftMs = oldest.slowFromMs - this.#options.clock.nowMs();
+    // Nor where the machine's clock was set back.
+    return leftMs > SLOW_BATCH_MS ? 0 : leftMs;
   }
 
-  /** The end of the batch under way wakes the server; if that is late, a timer does. */
-  #dispatchWhenSlow(server: ServerQueue): void {
+  /** The end of a batch wakes the server; if that is late, a timer does. */
+  #dispatchLater(server: ServerQueue, waitMs: number): void {
     if (server.slowTimer !== null) return;
     server.slowTimer = setTimeout(() => {
       server.slowTimer = null;
       this.#wake(server);
-    }, server.slowFromMs - this.#options.clock.nowMs());
+    }, waitMs);
   }
 
   /** The heads that have waited longest and need the same thing done. */
@@ -245,9 +248,10 @@ export class Scheduler {
   }
 
   async #run(server: ServerQueue, mode: BatchMode, batch: readonly Entry[]): Promise<void> {
+    const underWay = { commands: batch.length, slowFromMs: this.#options.clock.nowMs() + SLOW_BATCH_MS };
+    server.underWay.add(underWay);
     const answer = await this.#options.run(server.serverId, mode, batch);
-    server.running -= 1;
-    server.underWay -= batch.length;
+    server.underWay.delete(underWay);
     if (server.slowTimer !== null) clearTimeout(server.slowTimer);
     server.slowTimer = null;
     const wasOpen = server.breaker.open;
