@@ -4,6 +4,7 @@ import type { MigrationDirectory } from "@kapi/postgres";
 
 export { column } from "./columns.ts";
 export * from "./executor.ts";
+export { OPEN_BY_KEY } from "./statements.ts";
 export { type CommandStore, type CommandStoreOptions, createCommandStore } from "./store.ts";
 export type { FinalState, OpenCommand, OutboxMessage, WorkTransaction } from "./work.ts";
 export { type CommandWorker, type CommandWorkerOptions, createCommandWorker } from "./worker.ts";

@@ -24,7 +24,7 @@ export interface OpenState {
  * those words the planner, which knows the index of open commands as nearly empty, reads all of it for each command id:
  * with thousands waiting a statement took seconds.
  */
-const OPEN_BY_KEY = "completed_at is null";
+export const OPEN_BY_KEY = "completed_at is null";
 
 /**
  * Columns: partition, command id, offset, server, message and sealed password as lines of JSON. Returns those not known

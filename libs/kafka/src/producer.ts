@@ -16,6 +16,8 @@ const MAX_BATCH_BYTES = 900_000;
 const MAX_QUEUED_MESSAGES = 20_000;
 const PRODUCE_TIMEOUT_MS = 10_000;
 const MIN_INTERVAL_MS = 8;
+/** {@link ProducerOptions.minIntervalMs} of what is watched live: valuations, and the samples made of them. */
+export const LIVE_INTERVAL_MS = 5;
 /** Less than a process gives each of its components. */
 const STOP_DEADLINE_MS = 8_000;
 const DISCONNECT_DEADLINE_MS = 1_000;

@@ -4,7 +4,14 @@ import { fileURLToPath } from "node:url";
 import { createAdmission, createAvailableCredits, createDirectory, type Directory } from "@kapi/admission";
 import { accountKey, TOPICS } from "@kapi/contracts";
 import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
-import { createKafka, createProducer, endOffsets, type KafkaConnection, kafkaOptions } from "@kapi/kafka";
+import {
+  createKafka,
+  createProducer,
+  endOffsets,
+  type KafkaConnection,
+  kafkaOptions,
+  LIVE_INTERVAL_MS,
+} from "@kapi/kafka";
 import { createPool, type Database, migrate, postgresOptions } from "@kapi/postgres";
 import { CLAIM_SETTINGS, createRedis, redisOptions } from "@kapi/redis";
 import { type MainContext, observed, type Started } from "@kapi/runtime";
@@ -37,8 +44,6 @@ const SERVICE = "metrics";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 const WRITE_INTERVAL_MS = 2_000;
 const KEEP_DAYS_INTERVAL_MS = 3_600_000;
-/** Least time between two requests with samples, below the default: they are watched live. */
-const SAMPLES_INTERVAL_MS = 5;
 const MAX_SAMPLES = 300;
 const WINDOW_MS = 5 * 60_000;
 const SLAB_BYTES = 1_024 * 1_024;
@@ -153,7 +158,7 @@ async function prepareSequencer(
   existence: AccountExistence,
 ): Promise<{ checkpoints: Checkpoints; start(progress: SampleProgress): Promise<void> }> {
   const { config, scope, logger, health, clock, fatal } = context;
-  const producer = await scope.start("producer", () => createProducer(kafka, { minIntervalMs: SAMPLES_INTERVAL_MS }));
+  const producer = await scope.start("producer", () => createProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
   // One of its own: no sample waits behind thousands of checkpoints.
   const background = await scope.start("checkpoint producer", () => createProducer(kafka));
   const coalesceMs = config.COALESCE_MS;

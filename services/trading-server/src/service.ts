@@ -1,5 +1,5 @@
 /** The composition root: plain calls, in the order in which things start. */
-import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
+import { createKafka, createProducer, kafkaOptions, LIVE_INTERVAL_MS } from "@kapi/kafka";
 import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
 import { createPool, migrate, postgresOptions } from "@kapi/postgres";
 import { faultPoint, type MainContext, observed } from "@kapi/runtime";
@@ -27,8 +27,6 @@ const SCHEMA = "trading_server";
 const MIGRATIONS = new URL("../migrations", import.meta.url).pathname;
 /** What one tick stands for when only the control API asks for ticks. */
 const MANUAL_TICK_MS = 250;
-/** Least time between two requests, below the default: valuations are watched live. */
-const PRODUCE_INTERVAL_MS = 5;
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
@@ -61,7 +59,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     clientId: "trading-server",
     logger,
   });
-  const producer = await scope.start("producer", () => createProducer(kafka, { minIntervalMs: PRODUCE_INTERVAL_MS }));
+  const producer = await scope.start("producer", () => createProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
   const { published } = restored.progress;
   const events = await scope.start("event publisher", () =>
     EventPublisher.start({ producer, journal, published, committed: restored.lastPosition, logger }),

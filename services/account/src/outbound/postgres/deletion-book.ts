@@ -1,4 +1,4 @@
-import { column, type WorkTransaction } from "@kapi/commands";
+import { column, OPEN_BY_KEY, type WorkTransaction } from "@kapi/commands";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 
 import type { FactDraft } from "../../domain/account-fact.ts";
@@ -28,7 +28,7 @@ const LOOK = statement<DeletionRow>(
   "account-deletion-look",
   `select ${ACCOUNT_COLUMNS_OF_A}, a.running_command, a.deletion_refusals, i.status as command_status
    from accounts a
-   left join command_inbox i on i.command_id = a.running_command and i.completed_at is null
+   left join command_inbox i on i.command_id = a.running_command and i.${OPEN_BY_KEY}
    where a.server_id = $1 and a.account_number = $2`,
 );
 // $2 statuses, $3 the command that was last begun.

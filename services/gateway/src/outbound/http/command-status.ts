@@ -11,7 +11,7 @@ const MAX_BATCH_SIZE = 500;
 /** Calls under way at once, of each kind; what comes meanwhile makes larger batches. */
 const MAX_CONCURRENT_BATCHES = 4;
 /**
- * How long others wait for the call under way, to share the next one; longer than a call takes while command-status is well, so
+ * How long the others wait at most for the call under way, to share the next one; longer than a call takes while command-status is well, so
  * that under load each call is worth its cost, and short enough that one held up holds up nobody for long.
  */
 const PATIENCE_MS = 25;
@@ -47,7 +47,7 @@ export interface CommandStatusClients {
   readonly lookUpTimeoutMs: number;
 }
 
-/** command-status over internal HTTP. All reads, and all look-ups, of one turn of the event loop share one call. */
+/** command-status over internal HTTP. All reads, and all look-ups, of one turn of the event loop share one call, with those that waited for it. */
 export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: CommandStatusClients): CommandStatus {
   const read = batcher<{ organizationId: string; commandId: string }, Buffer | null | typeof LATER>({
     load: async (reads) => {
