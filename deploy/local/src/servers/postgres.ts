@@ -21,7 +21,11 @@ const PROBE_TIMEOUT_MS = 1_000;
 const INIT_TIMEOUT_MS = 60_000;
 /** PostgreSQL refuses to run as root; there it runs as nobody, who exists on every machine. */
 const NOBODY = 65_534;
-const SETTINGS = ["shared_buffers=256MB", "max_connections=200", "synchronous_commit=on"];
+/**
+ * Half a gigabyte of buffers, and a log that may grow to two before a checkpoint must come: what is written often stays in memory, and
+ * fewer pages go to the log whole.
+ */
+const SETTINGS = ["shared_buffers=512MB", "max_wal_size=2GB", "max_connections=200", "synchronous_commit=on"];
 const FLAGS = SETTINGS.flatMap((setting) => ["-c", setting]);
 
 export const postgres: ServerKind = {
