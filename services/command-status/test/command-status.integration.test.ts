@@ -13,7 +13,8 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 
-import { eventOf, type Running, startRunning } from "./running.ts";
+import { eventOf } from "./events.ts";
+import { type Running, startRunning } from "./running.ts";
 
 let running: Running;
 let redis: Started<RedisConnection>;

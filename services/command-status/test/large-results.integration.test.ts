@@ -3,7 +3,8 @@ import { commandMessage } from "@kapi/testkit";
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { eventOf, type Running, startRunning } from "./running.ts";
+import { eventOf } from "./events.ts";
+import { type Running, startRunning } from "./running.ts";
 
 const RESULT_BYTES = 3_000_000;
 const EXPORTS = 24;

@@ -8,7 +8,8 @@ import { z } from "zod";
 
 import { createCommandEnds } from "../src/outbound/postgres/command-lists.ts";
 import { CommandWaiters, MAX_WAITERS } from "../src/operations/wait-for-command.ts";
-import { eventOf, type Running, startRunning } from "./running.ts";
+import { eventOf } from "./events.ts";
+import { type Running, startRunning } from "./running.ts";
 
 const Answer = z.object({ command: Command });
 let running: Running;

@@ -1,4 +1,3 @@
-import type { CommandEvent, CommandMessage } from "@kapi/contracts";
 import { createInternalClient, type InternalClient } from "@kapi/http";
 import { createKafka, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
@@ -44,25 +43,4 @@ export async function startRunning(): Promise<Running> {
     await environment.stop();
   };
   return { environment, kafka, producer, url, client, health, stop };
-}
-
-/** An event of the command that `message` names. */
-export function eventOf(message: CommandMessage, change: Partial<CommandEvent> = {}): CommandEvent {
-  return {
-    commandId: message.commandId,
-    organizationId: message.organizationId,
-    serverId: message.serverId,
-    accountNumber: message.accountNumber,
-    managedAccountId: message.managedAccountId,
-    operation: message.operation,
-    version: 1,
-    status: "succeeded",
-    attempts: 1,
-    result: { transactionId: "0b0f4f0e-5a4e-4c39-8a39-1d8f0a8f0a01", balanceAfter: 100 },
-    errorCode: null,
-    errorMessage: null,
-    settlement: null,
-    occurredAt: new Date().toISOString(),
-    ...change,
-  };
 }

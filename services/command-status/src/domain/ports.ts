@@ -44,8 +44,16 @@ export interface TakenIn {
   readonly readable: boolean;
 }
 
+/** A command's message together with the event that tells its newest state. */
+export interface WholeCommand {
+  readonly message: CommandMessage;
+  readonly event: CommandEvent;
+}
+
 /** The commands that this service owns. */
 export interface CommandStore {
+  /** Adds those commands that have no row yet, and tells which these were; moves the positions only if there was none with a row. */
+  insertWhole(commands: readonly WholeCommand[], positions: readonly LogPosition[]): Promise<readonly TakenIn[]>;
   /** Takes messages in, one per command at most, and moves the positions, all or nothing. */
   takeInMessages(messages: readonly CommandMessage[], positions: readonly LogPosition[]): Promise<readonly TakenIn[]>;
   /** Takes events in, one per command at most, and moves the positions, all or nothing. */

@@ -1,7 +1,6 @@
 import { CommandEvent, CommandMessage, TOPICS } from "@kapi/contracts";
 import {
   type Batch,
-  type BatchOutcome,
   type Consumer,
   createConsumer,
   type DeadLetter,
@@ -16,11 +15,11 @@ import type { z } from "zod";
 
 import { COMMAND_TOPICS } from "../../domain/command-topics.ts";
 import { ClaimsUnavailable } from "../../domain/errors.ts";
-import type { ClaimKeeper, CommandStore, LogPosition } from "../../domain/ports.ts";
-import { takeInCommandEvents } from "../../operations/take-in-command-events.ts";
-import { takeInCommandMessages } from "../../operations/take-in-command-messages.ts";
+import type { LogPosition } from "../../domain/ports.ts";
+import { type CommandIntake, TooManyHeld } from "../../operations/take-in-commands.ts";
+import type { EventPartitions } from "./event-partitions.ts";
 
-/** Most rows of one statement. */
+/** Most records of one batch. */
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_PARTITIONS_TOGETHER = 4;
 /** Under load a state is shown this much later; the statements are several times as large, and as many times fewer. */
@@ -28,16 +27,14 @@ const BUSY_INTERVAL_MS = 40;
 
 export interface ConsumerNeeds {
   readonly kafka: KafkaConnection;
-  readonly store: CommandStore;
-  readonly claims: ClaimKeeper;
+  readonly intake: CommandIntake;
+  readonly eventPartitions: EventPartitions;
   readonly logger: Logger;
   readonly fatal: (error: Error) => void;
 }
 
 /** Joins the group that takes `commands.*` in. */
-export function createMessageConsumer(needs: ConsumerNeeds): Promise<Started<Consumer>> {
-  const { kafka, logger, fatal } = needs;
-  const take = together<CommandMessage>((messages, positions) => takeInCommandMessages(needs, messages, positions));
+export function createMessageConsumer({ kafka, intake, logger, fatal }: ConsumerNeeds): Promise<Started<Consumer>> {
   return createConsumer(kafka, {
     groupId: "command-status.commands",
     topics: COMMAND_TOPICS,
@@ -45,16 +42,27 @@ export function createMessageConsumer(needs: ConsumerNeeds): Promise<Started<Con
     busyIntervalMs: BUSY_INTERVAL_MS,
     logger,
     fatal,
-    onBatch: (batch) =>
+    onAssigned: () => intake.forget(),
+    onBatch: async (batch) => {
       // Never the value: it may hold a sealed password.
-      takeIn(batch, CommandMessage, { includeValue: false }, take),
+      const { records, deadLetters } = recordsOf(batch, CommandMessage, { includeValue: false });
+      const messages = records.map(({ value, offset }) => ({ message: value, offset }));
+      const commitOffset = await retried(() => intake.takeMessages(positionAfter(batch), messages));
+      return { deadLetters, commitOffset };
+    },
+    beforeLastCommit: () => intake.writeAll(),
   });
 }
 
 /** Joins the group that takes `command.events` in. */
-export function createEventConsumer(needs: ConsumerNeeds): Promise<Started<Consumer>> {
-  const { kafka, logger, fatal } = needs;
-  const take = together<CommandEvent>((events, positions) => takeInCommandEvents(needs, events, positions));
+export function createEventConsumer({
+  kafka,
+  intake,
+  eventPartitions,
+  logger,
+  fatal,
+}: ConsumerNeeds): Promise<Started<Consumer>> {
+  const take = together<CommandEvent>((events, positions) => intake.takeEvents(events, positions));
   return createConsumer(kafka, {
     groupId: "command-status.events",
     topics: [TOPICS.commandEvents],
@@ -62,7 +70,15 @@ export function createEventConsumer(needs: ConsumerNeeds): Promise<Started<Consu
     busyIntervalMs: BUSY_INTERVAL_MS,
     logger,
     fatal,
-    onBatch: (batch) => takeIn(batch, CommandEvent, { includeValue: true }, take),
+    onAssigned: async (assignment) => {
+      eventPartitions.assigned(assignment.flatMap(({ partitions }) => partitions));
+    },
+    onBatch: async (batch) => {
+      const { records, deadLetters } = recordsOf(batch, CommandEvent, { includeValue: true });
+      const values = records.map(({ value }) => value);
+      await retried(() => take({ values, position: positionAfter(batch) }));
+      return { deadLetters };
+    },
   });
 }
 
@@ -93,30 +109,39 @@ function together<T>(
   });
 }
 
-/** Reads the batch by its contract, hands it on, and gives what has another form to the dead letters. */
-async function takeIn<S extends z.ZodType>(
+/** Reads the batch by its contract; what has another form goes to the dead letters. */
+function recordsOf<S extends z.ZodType>(
   batch: Batch,
   schema: S,
   { includeValue }: { readonly includeValue: boolean },
-  take: (part: Part<z.output<S>>) => Promise<void>,
-): Promise<BatchOutcome> {
-  const values: z.output<S>[] = [];
+): { records: { value: z.output<S>; offset: bigint }[]; deadLetters: DeadLetter[] } {
+  const records: { value: z.output<S>; offset: bigint }[] = [];
   const deadLetters: DeadLetter[] = [];
   for (const message of batch.messages) {
     const parsed = schema.safeParse(jsonOf(message));
-    if (parsed.success) values.push(parsed.data);
+    if (parsed.success) records.push({ value: parsed.data, offset: message.offset });
     else deadLetters.push({ message, reason: `not a valid record: ${parsed.error.message}`, includeValue });
   }
+  return { records, deadLetters };
+}
+
+function positionAfter(batch: Batch): LogPosition {
   const nextOffset = (batch.messages.at(-1)?.offset ?? -1n) + 1n;
+  return { topic: batch.topic.name, partition: batch.partition, nextOffset };
+}
+
+/** Whether the same may succeed later. */
+export function isPassing(error: unknown): boolean {
+  return isTransient(error) || error instanceof ClaimsUnavailable || error instanceof TooManyHeld;
+}
+
+async function retried<T>(work: () => Promise<T>): Promise<T> {
   try {
-    await take({ values, position: { topic: batch.topic.name, partition: batch.partition, nextOffset } });
+    return await work();
   } catch (error) {
-    if (isTransient(error) || error instanceof ClaimsUnavailable) {
-      throw new RetryableError("a store is not available", { cause: error });
-    }
+    if (isPassing(error)) throw new RetryableError("a store is not available", { cause: error });
     throw error;
   }
-  return { deadLetters };
 }
 
 /** The value as JSON, or undefined, which no contract accepts. */
