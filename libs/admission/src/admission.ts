@@ -1,17 +1,20 @@
 import { CommandMessage, type KeyEntry, type Wallet } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
-import { assert, type Clock, toIso } from "@kapi/kernel";
+import { assert, batcher, type Clock, toIso } from "@kapi/kernel";
 import {
   type AdmitReply,
+  type AnsweredClaims,
   CLAIM_SETTINGS,
   type ClaimReply,
   type ClaimSettings,
   type RedisConnection,
+  type Tag,
   type WalletState,
   admit,
   claimedMessage,
   markAnswered,
   refund,
+  tagOf,
 } from "@kapi/redis";
 import { activeTraceparent } from "@kapi/runtime";
 
@@ -22,6 +25,9 @@ const CLOSED_RETRY_AFTER_S = 1;
 /** Most of a request id that is kept for billing, in characters. */
 const MAX_BILLED_REQUEST_ID_LENGTH = 128;
 const MAX_CLAIMS = 100;
+/** Requests whose claims are marked in one call, so that none holds Redis for long, and such calls of one tag under way at once. */
+const MAX_MARKS_PER_CALL = 20;
+const MAX_MARKING_CALLS = 8;
 
 /** A wish to be the one request that queues a command. */
 export interface Claim {
@@ -111,6 +117,7 @@ export interface AdmissionOptions {
 /** Makes the last gate before an operation; authentication and authorization come before it. */
 export function createAdmission(options: AdmissionOptions): Admission {
   const { redis, settings = CLAIM_SETTINGS } = options;
+  const markTogether = markingTogether((tag, requests) => markAnswered(redis, tag, requests, settings));
   return {
     admit: async (request) => {
       const { key, claims = [], knownDuplicates = [] } = request;
@@ -144,7 +151,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       return admittedOr4xx(request, reply);
     },
     markAnswered: (organizationId, commandIds, claimToken) =>
-      reaching(() => markAnswered(redis, organizationId, commandIds, claimToken, settings)),
+      reaching(() => markTogether(tagOf(organizationId), { commandIds, claimToken })),
     refund: async ({ key, operation, requestId, chargeId }) => {
       const { organizationId } = key;
       const traceparent = activeTraceparent();
@@ -155,6 +162,27 @@ export function createAdmission(options: AdmissionOptions): Admission {
     },
     claimedMessage: async (organizationId, commandId) =>
       messageFromWire(await reaching(() => claimedMessage(redis, organizationId, commandId))),
+  };
+}
+
+/**
+ * What was published in one request to Kafka is acknowledged at once, and is marked in one call; of each tag by itself, for another's
+ * node may be away.
+ */
+function markingTogether(
+  mark: (tag: Tag, requests: readonly AnsweredClaims[]) => Promise<boolean[]>,
+): (tag: Tag, request: AnsweredClaims) => Promise<boolean> {
+  const byTag = new Map<Tag, (request: AnsweredClaims) => Promise<boolean>>();
+  return (tag, request) => {
+    const known = byTag.get(tag);
+    if (known !== undefined) return known(request);
+    const made = batcher<AnsweredClaims, boolean>({
+      load: (requests) => mark(tag, requests),
+      maxBatchSize: MAX_MARKS_PER_CALL,
+      maxConcurrentBatches: MAX_MARKING_CALLS,
+    });
+    byTag.set(tag, made);
+    return made(request);
   };
 }
 

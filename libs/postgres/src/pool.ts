@@ -19,6 +19,8 @@ const STATEMENT_TIMEOUT_MS = 15_000;
 /** Waiting for a free connection, or for a new one to be made. */
 const CHECKOUT_TIMEOUT_MS = 10_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
+/** An unused connection is closed after it. A new one costs its first users the sign-in and the plans of all their statements. */
+const IDLE_CONNECTION_MS = 60_000;
 /** The server ends a statement first; this only ends waiting for a server that is gone. */
 const ANSWER_MARGIN_MS = 5_000;
 const STOP_DEADLINE_MS = 10_000;
@@ -65,6 +67,7 @@ export async function createPool(options: PoolOptions): Promise<Started<Database
     options: [`search_path=${options.schema}`, ...PLANS].map((setting) => `-c ${setting}`).join(" "),
     max: options.max ?? MAX_CONNECTIONS,
     connectionTimeoutMillis: CHECKOUT_TIMEOUT_MS,
+    idleTimeoutMillis: IDLE_CONNECTION_MS,
     statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + ANSWER_MARGIN_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,

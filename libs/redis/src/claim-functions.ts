@@ -6,6 +6,7 @@ import {
   metaKey,
   reservedKey,
   settledKey,
+  type Tag,
   tagOf,
   usageKey,
   walletKey,
@@ -134,20 +135,26 @@ export async function admit(
   return admitReply(organizationId, arrayReply(await redis.call("kapi_admit", keys, args)));
 }
 
+/** A request that published what it claimed. */
+export interface AnsweredClaims {
+  readonly commandIds: readonly string[];
+  readonly claimToken: string;
+}
+
 /**
- * Marks claims answered, all or none: true only where each is still held under `claimToken` and younger than
- * {@link CLAIM_OPEN_MS}. After false no 202 may be sent (decisions, 2.6).
+ * Marks the claims of requests answered, of each request all or none: true only where each is still held under its `claimToken` and
+ * younger than {@link CLAIM_OPEN_MS}. After false no 202 may be sent (decisions, 2.6). One call; all organizations are of `tag`.
  */
 export async function markAnswered(
   redis: RedisConnection,
-  organizationId: string,
-  commandIds: readonly string[],
-  claimToken: string,
+  tag: Tag,
+  requests: readonly AnsweredClaims[],
   settings: ClaimSettings = CLAIM_SETTINGS,
-): Promise<boolean> {
-  const tag = tagOf(organizationId);
-  const keys = commandIds.map((commandId) => claimKey(tag, commandId));
-  return (await redis.call("kapi_mark_answered", keys, [claimToken, settings.claimOpenMs])) === 1;
+): Promise<boolean[]> {
+  const keys = requests.flatMap(({ commandIds }) => commandIds.map((commandId) => claimKey(tag, commandId)));
+  const args = requests.flatMap(({ claimToken, commandIds }) => [claimToken, commandIds.length]);
+  const outcomes = await redis.call("kapi_mark_all_answered", keys, [settings.claimOpenMs, ...args]);
+  return arrayReply(outcomes).map((outcome) => outcome === 1);
 }
 
 export type RefundReply =

@@ -25,9 +25,12 @@ local function now_ms()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
+-- A bucket may outlast its being full by this much, so that not every request has to say how long it is kept.
+local BUCKET_SPARE_MS = 60000
+
 -- Milliseconds until a token is there, or 0 with one taken.
 local function take_token(bucket, per_second, burst, now)
-  local kept = redis.call('HMGET', bucket, 'tokens', 'at')
+  local kept = redis.call('HMGET', bucket, 'tokens', 'at', 'kept')
   local tokens = burst
   if kept[1] then
     tokens = math.min(burst, tonumber(kept[1]) + math.max(0, now - tonumber(kept[2])) * per_second / 1000)
@@ -35,8 +38,15 @@ local function take_token(bucket, per_second, burst, now)
   if tokens < 1 then
     return math.max(1, math.ceil((1 - tokens) * 1000 / per_second))
   end
-  redis.call('HSET', bucket, 'tokens', tokens - 1, 'at', now)
-  redis.call('PEXPIRE', bucket, math.ceil(burst * 1000 / per_second) + 1000)
+  -- Kept until it must be full again at least, counted from any request before it is said anew.
+  local until_full_ms = math.ceil(burst * 1000 / per_second) + 1000
+  local kept_until = tonumber(kept[3] or 0)
+  if kept_until >= now + until_full_ms and kept_until <= now + until_full_ms + BUCKET_SPARE_MS then
+    redis.call('HSET', bucket, 'tokens', tokens - 1, 'at', now)
+  else
+    redis.call('HSET', bucket, 'tokens', tokens - 1, 'at', now, 'kept', now + until_full_ms + BUCKET_SPARE_MS)
+    redis.call('PEXPIRE', bucket, until_full_ms + BUCKET_SPARE_MS)
+  end
   return 0
 end
 
@@ -219,17 +229,28 @@ local function admit(keys, args)
   return answer
 end
 
--- MARK ANSWERED. keys: claims. args: claimToken openMs. All of them, or none.
+-- MARK ANSWERED. keys: the claims of one request, then those of the next. args: openMs, then per request: claimToken, how many
+-- claims it has. Of each request all of them, or none; 1 or 0 per request.
+local function mark_all_answered(keys, args)
+  local now, open_ms, outcomes, first = now_ms(), tonumber(args[1]), {}, 1
+  for i = 1, (#args - 1) / 2 do
+    local token, last, held = args[i * 2], first + tonumber(args[i * 2 + 1]) - 1, 1
+    for at = first, last do
+      local kept = redis.call('HMGET', keys[at], 'token', 'at')
+      if kept[1] ~= token or now - tonumber(kept[2]) >= open_ms then held = 0 end
+    end
+    if held == 1 then
+      for at = first, last do redis.call('HSET', keys[at], 'answered', '1') end
+    end
+    outcomes[i] = held
+    first = last + 1
+  end
+  return outcomes
+end
+
+-- The same as processes of the version before ask for it: one request. args: claimToken openMs
 local function mark_answered(keys, args)
-  local now = now_ms()
-  for _, claim in ipairs(keys) do
-    local kept = redis.call('HMGET', claim, 'token', 'at')
-    if kept[1] ~= args[1] or now - tonumber(kept[2]) >= tonumber(args[2]) then return 0 end
-  end
-  for _, claim in ipairs(keys) do
-    redis.call('HSET', claim, 'answered', '1')
-  end
-  return 1
+  return mark_all_answered(keys, { args[2], args[1], #keys })[1]
 end
 
 -- REFUND. keys: meta wallet charge usage. args: organizationId chargeId operation requestId ttlMs streamLimit, and of a request
@@ -392,6 +413,7 @@ local function read_tag(keys, args)
 end
 
 redis.register_function('kapi_admit', admit)
+redis.register_function('kapi_mark_all_answered', mark_all_answered)
 redis.register_function('kapi_mark_answered', mark_answered)
 redis.register_function('kapi_refund', refund)
 redis.register_function('kapi_forget', forget)

@@ -15,7 +15,7 @@ import {
   markAnswered,
   tagOf,
 } from "../src/index.ts";
-import { claim, connectEmpty, organizationWith, request, reserve, usageOf, walletOf } from "./support.ts";
+import { answer, claim, connectEmpty, organizationWith, request, reserve, usageOf, walletOf } from "./support.ts";
 
 /** Stands for the 5 s, so that the tests need not wait for them. */
 const QUICK = { ...CLAIM_SETTINGS, claimOpenMs: 150 };
@@ -48,7 +48,7 @@ test("an equal request waits for an open claim, and is a duplicate once that is 
   await admit(redis, first);
   const waiting = await admit(redis, second);
   expect(waiting).toMatchObject({ kind: "admitted", charged: 0, claims: [{ kind: "open" }] });
-  expect(await markAnswered(redis, organizationId, [wanted.commandId], first.chargeId)).toBe(true);
+  expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId)).toBe(true);
   const answered = await admit(redis, second);
   expect(answered).toMatchObject({ charged: 1, claims: [{ kind: "duplicate", message: wanted.message }] });
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 94, reserved: 5, consumed: 1 });
@@ -62,7 +62,7 @@ test("one of many equal requests takes a claim over that stayed open, publishes 
   const equals = Array.from({ length: 5 }, () => reserve(organizationId, [{ ...wanted, message: "{}" }]));
   const firstPoll = await Promise.race(equals.map(whileOpen));
   expect(firstPoll).toMatchObject({ charged: 5, claims: [{ kind: "taken_over", message: wanted.message }] });
-  expect(await markAnswered(redis, organizationId, [wanted.commandId], first.chargeId, QUICK)).toBe(false);
+  expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId, QUICK)).toBe(false);
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
   expect(await usageOf(redis, organizationId)).toHaveLength(1);
 });
@@ -83,11 +83,48 @@ test("no answer is sent for a claim that is older than its time", async () => {
   const wanted = claim();
   const call = reserve(organizationId, [wanted]);
   await admit(redis, call, QUICK);
-  expect(
-    await markAnswered(redis, organizationId, [wanted.commandId], call.chargeId, { ...QUICK, claimOpenMs: 0 }),
-  ).toBe(false);
-  expect(await markAnswered(redis, organizationId, [wanted.commandId], "another", QUICK)).toBe(false);
-  expect(await markAnswered(redis, organizationId, [wanted.commandId], call.chargeId)).toBe(true);
+  expect(await answer(redis, organizationId, [wanted.commandId], call.chargeId, { ...QUICK, claimOpenMs: 0 })).toBe(
+    false,
+  );
+  expect(await answer(redis, organizationId, [wanted.commandId], "another", QUICK)).toBe(false);
+  expect(await answer(redis, organizationId, [wanted.commandId], call.chargeId)).toBe(true);
+});
+
+test("of several requests marked in one call each is answered by itself, all of its claims or none", async () => {
+  const organizationId = await organizationWith(redis, 1_000);
+  const bulk = reserve(organizationId, [claim(), claim()]);
+  const torn = reserve(organizationId, [claim(), claim()]);
+  const single = reserve(organizationId, [claim()]);
+  for (const call of [bulk, torn, single]) await admit(redis, call, QUICK);
+  // Another request has taken one of its two over meanwhile.
+  const [, taken] = torn.claims;
+  if (taken === undefined) throw new Error("torn has two claims");
+  await whileOpen(reserve(organizationId, [taken]));
+  const marked = await markAnswered(
+    redis,
+    tagOf(organizationId),
+    [bulk, torn, single].map(({ claims, chargeId }) => ({
+      commandIds: claims.map(({ commandId }) => commandId),
+      claimToken: chargeId,
+    })),
+  );
+  expect(marked).toEqual([true, false, true]);
+  const answered = [bulk, torn, single].map(({ claims }) =>
+    Promise.all(
+      claims.map(({ commandId }) => redis.commands.hget(claimKey(tagOf(organizationId), commandId), "answered")),
+    ),
+  );
+  expect(await Promise.all(answered)).toEqual([["1", "1"], ["0", "0"], ["1"]]);
+});
+
+test("a process of the version before marks its claims as it did", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = claim();
+  const call = reserve(organizationId, [wanted]);
+  await admit(redis, call);
+  const keys = [claimKey(tagOf(organizationId), wanted.commandId)];
+  expect(await redis.call("kapi_mark_answered", keys, ["another", CLAIM_SETTINGS.claimOpenMs])).toBe(0);
+  expect(await redis.call("kapi_mark_answered", keys, [call.chargeId, CLAIM_SETTINGS.claimOpenMs])).toBe(1);
 });
 
 test("a different request under a used key claims nothing and pays the read price", async () => {
@@ -105,7 +142,7 @@ test("a bulk is priced by what is new in it", async () => {
   const [known, used, fresh] = [claim(), claim(), claim({ credits: 10 })];
   const first = reserve(organizationId, [used]);
   await admit(redis, first);
-  await markAnswered(redis, organizationId, [used.commandId], first.chargeId);
+  await answer(redis, organizationId, [used.commandId], first.chargeId);
   const reply = await admit(redis, reserve(organizationId, [known, used, fresh], { knownDuplicates: [true] }));
   expect(reply).toMatchObject({
     charged: 10,
@@ -127,7 +164,7 @@ test("a duplicate is never refused for credits: what cannot be paid is not charg
   const wanted = claim();
   const first = reserve(organizationId, [wanted]);
   await admit(redis, first);
-  await markAnswered(redis, organizationId, [wanted.commandId], first.chargeId);
+  await answer(redis, organizationId, [wanted.commandId], first.chargeId);
   const reply = await admit(redis, reserve(organizationId, [wanted]));
   expect(reply).toMatchObject({ kind: "admitted", charged: 0, claims: [{ kind: "duplicate" }] });
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "unpaid" });
@@ -147,7 +184,7 @@ test("a claim lasts a day, and when its command is final an hour more, without t
   const wanted = claim();
   const first = reserve(organizationId, [wanted]);
   await admit(redis, first);
-  await markAnswered(redis, organizationId, [wanted.commandId], first.chargeId);
+  await answer(redis, organizationId, [wanted.commandId], first.chargeId);
   const key = claimKey(tagOf(organizationId), wanted.commandId);
   const command = { organizationId, commandId: wanted.commandId };
   const ttl = await redis.commands.pttl(key);

@@ -6,13 +6,16 @@ import { askRedis, createTestEnvironment, type TestRedisCluster } from "@kapi/te
 import {
   ALL_TAGS,
   type AdmitRequest,
+  CLAIM_SETTINGS,
   type ClaimRequest,
+  type ClaimSettings,
   type RedisConnection,
   type RedisOptions,
   type UsageEntry,
   type WalletState,
   admit,
   createRedis,
+  markAnswered,
   openTag,
   purchase,
   readUsage,
@@ -148,4 +151,15 @@ export async function usageOf(redis: RedisConnection, organizationId: string): P
 /** Makes Redis forget the wallet, as an organization that never bought anything. */
 export async function dropWallet(redis: RedisConnection, organizationId: string): Promise<void> {
   await redis.commands.del(walletKey(tagOf(organizationId), organizationId));
+}
+
+/** Marks the claims of one request. */
+export async function answer(
+  redis: RedisConnection,
+  organizationId: string,
+  commandIds: readonly string[],
+  claimToken: string,
+  settings: ClaimSettings = CLAIM_SETTINGS,
+): Promise<boolean | undefined> {
+  return (await markAnswered(redis, tagOf(organizationId), [{ commandIds, claimToken }], settings))[0];
 }

@@ -9,7 +9,6 @@ import {
   type WalletState,
   admit,
   closedTags,
-  markAnswered,
   openTag,
   purchase,
   readWallet,
@@ -21,6 +20,7 @@ import {
 } from "../src/index.ts";
 import {
   EPOCH,
+  answer,
   claim,
   connectEmpty,
   openAll,
@@ -92,7 +92,7 @@ class World {
         const claims = step.items.map((at) => claim({ commandId: this.items[at] ?? "", credits: step.credits }));
         const call = reserve(organizationId, claims);
         await this.admit(call);
-        await markAnswered(
+        await answer(
           redis,
           organizationId,
           claims.map((wanted) => wanted.commandId),
