@@ -100,7 +100,7 @@ export interface Admission {
   ) => Promise<boolean>;
   /** For a request that was charged with `consume` and ended 5xx. Returns what was given back and what is available then. */
   readonly refund: (request: RefundRequest) => Promise<{ credits: number; remaining: number | null }>;
-  /** The message that a claim on the command still holds, for reads that come before command-status has the command. */
+  /** The message that the organization's claim on the command still holds, for reads that come before command-status has the command. */
   readonly claimedMessage: (organizationId: string, commandId: string) => Promise<CommandMessage | null>;
 }
 
@@ -160,8 +160,11 @@ export function createAdmission(options: AdmissionOptions): Admission {
       if (reply.kind === "closed") throw unavailable();
       return { credits: reply.credits, remaining: reply.wallet?.available ?? null };
     },
-    claimedMessage: async (organizationId, commandId) =>
-      messageFromWire(await reaching(() => claimedMessage(redis, organizationId, commandId))),
+    claimedMessage: async (organizationId, commandId) => {
+      const message = messageFromWire(await reaching(() => claimedMessage(redis, organizationId, commandId)));
+      // Claims are found by tag and command id, and organizations share tags.
+      return message?.organizationId === organizationId ? message : null;
+    },
   };
 }
 

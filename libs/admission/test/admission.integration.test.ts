@@ -136,6 +136,16 @@ test("a queued command is claimed, answered, and then a duplicate with its messa
   expect(again).toMatchObject({ charged: 1, remaining: 94, claims: [{ kind: "duplicate", message }] });
 });
 
+test("the message of a claim is its own organization's alone, also where another one shares its tag", async () => {
+  const key = await keyWith(100);
+  const message = commandMessage({ organizationId: key.organizationId });
+  await admission.admit(deposit(key, message));
+  let other = randomUUID();
+  while (tagOf(other) !== tagOf(key.organizationId)) other = randomUUID();
+  expect(await admission.claimedMessage(other, message.commandId)).toBeNull();
+  expect(await admission.claimedMessage(key.organizationId, message.commandId)).toEqual(message);
+});
+
 test("with Redis away, or another one in its place, the answer is 500 with Retry-After, soon, and later all is well", async () => {
   const key = await keyWith(10);
   await admission.admit(read(key));
