@@ -5,6 +5,7 @@ import {
   type RedisConnection,
   type RedisOptions,
   admit,
+  bucketKey,
   createRedis,
   metaKey,
   purchase,
@@ -117,6 +118,23 @@ test("at the stream's limit the tag answers as closed rather than lose an entry"
   expect(await admit(redis, request(organizationId), settings)).toEqual({ kind: "closed" });
   expect(await entries()).toBe(2);
   expect((await walletOf(redis, organizationId)).available).toBe(98);
+  // The ledger takes what is there; then there is room again.
+  await redis.commands.xtrim(`{b${String(tagOf(organizationId)).padStart(2, "0")}}:usage`, "MAXLEN", 0);
+  expect(await admit(redis, request(organizationId), settings)).toMatchObject({ kind: "admitted" });
+});
+
+test("a bucket is kept until it is full again, and not for good", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const keyId = randomUUID();
+  const bucket = bucketKey(tagOf(organizationId), keyId);
+  const slow = { perSecond: 0.01, burst: 3 };
+  for (const rateLimit of [{ perSecond: 10, burst: 10 }, slow, slow]) {
+    await admit(redis, request(organizationId, { keyId, rateLimit }));
+    const untilFullMs = (rateLimit.burst * 1_000) / rateLimit.perSecond;
+    const keptMs = await redis.commands.pttl(bucket);
+    expect(keptMs).toBeGreaterThan(untilFullMs);
+    expect(keptMs).toBeLessThan(untilFullMs + 120_000);
+  }
 });
 
 test("a consumed charge is given back once, with a refund entry", async () => {

@@ -92,6 +92,34 @@ describe("a command", () => {
     ]);
   });
 
+  it("that is over before it was written is whole with its first row: a creation with its number, its time and its caller's words", async () => {
+    const message = commandMessage({ operation: "account.create", accountNumber: null });
+    const end = eventOf(message, { accountNumber: "10000008", result: { accountNumber: "10000008" } });
+    await publishMessage(message);
+    await publishEvent(end);
+    await caughtUp();
+    expect(await read(message)).toEqual([
+      {
+        ...queuedCommand(message),
+        status: "succeeded",
+        attempts: 1,
+        accountNumber: "10000008",
+        result: { accountNumber: "10000008" },
+        updatedAt: end.occurredAt,
+        completedAt: end.occurredAt,
+      },
+    ]);
+  });
+
+  it("whose message is published again with its end beside it is still one command, with its end", async () => {
+    const message = commandMessage();
+    await publishMessage(message);
+    await caughtUp();
+    await Promise.all([publishMessage(message), publishEvent(eventOf(message))]);
+    await caughtUp();
+    expect(await read(message)).toMatchObject([{ status: "succeeded" }]);
+  });
+
   it("of another organization does not exist for the caller", async () => {
     const message = commandMessage();
     await publishMessage(message);

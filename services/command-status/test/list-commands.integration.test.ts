@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 
+import { createCommandStore } from "../src/outbound/postgres/command-store.ts";
 import { createCommandEnds } from "../src/outbound/postgres/command-lists.ts";
 import { CommandWaiters, MAX_WAITERS } from "../src/operations/wait-for-command.ts";
 import { eventOf } from "./events.ts";
@@ -176,6 +177,20 @@ describe("the list of a server's commands", () => {
       expect((await running.client.request("GET", `/internal/servers/${serverId}/commands?${query}`)).status).toBe(400);
     }
   });
+});
+
+it("a command that has a row already is not added whole, and no position moves before both its halves are written", async () => {
+  const store = createCommandStore(database.value);
+  const [known, fresh] = [commandMessage(), commandMessage()];
+  const position = { topic: "commands.test", partition: 0, nextOffset: 7n };
+  await store.takeInMessages([known], []);
+  const whole = [known, fresh].map((message) => ({ message, event: eventOf(message) }));
+  expect(await store.insertWhole(whole, [position])).toMatchObject([{ commandId: fresh.commandId, final: true }]);
+  expect(await store.positions()).not.toContainEqual(position);
+  expect(await store.insertWhole([{ message: fresh, event: eventOf(fresh) }], [position])).toEqual([]);
+  const other = commandMessage();
+  await store.insertWhole([{ message: other, event: eventOf(other) }], [position]);
+  expect(await store.positions()).toContainEqual(position);
 });
 
 describe("waiting for a command", () => {
