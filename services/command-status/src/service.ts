@@ -8,10 +8,9 @@ import { fileURLToPath } from "node:url";
 import type { Config } from "./config.ts";
 import { registerListRoutes } from "./inbound/http/list-routes.ts";
 import { registerRoutes } from "./inbound/http/routes.ts";
-import type { CommandRead } from "./domain/ports.ts";
 import { createEventConsumer, createMessageConsumer, isPassing } from "./inbound/kafka/consumers.ts";
 import { EventPartitions } from "./inbound/kafka/event-partitions.ts";
-import { CommandIntake } from "./operations/take-in-commands.ts";
+import { CommandIntake, knowingHeld } from "./operations/take-in-commands.ts";
 import { CommandWaiters, startPolling, tellingWaiters } from "./operations/wait-for-command.ts";
 import { createLogEnds } from "./outbound/kafka/log-ends.ts";
 import { createCommandAges } from "./outbound/postgres/command-ages.ts";
@@ -82,9 +81,9 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
 
   const app = createHttpServer({ logger, health, clock });
   requireInternalToken(app, config.INTERNAL_TOKEN);
-  registerRoutes(app, { store, ends: createLogEnds(kafka), clock });
-  const holds = (asked: CommandRead): boolean => intake.holds(asked);
-  registerListRoutes(app, { store, lists: createCommandLists(database), ends, waiters, holds, clock });
+  const known = knowingHeld(store, intake);
+  registerRoutes(app, { store: known, ends: createLogEnds(kafka), clock });
+  registerListRoutes(app, { store: known, lists: createCommandLists(database), ends, waiters, clock });
   const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
 
   const needs = { kafka, intake, eventPartitions, logger, fatal: (error: Error) => context.fatal(error) };

@@ -1,10 +1,10 @@
-import { type CommandEvent, type CommandMessage, isFinal } from "@kapi/contracts";
+import { type CommandEvent, type CommandMessage, isFinal, queuedCommand } from "@kapi/contracts";
 import { commandMessage } from "@kapi/testkit";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { eventOf } from "../../test/events.ts";
 import type { ClaimKeeper, CommandRead, CommandStore, LogPosition, TakenIn } from "../domain/ports.ts";
-import { CommandIntake, TooManyHeld } from "./take-in-commands.ts";
+import { CommandIntake, knowingHeld, TooManyHeld } from "./take-in-commands.ts";
 
 const TOPIC = "commands.finance";
 const at = (nextOffset: bigint, partition = 0): LogPosition => ({ topic: TOPIC, partition, nextOffset });
@@ -103,13 +103,13 @@ describe("a command whose end comes soon", () => {
     const { message } = logged(0n);
     const writtenUpTo = await intake.takeMessages(at(1n), [{ message, offset: 0n }]);
     expect(writtenUpTo()).toBe(0n);
-    expect(intake.holds(message)).toBe(true);
+    expect(intake.messageOf(message.commandId)).toEqual(message);
     await intake.takeEvents([eventOf(message)], [eventsAt(1n)]);
     expect(store.statements).toEqual(["whole 1"]);
     expect(Object.fromEntries(store.reached)).toEqual({ "commands.finance/0": 1n, "command.events/0": 1n });
     expect(writtenUpTo()).toBe(1n);
     expect(forgotten).toMatchObject([{ commandId: message.commandId }]);
-    expect(intake.holds(message)).toBe(false);
+    expect(intake.messageOf(message.commandId)).toBeUndefined();
     await vi.advanceTimersByTimeAsync(1_000);
     expect(store.statements).toEqual(["whole 1"]);
   });
@@ -192,6 +192,31 @@ describe("a command whose end is late", () => {
     expect(store.statements).toEqual(["messages 1"]);
     expect(writtenUpTo()).toBe(1n);
   });
+});
+
+it("asked for by its id, a command that is held is queued, one that is written is what its row says, and no other is there", async () => {
+  const [held, written, unknown] = [commandMessage(), commandMessage(), commandMessage()];
+  await intake.takeMessages(at(2n), [logged(0n, held), logged(1n, written)]);
+  const row = { ...written, json: "{}" };
+  const byIds: CommandStore["byIds"] = async (ids) => ids.map((id) => (id === written.commandId ? row : null));
+  const known = knowingHeld({ byIds } satisfies Partial<CommandStore> as CommandStore, intake);
+  const ids = [held, written, unknown].map(({ commandId }) => commandId);
+  const [first, second, third] = await known.byIds(ids);
+  if (first === null || first === undefined || first === "later") throw new Error("a held command is known");
+  expect(JSON.parse(first.json)).toEqual(queuedCommand(held));
+  expect(first).toMatchObject({ organizationId: held.organizationId, fingerprint: held.fingerprint });
+  expect([second, third]).toEqual([row, null]);
+});
+
+it("what is written while its row is looked for is not missed", async () => {
+  const message = commandMessage();
+  await intake.takeMessages(at(1n), [logged(0n, message)]);
+  const byIds: CommandStore["byIds"] = async () => {
+    await intake.takeEvents([eventOf(message)], [eventsAt(1n)]);
+    return [null];
+  };
+  const known = knowingHeld({ byIds } satisfies Partial<CommandStore> as CommandStore, intake);
+  expect(await known.byIds([message.commandId])).toMatchObject([{ commandId: message.commandId }]);
 });
 
 it("of a message that came twice both places count as written together", async () => {

@@ -1,13 +1,13 @@
-import type { CommandEvent } from "@kapi/contracts";
+import { type CommandEvent, type CommandMessage, queuedCommand } from "@kapi/contracts";
 
 import { collapseEvents } from "../domain/command-state.ts";
 import { HeldMessages, type LoggedMessage } from "../domain/held-messages.ts";
-import type { ClaimKeeper, CommandRead, CommandStore, LogPosition, TakenIn, WholeCommand } from "../domain/ports.ts";
+import type { ClaimKeeper, CommandStore, LogPosition, StoredCommand, TakenIn, WholeCommand } from "../domain/ports.ts";
 import { tellClaims } from "./tell-claims.ts";
 
 /**
- * How long a message waits for an event of its command. Most commands are over by then, and are written once; the others are queued
- * in lists this much later. What is asked for by id is answered from its claim meanwhile (decisions, 3.7).
+ * How long a message waits for an event of its command. Most commands are over by then, and are written once; the others are in lists
+ * this much later. Asked for by its id a command is queued meanwhile, here and in its claim (decisions, 3.7).
  */
 const HOLD_MS = 250;
 /** Commands held at once; while there are more, no further messages are taken. */
@@ -52,9 +52,9 @@ export class CommandIntake {
     this.#needs = { nowMs: () => performance.now(), ...needs };
   }
 
-  /** Whether the command is known here, though it is not written yet. */
-  holds({ organizationId, commandId }: CommandRead): boolean {
-    return this.#held.messageOf(commandId)?.organizationId === organizationId;
+  /** The message of a command that is not written yet, if it is held here. */
+  messageOf(commandId: string): CommandMessage | undefined {
+    return this.#held.messageOf(commandId);
   }
 
   /**
@@ -169,6 +169,27 @@ export class CommandIntake {
     this.#last = result.catch(() => undefined);
     return result;
   }
+}
+
+/** The store, with the commands that are held and not written yet: they are queued. */
+export function knowingHeld(store: CommandStore, intake: Pick<CommandIntake, "messageOf">): CommandStore {
+  return {
+    ...store,
+    byIds: async (commandIds) => {
+      // First what is held, then the rows: what is written in between is in one of the two.
+      const messages = commandIds.map((commandId) => intake.messageOf(commandId));
+      const found = await store.byIds(commandIds);
+      return found.map((command, index) => {
+        const message = messages[index];
+        return command === null && message !== undefined ? asQueued(message) : command;
+      });
+    },
+  };
+}
+
+function asQueued(message: CommandMessage): StoredCommand {
+  const { commandId, organizationId, fingerprint, derivationKeyId } = message;
+  return { commandId, organizationId, fingerprint, derivationKeyId, json: JSON.stringify(queuedCommand(message)) };
 }
 
 function missing(whole: readonly WholeCommand[], written: readonly TakenIn[]): WholeCommand[] {

@@ -90,7 +90,7 @@ export function tellingWaiters(store: CommandStore, waiters: CommandWaiters): Co
 
 /**
  * The body of getCommand as soon as the command is final, or as it is when the time is over (decisions, 3.7); null where
- * the command is not known here, or cannot be read by then. `signal`: the caller has gone.
+ * the command is not known here. `signal`: the caller has gone.
  * @throws TooManyWaiters
  */
 export async function waitForCommand(
@@ -98,22 +98,20 @@ export async function waitForCommand(
     readonly store: CommandStore;
     readonly ends: CommandEnds;
     readonly waiters: CommandWaiters;
-    /** Whether the command is known here, though it cannot be read yet. */
-    readonly holds: (asked: CommandRead) => boolean;
     readonly clock: Clock;
   },
   { organizationId, commandId }: CommandRead,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const { store, ends, waiters, holds, clock } = needs;
+  const { store, ends, waiters, clock } = needs;
   const startedMs = clock.nowMs();
   const body = async (): Promise<string | null> => {
     const [command] = await store.byIds([commandId]);
     assert(command !== "later", "one command always fits");
     return command?.organizationId === organizationId ? `{"command":${command.json}}` : null;
   };
-  if (!holds({ organizationId, commandId }) && (await body()) === null) return null;
+  if ((await body()) === null) return null;
   const done = new AbortController();
   const leftMs = Math.max(0, timeoutMs - (clock.nowMs() - startedMs));
   // Waits first and looks then: an end that comes between the two wakes it.

@@ -6,7 +6,7 @@ import type { Clock } from "@kapi/kernel";
 import { z } from "zod";
 
 import type { CommandListQuery } from "../../domain/command-list.ts";
-import type { CommandEnds, CommandLists, CommandRead, CommandStore } from "../../domain/ports.ts";
+import type { CommandEnds, CommandLists, CommandStore } from "../../domain/ports.ts";
 import { listCommands, streamCommands } from "../../operations/list-commands.ts";
 import { type CommandWaiters, TooManyWaiters, waitForCommand } from "../../operations/wait-for-command.ts";
 
@@ -28,8 +28,6 @@ export interface ListRouteNeeds {
   readonly lists: CommandLists;
   readonly ends: CommandEnds;
   readonly waiters: CommandWaiters;
-  /** Whether the command is known here, though it cannot be read yet. */
-  readonly holds: (asked: CommandRead) => boolean;
   readonly clock: Clock;
 }
 
