@@ -132,13 +132,14 @@ function positionAfter(batch: Batch): LogPosition {
 
 /** Whether the same may succeed later. */
 export function isPassing(error: unknown): boolean {
-  return isTransient(error) || error instanceof ClaimsUnavailable || error instanceof TooManyHeld;
+  return isTransient(error) || error instanceof ClaimsUnavailable;
 }
 
 async function retried<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
+    if (error instanceof TooManyHeld) throw new RetryableError(error.message, { cause: error });
     if (isPassing(error)) throw new RetryableError("a store is not available", { cause: error });
     throw error;
   }
