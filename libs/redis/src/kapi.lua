@@ -67,8 +67,9 @@ local function write_usage(usage, charge_id, leg, organization, operation, reque
   end
 end
 
--- How many entries a stream surely has room for. Only these functions add entries, and each counts its own here, so that the
--- stream itself is asked once in so many entries. By stream and limit, which differs in tests alone.
+-- How many entries a stream has room for. Only these functions add entries, and each counts its own here, so that the stream itself
+-- is asked once in so many entries; a Redis that gave its place to another and has it again may go beyond the limit by that many.
+-- By stream and limit, which differs in tests alone.
 local ROOM = {}
 local MAX_ROOM = 1000
 

@@ -47,6 +47,7 @@ export class CommandIntake {
   #last: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | null = null;
   #notBeforeMs = 0;
+  #stopped = false;
 
   constructor(needs: IntakeNeeds) {
     this.#needs = { nowMs: () => performance.now(), ...needs };
@@ -114,7 +115,7 @@ export class CommandIntake {
   stop(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    this.#notBeforeMs = Number.POSITIVE_INFINITY;
+    this.#stopped = true;
   }
 
   #isWorthWaiting(commandId: string): boolean {
@@ -137,9 +138,9 @@ export class CommandIntake {
     const dueMs = this.#held.nextDueMs();
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    if (dueMs === null || this.#notBeforeMs === Number.POSITIVE_INFINITY) return;
+    if (dueMs === null || this.#stopped) return;
     const nowMs = this.#needs.nowMs();
-    const inMs = Math.max(0, dueMs - nowMs, Math.min(RETRY_MS, this.#notBeforeMs - nowMs));
+    const inMs = Math.max(0, dueMs - nowMs, this.#notBeforeMs - nowMs);
     this.#timer = setTimeout(() => void this.#writeDue(), inMs);
   }
 
@@ -148,7 +149,7 @@ export class CommandIntake {
     try {
       await this.#write(this.#needs.nowMs());
     } catch (error) {
-      this.#notBeforeMs = Math.max(this.#notBeforeMs, this.#needs.nowMs() + RETRY_MS);
+      this.#notBeforeMs = this.#needs.nowMs() + RETRY_MS;
       this.#needs.failed(error);
     }
     this.#writeLater();

@@ -62,7 +62,7 @@ export function createEventConsumer({
   logger,
   fatal,
 }: ConsumerNeeds): Promise<Started<Consumer>> {
-  const take = together<CommandEvent>((events, positions) => intake.takeEvents(events, positions));
+  const take = together((events, positions) => intake.takeEvents(events, positions));
   return createConsumer(kafka, {
     groupId: "command-status.events",
     topics: [TOPICS.commandEvents],
@@ -75,16 +75,16 @@ export function createEventConsumer({
     },
     onBatch: async (batch) => {
       const { records, deadLetters } = recordsOf(batch, CommandEvent, { includeValue: true });
-      const values = records.map(({ value }) => value);
-      await retried(() => take({ values, position: positionAfter(batch) }));
+      const events = records.map(({ value }) => value);
+      await retried(() => take({ events, position: positionAfter(batch) }));
       return { deadLetters };
     },
   });
 }
 
 /** What came of one partition. */
-interface Part<T> {
-  readonly values: readonly T[];
+interface Part {
+  readonly events: readonly CommandEvent[];
   readonly position: LogPosition;
 }
 
@@ -92,15 +92,12 @@ interface Part<T> {
  * Partitions that are handled at the same time share one statement. A command is in one partition only, so their parts
  * never meet in a row.
  */
-function together<T>(
-  work: (values: readonly T[], positions: readonly LogPosition[]) => Promise<void>,
-): (part: Part<T>) => Promise<void> {
-  return batcher<Part<T>, void>({
+function together(work: CommandIntake["takeEvents"]): (part: Part) => Promise<void> {
+  return batcher<Part, void>({
     load: async (parts) => {
-      const positions = parts.map(({ position }) => position);
       await work(
-        parts.flatMap(({ values }) => values),
-        positions,
+        parts.flatMap(({ events }) => events),
+        parts.map(({ position }) => position),
       );
       return parts.map(() => undefined);
     },
