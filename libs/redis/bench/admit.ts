@@ -1,16 +1,19 @@
 /**
  * What the admission function costs. `REDIS_URL=redis://… node libs/redis/bench/admit.ts`: a Redis of its own, which it empties
- * (database 15). Per kind of call: calls/s from this one process; the processor time of Redis per call, of the function and with
- * reading and answering, whose inverse is what one core of Redis can do. The clock of the function counts waits for a processor.
+ * (database 15). Per kind of request, each in a call of its own and ten of an organization in a call: requests/s from this one process; the
+ * processor time of Redis per request, of the function and with reading and answering, whose inverse is what one core of Redis can do.
+ * The clock of the function counts waits for a processor.
  */
 import { randomUUID } from "node:crypto";
 
 import { createLogger } from "@kapi/runtime";
 
-import { ALL_TAGS, type AdmitRequest, admit, createRedis, openTag, purchase } from "../src/index.ts";
+import { ALL_TAGS, type AdmitRequest, admitAll, createRedis, openTag, purchase, tagOf } from "../src/index.ts";
 
-const CALLS = 40_000;
+const REQUESTS = 40_000;
 const IN_FLIGHT = 200;
+/** About what one turn of a busy gateway gathers. */
+const TOGETHER = 10;
 const MICROSECONDS_PER_SECOND = 1_000_000;
 const ORGANIZATIONS = 50;
 /** About what a deposit's command message has. */
@@ -53,26 +56,30 @@ function mutation(at: number): AdmitRequest {
   return { ...read(at), mode: "reserve", operation: "depositAccountFunds", claims };
 }
 
-async function measure(name: string, request: (at: number) => AdmitRequest): Promise<void> {
+async function measure(name: string, together: number, request: (at: number) => AdmitRequest): Promise<void> {
   await redis.commands.config("RESETSTAT");
   const cpuBefore = await processorSeconds();
   const startedMs = performance.now();
   let next = 0;
   const worker = async (): Promise<void> => {
-    while (next < CALLS) {
-      next += 1;
-      const reply = await admit(redis, request(next), { claimOpenMs: 5_000, usageStreamLimit: 10_000_000 });
-      if (reply.kind !== "admitted") throw new Error(`not admitted: ${reply.kind}`);
+    while (next < REQUESTS) {
+      const at = next;
+      next += together;
+      const requests = Array.from({ length: together }, () => request(at));
+      const settings = { claimOpenMs: 5_000, usageStreamLimit: 10_000_000 };
+      for (const { kind } of await admitAll(redis, tagOf(requests[0]?.organizationId ?? ""), requests, settings)) {
+        if (kind !== "admitted") throw new Error(`not admitted: ${kind}`);
+      }
     }
   };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
+  await Promise.all(Array.from({ length: IN_FLIGHT / together }, worker));
   const seconds = (performance.now() - startedMs) / 1_000;
-  const cpuMicroseconds = (((await processorSeconds()) - cpuBefore) * MICROSECONDS_PER_SECOND) / CALLS;
+  const cpuMicroseconds = (((await processorSeconds()) - cpuBefore) * MICROSECONDS_PER_SECOND) / REQUESTS;
   const stats = await redis.commands.info("commandstats");
-  const inFunction = /cmdstat_fcall:[^\r]*usec_per_call=([\d.]+)/.exec(stats)?.[1] ?? "?";
+  const inFunction = Number(/cmdstat_fcall:[^\r]*usec=(\d+)/.exec(stats)?.[1]) / REQUESTS;
   const capacity = Math.round(MICROSECONDS_PER_SECOND / cpuMicroseconds);
   console.log(
-    `${name}: ${Math.round(CALLS / seconds)} calls/s from one process; ${inFunction} us in the function, ` +
+    `${name}, ${together} in a call: ${Math.round(REQUESTS / seconds)}/s from one process; ${inFunction.toFixed(1)} us in the function, ` +
       `${cpuMicroseconds.toFixed(1)} us of processor in all: ${capacity}/s on one core`,
   );
 }
@@ -83,7 +90,12 @@ async function processorSeconds(): Promise<number> {
   return of("used_cpu_user") + of("used_cpu_sys");
 }
 
-await measure("read", read);
-await measure("read with rate limit", (at) => ({ ...read(at), rateLimit: { perSecond: 1_000_000, burst: 1_000_000 } }));
-await measure("mutation, one claim", mutation);
+for (const together of [1, TOGETHER]) {
+  await measure("read", together, read);
+  await measure("read with rate limit", together, (at) => ({
+    ...read(at),
+    rateLimit: { perSecond: 1_000_000, burst: 1_000_000 },
+  }));
+  await measure("mutation, one claim", together, mutation);
+}
 await stop();

@@ -1,3 +1,5 @@
+import { assert, assertDefined } from "@kapi/kernel";
+
 import type { RedisConnection } from "./connection.ts";
 import {
   bucketKey,
@@ -92,47 +94,48 @@ const REFUSALS = {
 } as const;
 
 /**
- * Admits one request, atomically: tag open, key not revoked, rate limit, credits, claims, usage entries (design, 3). A call
- * repeated with the same charge id gets the first answer and is charged once. Rejects when Redis is away.
+ * Admits requests whose organizations are of `tag`, one after the other in one call: tag open, key not revoked, rate limit, credits,
+ * claims, usage entries (design, 3). One reply per request, in their order. A request repeated with the same charge id gets the first
+ * answer and is charged once. Rejects when Redis is away.
  */
+export async function admitAll(
+  redis: RedisConnection,
+  tag: Tag,
+  requests: readonly AdmitRequest[],
+  settings: ClaimSettings = CLAIM_SETTINGS,
+): Promise<AdmitReply[]> {
+  const keys = [metaKey(tag), usageKey(tag)];
+  const args: (string | number)[] = [settings.claimOpenMs, CLAIM_TTL_MS, CHARGE_TTL_MS, settings.usageStreamLimit];
+  for (const request of requests) {
+    const { organizationId, claims, rateLimit } = request;
+    assert(tagOf(organizationId) === tag, "a call is about organizations of one tag");
+    keys.push(
+      walletKey(tag, organizationId),
+      bucketKey(tag, request.keyId),
+      chargeKey(tag, request.chargeId),
+      reservedKey(tag, organizationId),
+    );
+    args.push(request.keyId, organizationId, request.chargeId, request.mode, request.price, request.readPrice);
+    args.push(request.operation, request.requestId, rateLimit?.perSecond ?? "", rateLimit?.burst ?? "");
+    args.push(request.traceparent ?? "", claims.length);
+    for (const [index, claim] of claims.entries()) {
+      keys.push(claimKey(tag, claim.commandId), settledKey(tag, claim.commandId));
+      args.push(claim.commandId, claim.fingerprint, claim.message, claim.credits);
+      args.push(request.knownDuplicates?.[index] ? "1" : "0");
+    }
+  }
+  const replies = arrayReply(await redis.call("kapi_admit_all", keys, args));
+  return requests.map(({ organizationId }, index) => admitReply(organizationId, arrayReply(replies[index])));
+}
+
+/** Admits one request by itself; see {@link admitAll}. */
 export async function admit(
   redis: RedisConnection,
   request: AdmitRequest,
   settings: ClaimSettings = CLAIM_SETTINGS,
 ): Promise<AdmitReply> {
-  const { organizationId, claims } = request;
-  const tag = tagOf(organizationId);
-  const keys = [
-    metaKey(tag),
-    walletKey(tag, organizationId),
-    bucketKey(tag, request.keyId),
-    chargeKey(tag, request.chargeId),
-    usageKey(tag),
-    reservedKey(tag, organizationId),
-  ];
-  const args: (string | number)[] = [
-    request.keyId,
-    organizationId,
-    request.chargeId,
-    request.mode,
-    request.price,
-    request.readPrice,
-    request.operation,
-    request.requestId,
-    request.rateLimit?.perSecond ?? "",
-    request.rateLimit?.burst ?? "",
-    settings.claimOpenMs,
-    CLAIM_TTL_MS,
-    CHARGE_TTL_MS,
-    settings.usageStreamLimit,
-  ];
-  for (const [index, claim] of claims.entries()) {
-    keys.push(claimKey(tag, claim.commandId), settledKey(tag, claim.commandId));
-    args.push(claim.commandId, claim.fingerprint, claim.message, claim.credits);
-    args.push(request.knownDuplicates?.[index] ? "1" : "0");
-  }
-  if (request.traceparent !== undefined) args.push(request.traceparent);
-  return admitReply(organizationId, arrayReply(await redis.call("kapi_admit", keys, args)));
+  const [reply] = await admitAll(redis, tagOf(request.organizationId), [request], settings);
+  return assertDefined(reply, "a reply to each request");
 }
 
 /** A request that published what it claimed. */
@@ -234,7 +237,7 @@ function admitReply(organizationId: string, reply: readonly unknown[]): AdmitRep
     return {
       kind: "admitted",
       charged: numberReply(first),
-      wallet: walletReply(organizationId, wallet),
+      wallet: walletReply(organizationId, textReply(wallet)?.split(" ")),
       claims: arrayReply(outcomes).map(claimReply),
     };
   }

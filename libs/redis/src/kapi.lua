@@ -30,24 +30,27 @@ local BUCKET_SPARE_MS = 60000
 
 -- Milliseconds until a token is there, or 0 with one taken.
 local function take_token(bucket, per_second, burst, now)
-  local kept = redis.call('HMGET', bucket, 'tokens', 'at', 'kept')
   local tokens = burst
-  if kept[1] then
-    tokens = math.min(burst, tonumber(kept[1]) + math.max(0, now - tonumber(kept[2])) * per_second / 1000)
+  if bucket.tokens then
+    tokens = math.min(burst, bucket.tokens + math.max(0, now - bucket.at) * per_second / 1000)
   end
   if tokens < 1 then
     return math.max(1, math.ceil((1 - tokens) * 1000 / per_second))
   end
-  -- Kept until it must be full again at least, counted from any request before it is said anew.
-  local until_full_ms = math.ceil(burst * 1000 / per_second) + 1000
-  local kept_until = tonumber(kept[3] or 0)
-  if kept_until >= now + until_full_ms and kept_until <= now + until_full_ms + BUCKET_SPARE_MS then
-    redis.call('HSET', bucket, 'tokens', tokens - 1, 'at', now)
-  else
-    redis.call('HSET', bucket, 'tokens', tokens - 1, 'at', now, 'kept', now + until_full_ms + BUCKET_SPARE_MS)
-    redis.call('PEXPIRE', bucket, until_full_ms + BUCKET_SPARE_MS)
-  end
+  bucket.tokens, bucket.at = tokens - 1, now
+  bucket.until_full_ms = math.ceil(burst * 1000 / per_second) + 1000
   return 0
+end
+
+-- Kept until it must be full again at least, counted from any request before it is said anew.
+local function write_bucket(key, bucket)
+  local from = bucket.at + bucket.until_full_ms
+  if bucket.kept >= from and bucket.kept <= from + BUCKET_SPARE_MS then
+    redis.call('HSET', key, 'tokens', bucket.tokens, 'at', bucket.at)
+  else
+    redis.call('HSET', key, 'tokens', bucket.tokens, 'at', bucket.at, 'kept', from + BUCKET_SPARE_MS)
+    redis.call('PEXPIRE', key, bucket.until_full_ms + BUCKET_SPARE_MS)
+  end
 end
 
 local function write_wallet(key, wallet, now)
@@ -141,6 +144,15 @@ local function untouched(outcomes, kept_kind)
   end
 end
 
+-- A wallet's fields in one text: what is answered with every request is one value to write and to read.
+local function wallet_text(wallet)
+  local fields = {}
+  for i, value in ipairs(wallet) do
+    fields[i] = type(value) == 'number' and string.format('%.0f', value) or value
+  end
+  return table.concat(fields, ' ')
+end
+
 -- The answer kept for a repeat of the call holds no message: those may hold a sealed password, and only claims are wiped.
 local function pack_answer(answer)
   local kinds = {}
@@ -155,52 +167,84 @@ local function unpack_answer(record, keys, first_key)
     local has_message = kind == 'taken' or kind == 'duplicate'
     outcomes[i] = { kind, has_message and redis.call('HGET', keys[first_key + (i - 1) * 2], 'message') }
   end
-  return { 'ADMITTED', kept[1], kept[2], outcomes }
+  -- The version before kept the wallet as a list.
+  local wallet = type(kept[2]) == 'table' and wallet_text(kept[2]) or kept[2]
+  return { 'ADMITTED', kept[1], wallet, outcomes }
 end
 
--- ADMIT. keys: meta wallet bucket charge usage reserved, then per claim: claim settled.
--- args: keyId organizationId chargeId mode price readPrice operation requestId perSecond burst openMs claimTtlMs
---       chargeTtlMs streamLimit, then per claim: commandId fingerprint message credits knownDuplicate; then, of a request
---       that is traced, its span.
-local FIRST_KEY, FIRST_ARG = 7, 15
+-- What the requests of one call share is read at the first one that needs it, and written once at the end.
+local function revocation_in(call, key_id)
+  local known = call.keys_known[key_id]
+  if not known then
+    local open, revoked = is_open(call.meta, 'revoked:' .. key_id)
+    known = { open, revoked }
+    call.keys_known[key_id] = known
+  end
+  return known[1], known[2]
+end
 
-local function admit(keys, args)
-  local wallet_key, charge, usage, reserved = keys[2], keys[4], keys[5], keys[6]
-  local open, revoked = is_open(keys[1], 'revoked:' .. args[1])
+local function bucket_in(call, key)
+  local bucket = call.buckets[key]
+  if not bucket then
+    local kept = redis.call('HMGET', key, 'tokens', 'at', 'kept')
+    bucket = { tokens = tonumber(kept[1] or nil), at = tonumber(kept[2] or nil), kept = tonumber(kept[3] or 0) }
+    call.buckets[key] = bucket
+  end
+  return bucket
+end
+
+local function wallet_in(call, key)
+  local wallet = call.wallets[key]
+  if not wallet then
+    wallet = redis.call('HMGET', key, unpack(WALLET_FIELDS))
+    call.wallets[key] = wallet
+  end
+  return wallet
+end
+
+-- One request of a call: its keys begin at `first_key`, its args at `first_arg`.
+local REQUEST_KEYS, REQUEST_ARGS = 4, 12
+
+local function admit_one(call, keys, args, first_key, first_arg)
+  local wallet_key, bucket_key, charge, reserved = unpack(keys, first_key, first_key + REQUEST_KEYS - 1)
+  local key_id, organization, charge_id, mode, asked_price, read_price, operation, request_id, per_second, burst, trace, claim_count =
+    unpack(args, first_arg, first_arg + REQUEST_ARGS - 1)
+  local first_claim, claim_arg, count = first_key + REQUEST_KEYS, first_arg + REQUEST_ARGS, tonumber(claim_count)
+  if trace == '' then trace = nil end
+  local now = call.now
+
+  local open, revoked = revocation_in(call, key_id)
   if not open then return { 'CLOSED' } end
   if revoked then return { 'REVOKED' } end
   local record = redis.call('GET', charge)
   if record == CHARGE_REFUNDED then return { 'REFUNDED' } end
-  if record and record ~= CHARGE_OPEN then return unpack_answer(record, keys, FIRST_KEY) end
+  if record and record ~= CHARGE_OPEN then return unpack_answer(record, keys, first_claim) end
 
-  local now = now_ms()
-  if args[9] ~= '' and not record then
-    local wait = take_token(keys[3], tonumber(args[9]), tonumber(args[10]), now)
+  if per_second ~= '' and not record then
+    local wait = take_token(bucket_in(call, bucket_key), tonumber(per_second), tonumber(burst), now)
     if wait > 0 then return { 'LIMITED', wait } end
   end
-  local wallet = redis.call('HMGET', wallet_key, unpack(WALLET_FIELDS))
+  local wallet = wallet_in(call, wallet_key)
   if not wallet[1] then return { 'NO_WALLET' } end
   local available = tonumber(wallet[AVAILABLE])
 
-  local count = (#keys - FIRST_KEY + 1) / 2
-  local trace = args[FIRST_ARG + count * 5]
-  local price, must_pay, charged = tonumber(args[5]), true, 0
+  local price, must_pay, charged = tonumber(asked_price), true, 0
   local outcomes, seen = {}, nil
   local fresh_price = 0
-  if args[4] == 'free' then
+  if mode == 'free' then
     price = 0
-  elseif args[4] == 'reserve' then
-    outcomes, seen = judge_claims(keys, args, FIRST_KEY, FIRST_ARG, count, args[3], now, tonumber(args[11]))
-    price = tonumber(args[6])
+  elseif mode == 'reserve' then
+    outcomes, seen = judge_claims(keys, args, first_claim, claim_arg, count, charge_id, now, call.open_ms)
+    price = tonumber(read_price)
     if seen.mismatch > 0 then
       untouched(outcomes, 'mismatch')
     elseif seen.open > 0 then
       untouched(outcomes, 'open')
-      redis.call('SET', charge, CHARGE_OPEN, 'PX', args[13])
-      return { 'ADMITTED', 0, wallet, outcomes }
+      redis.call('SET', charge, CHARGE_OPEN, 'PX', call.charge_ttl_ms)
+      return { 'ADMITTED', 0, wallet_text(wallet), outcomes }
     elseif seen.fresh + seen.taken > 0 then
       price = 0
-      fresh_price = price_of_fresh(keys, args, FIRST_KEY, FIRST_ARG, outcomes, reserved)
+      fresh_price = price_of_fresh(keys, args, first_claim, claim_arg, outcomes, reserved)
       charged = fresh_price + seen.credits
     else
       must_pay = false
@@ -213,38 +257,84 @@ local function admit(keys, args)
     price = 0
   end
   local entries = math.max(1, seen and seen.fresh or 0)
-  if not has_room(usage, entries, args[14]) then return { 'CLOSED' } end
+  if not has_room(call.usage, entries, call.stream_limit) then return { 'CLOSED' } end
 
   if price > 0 then
     charged = price
     wallet[AVAILABLE] = available - price
     wallet[CONSUMED] = tonumber(wallet[CONSUMED]) + price
-    write_wallet(wallet_key, wallet, now)
-    write_usage(usage, args[3], 'consume', args[2], args[7], args[8], price, trace)
+    write_usage(call.usage, charge_id, 'consume', organization, operation, request_id, price, trace)
   elseif fresh_price > 0 then
     wallet[AVAILABLE] = available - fresh_price
     wallet[RESERVED] = tonumber(wallet[RESERVED]) + fresh_price
-    write_wallet(wallet_key, wallet, now)
+  end
+  if price + fresh_price > 0 then
+    wallet[UPDATED] = now
+    call.changed_wallets[wallet_key] = wallet
   end
   for i, outcome in ipairs(outcomes) do
-    local at, claim = FIRST_ARG + (i - 1) * 5, keys[FIRST_KEY + (i - 1) * 2]
+    local at, claim = claim_arg + (i - 1) * 5, keys[first_claim + (i - 1) * 2]
     if outcome[1] == 'taken' then
-      redis.call('HSET', claim, 'token', args[3], 'at', now)
+      redis.call('HSET', claim, 'token', charge_id, 'at', now)
     elseif outcome[1] == 'fresh' then
       local credits = outcome[2] or 0
-      redis.call('HSET', claim, 'fingerprint', args[at + 1], 'message', args[at + 2], 'credits', credits, 'token', args[3],
+      redis.call('HSET', claim, 'fingerprint', args[at + 1], 'message', args[at + 2], 'credits', credits, 'token', charge_id,
         'at', now, 'answered', '0')
-      redis.call('PEXPIRE', claim, args[12])
+      redis.call('PEXPIRE', claim, call.claim_ttl_ms)
       if credits > 0 then
         redis.call('HSET', reserved, args[at], credits)
-        write_usage(usage, args[at], 'reserve', args[2], args[7], args[8], credits, trace)
+        write_usage(call.usage, args[at], 'reserve', organization, operation, request_id, credits, trace)
       end
       outcome[2] = false
     end
   end
-  local answer = { 'ADMITTED', charged, wallet, outcomes }
+  local answer = { 'ADMITTED', charged, wallet_text(wallet), outcomes }
   if charged > 0 or count > 0 then
-    redis.call('SET', charge, pack_answer(answer), 'PX', args[13])
+    redis.call('SET', charge, pack_answer(answer), 'PX', call.charge_ttl_ms)
+  end
+  return answer
+end
+
+-- ADMIT ALL: requests of one tag, one after the other. keys: meta usage, then per request: wallet bucket charge reserved, then
+-- per claim of it: claim settled. args: openMs claimTtlMs chargeTtlMs streamLimit, then per request: keyId organizationId
+-- chargeId mode price readPrice operation requestId perSecond burst, its span or nothing, how many claims it has, then per claim
+-- of it: commandId fingerprint message credits knownDuplicate. One answer per request.
+local function admit_all(keys, args)
+  local call = {
+    meta = keys[1], usage = keys[2], now = now_ms(),
+    open_ms = tonumber(args[1]), claim_ttl_ms = args[2], charge_ttl_ms = args[3], stream_limit = args[4],
+    keys_known = {}, buckets = {}, wallets = {}, changed_wallets = {},
+  }
+  local answers, first_key, first_arg = {}, 3, 5
+  while first_key <= #keys do
+    answers[#answers + 1] = admit_one(call, keys, args, first_key, first_arg)
+    local count = tonumber(args[first_arg + REQUEST_ARGS - 1])
+    first_key = first_key + REQUEST_KEYS + count * 2
+    first_arg = first_arg + REQUEST_ARGS + count * 5
+  end
+  for key, bucket in pairs(call.buckets) do
+    if bucket.until_full_ms then write_bucket(key, bucket) end
+  end
+  for key, wallet in pairs(call.changed_wallets) do write_wallet(key, wallet, call.now) end
+  return answers
+end
+
+-- The same as processes of the version before ask for it: one request, and its wallet as a list.
+-- keys: meta wallet bucket charge usage reserved, then per claim: claim settled. args: keyId organizationId chargeId mode price
+-- readPrice operation requestId perSecond burst openMs claimTtlMs chargeTtlMs streamLimit, then per claim as above; then, of a
+-- request that is traced, its span.
+local function admit(keys, args)
+  local count = (#keys - 6) / 2
+  local all_keys = { keys[1], keys[5], keys[2], keys[3], keys[4], keys[6], unpack(keys, 7) }
+  local all_args = { args[11], args[12], args[13], args[14], unpack(args, 1, 10) }
+  all_args[15] = args[15 + count * 5] or ''
+  all_args[16] = count
+  for i = 15, 14 + count * 5 do all_args[i + 2] = args[i] end
+  local answer = admit_all(all_keys, all_args)[1]
+  if answer[1] == 'ADMITTED' then
+    local wallet = {}
+    for field in string.gmatch(answer[3], '%S+') do wallet[#wallet + 1] = field end
+    answer[3] = wallet
   end
   return answer
 end
@@ -432,6 +522,7 @@ local function read_tag(keys, args)
   return { 'OPEN', redis.call('XRANGE', keys[2], '-', '+'), wallets }
 end
 
+redis.register_function('kapi_admit_all', admit_all)
 redis.register_function('kapi_admit', admit)
 redis.register_function('kapi_mark_all_answered', mark_all_answered)
 redis.register_function('kapi_mark_answered', mark_answered)

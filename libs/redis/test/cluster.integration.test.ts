@@ -41,6 +41,9 @@ describe("in a cluster", async () => {
   await import("./console.integration.test.ts");
 });
 describe("in a cluster", async () => {
+  await import("./together.integration.test.ts");
+});
+describe("in a cluster", async () => {
   await import("./wallets.integration.test.ts");
 });
 

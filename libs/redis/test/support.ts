@@ -82,8 +82,11 @@ export async function openAll(redis: RedisConnection): Promise<void> {
 }
 
 /** A new organization with `credits` in its wallet. */
-export async function organizationWith(redis: RedisConnection, credits: number): Promise<string> {
-  const organizationId = randomUUID();
+export async function organizationWith(
+  redis: RedisConnection,
+  credits: number,
+  organizationId: string = randomUUID(),
+): Promise<string> {
   await purchase(redis, {
     organizationId,
     purchaseId: randomUUID(),

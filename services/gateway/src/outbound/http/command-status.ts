@@ -11,10 +11,15 @@ const MAX_BATCH_SIZE = 500;
 /** Calls under way at once, of each kind; what comes meanwhile makes larger batches. */
 const MAX_CONCURRENT_BATCHES = 4;
 /**
- * How long the others wait at most for the call under way, to share the next one; longer than a call takes while command-status is well, so
+ * How long look-ups wait at most for the call under way, to share the next one; longer than a call takes while command-status is well, so
  * that under load each call is worth its cost, and short enough that one held up holds up nobody for long.
  */
-const PATIENCE_MS = 25;
+const LOOK_UP_PATIENCE_MS = 25;
+/**
+ * The same of reads, about half of what a call takes under load: where all wait for one call, gateway and command-status take turns, and each is
+ * idle meanwhile. With 64 readers a tenth more are answered than with 25 ms, at no more cost.
+ */
+const READ_PATIENCE_MS = 2;
 /** How long the answer to a wait may take when the time is over. */
 const WAIT_ANSWER_MS = 2_000;
 const LINE_FEED = 0x0a;
@@ -57,7 +62,7 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
     },
     maxBatchSize: MAX_BATCH_SIZE,
     maxConcurrentBatches: MAX_CONCURRENT_BATCHES,
-    patienceMs: PATIENCE_MS,
+    patienceMs: READ_PATIENCE_MS,
   });
   const lookUp = batcher<string, KnownCommand | null | typeof LATER>({
     load: async (commandIds) => {
@@ -66,7 +71,7 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
     },
     maxBatchSize: MAX_BATCH_SIZE,
     maxConcurrentBatches: MAX_CONCURRENT_BATCHES,
-    patienceMs: PATIENCE_MS,
+    patienceMs: LOOK_UP_PATIENCE_MS,
   });
   return {
     read: (organizationId, commandId) => untilItFits(() => read({ organizationId, commandId })),

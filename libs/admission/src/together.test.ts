@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+
+import { together } from "./together.ts";
+
+const MAX = 20;
+
+interface Asked {
+  readonly name: string;
+  readonly size: number;
+}
+
+function recording(call: (tag: number) => Promise<void> = () => Promise.resolve()) {
+  const calls: [tag: number, names: string[]][] = [];
+  const ask = together<Asked, string>({
+    call: async (tag, requests) => {
+      calls.push([tag, requests.map(({ name }) => name)]);
+      await call(tag);
+      return requests.map(({ name }) => `${name} of ${tag}`);
+    },
+    sizeOf: ({ size }) => size,
+    maxSize: MAX,
+  });
+  return { calls, ask: (tag: number, name: string, size = 1) => ask(tag, { name, size }) };
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test("requests of one turn share a call with those of their tag, and each gets its own answer", async () => {
+  const { calls, ask } = recording();
+  const answers = await Promise.all([ask(1, "a"), ask(2, "b"), ask(1, "c")]);
+  expect(answers).toEqual(["a of 1", "b of 2", "c of 1"]);
+  expect(calls).toEqual([
+    [1, ["a", "c"]],
+    [2, ["b"]],
+  ]);
+});
+
+test("what comes later does not wait for the call under way", async () => {
+  const { calls, ask } = recording(() => new Promise(() => undefined));
+  void ask(1, "a");
+  await turn();
+  void ask(1, "b");
+  await turn();
+  expect(calls).toEqual([
+    [1, ["a"]],
+    [1, ["b"]],
+  ]);
+});
+
+test("a call is no larger than it may be, and one request that is has a call of its own", async () => {
+  const { calls, ask } = recording();
+  const sizes = [12, 8, 1, 100, 19, 1];
+  await Promise.all(sizes.map((size, index) => ask(1, `${index}`, size)));
+  expect(calls.map(([, names]) => names)).toEqual([["0", "1"], ["2"], ["3"], ["4", "5"]]);
+});
+
+test("a call that fails rejects its own requests, not those of another tag", async () => {
+  const { ask } = recording((tag) => (tag === 1 ? Promise.reject(new Error("away")) : Promise.resolve()));
+  const answers = await Promise.allSettled([ask(1, "a"), ask(1, "b"), ask(2, "c")]);
+  expect(answers).toMatchObject([
+    { status: "rejected", reason: { message: "away" } },
+    { status: "rejected", reason: { message: "away" } },
+    { status: "fulfilled", value: "c of 2" },
+  ]);
+});

@@ -1,0 +1,73 @@
+import { type Deferred, deferred } from "@kapi/kernel";
+import type { Tag } from "@kapi/redis";
+
+/** What {@link together} needs. */
+export interface TogetherOptions<Request, Answer> {
+  /** Carries out requests of one tag in one call of Redis: one answer per request, in their order. */
+  readonly call: (tag: Tag, requests: readonly Request[]) => Promise<readonly Answer[]>;
+  /** How much a request is; in claims, at least 1. */
+  readonly sizeOf: (request: Request) => number;
+  /** What the requests of one call are together, at most, so that none holds Redis for long; a larger one has a call of its own. */
+  readonly maxSize: number;
+}
+
+interface Waiting<Request, Answer> {
+  readonly request: Request;
+  readonly answer: Deferred<Answer>;
+}
+
+/**
+ * Returns a function that carries out one request, and puts those of one turn of the event loop that are of one tag into one call: what
+ * they share (is the tag open, the wallet) is read and written once for all. Of each tag by itself, for another's node may be away. Nothing
+ * waits for a call under way. A call that fails rejects its requests.
+ */
+export function together<Request, Answer>(
+  options: TogetherOptions<Request, Answer>,
+): (tag: Tag, request: Request) => Promise<Answer> {
+  let waiting = new Map<Tag, Waiting<Request, Answer>[]>();
+
+  const call = async (tag: Tag, batch: readonly Waiting<Request, Answer>[]): Promise<void> => {
+    try {
+      const answers = await options.call(
+        tag,
+        batch.map(({ request }) => request),
+      );
+      for (const [index, { answer }] of batch.entries()) answer.resolve(answers[index] as Answer);
+    } catch (error) {
+      const reason = error instanceof Error ? error : new Error(String(error));
+      for (const { answer } of batch) answer.reject(reason);
+    }
+  };
+  const callAll = (): void => {
+    const turn = waiting;
+    waiting = new Map();
+    for (const [tag, members] of turn) for (const batch of batchesOf(members, options)) void call(tag, batch);
+  };
+  return (tag, request) => {
+    if (waiting.size === 0) setImmediate(callAll);
+    const answer = deferred<Answer>();
+    const members = waiting.get(tag);
+    if (members === undefined) waiting.set(tag, [{ request, answer }]);
+    else members.push({ request, answer });
+    return answer.promise;
+  };
+}
+
+/** In their order, each as large as it may be. */
+function batchesOf<Request, Answer>(
+  members: readonly Waiting<Request, Answer>[],
+  { sizeOf, maxSize }: TogetherOptions<Request, Answer>,
+): Waiting<Request, Answer>[][] {
+  const batches: Waiting<Request, Answer>[][] = [];
+  let room = 0;
+  for (const member of members) {
+    const size = sizeOf(member.request);
+    if (size > room) {
+      batches.push([]);
+      room = maxSize;
+    }
+    batches.at(-1)?.push(member);
+    room -= size;
+  }
+  return batches;
+}

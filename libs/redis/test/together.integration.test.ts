@@ -1,0 +1,217 @@
+import { randomUUID } from "node:crypto";
+import * as fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import {
+  type AdmitReply,
+  type AdmitRequest,
+  type RedisConnection,
+  admit,
+  admitAll,
+  bucketKey,
+  CLAIM_SETTINGS,
+  chargeKey,
+  claimKey,
+  metaKey,
+  reservedKey,
+  revokeKey,
+  settledKey,
+  tagOf,
+  usageKey,
+  walletKey,
+} from "../src/index.ts";
+import { claim, connectEmpty, organizationWith, request, reserve, usageOf, walletOf } from "./support.ts";
+
+const CREDITS = 30;
+const MAX_REQUESTS = 20;
+/** So slow that no token comes back during a test. */
+const RATE_LIMIT = { perSecond: 0.0001, burst: 2 };
+
+let redis: RedisConnection;
+let stop: () => Promise<void>;
+beforeAll(async () => {
+  ({ redis, stop } = await connectEmpty());
+});
+afterAll(() => stop());
+
+/** Organizations that share a tag, each with credits. */
+async function ofOneTag(count: number): Promise<string[]> {
+  const ids = [randomUUID()];
+  while (ids.length < count) {
+    const id = randomUUID();
+    if (tagOf(id) === tagOf(ids[0] ?? "")) ids.push(id);
+  }
+  return Promise.all(ids.map((id) => organizationWith(redis, CREDITS, id)));
+}
+
+/** A request in numbers: which of the few organizations, keys, charges and commands there are. */
+interface Draft {
+  readonly organization: number;
+  readonly key: number;
+  /** Set: the same request is sent again, with its charge id. */
+  readonly repeats: number | null;
+  readonly price: number;
+  readonly commands: readonly number[];
+  readonly otherBody: boolean;
+  readonly isKnown: boolean;
+}
+
+const draft: fc.Arbitrary<Draft> = fc.record({
+  organization: fc.nat(1),
+  key: fc.nat(3),
+  repeats: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat(MAX_REQUESTS) }),
+  price: fc.nat(6),
+  commands: fc.uniqueArray(fc.nat(9), { maxLength: 3 }),
+  otherBody: fc.boolean(),
+  isKnown: fc.nat(5).map((value) => value === 0),
+});
+
+const drafts = fc.array(draft, { minLength: 1, maxLength: MAX_REQUESTS, size: "max" });
+/** A claim stays open during a test, or is taken over by the next equal request. */
+const claimOpenMs = fc.constantFrom(CLAIM_SETTINGS.claimOpenMs, 0);
+
+/** Two organizations of one tag, with keys of which one is revoked and one limited. */
+class World {
+  readonly #organizations: readonly string[];
+  readonly #keys = ["a", "b", "limited", "revoked"].map((name) => `${name}-${randomUUID()}`);
+  readonly #charges = Array.from({ length: MAX_REQUESTS }, () => randomUUID());
+  readonly #commands = Array.from({ length: 20 }, () => randomUUID());
+
+  constructor(organizations: readonly string[]) {
+    this.#organizations = organizations;
+  }
+
+  revoke(): Promise<void> {
+    return revokeKey(redis, this.#organizations[0] ?? "", this.#keys[3] ?? "");
+  }
+
+  /** The requests of `drafts`; a repeat is one before it. */
+  requestsOf(drafts: readonly Draft[]): AdmitRequest[] {
+    const requests: AdmitRequest[] = [];
+    for (const one of drafts) {
+      const earlier = one.repeats === null ? undefined : requests[one.repeats % Math.max(requests.length, 1)];
+      requests.push(earlier ?? this.#requestOf(one, this.#charges[requests.length] ?? ""));
+    }
+    return requests;
+  }
+
+  #requestOf({ organization, key, price, commands, otherBody, isKnown }: Draft, chargeId: string): AdmitRequest {
+    const claims = commands.map((command) =>
+      claim({
+        commandId: this.#commands[organization * 10 + command] ?? "",
+        fingerprint: otherBody && command === 0 ? "other" : "print",
+        message: `message ${command}`,
+      }),
+    );
+    const changes: Partial<AdmitRequest> = {
+      keyId: this.#keys[key] ?? "",
+      chargeId,
+      price,
+      rateLimit: key === 2 ? RATE_LIMIT : null,
+      knownDuplicates: claims.map(() => isKnown),
+    };
+    const organizationId = this.#organizations[organization] ?? "";
+    return claims.length === 0 ? request(organizationId, changes) : reserve(organizationId, claims, changes);
+  }
+
+  /** What is left behind, without what names this world or its time. */
+  async state(): Promise<unknown> {
+    return Promise.all(
+      this.#organizations.map(async (organizationId) => {
+        const { available, reserved, consumed, purchased } = await walletOf(redis, organizationId);
+        const usage = await usageOf(redis, organizationId);
+        const places: string[] = [...this.#charges, ...this.#commands];
+        const entries = usage.map(({ leg, credits, chargeId }) => [leg, credits, places.indexOf(chargeId)]);
+        return { available, reserved, consumed, purchased, entries };
+      }),
+    );
+  }
+}
+
+/** A reply without what names its world or its time. */
+function told(reply: AdmitReply | undefined): unknown {
+  if (reply?.kind === "limited") return reply.kind;
+  if (reply?.kind !== "admitted") return reply;
+  const { available, reserved, consumed, purchased } = reply.wallet;
+  const claims = reply.claims.map((outcome) => (outcome.kind === "open" ? outcome.kind : outcome));
+  return { charged: reply.charged, available, reserved, consumed, purchased, claims };
+}
+
+test("requests in one call are answered, charged and recorded as if each had come by itself", async () => {
+  const kinds = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(drafts, claimOpenMs, async (wanted, openMs) => {
+      const settings = { ...CLAIM_SETTINGS, claimOpenMs: openMs };
+      const organizations = await ofOneTag(4);
+      const [together, alone] = [new World(organizations.slice(0, 2)), new World(organizations.slice(2))];
+      await Promise.all([together.revoke(), alone.revoke()]);
+      const replies = await admitAll(redis, tagOf(organizations[0] ?? ""), together.requestsOf(wanted), settings);
+      for (const [index, one] of alone.requestsOf(wanted).entries()) {
+        const reply = await admit(redis, one, settings);
+        expect(told(replies[index])).toEqual(told(reply));
+        if (reply.kind !== "admitted") kinds.add(reply.kind);
+        else for (const outcome of reply.claims) kinds.add(outcome.kind);
+      }
+      expect(await together.state()).toEqual(await alone.state());
+    }),
+    { numRuns: 60 },
+  );
+  // What the requests above met, so that it is known to have been compared.
+  expect(kinds).toEqual(
+    new Set(["unpaid", "revoked", "limited", "claimed", "taken_over", "duplicate", "open", "mismatch", "untouched"]),
+  );
+});
+
+test("of requests in one call, those that the stream has no room for are closed, and cost nothing", async () => {
+  const organizationId = await organizationWith(redis, CREDITS);
+  await redis.commands.xtrim(usageKey(tagOf(organizationId)), "MAXLEN", 0);
+  const settings = { ...CLAIM_SETTINGS, usageStreamLimit: 3 };
+  const calls = Array.from({ length: 5 }, () => request(organizationId));
+  const replies = await admitAll(redis, tagOf(organizationId), calls, settings);
+  expect(replies.map(({ kind }) => kind)).toEqual(["admitted", "admitted", "admitted", "closed", "closed"]);
+  expect((await walletOf(redis, organizationId)).available).toBe(CREDITS - 3);
+});
+
+test("an organization of another tag has no place in a call", async () => {
+  const organizationId = await organizationWith(redis, CREDITS);
+  const otherTag = (tagOf(organizationId) + 1) % 64;
+  await expect(admitAll(redis, otherTag, [request(organizationId)])).rejects.toThrow("one tag");
+});
+
+test("a process of the version before is admitted as it was", async () => {
+  const organizationId = await organizationWith(redis, CREDITS);
+  const tag = tagOf(organizationId);
+  const [keyId, commandId] = [randomUUID(), randomUUID()];
+  const call = (chargeId: string, mode: string, price: number): Promise<unknown> => {
+    const keys = [metaKey(tag), walletKey(tag, organizationId), bucketKey(tag, keyId), chargeKey(tag, chargeId)];
+    const args = [keyId, organizationId, chargeId, mode, price, 1, "operation", "request", 1, 10];
+    const limits = [CLAIM_SETTINGS.claimOpenMs, 60_000, 60_000, CLAIM_SETTINGS.usageStreamLimit];
+    const claims = mode === "reserve" ? [commandId, "print", "message", 5, "0"] : [];
+    return redis.call(
+      "kapi_admit",
+      [
+        ...keys,
+        usageKey(tag),
+        reservedKey(tag, organizationId),
+        ...(claims.length > 0 ? [claimKey(tag, commandId), settledKey(tag, commandId)] : []),
+      ],
+      [...args, ...limits, ...claims, "00-trace"],
+    );
+  };
+  const before = await walletOf(redis, organizationId);
+  const wallet = (available: number, reserved: number, consumed: number): unknown[] =>
+    [before.id, available, reserved, consumed, CREDITS, 0, before.createdAtMs].map(String).concat(expect.any(String));
+  expect(await call(randomUUID(), "consume", 2)).toEqual(["ADMITTED", 2, wallet(CREDITS - 2, 0, 2), []]);
+  const first = randomUUID();
+  expect(await call(first, "reserve", 0)).toEqual(["ADMITTED", 5, wallet(CREDITS - 7, 5, 2), [["fresh", null]]]);
+  expect(await call(randomUUID(), "reserve", 0)).toEqual([
+    "ADMITTED",
+    0,
+    wallet(CREDITS - 7, 5, 2),
+    [["open", expect.any(Number)]],
+  ]);
+  expect((await usageOf(redis, organizationId)).map(({ leg, traceparent }) => [leg, traceparent])).toEqual([
+    ["consume", "00-trace"],
+    ["reserve", "00-trace"],
+  ]);
+});
