@@ -87,8 +87,8 @@ export interface Admitted {
 
 export interface Admission {
   /**
-   * Revoked set, rate limit, credits and claims, in one Redis call, which requests of the same moment share; repeated with the same charge id it charges once. Throws
-   * ApiError: 401; 429 with Retry-After; 402 (404 WALLET_NOT_FOUND for getCreditBalance); 500 DEPENDENCY_UNAVAILABLE with
+   * Revoked set, rate limit, credits and claims, in one Redis call, which requests of the same moment share; repeated with the
+   * same charge id it charges once. Throws ApiError: 401; 429 with Retry-After; 402 (404 WALLET_NOT_FOUND for getCreditBalance); 500 DEPENDENCY_UNAVAILABLE with
    * Retry-After where the tag is closed or Redis is away. Nothing was charged by a call that throws, unless Redis is away.
    */
   readonly admit: (request: AdmissionRequest) => Promise<Admitted>;

@@ -1,4 +1,4 @@
-import { type Deferred, deferred } from "@kapi/kernel";
+import { assert, type Deferred, deferred } from "@kapi/kernel";
 import type { Tag } from "@kapi/redis";
 
 /** What {@link together} needs. */
@@ -18,8 +18,9 @@ interface Waiting<Request, Answer> {
 
 /**
  * Returns a function that carries out one request, and puts those of one turn of the event loop that are of one tag into one call: what
- * they share (is the tag open, the wallet) is read and written once for all. Of each tag by itself, for another's node may be away. Nothing
- * waits for a call under way. A call that fails rejects its requests.
+ * they share (is the tag open, the wallet) is read and written once for all. Of each tag by itself, for another's node may be away; the
+ * calls of all tags go out in one turn, so that they share a write, which a batcher for each tag would not give. Nothing waits for a call under
+ * way. A call that fails rejects its requests.
  */
 export function together<Request, Answer>(
   options: TogetherOptions<Request, Answer>,
@@ -32,6 +33,7 @@ export function together<Request, Answer>(
         tag,
         batch.map(({ request }) => request),
       );
+      assert(answers.length === batch.length, "a call answers each of its requests");
       for (const [index, { answer }] of batch.entries()) answer.resolve(answers[index] as Answer);
     } catch (error) {
       const reason = error instanceof Error ? error : new Error(String(error));

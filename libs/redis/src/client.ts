@@ -48,7 +48,7 @@ async function connectOne(options: RedisOptions): Promise<Started<RedisConnectio
 }
 
 /**
- * Sends calls as they come, and all that one callback of the event loop makes in one write. ioredis' own way to share requests costs
+ * Sends calls as they come, and all of one turn of the event loop in one write. ioredis' own way to share requests costs
  * half as much again as the call, and has one request under way at a time.
  */
 function sharingWrites(redis: Redis): (call: (string | number)[]) => Promise<unknown> {
@@ -61,7 +61,7 @@ function sharingWrites(redis: Redis): (call: (string | number)[]) => Promise<unk
     if (held === null && redis.status === "ready") {
       held = redis.stream;
       held.cork();
-      process.nextTick(write);
+      setImmediate(write);
     }
     return Promise.resolve(redis.sendCommand(new Command("fcall", call, { replyEncoding: "utf8" })));
   };

@@ -61,8 +61,8 @@ const draft: fc.Arbitrary<Draft> = fc.record({
   key: fc.nat(3),
   repeats: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat(MAX_REQUESTS) }),
   price: fc.nat(6),
-  commands: fc.uniqueArray(fc.nat(9), { maxLength: 3 }),
-  otherBody: fc.boolean(),
+  commands: fc.uniqueArray(fc.nat(4), { maxLength: 3 }),
+  otherBody: fc.nat(3).map((value) => value === 0),
   isKnown: fc.nat(5).map((value) => value === 0),
 });
 
@@ -99,7 +99,7 @@ class World {
     const claims = commands.map((command) =>
       claim({
         commandId: this.#commands[organization * 10 + command] ?? "",
-        fingerprint: otherBody && command === 0 ? "other" : "print",
+        fingerprint: otherBody ? "other" : "print",
         message: `message ${command}`,
       }),
     );
