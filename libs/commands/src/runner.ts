@@ -156,13 +156,16 @@ export class Runner<Effect> {
     }
     if (leases.size === 0) return;
     const { lost, final } = await this.#options.store.transact(async (unit) => {
-      const held = await this.#options.leases.check(unit, [...leases.values()]);
+      const ids = entries.flatMap(({ message, gone }) => (gone ? [] : [message.commandId]));
+      const [held, rows] = await Promise.all([
+        this.#options.leases.check(unit, [...leases.values()]),
+        unit.query(READ_OPEN, [column(ids)]),
+      ]);
       const mine = new Map(
         entries
           .filter(({ partition, gone }) => !gone && held.has(partition.partition))
           .map((entry) => [entry.message.commandId, entry]),
       );
-      const rows = mine.size === 0 ? [] : await unit.query(READ_OPEN, [column([...mine.keys()])]);
       const open = new Map<Entry, OpenCommand>();
       for (const { command_id: commandId, status, version, attempts } of rows) {
         const entry = mine.get(commandId);

@@ -85,10 +85,10 @@ export const LOCK_LEASED: Statement<OpenState & { message: string }> = statement
 /**
  * New states of open commands, and in the same statement all messages of the unit. Columns $1-$8: command id, status,
  * version, attempts, result (lines of JSON), error code, error message, completed at; $9: the messages as lines.
- * `changed` tells how many commands were still as they had been read: a row that another transaction has moved on has
- * another version by the time its lock is ours, and is left alone.
+ * Where a command is no more as it was read, the statement fails: a row that another transaction has moved on has
+ * another version by the time its lock is ours.
  */
-export const WRITE_UNIT: Statement<{ id: number; changed: number }> = statement(
+export const WRITE_UNIT: Statement<{ id: number }> = statement(
   "commands_write_unit",
   `with changed as (
      update command_inbox i
@@ -101,8 +101,9 @@ export const WRITE_UNIT: Statement<{ id: number; changed: number }> = statement(
      where i.command_id = c.command_id and i.version = c.version - 1 and i.${OPEN_BY_KEY}
      returning 1
    )
-   insert into outbox (messages) values ($9)
-   returning id, (select count(*) from changed) as changed`,
+   insert into outbox (messages)
+   values (case when (select count(*) from changed) = cardinality($1::uuid[]) then $9 else refuse_stale_unit() end)
+   returning id`,
 );
 
 /** $1 topic, $2 partitions, $3 holder, $4 lease in ms. Whoever had them is fenced off from here on. */

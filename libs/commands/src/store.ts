@@ -10,7 +10,7 @@ import { faultPoint, type Logger, type Started } from "@kapi/runtime";
 import { MAX_TRANSACTION_TRIES } from "./limits.ts";
 import { measureEnd, measureOutbox } from "./measures.ts";
 import { Outbox } from "./outbox.ts";
-import { type MessageLookup, StaleUnit, Unit } from "./unit.ts";
+import { type MessageLookup, Unit } from "./unit.ts";
 
 export interface CommandStoreOptions {
   /** Name of the service; part of the fault points' names. */
@@ -34,7 +34,7 @@ export interface CommandStore {
   readonly database: Database;
   /**
    * Runs `work` in one transaction, and again where the database says that only the moment was bad (deadlock,
-   * connection lost), so `work` must find by itself what an unanswered commit may have done. Resolves after the
+   * connection lost, a command moved on by somebody else), so `work` must find by itself what an unanswered commit may have done. Resolves after the
    * commit; publishing goes on behind it.
    */
   transact<T>(work: (transaction: Unit) => Promise<T>): Promise<T>;
@@ -49,26 +49,29 @@ export function createCommandStore(options: CommandStoreOptions): Started<Comman
   let attached: AttachedWorker = { messageOf: () => undefined, onFinal: () => undefined };
   const { database, worker, clock, logger } = options;
 
-  const once = async <T>(work: (transaction: Unit) => Promise<T>): Promise<{ value: T; unit: Unit }> =>
+  const once = async <T>(work: (transaction: Unit) => Promise<T>) =>
     database.transaction(async (transaction) => {
       const unit = new Unit(transaction, clock, attached.messageOf);
       const value = await work(unit);
-      await unit.write();
       if (unit.finalIds.length > 0) faultPoint(`${worker}.in-transaction`);
-      return { value, unit };
+      // Not waited for: the commit goes out right behind it, and tells of its failure.
+      const written = unit.write();
+      written.catch(() => undefined);
+      return { value, unit, written };
     });
   const transact = async <T>(work: (transaction: Unit) => Promise<T>): Promise<T> => {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const { value, unit } = await once(work);
+        const { value, unit, written } = await once(work);
+        const outboxId = await written;
         const endsCommands = unit.finalIds.length > 0;
         if (endsCommands) faultPoint(`${worker}.after-commit`);
-        if (unit.outboxId !== null) outbox.publish(unit.outboxId, unit.messages, endsCommands);
+        if (outboxId !== null) outbox.publish(outboxId, unit.messages, endsCommands);
         if (endsCommands) attached.onFinal(unit.finalIds);
         for (const { message, status } of unit.ends()) measureEnd(worker, message, status, clock);
         return value;
       } catch (error) {
-        if (attempt >= MAX_TRANSACTION_TRIES || !(isTransient(error) || error instanceof StaleUnit)) throw error;
+        if (attempt >= MAX_TRANSACTION_TRIES || !isTransient(error)) throw error;
         logger.warn({ err: error, attempt }, "a unit of work is tried again");
       }
     }

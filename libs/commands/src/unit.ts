@@ -8,7 +8,7 @@ import {
   TOPICS,
 } from "@kapi/contracts";
 import { assert, assertDefined, type Clock, toIso } from "@kapi/kernel";
-import type { Queryable, Statement } from "@kapi/postgres";
+import type { Statement, Transaction } from "@kapi/postgres";
 
 import { column, jsonLines } from "./columns.ts";
 import { assertMove } from "./command-state.ts";
@@ -32,14 +32,12 @@ export type MessageLookup = (commandId: string) => CommandMessage | undefined;
 export class Unit implements WorkTransaction {
   readonly messages: OutboxMessage[] = [];
   readonly finalIds: string[] = [];
-  /** The row that holds all messages; null where there are none. */
-  outboxId: number | null = null;
-  readonly #transaction: Queryable;
+  readonly #transaction: Transaction;
   readonly #messageOf: MessageLookup;
   readonly #nowIso: string;
   readonly #changes = new Map<string, StateChange>();
 
-  constructor(transaction: Queryable, clock: Clock, messageOf: MessageLookup) {
+  constructor(transaction: Transaction, clock: Clock, messageOf: MessageLookup) {
     this.#transaction = transaction;
     this.#messageOf = messageOf;
     this.#nowIso = toIso(clock.nowMs());
@@ -47,6 +45,10 @@ export class Unit implements WorkTransaction {
 
   query<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
     return this.#transaction.query(statement, values);
+  }
+
+  execute(statement: Statement<unknown>, values: readonly unknown[]): void {
+    this.#transaction.execute(statement, values);
   }
 
   enqueue(messages: readonly OutboxMessage[]): void {
@@ -105,12 +107,16 @@ export class Unit implements WorkTransaction {
     return messages;
   }
 
-  /** Writes everything collected; nothing may be added afterwards. */
-  async write(): Promise<void> {
-    if (this.messages.length === 0) return;
+  /**
+   * Writes everything collected; nothing may be added afterwards. Gives the row of the outbox that holds all messages, null where there
+   * are none. Rejects, as something that may be tried again, where another transaction has moved on a command since this one
+   * read it. What is wrong with the values is thrown at once.
+   */
+  write(): Promise<number | null> {
+    if (this.messages.length === 0) return Promise.resolve(null);
     // In the order of their ids, so that two transactions cannot wait for each other.
     const changes = [...this.#changes.values()].sort((a, b) => (commandIdOf(a) < commandIdOf(b) ? -1 : 1));
-    const [written] = await this.query(WRITE_UNIT, [
+    const written = this.query(WRITE_UNIT, [
       column(changes.map(({ command }) => command.message.commandId)),
       column(changes.map(({ status }) => status)),
       column(changes.map(({ command }) => command.version + 1)),
@@ -121,15 +127,8 @@ export class Unit implements WorkTransaction {
       column(changes.map(({ status }) => (isFinal(status) ? this.#nowIso : null))),
       toLines(this.messages),
     ]);
-    const { id, changed } = assertDefined(written, "the row of the outbox");
-    if (changed !== changes.length) throw new StaleUnit();
-    this.outboxId = id;
+    return written.then(([row]) => assertDefined(row, "the row of the outbox").id);
   }
-}
-
-/** A command was moved on by another transaction since this one read it: everything is rolled back and done again. */
-export class StaleUnit extends Error {
-  override readonly name = "StaleUnit";
 }
 
 function commandIdOf({ command }: StateChange): string {

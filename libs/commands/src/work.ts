@@ -1,6 +1,6 @@
 /** What a unit of work is made of: messages, commands that are open, and how they end. */
 import type { CommandErrorCode, CommandMessage, CommandStatus, TopicContract } from "@kapi/contracts";
-import type { Queryable } from "@kapi/postgres";
+import type { Transaction } from "@kapi/postgres";
 
 /** One message for Kafka, published after the commit of the transaction that enqueued it. */
 export interface OutboxMessage {
@@ -33,7 +33,7 @@ export interface FinalState {
 }
 
 /** A transaction that may end commands and publish messages with it. */
-export interface WorkTransaction extends Queryable {
+export interface WorkTransaction extends Transaction {
   /** Published after the commit, at least once, also when this process dies right after it. */
   enqueue(messages: readonly OutboxMessage[]): void;
   /** Those of `commandIds` that this service has taken in and that are not final; in no particular order. */

@@ -45,10 +45,20 @@ export interface Queryable {
   query<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
 }
 
-export type Transaction = Queryable;
+/**
+ * Statements run in the order of their calls, without a wait between them: the answer to one is waited for only by who needs
+ * it, so those that do not need each other's answers take one way to the server and back together.
+ */
+export interface Transaction extends Queryable {
+  /** Runs a statement whose rows nobody needs. Where it fails, the transaction rejects with its error. */
+  execute(statement: Statement<unknown>, values: readonly unknown[]): void;
+}
 
 export interface Database extends Queryable {
-  /** Runs `work` in a transaction: committed when it resolves, rolled back when it rejects. */
+  /**
+   * Runs `work` in a transaction: committed when it resolves, rolled back when it rejects. The commit is sent right behind the
+   * last statement; where one fails, whether `work` has waited for it or not, nothing is committed and its error is thrown.
+   */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /**
    * The rows of `statement` (a select), `batchRows` at a time, as of one moment. Holds one connection until the loop
@@ -72,6 +82,7 @@ export async function createPool(options: PoolOptions): Promise<Started<Database
     query_timeout: statementTimeoutMs + ANSWER_MARGIN_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     keepAlive: true,
+    pipeline: true,
     types: TYPES,
   });
   pool.on("error", (error) => options.logger.warn({ error: error.message }, "an idle database connection was lost"));
@@ -132,16 +143,11 @@ class PoolDatabase implements Database {
     return this.#lend(async (lent) => {
       const tx = new ClientTransaction(lent.client);
       try {
-        await lent.client.query("begin");
         const result = await work(tx);
-        tx.end();
-        const { command } = await lent.client.query("commit");
-        // PostgreSQL answers ROLLBACK when a statement had failed and `work` went on as if it had not.
-        assert(command === "COMMIT", "a transaction with a failed statement cannot be committed");
+        await tx.commit();
         return result;
       } catch (error) {
-        tx.end();
-        lent.broken ||= isConnectionLost(error) || !(await rolledBack(lent.client));
+        lent.broken ||= isConnectionLost(error) || !(await tx.rollback()) || tx.leavesBroken();
         throw error;
       }
     });
@@ -208,21 +214,98 @@ interface Lent {
 
 class ClientTransaction implements Transaction {
   readonly #client: PoolClient;
-  #ended = false;
+  readonly #begun: Promise<unknown>;
+  readonly #underWay = new Set<Promise<unknown>>();
+  #isBegun = false;
+  #isEnded = false;
+  #isRolledBack = false;
+  /** Something waits for the answer to `begin`; everything after it does so too, so that the order stays. */
+  #holds = false;
+  readonly #failures: unknown[] = [];
 
   constructor(client: PoolClient) {
     this.#client = client;
+    this.#begun = this.#track(client.query("begin"));
+    this.#begun.then(
+      () => {
+        this.#isBegun = true;
+      },
+      () => undefined,
+    );
   }
 
-  async query<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
-    assert(!this.#ended, `statement ${statement.name} was run after the end of its transaction`);
-    return await run(this.#client, statement, values);
+  query<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
+    return this.#track(this.#send(statement, values));
+  }
+
+  execute(statement: Statement<unknown>, values: readonly unknown[]): void {
+    void this.query(statement, values);
   }
 
   /** From here on the connection belongs to somebody else. */
-  end(): void {
-    this.#ended = true;
+  async commit(): Promise<void> {
+    this.#isEnded = true;
+    if (!this.#isBegun) await this.#begun;
+    await failuresOnTheSpot();
+    this.#throwFailure();
+    const { command } = await this.#client.query("commit");
+    // PostgreSQL answers in the order of the statements, but the failures of some may be heard of a moment later.
+    await Promise.allSettled(this.#underWay);
+    this.#throwFailure();
+    assert(command === "COMMIT", "a transaction with a failed statement cannot be committed");
   }
+
+  /** Whether the connection can be used again. */
+  async rollback(): Promise<boolean> {
+    this.#isEnded = true;
+    this.#isRolledBack = true;
+    await this.#begun.catch(() => undefined);
+    return rolledBack(this.#client);
+  }
+
+  /** A statement failed without the server's saying so: whether its name is still prepared is not known. */
+  leavesBroken(): boolean {
+    return this.#failures.some(breaksConnection);
+  }
+
+  /**
+   * What writes goes out only after `begin` was answered: should `begin` alone be refused (cancelled, say), the statement would
+   * be committed by itself. What only reads may go out with it.
+   */
+  async #send<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
+    assert(!this.#isEnded, `statement ${statement.name} was run after the end of its transaction`);
+    if (!this.#isBegun && (this.#holds || !statement.reads)) {
+      this.#holds = true;
+      await this.#begun;
+      assert(!this.#isRolledBack, `statement ${statement.name} was not run, its transaction is rolled back`);
+    }
+    return await run(this.#client, statement, values);
+  }
+
+  #throwFailure(): void {
+    if (this.#failures.length > 0) throw this.#failures[0];
+  }
+
+  /** Nothing that fails is lost, though nobody may be waiting for it. */
+  #track<T>(answer: Promise<T>): Promise<T> {
+    this.#underWay.add(answer);
+    answer.then(
+      () => this.#underWay.delete(answer),
+      (error: unknown) => {
+        this.#failures.push(error);
+        this.#underWay.delete(answer);
+      },
+    );
+    return answer;
+  }
+}
+
+/**
+ * Resolves when statements just sent that never reach the server (a value that cannot be written, say) are known to have failed: what
+ * the server does not hear of does not keep it from committing the rest. They fail by the end of this tick, and are heard of in the next.
+ */
+async function failuresOnTheSpot(): Promise<void> {
+  for (let tick = 0; tick < 2; tick += 1) await new Promise<void>((resolve) => process.nextTick(resolve));
 }
 
 async function run<Row>(client: PoolClient, statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {

@@ -1,7 +1,15 @@
 import type { Started } from "@kapi/runtime";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { Client } from "pg";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
-import { createPool, type Database, isTransient, isUniqueViolation, statement } from "../src/index.ts";
+import {
+  createPool,
+  type Database,
+  isTransient,
+  isUniqueViolation,
+  statement,
+  type Transaction,
+} from "../src/index.ts";
 import { asAdmin, connectionString, logger, ownSchema } from "./support.ts";
 
 const insert = statement<{ id: number }>("insert", "insert into items (id) values ($1) returning id");
@@ -58,8 +66,81 @@ test("a transaction whose statement failed is not taken for committed", async ()
     await tx.query(insert, [21]);
     await expect(tx.query(insert, [20])).rejects.toSatisfy((error) => isUniqueViolation(error, "items_pkey"));
   });
-  await expect(work).rejects.toThrow("cannot be committed");
+  await expect(work).rejects.toSatisfy((error) => isUniqueViolation(error, "items_pkey"));
   expect(await database.value.query(count, [21])).toEqual([{ n: 0 }]);
+});
+
+test("statements that nobody waits for are committed with the transaction, in the order of their calls", async () => {
+  const places = statement("places", "insert into places (id) values ($1)");
+  const found = statement<{ id: number }>("found", "select id from places order by place");
+  await asAdmin(`create table ${schema}.places (place int8 generated always as identity, id int8)`);
+  const ids = Array.from({ length: 50 }, (_, index) => index);
+  await database.value.transaction((tx) => {
+    // The first is held back until the transaction is known to have begun; a read after it is not faster.
+    for (const id of ids) tx.execute(id % 2 === 0 ? places : count, [id]);
+    return Promise.resolve();
+  });
+  expect(await database.value.query(found, [])).toEqual(ids.filter((id) => id % 2 === 0).map((id) => ({ id })));
+});
+
+test("a failure of a statement that nobody waits for is the transaction's, and nothing of it stays", async () => {
+  await database.value.query(insert, [22]);
+  const work = database.value.transaction((tx) => {
+    tx.execute(insert, [23]);
+    tx.execute(insert, [22]);
+    tx.execute(insert, [24]);
+    return Promise.resolve("done");
+  });
+  await expect(work).rejects.toSatisfy((error) => isUniqueViolation(error, "items_pkey"));
+  expect(await database.value.query(count, [23])).toEqual([{ n: 0 }]);
+  expect(await database.value.query(count, [24])).toEqual([{ n: 0 }]);
+});
+
+test("a statement that cannot even be sent keeps the others from being committed", async () => {
+  const unsendable = {
+    toPostgres: () => {
+      throw new Error("no such value");
+    },
+  };
+  for (const after of [[], [26]]) {
+    const work = database.value.transaction(async (tx) => {
+      await tx.query(insert, [25]);
+      tx.execute(insert, [unsendable]);
+      for (const id of after) tx.execute(insert, [id]);
+    });
+    await expect(work).rejects.toThrow("no such value");
+  }
+  expect(await database.value.query(count, [25])).toEqual([{ n: 0 }]);
+  expect(await database.value.query(count, [26])).toEqual([{ n: 0 }]);
+});
+
+test("what a transaction has not sent when it is given up is never sent", async () => {
+  const work = database.value.transaction((tx) => {
+    tx.execute(insert, [27]);
+    tx.execute(insert, [28]);
+    return Promise.reject(new Error("changed my mind"));
+  });
+  await expect(work).rejects.toThrow("changed my mind");
+  expect(await database.value.query(count, [27])).toEqual([{ n: 0 }]);
+  expect(await database.value.query(count, [28])).toEqual([{ n: 0 }]);
+});
+
+test("nothing is written where the transaction could not begin, whatever its work sends", async () => {
+  const one = await pool(1, 5_000);
+  const query = Reflect.get(Client.prototype, "query") as (...sent: unknown[]) => unknown;
+  const refused = vi.spyOn(Client.prototype, "query").mockImplementation(function (this: Client, ...sent: unknown[]) {
+    return Reflect.apply(query, this, sent[0] === "begin" ? ["begin nothing"] : sent);
+  });
+  const works: ((tx: Transaction) => Promise<unknown>)[] = [
+    (tx) => tx.query(insert, [31]),
+    (tx) => Promise.resolve(tx.execute(insert, [32])),
+    (tx) => tx.query(count, [33]).then(() => tx.query(insert, [33])),
+    (tx) => Promise.all([tx.query(count, [34]), tx.query(insert, [34])]),
+  ];
+  for (const work of works) await expect(one.value.transaction(work)).rejects.toThrow("syntax error");
+  refused.mockRestore();
+  for (const id of [31, 32, 33, 34]) expect(await one.value.query(count, [id])).toEqual([{ n: 0 }]);
+  await one.stop();
 });
 
 test("a statement after the end of its transaction is refused", async () => {

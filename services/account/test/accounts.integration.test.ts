@@ -87,8 +87,13 @@ function deletionBook(): DeletionBook {
 
 /** A transaction whose messages nobody waits for. */
 function asWork(tx: Transaction): WorkTransaction {
-  const query: WorkTransaction["query"] = (text, values) => tx.query(text, values);
-  return { query, enqueue: () => undefined, readOpen: () => Promise.resolve([]), finish: () => undefined };
+  return {
+    query: (statement, values) => tx.query(statement, values),
+    execute: (statement, values) => tx.execute(statement, values),
+    enqueue: () => undefined,
+    readOpen: () => Promise.resolve([]),
+    finish: () => undefined,
+  };
 }
 
 describe("account numbers", () => {

@@ -75,15 +75,19 @@ export function book(account: LedgerAccount, run: readonly TradingEvent[]): Book
   };
 }
 
+/** The command whose change made the event, if one did. */
+export function commandIdOf({ type, reference }: TradingEvent): string | null {
+  const byCommand = type === "balance.changed" || type === "account.created";
+  return byCommand && reference !== null && isUuid(reference) ? reference : null;
+}
+
 function transactionsOf(
   { serverId, accountNumber }: AccountName,
   balanceMinor: number,
   transactionSequence: number,
   event: TradingEvent,
 ): LedgerTransaction[] {
-  const { reference } = event;
-  const byCommand = event.type === "balance.changed" || event.type === "account.created";
-  const commandId = byCommand && reference !== null && isUuid(reference) ? reference : null;
+  const commandId = commandIdOf(event);
   let balanceBeforeMinor = balanceMinor;
   return postingsOf(event).map((posting, index) => {
     const { type, amountMinor, description, orderId, positionId, dealId } = posting;

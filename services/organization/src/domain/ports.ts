@@ -84,7 +84,7 @@ export interface StoreTransaction {
    */
   recordLegs(epochs: ReadonlyMap<Tag, number>, told: Iterable<Leg>, nowMs: number): Promise<RecordedLeg[]>;
   /** Notes that the ledger has all command events of these partitions before `nextOffset`. */
-  raiseConsumedOffsets(reached: readonly { partition: number; nextOffset: bigint }[]): Promise<void>;
+  raiseConsumedOffsets(reached: readonly { partition: number; nextOffset: bigint }[]): void;
   /**
    * Raises the tag's epoch and reads its wallets and open reservations. Alone with the tag until the transaction ends: every
    * leg that the wallets include is of an earlier epoch, every later one of this epoch or above.

@@ -45,7 +45,7 @@ export async function recordSettlements(
       );
       ended = [...recorded.flatMap(settlementOf), ...(await endsOfKnown(tx, used, recorded))];
     }
-    await tx.raiseConsumedOffsets(takenIn);
+    tx.raiseConsumedOffsets(takenIn);
     return ended;
   });
   usageRecorded.add([...usage.values()].reduce((total, ofTag) => total + ofTag.length, 0));

@@ -47,13 +47,15 @@ async function bookUnit(
 ): Promise<BookingReport> {
   const byAccount = Map.groupBy(events, keyOf);
   const accounts = [...byAccount.values()].flatMap(([first]) => (first === undefined ? [] : [nameOf(first)]));
-  const rows = await unit.query(LOCK_ACCOUNTS, [
-    column(accounts.map(({ serverId }) => serverId)),
-    column(accounts.map(({ accountNumber }) => accountNumber)),
+  const [rows, feeds] = await Promise.all([
+    unit.query(LOCK_ACCOUNTS, [
+      column(accounts.map(({ serverId }) => serverId)),
+      column(accounts.map(({ accountNumber }) => accountNumber)),
+    ]),
+    // A statement of its own, after the locks: it sees what the unit that held them before has committed.
+    writer.feeds(unit, accounts),
   ]);
   const statusOf = new Map(rows.map((row) => [accountKey(row.server_id, row.account_number), row.status]));
-  // A statement of its own, after the locks: it sees what the unit that held them before has committed.
-  const feeds = await writer.feeds(unit, accounts);
 
   const bookingOf = new Map<TradingEvent, Booking>();
   const runs: AccountRun[] = [];
@@ -71,7 +73,7 @@ async function bookUnit(
     if (last !== undefined) (status === undefined ? unknown : gaps).push({ ...account, neededSequence: last.sequence });
   }
   await writer.write(unit, runs);
-  if (gaps.length + unknown.length > 0) await noteGaps(unit, [...gaps, ...unknown]);
+  if (gaps.length + unknown.length > 0) noteGaps(unit, [...gaps, ...unknown]);
   await recordFacts(
     unit,
     runs.flatMap(({ run }) => run.flatMap((event) => toFact(event) ?? [])),
@@ -86,8 +88,8 @@ function judge(status: string | undefined, bookedSequence: number, events: reado
   return judgeEvents(bookedSequence, events);
 }
 
-async function noteGaps(unit: WorkTransaction, gaps: readonly AccountGap[]): Promise<void> {
-  await unit.query(NOTE_GAPS, [
+function noteGaps(unit: WorkTransaction, gaps: readonly AccountGap[]): void {
+  unit.execute(NOTE_GAPS, [
     column(gaps.map(({ serverId }) => serverId)),
     column(gaps.map(({ accountNumber }) => accountNumber)),
     column(gaps.map(({ neededSequence }) => neededSequence)),

@@ -7,7 +7,7 @@ import {
   type TradingOrder,
   type TradingPosition,
 } from "@kapi/contracts";
-import type { Queryable } from "@kapi/postgres";
+import type { Queryable, Transaction } from "@kapi/postgres";
 
 import { bookHistory, type BookedHistory, type Feed, type KnownRecords, recordsOf } from "../../domain/history.ts";
 import type { AccountName } from "../../domain/ports.ts";
@@ -24,8 +24,8 @@ export interface AccountRun {
 export interface HistoryWriter {
   /** How far accounts are booked, by `serverId/accountNumber`; one that is not there is not booked at all. */
   feeds(queryable: Queryable, accounts: readonly AccountName[]): Promise<ReadonlyMap<string, Feed>>;
-  /** Books runs of different accounts; returns their feeds, in order. */
-  write(queryable: Queryable, runs: readonly AccountRun[]): Promise<Feed[]>;
+  /** Books runs of different accounts; returns their feeds, in order. That they are written, the end of `transaction` tells. */
+  write(transaction: Transaction, runs: readonly AccountRun[]): Promise<Feed[]>;
 }
 
 /** Makes the writer of `tables`. */
@@ -39,13 +39,13 @@ export function createHistoryWriter(tables: HistoryTables): HistoryWriter {
       ]);
       return new Map(rows.map((row) => [accountKey(row.server_id, row.account_number), feedFromRow(row)]));
     },
-    async write(queryable, runs) {
-      const known = await knownRecords(queryable, runs, statements);
+    async write(transaction, runs) {
+      const known = await knownRecords(transaction, runs, statements);
       const booked = runs.map(({ account, feed, run }) => ({
         account,
         history: bookHistory(feed, run, known.get(keyOf(account)) ?? NOTHING_KNOWN),
       }));
-      if (booked.length > 0) await queryable.query(statements.write, columnsOf(booked));
+      if (booked.length > 0) transaction.execute(statements.write, columnsOf(booked));
       return booked.map(({ history }) => history.feed);
     },
   };

@@ -89,7 +89,7 @@ export function createStagedHistory(database: Database): StagedHistory {
   const staged = createHistoryWriter("staged");
   const feedOf = async (writer: typeof live, queryable: Queryable, account: AccountName): Promise<Feed | null> =>
     (await writer.feeds(queryable, [account])).get(accountKey(account.serverId, account.accountNumber)) ?? null;
-  const stage = async (tx: Queryable, account: AccountName, events: readonly TradingEvent[]): Promise<Feed> => {
+  const stage = async (tx: Transaction, account: AccountName, events: readonly TradingEvent[]): Promise<Feed> => {
     const feed = (await feedOf(staged, tx, account)) ?? NEW_FEED;
     const run = events.filter(({ sequence }) => sequence > feed.bookedSequence);
     if (run.length === 0) return feed;

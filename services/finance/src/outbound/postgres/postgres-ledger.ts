@@ -8,6 +8,7 @@ import {
   type AccountName,
   book,
   type Booked,
+  commandIdOf,
   type LedgerAccount,
   type LedgerTransaction,
 } from "../../domain/ledger.ts";
@@ -57,7 +58,11 @@ async function bookUnit(
   organizationOf: (serverId: string) => string | undefined,
 ): Promise<LedgerReport> {
   const byAccount = Map.groupBy(events, ({ serverId, accountNumber }) => `${serverId}/${accountNumber}`);
-  const accounts = await lockAccounts(unit, byAccount, organizationOf);
+  // Whether the commands are open is read after the locks: the transaction that held them before may have ended some.
+  const [accounts, open] = await Promise.all([
+    lockAccounts(unit, byAccount, organizationOf),
+    unit.readOpen(events.flatMap((event) => commandIdOf(event) ?? [])),
+  ]);
   const booked: Booked[] = [];
   const gaps = new Map<string, AccountName & { readonly neededSequence: number }>();
   const bookingOf = new Map<TradingEvent, Booking>();
@@ -76,8 +81,8 @@ async function bookUnit(
       });
     }
   }
-  if (booked.length > 0) await writeBookings(unit, booked, now);
-  if (gaps.size > 0) await noteGaps(unit, [...gaps.values()]);
+  if (booked.length > 0) writeBookings(unit, booked, open, now);
+  if (gaps.size > 0) noteGaps(unit, [...gaps.values()]);
   return {
     bookings: events.map((event) => bookingOf.get(event) ?? "gap"),
     discrepancies: booked.flatMap(({ discrepancies }) => discrepancies),
@@ -114,17 +119,21 @@ async function lockAccounts(
   return accounts;
 }
 
-async function writeBookings(unit: WorkTransaction, booked: readonly Booked[], now: string): Promise<void> {
+function writeBookings(
+  unit: WorkTransaction,
+  booked: readonly Booked[],
+  openCommands: readonly OpenCommand[],
+  now: string,
+): void {
   const transactions = booked.flatMap(({ account, transactions: made }) =>
     made.map((transaction) => ({ account, transaction })),
   );
-  const commandIds = transactions.flatMap(({ transaction }) => transaction.commandId ?? []);
-  const open = new Map((await unit.readOpen(commandIds)).map((command) => [command.message.commandId, command]));
+  const open = new Map(openCommands.map((command) => [command.message.commandId, command]));
   const rows = transactions.map(({ account, transaction }) => {
     const command = transaction.commandId === null ? undefined : open.get(transaction.commandId);
     return { account, transaction, requestId: command?.message.requestId ?? null, command };
   });
-  await unit.query(WRITE_BOOKINGS, columns(booked, rows, now));
+  unit.execute(WRITE_BOOKINGS, columns(booked, rows, now));
   unit.enqueue(
     rows.map(({ account, transaction, command }) => toFactMessage(account, transaction, command?.message, now)),
   );
@@ -168,11 +177,8 @@ function counterLedger({ organizationId, currency }: LedgerAccount, { type }: Le
   return `organization/${organizationId}/${currency}/${type}`;
 }
 
-async function noteGaps(
-  unit: WorkTransaction,
-  gaps: readonly (AccountName & { readonly neededSequence: number })[],
-): Promise<void> {
-  await unit.query(NOTE_GAPS, [
+function noteGaps(unit: WorkTransaction, gaps: readonly (AccountName & { readonly neededSequence: number })[]): void {
+  unit.execute(NOTE_GAPS, [
     column(gaps.map(({ serverId }) => serverId)),
     column(gaps.map(({ accountNumber }) => accountNumber)),
     column(gaps.map(({ neededSequence }) => neededSequence)),

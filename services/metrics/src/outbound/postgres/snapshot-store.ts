@@ -138,11 +138,12 @@ export function createSnapshotStore(database: Database): SnapshotStore {
       ]);
     },
     forget: ({ serverId, accountNumber }) =>
-      database.transaction(async (tx) => {
-        await tx.query(takeLock, []);
+      database.transaction((tx) => {
+        tx.execute(takeLock, []);
         for (const step of [insertDeleted, deleteSnapshots, deleteState, deleteStatus]) {
-          await tx.query(step, [serverId, accountNumber]);
+          tx.execute(step, [serverId, accountNumber]);
         }
+        return Promise.resolve();
       }),
     deleted: () => readDeleted(database),
   };
@@ -169,10 +170,11 @@ async function write(
   const rows = minutes
     .map(({ snapshot }) => snapshot)
     .filter(({ measuredAtMs }) => measuredAtMs >= kept.firstMs && measuredAtMs < kept.beforeMs);
-  await database.transaction(async (tx) => {
-    await tx.query(shareLock, []);
-    await tx.query(insertSnapshots, snapshotColumns(rows));
-    await tx.query(upsertStates, stateColumns([...newest.values()]));
+  await database.transaction((tx) => {
+    tx.execute(shareLock, []);
+    tx.execute(insertSnapshots, snapshotColumns(rows));
+    tx.execute(upsertStates, stateColumns([...newest.values()]));
+    return Promise.resolve();
   });
 }
 

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from "@kapi/postgres";
+import { type Queryable, statement, type Transaction } from "@kapi/postgres";
 
 // In order, so that two processes that raise the same partitions wait for each other and never in a circle.
 const raiseOffsets = statement<Record<string, never>>(
@@ -15,11 +15,11 @@ const selectOffsets = statement<{ partition_number: number; next_offset: number 
 );
 
 /** Notes, in the transaction that took them in, that the ledger has all events of these partitions before `nextOffset`. */
-export async function raiseConsumedOffsets(
-  tx: Queryable,
+export function raiseConsumedOffsets(
+  tx: Transaction,
   reached: readonly { partition: number; nextOffset: bigint }[],
-): Promise<void> {
-  await tx.query(raiseOffsets, [
+): void {
+  tx.execute(raiseOffsets, [
     reached.map(({ partition }) => partition),
     reached.map(({ nextOffset }) => String(nextOffset)),
   ]);

@@ -8,7 +8,7 @@ import {
   directoryKey,
 } from "@kapi/contracts";
 import { assertDefined, toIso } from "@kapi/kernel";
-import { type Database, type Queryable, statement } from "@kapi/postgres";
+import { type Database, type Queryable, statement, type Transaction } from "@kapi/postgres";
 
 import type { ManagementKey } from "../../domain/management-key.ts";
 import type { NewKey, NewServer, RowRange } from "../../domain/ports.ts";
@@ -113,7 +113,7 @@ const upsertPricesRow = statement<PricesRow>(
 const selectPricesRows = statement<PricesRow>("directory_select_prices", `select prices, version from prices`);
 
 /** Adds a key and the record that tells of it. */
-export async function insertKey(tx: Queryable, key: NewKey, nowMs: number): Promise<ManagementKey> {
+export async function insertKey(tx: Transaction, key: NewKey, nowMs: number): Promise<ManagementKey> {
   const [row] = await tx.query(insertKeyRow, [
     key.keyId,
     key.organizationId,
@@ -126,19 +126,19 @@ export async function insertKey(tx: Queryable, key: NewKey, nowMs: number): Prom
     toIso(nowMs),
   ]);
   const inserted = assertDefined(row, "the key that was inserted");
-  await tell(tx, keyFromRow(inserted));
+  tell(tx, keyFromRow(inserted));
   return managementKeyFromRow(inserted);
 }
 
 /** Revokes a key and tells of it; a revoked key stays so. Null: there is no such key, or not in the organization named. */
 export async function revokeKey(
-  tx: Queryable,
+  tx: Transaction,
   keyId: string,
   organizationId: string | null,
   nowMs: number,
 ): Promise<ManagementKey | null> {
   const [revoked] = await tx.query(revokeKeyRow, [keyId, organizationId, toIso(nowMs)]);
-  if (revoked) await tell(tx, keyFromRow(revoked));
+  if (revoked) tell(tx, keyFromRow(revoked));
   const [row] = revoked ? [revoked] : await tx.query(selectKeyRow, [keyId, organizationId]);
   return row ? managementKeyFromRow(row) : null;
 }
@@ -177,29 +177,29 @@ export async function readServer(
 
 /** Sets the status of an organization's server and tells of it; one that has it already stays as it is. */
 export async function setServerStatus(
-  tx: Queryable,
+  tx: Transaction,
   organizationId: string,
   serverId: string,
   status: "active" | "disabled",
 ): Promise<void> {
   const [row] = await tx.query(setServerStatusRow, [serverId, organizationId, status]);
-  if (row) await tell(tx, serverFromRow(row));
+  if (row) tell(tx, serverFromRow(row));
 }
 
 /** Adds a server, or changes where it is reached, and tells of it. Null: the id is another organization's. */
-export async function upsertServer(tx: Queryable, server: NewServer, nowMs: number): Promise<ServerEntry | null> {
+export async function upsertServer(tx: Transaction, server: NewServer, nowMs: number): Promise<ServerEntry | null> {
   const { serverId, organizationId, tradingServerUrl, configuration } = server;
   const values = [serverId, organizationId, tradingServerUrl, JSON.stringify(configuration), toIso(nowMs)];
   const [row] = await tx.query(upsertServerRow, values);
   if (!row) return null;
-  await tell(tx, serverFromRow(row));
+  tell(tx, serverFromRow(row));
   return serverFromRow(row);
 }
 
 /** Sets the operator's prices and tells of them. */
-export async function setPrices(tx: Queryable, prices: Prices): Promise<void> {
+export async function setPrices(tx: Transaction, prices: Prices): Promise<void> {
   const [row] = await tx.query(upsertPricesRow, [JSON.stringify(prices)]);
-  if (row) await tell(tx, pricesFromRow(row));
+  if (row) tell(tx, pricesFromRow(row));
 }
 
 /** Every entry of the directory, some hundred at a time. */
@@ -210,8 +210,8 @@ export async function* readDirectory(database: Database): AsyncGenerator<Directo
   for await (const rows of database.stream(selectKeyRows, [], ROWS_PER_READ)) yield rows.map(keyFromRow);
 }
 
-async function tell(tx: Queryable, entry: DirectoryEntry): Promise<void> {
-  await enqueue(tx, TOPICS.organizationDirectory, directoryKey(entry), JSON.stringify(entry));
+function tell(tx: Transaction, entry: DirectoryEntry): void {
+  enqueue(tx, TOPICS.organizationDirectory, directoryKey(entry), JSON.stringify(entry));
 }
 
 function pricesFromRow({ prices, version }: PricesRow): PricesEntry {

@@ -1,5 +1,5 @@
 import { type CreditsFact, TOPICS } from "@kapi/contracts";
-import { type Queryable, statement } from "@kapi/postgres";
+import { type Queryable, statement, type Transaction } from "@kapi/postgres";
 import { type SettlementRequest, type Tag, tagOf } from "@kapi/redis";
 import { assertDefined, toIso, uuidV5 } from "@kapi/kernel";
 
@@ -103,8 +103,7 @@ const addToWallets = statement<ChangedWallet>(
  * Redis that the ledger shall record: no opening computes wallets in between.
  */
 export async function shareTagLocks(tx: Queryable, tags: readonly Tag[]): Promise<Map<Tag, number>> {
-  await tx.query(shareTags, [tags]);
-  const rows = await tx.query(readEpochs, [tags]);
+  const [, rows] = await Promise.all([tx.query(shareTags, [tags]), tx.query(readEpochs, [tags])]);
   return new Map(rows.map((row) => [row.tag, row.epoch]));
 }
 
@@ -115,7 +114,7 @@ export async function shareTagLocks(tx: Queryable, tags: readonly Tag[]): Promis
  * without a wallet are left out.
  */
 export async function recordLegs(
-  tx: Queryable,
+  tx: Transaction,
   epochs: ReadonlyMap<Tag, number>,
   told: Iterable<Leg>,
   nowMs: number,
@@ -124,20 +123,20 @@ export async function recordLegs(
   if (distinct.length === 0) return [];
   const epochOf = (leg: Leg): number => assertDefined(epochs.get(tagOf(leg.organizationId)), "the tag's lock");
   const others = distinct.filter((leg) => leg.kind !== "settle");
-  const added = await insert(tx, others, epochOf);
-  const ends = await atReservedPrice(
-    tx,
-    distinct.filter((leg) => leg.kind === "settle"),
-  );
+  const [added, ends] = await Promise.all([
+    insert(tx, others, epochOf),
+    // Reads what has just been inserted, too.
+    atReservedPrice(
+      tx,
+      distinct.filter((leg) => leg.kind === "settle"),
+    ),
+  ]);
   for (const name of await insert(tx, ends, epochOf)) added.add(name);
   const legs = [...others, ...ends];
   const fresh = legs.filter((leg) => added.has(legName(leg)));
   const known = legs.filter((leg) => !added.has(legName(leg)));
-  await keepReservations(tx, fresh);
-  await keepWallets(tx, fresh, nowMs);
-  const earlier = await readKnown(tx, known);
-  const incomplete = known.filter((leg) => earlier.get(legName(leg))?.incomplete === true);
-  await keepUsageDays(tx, fresh, incomplete);
+  keepReservations(tx, fresh);
+  const [earlier] = await Promise.all([keepDays(tx, fresh, known), keepWallets(tx, fresh, nowMs)]);
   return legs.map((leg) => ({
     leg: { ...leg, credits: earlier.get(legName(leg))?.credits ?? leg.credits },
     epoch: earlier.get(legName(leg))?.epoch ?? epochOf(leg),
@@ -184,32 +183,32 @@ function legColumns(legs: readonly Leg[]): unknown[] {
 }
 
 /** What is reserved and settled by the same legs is never open. */
-async function keepReservations(tx: Queryable, fresh: readonly Leg[]): Promise<void> {
+function keepReservations(tx: Transaction, fresh: readonly Leg[]): void {
   const begun = chargesOf(fresh, "reserve");
   const ended = chargesOf(fresh, "settle");
   const reserved = fresh.filter((leg) => leg.kind === "reserve" && !ended.has(leg.chargeId));
   const settled = fresh.filter((leg) => leg.kind === "settle" && !begun.has(leg.chargeId));
   if (reserved.length > 0) {
-    await tx.query(insertOpenReservations, [
+    tx.execute(insertOpenReservations, [
       reserved.map((leg) => leg.chargeId),
       reserved.map((leg) => leg.organizationId),
       reserved.map((leg) => leg.credits),
       reserved.map((leg) => toIso(leg.atMs)),
     ]);
   }
-  if (settled.length > 0) await tx.query(deleteOpenReservations, [settled.map((leg) => leg.chargeId)]);
+  if (settled.length > 0) tx.execute(deleteOpenReservations, [settled.map((leg) => leg.chargeId)]);
 }
 
 function chargesOf(legs: readonly Leg[], kind: LegKind): Set<string> {
   return new Set(legs.filter((leg) => leg.kind === kind).map((leg) => leg.chargeId));
 }
 
-async function keepWallets(tx: Queryable, fresh: readonly Leg[], nowMs: number): Promise<void> {
+async function keepWallets(tx: Transaction, fresh: readonly Leg[], nowMs: number): Promise<void> {
   const deltas = deltasByOrganization(fresh);
   if (deltas.size === 0) return;
   const lines = Map.groupBy(fresh.filter(isUsageLine), (leg) => leg.organizationId);
   const organizationIds = [...deltas.keys()];
-  await tx.query(lockWallets, [organizationIds]);
+  tx.execute(lockWallets, [organizationIds]);
   const changed = await tx.query(addToWallets, [
     organizationIds,
     [...deltas.values()].map((delta) => delta.purchased),
@@ -219,10 +218,10 @@ async function keepWallets(tx: Queryable, fresh: readonly Leg[], nowMs: number):
     toIso(nowMs),
   ]);
   const [cause] = fresh;
-  for (const wallet of changed) await tellLowBalance(tx, wallet, nowMs, cause ? legName(cause) : "");
+  for (const wallet of changed) tellLowBalance(tx, wallet, nowMs, cause ? legName(cause) : "");
 }
 
-async function tellLowBalance(tx: Queryable, wallet: ChangedWallet, nowMs: number, cause: string): Promise<void> {
+function tellLowBalance(tx: Transaction, wallet: ChangedWallet, nowMs: number, cause: string): void {
   const { available: after, low_balance_threshold: threshold, organization_id: organizationId } = wallet;
   if (!crossedThreshold({ before: after - wallet.change, after, threshold })) return;
   const fact: CreditsFact = {
@@ -233,7 +232,19 @@ async function tellLowBalance(tx: Queryable, wallet: ChangedWallet, nowMs: numbe
     availableCredits: after,
     lowBalanceThreshold: threshold,
   };
-  await enqueue(tx, TOPICS.creditsEvents, organizationId, JSON.stringify(fact));
+  enqueue(tx, TOPICS.creditsEvents, organizationId, JSON.stringify(fact));
+}
+
+/** Keeps the use per day; returns what the ledger had of `known`. */
+async function keepDays(
+  tx: Transaction,
+  fresh: readonly Leg[],
+  known: readonly Leg[],
+): Promise<ReadonlyMap<string, KnownLeg>> {
+  const earlier = await readKnown(tx, known);
+  const incomplete = known.filter((leg) => earlier.get(legName(leg))?.incomplete === true);
+  await keepUsageDays(tx, fresh, incomplete);
+  return earlier;
 }
 
 async function readKnown(tx: Queryable, known: readonly Leg[]): Promise<Map<string, KnownLeg>> {

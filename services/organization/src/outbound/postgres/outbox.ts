@@ -1,5 +1,5 @@
 import type { TopicContract } from "@kapi/contracts";
-import { type Queryable, statement } from "@kapi/postgres";
+import { type Queryable, statement, type Transaction } from "@kapi/postgres";
 import { activeTraceparent } from "@kapi/runtime";
 
 /** A message that was committed and not yet acknowledged by Kafka. */
@@ -29,8 +29,8 @@ const selectAge = statement<{ seconds: number }>(
 );
 
 /** Writes a message beside the change that it tells of; it is published after the commit, in the trace of the change. */
-export async function enqueue(tx: Queryable, topic: TopicContract, key: string, value: string): Promise<void> {
-  await tx.query(insertRow, [topic.name, key, value, activeTraceparent() ?? null]);
+export function enqueue(tx: Transaction, topic: TopicContract, key: string, value: string): void {
+  tx.execute(insertRow, [topic.name, key, value, activeTraceparent() ?? null]);
 }
 
 /** The oldest messages, at most `limit`. */

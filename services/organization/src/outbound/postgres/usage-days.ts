@@ -1,5 +1,5 @@
 import { toIso } from "@kapi/kernel";
-import { type Queryable, statement } from "@kapi/postgres";
+import { type Queryable, statement, type Transaction } from "@kapi/postgres";
 
 import type { Leg } from "../../domain/leg.ts";
 import { type UsageDay, summedUsageDays, usageDayOf, withdrawn } from "../../domain/usage-day.ts";
@@ -64,12 +64,12 @@ const selectDays = statement<{ day: string; operation: string; requests: number;
  * `incomplete` tells of: its operation and time, so that they may move to another day. One write for all of it, and the last
  * one of the ledger's, so that whoever waits for it holds nothing that another one of these could need.
  */
-export async function keepUsageDays(tx: Queryable, fresh: readonly Leg[], incomplete: readonly Leg[]): Promise<void> {
+export async function keepUsageDays(tx: Transaction, fresh: readonly Leg[], incomplete: readonly Leg[]): Promise<void> {
   // In this order: a release of this very call is added under what its reservation was, and then moves along with it.
   const added = await addedBy(tx, fresh);
   const changes = summedUsageDays([...added, ...(await completeReservations(tx, incomplete))]);
   if (changes.length === 0) return;
-  await tx.query(addToDays, [
+  tx.execute(addToDays, [
     changes.map((change) => change.organizationId),
     changes.map((change) => change.day),
     changes.map((change) => change.operation),

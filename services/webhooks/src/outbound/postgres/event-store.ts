@@ -86,16 +86,14 @@ async function takeIn(
   leaseUntilMs: number,
 ): Promise<TakenIn> {
   const organizationIds = [...new Set(given.map(({ organizationId }) => organizationId))];
-  const positions = await lockOrganizations(tx, organizationIds);
-  const rows = await tx.query(ENABLED_ENDPOINTS, [organizationIds]);
-  const endpoints = Map.groupBy(rows.map(fromRow), ({ organizationId }) => organizationId);
+  const { positions, endpoints } = await lockOrganizations(tx, organizationIds);
   const asked = given.filter(({ type, organizationId }) => isAsked(type, endpoints.get(organizationId) ?? []));
-  const events = await withoutKnown(tx, asked, nowMs);
+  if (asked.length === 0) return { recorded: 0, leased: [], more: [] };
+  const [events, sequences] = await Promise.all([withoutKnown(tx, asked, nowMs), accountSequences(tx, asked)]);
   if (events.length === 0) return { recorded: 0, leased: [], more: [] };
-  const sequences = await accountSequences(tx, events);
   const placed = events.map((event) => place(event, positions, sequences));
-  await insertEvents(tx, placed, positions, sequences, nowMs);
-  const begun = await insertDeliveries(tx, placed, endpoints, roomOf, nowMs, leaseUntilMs);
+  insertEvents(tx, placed, positions, sequences, nowMs);
+  const begun = insertDeliveries(tx, placed, endpoints, roomOf, nowMs, leaseUntilMs);
   return { recorded: placed.length, ...begun };
 }
 
@@ -104,14 +102,19 @@ function isAsked(type: WebhookKind, endpoints: readonly Endpoint[]): boolean {
   return !isCommandKind(type) || endpoints.some((endpoint) => takesKind(endpoint, type));
 }
 
-/** Their last positions. Nobody else gives places in these feeds until the transaction ends. */
-async function lockOrganizations(tx: Transaction, organizationIds: readonly string[]): Promise<Map<string, number>> {
-  let rows = await tx.query(LOCK_ORGANIZATIONS, [organizationIds]);
+/** Their last positions and endpoints. Nobody else gives places in these feeds until the transaction ends. */
+async function lockOrganizations(tx: Transaction, organizationIds: readonly string[]) {
+  const lockAndRead = () =>
+    Promise.all([tx.query(LOCK_ORGANIZATIONS, [organizationIds]), tx.query(ENABLED_ENDPOINTS, [organizationIds])]);
+  let [rows, endpoints] = await lockAndRead();
   if (rows.length < organizationIds.length) {
-    await tx.query(INSERT_ORGANIZATIONS, [organizationIds]);
-    rows = await tx.query(LOCK_ORGANIZATIONS, [organizationIds]);
+    tx.execute(INSERT_ORGANIZATIONS, [organizationIds]);
+    [rows, endpoints] = await lockAndRead();
   }
-  return new Map(rows.map((row) => [row.organization_id, row.last_position]));
+  return {
+    positions: new Map(rows.map((row) => [row.organization_id, row.last_position])),
+    endpoints: Map.groupBy(endpoints.map(fromRow), ({ organizationId }) => organizationId),
+  };
 }
 
 /** Each event once, and none that is recorded already. */
@@ -124,7 +127,6 @@ async function withoutKnown(
   const first = new Map<string, IncomingEvent>();
   for (const event of events) if (!first.has(nameOf(event))) first.set(nameOf(event), event);
   const distinct = [...first.values()];
-  if (distinct.length === 0) return [];
   const known = await tx.query(KNOWN_EVENTS, [
     distinct.map(({ organizationId }) => organizationId),
     distinct.map(({ eventId }) => eventId),
@@ -148,6 +150,8 @@ interface AccountSequence {
   readonly serverId: string;
   readonly accountNumber: string;
   last: number;
+  /** An event of the account has been placed. */
+  isRaised: boolean;
 }
 
 async function accountSequences(
@@ -158,7 +162,7 @@ async function accountSequences(
   for (const event of events) {
     const { counted, serverId, accountNumber } = event;
     if (!counted || serverId === null || accountNumber === null) continue;
-    sequences.set(accountKey(serverId, accountNumber), { serverId, accountNumber, last: 0 });
+    sequences.set(accountKey(serverId, accountNumber), { serverId, accountNumber, last: 0, isRaised: false });
   }
   const accounts = [...sequences.values()];
   const rows = await tx.query(ACCOUNT_SEQUENCES, [
@@ -181,19 +185,22 @@ function place(
   positions.set(event.organizationId, position);
   const key = accountOf(event);
   const account = event.counted && key !== null ? sequences.get(key) : undefined;
-  if (account !== undefined) account.last += 1;
+  if (account !== undefined) {
+    account.last += 1;
+    account.isRaised = true;
+  }
   return { event, position, payload: payloadOf(event, account?.last ?? null) };
 }
 
-async function insertEvents(
+function insertEvents(
   tx: Transaction,
   placed: readonly Placed[],
   positions: ReadonlyMap<string, number>,
   sequences: ReadonlyMap<string, AccountSequence>,
   nowMs: number,
-): Promise<void> {
-  const accounts = [...sequences.values()];
-  await tx.query(INSERT_EVENTS, [
+): void {
+  const accounts = [...sequences.values()].filter(({ isRaised }) => isRaised);
+  tx.execute(INSERT_EVENTS, [
     dayOf(nowMs),
     toIso(nowMs),
     placed.map(({ event }) => event.organizationId),
@@ -211,14 +218,14 @@ async function insertEvents(
   ]);
 }
 
-async function insertDeliveries(
+function insertDeliveries(
   tx: Transaction,
   placed: readonly Placed[],
   endpoints: ReadonlyMap<string, readonly Endpoint[]>,
   roomOf: RoomOf,
   nowMs: number,
   leaseUntilMs: number,
-): Promise<Omit<TakenIn, "recorded">> {
+): Omit<TakenIn, "recorded"> {
   const day = dayOf(nowMs);
   const [now, leaseUntil] = [toIso(nowMs), toIso(leaseUntilMs)];
   const rooms = new Map<string, number>();
@@ -252,7 +259,7 @@ async function insertDeliveries(
       else leased.push({ day, endpointId, id, eventId, payload, attemptCount: 0, step: 0, leaseUntilMs, traceparent });
     }
   }
-  if (columns.ids.length > 0) await tx.query(INSERT_DELIVERIES, [day, now, ...Object.values(columns)]);
+  if (columns.ids.length > 0) tx.execute(INSERT_DELIVERIES, [day, now, ...Object.values(columns)]);
   return { leased, more: [...more] };
 }
 
