@@ -16,21 +16,22 @@ import { ACCOUNTS, CONCURRENCY, deposit, openWorld, post, statusOf, type World }
 import { compareTelemetry } from "./compare-telemetry.ts";
 import { closedLoop, type Figures, figuresOf, line } from "./measure.ts";
 import { startProcess } from "./process.ts";
-import { microsecondsEach, processorTimes } from "./processor-time.ts";
+import { microsecondsEach, type ProcessorTimes, processorTimes } from "./processor-time.ts";
 import { benchTelemetry, SAMPLED_SHARE } from "./telemetry.ts";
+import { type Rival, takeTurns } from "./turns.ts";
 import { usageStreamOf } from "./usage-stream.ts";
 
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench");
 /** Deposits before all phases. Java compiles for most of a minute: in the first 10 s a deposit costs the broker four times what it costs then. */
 const FIRST_WARM_UP_MS = 45_000;
-/** Of each phase: its processes compile their hot code meanwhile. */
+/** Of each phase, and of each that takes turns before the first: its processes compile their hot code meanwhile. */
 const WARM_UP_MS = 15_000;
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 15_000);
 const STEADY_PER_SECOND = 50;
-/** With the usage stream and without it, in this order, so that what changes slowly meets both alike. */
-const STREAM_TURNS = [true, false, false, true, true, false, false, true];
-const STREAM_TURN_MS = MEASURE_MS / 2;
-const STREAM_TURN_WARM_UP_MS = 1_000;
+/** Two that are compared: in this order, so that what changes slowly meets both alike. */
+const TURNS = ["one", "other", "other", "one", "one", "other", "other", "one"] as const;
+const TURN_MS = MEASURE_MS / 2;
+const TURN_WARM_UP_MS = 1_000;
 /** How long the workers stand still: less than Kafka gives a consumer that is silent. */
 const STILL_MS = 5_000;
 const STILL_WARM_UP_MS = 1_000;
@@ -106,15 +107,73 @@ async function steady(bench: Bench): Promise<Figures> {
 const load = (call: () => Promise<unknown>): Promise<Figures> =>
   closedLoop({ concurrency: CONCURRENCY, warmUpMs: WARM_UP_MS, measureMs: MEASURE_MS, call });
 
-/** Runs a phase and prints what one call cost each process, warm-up included: that is what bounds it. */
+/** What the calls of a phase cost each process: that is what bounds it. */
+class Costs {
+  readonly #stack: Stack;
+  readonly #usedMs = new Map<string, number>();
+  #before: ProcessorTimes = new Map();
+  #calls = 0;
+
+  constructor(stack: Stack) {
+    this.#stack = stack;
+  }
+
+  /** Counts the calls. */
+  of(call: () => Promise<unknown>): () => Promise<void> {
+    return async () => {
+      await call();
+      this.#calls += 1;
+    };
+  }
+
+  begin(): void {
+    this.#before = processorTimes(pidsOf(this.#stack));
+  }
+
+  end(): void {
+    for (const [name, timeMs] of processorTimes(pidsOf(this.#stack))) {
+      this.#usedMs.set(name, (this.#usedMs.get(name) ?? 0) + timeMs - (this.#before.get(name) ?? 0));
+    }
+  }
+
+  print(): void {
+    console.log(`    processor time per call, µs: ${microsecondsEach(new Map(), this.#usedMs, this.#calls)}`);
+  }
+}
+
+/** Runs a phase and prints what one call cost each process, warm-up included. */
 async function withCosts(stack: Stack, call: () => Promise<unknown>): Promise<Figures> {
-  let calls = 0;
-  const before = processorTimes(pidsOf(stack));
-  const figures = await load(async () => {
-    await call();
-    calls += 1;
-  });
-  console.log(`    processor time per call, µs: ${microsecondsEach(before, processorTimes(pidsOf(stack)), calls)}`);
+  const costs = new Costs(stack);
+  costs.begin();
+  const figures = await load(costs.of(call));
+  costs.end();
+  costs.print();
+  return figures;
+}
+
+/** Two in turns, after a warm-up of each; prints what a call of `one` cost each process. */
+async function inTurns(
+  stack: Stack,
+  one: Rival,
+  other: Rival,
+  warmUpMs = WARM_UP_MS,
+): Promise<{ one: Figures; other: Figures }> {
+  const costs = new Costs(stack);
+  const turn = { concurrency: CONCURRENCY, warmUpMs: TURN_WARM_UP_MS, measureMs: TURN_MS };
+  if (warmUpMs > 0) await takeTurns(["one", "other"], { one, other }, { ...turn, warmUpMs, measureMs: 0 });
+  const measured: Rival = {
+    call: costs.of(one.call),
+    before: async () => {
+      await one.before?.();
+      costs.begin();
+    },
+    after: async () => {
+      await one.after?.();
+      costs.end();
+    },
+  };
+  const figures = await takeTurns(TURNS, { one: measured, other }, turn);
+  costs.print();
   return figures;
 }
 
@@ -147,43 +206,45 @@ async function withWorkersStill(bench: Bench): Promise<{ accepted: Figures; work
   return { accepted, workedOffPerSecond: (ends.length * 1000) / (performance.now() - resumedMs) };
 }
 
-/** (g): accepted deposits with the usage stream, and without it. */
-async function withAndWithoutStream(bench: Bench): Promise<[on: Figures, off: Figures]> {
-  const stream = usageStreamOf(bench.stack.servers.redisUrl);
-  const turns: { readonly isOn: boolean; readonly figures: Figures }[] = [];
-  for (const isOn of STREAM_TURNS) {
-    await stream.set(isOn);
-    const call = (): Promise<unknown> => deposit(bench);
-    const turn = { concurrency: CONCURRENCY, warmUpMs: STREAM_TURN_WARM_UP_MS, measureMs: STREAM_TURN_MS, call };
-    turns.push({ isOn, figures: await closedLoop(turn) });
-  }
-  stream.close();
-  const of = (isOn: boolean): Figures => {
-    const own = turns.filter((turn) => turn.isOn === isOn).map(({ figures }) => figures);
-    const mean = (value: (figures: Figures) => number): number =>
-      own.reduce((sum, figures) => sum + value(figures), 0) / own.length;
-    return {
-      perSecond: mean(({ perSecond }) => perSecond),
-      p50Ms: mean(({ p50Ms }) => p50Ms),
-      p99Ms: mean(({ p99Ms }) => p99Ms),
-      count: own.reduce((sum, { count }) => sum + count, 0),
-    };
-  };
-  return [of(true), of(false)];
-}
-
-async function bareLoop(environment: Record<string, string>): Promise<Figures> {
+/** (b) beside (a). A turn of (b) ends when its last deposit is done, so that none is worked on in a turn of (a). */
+async function besideBareLoop(
+  bench: Bench,
+  environment: Record<string, string>,
+): Promise<{ bare: Figures; deposits: Figures }> {
   const bare = await startProcess<{ url: string }>("bare-loop.ts", [], environment);
   const pool = new Pool(bare.hello.url, { connections: CONCURRENCY });
-  const figures = await load(() =>
-    post(pool, "/bare", {}, { amount: 0.01, requestId: "bench", description: randomUUID() }),
+  let ends: Promise<void>[] = [];
+  const { one, other } = await inTurns(
+    bench.stack,
+    {
+      call: async () => void ends.push(bench.finals.wait(await deposit(bench))),
+      after: async () => {
+        await Promise.all(ends);
+        ends = [];
+      },
+    },
+    { call: () => post(pool, "/bare", {}, { amount: 0.01, requestId: "bench", description: randomUUID() }) },
   );
   await pool.close();
   await bare.stop();
-  return figures;
+  return { deposits: one, bare: other };
 }
 
-async function bullmq(environment: Record<string, string>): Promise<Figures> {
+/** (g): accepted deposits with the usage stream, and without it. */
+async function withAndWithoutStream(bench: Bench): Promise<{ on: Figures; off: Figures }> {
+  const stream = usageStreamOf(bench.stack.servers.redisUrl);
+  const rival = (isOn: boolean): Rival => ({ call: () => deposit(bench), before: () => stream.set(isOn) });
+  const { one, other } = await inTurns(bench.stack, rival(true), rival(false), 0);
+  await stream.set(true);
+  stream.close();
+  return { on: one, off: other };
+}
+
+/** (e) beside (f). */
+async function besideBullmq(
+  bench: Bench,
+  environment: Record<string, string>,
+): Promise<{ deposits: Figures; bullmq: Figures }> {
   const worker = await startProcess("bullmq-peer.ts", ["worker"], environment);
   const route = await startProcess<{ url: string }>("bullmq-peer.ts", ["route"], environment);
   const { QueueEvents } = await import("bullmq");
@@ -199,17 +260,23 @@ async function bullmq(environment: Record<string, string>): Promise<Figures> {
   });
   await events.waitUntilReady();
   const pool = new Pool(route.hello.url, { connections: CONCURRENCY });
-  const figures = await load(async () => {
-    const commandId = randomUUID();
-    const accountNumber = String(Math.floor(Math.random() * ACCOUNTS));
-    await post(pool, "/deposits", {}, { accountNumber, amountMinor: 1, commandId });
-    if (!early.delete(commandId)) await new Promise<void>((resolve) => done.set(commandId, resolve));
-  });
+  const { one, other } = await inTurns(
+    bench.stack,
+    { call: () => depositToItsEnd(bench) },
+    {
+      call: async () => {
+        const commandId = randomUUID();
+        const accountNumber = String(Math.floor(Math.random() * ACCOUNTS));
+        await post(pool, "/deposits", {}, { accountNumber, amountMinor: 1, commandId });
+        if (!early.delete(commandId)) await new Promise<void>((resolve) => done.set(commandId, resolve));
+      },
+    },
+  );
   await events.close();
   await pool.close();
   await route.stop();
   await worker.stop();
-  return figures;
+  return { deposits: one, bullmq: other };
 }
 
 /** A deposit, until it is succeeded. */
@@ -227,8 +294,9 @@ async function measure(bench: Bench, environment: Record<string, string>): Promi
     console.log(report.at(-1));
     return figures;
   };
-  const a = say("(a) bare loop: Fastify + one Redis call + one batched publish", await bareLoop(environment));
-  const b = say("(b) POST deposit, workers running: accepted", await withCosts(bench.stack, () => deposit(bench)));
+  const { bare, deposits } = await besideBareLoop(bench, environment);
+  const a = say("(a) bare loop: Fastify + one Redis call + one batched publish", bare);
+  const b = say("(b) POST deposit, workers running: accepted, in turns with (a)", deposits);
   const still = await withWorkersStill(bench);
   say("    the same while the workers stand still", still.accepted);
   const c = say(
@@ -236,14 +304,12 @@ async function measure(bench: Bench, environment: Record<string, string>): Promi
     await withCosts(bench.stack, () => statusOf(bench, ids[Math.floor(Math.random() * 100)] ?? "")),
   );
   const d = say(`(d) from 202 to succeeded at ${STEADY_PER_SECOND}/s`, await steady(bench));
-  const e = say(
-    `(e) deposits accepted and succeeded, ${CONCURRENCY} in flight`,
-    await withCosts(bench.stack, () => depositToItsEnd(bench)),
-  );
-  const [on, off] = await withAndWithoutStream(bench);
-  say("(g) POST deposit, with the usage stream, means of its turns", on);
-  say("    the same without the usage stream", off);
-  const f = say("(f) BullMQ, the same ledger work, AOF everysec", await bullmq(environment));
+  const { deposits: ended, bullmq } = await besideBullmq(bench, environment);
+  const e = say(`(e) deposits accepted and succeeded, ${CONCURRENCY} in flight`, ended);
+  const f = say("(f) BullMQ, the same ledger work, AOF everysec, in turns with (e)", bullmq);
+  const { on, off } = await withAndWithoutStream(bench);
+  say("(g) POST deposit, with the usage stream", on);
+  say("    the same without the usage stream, in turns with it", off);
   console.log(`
 (b)/(a) = ${(b.perSecond / a.perSecond).toFixed(2)}   aim >= 0.40
           ${(still.accepted.perSecond / a.perSecond).toFixed(2)} where the workers take no processor time from it; what waits then is worked off at ${Math.round(still.workedOffPerSecond)}/s
