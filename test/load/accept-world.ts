@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 
 import { type Demo, makeDemo, printedReport, type Stack, startStack, stopRecorded } from "@kapi/local";
-import { Pool } from "undici";
+import { type Dispatcher, Pool } from "undici";
 
 /** Calls under way at once. */
 export const CONCURRENCY = 64;
@@ -44,23 +44,40 @@ export async function openWorld(stateDir: string, environment: Readonly<Record<s
 
 /** A POST whose answer is a 2xx. */
 export async function post<T>(pool: Pool, path: string, headers: Record<string, string>, body: object): Promise<T> {
-  const answer = await pool.request({
+  const { status, text } = await send(pool, {
     method: "POST",
     path,
     headers: { "content-type": "application/json", ...headers },
     body: JSON.stringify(body),
   });
-  const text = await answer.body.text();
-  if (answer.statusCode > 299) throw new Error(`${path} answered ${answer.statusCode} ${text}`);
+  if (status > 299) throw new Error(`${path} answered ${status} ${text}`);
   return JSON.parse(text) as T;
 }
 
 async function get<T>(world: World, path: string): Promise<T> {
   const headers = { authorization: world.authorization };
-  const answer = await world.api.request({ method: "GET", path: `/api/v1/management${path}`, headers });
-  const text = await answer.body.text();
-  if (answer.statusCode !== 200) throw new Error(`${path} answered ${answer.statusCode} ${text}`);
+  const { status, text } = await send(world.api, { method: "GET", path: `/api/v1/management${path}`, headers });
+  if (status !== 200) throw new Error(`${path} answered ${status} ${text}`);
   return JSON.parse(text) as T;
+}
+
+/** By `dispatch`, which costs a fifth less than `request`: the load generator takes its processor time from what it measures. */
+function send(pool: Pool, options: Dispatcher.DispatchOptions): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    let status = 0;
+    const pieces: Buffer[] = [];
+    pool.dispatch(options, {
+      onRequestStart: () => undefined,
+      onResponseStart: (_controller, statusCode) => {
+        status = statusCode;
+      },
+      onResponseData: (_controller, piece) => {
+        pieces.push(piece);
+      },
+      onResponseEnd: () => resolve({ status, text: Buffer.concat(pieces).toString() }),
+      onResponseError: (_controller, error) => reject(error),
+    });
+  });
 }
 
 /** A deposit of one cent on any account; the id of its command. */

@@ -1,4 +1,5 @@
 import type { Admitted } from "@kapi/admission";
+import type { KeyEntry } from "@kapi/contracts";
 import type { ApiError } from "@kapi/http";
 
 import type { Call } from "./call.ts";
@@ -20,6 +21,32 @@ export async function chargeRead({ admission, directory }: ChargeNeeds, call: Ca
   });
   call.admitted = admitted;
   return admitted;
+}
+
+/** Keys whose last read was refused: what they ask for is looked for only once they may have it. */
+const refusedKeys = new WeakSet<KeyEntry>();
+
+/**
+ * Charges the read price while `read` is already looking, and gives what it found. For reads that cost about as little as the charge
+ * itself: a caller who is refused (401, 429, 402) has one of them done in vain, and from then on none until a request of the key is
+ * accepted again.
+ */
+export async function chargeBeside<T>(needs: ChargeNeeds, call: Call, read: () => Promise<T>): Promise<T> {
+  if (refusedKeys.has(call.key)) {
+    await chargeRead(needs, call);
+    refusedKeys.delete(call.key);
+    return read();
+  }
+  const found = read();
+  // What is refused is told first; whether something would have been found is then nobody's business.
+  found.catch(() => undefined);
+  try {
+    await chargeRead(needs, call);
+  } catch (error) {
+    refusedKeys.add(call.key);
+    throw error;
+  }
+  return found;
 }
 
 /**

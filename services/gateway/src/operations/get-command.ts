@@ -3,7 +3,7 @@ import { ApiError } from "@kapi/http";
 import { delay } from "@kapi/kernel";
 
 import type { Call, Operation } from "./call.ts";
-import { chargeRead, refuse } from "./charge-read.ts";
+import { chargeBeside, refuse } from "./charge-read.ts";
 import type { Needs } from "./needs.ts";
 
 /** Longest time that `?wait=` may ask for (decisions, 3.7). */
@@ -27,8 +27,7 @@ export function getCommand(needs: Needs): Operation {
   return async (call) => {
     const id = Guid.safeParse(call.params["commandId"]);
     if (!id.success) return refuse(needs, call, new ApiError("COMMAND_NOT_FOUND"));
-    await chargeRead(needs, call);
-    let body = await findCommand(needs, call.key.organizationId, id.data);
+    let body = await chargeBeside(needs, call, () => findCommand(needs, call.key.organizationId, id.data));
     const waitMs = waitOf(call);
     if (waitMs > 0) body = await waitUntilFinal(needs, call, id.data, body, waitMs);
     if (body === null) throw new ApiError("COMMAND_NOT_FOUND");
