@@ -256,10 +256,9 @@ class ClientTransaction implements Transaction {
   }
 
   /** Whether the connection can be used again. */
-  async rollback(): Promise<boolean> {
+  rollback(): Promise<boolean> {
     this.#isEnded = true;
     this.#isRolledBack = true;
-    await this.#begun.catch(() => undefined);
     return rolledBack(this.#client);
   }
 

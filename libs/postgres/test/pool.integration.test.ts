@@ -83,6 +83,14 @@ test("statements that nobody waits for are committed with the transaction, in th
   expect(await database.value.query(found, [])).toEqual(ids.filter((id) => id % 2 === 0).map((id) => ({ id })));
 });
 
+test("a statement sees what those before it wrote, though nobody waited for them", async () => {
+  const found = await database.value.transaction((tx) => {
+    tx.execute(insert, [35]);
+    return tx.query(count, [35]);
+  });
+  expect(found).toEqual([{ n: 1 }]);
+});
+
 test("a failure of a statement that nobody waits for is the transaction's, and nothing of it stays", async () => {
   await database.value.query(insert, [22]);
   const work = database.value.transaction((tx) => {

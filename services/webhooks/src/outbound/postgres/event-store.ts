@@ -150,8 +150,6 @@ interface AccountSequence {
   readonly serverId: string;
   readonly accountNumber: string;
   last: number;
-  /** An event of the account has been placed. */
-  isRaised: boolean;
 }
 
 async function accountSequences(
@@ -162,7 +160,7 @@ async function accountSequences(
   for (const event of events) {
     const { counted, serverId, accountNumber } = event;
     if (!counted || serverId === null || accountNumber === null) continue;
-    sequences.set(accountKey(serverId, accountNumber), { serverId, accountNumber, last: 0, isRaised: false });
+    sequences.set(accountKey(serverId, accountNumber), { serverId, accountNumber, last: 0 });
   }
   const accounts = [...sequences.values()];
   const rows = await tx.query(ACCOUNT_SEQUENCES, [
@@ -185,10 +183,7 @@ function place(
   positions.set(event.organizationId, position);
   const key = accountOf(event);
   const account = event.counted && key !== null ? sequences.get(key) : undefined;
-  if (account !== undefined) {
-    account.last += 1;
-    account.isRaised = true;
-  }
+  if (account !== undefined) account.last += 1;
   return { event, position, payload: payloadOf(event, account?.last ?? null) };
 }
 
@@ -199,7 +194,7 @@ function insertEvents(
   sequences: ReadonlyMap<string, AccountSequence>,
   nowMs: number,
 ): void {
-  const accounts = [...sequences.values()].filter(({ isRaised }) => isRaised);
+  const accounts = [...sequences.values()];
   tx.execute(INSERT_EVENTS, [
     dayOf(nowMs),
     toIso(nowMs),
