@@ -16,6 +16,7 @@ import { createLogEnds } from "./outbound/kafka/log-ends.ts";
 import { createCommandAges } from "./outbound/postgres/command-ages.ts";
 import { createCommandEnds, createCommandLists } from "./outbound/postgres/command-lists.ts";
 import { createCommandStore } from "./outbound/postgres/command-store.ts";
+import { rememberingFinal } from "./outbound/postgres/final-commands.ts";
 import { createClaimKeeper } from "./outbound/redis/claims.ts";
 
 const SERVICE = "command-status";
@@ -51,7 +52,7 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   });
   const waiters = new CommandWaiters();
   const ends = createCommandEnds(database);
-  const store = tellingWaiters(createCommandStore(database), waiters);
+  const store = tellingWaiters(rememberingFinal(createCommandStore(database)), waiters);
   await scope.start("waiters", () => startPolling(waiters, ends, logger));
   const eventPartitions = await EventPartitions.create(kafka);
   const intake = await scope.start("intake", async () => {

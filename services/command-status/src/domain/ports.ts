@@ -15,6 +15,8 @@ export interface StoredCommand {
   readonly fingerprint: string;
   /** The key of its generated passwords; null where it has none. */
   readonly derivationKeyId: string | null;
+  /** It never changes again. */
+  readonly isFinal: boolean;
   /** The command as the API shows it, as JSON text. */
   readonly json: string;
 }

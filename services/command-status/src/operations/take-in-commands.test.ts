@@ -197,7 +197,7 @@ describe("a command whose end is late", () => {
 it("asked for by its id, a command that is held is queued, one that is written is what its row says, and no other is there", async () => {
   const [held, written, unknown] = [commandMessage(), commandMessage(), commandMessage()];
   await intake.takeMessages(at(2n), [logged(0n, held), logged(1n, written)]);
-  const row = { ...written, json: "{}" };
+  const row = { ...written, isFinal: false, json: "{}" };
   const byIds: CommandStore["byIds"] = async (ids) => ids.map((id) => (id === written.commandId ? row : null));
   const known = knowingHeld({ byIds } satisfies Partial<CommandStore> as CommandStore, intake);
   const ids = [held, written, unknown].map(({ commandId }) => commandId);

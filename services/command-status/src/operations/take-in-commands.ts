@@ -190,7 +190,8 @@ export function knowingHeld(store: CommandStore, intake: Pick<CommandIntake, "me
 
 function asQueued(message: CommandMessage): StoredCommand {
   const { commandId, organizationId, fingerprint, derivationKeyId } = message;
-  return { commandId, organizationId, fingerprint, derivationKeyId, json: JSON.stringify(queuedCommand(message)) };
+  const json = JSON.stringify(queuedCommand(message));
+  return { commandId, organizationId, fingerprint, derivationKeyId, isFinal: false, json };
 }
 
 function missing(whole: readonly WholeCommand[], written: readonly TakenIn[]): WholeCommand[] {

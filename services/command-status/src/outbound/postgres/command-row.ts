@@ -1,7 +1,8 @@
-import { assert } from "@kapi/kernel";
+import { type CommandStatus, isFinal } from "@kapi/contracts";
+import { assert, toIso } from "@kapi/kernel";
 import { type Database, statement } from "@kapi/postgres";
 
-import type { StoredCommand } from "../../domain/ports.ts";
+import type { StoredCommand, WholeCommand } from "../../domain/ports.ts";
 
 /**
  * A larger result, in bytes, is not read with its row but by itself ({@link largeResults}), so that a thousand rows stay small.
@@ -24,7 +25,7 @@ export interface CommandRow {
   readonly payload: string;
   readonly created_at: string;
   readonly deadline_at: string;
-  readonly status: string;
+  readonly status: CommandStatus;
   readonly attempts: number;
   /** Null also where it is a large one. */
   readonly result: string | null;
@@ -80,7 +81,49 @@ export function fromRow(row: CommandRow, largeResult?: string): StoredCommand {
     `"serverId":"${row.server_id}","accountNumber":${quoted(row.account_number)},"updatedAt":"${row.updated_at}",` +
     `"deadlineAt":"${row.deadline_at}"}`;
   const { command_id: commandId, organization_id: organizationId, fingerprint } = row;
-  return { commandId, organizationId, fingerprint, derivationKeyId: row.derivation_key_id, json };
+  return {
+    commandId,
+    organizationId,
+    fingerprint,
+    derivationKeyId: row.derivation_key_id,
+    isFinal: isFinal(row.status),
+    json,
+  };
+}
+
+/** The same of a command that was written whole, without reading its row: byte for byte what {@link fromRow} gives. */
+export function fromWhole({ message, event }: WholeCommand): StoredCommand {
+  const { status, attempts, result, errorCode, errorMessage } = event;
+  const updatedAt = isoFrom(event.occurredAt);
+  const managedAccountId = event.managedAccountId ?? message.managedAccountId;
+  return fromRow({
+    command_id: message.commandId.toLowerCase(),
+    organization_id: message.organizationId.toLowerCase(),
+    server_id: message.serverId.toLowerCase(),
+    account_number: event.accountNumber ?? message.accountNumber,
+    managed_account_id: managedAccountId === null ? null : managedAccountId.toLowerCase(),
+    operation: message.operation,
+    request_id: message.requestId,
+    idempotency_key: message.idempotencyKey,
+    fingerprint: message.fingerprint,
+    derivation_key_id: message.derivationKeyId,
+    payload: JSON.stringify(message.payload),
+    created_at: isoFrom(message.createdAt),
+    deadline_at: isoFrom(message.deadlineAt),
+    status,
+    attempts,
+    result: result === null ? null : JSON.stringify(result),
+    result_bytes: 0,
+    error_code: errorCode,
+    error_message: errorMessage,
+    updated_at: updatedAt,
+    completed_at: isFinal(status) ? updatedAt : null,
+  });
+}
+
+/** In the form that the database gives, however it was told. */
+function isoFrom(time: string): string {
+  return toIso(Date.parse(time));
 }
 
 /** For ids, codes and times, which hold nothing that JSON escapes. */
