@@ -27,6 +27,8 @@ const FIRST_WARM_UP_MS = 45_000;
 /** Of each phase, and of each that takes turns before the first: its processes compile their hot code meanwhile. */
 const WARM_UP_MS = 15_000;
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 15_000);
+/** A read's own code is not run by the phases before it. */
+const READ_WARM_UP_MS = 2 * WARM_UP_MS;
 const STEADY_PER_SECOND = 50;
 /** Two that are compared: in this order, so that what changes slowly meets both alike. */
 const TURNS = ["one", "other", "other", "one", "one", "other", "other", "one"] as const;
@@ -104,9 +106,6 @@ async function steady(bench: Bench): Promise<Figures> {
   return figuresOf(latenciesMs, MEASURE_MS);
 }
 
-const load = (call: () => Promise<unknown>): Promise<Figures> =>
-  closedLoop({ concurrency: CONCURRENCY, warmUpMs: WARM_UP_MS, measureMs: MEASURE_MS, call });
-
 /** What the calls of a phase cost each process: that is what bounds it. */
 class Costs {
   readonly #stack: Stack;
@@ -141,11 +140,12 @@ class Costs {
   }
 }
 
-/** Runs a phase and prints what one call cost each process, warm-up included. */
-async function withCosts(stack: Stack, call: () => Promise<unknown>): Promise<Figures> {
+/** Runs reads and prints what one cost each process, warm-up included. */
+async function reads(stack: Stack, call: () => Promise<unknown>): Promise<Figures> {
   const costs = new Costs(stack);
   costs.begin();
-  const figures = await load(costs.of(call));
+  const options = { concurrency: CONCURRENCY, warmUpMs: READ_WARM_UP_MS, measureMs: MEASURE_MS };
+  const figures = await closedLoop({ ...options, call: costs.of(call) });
   costs.end();
   costs.print();
   return figures;
@@ -301,7 +301,7 @@ async function measure(bench: Bench, environment: Record<string, string>): Promi
   say("    the same while the workers stand still", still.accepted);
   const c = say(
     "(c) GET command",
-    await withCosts(bench.stack, () => statusOf(bench, ids[Math.floor(Math.random() * 100)] ?? "")),
+    await reads(bench.stack, () => statusOf(bench, ids[Math.floor(Math.random() * 100)] ?? "")),
   );
   const d = say(`(d) from 202 to succeeded at ${STEADY_PER_SECOND}/s`, await steady(bench));
   const { deposits: ended, bullmq } = await besideBullmq(bench, environment);
