@@ -136,7 +136,8 @@ export async function recordLegs(
   const fresh = legs.filter((leg) => added.has(legName(leg)));
   const known = legs.filter((leg) => !added.has(legName(leg)));
   keepReservations(tx, fresh);
-  const [earlier] = await Promise.all([keepDays(tx, fresh, known), keepWallets(tx, fresh, nowMs)]);
+  // In this order: the statement on the days is the last that waits for anybody.
+  const [, earlier] = await Promise.all([keepWallets(tx, fresh, nowMs), keepDays(tx, fresh, known)]);
   return legs.map((leg) => ({
     leg: { ...leg, credits: earlier.get(legName(leg))?.credits ?? leg.credits },
     epoch: earlier.get(legName(leg))?.epoch ?? epochOf(leg),
