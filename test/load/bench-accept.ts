@@ -24,14 +24,13 @@ import { usageStreamOf } from "./usage-stream.ts";
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench");
 /** Deposits before all phases. Java compiles for most of a minute: in the first 10 s a deposit costs the broker four times what it costs then. */
 const FIRST_WARM_UP_MS = 45_000;
-/** Of each phase, and of each that takes turns before the first: its processes compile their hot code meanwhile. */
+/** Of each phase, and before the first turn of each that takes turns: its processes compile their hot code meanwhile. */
 const WARM_UP_MS = 15_000;
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 15_000);
 /** A read's own code is not run by the phases before it. */
 const READ_WARM_UP_MS = 2 * WARM_UP_MS;
 const STEADY_PER_SECOND = 50;
-/** Two that are compared: in this order, so that what changes slowly meets both alike. */
-const TURNS = ["one", "other", "other", "one", "one", "other", "other", "one"] as const;
+/** Of two that are compared, which take turns. */
 const TURN_MS = MEASURE_MS / 2;
 const TURN_WARM_UP_MS = 1_000;
 /** How long the workers stand still: less than Kafka gives a consumer that is silent. */
@@ -151,7 +150,7 @@ async function reads(stack: Stack, call: () => Promise<unknown>): Promise<Figure
   return figures;
 }
 
-/** Two in turns, after a warm-up of each; prints what a call of `one` cost each process. */
+/** Two in turns, after a warm-up of each; prints what a call of `one` cost each process, warm-up included. */
 async function inTurns(
   stack: Stack,
   one: Rival,
@@ -159,8 +158,6 @@ async function inTurns(
   warmUpMs = WARM_UP_MS,
 ): Promise<{ one: Figures; other: Figures }> {
   const costs = new Costs(stack);
-  const turn = { concurrency: CONCURRENCY, warmUpMs: TURN_WARM_UP_MS, measureMs: TURN_MS };
-  if (warmUpMs > 0) await takeTurns(["one", "other"], { one, other }, { ...turn, warmUpMs, measureMs: 0 });
   const measured: Rival = {
     call: costs.of(one.call),
     before: async () => {
@@ -172,7 +169,8 @@ async function inTurns(
       costs.end();
     },
   };
-  const figures = await takeTurns(TURNS, { one: measured, other }, turn);
+  const turns = { concurrency: CONCURRENCY, warmUpMs, turnWarmUpMs: TURN_WARM_UP_MS, turnMs: TURN_MS };
+  const figures = await takeTurns(measured, other, turns);
   costs.print();
   return figures;
 }

@@ -14,29 +14,34 @@ export interface Rival {
   readonly after?: () => unknown;
 }
 
-/** How each turn is driven. */
+/** How turns are driven. */
 export interface TurnOptions {
   readonly concurrency: number;
+  /** Of each rival, before its first turn. */
   readonly warmUpMs: number;
-  readonly measureMs: number;
+  readonly turnWarmUpMs: number;
+  readonly turnMs: number;
 }
 
-/** Runs the turns in `order` and gives each rival's figures: the means of its turns. */
-export async function takeTurns<Name extends string>(
-  order: readonly Name[],
-  rivals: Readonly<Record<Name, Rival>>,
+/** So that neither has the earlier half. */
+const ORDER = ["one", "other", "other", "one", "one", "other", "other", "one"] as const;
+
+/** Measures `one` and `other` in turns; gives the means of the turns of each. */
+export async function takeTurns(
+  one: Rival,
+  other: Rival,
   options: TurnOptions,
-): Promise<Record<Name, Figures>> {
-  const turns: { readonly name: Name; readonly figures: Figures }[] = [];
-  for (const name of order) {
+): Promise<{ one: Figures; other: Figures }> {
+  const rivals = { one, other };
+  const turns = { one: [] as Figures[], other: [] as Figures[] };
+  for (const name of ORDER) {
     const { call, before, after } = rivals[name];
+    const warmUpMs = turns[name].length === 0 ? options.warmUpMs + options.turnWarmUpMs : options.turnWarmUpMs;
     await before?.();
-    turns.push({ name, figures: await closedLoop({ ...options, call }) });
+    turns[name].push(await closedLoop({ concurrency: options.concurrency, warmUpMs, measureMs: options.turnMs, call }));
     await after?.();
   }
-  const names = Object.keys(rivals) as Name[];
-  const own = (name: Name): Figures[] => turns.filter((turn) => turn.name === name).map(({ figures }) => figures);
-  return Object.fromEntries(names.map((name) => [name, means(own(name))])) as Record<Name, Figures>;
+  return { one: means(turns.one), other: means(turns.other) };
 }
 
 function means(turns: readonly Figures[]): Figures {

@@ -1,4 +1,4 @@
-import { type CommandStatus, isFinal } from "@kapi/contracts";
+import { type CommandMessage, type CommandStatus, isFinal } from "@kapi/contracts";
 import { assert, toIso } from "@kapi/kernel";
 import { type Database, statement } from "@kapi/postgres";
 
@@ -91,17 +91,27 @@ export function fromRow(row: CommandRow, largeResult?: string): StoredCommand {
   };
 }
 
+/** The message of a command that is over: an event knows the account that was created. */
+export function messageOf({ message, event }: WholeCommand): CommandMessage {
+  return {
+    ...message,
+    accountNumber: event.accountNumber ?? message.accountNumber,
+    managedAccountId: event.managedAccountId ?? message.managedAccountId,
+  };
+}
+
 /** The same of a command that was written whole, without reading its row: byte for byte what {@link fromRow} gives. */
-export function fromWhole({ message, event }: WholeCommand): StoredCommand {
+export function fromWhole(whole: WholeCommand): StoredCommand {
+  const { event } = whole;
+  const message = messageOf(whole);
   const { status, attempts, result, errorCode, errorMessage } = event;
   const updatedAt = isoFrom(event.occurredAt);
-  const managedAccountId = event.managedAccountId ?? message.managedAccountId;
   return fromRow({
     command_id: message.commandId.toLowerCase(),
     organization_id: message.organizationId.toLowerCase(),
     server_id: message.serverId.toLowerCase(),
-    account_number: event.accountNumber ?? message.accountNumber,
-    managed_account_id: managedAccountId === null ? null : managedAccountId.toLowerCase(),
+    account_number: message.accountNumber,
+    managed_account_id: message.managedAccountId?.toLowerCase() ?? null,
     operation: message.operation,
     request_id: message.requestId,
     idempotency_key: message.idempotencyKey,

@@ -2,7 +2,7 @@ import { type CommandEvent, type CommandMessage, type CommandStatus, isFinal } f
 import { type Database, statement } from "@kapi/postgres";
 
 import type { CommandStore, LogPosition, OpenCommand, TakenIn, WholeCommand } from "../../domain/ports.ts";
-import { COMMAND_COLUMNS, type CommandRow, fromRow, lacksResult, largeResults } from "./command-row.ts";
+import { COMMAND_COLUMNS, type CommandRow, fromRow, lacksResult, largeResults, messageOf } from "./command-row.ts";
 
 /** Large results read together, in bytes; the caller asks again for the others. */
 const MAX_LARGE_BYTES = 16 * 1024 * 1024;
@@ -231,14 +231,9 @@ function messageColumns(messages: readonly CommandMessage[]): unknown[] {
   ];
 }
 
-/** The columns of the message, and those of the event that the message does not have. An event knows the account that was created. */
+/** The columns of the message, and those of the event that the message does not have. */
 function wholeColumns(commands: readonly WholeCommand[]): unknown[] {
-  const messages = commands.map(({ message, event }) => ({
-    ...message,
-    accountNumber: event.accountNumber ?? message.accountNumber,
-    managedAccountId: event.managedAccountId ?? message.managedAccountId,
-  }));
-  return [...messageColumns(messages), ...stateColumns(commands.map(({ event }) => event))];
+  return [...messageColumns(commands.map(messageOf)), ...stateColumns(commands.map(({ event }) => event))];
 }
 
 function eventColumns(events: readonly CommandEvent[]): unknown[] {
