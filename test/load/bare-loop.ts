@@ -3,7 +3,7 @@
  * nothing else: no validation, no look-up, no claim. Prints its address as JSON when it listens.
  */
 import { TOPICS } from "@kapi/contracts";
-import { createKafka, createProducer } from "@kapi/kafka";
+import { createKafka, createProducer, createTopics } from "@kapi/kafka";
 import { createLogger } from "@kapi/runtime";
 import { fastify } from "fastify";
 import { Redis } from "ioredis";
@@ -16,15 +16,21 @@ redis.register_function('bare_take', function(keys, args)
   return 1
 end)`;
 
+/** Of topics that no service reads: what is published here is nobody's to take in, nor to refuse. */
+const TOPIC_PREFIX = "bare-loop.";
+/** As many as kapi's own topics have on one machine. */
+const PARTITIONS = 4;
+
 const logger = createLogger({ service: "bare-loop", level: "error" });
 const redis = new Redis(process.env["REDIS_URL"] ?? "", { enableAutoPipelining: true });
 await redis.call("FUNCTION", "LOAD", "REPLACE", FUNCTION);
 const kafka = createKafka({
   brokers: (process.env["KAFKA_BROKERS"] ?? "").split(","),
   clientId: "bare-loop",
-  topicPrefix: process.env["KAFKA_TOPIC_PREFIX"] ?? "",
+  topicPrefix: TOPIC_PREFIX,
   logger,
 });
+await createTopics(kafka, { partitions: PARTITIONS, replicationFactor: 1, minInsyncReplicas: 1 });
 const producer = await createProducer(kafka, {});
 const app = fastify();
 let count = 0;
@@ -33,7 +39,7 @@ app.post("/bare", async (request) => {
   const key = `{bare}:${count}`;
   const value = JSON.stringify(request.body);
   await redis.call("FCALL", "bare_take", 2, "{bare}:wallet", key, value);
-  await producer.value.send(TOPICS.commandsExport, { key, value });
+  await producer.value.send(TOPICS.commandsFinance, { key, value });
   return { accepted: true };
 });
 const url = await app.listen({ host: "127.0.0.1", port: 0 });

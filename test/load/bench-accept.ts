@@ -12,7 +12,7 @@ import type { Stack } from "@kapi/local";
 import { createLogger } from "@kapi/runtime";
 import { Pool } from "undici";
 
-import { ACCOUNTS, CONCURRENCY, deposit, openWorld, post, statusOf, type World } from "./accept-world.ts";
+import { ACCOUNTS, CONCURRENCY, deposit, openWorld, post, repeatsSoFar, statusOf, type World } from "./accept-world.ts";
 import { compareTelemetry } from "./compare-telemetry.ts";
 import { closedLoop, type Figures, figuresOf, line } from "./measure.ts";
 import { startProcess } from "./process.ts";
@@ -314,7 +314,8 @@ async function measure(bench: Bench, environment: Record<string, string>): Promi
 (c)     = ${Math.round(c.perSecond)}/s   aim >= 6000/s
 (d)     p50 = ${d.p50Ms.toFixed(1)} ms   aim < 30 ms
 (e)/(f) = ${(e.perSecond / f.perSecond).toFixed(2)}   aim >= 1.50
-(g)     = ${(on.perSecond / off.perSecond).toFixed(2)} of the rate without the usage stream   aim >= 0.90`);
+(g)     = ${(on.perSecond / off.perSecond).toFixed(2)} of the rate without the usage stream   aim >= 0.90
+requests answered 500 and sent again: ${repeatsSoFar()}`);
 }
 
 async function run(): Promise<void> {
