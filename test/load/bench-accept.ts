@@ -1,5 +1,6 @@
 /**
- * `npm run bench:accept`: how fast requests are accepted and done, beside a bare loop and BullMQ, in one run. Starts
+ * `npm run bench:accept`: how fast requests are accepted and done, beside a bare loop, BullMQ and the bare path (the shape of kapi's design
+ * without what makes it safe), in one run. Starts
  * servers and services of its own; `BENCH_TELEMETRY=on` has them traced and measured, `BENCH_TELEMETRY=compare` tells instead what
  * that costs. Everything, this load generator
  * too, shares the machine: the ratios count.
@@ -13,7 +14,9 @@ import { createLogger } from "@kapi/runtime";
 import { Pool } from "undici";
 
 import { ACCOUNTS, CONCURRENCY, deposit, openWorld, post, repeatsSoFar, statusOf, type World } from "./accept-world.ts";
+import { type BarePath, startBarePath } from "./bare-path/index.ts";
 import { compareTelemetry } from "./compare-telemetry.ts";
+import { FinalCommands } from "./final-commands.ts";
 import { closedLoop, type Figures, figuresOf, line } from "./measure.ts";
 import { startProcess } from "./process.ts";
 import { microsecondsEach, type ProcessorTimes, processorTimes } from "./processor-time.ts";
@@ -22,7 +25,7 @@ import { type Rival, takeTurns } from "./turns.ts";
 import { usageStreamOf } from "./usage-stream.ts";
 
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench");
-/** Deposits before all phases. Java compiles for most of a minute: in the first 10 s a deposit costs the broker four times what it costs then. */
+/** Deposits before all phases, and before those of the bare path. Java compiles for most of a minute: in the first 10 s a deposit costs the broker four times what it costs then. */
 const FIRST_WARM_UP_MS = 45_000;
 /** Of each phase, and before the first turn of each that takes turns: its processes compile their hot code meanwhile. */
 const WARM_UP_MS = 15_000;
@@ -40,17 +43,12 @@ const STILL_WARM_UP_MS = 1_000;
 const ON_THE_WAY_TO_202 = new Set(["gateway", "command-status"]);
 /** Everything that the phases share. */
 interface Bench extends World {
-  readonly finals: FinalEvents;
+  /** Told of each final event that is read from Kafka. */
+  readonly finals: FinalCommands;
 }
 
-/** Resolves when the final event of a command was read from Kafka. */
-interface FinalEvents {
-  wait(commandId: string): Promise<void>;
-}
-
-async function readFinals(stack: Stack): Promise<{ finals: FinalEvents; stop: () => Promise<void> }> {
-  const waiting = new Map<string, () => void>();
-  const early = new Set<string>();
+async function readFinals(stack: Stack): Promise<{ finals: FinalCommands; stop: () => Promise<void> }> {
+  const finals = new FinalCommands();
   const logger = createLogger({ service: "bench", level: "error" });
   const brokers = stack.servers.kafkaBrokers.split(",");
   const kafka = createKafka({ brokers, clientId: "bench", topicPrefix: stack.topicPrefix, logger });
@@ -64,19 +62,11 @@ async function readFinals(stack: Stack): Promise<{ finals: FinalEvents; stop: ()
     onBatch: (_partition, messages) => {
       for (const message of messages) {
         const event = JSON.parse(message.value.toString("utf8")) as CommandEvent;
-        if (!isFinal(event.status)) continue;
-        const resolve = waiting.get(event.commandId);
-        if (resolve === undefined) early.add(event.commandId);
-        else resolve();
-        waiting.delete(event.commandId);
+        if (isFinal(event.status)) finals.ended(event.commandId);
       }
     },
   });
-  const wait = (commandId: string): Promise<void> => {
-    if (early.delete(commandId)) return Promise.resolve();
-    return new Promise((resolve) => waiting.set(commandId, resolve));
-  };
-  return { finals: { wait }, stop: reader.stop };
+  return { finals, stop: reader.stop };
 }
 
 /** (d): one deposit every 20 ms; each is asked for until it is `succeeded`. */
@@ -150,27 +140,27 @@ async function reads(stack: Stack, call: () => Promise<unknown>): Promise<Figure
   return figures;
 }
 
-/** Two in turns, after a warm-up of each; prints what a call of `one` cost each process, warm-up included. */
-async function inTurns(
+/** `kapi` and others in turns, after a warm-up of each; prints what a call of `kapi` cost each process, warm-up included. */
+async function inTurns<Name extends string>(
   stack: Stack,
-  one: Rival,
-  other: Rival,
+  rivals: Readonly<Record<Name | "kapi", Rival>>,
   warmUpMs = WARM_UP_MS,
-): Promise<{ one: Figures; other: Figures }> {
+): Promise<Record<Name | "kapi", Figures>> {
   const costs = new Costs(stack);
+  const { kapi } = rivals;
   const measured: Rival = {
-    call: costs.of(one.call),
+    call: costs.of(kapi.call),
     before: async () => {
-      await one.before?.();
+      await kapi.before?.();
       costs.begin();
     },
     after: async () => {
-      await one.after?.();
+      await kapi.after?.();
       costs.end();
     },
   };
   const turns = { concurrency: CONCURRENCY, warmUpMs, turnWarmUpMs: TURN_WARM_UP_MS, turnMs: TURN_MS };
-  const figures = await takeTurns(measured, other, turns);
+  const figures = await takeTurns({ ...rivals, kapi: measured }, turns);
   costs.print();
   return figures;
 }
@@ -204,77 +194,91 @@ async function withWorkersStill(bench: Bench): Promise<{ accepted: Figures; work
   return { accepted, workedOffPerSecond: (ends.length * 1000) / (performance.now() - resumedMs) };
 }
 
-/** (b) beside (a). A turn of (b) ends when its last deposit is done, so that none is worked on in a turn of (a). */
+/** The bare path, as long warmed as kapi. */
+async function startWarmBarePath(environment: Record<string, string>): Promise<BarePath> {
+  const barePath = await startBarePath(environment);
+  const warmUp = { concurrency: CONCURRENCY, warmUpMs: FIRST_WARM_UP_MS, measureMs: 0 };
+  await closedLoop({ ...warmUp, call: async () => barePath.ended(await barePath.deposit()) });
+  return barePath;
+}
+
+/** Deposits until their 202. A turn ends when the last deposit is done, so that none is worked on in another's turn. */
+function accepting(accept: () => Promise<string>, ended: (commandId: string) => Promise<void>): Rival {
+  let ends: Promise<void>[] = [];
+  return {
+    call: async () => void ends.push(ended(await accept())),
+    after: async () => {
+      await Promise.all(ends);
+      ends = [];
+    },
+  };
+}
+
+/** (b) beside (a) and the bare path. */
 async function besideBareLoop(
   bench: Bench,
   environment: Record<string, string>,
-): Promise<{ bare: Figures; deposits: Figures }> {
-  const bare = await startProcess<{ url: string }>("bare-loop.ts", [], environment);
-  const pool = new Pool(bare.hello.url, { connections: CONCURRENCY });
-  let ends: Promise<void>[] = [];
-  const { one, other } = await inTurns(
-    bench.stack,
-    {
-      call: async () => void ends.push(bench.finals.wait(await deposit(bench))),
-      after: async () => {
-        await Promise.all(ends);
-        ends = [];
-      },
-    },
-    { call: () => post(pool, "/bare", {}, { amount: 0.01, requestId: "bench", description: randomUUID() }) },
-  );
+): Promise<Record<"kapi" | "bareLoop" | "barePath", Figures>> {
+  const loop = await startProcess<{ url: string }>("bare-loop.ts", [], environment);
+  const barePath = await startWarmBarePath(environment);
+  const pool = new Pool(loop.hello.url, { connections: CONCURRENCY });
+  const figures = await inTurns(bench.stack, {
+    bareLoop: { call: () => post(pool, "/bare", {}, { amount: 0.01, requestId: "bench", description: randomUUID() }) },
+    kapi: accepting(
+      () => deposit(bench),
+      (commandId) => bench.finals.wait(commandId),
+    ),
+    barePath: accepting(barePath.deposit, barePath.ended),
+  });
   await pool.close();
-  await bare.stop();
-  return { deposits: one, bare: other };
+  await barePath.stop();
+  await loop.stop();
+  return figures;
 }
 
 /** (g): accepted deposits with the usage stream, and without it. */
 async function withAndWithoutStream(bench: Bench): Promise<{ on: Figures; off: Figures }> {
   const stream = usageStreamOf(bench.stack.servers.redisUrl);
   const rival = (isOn: boolean): Rival => ({ call: () => deposit(bench), before: () => stream.set(isOn) });
-  const { one, other } = await inTurns(bench.stack, rival(true), rival(false), 0);
+  const { kapi, off } = await inTurns(bench.stack, { kapi: rival(true), off: rival(false) }, 0);
   await stream.set(true);
   stream.close();
-  return { on: one, off: other };
+  return { on: kapi, off };
 }
 
-/** (e) beside (f). */
+/** (e) beside (f) and the bare path. */
 async function besideBullmq(
   bench: Bench,
   environment: Record<string, string>,
-): Promise<{ deposits: Figures; bullmq: Figures }> {
+): Promise<Record<"kapi" | "bullmq" | "barePath", Figures>> {
   const worker = await startProcess("bullmq-peer.ts", ["worker"], environment);
   const route = await startProcess<{ url: string }>("bullmq-peer.ts", ["route"], environment);
+  const barePath = await startWarmBarePath(environment);
   const { QueueEvents } = await import("bullmq");
   const redis = new URL(environment["REDIS_URL"] ?? "");
-  const done = new Map<string, () => void>();
-  const early = new Set<string>();
+  const jobs = new FinalCommands();
   const events = new QueueEvents("deposits", { connection: { host: redis.hostname, port: Number(redis.port) } });
-  events.on("completed", ({ jobId }) => {
-    const resolve = done.get(jobId);
-    if (resolve === undefined) early.add(jobId);
-    else resolve();
-    done.delete(jobId);
-  });
+  events.on("completed", ({ jobId }) => jobs.ended(jobId));
   await events.waitUntilReady();
   const pool = new Pool(route.hello.url, { connections: CONCURRENCY });
-  const { one, other } = await inTurns(
-    bench.stack,
-    { call: () => depositToItsEnd(bench) },
-    {
+  const figures = await inTurns(bench.stack, {
+    kapi: { call: () => depositToItsEnd(bench) },
+    bullmq: {
       call: async () => {
         const commandId = randomUUID();
         const accountNumber = String(Math.floor(Math.random() * ACCOUNTS));
         await post(pool, "/deposits", {}, { accountNumber, amountMinor: 1, commandId });
-        if (!early.delete(commandId)) await new Promise<void>((resolve) => done.set(commandId, resolve));
+        await jobs.wait(commandId);
       },
     },
-  );
+    barePath: { call: async () => barePath.ended(await barePath.deposit()) },
+  });
   await events.close();
   await pool.close();
+  await barePath.stop();
   await route.stop();
   await worker.stop();
-  return { deposits: one, bullmq: other };
+  return figures;
 }
 
 /** A deposit, until it is succeeded. */
@@ -292,9 +296,10 @@ async function measure(bench: Bench, environment: Record<string, string>): Promi
     console.log(report.at(-1));
     return figures;
   };
-  const { bare, deposits } = await besideBareLoop(bench, environment);
-  const a = say("(a) bare loop: Fastify + one Redis call + one batched publish", bare);
-  const b = say("(b) POST deposit, workers running: accepted, in turns with (a)", deposits);
+  const accepted = await besideBareLoop(bench, environment);
+  const a = say("(a) bare loop: Fastify + one Redis call + one batched publish", accepted.bareLoop);
+  const b = say("(b) POST deposit, workers running: accepted, in turns with (a)", accepted.kapi);
+  say("    the same on the bare path, in turns with both", accepted.barePath);
   const still = await withWorkersStill(bench);
   say("    the same while the workers stand still", still.accepted);
   const c = say(
@@ -302,18 +307,21 @@ async function measure(bench: Bench, environment: Record<string, string>): Promi
     await reads(bench.stack, () => statusOf(bench, ids[Math.floor(Math.random() * 100)] ?? "")),
   );
   const d = say(`(d) from 202 to succeeded at ${STEADY_PER_SECOND}/s`, await steady(bench));
-  const { deposits: ended, bullmq } = await besideBullmq(bench, environment);
-  const e = say(`(e) deposits accepted and succeeded, ${CONCURRENCY} in flight`, ended);
-  const f = say("(f) BullMQ, the same ledger work, AOF everysec, in turns with (e)", bullmq);
+  const ended = await besideBullmq(bench, environment);
+  const e = say(`(e) deposits accepted and succeeded, ${CONCURRENCY} in flight`, ended.kapi);
+  const f = say("(f) BullMQ, the same ledger work, AOF everysec, in turns with (e)", ended.bullmq);
+  say("    the same on the bare path, in turns with both", ended.barePath);
   const { on, off } = await withAndWithoutStream(bench);
   say("(g) POST deposit, with the usage stream", on);
   say("    the same without the usage stream, in turns with it", off);
   console.log(`
 (b)/(a) = ${(b.perSecond / a.perSecond).toFixed(2)}   aim >= 0.40
+          ${(accepted.barePath.perSecond / a.perSecond).toFixed(2)} of (a) on the bare path: kapi's processes, topics and rows, and none of its checks
           ${(still.accepted.perSecond / a.perSecond).toFixed(2)} where the workers take no processor time from it; what waits then is worked off at ${Math.round(still.workedOffPerSecond)}/s
 (c)     = ${Math.round(c.perSecond)}/s   aim >= 6000/s
 (d)     p50 = ${d.p50Ms.toFixed(1)} ms   aim < 30 ms
 (e)/(f) = ${(e.perSecond / f.perSecond).toFixed(2)}   aim >= 1.50
+          ${(ended.barePath.perSecond / f.perSecond).toFixed(2)} of (f) on the bare path
 (g)     = ${(on.perSecond / off.perSecond).toFixed(2)} of the rate without the usage stream   aim >= 0.90
 requests answered 500 and sent again: ${repeatsSoFar()}`);
 }

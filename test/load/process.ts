@@ -8,7 +8,7 @@ export interface ChildProcess<T> {
   stop(): Promise<void>;
 }
 
-/** Starts a script of this folder under the same Node and waits for its first line. */
+/** Starts a script of this folder under the same Node and waits for its first line. It ends with this process at the latest. */
 export async function startProcess<T>(
   script: string,
   args: readonly string[],
@@ -18,7 +18,12 @@ export async function startProcess<T>(
     env: { ...process.env, ...environment },
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  // A bench that fails leaves nothing running.
+  const kill = (): boolean => child.kill("SIGKILL");
+  process.once("exit", kill);
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve())).finally(() =>
+    process.off("exit", kill),
+  );
   const first = await new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).once("line", resolve);
     child.once("exit", (code) => reject(new Error(`${script} ended with ${code} before it was ready`)));

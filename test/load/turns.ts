@@ -23,25 +23,27 @@ export interface TurnOptions {
   readonly turnMs: number;
 }
 
-/** So that neither has the earlier half. */
-const ORDER = ["one", "other", "other", "one", "one", "other", "other", "one"] as const;
+/** Turns of each. */
+const TURNS = 4;
 
-/** Measures `one` and `other` in turns; gives the means of the turns of each. */
-export async function takeTurns(
-  one: Rival,
-  other: Rival,
+/** Measures `rivals` in turns, in their order and back, so that none has the earlier half; gives the means of the turns of each. */
+export async function takeTurns<Name extends string>(
+  rivals: Readonly<Record<Name, Rival>>,
   options: TurnOptions,
-): Promise<{ one: Figures; other: Figures }> {
-  const rivals = { one, other };
-  const turns = { one: [] as Figures[], other: [] as Figures[] };
-  for (const name of ORDER) {
-    const { call, before, after } = rivals[name];
-    const warmUpMs = turns[name].length === 0 ? options.warmUpMs + options.turnWarmUpMs : options.turnWarmUpMs;
-    await before?.();
-    turns[name].push(await closedLoop({ concurrency: options.concurrency, warmUpMs, measureMs: options.turnMs, call }));
-    await after?.();
+): Promise<Record<Name, Figures>> {
+  const names = Object.keys(rivals) as Name[];
+  const turns = new Map<Name, Figures[]>(names.map((name) => [name, []]));
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    for (const name of turn % 2 === 0 ? names : names.toReversed()) {
+      const { call, before, after } = rivals[name];
+      const warmUpMs = turn === 0 ? options.warmUpMs + options.turnWarmUpMs : options.turnWarmUpMs;
+      await before?.();
+      const figures = await closedLoop({ concurrency: options.concurrency, warmUpMs, measureMs: options.turnMs, call });
+      turns.get(name)?.push(figures);
+      await after?.();
+    }
   }
-  return { one: means(turns.one), other: means(turns.other) };
+  return Object.fromEntries(Array.from(turns, ([name, figures]) => [name, means(figures)])) as Record<Name, Figures>;
 }
 
 function means(turns: readonly Figures[]): Figures {

@@ -1,0 +1,81 @@
+/** What every process of the bare path is made of: the same libraries, topics and intervals as kapi's, and nothing that could go wrong. */
+import type { TopicContract } from "@kapi/contracts";
+import { createConsumer, createKafka, createProducer, type Message, type Producer } from "@kapi/kafka";
+import { createLogger } from "@kapi/runtime";
+import pg from "pg";
+
+/** Of topics of its own: kapi's services read none of them. */
+export const TOPIC_PREFIX = "bare-path.";
+/** As many as kapi's own topics have on one machine. */
+export const PARTITIONS = 4;
+export const ORGANIZATION_ID = "01900000-0000-7000-8000-000000000001";
+export const SERVER_ID = "01900000-0000-7000-8000-000000000002";
+/** Between texts in one parameter; none of the texts has it. */
+export const SEPARATOR = "\x1f";
+const POOL_SIZE = 8;
+
+export function fatal(error: unknown): never {
+  console.error(error);
+  process.exit(1);
+}
+
+export function bareKafka(clientId: string, environment: Readonly<Record<string, string | undefined>> = process.env) {
+  const logger = createLogger({ service: "bare-path", level: "error" });
+  const brokers = (environment["KAFKA_BROKERS"] ?? "").split(",");
+  return { kafka: createKafka({ brokers, clientId, topicPrefix: TOPIC_PREFIX, logger }), logger };
+}
+
+/** Publishes without waiting for the acknowledgement; one that does not come ends the process. */
+export type Publish = (topic: TopicContract, key: string, value: string, headers?: Record<string, string>) => void;
+
+/** One process of the bare path, connected to Kafka and PostgreSQL. */
+export interface BareProcess extends ReturnType<typeof bareKafka> {
+  readonly producer: Producer;
+  readonly publish: Publish;
+  /** Runs a named statement. */
+  readonly query: <Row extends object>(name: string, text: string, values: readonly unknown[]) => Promise<Row[]>;
+  /** Reads a topic; `busyIntervalMs` is that of kapi's consumer of it. */
+  readonly consume: (
+    topic: TopicContract,
+    busyIntervalMs: number,
+    handle: (messages: readonly Message[], partition: number) => Promise<void>,
+  ) => Promise<void>;
+  /** Tells the parent that it may go on. */
+  readonly hello: (facts: Record<string, unknown>) => void;
+}
+
+/** `name` as kapi's service is called; `minIntervalMs` between the requests of its producer. */
+export async function bareProcess(name: string, minIntervalMs?: number): Promise<BareProcess> {
+  const { kafka, logger } = bareKafka(name);
+  const pool = new pg.Pool({ connectionString: process.env["POSTGRES_URL"] ?? "", max: POOL_SIZE });
+  const { value: producer } = await createProducer(kafka, minIntervalMs === undefined ? {} : { minIntervalMs });
+  return {
+    kafka,
+    logger,
+    producer,
+    publish: (topic, key, value, headers) => {
+      producer.send(topic, { key, value, ...(headers === undefined ? {} : { headers }) }).catch(fatal);
+    },
+    query: async <Row extends object>(statement: string, text: string, values: readonly unknown[]) =>
+      (await pool.query<Row & pg.QueryResultRow>({ name: statement, text, values: [...values] })).rows,
+    consume: async (topic, busyIntervalMs, handle) => {
+      await createConsumer(kafka, {
+        groupId: `${name}.${topic.name}`,
+        topics: [topic],
+        busyIntervalMs,
+        logger,
+        fatal,
+        onBatch: async ({ messages, partition }) => {
+          await handle(messages, partition);
+          return {};
+        },
+      });
+    },
+    hello: (facts) => process.stdout.write(`${JSON.stringify(facts)}\n`),
+  };
+}
+
+/** The value of each message, parsed and not looked at. */
+export function parsed<T>(messages: readonly Message[]): T[] {
+  return messages.map(({ value }) => JSON.parse(value.toString("utf8")) as T);
+}

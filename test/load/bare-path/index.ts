@@ -1,0 +1,74 @@
+/**
+ * The bare path: a deposit through the processes, topics and rows that kapi's design gives it, and nothing else. No key, no validation, no
+ * idempotency, no order of an account, no lease, no gap, no crash is thought of: what it reaches is what the design's shape costs on
+ * a machine, and what kapi stays below it by is the price of what makes it safe.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+
+import { TOPICS } from "@kapi/contracts";
+import { createLogReader } from "@kapi/kafka";
+import { Pool } from "undici";
+
+import { ACCOUNTS, CONCURRENCY, post } from "../accept-world.ts";
+import { FinalCommands } from "../final-commands.ts";
+import { startProcess } from "../process.ts";
+import { bareKafka, fatal } from "./bare-process.ts";
+import type { BareEnd } from "./messages.ts";
+
+/** Those that nobody calls: they only read Kafka. */
+const READERS = ["organization", "webhooks", "account", "metrics"] as const;
+/** What is under way when it stops has ended by then. */
+const DRAIN_MS = 1_000;
+
+/** The running processes. */
+export interface BarePath {
+  /** A deposit until its 202; the id of its command. */
+  readonly deposit: () => Promise<string>;
+  /** Resolves when the end of an accepted deposit was read from Kafka; to be called once for each. */
+  readonly ended: (commandId: string) => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts the processes on the servers that `environment` names, with tables of their own and empty. */
+export async function startBarePath(environment: Record<string, string>): Promise<BarePath> {
+  const start = <T>(name: string, more: Record<string, string> = {}) =>
+    startProcess<T>(`bare-path/${name}.ts`, [], { ...environment, ...more });
+  const schema = await start("schema");
+  await schema.stop();
+  const [commandStatus, tradingServer, ...readers] = await Promise.all([
+    start<{ url: string }>("command-status"),
+    start<{ url: string }>("trading-server"),
+    ...READERS.map((name) => start<{ url: string }>(name)),
+  ]);
+  const finance = await start("finance", { TRADING_SERVER_URL: tradingServer.hello.url });
+  const gateway = await start<{ url: string }>("gateway", { COMMAND_STATUS_URL: commandStatus.hello.url });
+  const processes = [gateway, finance, commandStatus, tradingServer, ...readers];
+
+  const finals = new FinalCommands();
+  const { kafka, logger } = bareKafka("bench", environment);
+  const reader = await createLogReader(kafka, {
+    topic: TOPICS.commandEvents,
+    from: "beginning",
+    logger,
+    fatal,
+    onBatch: (_partition, messages) => {
+      for (const { value } of messages) finals.ended((JSON.parse(value.toString("utf8")) as BareEnd).commandId);
+    },
+  });
+  const pool = new Pool(gateway.hello.url, { connections: CONCURRENCY });
+  const deposit = async (): Promise<string> => {
+    const path = `/accounts/${Math.floor(Math.random() * ACCOUNTS)}/finance/deposits`;
+    const { command } = await post<{ command: { id: string } }>(pool, path, {}, { amountMinor: 1, requestId: "bench" });
+    return command.id;
+  };
+  return {
+    deposit,
+    ended: (commandId) => finals.wait(commandId),
+    stop: async () => {
+      await delay(DRAIN_MS);
+      await pool.close();
+      await reader.stop();
+      for (const process of processes) await process.stop();
+    },
+  };
+}

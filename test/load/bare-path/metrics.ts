@@ -1,0 +1,36 @@
+/** A sample of each valuation, and a window of samples of each account. */
+import { TOPICS } from "@kapi/contracts";
+import { createLogReader, LIVE_INTERVAL_MS } from "@kapi/kafka";
+
+import { bareProcess, fatal, parsed } from "./bare-process.ts";
+
+const WINDOW_SAMPLES = 20;
+
+const { kafka, logger, consume, publish, hello } = await bareProcess("metrics", LIVE_INTERVAL_MS);
+const sequences = new Map<string, number>();
+const windows = new Map<string, Buffer[]>();
+
+await createLogReader(kafka, {
+  topic: TOPICS.metricsSamples,
+  from: "beginning",
+  logger,
+  fatal,
+  onBatch: (_partition, messages) => {
+    for (const { key, value } of messages) {
+      const window = windows.get(key) ?? [];
+      windows.set(key, window);
+      window.push(value);
+      if (window.length > WINDOW_SAMPLES) window.shift();
+    }
+  },
+});
+await consume(TOPICS.tradingValuations, LIVE_INTERVAL_MS, async (messages) => {
+  for (const valuation of parsed<{ accountNumber: string }>(messages)) {
+    const { accountNumber } = valuation;
+    const sequence = (sequences.get(accountNumber) ?? 0) + 1;
+    sequences.set(accountNumber, sequence);
+    const headers = { sequence: String(sequence), from: "0", to: "1" };
+    publish(TOPICS.metricsSamples, accountNumber, JSON.stringify({ type: "sample", sequence, ...valuation }), headers);
+  }
+});
+hello({ ready: true });

@@ -1,0 +1,40 @@
+/** Two legs of each charge: one from the usage stream in Redis, one from the command's end. */
+import { setTimeout as delay } from "node:timers/promises";
+
+import { TOPICS } from "@kapi/contracts";
+import { Redis } from "ioredis";
+
+import { bareProcess, fatal, ORGANIZATION_ID, parsed } from "./bare-process.ts";
+import type { BareEnd } from "./messages.ts";
+
+const STREAM = "{bare-path}:usage";
+const READ_INTERVAL_MS = 200;
+const MAX_ENTRIES = 1_000;
+const BUSY_INTERVAL_MS = 200;
+const WRITE = `insert into bare.credit_legs
+  select c, $2, $1::uuid, 1, 'epoch', 'finance.deposit', now(), c from unnest($3::uuid[]) as given (c) on conflict do nothing`;
+
+const { query, consume, hello } = await bareProcess("organization");
+const redis = new Redis(process.env["REDIS_URL"] ?? "");
+
+/** An entry: its id, then names and values in turns, the charge first. */
+type Entry = readonly [id: string, fields: readonly string[]];
+
+async function readUsage(): Promise<never> {
+  for (let from = "0"; ; await delay(READ_INTERVAL_MS)) {
+    const entries = (await redis.xrange(STREAM, `(${from}`, "+", "COUNT", MAX_ENTRIES)) as Entry[];
+    const last = entries.at(-1);
+    if (last === undefined) continue;
+    await query("legs", WRITE, [ORGANIZATION_ID, "reserve", entries.map(([, fields]) => fields[1])]);
+    [from] = last;
+    await redis.xtrim(STREAM, "MINID", from);
+  }
+}
+
+await redis.del(STREAM);
+readUsage().catch(fatal);
+await consume(TOPICS.commandEvents, BUSY_INTERVAL_MS, async (messages) => {
+  const charges = parsed<BareEnd>(messages).map(({ credits }) => credits.chargeId);
+  await query("legs", WRITE, [ORGANIZATION_ID, "consume", charges]);
+});
+hello({ ready: true });
