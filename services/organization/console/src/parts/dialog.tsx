@@ -14,16 +14,25 @@ interface DialogProps {
 /** A native modal dialog, open while it is drawn. Whatever had the focus before gets it back. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const isGone = useRef(false);
   const id = useId();
   useEffect(() => {
+    const element = dialog.current;
     const before = document.activeElement;
-    dialog.current?.showModal();
+    element?.showModal();
     return () => {
+      isGone.current = true;
+      // While it is open, nothing behind it can have the focus.
+      element?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);
+  // `close` tells of itself later, when another dialog may be open already.
+  const closed = (): void => {
+    if (!isGone.current) onClose();
+  };
   return (
-    <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
+    <dialog ref={dialog} aria-labelledby={id} onClose={closed}>
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>
