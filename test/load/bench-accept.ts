@@ -1,9 +1,8 @@
 /**
- * `npm run bench:accept`: how fast requests are accepted and done, beside a bare loop, BullMQ and the bare path (the shape of kapi's design
- * without what makes it safe), in one run. Starts
- * servers and services of its own; `BENCH_TELEMETRY=on` has them traced and measured, `BENCH_TELEMETRY=compare` tells instead what
- * that costs. Everything, this load generator
- * too, shares the machine: the ratios count.
+ * `npm run bench:accept`: how fast requests are accepted and done, beside a bare loop, BullMQ and the bare path (the shape of
+ * kapi's design without what makes it safe), in one run. Starts servers and services of its own; `BENCH_TELEMETRY=on` has
+ * them traced and measured, `BENCH_TELEMETRY=compare` tells instead what that costs. Everything, this load generator too,
+ * shares the machine: the ratios count.
  */
 import { randomUUID } from "node:crypto";
 import path from "node:path";
@@ -25,7 +24,10 @@ import { type Rival, takeTurns } from "./turns.ts";
 import { usageStreamOf } from "./usage-stream.ts";
 
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench");
-/** Deposits before all phases, and before those of the bare path. Java compiles for most of a minute: in the first 10 s a deposit costs the broker four times what it costs then. */
+/**
+ * Deposits before all phases, and before those of the bare path. Java compiles for most of a minute: in the first 10 s a
+ * deposit costs the broker four times what it costs then.
+ */
 const FIRST_WARM_UP_MS = 45_000;
 /** Of each phase, and before the first turn of each that takes turns: its processes compile their hot code meanwhile. */
 const WARM_UP_MS = 15_000;
@@ -33,7 +35,7 @@ const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 15_000);
 /** A read's own code is not run by the phases before it. */
 const READ_WARM_UP_MS = 2 * WARM_UP_MS;
 const STEADY_PER_SECOND = 50;
-/** Of two that are compared, which take turns. */
+/** Of each that takes turns with others. */
 const TURN_MS = MEASURE_MS / 2;
 const TURN_WARM_UP_MS = 1_000;
 /** How long the workers stand still: less than Kafka gives a consumer that is silent. */
@@ -290,10 +292,8 @@ async function measure(bench: Bench, environment: Record<string, string>): Promi
   const warmUp = { concurrency: CONCURRENCY, warmUpMs: FIRST_WARM_UP_MS, measureMs: 0 };
   await closedLoop({ ...warmUp, call: () => depositToItsEnd(bench) });
   const ids = await Promise.all(Array.from({ length: 100 }, () => deposit(bench)));
-  const report: string[] = [];
   const say = (label: string, figures: Figures): Figures => {
-    report.push(line(label, figures));
-    console.log(report.at(-1));
+    console.log(line(label, figures));
     return figures;
   };
   const accepted = await besideBareLoop(bench, environment);

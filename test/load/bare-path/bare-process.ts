@@ -14,11 +14,13 @@ export const SERVER_ID = "01900000-0000-7000-8000-000000000002";
 export const SEPARATOR = "\x1f";
 const POOL_SIZE = 8;
 
+/** Ends the process: a bare path that fails anywhere measures nothing. */
 export function fatal(error: unknown): never {
   console.error(error);
   process.exit(1);
 }
 
+/** The cluster that `environment` names, and the topics of the bare path there. */
 export function bareKafka(clientId: string, environment: Readonly<Record<string, string | undefined>> = process.env) {
   const logger = createLogger({ service: "bare-path", level: "error" });
   const brokers = (environment["KAFKA_BROKERS"] ?? "").split(",");
