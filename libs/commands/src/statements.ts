@@ -68,10 +68,10 @@ export const READ_OPEN: Statement<OpenState> = statement(
    where command_id = any($1::uuid[]) and ${OPEN_BY_KEY}`,
 );
 
-/** The messages of commands that this process does not hold in memory. */
+/** The messages of open commands that this process does not hold in memory. */
 export const MESSAGES: Statement<{ command_id: string; message: string }> = statement(
-  "commands_messages",
-  `select command_id, message from command_inbox where command_id = any($1::uuid[])`,
+  "commands_open_messages",
+  `select command_id, message from command_inbox where command_id = any($1::uuid[]) and ${OPEN_BY_KEY}`,
 );
 
 /** $1 partition: what an earlier holder left as leased, locked. */
@@ -83,26 +83,27 @@ export const LOCK_LEASED: Statement<OpenState & { message: string }> = statement
 );
 
 /**
- * New states of open commands, and in the same statement all messages of the unit. Columns $1-$8: command id, status,
- * version, attempts, result (lines of JSON), error code, error message, completed at; $9: the messages as lines.
- * Where a command is no more as it was read, the statement fails: a row that another transaction has moved on has
+ * New states of open commands, and in the same statement all messages of the unit. Columns $1-$7: command id, status,
+ * version, attempts, error code, error message, completed at; $8: the messages as lines.
+ * The statement fails where a command is no longer as it was read: a row that another transaction has moved on has
  * another version by the time its lock is ours.
+ * Of a final command only what recognizes a repeat is kept for good. Its message and result are in command-status.
  */
 export const WRITE_UNIT: Statement<{ id: number }> = statement(
-  "commands_write_unit",
+  "commands_write_unit_without_result",
   `with changed as (
      update command_inbox i
-     set status = c.status, version = c.version, attempts = c.attempts, result = c.result, error_code = c.error_code,
+     set status = c.status, version = c.version, attempts = c.attempts, error_code = c.error_code,
          error_message = c.error_message, completed_at = c.completed_at,
+         message = case when c.completed_at is null then i.message else '' end,
          sealed_password = case when c.completed_at is null then i.sealed_password end
-     from unnest($1::uuid[], $2::text[], $3::integer[], $4::integer[], string_to_array($5, E'\\n', ''), $6::text[],
-                 $7::text[], $8::timestamptz[])
-       as c (command_id, status, version, attempts, result, error_code, error_message, completed_at)
+     from unnest($1::uuid[], $2::text[], $3::integer[], $4::integer[], $5::text[], $6::text[], $7::timestamptz[])
+       as c (command_id, status, version, attempts, error_code, error_message, completed_at)
      where i.command_id = c.command_id and i.version = c.version - 1 and i.${OPEN_BY_KEY}
      returning 1
    )
    insert into outbox (messages)
-   values (case when (select count(*) from changed) = cardinality($1::uuid[]) then $9 else refuse_stale_unit() end)
+   values (case when (select count(*) from changed) = cardinality($1::uuid[]) then $8 else refuse_stale_unit() end)
    returning id`,
 );
 

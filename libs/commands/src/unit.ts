@@ -10,7 +10,7 @@ import {
 import { assert, assertDefined, type Clock, toIso } from "@kapi/kernel";
 import type { Statement, Transaction } from "@kapi/postgres";
 
-import { column, jsonLines } from "./columns.ts";
+import { column } from "./columns.ts";
 import { assertMove } from "./command-state.ts";
 import { toLines } from "./outbox-lines.ts";
 import { MESSAGES, type OpenState, READ_OPEN, WRITE_UNIT } from "./statements.ts";
@@ -59,12 +59,11 @@ export class Unit implements WorkTransaction {
     if (commandIds.length === 0) return [];
     const rows = await this.query(READ_OPEN, [column(commandIds)]);
     const messages = await this.#messagesOf(rows);
-    return rows.map(({ command_id: commandId, status, version, attempts }) => ({
-      message: assertDefined(messages.get(commandId), `the message of command ${commandId}`),
-      status,
-      version,
-      attempts,
-    }));
+    return rows.flatMap(({ command_id: commandId, status, version, attempts }) => {
+      const message = messages.get(commandId);
+      // Another transaction made the command final between the two statements, and wiped its message.
+      return message === undefined ? [] : [{ message, status, version, attempts }];
+    });
   }
 
   finish(finals: readonly FinalState[]): void {
@@ -121,7 +120,6 @@ export class Unit implements WorkTransaction {
       column(changes.map(({ status }) => status)),
       column(changes.map(({ command }) => command.version + 1)),
       column(changes.map(({ attempts }) => attempts)),
-      jsonLines(changes.map(({ result }) => (result === null ? null : JSON.stringify(result)))),
       column(changes.map(({ errorCode }) => errorCode)),
       column(changes.map(({ errorMessage }) => errorMessage)),
       column(changes.map(({ status }) => (isFinal(status) ? this.#nowIso : null))),

@@ -23,6 +23,8 @@ export interface InboxRow {
   readonly status: string;
   readonly version: number;
   readonly attempts: number;
+  readonly message: string;
+  readonly result: string | null;
   readonly error_code: string | null;
   readonly sealed_password: string | null;
 }

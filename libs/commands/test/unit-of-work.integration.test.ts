@@ -3,7 +3,7 @@ import { type Database, statement } from "@kapi/postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { FinalState, OpenCommand } from "../src/index.ts";
-import { LOAD_OPEN_BY_ID, READ_OPEN, WRITE_UNIT } from "../src/statements.ts";
+import { INSERT_INBOX, LOAD_OPEN_BY_ID, READ_OPEN, WRITE_UNIT } from "../src/statements.ts";
 import { Harness } from "./harness.ts";
 
 const INSERT_QUEUED = statement<never>(
@@ -76,6 +76,20 @@ describe("a unit of work", () => {
 
     expect([...foundOpen.values()].toSorted((a, b) => a.length - b.length)).toEqual([[1], [1, 0]]);
     expect(harness.eventsOf(commandId)).toHaveLength(1);
+    expect(await harness.row(commandId)).toMatchObject({ status: "succeeded", version: 1 });
+  });
+
+  it("keeps of a final command what recognizes a repeat, and neither its message nor its result", async () => {
+    const message = commandMessage();
+    const { commandId, serverId } = message;
+    await harness.database.query(INSERT_QUEUED, [commandId, serverId, JSON.stringify(message)]);
+    const store = harness.startStore();
+    await store.value.transact(async (unit) => {
+      unit.finish((await unit.readOpen([commandId])).map((command) => succeeded(command, "one")));
+    });
+    await store.stop();
+    expect(await harness.row(commandId)).toMatchObject({ status: "succeeded", message: "", result: null });
+    await harness.database.query(INSERT_INBOX, [[0], [commandId], [1], [serverId], JSON.stringify(message), ""]);
     expect(await harness.row(commandId)).toMatchObject({ status: "succeeded", version: 1 });
   });
 
