@@ -8,8 +8,7 @@ import { z } from "zod";
 
 import { keptDemo } from "./demo/demo.ts";
 import { readyPage } from "./demo/page.ts";
-import { LocalError } from "./local-error.ts";
-import { printedReport } from "./report.ts";
+import { LocalError, printedReport } from "@kapi/servers";
 import { startStack } from "./stack.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");

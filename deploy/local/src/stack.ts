@@ -1,10 +1,20 @@
 import { createKafka, createTopics } from "@kapi/kafka";
 import { createLogger } from "@kapi/runtime";
 
-import { LocalError } from "./local-error.ts";
-import { type Report, silentReport } from "./report.ts";
-import { createDatabase, databaseUrl } from "./servers/databases.ts";
-import { type ServerAddresses, serverContext, type Servers, startServersIn } from "./servers/servers.ts";
+import {
+  createDatabase,
+  databaseUrl,
+  keptSecrets,
+  LocalError,
+  type Report,
+  type Secrets,
+  type ServerAddresses,
+  serverContext,
+  type Servers,
+  silentReport,
+  startServersIn,
+  StateRecord,
+} from "@kapi/servers";
 import { buildConsole } from "./services/console-build.ts";
 import { keepAddresses } from "./services/kept-environment.ts";
 import {
@@ -20,8 +30,6 @@ import {
 } from "./services/plan.ts";
 import { type AskedPorts, choosePorts, type Ports } from "./services/ports.ts";
 import { ServiceProcess } from "./services/service-process.ts";
-import { StateRecord } from "./state/record.ts";
-import { keptSecrets, type Secrets } from "./state/secrets.ts";
 
 const PARTITIONS = 4;
 const DEFAULT_DATABASE = "kapi";

@@ -7,7 +7,7 @@ import {
   generateSecrets,
   type Secrets,
   type ServerContext,
-} from "@kapi/local";
+} from "@kapi/servers";
 import { createLogger, type Scope } from "@kapi/runtime";
 
 import { startInFolder, testFolder, testName } from "./state-folder.ts";

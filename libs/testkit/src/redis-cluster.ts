@@ -1,6 +1,6 @@
 import net from "node:net";
 
-import { endProcess, freePort, type NativeServer, type ServerContext, startRedisProcess } from "@kapi/local";
+import { endProcess, freePort, type NativeServer, type ServerContext, startRedisProcess } from "@kapi/servers";
 
 import { type CertificateAuthority, createAuthority } from "./certificates.ts";
 import { eventually } from "./eventually.ts";

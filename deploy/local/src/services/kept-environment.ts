@@ -7,9 +7,7 @@ import path from "node:path";
 
 import { z } from "zod";
 
-import { LocalError } from "../local-error.ts";
-import { isRunning } from "../state/record.ts";
-import { keptSecrets, writePrivately } from "../state/secrets.ts";
+import { isRunning, keptSecrets, LocalError, writePrivately } from "@kapi/servers";
 import { allServices, type Environment, serviceEnvironment } from "./plan.ts";
 import { keptPorts } from "./ports.ts";
 

@@ -1,8 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 
-import type { ServerAddresses } from "../servers/servers.ts";
-import type { Secrets } from "../state/secrets.ts";
+import type { Secrets, ServerAddresses } from "@kapi/servers";
 import type { Ports } from "./ports.ts";
 
 const SERVICES_FOLDER = path.resolve(import.meta.dirname, "../../../../services");

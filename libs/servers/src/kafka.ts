@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import path from "node:path";
 
-import { LocalError } from "../local-error.ts";
-import { cached, cacheFolder } from "../machine/cache.ts";
-import { findCommand, isRoot, run, runOrThrow } from "../machine/command.ts";
-import { freePort } from "../machine/ports.ts";
+import { LocalError } from "./local-error.ts";
+import { cached, cacheFolder } from "./machine/cache.ts";
+import { findCommand, isRoot, run, runOrThrow } from "./machine/command.ts";
+import { freePort } from "./machine/ports.ts";
 import { startContainer } from "./containers.ts";
 import { type NativeServer, startNative } from "./native.ts";
 import type { RunningServer, ServerContext, ServerKind } from "./server.ts";

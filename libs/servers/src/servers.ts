@@ -1,10 +1,10 @@
 import path from "node:path";
 
-import { LocalError, messageOf } from "../local-error.ts";
-import { DebianPackages } from "../machine/packages.ts";
-import { type Report, silentReport } from "../report.ts";
-import { StateRecord } from "../state/record.ts";
-import { keptSecrets } from "../state/secrets.ts";
+import { LocalError, messageOf } from "./local-error.ts";
+import { DebianPackages } from "./machine/packages.ts";
+import { type Report, silentReport } from "./report.ts";
+import { StateRecord } from "./state/record.ts";
+import { keptSecrets } from "./state/secrets.ts";
 import { kafka } from "./kafka.ts";
 import { postgres } from "./postgres.ts";
 import { redis } from "./redis.ts";

@@ -5,9 +5,9 @@ import { pathToFileURL } from "node:url";
 
 import { Client, DatabaseError } from "pg";
 
-import { LocalError } from "../local-error.ts";
-import { findCommand, isRoot, runOrThrow } from "../machine/command.ts";
-import { freePort } from "../machine/ports.ts";
+import { LocalError } from "./local-error.ts";
+import { findCommand, isRoot, runOrThrow } from "./machine/command.ts";
+import { freePort } from "./machine/ports.ts";
 import { startContainer } from "./containers.ts";
 import { startNative } from "./native.ts";
 import type { RunningServer, ServerContext, ServerKind } from "./server.ts";

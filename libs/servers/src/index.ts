@@ -1,0 +1,31 @@
+export { LocalError, messageOf } from "./local-error.ts";
+export { findCommand, runOrThrow } from "./machine/command.ts";
+export { DebianPackages } from "./machine/packages.ts";
+export { freePort, isFree } from "./machine/ports.ts";
+export {
+  endProcess,
+  isAlive,
+  lastLines,
+  pauseProcess,
+  type ProcessId,
+  signalProcess,
+  spawnProcess,
+} from "./machine/processes.ts";
+export { createDatabase, databaseUrl, dropDatabase } from "./databases.ts";
+export { type KafkaExtras, startKafkaContainer, startKafkaProcess } from "./kafka.ts";
+export type { NativeServer } from "./native.ts";
+export { type ServerCertificate, startPostgresProcess } from "./postgres.ts";
+export { redis, startRedisProcess } from "./redis.ts";
+export { printedReport, type Report, silentReport } from "./report.ts";
+export type { RunningServer, ServerContext } from "./server.ts";
+export {
+  type ServerAddresses,
+  serverContext,
+  type Servers,
+  type ServersOptions,
+  startServers,
+  startServersIn,
+} from "./servers.ts";
+export { type Entry, isRunning, StateRecord, stopRecorded } from "./state/record.ts";
+export { generateSecrets, keptSecrets, type Secrets, writePrivately } from "./state/secrets.ts";
+export { deleteTopics } from "./topics.ts";
