@@ -15,10 +15,11 @@ export { createDatabase, databaseUrl, dropDatabase } from "./databases.ts";
 export { type KafkaExtras, startKafkaContainer, startKafkaProcess } from "./kafka.ts";
 export type { NativeServer } from "./native.ts";
 export { type ServerCertificate, startPostgresProcess } from "./postgres.ts";
-export { redis, startRedisProcess } from "./redis.ts";
+export { askRedis, redis, startRedisProcess } from "./redis.ts";
 export { printedReport, type Report, silentReport } from "./report.ts";
 export type { RunningServer, ServerContext } from "./server.ts";
 export {
+  addressesOf,
   type ServerAddresses,
   serverContext,
   type Servers,
@@ -29,3 +30,9 @@ export {
 export { type Entry, isRunning, StateRecord, stopRecorded } from "./state/record.ts";
 export { generateSecrets, keptSecrets, type Secrets, writePrivately } from "./state/secrets.ts";
 export { deleteTopics } from "./topics.ts";
+export { type Clusters, startClusters } from "./clusters/clusters.ts";
+export { type KafkaCluster, type KafkaNode, startKafkaCluster } from "./clusters/kafka-cluster.ts";
+export type { ClusterNode, NodeState } from "./clusters/node.ts";
+export { type PostgresPair, startPostgresPair } from "./clusters/postgres-pair.ts";
+export { type RedisCluster, type RedisNode, startRedisCluster } from "./clusters/redis-cluster.ts";
+export { type ProxyMode, type ProxyTarget, TcpProxy } from "./tcp-proxy.ts";
