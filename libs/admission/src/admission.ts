@@ -12,6 +12,7 @@ import {
   type WalletState,
   admitAll,
   claimedMessage,
+  closedTags,
   markAnswered,
   refund,
   tagOf,
@@ -100,7 +101,11 @@ export interface Admission {
   ) => Promise<boolean>;
   /** For a request that was charged with `consume` and ended 5xx. Returns what was given back and what is available then. */
   readonly refund: (request: RefundRequest) => Promise<{ credits: number; remaining: number | null }>;
-  /** The message that the organization's claim on the command still holds, for reads that come before command-status has the command. */
+  /**
+   * The message that the organization's claim on the command still holds, for reads that come before command-status has the command. Null:
+   * every command of the organization that was answered with 202 either has a claim or is in command-status by now. Throws
+   * DEPENDENCY_UNAVAILABLE where that is not known, because Redis lost claims and the tag is closed.
+   */
   readonly claimedMessage: (organizationId: string, commandId: string) => Promise<CommandMessage | null>;
 }
 
@@ -168,7 +173,11 @@ export function createAdmission(options: AdmissionOptions): Admission {
     claimedMessage: async (organizationId, commandId) => {
       const message = messageFromWire(await reaching(() => claimedMessage(redis, organizationId, commandId)));
       // Claims are found by tag and command id, and organizations share tags.
-      return message?.organizationId === organizationId ? message : null;
+      if (message?.organizationId === organizationId) return message;
+      // After the claim: a tag that lost its claims opens only once command-status has taken in all that was published before.
+      const closed = await reaching(() => closedTags(redis, [tagOf(organizationId)]));
+      if (closed.length > 0) throw unavailable();
+      return null;
     },
   };
 }

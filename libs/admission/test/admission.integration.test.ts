@@ -156,6 +156,7 @@ test("with Redis away, or another one in its place, the answer is 500 with Retry
   await eventually(() => redis.check() === null);
   await expect(admission.admit(read(key))).rejects.toMatchObject(unavailable);
   const { organizationId } = key;
+  await expect(admission.claimedMessage(organizationId, randomUUID())).rejects.toMatchObject(unavailable);
   const wallet = { id: randomUUID(), organizationId, available: 9, reserved: 0, consumed: 1, purchased: 10 };
   const times = { lowBalanceThreshold: 0, createdAtMs: 1, updatedAtMs: 1 };
   await openTag(redis, tagOf(organizationId), EPOCH + 1, [{ ...wallet, ...times, reservations: [] }]);

@@ -8,9 +8,8 @@ import { fileURLToPath } from "node:url";
 import type { Config } from "./config.ts";
 import { registerListRoutes } from "./inbound/http/list-routes.ts";
 import { registerRoutes } from "./inbound/http/routes.ts";
-import { createEventConsumer, createMessageConsumer, isPassing } from "./inbound/kafka/consumers.ts";
-import { EventPartitions } from "./inbound/kafka/event-partitions.ts";
-import { CommandIntake, knowingHeld } from "./operations/take-in-commands.ts";
+import { createEventConsumer, createMessageConsumer } from "./inbound/kafka/consumers.ts";
+import { createIntake } from "./operations/take-in-commands.ts";
 import { CommandWaiters, startPolling, tellingWaiters } from "./operations/wait-for-command.ts";
 import { createLogEnds } from "./outbound/kafka/log-ends.ts";
 import { createCommandAges } from "./outbound/postgres/command-ages.ts";
@@ -54,19 +53,7 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   const ends = createCommandEnds(database);
   const store = tellingWaiters(rememberingFinal(createCommandStore(database)), waiters);
   await scope.start("waiters", () => startPolling(waiters, ends, logger));
-  const eventPartitions = await EventPartitions.create(kafka);
-  const intake = await scope.start("intake", async () => {
-    const value = new CommandIntake({
-      store,
-      claims: createClaimKeeper(redis),
-      readsEventsOf: (commandId) => eventPartitions.has(commandId),
-      failed: (error) => {
-        if (isPassing(error)) logger.warn({ err: error }, "messages were not written; trying again");
-        else context.fatal(error);
-      },
-    });
-    return { value, stop: async () => value.stop() };
-  });
+  const intake = createIntake({ store, claims: createClaimKeeper(redis) });
   const openStates = createCommandAges(database, () => clock.nowMs());
   observed("command_status.commands.open", "Commands that are not final, by `status`", "{command}", async () =>
     (await openStates()).map(({ status, commands }) => ({ value: commands, attributes: { status } })),
@@ -82,12 +69,11 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
 
   const app = createHttpServer({ logger, health, clock });
   requireInternalToken(app, config.INTERNAL_TOKEN);
-  const known = knowingHeld(store, intake);
-  registerRoutes(app, { store: known, ends: createLogEnds(kafka), clock });
-  registerListRoutes(app, { store: known, lists: createCommandLists(database), ends, waiters, clock });
+  registerRoutes(app, { store, ends: createLogEnds(kafka), clock });
+  registerListRoutes(app, { store, lists: createCommandLists(database), ends, waiters, clock });
   const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
 
-  const needs = { kafka, intake, eventPartitions, logger, fatal: (error: Error) => context.fatal(error) };
+  const needs = { kafka, intake, logger, fatal: (error: Error) => context.fatal(error) };
   const [messages, events] = await Promise.all([
     scope.start("message consumer", () => createMessageConsumer(needs)),
     scope.start("event consumer", () => createEventConsumer(needs)),

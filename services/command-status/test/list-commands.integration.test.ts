@@ -179,18 +179,17 @@ describe("the list of a server's commands", () => {
   });
 });
 
-it("a command that has a row already is not added whole, and no position moves before both its halves are written", async () => {
+it("a position only rises: what a process writes late is there, and does not lower it", async () => {
   const store = createCommandStore(database.value);
-  const [known, fresh] = [commandMessage(), commandMessage()];
-  const position = { topic: "commands.test", partition: 0, nextOffset: 7n };
-  await store.takeInMessages([known], []);
-  const whole = [known, fresh].map((message) => ({ message, event: eventOf(message) }));
-  expect(await store.insertWhole(whole, [position])).toMatchObject([{ commandId: fresh.commandId, final: true }]);
-  expect(await store.positions()).not.toContainEqual(position);
-  expect(await store.insertWhole([{ message: fresh, event: eventOf(fresh) }], [position])).toEqual([]);
-  const other = commandMessage();
-  await store.insertWhole([{ message: other, event: eventOf(other) }], [position]);
-  expect(await store.positions()).toContainEqual(position);
+  const at = (nextOffset: bigint) => ({ topic: "commands.test", partition: 0, nextOffset });
+  const [newer, late, ended] = [commandMessage(), commandMessage(), commandMessage()];
+  await store.takeInMessages([newer], [at(9n)]);
+  await store.takeInMessages([late], [at(7n)]);
+  await store.takeInEvents([eventOf(ended)], [at(8n)]);
+  expect(await store.byIds([late.commandId])).toMatchObject([{ commandId: late.commandId }]);
+  expect(await store.positions()).toContainEqual(at(9n));
+  await store.takeInEvents([eventOf(late)], [at(10n)]);
+  expect(await store.positions()).toContainEqual(at(10n));
 });
 
 describe("waiting for a command", () => {

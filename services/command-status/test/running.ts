@@ -18,9 +18,9 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** Starts it; `stop` ends everything. */
-export async function startRunning(): Promise<Running> {
-  const environment = await createTestEnvironment();
+/** Starts it; `stop` ends everything, but for an environment that was `given`. */
+export async function startRunning(given?: TestEnvironment): Promise<Running> {
+  const environment = given ?? (await createTestEnvironment());
   const scope = new Scope();
   const logger = createLogger({ service: "command-status", level: "error" });
   const health = new Health();
@@ -40,7 +40,7 @@ export async function startRunning(): Promise<Running> {
   const client = await scope.start("client", () => createInternalClient({ baseUrl: url, token, timeoutMs: 15_000 }));
   const stop = async (): Promise<void> => {
     await scope.stop();
-    await environment.stop();
+    if (given === undefined) await environment.stop();
   };
   return { environment, kafka, producer, url, client, health, stop };
 }

@@ -5,6 +5,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { TOPICS } from "@kapi/contracts";
 import { createLogReader } from "@kapi/kafka";
 import { assert } from "@kapi/kernel";
+import { tagOf, walletKey } from "@kapi/redis";
 import { createLogger } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -227,7 +228,35 @@ describe("a list that is larger than memory should hold", () => {
   });
 });
 
-// The last: nothing here is admitted after it.
+// The last two: no organization of before has its wallet after them.
+it("an accepted command that Redis lost before command-status had it is never 404: 500 until it is known again", async () => {
+  const own = await platform.organization(100);
+  const { commandId, url } = await acceptedButLost(own);
+  const answer = await getCommand(url, own, commandId);
+  expect(answer).toMatchObject({ status: 500, body: UNAVAILABLE.body });
+  expect(answer.headers.get("x-error-code")).toBe("DEPENDENCY_UNAVAILABLE");
+  expect(answer.headers.get("retry-after")).toBe("1");
+});
+
+/** A gateway whose command-status has not taken the command in; Redis loses everything while it is asked for the first time. */
+async function acceptedButLost(own: Organization): Promise<{ commandId: string; url: string }> {
+  const accepted = await create(platform.url, own, randomUUID());
+  expect(accepted.status).toBe(202);
+  const { availableCredits } = await getWallet(platform.url, own);
+  let charged: Promise<unknown> | undefined;
+  const unaware = await neighbour((_request, response) => {
+    charged ??= eventually(async () => expect(await availableNow(own)).toBeLessThan(availableCredits)).then(() =>
+      platform.redis.commands.flushall(),
+    );
+    void charged.then(() => response.writeHead(200, { "content-type": "application/x-ndjson" }).end("\n"));
+  });
+  return { commandId: accepted.body.command.id, url: await platform.gateway({ COMMAND_STATUS_URL: unaware }) };
+}
+
+async function availableNow({ id }: Organization): Promise<number> {
+  return Number(await platform.redis.commands.hget(walletKey(tagOf(id), id), "available"));
+}
+
 it("Redis, gone and back without its data: 500 until the wallets are set up again, and no credit of it is spent", async () => {
   const own = await platform.organization(100);
   await platform.environment.redis.crash();

@@ -46,19 +46,11 @@ export interface TakenIn {
   readonly readable: boolean;
 }
 
-/** A command's message together with the event that tells its newest state. */
-export interface WholeCommand {
-  readonly message: CommandMessage;
-  readonly event: CommandEvent;
-}
-
 /** The commands that this service owns. */
 export interface CommandStore {
-  /** Adds those commands that have no row yet, and tells which these were; moves the positions only if there was none with a row. */
-  insertWhole(commands: readonly WholeCommand[], positions: readonly LogPosition[]): Promise<readonly TakenIn[]>;
-  /** Takes messages in, one per command at most, and moves the positions, all or nothing. */
+  /** Takes messages in, one per command at most, and raises the positions, all or nothing. */
   takeInMessages(messages: readonly CommandMessage[], positions: readonly LogPosition[]): Promise<readonly TakenIn[]>;
-  /** Takes events in, one per command at most, and moves the positions, all or nothing. */
+  /** Takes events in, one per command at most, and raises the positions, all or nothing. */
   takeInEvents(events: readonly CommandEvent[], positions: readonly LogPosition[]): Promise<readonly TakenIn[]>;
   /**
    * One for each of `commandIds`, in order; null where it cannot be read (yet). What they hold together is bounded: a command

@@ -82,7 +82,6 @@ export function tellingWaiters(store: CommandStore, waiters: CommandWaiters): Co
   };
   return {
     ...store,
-    insertWhole: async (commands, positions) => told(await store.insertWhole(commands, positions)),
     takeInMessages: async (messages, positions) => told(await store.takeInMessages(messages, positions)),
     takeInEvents: async (events, positions) => told(await store.takeInEvents(events, positions)),
   };

@@ -21,7 +21,8 @@ const OPEN_STATES: ReadonlySet<number | undefined> = new Set(Buffer.from("ql"));
 
 /**
  * GET a command: command-status's bytes. What it does not have yet is answered from the claim, so that a read right after
- * the 202 always finds the command (decisions, 3.7). A malformed id is 404, for the operation has no 400.
+ * the 202 always finds the command (decisions, 3.7). Where Redis has lost its claims, the answer is 500 until command-status has
+ * caught up, and not 404. A malformed id is 404, for the operation has no 400.
  */
 export function getCommand(needs: Needs): Operation {
   return async (call) => {
@@ -44,7 +45,7 @@ async function findCommand(
   if (read !== null) return read;
   const claimed = await admission.claimedMessage(organizationId, commandId);
   if (claimed !== null) return Buffer.from(JSON.stringify({ command: queuedCommand(claimed) }));
-  // The claim may have given way to command-status between the two questions.
+  // The claim may have given way to command-status between the two questions. What is in neither now was never accepted.
   return commandStatus.read(organizationId, commandId);
 }
 

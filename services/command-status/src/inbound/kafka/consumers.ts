@@ -1,4 +1,4 @@
-import { CommandEvent, CommandMessage, TOPICS } from "@kapi/contracts";
+import { CommandEvent, CommandMessage, TOPICS, type TopicContract } from "@kapi/contracts";
 import {
   type Batch,
   type Consumer,
@@ -16,8 +16,7 @@ import type { z } from "zod";
 import { COMMAND_TOPICS } from "../../domain/command-topics.ts";
 import { ClaimsUnavailable } from "../../domain/errors.ts";
 import type { LogPosition } from "../../domain/ports.ts";
-import { type CommandIntake, TooManyHeld } from "../../operations/take-in-commands.ts";
-import type { EventPartitions } from "./event-partitions.ts";
+import type { CommandIntake } from "../../operations/take-in-commands.ts";
 
 /** Most records of one batch. */
 const MAX_BATCH_MESSAGES = 1_000;
@@ -28,75 +27,75 @@ const BUSY_INTERVAL_MS = 40;
 export interface ConsumerNeeds {
   readonly kafka: KafkaConnection;
   readonly intake: CommandIntake;
-  readonly eventPartitions: EventPartitions;
   readonly logger: Logger;
   readonly fatal: (error: Error) => void;
 }
 
 /** Joins the group that takes `commands.*` in. */
-export function createMessageConsumer({ kafka, intake, logger, fatal }: ConsumerNeeds): Promise<Started<Consumer>> {
-  return createConsumer(kafka, {
+export function createMessageConsumer({ intake, ...options }: ConsumerNeeds): Promise<Started<Consumer>> {
+  return createIntakeConsumer(options, {
     groupId: "command-status.commands",
     topics: COMMAND_TOPICS,
-    maxBatchMessages: MAX_BATCH_MESSAGES,
-    busyIntervalMs: BUSY_INTERVAL_MS,
-    logger,
-    fatal,
-    onAssigned: () => intake.forget(),
-    onBatch: async (batch) => {
-      // Never the value: it may hold a sealed password.
-      const { records, deadLetters } = recordsOf(batch, CommandMessage, { includeValue: false });
-      const messages = records.map(({ value, offset }) => ({ message: value, offset }));
-      const commitOffset = await retried(() => intake.takeMessages(positionAfter(batch), messages));
-      return { deadLetters, commitOffset };
-    },
-    beforeLastCommit: () => intake.writeAll(),
+    schema: CommandMessage,
+    // It may hold a sealed password.
+    includeValue: false,
+    take: intake.takeMessages,
   });
 }
 
 /** Joins the group that takes `command.events` in. */
-export function createEventConsumer({
-  kafka,
-  intake,
-  eventPartitions,
-  logger,
-  fatal,
-}: ConsumerNeeds): Promise<Started<Consumer>> {
-  const take = together((events, positions) => intake.takeEvents(events, positions));
-  return createConsumer(kafka, {
+export function createEventConsumer({ intake, ...options }: ConsumerNeeds): Promise<Started<Consumer>> {
+  return createIntakeConsumer(options, {
     groupId: "command-status.events",
     topics: [TOPICS.commandEvents],
+    schema: CommandEvent,
+    includeValue: true,
+    take: intake.takeEvents,
+  });
+}
+
+interface Intake<T> {
+  readonly groupId: string;
+  readonly topics: readonly TopicContract[];
+  readonly schema: z.ZodType<T>;
+  /** Whether the dead letter of a record that is none has its value. */
+  readonly includeValue: boolean;
+  readonly take: Take<T>;
+}
+
+type Take<T> = (values: readonly T[], positions: readonly LogPosition[]) => Promise<void>;
+
+function createIntakeConsumer<T>(
+  { kafka, ...options }: Omit<ConsumerNeeds, "intake">,
+  { groupId, topics, schema, includeValue, take }: Intake<T>,
+): Promise<Started<Consumer>> {
+  const takeTogether = together(take);
+  return createConsumer(kafka, {
+    ...options,
+    groupId,
+    topics,
     maxBatchMessages: MAX_BATCH_MESSAGES,
     busyIntervalMs: BUSY_INTERVAL_MS,
-    logger,
-    fatal,
-    onAssigned: async (assignment) => {
-      eventPartitions.assigned(assignment.flatMap(({ partitions }) => partitions));
-    },
     onBatch: async (batch) => {
-      const { records, deadLetters } = recordsOf(batch, CommandEvent, { includeValue: true });
-      const events = records.map(({ value }) => value);
-      await retried(() => take({ events, position: positionAfter(batch) }));
+      const { values, deadLetters } = valuesOf(batch, schema, includeValue);
+      await retried(() => takeTogether({ values, position: positionAfter(batch) }));
       return { deadLetters };
     },
   });
 }
 
 /** What came of one partition. */
-interface Part {
-  readonly events: readonly CommandEvent[];
+interface Part<T> {
+  readonly values: readonly T[];
   readonly position: LogPosition;
 }
 
-/**
- * Partitions that are handled at the same time share one statement. A command is in one partition only, so their parts
- * never meet in a row.
- */
-function together(work: CommandIntake["takeEvents"]): (part: Part) => Promise<void> {
-  return batcher<Part, void>({
+/** Partitions that are handled at the same time share one statement. */
+function together<T>(take: Take<T>): (part: Part<T>) => Promise<void> {
+  return batcher<Part<T>, void>({
     load: async (parts) => {
-      await work(
-        parts.flatMap(({ events }) => events),
+      await take(
+        parts.flatMap(({ values }) => values),
         parts.map(({ position }) => position),
       );
       return parts.map(() => undefined);
@@ -107,19 +106,19 @@ function together(work: CommandIntake["takeEvents"]): (part: Part) => Promise<vo
 }
 
 /** Reads the batch by its contract; what has another form goes to the dead letters. */
-function recordsOf<S extends z.ZodType>(
+function valuesOf<T>(
   batch: Batch,
-  schema: S,
-  { includeValue }: { readonly includeValue: boolean },
-): { records: { value: z.output<S>; offset: bigint }[]; deadLetters: DeadLetter[] } {
-  const records: { value: z.output<S>; offset: bigint }[] = [];
+  schema: z.ZodType<T>,
+  includeValue: boolean,
+): { values: T[]; deadLetters: DeadLetter[] } {
+  const values: T[] = [];
   const deadLetters: DeadLetter[] = [];
   for (const message of batch.messages) {
     const parsed = schema.safeParse(jsonOf(message));
-    if (parsed.success) records.push({ value: parsed.data, offset: message.offset });
+    if (parsed.success) values.push(parsed.data);
     else deadLetters.push({ message, reason: `not a valid record: ${parsed.error.message}`, includeValue });
   }
-  return { records, deadLetters };
+  return { values, deadLetters };
 }
 
 function positionAfter(batch: Batch): LogPosition {
@@ -128,7 +127,7 @@ function positionAfter(batch: Batch): LogPosition {
 }
 
 /** Whether the same may succeed later. */
-export function isPassing(error: unknown): boolean {
+function isPassing(error: unknown): boolean {
   return isTransient(error) || error instanceof ClaimsUnavailable;
 }
 
@@ -136,7 +135,6 @@ async function retried<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof TooManyHeld) throw new RetryableError(error.message, { cause: error });
     if (isPassing(error)) throw new RetryableError("a store is not available", { cause: error });
     throw error;
   }

@@ -1,8 +1,8 @@
-import { type CommandMessage, type CommandStatus, isFinal } from "@kapi/contracts";
-import { assert, toIso } from "@kapi/kernel";
+import { type CommandStatus, isFinal } from "@kapi/contracts";
+import { assert } from "@kapi/kernel";
 import { type Database, statement } from "@kapi/postgres";
 
-import type { StoredCommand, WholeCommand } from "../../domain/ports.ts";
+import type { StoredCommand } from "../../domain/ports.ts";
 
 /**
  * A larger result, in bytes, is not read with its row but by itself ({@link largeResults}), so that a thousand rows stay small.
@@ -89,51 +89,6 @@ export function fromRow(row: CommandRow, largeResult?: string): StoredCommand {
     isFinal: isFinal(row.status),
     json,
   };
-}
-
-/** The message of a command that is over: an event knows the account that was created. */
-export function messageOf({ message, event }: WholeCommand): CommandMessage {
-  return {
-    ...message,
-    accountNumber: event.accountNumber ?? message.accountNumber,
-    managedAccountId: event.managedAccountId ?? message.managedAccountId,
-  };
-}
-
-/** The same of a command that was written whole, without reading its row: byte for byte what {@link fromRow} gives. */
-export function fromWhole(whole: WholeCommand): StoredCommand {
-  const { event } = whole;
-  const message = messageOf(whole);
-  const { status, attempts, result, errorCode, errorMessage } = event;
-  const updatedAt = isoFrom(event.occurredAt);
-  return fromRow({
-    command_id: message.commandId.toLowerCase(),
-    organization_id: message.organizationId.toLowerCase(),
-    server_id: message.serverId.toLowerCase(),
-    account_number: message.accountNumber,
-    managed_account_id: message.managedAccountId?.toLowerCase() ?? null,
-    operation: message.operation,
-    request_id: message.requestId,
-    idempotency_key: message.idempotencyKey,
-    fingerprint: message.fingerprint,
-    derivation_key_id: message.derivationKeyId,
-    payload: JSON.stringify(message.payload),
-    created_at: isoFrom(message.createdAt),
-    deadline_at: isoFrom(message.deadlineAt),
-    status,
-    attempts,
-    result: result === null ? null : JSON.stringify(result),
-    result_bytes: 0,
-    error_code: errorCode,
-    error_message: errorMessage,
-    updated_at: updatedAt,
-    completed_at: isFinal(status) ? updatedAt : null,
-  });
-}
-
-/** In the form that the database gives, however it was told. */
-function isoFrom(time: string): string {
-  return toIso(Date.parse(time));
 }
 
 /** For ids, codes and times, which hold nothing that JSON escapes. */

@@ -1,8 +1,8 @@
 import { type CommandEvent, type CommandMessage, type CommandStatus, isFinal } from "@kapi/contracts";
 import { type Database, statement } from "@kapi/postgres";
 
-import type { CommandStore, LogPosition, OpenCommand, TakenIn, WholeCommand } from "../../domain/ports.ts";
-import { COMMAND_COLUMNS, type CommandRow, fromRow, lacksResult, largeResults, messageOf } from "./command-row.ts";
+import type { CommandStore, LogPosition, OpenCommand, TakenIn } from "../../domain/ports.ts";
+import { COMMAND_COLUMNS, type CommandRow, fromRow, lacksResult, largeResults } from "./command-row.ts";
 
 /** Large results read together, in bytes; the caller asks again for the others. */
 const MAX_LARGE_BYTES = 16 * 1024 * 1024;
@@ -14,13 +14,17 @@ interface TakenInRow {
   readonly readable: boolean;
 }
 
-/** The positions are written by the statement that takes the batch in, so that they tell exactly what is here. */
+/**
+ * Positions are written by the statement that takes the batch in, and only rise. A process that lost its partitions while it was
+ * paused may still write: its position is lower than the new owner's, and is ignored (README, "Positions").
+ */
 const MOVE_POSITION = `
   with position as (
     insert into positions (topic, partition, next_offset)
     select * from unnest($1::text[], $2::integer[], $3::bigint[]) as moved (topic, partition, next_offset)
     order by topic, partition
     on conflict (topic, partition) do update set next_offset = excluded.next_offset
+      where excluded.next_offset > positions.next_offset
   )`;
 
 /**
@@ -57,35 +61,6 @@ const TAKE_IN_MESSAGES = statement<TakenInRow>(
     insert into command_counts (organization_id, server_id, day, operation, commands)
     select organization_id, server_id, (created_at at time zone 'UTC')::date, operation, count(*)
     from taken where messages = 1 group by 1, 2, 3, 4 order by 1, 2, 3, 4
-    on conflict (organization_id, server_id, day, operation)
-      do update set commands = command_counts.commands + excluded.commands
-  )
-  select command_id, organization_id, status, true as readable from taken`,
-);
-
-/** Counted as in `take_in_messages`. Where one of them has a row, the positions stay: the others' statements move them. */
-const INSERT_WHOLE = statement<TakenInRow>(
-  "insert_whole_commands",
-  `with taken as (insert into commands (command_id, organization_id, server_id, account_number, managed_account_id, operation,
-    request_id, idempotency_key, fingerprint, derivation_key_id, payload, reserved_credits, created_at, deadline_at,
-    version, status, attempts, result, error_code, error_message, updated_at, completed_at, messages)
-  select given.*, 1
-  from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::text[], $11::text[],
-    $12::text[], $13::text[], $14::json[], $15::integer[], $16::timestamptz[], $17::timestamptz[], $18::integer[], $19::text[],
-    $20::integer[], $21::json[], $22::text[], $23::text[], $24::timestamptz[], $25::timestamptz[]) as given
-  on conflict (command_id) do nothing
-  returning command_id, organization_id, server_id, operation, created_at, status),
-  position as (
-    insert into positions (topic, partition, next_offset)
-    select * from unnest($1::text[], $2::integer[], $3::bigint[]) as moved (topic, partition, next_offset)
-    where (select count(*) from taken) = cardinality($4)
-    order by topic, partition
-    on conflict (topic, partition) do update set next_offset = excluded.next_offset
-  ),
-  counted as (
-    insert into command_counts (organization_id, server_id, day, operation, commands)
-    select organization_id, server_id, (created_at at time zone 'UTC')::date, operation, count(*)
-    from taken group by 1, 2, 3, 4 order by 1, 2, 3, 4
     on conflict (organization_id, server_id, day, operation)
       do update set commands = command_counts.commands + excluded.commands
   )
@@ -140,10 +115,6 @@ const POSITIONS = statement<{ topic: string; partition: number; next_offset: num
 /** The commands in PostgreSQL. Each function is one statement; batches are sorted by id so that two cannot deadlock. */
 export function createCommandStore(database: Database): CommandStore {
   return {
-    insertWhole: async (commands, positions) => {
-      const sorted = commands.toSorted((left, right) => byCommandId(left.event, right.event));
-      return (await database.query(INSERT_WHOLE, [...placesOf(positions), ...wholeColumns(sorted)])).map(toTakenIn);
-    },
     takeInMessages: async (messages, positions) => {
       const sorted = messages.toSorted(byCommandId);
       return (await database.query(TAKE_IN_MESSAGES, [...placesOf(positions), ...messageColumns(sorted)])).map(
@@ -231,11 +202,6 @@ function messageColumns(messages: readonly CommandMessage[]): unknown[] {
   ];
 }
 
-/** The columns of the message, and those of the event that the message does not have. */
-function wholeColumns(commands: readonly WholeCommand[]): unknown[] {
-  return [...messageColumns(commands.map(messageOf)), ...stateColumns(commands.map(({ event }) => event))];
-}
-
 function eventColumns(events: readonly CommandEvent[]): unknown[] {
   return [
     events.map((event) => event.commandId),
@@ -244,12 +210,6 @@ function eventColumns(events: readonly CommandEvent[]): unknown[] {
     events.map((event) => event.accountNumber),
     events.map((event) => event.managedAccountId),
     events.map((event) => event.operation),
-    ...stateColumns(events),
-  ];
-}
-
-function stateColumns(events: readonly CommandEvent[]): unknown[] {
-  return [
     events.map((event) => event.version),
     events.map((event) => event.status),
     events.map((event) => event.attempts),

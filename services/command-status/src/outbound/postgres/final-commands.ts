@@ -1,7 +1,6 @@
 import { LRUCache } from "lru-cache";
 
 import type { CommandStore, StoredCommand } from "../../domain/ports.ts";
-import { fromWhole } from "./command-row.ts";
 
 /** Most final commands that are remembered. */
 const MAX_REMEMBERED = 10_000;
@@ -12,9 +11,8 @@ const MAX_CHARACTERS_EACH = 16 * 1024;
 const ENTRY_CHARACTERS = 200;
 
 /**
- * Wraps a store: the newest commands that this process has written or read as final are answered from memory. Most commands are asked
- * for just when they have ended. A final command never changes, whichever process wrote it (`domain/command-state.ts`), so nothing of this
- * is ever stale; what is not final is always read.
+ * Wraps a store: final commands that were read lately are answered from memory. A final command never changes, whichever process wrote
+ * it (`domain/command-state.ts`), so none of them is ever stale; what is not final is always read.
  */
 export function rememberingFinal(store: CommandStore): CommandStore {
   const remembered = new LRUCache<string, StoredCommand>({
@@ -28,12 +26,6 @@ export function rememberingFinal(store: CommandStore): CommandStore {
   };
   return {
     ...store,
-    insertWhole: async (commands, positions) => {
-      const inserted = await store.insertWhole(commands, positions);
-      const ids = new Set(inserted.map(({ commandId }) => commandId));
-      for (const whole of commands) if (ids.has(whole.event.commandId)) remember(fromWhole(whole));
-      return inserted;
-    },
     byIds: async (commandIds) => {
       const known = commandIds.map((commandId) => remembered.get(commandId));
       const unknown = commandIds.filter((_, index) => known[index] === undefined);

@@ -1,0 +1,98 @@
+/**
+ * A process stands still for longer than its session, with a statement on its way to the database. Another process takes its
+ * partitions over; then the statement arrives.
+ */
+import { type CommandMessage, TOPICS } from "@kapi/contracts";
+import { createKafka, createProducer } from "@kapi/kafka";
+import { createPool, type Database, statement } from "@kapi/postgres";
+import { createLogger, type Started } from "@kapi/runtime";
+import {
+  commandMessage,
+  createTestEnvironment,
+  eventually,
+  startTestStack,
+  type TestEnvironment,
+  type TestStack,
+} from "@kapi/testkit";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import { LateConnection } from "./late-connection.ts";
+import { type Running, startRunning } from "./running.ts";
+
+/** The shortest that the broker allows. */
+const SESSION_TIMEOUT_MS = 6_000;
+const TAKE_OVER_TIMEOUT_MS = 40_000;
+/** How often the messages of a command were taken in: it tells whether the late statement has run. */
+const TIMES_TAKEN_IN = statement<{ messages: number }>(
+  "test_times_taken_in",
+  "select messages from commands where command_id = $1",
+);
+const POSITIONS = statement<{ partition: number; next_offset: number }>(
+  "test_positions",
+  "select partition, next_offset from positions where topic = 'commands.finance' order by partition",
+);
+
+let environment: TestEnvironment;
+let late: LateConnection;
+let stack: TestStack;
+let database: Started<Database>;
+let other: Running | undefined;
+
+beforeAll(async () => {
+  environment = await createTestEnvironment({ partitions: 1 });
+  late = await LateConnection.to(environment.postgresUrl);
+  stack = await startTestStack({
+    services: ["command-status"],
+    environment,
+    env: { "command-status": { POSTGRES_URL: late.url, KAFKA_SESSION_TIMEOUT_MS: String(SESSION_TIMEOUT_MS) } },
+  });
+  const logger = createLogger({ service: "test", level: "error" });
+  const { postgresUrl: connectionString } = environment;
+  database = await createPool({ connectionString, schema: "command_status", applicationName: "test", logger });
+});
+afterAll(async () => {
+  await other?.stop();
+  await database.stop();
+  await stack.stop();
+  late.close();
+  await environment.stop();
+});
+
+const timesTakenIn = async ({ commandId }: CommandMessage): Promise<number> =>
+  (await database.value.query(TIMES_TAKEN_IN, [commandId]))[0]?.messages ?? 0;
+
+/** Publishes to the one partition that there is. */
+async function startProducer(): Promise<{ publish(message: CommandMessage): Promise<unknown>; stop(): Promise<void> }> {
+  const { kafkaBrokers, topicPrefix } = environment;
+  const logger = createLogger({ service: "test", level: "error" });
+  const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
+  const { value, stop } = await createProducer(kafka);
+  const publish = (message: CommandMessage): Promise<unknown> =>
+    value.send(TOPICS.commandsFinance, { key: message.commandId, value: JSON.stringify(message) });
+  return { publish, stop };
+}
+
+it("what a paused process writes late neither moves a position back nor is missing", async () => {
+  const publishing = await startProducer();
+  const paused = stack.process("command-status");
+  const [first, held, next] = [commandMessage(), commandMessage(), commandMessage()];
+  await publishing.publish(first);
+  await eventually(async () => expect(await timesTakenIn(first)).toBe(1));
+
+  late.hold();
+  await publishing.publish(held);
+  await eventually(() => late.holds("take_in_messages"));
+  paused.kill("SIGSTOP");
+  other = await startRunning(environment);
+  await publishing.publish(next);
+  await eventually(async () => expect(await timesTakenIn(next)).toBe(1), { timeoutMs: TAKE_OVER_TIMEOUT_MS });
+  expect(await timesTakenIn(held)).toBe(1);
+  const before = await database.value.query(POSITIONS, []);
+
+  late.release();
+  await eventually(async () => expect(await timesTakenIn(held)).toBe(2));
+  expect(await database.value.query(POSITIONS, [])).toEqual(before);
+  paused.kill("SIGCONT");
+  expect((await other.client.request("POST", "/internal/commands/caught-up", {})).status).toBe(200);
+  await publishing.stop();
+});
