@@ -1,7 +1,7 @@
 /**
  * A Redis Cluster as one connection. Everything of an organization lies under one hash tag, so a call stays on one node.
- * A node that is lost takes its tags along until its replica has taken over; the others go on. The replica is another run
- * of Redis, so its tags are closed until the ledger has opened them again, as after every loss.
+ * A node that is lost takes its tags along until its replica has taken over; the other nodes go on. A promotion changes the
+ * replication id, so the tags of the replica are closed until the ledger has opened them again, as after every loss.
  */
 import { delay } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
