@@ -1,6 +1,7 @@
 import type { RedisConnection } from "./connection.ts";
 import { type Tag, metaKey, reservedKey, revokedField, settledKey, tagOf, walletKey } from "./keys.ts";
 import { type WalletState, arrayReply, walletReply } from "./replies.ts";
+import { callPerTag, type ShardReplies } from "./shard-replies.ts";
 
 /** How long Redis remembers that a settlement or purchase was applied; the ledger judges later repeats. */
 export const SETTLED_TTL_MS = 7 * 24 * 3_600_000;
@@ -19,25 +20,29 @@ export interface SettlementRequest {
 
 /**
  * `done`: applied, now or before. `included`: the wallets were set from a ledger that had it. `closed`: the tag is closed; ask
- * again. `no_wallet`: the organization has none in Redis.
+ * again. `no_wallet`: the organization has none in Redis. `unreachable`: the node of the tag did not answer; whether it is applied is
+ * not known, and a repeat is safe.
  */
-export type SettlementReply = "done" | "included" | "closed" | "no_wallet";
+export type SettlementReply = "done" | "included" | "closed" | "no_wallet" | "unreachable";
 
 /**
  * Settles reservations, each once: reserved credits become consumed or available again. A reservation that Redis does not
  * know (its entry was lost with an earlier run) is consumed from the available credits, as the ledger does it, below zero if
- * it must; its release changes nothing. Answers in the order asked.
+ * it must; its release changes nothing. Answers in the order asked, and never rejects: of a call that fails the settlements are
+ * `unreachable`, and the reason is given to `failed`.
  */
 export async function settle(
   redis: RedisConnection,
   settlements: readonly SettlementRequest[],
+  failed: (error: unknown) => void = () => undefined,
 ): Promise<SettlementReply[]> {
-  const replies: SettlementReply[] = Array.from({ length: settlements.length }, () => "closed");
+  const replies: SettlementReply[] = Array.from({ length: settlements.length }, () => "unreachable");
   const byTag = Map.groupBy(settlements.keys(), (index) => tagOf(settlements[index]?.organizationId ?? ""));
   const calls: Promise<void>[] = [];
   for (const [tag, indexes] of byTag) {
     for (let from = 0; from < indexes.length; from += MAX_SETTLEMENTS_PER_CALL) {
-      calls.push(settleInTag(redis, tag, indexes.slice(from, from + MAX_SETTLEMENTS_PER_CALL), settlements, replies));
+      const part = indexes.slice(from, from + MAX_SETTLEMENTS_PER_CALL);
+      calls.push(settleInTag(redis, tag, part, settlements, replies).catch(failed));
     }
   }
   await Promise.all(calls);
@@ -61,10 +66,9 @@ async function settleInTag(
     args.push(chargeId, settlement.credits, settlement.action, settlement.epoch);
   }
   const [status, outcomes] = arrayReply(await redis.call("kapi_settle", keys, args));
-  if (status === "CLOSED") return;
-  for (const [at, outcome] of arrayReply(outcomes).entries()) {
-    const index = indexes[at];
-    if (index !== undefined) replies[index] = outcome as SettlementReply;
+  const outcomeOf = status === "CLOSED" ? null : arrayReply(outcomes);
+  for (const [at, index] of indexes.entries()) {
+    replies[index] = outcomeOf === null ? "closed" : (outcomeOf[at] as SettlementReply);
   }
 }
 
@@ -195,28 +199,22 @@ function openingFields(wallet: OpeningWallet): (string | number)[] {
 }
 
 /** Which of `tags` are closed (opened under another replication id, or never), and which nobody answers for. */
-export interface TagStates {
+export interface TagStates extends Pick<ShardReplies<unknown>, "unreachable" | "error"> {
   readonly closed: Tag[];
-  readonly unreachable: Tag[];
 }
 
 /** Looks at each tag by itself: the node of one may be down. */
 export async function tagStates(redis: RedisConnection, tags: readonly Tag[]): Promise<TagStates> {
-  const states = await Promise.allSettled(tags.map((tag) => redis.call("kapi_tag_state", [metaKey(tag)], [])));
-  const closed: Tag[] = [];
-  const unreachable: Tag[] = [];
-  for (const [index, tag] of tags.entries()) {
-    const state = states[index];
-    if (state?.status !== "fulfilled") unreachable.push(tag);
-    else if (state.value !== 1) closed.push(tag);
-  }
-  return { closed, unreachable };
+  const { replies, unreachable, error } = await callPerTag(tags, (tag) =>
+    redis.call("kapi_tag_state", [metaKey(tag)], []),
+  );
+  return { closed: tags.filter((tag) => replies.has(tag) && replies.get(tag) !== 1), unreachable, error };
 }
 
 /** Which of `tags` are closed. Throws where one of them cannot be asked for. */
 export async function closedTags(redis: RedisConnection, tags: readonly Tag[]): Promise<Tag[]> {
-  const { closed, unreachable } = await tagStates(redis, tags);
-  if (unreachable.length > 0) throw new Error(`nobody answers for the tags ${unreachable.join(", ")} of Redis`);
+  const { closed, unreachable, error } = await tagStates(redis, tags);
+  if (unreachable.length > 0) throw error;
   return closed;
 }
 

@@ -55,10 +55,11 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   const store = tellingWaiters(rememberingFinal(createCommandStore(database)), waiters);
   await scope.start("waiters", () => startPolling(waiters, ends, logger));
   const eventPartitions = await EventPartitions.create(kafka);
+  const claims = await scope.start("claims", () => createClaimKeeper(redis, logger));
   const intake = await scope.start("intake", async () => {
     const value = new CommandIntake({
       store,
-      claims: createClaimKeeper(redis),
+      claims,
       readsEventsOf: (commandId) => eventPartitions.has(commandId),
       failed: (error) => {
         if (isPassing(error)) logger.warn({ err: error }, "messages were not written; trying again");
