@@ -15,6 +15,7 @@ import {
   createClient,
   isClusterNode,
   isMissingFunction,
+  keepPinging,
   loadLibraries,
   reconnectDelay,
   tlsOptions,
@@ -59,7 +60,12 @@ export async function connectCluster(options: RedisOptions): Promise<Started<Red
     call: (name, keys, args) => callFunction(cluster, name, keys, args),
     check: () => (cluster.status === "ready" ? null : `redis cluster is ${cluster.status}`),
   };
-  return { value, stop: () => close(cluster) };
+  const stopPinging = keepPinging(() => cluster.nodes("master"));
+  const stop = (): Promise<void> => {
+    stopPinging();
+    return close(cluster);
+  };
+  return { value, stop };
 }
 
 /** A cluster client tells little of why it cannot connect, so each node is tried by itself before. */
