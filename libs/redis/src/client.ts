@@ -9,6 +9,7 @@ import {
   createClient,
   isClusterNode,
   isMissingFunction,
+  keepPinging,
   loadLibraries,
   reconnectDelay,
   unusable,
@@ -44,7 +45,12 @@ async function connectOne(options: RedisOptions): Promise<Started<RedisConnectio
     call: (name, keys, args) => callFunction(redis, send, name, keys, args),
     check: () => (redis.status === "ready" ? null : `redis connection is ${redis.status}`),
   };
-  return { value, stop: () => close(redis) };
+  const stopPinging = keepPinging(() => [redis]);
+  const stop = (): Promise<void> => {
+    stopPinging();
+    return close(redis);
+  };
+  return { value, stop };
 }
 
 /**
@@ -86,5 +92,6 @@ async function callFunction(
 
 async function close(redis: Redis): Promise<void> {
   if (redis.status !== "ready") return redis.disconnect();
-  await redis.quit();
+  // A server that does not answer any more keeps nobody from ending.
+  await redis.quit().catch(() => redis.disconnect());
 }

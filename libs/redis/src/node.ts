@@ -12,7 +12,11 @@ const LIBRARIES = ["kapi.lua", "console.lua"].map((file) => readFileSync(new URL
 
 /** Longest wait for one reply. Above it the outcome is unknown, and the call must be safe to repeat. */
 const DEFAULT_COMMAND_TIMEOUT_MS = 2_000;
-const CONNECT_TIMEOUT_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 2_500;
+/** A connection with an open call that brings nothing for so long is dropped, and made anew. */
+const SOCKET_TIMEOUT_MS = 2_500;
+/** How often a connection is asked for a sign of life: one that fell silent without a word is dropped within 4.5 s. */
+const PING_INTERVAL_MS = 2_000;
 const RECONNECT_STEP_MS = 50;
 const MAX_RECONNECT_DELAY_MS = 1_000;
 const ENCRYPTED = "rediss:";
@@ -28,7 +32,8 @@ type CommonOptions =
   | "autoResendUnfulfilledCommands"
   | "maxRetriesPerRequest"
   | "commandTimeout"
-  | "connectTimeout";
+  | "connectTimeout"
+  | "socketTimeout";
 
 /** What the connections of a process have in common. Nothing is sent twice behind the caller's back. */
 export function clientOptions(options: RedisOptions): Required<Pick<ClientOptions, CommonOptions>> {
@@ -38,6 +43,7 @@ export function clientOptions(options: RedisOptions): Required<Pick<ClientOption
     maxRetriesPerRequest: 1,
     commandTimeout: options.commandTimeoutMs ?? DEFAULT_COMMAND_TIMEOUT_MS,
     connectTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
   };
 }
 
@@ -84,6 +90,17 @@ export async function connect(client: Redis, url: string): Promise<void> {
   } finally {
     client.off("error", listen);
   }
+}
+
+/**
+ * Asks each client for a sign of life from time to time, so that a dead connection is noticed though nobody uses it. Returns what ends
+ * it. A ping that fails needs no handling: the socket timeout drops the connection.
+ */
+export function keepPinging(clients: () => readonly Redis[]): () => void {
+  const timer = setInterval(() => {
+    for (const client of clients()) if (client.status === "ready") client.ping().catch(() => undefined);
+  }, PING_INTERVAL_MS);
+  return () => clearInterval(timer);
 }
 
 /** One line that tells which Redis cannot be used and why; its password is not part of it. */

@@ -14,7 +14,6 @@ import type { Logger, Started } from "@kapi/runtime";
 import type { z } from "zod";
 
 import { COMMAND_TOPICS } from "../../domain/command-topics.ts";
-import { ClaimsUnavailable } from "../../domain/errors.ts";
 import type { LogPosition } from "../../domain/ports.ts";
 import type { CommandIntake } from "../../operations/take-in-commands.ts";
 
@@ -128,7 +127,7 @@ function positionAfter(batch: Batch): LogPosition {
 
 /** Whether the same may succeed later. */
 function isPassing(error: unknown): boolean {
-  return isTransient(error) || error instanceof ClaimsUnavailable;
+  return isTransient(error);
 }
 
 async function retried<T>(work: () => Promise<T>): Promise<T> {

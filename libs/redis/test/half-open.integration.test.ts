@@ -1,0 +1,123 @@
+/** Connections whose other end fell silent without a word: nothing is refused or reset, and nothing comes back. */
+import net from "node:net";
+
+import { createLogger } from "@kapi/runtime";
+import {
+  createTestEnvironment,
+  eventually,
+  startTestRedisCluster,
+  type TestEnvironment,
+  type TestRedisCluster,
+} from "@kapi/testkit";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { ALL_TAGS, createRedis, tagStates, usageKey } from "../src/index.ts";
+
+const HOST = "127.0.0.1";
+/** By when a client must have found out. */
+const NOTICED_WITHIN_MS = 5_000;
+const CLIENT = { clientName: "redis-test", logger: createLogger({ service: "redis-test", level: "silent" }) };
+
+/** A TCP proxy whose connections can be frozen: those that are open stay frozen for ever, new ones until `thaw`. */
+class FreezingProxy {
+  readonly port: number;
+  readonly #server: net.Server;
+  readonly #sockets = new Set<net.Socket>();
+  #isFrozen = false;
+
+  private constructor(server: net.Server) {
+    this.#server = server;
+    this.port = (server.address() as net.AddressInfo).port;
+  }
+
+  static async to(port: number): Promise<FreezingProxy> {
+    const server = net.createServer();
+    await new Promise<void>((resolve) => server.listen(0, HOST, resolve));
+    const proxy = new FreezingProxy(server);
+    server.on("connection", (near) => proxy.#join(near, port));
+    return proxy;
+  }
+
+  freeze(): void {
+    this.#isFrozen = true;
+    for (const socket of this.#sockets) socket.unpipe().pause();
+  }
+
+  thaw(): void {
+    this.#isFrozen = false;
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+  }
+
+  #join(near: net.Socket, port: number): void {
+    this.#keep(near);
+    if (this.#isFrozen) return void near.pause();
+    const far = net.connect({ host: HOST, port });
+    this.#keep(far);
+    near.pipe(far).pipe(near);
+  }
+
+  #keep(socket: net.Socket): void {
+    this.#sockets.add(socket);
+    socket.on("error", () => socket.destroy());
+  }
+}
+
+let environment: TestEnvironment;
+let cluster: TestRedisCluster;
+beforeAll(async () => {
+  [environment, cluster] = await Promise.all([createTestEnvironment({ needs: ["redis"] }), startTestRedisCluster()]);
+});
+afterAll(() => Promise.all([environment.stop(), cluster.stop()]));
+
+test("a frozen connection is noticed by an idle client, shown, and replaced", async () => {
+  const url = new URL(environment.redisUrl);
+  const proxy = await FreezingProxy.to(Number(url.port));
+  url.hostname = HOST;
+  url.port = String(proxy.port);
+  const { value: redis, stop } = await createRedis({ ...CLIENT, url: url.href });
+  expect((await tagStates(redis, [0])).unreachable).toEqual([]);
+
+  proxy.freeze();
+  const frozenAtMs = performance.now();
+  await eventually(() => expect(redis.check()).not.toBeNull(), { timeoutMs: NOTICED_WITHIN_MS });
+  expect(performance.now() - frozenAtMs).toBeLessThan(NOTICED_WITHIN_MS);
+  expect((await tagStates(redis, [0])).unreachable).toEqual([0]);
+  proxy.thaw();
+  await eventually(async () => expect((await tagStates(redis, [0])).unreachable).toEqual([]));
+  expect(redis.check()).toBeNull();
+  await stop();
+  proxy.close();
+});
+
+test("a frozen connection to one node of a cluster is replaced, and the tags of the others are served all the time", async () => {
+  const node = cluster.masters[1];
+  if (node === undefined) throw new Error("the cluster has masters");
+  const proxy = await FreezingProxy.to(Number(new URL(node.url).port));
+  await node.ask(`CONFIG SET cluster-announce-port ${proxy.port}`);
+  // The other nodes take a changed address over with the port for TLS alone.
+  await node.ask(`CONFIG SET cluster-announce-tls-port ${proxy.port}`);
+  const urls = [cluster.masters[0]?.url ?? "", cluster.masters[2]?.url ?? ""];
+  await eventually(async () => {
+    for (const url of urls) {
+      expect(await cluster.masters.find((master) => master.url === url)?.ask("CLUSTER SLOTS")).toContain(`:${proxy.port}\r`);
+    }
+  });
+  const { value: redis, stop } = await createRedis({ ...CLIENT, url: urls, cluster: true });
+  expect((await tagStates(redis, ALL_TAGS)).unreachable).toEqual([]);
+
+  proxy.freeze();
+  const { unreachable } = await tagStates(redis, ALL_TAGS);
+  expect(unreachable.length).toBeGreaterThan(0);
+  expect(unreachable.length).toBeLessThan(ALL_TAGS.length);
+  expect(redis.check()).toBeNull();
+  const [other = 0] = ALL_TAGS.filter((tag) => !unreachable.includes(tag));
+  expect(await redis.commands.xlen(usageKey(other))).toBe(0);
+  proxy.thaw();
+  await eventually(async () => expect((await tagStates(redis, ALL_TAGS)).unreachable).toEqual([]));
+  await stop();
+  proxy.close();
+});
