@@ -107,6 +107,7 @@ export async function createCommandWorker<Effect>(
       fatal: options.fatal,
     });
   } catch (error) {
+    runner.stop();
     await Promise.all([partitions.stop(), scheduler.stop()]);
     throw error;
   }
@@ -118,6 +119,7 @@ export async function createCommandWorker<Effect>(
       endMeasures();
       await running.stop();
       await Promise.race([scheduler.stop(), delay(DRAIN_DEADLINE_MS)]);
+      runner.stop();
       await partitions.stop();
     },
   };

@@ -26,6 +26,18 @@ const INSERT_OUTBOX = statement<never>(
   "insert into outbox (messages, created_at) values ($1, now() - interval '1 minute')",
 );
 
+const REFUSE_REQUEUE = statement<never>(
+  "test_refuse_requeue",
+  `create function refuse_requeue() returns trigger language plpgsql as $$
+   begin raise exception 'the database is starting up' using errcode = '57P03'; end $$`,
+);
+const ADD_REFUSAL = statement<never>(
+  "test_add_refusal",
+  `create trigger refuse_requeue before update on command_inbox for each row
+   when (new.status = 'queued' and old.status = 'leased') execute function refuse_requeue()`,
+);
+const DROP_REFUSAL = statement<never>("test_drop_refusal", "drop trigger refuse_requeue on command_inbox");
+
 describe("commands", () => {
   let harness: Harness;
   beforeAll(async () => {
@@ -166,6 +178,26 @@ describe("commands", () => {
     expect(harness.book.applied.length - before).toBe(messages.length);
   });
 
+  it("goes on with an account when another process has made its command final, without asking again", async () => {
+    const message = commandMessage();
+    const { serverId, accountNumber } = message;
+    const next = commandMessage({ serverId, accountNumber });
+    harness.book.behave(accountNumber ?? "", "pending");
+    await harness.publish(message);
+    await eventually(() => harness.book.executed.includes(message.commandId));
+    harness.book.behave(accountNumber ?? "", "apply");
+    await harness.publish(next);
+    const other = harness.startStore();
+    await other.value.transact(async (unit) => {
+      const [command] = await unit.readOpen([message.commandId]);
+      if (command === undefined) throw new Error("the command is not open");
+      unit.finish([{ command, status: "succeeded", result: {}, errorCode: null, errorMessage: null }]);
+    });
+    await harness.until(next.commandId, "succeeded");
+    await other.stop();
+    expect(harness.book.executed.filter((id) => id === message.commandId)).toHaveLength(1);
+  });
+
   it("expires a command past its deadline that was never sent, and releases its credits", async () => {
     const message = commandMessage({ deadlineAt: toIso(Date.now() - 1_000) });
     await harness.publish(message);
@@ -195,6 +227,26 @@ describe("commands", () => {
     await harness.until(closed.commandId, "expired", 30_000);
     harness.book.applyLate(closed.commandId);
     expect(harness.book.applied).not.toContain(closed.commandId);
+  });
+
+  it("expires a command that is shown as leased where going back to the queue could not be written in time", async () => {
+    const message = commandMessage({ deadlineAt: toIso(Date.now() + 3_000) });
+    const { serverId, accountNumber } = message;
+    const next = commandMessage({ serverId, accountNumber });
+    await harness.database.query(REFUSE_REQUEUE, []);
+    harness.book.behave(accountNumber ?? "", "unreachable");
+    const openGate = harness.book.closeGate();
+    await harness.publish(message);
+    await harness.until(message.commandId, "leased");
+    await harness.database.query(ADD_REFUSAL, []);
+    openGate();
+    await eventually(() => Date.now() > Date.parse(message.deadlineAt) + 1_000, { timeoutMs: 15_000 });
+    await harness.database.query(DROP_REFUSAL, []);
+    await harness.until(message.commandId, "expired", 20_000);
+    expect(harness.eventsOf(message.commandId).map(({ status }) => status)).toEqual(["leased", "queued", "expired"]);
+    harness.book.behave(accountNumber ?? "", "apply");
+    await harness.publish(next);
+    await harness.until(next.commandId, "succeeded");
   });
 
   it("fails a command that cannot be processed, alone, and only after settling it", async () => {
