@@ -4,7 +4,7 @@ import { isTransient } from "@kapi/postgres";
 import type { Logger } from "@kapi/runtime";
 
 import { backOffMs } from "./back-off.ts";
-import type { Entry, Refusal } from "./entry.ts";
+import { type Entry, INTERNAL, type Refusal } from "./entry.ts";
 import type { AppliedOutcome, ClosedOutcome, CommandExecutor, CommandOutcome } from "./executor.ts";
 import { MAX_BROKEN_ATTEMPTS } from "./limits.ts";
 import type { BatchMode } from "./scheduler.ts";
@@ -25,7 +25,6 @@ export type Verdict<Effect> =
   /** It was made final already. */
   | { readonly kind: "ended"; readonly entry: Entry; readonly requeue: false };
 
-const INTERNAL: Refusal = { errorCode: "INTERNAL", errorMessage: "The command could not be processed" };
 const WITHDRAWN: Refusal = {
   errorCode: "REJECTED_BY_SERVER",
   errorMessage: "The command was closed before it was carried out",

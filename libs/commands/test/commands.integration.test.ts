@@ -261,6 +261,38 @@ describe("commands", () => {
     expect(harness.book.applied).not.toContain(broken.commandId);
   });
 
+  it("fails a command whose message cannot be read, and says so; its account goes on", async () => {
+    const message = commandMessage();
+    const { serverId, accountNumber } = message;
+    const next = commandMessage({ serverId, accountNumber });
+    const secret = "sealed-text-of-a-password";
+    await harness.publishRaw(
+      `${serverId}/${accountNumber}`,
+      JSON.stringify({ ...message, payload: "of another version", sealedPassword: secret }),
+    );
+    await harness.publish(next);
+    expect(await harness.until(message.commandId, "failed")).toMatchObject({
+      operation: message.operation,
+      errorCode: "INTERNAL",
+      settlement: { chargeId: message.commandId, credits: message.reservedCredits },
+    });
+    await harness.until(next.commandId, "succeeded");
+    expect(harness.book.executed).not.toContain(message.commandId);
+    expect(JSON.stringify(await harness.row(message.commandId))).not.toContain(secret);
+  });
+
+  it("settles a command whose message cannot be read where an earlier holder left it open", async () => {
+    const message = commandMessage();
+    await harness.stopWorker();
+    const text = JSON.stringify({ ...message, unreadable: true });
+    const values = [message.commandId, harness.partitionOf(message), 2_000_000, message.serverId, text];
+    await harness.database.query(INSERT_OPEN, [...values, "queued", 0, 0]);
+    await harness.startWorker();
+    expect(await harness.until(message.commandId, "failed")).toMatchObject({ errorCode: "INTERNAL" });
+    harness.book.applyLate(message.commandId);
+    expect(harness.book.applied).not.toContain(message.commandId);
+  });
+
   it("puts what is no command aside, without its content, and goes on behind it", async () => {
     const message = commandMessage();
     const secret = "sealed-text-of-a-password";

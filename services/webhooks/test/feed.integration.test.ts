@@ -234,6 +234,27 @@ it("knows a repeat days later, also of an event whose clock was wrong", async ()
   expect(await readAll(organizationId, 10)).toHaveLength(3);
 });
 
+const OF_DAY = statement<{ events: number }>(
+  "events_of_day",
+  "select count(*)::integer as events from events where day = $1::date",
+);
+
+it("leaves a day that is in use to the next turn, and holds up nobody meanwhile", async () => {
+  const organizationId = randomUUID();
+  const kept = event(organizationId);
+  await takeIn([kept]);
+  const [today, tomorrow] = [0, DAY_MS].map((ms) => new Date(clock.nowMs() + ms).toISOString().slice(0, TODAY.length));
+  await days.keep(tomorrow ?? "");
+  await database.transaction(async (tx) => {
+    expect((await tx.query(OF_DAY, [today]))[0]?.events).toBeGreaterThan(0);
+    expect(await days.dropBefore(tomorrow ?? "")).toBe(0);
+    expect(await readAll(organizationId, 10)).toEqual([kept.eventId]);
+  });
+  expect(await days.dropBefore(tomorrow ?? "")).toBeGreaterThan(0);
+  expect(await readAll(organizationId, 10)).toEqual([]);
+  await days.keep(today ?? "");
+});
+
 it(`keeps events for ${KEPT_DAYS} days, and goes on behind what is gone`, async () => {
   const organizationId = randomUUID();
   const old = event(organizationId);
