@@ -8,6 +8,9 @@ export interface Refusal {
   readonly errorMessage: string;
 }
 
+/** Of a command that cannot be processed. */
+export const INTERNAL: Refusal = { errorCode: "INTERNAL", errorMessage: "The command could not be processed" };
+
 /** The partition that a command in memory belongs to. */
 export interface Home {
   readonly partition: number;

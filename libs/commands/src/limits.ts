@@ -42,6 +42,8 @@ export const FIRST_RETRY_MS = 1_000;
 export const MAX_RETRY_MS = 16_000;
 /** A command that applied is asked for again when its fact has not come by then. */
 export const PENDING_TIMEOUT_MS = 5_000;
+/** How often the rows of such commands are looked at meanwhile: another process may have booked the fact. */
+export const END_WATCH_INTERVAL_MS = 50;
 /** Unanswered calls in a row that open a server's breaker. */
 export const BREAKER_FAILURES = 3;
 /** Attempts that ended in an error nobody expected, before the command is settled and fails INTERNAL. */
@@ -49,8 +51,11 @@ export const MAX_BROKEN_ATTEMPTS = 3;
 /** How often the heads behind an open breaker are looked at for their deadline. */
 export const EXPIRY_SWEEP_MS = 1_000;
 
-/** Tries of one transaction where the database says that only the moment was bad. */
-export const MAX_TRANSACTION_TRIES = 4;
+/**
+ * Pauses before the tries of one transaction after the first, where the database says that only the moment was bad: at once for what
+ * another transaction was faster with, and then long enough for a database that is starting.
+ */
+export const TRANSACTION_PAUSES_MS: readonly number[] = [0, 50, 250];
 
 /** Published rows are deleted together after this time. */
 export const OUTBOX_DELETE_INTERVAL_MS = 100;

@@ -9,7 +9,8 @@ import { CommandMessage } from "@kapi/contracts";
 import type { Database } from "@kapi/postgres";
 
 import { column } from "./columns.ts";
-import { type Entry, type Home, orderKeyOf } from "./entry.ts";
+import { type Incoming, isMarked } from "./decode.ts";
+import { type Entry, type Home, INTERNAL, orderKeyOf } from "./entry.ts";
 import type { Lease } from "./lease-book.ts";
 import { MAX_LOADED_PER_LANE, MAX_LOADED_PER_PARTITION, MIN_LOADED_PER_LANE, REOPEN_DELAY_MS } from "./limits.ts";
 import { LOAD_OPEN, LOAD_OPEN_BY_ID, OPEN_SERVERS, type OpenRow } from "./statements.ts";
@@ -23,6 +24,9 @@ interface Lane {
   skips: number;
   reading: boolean;
 }
+
+/** What a command in memory is made of. */
+type Loadable = Pick<Entry, "message" | "refusal" | "offset" | "attempts" | "maybeSent">;
 
 export interface PartitionQueueOptions {
   readonly database: Database;
@@ -62,8 +66,10 @@ export class PartitionQueue implements Home {
   }
 
   /** Takes in commands that were just written to the inbox, in log order. */
-  add(messages: readonly { readonly message: CommandMessage; readonly offset: number }[]): void {
-    for (const { message, offset } of messages) this.#place(message, offset, 0, false);
+  add(messages: readonly Incoming[]): void {
+    for (const { message, unreadable, offset } of messages) {
+      this.#place({ message, refusal: unreadable === null ? null : INTERNAL, offset, attempts: 0, maybeSent: false });
+    }
   }
 
   /**
@@ -74,7 +80,7 @@ export class PartitionQueue implements Home {
     const unknown = commandIds.filter((commandId) => !this.#entries.has(commandId));
     if (unknown.length === 0) return;
     const rows = await this.#options.database.query(LOAD_OPEN_BY_ID, [this.partition, column(unknown)]);
-    for (const row of rows) this.#place(fromRow(row), row.log_offset, row.attempts, true);
+    for (const row of rows) this.#place(fromRow(row));
   }
 
   /** The command is final, or of no more interest. */
@@ -86,7 +92,8 @@ export class PartitionQueue implements Home {
     if (lane.loaded === 0 && lane.spilledFrom === null) this.#lanes.delete(lane.serverId);
   }
 
-  #place(message: CommandMessage, offset: number, attempts: number, maybeSent: boolean): void {
+  #place(loadable: Loadable): void {
+    const { message, offset } = loadable;
     if (this.#entries.has(message.commandId)) return;
     const lane = this.#laneOf(message.serverId);
     const behind = lane.spilledFrom !== null && offset >= lane.spilledFrom;
@@ -95,21 +102,19 @@ export class PartitionQueue implements Home {
       if (this.lease !== null) this.#refill(lane);
       return;
     }
-    this.#load(lane, message, offset, attempts, maybeSent);
+    this.#load(lane, loadable);
   }
 
-  #load(lane: Lane, message: CommandMessage, offset: number, attempts: number, maybeSent: boolean): void {
-    const deadlineMs = Date.parse(message.deadlineAt);
-    const { traceparent } = message;
-    const state = { attempts, maybeSent, refusal: null, broken: 0, gone: false };
+  #load(lane: Lane, loadable: Loadable): void {
+    const { message } = loadable;
     const entry: Entry = {
-      message,
-      traceparent,
+      ...loadable,
+      traceparent: message.traceparent,
       orderKey: orderKeyOf(message),
-      offset,
       partition: this,
-      deadlineMs,
-      ...state,
+      deadlineMs: Date.parse(message.deadlineAt),
+      broken: 0,
+      gone: false,
     };
     this.#entries.set(message.commandId, entry);
     lane.loaded += 1;
@@ -152,7 +157,7 @@ export class PartitionQueue implements Home {
     const rows = await this.#options.database.query(LOAD_OPEN, [this.partition, lane.serverId, from, limit]);
     if (this.closed) return;
     for (const row of rows) {
-      if (!this.#entries.has(row.command_id)) this.#load(lane, fromRow(row), row.log_offset, row.attempts, true);
+      if (!this.#entries.has(row.command_id)) this.#load(lane, fromRow(row));
     }
     // What was left in the inbox below the start of this read came after it began.
     if (lane.spilledFrom !== null && lane.spilledFrom < from) return;
@@ -171,8 +176,11 @@ export class PartitionQueue implements Home {
   }
 }
 
-/** The inbox holds only messages that were checked when they came in. */
-function fromRow(row: OpenRow): CommandMessage {
+/** The inbox holds only messages that were checked when they came in. What is read back was perhaps sent. */
+function fromRow(row: OpenRow): Loadable {
   const sealed: unknown = row.sealed_password === null ? null : JSON.parse(row.sealed_password);
-  return CommandMessage.parse({ ...JSON.parse(row.message), sealedPassword: sealed });
+  const json: unknown = JSON.parse(row.message);
+  const message = CommandMessage.parse({ ...(json as object), sealedPassword: sealed });
+  const refusal = isMarked(json) ? INTERNAL : null;
+  return { message, refusal, offset: row.log_offset, attempts: row.attempts, maybeSent: true };
 }

@@ -7,6 +7,7 @@ import { CommandMessage } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 
+import type { Incoming } from "./decode.ts";
 import type { Entry } from "./entry.ts";
 import type { Lease, LeaseBook } from "./lease-book.ts";
 import { LEASE_RENEWAL_MS, REOPEN_DELAY_MS } from "./limits.ts";
@@ -76,7 +77,7 @@ export class Partitions {
   }
 
   /** Hands on commands that were just written to the inbox. */
-  add(partition: number, messages: readonly { readonly message: CommandMessage; readonly offset: number }[]): void {
+  add(partition: number, messages: readonly Incoming[]): void {
     this.#queues.get(partition)?.add(messages);
   }
 

@@ -7,10 +7,12 @@ import { isTransient } from "@kapi/postgres";
 import { faultPoint, inBatchSpan, type Logger } from "@kapi/runtime";
 
 import { column } from "./columns.ts";
+import { mayMove } from "./command-state.ts";
+import { EndWatch } from "./end-watch.ts";
 import type { Entry } from "./entry.ts";
 import type { CommandExecutor, CommandOutcome } from "./executor.ts";
 import type { Lease, LeaseBook } from "./lease-book.ts";
-import { LEASED_EVENT_AFTER_MS } from "./limits.ts";
+import { LEASED_EVENT_AFTER_MS, PENDING_TIMEOUT_MS } from "./limits.ts";
 import type { BatchMode, ServerAnswer } from "./scheduler.ts";
 import { AttemptSpans } from "./attempt-spans.ts";
 import { READ_OPEN } from "./statements.ts";
@@ -38,10 +40,20 @@ export interface RunnerOptions<Effect> {
 export class Runner<Effect> {
   readonly #options: RunnerOptions<Effect>;
   readonly #judge: Judge<Effect>;
+  readonly #endWatch: EndWatch;
 
   constructor(options: RunnerOptions<Effect>) {
     this.#options = options;
     this.#judge = new Judge(options);
+    this.#endWatch = new EndWatch({
+      database: options.store.database,
+      onEnd: options.onEnd,
+      onError: (error) => options.logger.warn({ err: error }, "pending commands could not be looked at"),
+    });
+  }
+
+  stop(): void {
+    this.#endWatch.stop();
   }
 
   /** Runs one batch of one server to its verdicts. Never rejects. */
@@ -93,8 +105,9 @@ export class Runner<Effect> {
 
   async #settleVerdicts(verdicts: readonly Verdict<Effect>[]): Promise<void> {
     const written = verdicts.filter((verdict) => verdict.kind === "final" || verdict.requeue);
+    let putBack: ReadonlySet<Entry> = new Set();
     try {
-      if (written.length > 0) await this.#write(written);
+      if (written.length > 0) putBack = await this.#write(written);
     } catch (error) {
       this.#options.logger.error(
         { err: error, commands: written.length },
@@ -106,29 +119,40 @@ export class Runner<Effect> {
       }
       return this.#proceed(verdicts.filter((verdict) => !written.includes(verdict)));
     }
-    this.#proceed(verdicts);
+    for (const entry of putBack) if (!entry.gone) this.#options.onAgain(entry, 0);
+    this.#proceed(verdicts.filter(({ entry }) => !putBack.has(entry)));
   }
 
   #proceed(verdicts: readonly Verdict<Effect>[]): void {
     for (const verdict of verdicts) {
       if (verdict.entry.gone) continue;
-      if (verdict.kind === "again") this.#options.onAgain(verdict.entry, verdict.delayMs);
+      if (verdict.kind === "pending") {
+        this.#options.onAgain(verdict.entry, PENDING_TIMEOUT_MS);
+        this.#endWatch.add(verdict.entry);
+      } else if (verdict.kind === "again") this.#options.onAgain(verdict.entry, verdict.delayMs);
       else this.#options.onEnd(verdict.entry);
     }
   }
 
-  /** One transaction: fence, what is open, effects of the service, new states, events. */
-  async #write(verdicts: readonly Verdict<Effect>[]): Promise<void> {
+  /**
+   * One transaction: fence, what is open, effects of the service, new states, events. Returns the commands that went back to the
+   * queue instead of ending: only a queued command expires, and one may still be leased where an earlier write failed.
+   */
+  async #write(verdicts: readonly Verdict<Effect>[]): Promise<ReadonlySet<Entry>> {
+    let putBack: ReadonlySet<Entry> = new Set();
     await this.#underFence(
       verdicts.map(({ entry }) => entry),
       async (unit, open) => {
         const locked = verdicts.filter(({ entry }) => open.has(entry));
         const finals = locked.filter((verdict) => verdict.kind === "final");
-        const applied = finals.map(({ entry, outcome }) => ({ message: entry.message, outcome }));
-        const results = finals.length === 0 ? null : await this.#options.executor.apply(unit, applied);
-        unit.change(locked.flatMap((verdict) => changeOf(verdict, open, results)));
+        putBack = new Set(finals.filter((verdict) => !mayEnd(verdict, open)).map(({ entry }) => entry));
+        const ending = finals.filter(({ entry }) => !putBack.has(entry));
+        const applied = ending.map(({ entry, outcome }) => ({ message: entry.message, outcome }));
+        const results = ending.length === 0 ? null : await this.#options.executor.apply(unit, applied);
+        unit.change(locked.flatMap((verdict) => changeOf(verdict, open, results, putBack)));
       },
     );
+    return putBack;
   }
 
   /** Shows an attempt that lasts. Best effort: the attempt goes on whatever becomes of this. */
@@ -193,12 +217,19 @@ function changeOf<Effect>(
   verdict: Verdict<Effect>,
   open: ReadonlyMap<Entry, OpenCommand>,
   results: ReadonlyMap<string, Record<string, unknown>> | null,
+  putBack: ReadonlySet<Entry>,
 ): StateChange[] {
   const { entry } = verdict;
   const command = open.get(entry);
-  if (command === undefined || verdict.kind === "ended") return [];
-  if (verdict.kind === "again") return [moveTo("queued", entry, command)];
+  if (command === undefined || verdict.kind === "ended" || verdict.kind === "pending") return [];
+  if (verdict.kind === "again" || putBack.has(entry)) return [moveTo("queued", entry, command)];
   return [finalChange(verdict, command, results?.get(entry.message.commandId))];
+}
+
+/** Whether the state in which the command was read may become the final one. */
+function mayEnd<Effect>({ entry, outcome }: FinalVerdict<Effect>, open: ReadonlyMap<Entry, OpenCommand>): boolean {
+  const command = open.get(entry);
+  return command !== undefined && mayMove(command.status, outcome.kind === "closed" ? outcome.status : outcome.kind);
 }
 
 function moveTo(status: "queued" | "leased", entry: Entry, command: OpenCommand): StateChange {

@@ -20,7 +20,7 @@ import {
 
 /**
  * What is done with a batch: `execute` carries it out, `settle` learns what became of it and closes what did not
- * happen, `expire` ends commands that were never sent.
+ * happen, `expire` ends commands that were never sent, by their deadline or their refusal.
  */
 export type BatchMode = "execute" | "settle" | "expire";
 
@@ -295,7 +295,7 @@ export class Scheduler {
 }
 
 function modeOf(entry: Entry, nowMs: number): BatchMode {
-  if (entry.refusal !== null) return "settle";
+  if (entry.refusal !== null) return entry.maybeSent ? "settle" : "expire";
   if (nowMs < entry.deadlineMs) return "execute";
   return entry.maybeSent ? "settle" : "expire";
 }

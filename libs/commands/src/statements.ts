@@ -68,6 +68,12 @@ export const READ_OPEN: Statement<OpenState> = statement(
    where command_id = any($1::uuid[]) and ${OPEN_BY_KEY}`,
 );
 
+/** Those that are final. */
+export const READ_FINAL: Statement<{ command_id: string }> = statement(
+  "commands_read_final",
+  `select command_id from command_inbox where command_id = any($1::uuid[]) and completed_at is not null`,
+);
+
 /** The messages of open commands that this process does not hold in memory. */
 export const MESSAGES: Statement<{ command_id: string; message: string }> = statement(
   "commands_open_messages",

@@ -2,12 +2,12 @@
  * The commands and the outbox of one service in its own schema. A unit of work is one transaction: effects, states of
  * commands and what is to be published are written together; the process that committed publishes at once.
  */
-import type { Clock } from "@kapi/kernel";
+import { type Clock, delay } from "@kapi/kernel";
 import type { Producer } from "@kapi/kafka";
 import { type Database, isTransient } from "@kapi/postgres";
 import { faultPoint, type Logger, type Started } from "@kapi/runtime";
 
-import { MAX_TRANSACTION_TRIES } from "./limits.ts";
+import { TRANSACTION_PAUSES_MS } from "./limits.ts";
 import { measureEnd, measureOutbox } from "./measures.ts";
 import { Outbox } from "./outbox.ts";
 import { type MessageLookup, Unit } from "./unit.ts";
@@ -60,7 +60,7 @@ export function createCommandStore(options: CommandStoreOptions): Started<Comman
       return { value, unit, written };
     });
   const transact = async <T>(work: (transaction: Unit) => Promise<T>): Promise<T> => {
-    for (let attempt = 1; ; attempt += 1) {
+    for (let attempt = 0; ; attempt += 1) {
       try {
         const { value, unit, written } = await once(work);
         const outboxId = await written;
@@ -71,8 +71,10 @@ export function createCommandStore(options: CommandStoreOptions): Started<Comman
         for (const { message, status } of unit.ends()) measureEnd(worker, message, status, clock);
         return value;
       } catch (error) {
-        if (attempt >= MAX_TRANSACTION_TRIES || !isTransient(error)) throw error;
-        logger.warn({ err: error, attempt }, "a unit of work is tried again");
+        const pauseMs = TRANSACTION_PAUSES_MS[attempt];
+        if (pauseMs === undefined || !isTransient(error)) throw error;
+        logger.warn({ err: error, attempt: attempt + 1 }, "a unit of work is tried again");
+        if (pauseMs > 0) await delay(pauseMs);
       }
     }
   };

@@ -4,9 +4,9 @@ import { isTransient } from "@kapi/postgres";
 import type { Logger } from "@kapi/runtime";
 
 import { backOffMs } from "./back-off.ts";
-import type { Entry, Refusal } from "./entry.ts";
+import { type Entry, INTERNAL, type Refusal } from "./entry.ts";
 import type { AppliedOutcome, ClosedOutcome, CommandExecutor, CommandOutcome } from "./executor.ts";
-import { MAX_BROKEN_ATTEMPTS, PENDING_TIMEOUT_MS } from "./limits.ts";
+import { MAX_BROKEN_ATTEMPTS } from "./limits.ts";
 import type { BatchMode } from "./scheduler.ts";
 
 /** The command ends with this. */
@@ -20,10 +20,11 @@ export type Verdict<Effect> =
   | FinalVerdict<Effect>
   /** It runs again; `requeue` where the attempt is to be written and told. */
   | { readonly kind: "again"; readonly entry: Entry; readonly delayMs: number; readonly requeue: boolean }
+  /** It applied; a fact on its way makes it final. It runs again where that does not come. */
+  | { readonly kind: "pending"; readonly entry: Entry; readonly requeue: false }
   /** It was made final already. */
   | { readonly kind: "ended"; readonly entry: Entry; readonly requeue: false };
 
-const INTERNAL: Refusal = { errorCode: "INTERNAL", errorMessage: "The command could not be processed" };
 const WITHDRAWN: Refusal = {
   errorCode: "REJECTED_BY_SERVER",
   errorMessage: "The command was closed before it was carried out",
@@ -67,7 +68,7 @@ export class Judge<Effect> {
         );
         return { kind: "again", entry, delayMs: this.pauseMs(entry), requeue: mode === "execute" };
       case "pending":
-        return { kind: "again", entry, delayMs: PENDING_TIMEOUT_MS, requeue: false };
+        return { kind: "pending", entry, requeue: false };
       case "finished":
         return { kind: "ended", entry, requeue: false };
     }

@@ -8,7 +8,7 @@
  */
 import { hostname } from "node:os";
 
-import { CommandMessage, type TopicContract } from "@kapi/contracts";
+import type { TopicContract } from "@kapi/contracts";
 import { batcher, type Clock, delay } from "@kapi/kernel";
 import {
   type Batch,
@@ -17,13 +17,13 @@ import {
   createConsumer,
   type DeadLetter,
   type KafkaConnection,
-  type Message,
   RetryableError,
 } from "@kapi/kafka";
 import { isTransient } from "@kapi/postgres";
 import { faultPoint, type Health, type Logger, type Started } from "@kapi/runtime";
 
 import { column, jsonLines } from "./columns.ts";
+import { decode, type Incoming } from "./decode.ts";
 import type { CommandExecutor } from "./executor.ts";
 import { BUSY_INTERVAL_MS, DRAIN_DEADLINE_MS, MAX_INBOX_BATCH, MAX_PARTITIONS_TOGETHER } from "./limits.ts";
 import { Partitions } from "./partitions.ts";
@@ -107,6 +107,7 @@ export async function createCommandWorker<Effect>(
       fatal: options.fatal,
     });
   } catch (error) {
+    runner.stop();
     await Promise.all([partitions.stop(), scheduler.stop()]);
     throw error;
   }
@@ -118,17 +119,10 @@ export async function createCommandWorker<Effect>(
       endMeasures();
       await running.stop();
       await Promise.race([scheduler.stop(), delay(DRAIN_DEADLINE_MS)]);
+      runner.stop();
       await partitions.stop();
     },
   };
-}
-
-interface Incoming {
-  readonly message: CommandMessage;
-  readonly partition: number;
-  readonly offset: number;
-  /** The message as JSON on one line, without a sealed password. */
-  readonly text: string;
 }
 
 /** Writes rows to the inbox and tells which are new. Partitions that are taken in at the same time share one statement. */
@@ -158,7 +152,11 @@ async function takeIn(
     if (typeof decoded === "string") deadLetters.push({ message, reason: decoded });
     else if (!incoming.has(decoded.message.commandId)) incoming.set(decoded.message.commandId, decoded);
   }
-  if (deadLetters.length > 0) logger.error({ messages: deadLetters.length }, "undecodable command messages");
+  if (deadLetters.length > 0) logger.error({ messages: deadLetters.length }, "messages that name no command");
+  for (const { message, unreadable: reason } of incoming.values()) {
+    if (reason === null) continue;
+    logger.error({ commandId: message.commandId, reason }, "a command's message cannot be read: the command fails");
+  }
   if (incoming.size === 0) return { deadLetters };
   try {
     const rows = [...incoming.values()];
@@ -175,26 +173,6 @@ async function takeIn(
     throw error;
   }
   return { deadLetters };
-}
-
-/** The message, or why it is none. The reason never quotes the value: it may hold a sealed password. */
-function decode({ value, offset, traceparent }: Message, partition: number): Incoming | string {
-  const received = value.toString("utf8");
-  let json: unknown;
-  try {
-    json = JSON.parse(received);
-  } catch {
-    return "not JSON";
-  }
-  const parsed = CommandMessage.safeParse(json);
-  if (parsed.success) {
-    const message = traceparent === undefined ? parsed.data : { ...parsed.data, traceparent };
-    const asReceived = message.sealedPassword === null && traceparent === undefined && !received.includes("\n");
-    const text = asReceived ? received : JSON.stringify({ ...message, sealedPassword: null });
-    return { message, partition, offset: Number(offset), text };
-  }
-  const findings = parsed.error.issues.map(({ path, code }) => `${path.join(".")}: ${code}`);
-  return `not a command message (${findings.join(", ")})`;
 }
 
 function columns(rows: readonly Incoming[]): unknown[] {

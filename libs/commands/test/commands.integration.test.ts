@@ -26,6 +26,18 @@ const INSERT_OUTBOX = statement<never>(
   "insert into outbox (messages, created_at) values ($1, now() - interval '1 minute')",
 );
 
+const REFUSE_REQUEUE = statement<never>(
+  "test_refuse_requeue",
+  `create function refuse_requeue() returns trigger language plpgsql as $$
+   begin raise exception 'the database is starting up' using errcode = '57P03'; end $$`,
+);
+const ADD_REFUSAL = statement<never>(
+  "test_add_refusal",
+  `create trigger refuse_requeue before update on command_inbox for each row
+   when (new.status = 'queued' and old.status = 'leased') execute function refuse_requeue()`,
+);
+const DROP_REFUSAL = statement<never>("test_drop_refusal", "drop trigger refuse_requeue on command_inbox");
+
 describe("commands", () => {
   let harness: Harness;
   beforeAll(async () => {
@@ -166,6 +178,26 @@ describe("commands", () => {
     expect(harness.book.applied.length - before).toBe(messages.length);
   });
 
+  it("goes on with an account when another process has made its command final, without asking again", async () => {
+    const message = commandMessage();
+    const { serverId, accountNumber } = message;
+    const next = commandMessage({ serverId, accountNumber });
+    harness.book.behave(accountNumber ?? "", "pending");
+    await harness.publish(message);
+    await eventually(() => harness.book.executed.includes(message.commandId));
+    harness.book.behave(accountNumber ?? "", "apply");
+    await harness.publish(next);
+    const other = harness.startStore();
+    await other.value.transact(async (unit) => {
+      const [command] = await unit.readOpen([message.commandId]);
+      if (command === undefined) throw new Error("the command is not open");
+      unit.finish([{ command, status: "succeeded", result: {}, errorCode: null, errorMessage: null }]);
+    });
+    await harness.until(next.commandId, "succeeded");
+    await other.stop();
+    expect(harness.book.executed.filter((id) => id === message.commandId)).toHaveLength(1);
+  });
+
   it("expires a command past its deadline that was never sent, and releases its credits", async () => {
     const message = commandMessage({ deadlineAt: toIso(Date.now() - 1_000) });
     await harness.publish(message);
@@ -197,6 +229,26 @@ describe("commands", () => {
     expect(harness.book.applied).not.toContain(closed.commandId);
   });
 
+  it("expires a command that is shown as leased where going back to the queue could not be written in time", async () => {
+    const message = commandMessage({ deadlineAt: toIso(Date.now() + 3_000) });
+    const { serverId, accountNumber } = message;
+    const next = commandMessage({ serverId, accountNumber });
+    await harness.database.query(REFUSE_REQUEUE, []);
+    harness.book.behave(accountNumber ?? "", "unreachable");
+    const openGate = harness.book.closeGate();
+    await harness.publish(message);
+    await harness.until(message.commandId, "leased");
+    await harness.database.query(ADD_REFUSAL, []);
+    openGate();
+    await eventually(() => Date.now() > Date.parse(message.deadlineAt) + 1_000, { timeoutMs: 15_000 });
+    await harness.database.query(DROP_REFUSAL, []);
+    await harness.until(message.commandId, "expired", 20_000);
+    expect(harness.eventsOf(message.commandId).map(({ status }) => status)).toEqual(["leased", "queued", "expired"]);
+    harness.book.behave(accountNumber ?? "", "apply");
+    await harness.publish(next);
+    await harness.until(next.commandId, "succeeded");
+  });
+
   it("fails a command that cannot be processed, alone, and only after settling it", async () => {
     const serverId = randomUUID();
     const broken = commandMessage({ serverId });
@@ -207,6 +259,38 @@ describe("commands", () => {
     expect(await harness.until(broken.commandId, "failed", 30_000)).toMatchObject({ errorCode: "INTERNAL" });
     harness.book.applyLate(broken.commandId);
     expect(harness.book.applied).not.toContain(broken.commandId);
+  });
+
+  it("fails a command whose message cannot be read, and says so; its account goes on", async () => {
+    const message = commandMessage();
+    const { serverId, accountNumber } = message;
+    const next = commandMessage({ serverId, accountNumber });
+    const secret = "sealed-text-of-a-password";
+    await harness.publishRaw(
+      `${serverId}/${accountNumber}`,
+      JSON.stringify({ ...message, payload: "of another version", sealedPassword: secret }),
+    );
+    await harness.publish(next);
+    expect(await harness.until(message.commandId, "failed")).toMatchObject({
+      operation: message.operation,
+      errorCode: "INTERNAL",
+      settlement: { chargeId: message.commandId, credits: message.reservedCredits },
+    });
+    await harness.until(next.commandId, "succeeded");
+    expect(harness.book.executed).not.toContain(message.commandId);
+    expect(JSON.stringify(await harness.row(message.commandId))).not.toContain(secret);
+  });
+
+  it("settles a command whose message cannot be read where an earlier holder left it open", async () => {
+    const message = commandMessage();
+    await harness.stopWorker();
+    const text = JSON.stringify({ ...message, unreadable: true });
+    const values = [message.commandId, harness.partitionOf(message), 2_000_000, message.serverId, text];
+    await harness.database.query(INSERT_OPEN, [...values, "queued", 0, 0]);
+    await harness.startWorker();
+    expect(await harness.until(message.commandId, "failed")).toMatchObject({ errorCode: "INTERNAL" });
+    harness.book.applyLate(message.commandId);
+    expect(harness.book.applied).not.toContain(message.commandId);
   });
 
   it("puts what is no command aside, without its content, and goes on behind it", async () => {

@@ -6,7 +6,7 @@ import type { CommandExecutor, CommandOutcome, LeasedCommand } from "../src/inde
 class NoAnswer extends Error {}
 
 /** How the next call with a command of an account behaves. */
-export type Behaviour = "apply" | "refuse" | "unreachable" | "drop-answer" | "throw" | "hang";
+export type Behaviour = "apply" | "refuse" | "unreachable" | "drop-answer" | "throw" | "hang" | "pending";
 
 /**
  * A counterpart that keeps outcomes by reference as the trading-server contract asks: the first outcome of a reference
@@ -15,6 +15,8 @@ export type Behaviour = "apply" | "refuse" | "unreachable" | "drop-answer" | "th
 export class ReferenceBook {
   /** Command ids in the order they applied. */
   readonly applied: string[] = [];
+  /** Command ids in the order in which they were to be carried out. */
+  readonly executed: string[] = [];
   readonly #outcomes = new Map<string, CommandOutcome<null>>();
   readonly #behaviours = new Map<string, Behaviour>();
   readonly #hanging: (() => void)[] = [];
@@ -66,6 +68,7 @@ export class ReferenceBook {
 
   async #execute({ message }: LeasedCommand): Promise<CommandOutcome<null>> {
     const { commandId, accountNumber } = message;
+    this.executed.push(commandId);
     switch (this.#behaviours.get(accountNumber ?? "") ?? "apply") {
       case "apply":
         return this.#apply(commandId);
@@ -81,6 +84,9 @@ export class ReferenceBook {
       case "drop-answer":
         this.#apply(commandId);
         return { kind: "unreachable", reason: "the answer was lost" };
+      case "pending":
+        this.#apply(commandId);
+        return { kind: "pending" };
       case "throw":
         throw new TypeError("a mistake of ours");
       case "hang":

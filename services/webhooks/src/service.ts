@@ -28,6 +28,9 @@ const LOOK_INTERVAL_MS = 500;
 /** Open deliveries are counted up to here. */
 const MAX_COUNTED = 100_000;
 const KEEP_DAYS_INTERVAL_MS = 3_600_000;
+/** How often events are looked for that wait in vain for an older one of their account, and how many are recorded at a time. */
+const OVERDUE_INTERVAL_MS = 10_000;
+const OVERDUE_BATCH = 500;
 
 export interface Outside {
   /** How names become addresses, and the chance in the jitter; a test brings its own. */
@@ -100,6 +103,14 @@ export async function startService(
   );
 
   const takeIn = eventIntake({ events, deliverer, due, leaseMs, clock });
+  await scope.start("overdue events", () =>
+    every(
+      OVERDUE_INTERVAL_MS,
+      async () => takeIn(await events.overdue(OVERDUE_BATCH)),
+      logger,
+      "overdue events were not recorded",
+    ),
+  );
   const app = createHttpServer({ logger, health, clock, isDependencyFailure: isTransient });
   requireInternalToken(app, config.INTERNAL_TOKEN);
   registerRoutes(app, {

@@ -91,6 +91,23 @@ describe("a receiver with the standardwebhooks package", () => {
     expect(counted.toSorted()).toEqual(["command.failed null", "position.closed 2", "position.closed 3"]);
   });
 
+  it("gets the transactions of an account numbered in the order of the ledger, whatever order they come in", async () => {
+    await world.createEndpoint({ url: receiver.url });
+    const of = owner();
+    // A publisher that lost the reply to its commit leaves the first to a later look at its outbox.
+    for (const sequence of [2, 3, 1]) {
+      const fact = transaction(of);
+      Object.assign(fact.transaction, { sequence, balanceAfter: 100 * sequence });
+      await world.publish(TOPICS.financeEvents, fact);
+    }
+    await eventually(() => expect(receiver.received).toHaveLength(3));
+    const told = receiver.received.map(({ body }) => WebhookEvent.parse(JSON.parse(body)).data);
+    const balances = told
+      .toSorted((a, b) => (a.accountSequence ?? 0) - (b.accountSequence ?? 0))
+      .map((data) => ("balanceAfter" in data ? data.balanceAfter : null));
+    expect(balances).toEqual([100, 200, 300]);
+  });
+
   it("verifies with the new and the old secret for 24 h after a rotation, and with the new one alone after that", async () => {
     const { id, secret } = await world.createEndpoint({ url: receiver.url });
     const answer = await world.call("POST", `/webhooks/${id}/rotate-secret`);

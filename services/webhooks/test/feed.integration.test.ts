@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 
 import type { IncomingEvent } from "../src/domain/facts.ts";
 import type { DayStore, EventStore } from "../src/domain/ports.ts";
+import type { Source } from "../src/domain/source-order.ts";
 import { KEPT_DAYS, keepDays } from "../src/operations/keep-days.ts";
 import { listEvents } from "../src/operations/list-events.ts";
 import { createDayStore } from "../src/outbound/postgres/days.ts";
@@ -49,7 +50,7 @@ function event(organizationId: string, change: Partial<IncomingEvent> = {}): Inc
     type: "margin.call",
     timestamp: new Date(clock.nowMs()).toISOString(),
     record: { equity: 1, usedMargin: 1, marginLevel: 100 },
-    counted: true,
+    place: { source: "account", sequence: 1 },
     onlyFor: null,
     ...change,
   };
@@ -105,7 +106,11 @@ it("gives each account gapless sequences, in the order of the feed, whatever is 
   const organizationId = randomUUID();
   const serverId = randomUUID();
   const events = Array.from({ length: 60 }, (_, index) =>
-    event(organizationId, { serverId, accountNumber: `1000000${index % 3}` }),
+    event(organizationId, {
+      serverId,
+      accountNumber: `1000000${index % 3}`,
+      place: { source: "account", sequence: 1 + Math.floor(index / 3) },
+    }),
   );
   await Promise.all([events.slice(0, 40), events.slice(20), events, events.slice(30, 50)].map(takeIn));
   const { events: told } = await page(organizationId);
@@ -113,7 +118,38 @@ it("gives each account gapless sequences, in the order of the feed, whatever is 
   for (const number of ["10000000", "10000001", "10000002"]) {
     const sequences = told.filter(({ data }) => data.accountNumber === number).map(({ data }) => data.accountSequence);
     expect(sequences).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+    const ids = told.filter(({ data }) => data.accountNumber === number).map(({ id }) => id);
+    expect(ids).toEqual(events.filter(({ accountNumber }) => accountNumber === number).map(({ eventId }) => eventId));
   }
+});
+
+const MAKE_OVERDUE = statement<never>(
+  "make_overdue",
+  "update waiting_events set waiting_since = now() - interval '6 minutes' where event_id = $1::uuid",
+);
+
+it("records what came too early in the order of its source, and without the missing one after a while", async () => {
+  const organizationId = randomUUID();
+  const account = { serverId: randomUUID(), accountNumber: "10000002" };
+  const at = (source: Source, sequence: number) => event(organizationId, { ...account, place: { source, sequence } });
+  const [one, two, three] = [at("finance", 1), at("finance", 2), at("finance", 3)];
+  const [five, six, other] = [at("finance", 5), at("finance", 6), at("account", 1)];
+  await takeIn([three, six]);
+  await takeIn([three, other]);
+  expect(await readAll(organizationId, 10)).toEqual([other.eventId]);
+  await takeIn([two]);
+  await takeIn([one]);
+  const recorded = [other, one, two, three];
+  expect(await readAll(organizationId, 10)).toEqual(recorded.map(({ eventId }) => eventId));
+  await takeIn([five]);
+  expect(await store.overdue(10)).toEqual([]);
+  await database.query(MAKE_OVERDUE, [six.eventId]);
+  await takeIn(await store.overdue(10));
+  await takeIn([six, one]);
+  const { events } = await page(organizationId);
+  expect(events.map(({ id }) => id)).toEqual([...recorded, five, six].map(({ eventId }) => eventId));
+  expect(events.map(({ data }) => data.accountSequence)).toEqual([1, 2, 3, 4, 5, 6]);
+  expect(await store.overdue(10)).toEqual([]);
 });
 
 it("pages exactly, by kind, from now, and from any cursor", async () => {
@@ -196,6 +232,27 @@ it("knows a repeat days later, also of an event whose clock was wrong", async ()
   clock.advance(5 * DAY_MS);
   await takeIn(events);
   expect(await readAll(organizationId, 10)).toHaveLength(3);
+});
+
+const OF_DAY = statement<{ events: number }>(
+  "events_of_day",
+  "select count(*)::integer as events from events where day = $1::date",
+);
+
+it("leaves a day that is in use to the next turn, and holds up nobody meanwhile", async () => {
+  const organizationId = randomUUID();
+  const kept = event(organizationId);
+  await takeIn([kept]);
+  const [today, tomorrow] = [0, DAY_MS].map((ms) => new Date(clock.nowMs() + ms).toISOString().slice(0, TODAY.length));
+  await days.keep(tomorrow ?? "");
+  await database.transaction(async (tx) => {
+    expect((await tx.query(OF_DAY, [today]))[0]?.events).toBeGreaterThan(0);
+    expect(await days.dropBefore(tomorrow ?? "")).toBe(0);
+    expect(await readAll(organizationId, 10)).toEqual([kept.eventId]);
+  });
+  expect(await days.dropBefore(tomorrow ?? "")).toBeGreaterThan(0);
+  expect(await readAll(organizationId, 10)).toEqual([]);
+  await days.keep(today ?? "");
 });
 
 it(`keeps events for ${KEPT_DAYS} days, and goes on behind what is gone`, async () => {

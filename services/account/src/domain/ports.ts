@@ -117,6 +117,11 @@ export interface EndedCommand {
 /** The rows of existing accounts, as commands read and change them. */
 export interface AccountBook {
   /**
+   * Locks accounts until the end of `transaction`, before it changes them with several statements: each statement keeps to the order
+   * of locks only by itself.
+   */
+  lock(transaction: WorkTransaction, accountIds: readonly string[]): void;
+  /**
    * Notes on each account that a command begins, so that a deletion waits for it; gives the accounts as they are, in
    * order, null for one that there never was. One that is pending, being deleted or deleted is given and not noted.
    */

@@ -10,6 +10,8 @@ import {
 } from "@kapi/contracts";
 import { uuidV5 } from "@kapi/kernel";
 
+import type { SourcePlace } from "./source-order.ts";
+
 /** Largest result of a command that an event carries, in characters of JSON; a larger one is read with getCommand. */
 export const MAX_RESULT_CHARACTERS = 16_384;
 
@@ -22,21 +24,19 @@ export interface IncomingEvent {
   readonly type: WebhookKind;
   readonly timestamp: string;
   readonly record: Readonly<Record<string, unknown>>;
-  /** Whether it is one of those that `accountSequence` counts. */
-  readonly counted: boolean;
+  /** Where it stands among the facts of its account; null for what `accountSequence` does not count. */
+  readonly place: SourcePlace | null;
   /** The one endpoint that it is for, whatever that one takes; null: all that take it. */
   readonly onlyFor: string | null;
   /** The span that it was taken in beneath, where that is recorded. */
   readonly traceparent?: string | undefined;
 }
 
-const GENERAL = { counted: true, onlyFor: null } as const;
-
 /** A fact of `account.events`. */
 export function fromAccountFact(fact: AccountFact): IncomingEvent {
-  const { eventId, organizationId, serverId, accountNumber, type, occurredAt } = fact;
-  const common = { eventId, organizationId, serverId, accountNumber, type, timestamp: occurredAt, ...GENERAL };
-  return { ...common, record: accountRecord(fact) };
+  const { eventId, organizationId, serverId, accountNumber, type, occurredAt, accountSequence } = fact;
+  const common = { eventId, organizationId, serverId, accountNumber, type, timestamp: occurredAt, onlyFor: null };
+  return { ...common, record: accountRecord(fact), place: { source: "account", sequence: accountSequence } };
 }
 
 function accountRecord(fact: AccountFact): Readonly<Record<string, unknown>> {
@@ -65,8 +65,8 @@ function accountRecord(fact: AccountFact): Readonly<Record<string, unknown>> {
 /** A fact of `finance.events`. */
 export function fromFinanceFact(fact: FinanceFact): IncomingEvent {
   const { eventId, organizationId, serverId, accountNumber, type, occurredAt, transaction } = fact;
-  const common = { eventId, organizationId, serverId, accountNumber, type, timestamp: occurredAt, ...GENERAL };
-  return { ...common, record: transaction };
+  const common = { eventId, organizationId, serverId, accountNumber, type, timestamp: occurredAt, onlyFor: null };
+  return { ...common, record: transaction, place: { source: "finance", sequence: transaction.sequence } };
 }
 
 /** A fact of `credits.events`. */
@@ -80,8 +80,8 @@ export function fromCreditsFact(fact: CreditsFact): IncomingEvent {
     type,
     timestamp: occurredAt,
     record: { availableCredits, lowBalanceThreshold },
-    ...GENERAL,
-    counted: false,
+    onlyFor: null,
+    place: null,
   };
 }
 
@@ -110,8 +110,8 @@ export function fromCommandEvent(event: CommandEvent): IncomingEvent | null {
       errorCode,
       errorMessage,
     },
-    ...GENERAL,
-    counted: false,
+    onlyFor: null,
+    place: null,
   };
 }
 
@@ -129,7 +129,7 @@ export function testEvent(
     type: "webhook.test",
     timestamp,
     record: { endpointId: endpoint.id },
-    counted: false,
+    place: null,
     onlyFor: endpoint.id,
   };
 }

@@ -63,6 +63,8 @@ export interface EventStore {
    * takes it, in one transaction. Deliveries that `roomOf` has room for are leased until `leaseUntilMs`.
    */
   takeIn(events: readonly IncomingEvent[], roomOf: RoomOf, nowMs: number, leaseUntilMs: number): Promise<TakenIn>;
+  /** Events that have waited for an older one of their account for too long, `limit` at most; `takeIn` records them. */
+  overdue(limit: number): Promise<readonly IncomingEvent[]>;
   /** Whether any enabled endpoint asks for events of commands. */
   commandsAreAsked(): Promise<boolean>;
   /** Position of the organization's newest event; 0: none. */

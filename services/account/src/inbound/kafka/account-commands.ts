@@ -51,6 +51,7 @@ export function createAccountCommands(options: AccountCommandsOptions): CommandE
     async apply(transaction, applied) {
       const created = applied.filter(({ message }) => wayOf(message) === "creation");
       const changed = applied.filter(({ message }) => wayOf(message) === "change");
+      changes.book.lock(transaction, applied.flatMap(accountIdOf));
       // Which effect a command has follows from its operation.
       if (created.length > 0) {
         await applyCreations(creations, transaction, created as AppliedOutcome<CreationEffect>[]);
@@ -60,6 +61,11 @@ export function createAccountCommands(options: AccountCommandsOptions): CommandE
     },
     isUnreachable,
   };
+}
+
+function accountIdOf({ message, outcome }: AppliedOutcome<Effect>): string[] {
+  if (outcome.kind === "succeeded" && "account" in outcome.effect) return [outcome.effect.account.id];
+  return message.managedAccountId === null ? [] : [message.managedAccountId];
 }
 
 type Outcomes = Promise<CommandOutcome<Effect>[]>;

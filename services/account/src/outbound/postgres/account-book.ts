@@ -6,24 +6,32 @@ import { startsOf, type StoredStatus } from "../../domain/account-status.ts";
 import type { Account } from "../../domain/account.ts";
 import type { AccountBook, EndedCommand } from "../../domain/ports.ts";
 import { countMoves } from "./account-counts.ts";
-import { ACCOUNT_COLUMNS, ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow } from "./account-row.ts";
+import { ACCOUNT_COLUMNS, ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow, IN_LOCK_ORDER } from "./account-row.ts";
 
 // $2 numbers, $3 command ids. The row of a pending account names its creation; of one that is being deleted, what the
 // deletion has to settle.
 const BEGIN = statement<AccountRow>(
   "account-begin-commands",
-  `update accounts a set running_command = begun.command_id
-   from unnest($2::text[], $3::uuid[]) as begun(account_number, command_id)
-   where a.server_id = $1 and a.account_number = begun.account_number
-     and a.status = any($4::text[])
+  `with begun as materialized (
+     select a.id, begun.command_id
+     from unnest($2::text[], $3::uuid[]) as begun(account_number, command_id)
+     join accounts a on a.server_id = $1 and a.account_number = begun.account_number
+     where a.status = any($4::text[])
+     ${IN_LOCK_ORDER}
+   )
+   update accounts a set running_command = begun.command_id from begun where a.id = begun.id
    returning ${ACCOUNT_COLUMNS_OF_A}`,
+);
+/** $1 account ids. */
+const LOCK_BY_ID = statement<never>(
+  "account-lock-by-id",
+  `select from accounts a where a.id = any($1::uuid[]) ${IN_LOCK_ORDER}`,
 );
 const SELECT_BY_NUMBER = statement<AccountRow>(
   "account-select-by-number",
   `select ${ACCOUNT_COLUMNS} from accounts where server_id = $1 and account_number = any($2::text[])`,
 );
-// Columns: server id, number, command id, made, at, name, leverage, status, kind of password. The rows are locked in one
-// order, so that two transactions with the same accounts cannot wait for each other.
+// Columns: server id, number, command id, made, at, name, leverage, status, kind of password.
 const END = statement<AccountRow & { command_id: string; changed: boolean; moved_from: StoredStatus }>(
   "account-end-commands",
   `with ended as materialized (
@@ -38,8 +46,7 @@ const END = statement<AccountRow & { command_id: string; changed: boolean; moved
        as e(server_id, account_number, command_id, made, at, account_name, leverage, status, password_kind)
      join accounts a on a.server_id = e.server_id and a.account_number = e.account_number
      where a.status = any($10::text[])
-     order by a.id
-     for no key update of a
+     ${IN_LOCK_ORDER}
    )
    update accounts a set
      account_name = e.account_name, leverage = e.leverage, status = e.status,
@@ -66,6 +73,7 @@ export function createAccountBook(database: Database): AccountBook {
     return inOrder(rows.map(fromRow), accountNumbers);
   };
   return {
+    lock: (transaction, accountIds) => transaction.execute(LOCK_BY_ID, [column(accountIds)]),
     read,
     async begin(serverId, commands) {
       const numbers = commands.map(({ accountNumber }) => accountNumber);

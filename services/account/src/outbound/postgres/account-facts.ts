@@ -8,6 +8,7 @@ import { assertDefined, uuidV5 } from "@kapi/kernel";
 import { statement } from "@kapi/postgres";
 
 import type { FactDraft, FactSpans } from "../../domain/account-fact.ts";
+import { IN_LOCK_ORDER } from "./account-row.ts";
 
 interface CountedRow {
   readonly id: string;
@@ -17,8 +18,7 @@ interface CountedRow {
   readonly fact_sequence: number;
 }
 
-// $1 server id, $2 account number, $3 how many facts; each account once. The rows are locked in one order, so that two
-// transactions with the same accounts cannot wait for each other.
+// $1 server id, $2 account number, $3 how many facts; each account once.
 const COUNT_FACTS = statement<CountedRow>(
   "account-count-facts",
   `with due as materialized (
@@ -26,8 +26,7 @@ const COUNT_FACTS = statement<CountedRow>(
      from unnest($1::uuid[], $2::text[], $3::integer[]) as counted(server_id, account_number, facts)
      join accounts a on a.server_id = counted.server_id and a.account_number = counted.account_number
      where a.status <> 'deleted'
-     order by a.server_id, a.account_number
-     for no key update of a
+     ${IN_LOCK_ORDER}
    )
    update accounts set fact_sequence = accounts.fact_sequence + due.facts
    from due where accounts.id = due.id

@@ -6,7 +6,7 @@ import type { Account, AccountCreation } from "../../domain/account.ts";
 import { ACCOUNT_MOVES, startsOf } from "../../domain/account-status.ts";
 import type { CreationBook, CreationEnd } from "../../domain/ports.ts";
 import { countMoves } from "./account-counts.ts";
-import { ACCOUNT_COLUMNS, ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow } from "./account-row.ts";
+import { ACCOUNT_COLUMNS, ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow, IN_LOCK_ORDER } from "./account-row.ts";
 
 const SELECT_BY_ID = statement<AccountRow>(
   "account-select-by-id",
@@ -39,12 +39,18 @@ assert(
 // Only what is still pending moves: a creation that ended before, or an account that is being deleted, stays as it is.
 const CLOSE = statement<AccountRow>(
   "account-close-creation",
-  `update accounts a set status = ended.status, status_reason = ended.reason, version = a.version + 1,
+  `with ended as materialized (
+     select e.* from unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[], $5::boolean[])
+       as e(id, status, reason, at, opened)
+     join accounts a on a.id = e.id
+     where a.status = any($6::text[])
+     ${IN_LOCK_ORDER}
+   )
+   update accounts a set status = ended.status, status_reason = ended.reason, version = a.version + 1,
      updated_at = ended.at, activated_at = case when ended.opened then ended.at end,
      trading_password_changed_at = case when ended.opened then ended.at end,
      investor_password_changed_at = case when ended.opened then ended.at end
-   from unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[], $5::boolean[]) as ended(id, status, reason, at, opened)
-   where a.id = ended.id and a.status = any($6::text[])
+   from ended where a.id = ended.id
    returning ${ACCOUNT_COLUMNS_OF_A}`,
 );
 

@@ -7,7 +7,7 @@ import { startsOf, type StoredStatus } from "../../domain/account-status.ts";
 import type { DeletionBook, DeletionState } from "../../domain/ports.ts";
 import { countMoves } from "./account-counts.ts";
 import { recordFacts } from "./account-facts.ts";
-import { ACCOUNT_COLUMNS, ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow } from "./account-row.ts";
+import { ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow, IN_LOCK_ORDER } from "./account-row.ts";
 
 /** When a deletion that was begun is looked at first, if nobody has ended it by then; then twice as late each time. */
 const FIRST_LOOK_SECONDS = 10;
@@ -67,8 +67,8 @@ const TAKE_DUE = statement<DeletionRow>(
 // Locked, so that of several that finish one deletion only the first finds it, and records the fact.
 const LOCK_DELETING = statement<AccountRow>(
   "account-deletion-lock",
-  `select ${ACCOUNT_COLUMNS} from accounts where id = any($1::uuid[]) and status = any($2::text[])
-   order by id for no key update`,
+  `select ${ACCOUNT_COLUMNS_OF_A} from accounts a where a.id = any($1::uuid[]) and a.status = any($2::text[])
+   ${IN_LOCK_ORDER}`,
 );
 const MARK_DELETED = statement(
   "account-deletion-finish",

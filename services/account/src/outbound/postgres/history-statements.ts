@@ -4,6 +4,8 @@
  */
 import { type Statement, statement } from "@kapi/postgres";
 
+import { IN_LOCK_ORDER } from "./account-row.ts";
+
 /** `live` is what readers see; `staged` is what a rebuild gathers. */
 export type HistoryTables = "live" | "staged";
 
@@ -40,7 +42,7 @@ export const LOCK_ACCOUNTS: Statement<AccountStatusRow> = statement(
   "account-lock-many",
   `select a.server_id, a.account_number, a.status from accounts a
    join unnest($1::uuid[], $2::text[]) k (server_id, account_number) using (server_id, account_number)
-   order by a.server_id, a.account_number for no key update of a`,
+   ${IN_LOCK_ORDER}`,
 );
 
 /** Arrays: server, account number, sequence up to which the account has to be booked. */

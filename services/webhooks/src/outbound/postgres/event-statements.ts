@@ -31,12 +31,53 @@ export const KNOWN_EVENTS = statement<{ event_id: string }>(
        where e.organization_id = given.organization_id and e.event_id = given.event_id and e.day >= $3::date limit 1) as known`,
 );
 
+export interface AccountRow {
+  readonly server_id: string;
+  readonly account_number: string;
+  readonly last_sequence: number;
+  readonly account_sequence: number | null;
+  readonly finance_sequence: number | null;
+}
+
 /** $1, $2: servers and account numbers. */
-export const ACCOUNT_SEQUENCES = statement<{ server_id: string; account_number: string; last_sequence: number }>(
+export const ACCOUNT_SEQUENCES = statement<AccountRow>(
   "webhooks_account_sequences",
-  `select a.server_id, a.account_number, a.last_sequence
+  `select a.server_id, a.account_number, a.last_sequence,
+     case when a.numbered_sequence = a.last_sequence then a.account_sequence end as account_sequence,
+     case when a.numbered_sequence = a.last_sequence then a.finance_sequence end as finance_sequence
    from unnest($1::uuid[], $2::text[]) as given (server_id, account_number)
      join accounts as a on a.server_id = given.server_id and a.account_number = given.account_number`,
+);
+
+/** $1, $2: servers and account numbers; $3: after how many milliseconds a wait is over. */
+export const WAITING_EVENTS = statement<{ event: string; overdue: boolean }>(
+  "webhooks_waiting_events",
+  `select w.event, w.waiting_since < clock_timestamp() - $3 * interval '1 millisecond' as overdue
+   from unnest($1::uuid[], $2::text[]) as given (server_id, account_number)
+     join waiting_events as w on w.server_id = given.server_id and w.account_number = given.account_number`,
+);
+
+/** $1, $2: after how many milliseconds a wait is over, and how many events. Those that have waited longest. */
+export const OVERDUE_EVENTS = statement<{ event: string }>(
+  "webhooks_overdue_events",
+  `select event from waiting_events
+   where waiting_since < clock_timestamp() - $1 * interval '1 millisecond'
+   order by waiting_since limit $2`,
+);
+
+/** $1-$5: organizations, event ids, servers, account numbers, events as JSON. What waits already goes on waiting. */
+export const INSERT_WAITING = statement<Record<string, never>>(
+  "webhooks_insert_waiting",
+  `insert into waiting_events (organization_id, event_id, server_id, account_number, event)
+   select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[])
+   on conflict (organization_id, event_id) do nothing`,
+);
+
+/** $1, $2: organizations and event ids. */
+export const DELETE_WAITING = statement<Record<string, never>>(
+  "webhooks_delete_waiting",
+  `delete from waiting_events as w using unnest($1::uuid[], $2::uuid[]) as given (organization_id, event_id)
+   where w.organization_id = given.organization_id and w.event_id = given.event_id`,
 );
 
 export const ENABLED_ENDPOINTS = statement<EndpointRow>(
@@ -44,7 +85,7 @@ export const ENABLED_ENDPOINTS = statement<EndpointRow>(
   `select ${ENDPOINT_COLUMNS} from endpoints where organization_id = any($1::uuid[]) and status = 'enabled'`,
 );
 
-/** $1 day, $2 time, $3-$9 events, $10-$11 organizations with their last positions, $12-$14 accounts with theirs. */
+/** $1 day, $2 time, $3-$9 events, $10-$11 organizations with their last positions, $12-$16 accounts with theirs. */
 export const INSERT_EVENTS = statement<Record<string, never>>(
   "webhooks_insert_events",
   `with moved as (
@@ -52,9 +93,14 @@ export const INSERT_EVENTS = statement<Record<string, never>>(
      from unnest($10::uuid[], $11::bigint[]) as given (organization_id, last_position)
      where o.organization_id = given.organization_id
    ), counted as (
-     insert into accounts (server_id, account_number, last_sequence)
-     select * from unnest($12::uuid[], $13::text[], $14::bigint[])
-     on conflict (server_id, account_number) do update set last_sequence = excluded.last_sequence
+     insert into accounts
+       (server_id, account_number, last_sequence, numbered_sequence, account_sequence, finance_sequence)
+     select server_id, account_number, last_sequence, last_sequence, account_sequence, finance_sequence
+     from unnest($12::uuid[], $13::text[], $14::bigint[], $15::bigint[], $16::bigint[])
+       as given (server_id, account_number, last_sequence, account_sequence, finance_sequence)
+     on conflict (server_id, account_number) do update
+       set last_sequence = excluded.last_sequence, numbered_sequence = excluded.numbered_sequence,
+         account_sequence = excluded.account_sequence, finance_sequence = excluded.finance_sequence
    )
    insert into events (day, created_at, organization_id, event_id, position, type, server_id, payload, traceparent)
    select $1::date, $2::timestamptz, given.*

@@ -5,30 +5,41 @@ import type { Database, Transaction } from "@kapi/postgres";
 import { type Endpoint, isCommandKind, takesKind, takesServer } from "../../domain/endpoint.ts";
 import { type IncomingEvent, payloadOf } from "../../domain/facts.ts";
 import type { DayStore, EventStore, Leased, Replay, RoomOf, TakenIn } from "../../domain/ports.ts";
+import { inSourceOrder, type RecordedSequences, type WaitingEvent } from "../../domain/source-order.ts";
 import { dayOf } from "./days.ts";
 import { fromRow } from "./endpoint-row.ts";
 import {
   ACCOUNT_SEQUENCES,
+  type AccountRow,
   BEGIN_DELIVERIES,
   COMMANDS_ARE_ASKED,
   COUNT_FOR_REPLAY,
+  DELETE_WAITING,
   ENABLED_ENDPOINTS,
   FEED,
   FIRST_POSITION,
   INSERT_DELIVERIES,
   INSERT_EVENTS,
   INSERT_ORGANIZATIONS,
+  INSERT_WAITING,
   KNOWN_EVENTS,
   LAST_POSITION,
   LIST_FOR_REPLAY,
   LOCK_ORGANIZATIONS,
+  OVERDUE_EVENTS,
+  WAITING_EVENTS,
 } from "./event-statements.ts";
 
 const DAY_MS = 86_400_000;
 /** Topics keep their records for 7 days, so a repeat comes at most that much later. */
 const REPEATS_MS = 8 * DAY_MS;
-/** How far clocks of trading servers may be ahead of ours before nothing is concluded from them. */
-const CLOCK_SKEW_MS = 60_000;
+/** How far the clock that stamped an event may be ahead of the one that chose the day of its recording. */
+const CLOCK_SKEW_MS = DAY_MS;
+/**
+ * How long an event waits for an older one of its account. A publisher that is frozen holds rows for about a minute; what is still missing
+ * after five was lost from the topic, or is older than what the topic keeps.
+ */
+const MAX_WAIT_MS = 5 * 60_000;
 
 /** An event with its place. */
 interface Placed {
@@ -44,6 +55,7 @@ export function createEventStore(database: Database, days: DayStore): EventStore
       await days.keep(dayOf(nowMs));
       return database.transaction((tx) => takeIn(tx, events, roomOf, nowMs, leaseUntilMs));
     },
+    overdue: async (limit) => (await database.query(OVERDUE_EVENTS, [MAX_WAIT_MS, limit])).map(fromWaitingRow),
     commandsAreAsked: async () => (await database.query(COMMANDS_ARE_ASKED, []))[0]?.asked ?? false,
     lastPosition: async (organizationId) =>
       (await database.query(LAST_POSITION, [organizationId]))[0]?.last_position ?? 0,
@@ -89,9 +101,16 @@ async function takeIn(
   const { positions, endpoints } = await lockOrganizations(tx, organizationIds);
   const asked = given.filter(({ type, organizationId }) => isAsked(type, endpoints.get(organizationId) ?? []));
   if (asked.length === 0) return { recorded: 0, leased: [], more: [] };
-  const [events, sequences] = await Promise.all([withoutKnown(tx, asked, nowMs), accountSequences(tx, asked)]);
-  if (events.length === 0) return { recorded: 0, leased: [], more: [] };
-  const placed = events.map((event) => place(event, positions, sequences));
+  const accounts = accountsOf(asked);
+  const [events, sequences, waiting] = await Promise.all([
+    withoutKnown(tx, asked, nowMs),
+    accountSequences(tx, accounts),
+    waitingEvents(tx, accounts),
+  ]);
+  const { ready, early } = inSourceOrder(events, waiting, sequences);
+  keepWaiting(tx, early, waiting);
+  if (ready.length === 0) return { recorded: 0, leased: [], more: [] };
+  const placed = ready.map((event) => place(event, positions, sequences));
   insertEvents(tx, placed, positions, sequences, nowMs);
   const begun = insertDeliveries(tx, placed, endpoints, roomOf, nowMs, leaseUntilMs);
   return { recorded: placed.length, ...begun };
@@ -146,32 +165,77 @@ function earliestRecording({ timestamp }: IncomingEvent, nowMs: number): number 
 const accountOf = ({ serverId, accountNumber }: IncomingEvent): string | null =>
   serverId === null || accountNumber === null ? null : accountKey(serverId, accountNumber);
 
-interface AccountSequence {
+interface AccountName {
   readonly serverId: string;
   readonly accountNumber: string;
+}
+
+interface AccountSequence extends AccountName, RecordedSequences {
+  /** The newest `accountSequence`. */
   last: number;
 }
 
+/** The accounts of events that have a place in a source, each once. */
+function accountsOf(events: readonly IncomingEvent[]): readonly AccountName[] {
+  const accounts = new Map<string, AccountName>();
+  for (const { place: placed, serverId, accountNumber } of events) {
+    if (placed === null || serverId === null || accountNumber === null) continue;
+    accounts.set(accountKey(serverId, accountNumber), { serverId, accountNumber });
+  }
+  return [...accounts.values()];
+}
+
+/** How far the accounts are recorded, by account key. An account without a row begins with the first fact of each source. */
 async function accountSequences(
   tx: Transaction,
-  events: readonly IncomingEvent[],
+  accounts: readonly AccountName[],
 ): Promise<Map<string, AccountSequence>> {
-  const sequences = new Map<string, AccountSequence>();
-  for (const event of events) {
-    const { counted, serverId, accountNumber } = event;
-    if (!counted || serverId === null || accountNumber === null) continue;
-    sequences.set(accountKey(serverId, accountNumber), { serverId, accountNumber, last: 0 });
+  const rows = accounts.length === 0 ? [] : await tx.query(ACCOUNT_SEQUENCES, columnsOf(accounts));
+  const known = new Map<string, AccountRow>(rows.map((row) => [accountKey(row.server_id, row.account_number), row]));
+  return new Map(
+    accounts.map((account) => {
+      const key = accountKey(account.serverId, account.accountNumber);
+      const row = known.get(key);
+      if (row === undefined) return [key, { ...account, last: 0, account: 0, finance: 0 }];
+      const { last_sequence: last, account_sequence, finance_sequence } = row;
+      return [key, { ...account, last, account: account_sequence, finance: finance_sequence }];
+    }),
+  );
+}
+
+async function waitingEvents(tx: Transaction, accounts: readonly AccountName[]): Promise<WaitingEvent[]> {
+  if (accounts.length === 0) return [];
+  const rows = await tx.query(WAITING_EVENTS, [...columnsOf(accounts), MAX_WAIT_MS]);
+  return rows.map((row) => ({ event: fromWaitingRow(row), overdue: row.overdue }));
+}
+
+/** The row was written from an event by {@link keepWaiting}. */
+function fromWaitingRow({ event }: { readonly event: string }): IncomingEvent {
+  return JSON.parse(event) as IncomingEvent;
+}
+
+/** Keeps `early`, and of what was `waiting` nothing else. */
+function keepWaiting(tx: Transaction, early: readonly IncomingEvent[], waiting: readonly WaitingEvent[]): void {
+  const kept = new Set(early.map(({ eventId }) => eventId));
+  const known = new Set(waiting.map(({ event }) => event.eventId));
+  const over = waiting.filter(({ event }) => !kept.has(event.eventId));
+  const added = early.filter(({ eventId }) => !known.has(eventId));
+  if (over.length > 0) {
+    tx.execute(DELETE_WAITING, [over.map(({ event }) => event.organizationId), over.map(({ event }) => event.eventId)]);
   }
-  const accounts = [...sequences.values()];
-  const rows = await tx.query(ACCOUNT_SEQUENCES, [
-    accounts.map(({ serverId }) => serverId),
-    accounts.map(({ accountNumber }) => accountNumber),
-  ]);
-  for (const row of rows) {
-    const account = assertDefined(sequences.get(accountKey(row.server_id, row.account_number)), "an account asked for");
-    account.last = row.last_sequence;
+  if (added.length > 0) {
+    tx.execute(INSERT_WAITING, [
+      added.map(({ organizationId }) => organizationId),
+      added.map(({ eventId }) => eventId),
+      added.map(({ serverId }) => serverId),
+      added.map(({ accountNumber }) => accountNumber),
+      added.map((event) => JSON.stringify(event)),
+    ]);
   }
-  return sequences;
+}
+
+function columnsOf(accounts: readonly AccountName[]): [string[], string[]] {
+  return [accounts.map(({ serverId }) => serverId), accounts.map(({ accountNumber }) => accountNumber)];
 }
 
 function place(
@@ -182,7 +246,7 @@ function place(
   const position = assertDefined(positions.get(event.organizationId), "the last position of an organization") + 1;
   positions.set(event.organizationId, position);
   const key = accountOf(event);
-  const account = event.counted && key !== null ? sequences.get(key) : undefined;
+  const account = event.place !== null && key !== null ? sequences.get(key) : undefined;
   if (account !== undefined) account.last += 1;
   return { event, position, payload: payloadOf(event, account?.last ?? null) };
 }
@@ -210,6 +274,8 @@ function insertEvents(
     accounts.map(({ serverId }) => serverId),
     accounts.map(({ accountNumber }) => accountNumber),
     accounts.map(({ last }) => last),
+    accounts.map(({ account }) => account),
+    accounts.map(({ finance }) => finance),
   ]);
 }
 

@@ -1,0 +1,69 @@
+/**
+ * A message of a command topic → what the inbox keeps of it. A message that cannot be read, and yet names its command, becomes one that
+ * is never carried out: the command is settled and fails INTERNAL (decisions, 3.1). What names no command is for the dead letters.
+ */
+import { CommandMessage, CommandOperation } from "@kapi/contracts";
+import type { Message } from "@kapi/kafka";
+import { z } from "zod";
+
+export interface Incoming {
+  readonly message: CommandMessage;
+  /** Why the message could not be read; null where it could. */
+  readonly unreadable: string | null;
+  readonly partition: number;
+  readonly offset: number;
+  /** The message as JSON on one line, without a sealed password. */
+  readonly text: string;
+}
+
+/** What the inbox marks a message with that must not be carried out; no field of {@link CommandMessage}. */
+const MARK = "unreadable";
+
+/** The message, or why it names no command. The reason never quotes the value: it may hold a sealed password. */
+export function decode({ value, offset, traceparent }: Message, partition: number): Incoming | string {
+  const received = value.toString("utf8");
+  let json: unknown;
+  try {
+    json = JSON.parse(received);
+  } catch {
+    return "not JSON";
+  }
+  const place = { partition, offset: Number(offset) };
+  const parsed = CommandMessage.safeParse(json);
+  if (parsed.success) {
+    const message = traceparent === undefined ? parsed.data : { ...parsed.data, traceparent };
+    const asReceived =
+      message.sealedPassword === null && traceparent === undefined && !received.includes("\n") && !isMarked(json);
+    const text = asReceived ? received : JSON.stringify({ ...message, sealedPassword: null });
+    return { message, unreadable: null, ...place, text };
+  }
+  const findings = parsed.error.issues.map(({ path, code }) => `${path.join(".")}: ${code}`);
+  const reason = `not a command message (${findings.join(", ")})`;
+  const named = Named.safeParse(json);
+  if (!named.success) return reason;
+  const message: CommandMessage = { ...named.data, ...NOTHING_TO_DO };
+  return { message, unreadable: reason, ...place, text: JSON.stringify({ ...message, [MARK]: true }) };
+}
+
+/** Whether the text of an inbox row is that of a message which could not be read. */
+export function isMarked(json: unknown): boolean {
+  return typeof json === "object" && json !== null && MARK in json && json[MARK] === true;
+}
+
+/** Which command it is, whose, and what it has reserved; everything else only as far as it can be read. */
+const Named = z.object({
+  commandId: z.uuid(),
+  organizationId: z.uuid(),
+  serverId: z.guid(),
+  operation: CommandOperation,
+  accountNumber: z.string().nullable().catch(null),
+  managedAccountId: z.uuid().nullable().catch(null),
+  requestId: z.string().catch(""),
+  idempotencyKey: z.string().catch(""),
+  fingerprint: z.string().catch(""),
+  reservedCredits: z.int().min(0).catch(0),
+  createdAt: z.iso.datetime().catch(() => new Date(0).toISOString()),
+  deadlineAt: z.iso.datetime().catch(() => new Date(0).toISOString()),
+});
+
+const NOTHING_TO_DO = { payload: {}, sealedPassword: null, derivationKeyId: null } as const;

@@ -1,0 +1,117 @@
+/** Rows of accounts are locked in one order, so that no two transactions wait for each other. */
+import { randomUUID } from "node:crypto";
+import { fileURLToPath } from "node:url";
+
+import { column, COMMANDS_MIGRATIONS, type WorkTransaction } from "@kapi/commands";
+import { createPool, type Database, migrate, statement, type Transaction } from "@kapi/postgres";
+import { createLogger, Scope } from "@kapi/runtime";
+import { createTestEnvironment, eventually } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import { createAccountBook } from "../src/outbound/postgres/account-book.ts";
+import { createCreationBook } from "../src/outbound/postgres/creation-book.ts";
+import { LOCK_ACCOUNTS } from "../src/outbound/postgres/history-statements.ts";
+
+const directory = fileURLToPath(new URL("../migrations", import.meta.url));
+const logger = createLogger({ service: "test", level: "silent" });
+const NOW = "2026-03-02T10:04:00.000Z";
+const INSERT_SERVER = statement<never>(
+  "test_insert_server",
+  `insert into servers (server_id, organization_id, directory_version, status, server_name, company_name, currency,
+     environment, supported_leverage)
+   values ($1, $2, 1, 'active', 'Test', 'Test', 'USD', 'demo', '{100}')`,
+);
+// The lower number has the higher id.
+const INSERT_ACCOUNT = statement<never>(
+  "test_insert_account",
+  `insert into accounts (id, organization_id, server_id, account_number, account_name, status, currency, leverage,
+     initial_balance_minor, created_at, updated_at)
+   values ($1, $2, $3, $4, 'Test', $5, 'USD', 100, 0, now(), now())`,
+);
+const WAITING = statement<{ waiting: number }>(
+  "test_waiting",
+  "select count(*)::integer as waiting from pg_stat_activity where application_name = 'locks' and wait_event_type = 'Lock'",
+);
+
+const scope = new Scope();
+let database: Database;
+let watch: Database;
+
+beforeAll(async () => {
+  const { stop, postgresUrl: connectionString } = await createTestEnvironment({ needs: ["postgres"] });
+  await scope.start("environment", () => ({ value: null, stop }));
+  await migrate({ connectionString, schema: "account", directory, directories: [COMMANDS_MIGRATIONS], logger });
+  const open = (applicationName: string) =>
+    createPool({ connectionString, schema: "account", applicationName, logger });
+  database = await scope.start("database", () => open("locks"));
+  watch = await scope.start("watch", () => open("watch"));
+});
+afterAll(() => scope.stop());
+
+interface Two {
+  readonly serverId: string;
+  readonly low: { readonly id: string; readonly accountNumber: string };
+  readonly high: { readonly id: string; readonly accountNumber: string };
+}
+
+async function twoAccounts(status: string): Promise<Two> {
+  const [serverId, organizationId] = [randomUUID(), randomUUID()];
+  const [first = "", second = ""] = [randomUUID(), randomUUID()].toSorted();
+  const low = { id: second, accountNumber: "10000001" };
+  const high = { id: first, accountNumber: "10000002" };
+  await database.query(INSERT_SERVER, [serverId, organizationId]);
+  for (const { id, accountNumber } of [low, high]) {
+    await database.query(INSERT_ACCOUNT, [id, organizationId, serverId, accountNumber, status]);
+  }
+  return { serverId, low, high };
+}
+
+/** What books events: it has the account with the lower number, and takes the other one while `rival` waits for the first. */
+async function bookBeside({ serverId, low, high }: Two, rival: () => Promise<unknown>): Promise<void> {
+  let rivals: Promise<unknown> = Promise.resolve();
+  await database.transaction(async (tx) => {
+    await tx.query(LOCK_ACCOUNTS, [column([serverId]), column([low.accountNumber])]);
+    rivals = rival();
+    rivals.catch(() => undefined);
+    await eventually(async () => expect((await watch.query(WAITING, []))[0]?.waiting).toBe(1));
+    await tx.query(LOCK_ACCOUNTS, [column([serverId]), column([high.accountNumber])]);
+  });
+  await rivals;
+}
+
+/** The books need nothing else of a unit of work. */
+const asUnit = (tx: Transaction): WorkTransaction => tx as WorkTransaction;
+
+it("where commands begin beside a booking of events", async () => {
+  const two = await twoAccounts("active");
+  const commands = [two.high, two.low].map(({ accountNumber }) => ({ commandId: randomUUID(), accountNumber }));
+  await bookBeside(two, () => createAccountBook(database).begin(two.serverId, commands));
+});
+
+it("where commands end beside a booking of events", async () => {
+  const two = await twoAccounts("active");
+  const effect = { made: true, at: NOW };
+  const ended = [two.high, two.low].map(({ accountNumber }) => {
+    return { commandId: randomUUID(), serverId: two.serverId, accountNumber, effect };
+  });
+  await bookBeside(two, () => database.transaction((tx) => createAccountBook(database).end(asUnit(tx), ended)));
+});
+
+it("where creations end beside a booking of events", async () => {
+  const two = await twoAccounts("pending");
+  const ends = [two.high, two.low].map(({ id }) => ({ managedAccountId: id, move: "activate" as const, at: NOW }));
+  await bookBeside(two, () => database.transaction((tx) => createCreationBook(database).close(asUnit(tx), ends)));
+});
+
+it("where a transaction that changes accounts with several statements locks them beside a booking of events", async () => {
+  const two = await twoAccounts("active");
+  const book = createAccountBook(database);
+  await bookBeside(two, () =>
+    database.transaction(async (tx) => {
+      book.lock(asUnit(tx), [two.high.id, two.low.id]);
+      for (const { accountNumber } of [two.high, two.low]) {
+        await tx.query(LOCK_ACCOUNTS, [column([two.serverId]), column([accountNumber])]);
+      }
+    }),
+  );
+});

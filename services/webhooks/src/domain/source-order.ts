@@ -1,0 +1,90 @@
+/**
+ * The order of an account's events: that of the service which committed them, not that of their arrival. Each source numbers its
+ * facts of an account from 1 without a gap, in the order of its commits. Kafka brings them in another order where a publisher was
+ * killed or lost a reply, so a fact whose predecessor is missing waits for it.
+ */
+import { accountKey } from "@kapi/contracts";
+
+import type { IncomingEvent } from "./facts.ts";
+
+/** The services that number facts of an account. */
+export const SOURCES = ["account", "finance"] as const;
+export type Source = (typeof SOURCES)[number];
+
+/** Where a fact stands among those of its account from one source. */
+export interface SourcePlace {
+  readonly source: Source;
+  readonly sequence: number;
+}
+
+/** How far an account is recorded: per source the newest sequence; null: not known, the first to come begins. */
+export type RecordedSequences = Record<Source, number | null>;
+
+/** An event that waits for an older one. */
+export interface WaitingEvent {
+  readonly event: IncomingEvent;
+  /** It has waited for so long that the missing ones are not waited for any more. */
+  readonly overdue: boolean;
+}
+
+export interface Ordered {
+  /** To be recorded now, in this order. */
+  readonly ready: readonly IncomingEvent[];
+  /** To wait. */
+  readonly early: readonly IncomingEvent[];
+}
+
+/**
+ * Splits `events` and those of their accounts that wait already into what can be recorded and what has to wait. Moves `recorded`
+ * on, whose keys are account keys. Events without a place in a source are always ready. What is not newer than the newest
+ * recorded one is ready too: a source whose database was restored repeats its numbers.
+ */
+export function inSourceOrder(
+  events: readonly IncomingEvent[],
+  waiting: readonly WaitingEvent[],
+  recorded: ReadonlyMap<string, RecordedSequences>,
+): Ordered {
+  const overdue = new Set(waiting.filter((one) => one.overdue).map(({ event }) => event.eventId));
+  const waitingIds = new Set(waiting.map(({ event }) => event.eventId));
+  const all = [...waiting.map(({ event }) => event), ...events.filter(({ eventId }) => !waitingIds.has(eventId))];
+  const next = new Map<string, IncomingEvent[]>();
+  const early: IncomingEvent[] = [];
+  for (const [name, ofSource] of Map.groupBy(all.filter(isPlaced), nameOf)) {
+    const sorted = ofSource.toSorted((a, b) => a.place.sequence - b.place.sequence);
+    const sequences = recorded.get(keyOf(sorted[0]));
+    const ready = sequences === undefined ? sorted : takeReady(sorted, sequences, overdue);
+    next.set(name, ready);
+    early.push(...sorted.slice(ready.length));
+  }
+  // Each keeps a place of its source in the order of arrival.
+  const ready = all.flatMap((event) => (isPlaced(event) ? (next.get(nameOf(event))?.splice(0, 1) ?? []) : [event]));
+  return { ready, early };
+}
+
+type Placed = IncomingEvent & { readonly place: SourcePlace };
+
+function isPlaced(event: IncomingEvent): event is Placed {
+  return event.place !== null;
+}
+
+function keyOf(event: IncomingEvent | undefined): string {
+  return accountKey(event?.serverId ?? "", event?.accountNumber ?? "");
+}
+
+function nameOf(event: Placed): string {
+  return `${event.place.source}/${keyOf(event)}`;
+}
+
+/** The events at the beginning of `sorted` that need not wait. */
+function takeReady(sorted: readonly Placed[], sequences: RecordedSequences, overdue: ReadonlySet<string>): Placed[] {
+  const upTo = Math.max(0, ...sorted.map(({ eventId, place }) => (overdue.has(eventId) ? place.sequence : 0)));
+  const ready: Placed[] = [];
+  for (const event of sorted) {
+    const { source, sequence } = event.place;
+    const last = sequences[source];
+    if (last !== null && sequence > last + 1 && sequence > upTo) break;
+    sequences[source] = Math.max(last ?? 0, sequence);
+    ready.push(event);
+  }
+  return ready;
+}
