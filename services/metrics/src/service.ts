@@ -26,16 +26,18 @@ import { readAccountFacts } from "./inbound/kafka/account-facts.ts";
 import { consumeAccountStatuses } from "./inbound/kafka/account-statuses.ts";
 import { readSamples } from "./inbound/kafka/samples.ts";
 import { consumeSamples } from "./inbound/kafka/snapshot-samples.ts";
-import { consumeValuations } from "./inbound/kafka/valuations.ts";
+import { consumeValuations, SEQUENCER_GROUP } from "./inbound/kafka/valuations.ts";
 import { FanOut } from "./inbound/ws/fan-out.ts";
 import { measureLiveLoad } from "./inbound/ws/live-measures.ts";
 import { type LiveServer, startLiveServer } from "./inbound/ws/live-server.ts";
 import { deleteTradingAccountMetrics } from "./operations/delete-trading-account-metrics.ts";
+import { Rejections } from "./operations/rejections.ts";
 import { SampleLog } from "./operations/sample-log.ts";
 import { Sequencer } from "./operations/sequence-valuations.ts";
 import { Snapshots } from "./operations/store-snapshots.ts";
 import { Checkpoints } from "./operations/write-checkpoints.ts";
 import { createAccountExistence } from "./outbound/http/account-existence.ts";
+import { createRejectedValuationSink } from "./outbound/kafka/rejected-valuations.ts";
 import { createCheckpointSink, createDeletionSink, createSampleSink } from "./outbound/kafka/sample-topic.ts";
 import { createSnapshotLists } from "./outbound/postgres/snapshot-lists.ts";
 import { createSnapshotStore } from "./outbound/postgres/snapshot-store.ts";
@@ -169,10 +171,14 @@ async function prepareSequencer(
     progress: {
       reached: (partition, end, timeoutMs) =>
         reading?.reached(partition, end, timeoutMs) ?? Promise.reject(new Error("the samples are not read yet")),
-      checkpointsReached: (partition, timeoutMs) =>
-        reading?.checkpointsReached(partition, timeoutMs) ?? Promise.reject(new Error("the samples are not read yet")),
     },
     existence,
+    rejections: new Rejections({
+      sink: createRejectedValuationSink(background, SEQUENCER_GROUP),
+      samplesPerMinute: config.REJECTED_SAMPLES_PER_MINUTE,
+      clock,
+      logger,
+    }),
     isServer: (serverId) => {
       const server = directory.server(serverId);
       return server !== undefined && server.status !== "removed";
@@ -191,7 +197,6 @@ async function prepareSequencer(
     log,
     sink: createCheckpointSink(background),
     partitions,
-    repeatKept: (stream, repeat) => sequencer.repeatKept(stream, repeat),
     logger,
   });
   log.listen(checkpoints);
@@ -210,9 +215,7 @@ async function prepareSequencer(
     });
     const sweepMs = Math.min(MAX_SWEEP_MS, Math.max(MIN_SWEEP_MS, coalesceMs / SWEEPS_PER_INTERVAL));
     if (coalesceMs > 0) await scope.start("coalescing", () => every(sweepMs, () => sequencer.sweep(sweepMs)));
-    const consumer = await scope.start("valuations", () =>
-      consumeValuations({ kafka, sequencer, keepRepeats: () => checkpoints.write(), logger, fatal }),
-    );
+    const consumer = await scope.start("valuations", () => consumeValuations({ kafka, sequencer, logger, fatal }));
     health.liveness("valuations", () => consumer.check());
   };
   return { checkpoints, start };

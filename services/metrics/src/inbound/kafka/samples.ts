@@ -1,14 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 
 import { TOPICS } from "@kapi/contracts";
-import {
-  beginOffsets,
-  createLogReader,
-  endOffsets,
-  type KafkaConnection,
-  type LogReader,
-  offsetsForTime,
-} from "@kapi/kafka";
+import { beginOffsets, createLogReader, type KafkaConnection, type LogReader, offsetsForTime } from "@kapi/kafka";
 import type { Clock } from "@kapi/kernel";
 import type { Logger, Scope } from "@kapi/runtime";
 
@@ -39,7 +32,7 @@ export interface SamplesOptions {
  */
 export async function readSamples(options: SamplesOptions): Promise<{ reader: LogReader; progress: SampleProgress }> {
   const { kafka, scope, log, logger, fatal } = options;
-  const { restoration, latest } = await readCheckpoints(options);
+  const restoration = await readCheckpoints(options);
   const startedMs = options.clock.nowMs();
   const [begins, windowOffsets] = await Promise.all([
     beginOffsets(kafka, TOPICS.metricsSamples),
@@ -60,10 +53,6 @@ export async function readSamples(options: SamplesOptions): Promise<{ reader: Lo
   logger.info({ accounts: log.size, elapsedMs: options.clock.nowMs() - startedMs }, "samples restored");
   const progress: SampleProgress = {
     reached: (partition, end, timeoutMs) => reader.waitFor(new Map([[partition, end]]), timeoutMs),
-    checkpointsReached: async (partition, timeoutMs) => {
-      const end = (await endOffsets(kafka, TOPICS.metricsLatest)).get(partition);
-      if (end !== undefined) await latest?.waitFor(new Map([[partition, end]]), timeoutMs);
-    },
   };
   return { reader, progress };
 }
@@ -77,9 +66,7 @@ async function applyInTurns(log: SampleLog, partition: number, records: readonly
 }
 
 /** Reads `metrics.latest` to its end; a process that writes checkpoints goes on reading, to mend what stale writers leave. */
-async function readCheckpoints(
-  options: SamplesOptions,
-): Promise<{ readonly restoration: Restoration; readonly latest: LogReader | null }> {
+async function readCheckpoints(options: SamplesOptions): Promise<Restoration> {
   const { kafka, scope, checkpoints, logger, fatal } = options;
   const restoration = new Restoration(logger);
   let restored = false;
@@ -96,7 +83,6 @@ async function readCheckpoints(
       logger,
       fatal,
     });
-  let latest: LogReader | null = null;
   if (checkpoints === null) {
     const reader = await start();
     try {
@@ -105,11 +91,11 @@ async function readCheckpoints(
       await reader.stop();
     }
   } else {
-    latest = await scope.start("checkpoints", start);
+    const latest = await scope.start("checkpoints", start);
     await latest.caughtUp;
   }
   restored = true;
-  return { restoration, latest };
+  return restoration;
 }
 
 function readBack(checkpoints: Checkpoints | null, key: string, value: Buffer): void {
