@@ -81,7 +81,8 @@ async function expectPassedOver(cases: readonly { account: string; bad: Bad; rea
     expect(client.samples(account).map(({ equity }) => equity)).toEqual([100, 200]);
     const letter = letters[index];
     expect(letter?.key).toBe(bad.key ?? accountKey(world.serverId, account));
-    expect(letter?.value.equals(Buffer.from(bad.value))).toBe(true);
+    // Of a valuation that waited for the account service only the place is known.
+    expect([Buffer.from(bad.value), Buffer.alloc(0)]).toContainEqual(letter?.value);
     expect(letter?.headers).toEqual({
       reason: expect.stringMatching(reason) as string,
       topic: "trading.valuations",
