@@ -32,6 +32,18 @@ export interface RejectedValuationSink {
   ): Promise<void>;
 }
 
+/** A topic of some name: the how-manieth it is, from 0, and how long it has been known. */
+export interface TopicGeneration {
+  readonly generation: number;
+  readonly ageMs: number;
+}
+
+/** The generations of topics. */
+export interface TopicGenerationStore {
+  /** The generation of the topic with this id; the next one if it was never seen. */
+  register(topic: string, topicId: string): Promise<TopicGeneration>;
+}
+
 /** Whether accounts exist. */
 export interface AccountExistence {
   /** One answer per account, in order. Rejects when it cannot be told now. */

@@ -68,6 +68,11 @@ export class SampleLog {
     return this.#streams.size;
   }
 
+  /** Every account with samples. */
+  streams(): Iterable<AccountStream> {
+    return this.#streams.values();
+  }
+
   listen(listener: SampleListener): void {
     this.#listeners.push(listener);
   }

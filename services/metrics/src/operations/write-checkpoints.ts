@@ -56,6 +56,11 @@ export class Checkpoints implements SampleListener {
     this.#gone.set(stream.partition, gone.add(stream.key));
   }
 
+  /** `metrics.latest` holds nothing of what was written any more: the next turn writes every account. */
+  changeAll(): void {
+    for (const stream of this.#options.log.streams()) this.#change(stream);
+  }
+
   /** A checkpoint was read back from `metrics.latest`. */
   readBack(key: string, checkpoint: SampleCheckpoint): void {
     const { log } = this.#options;
