@@ -93,7 +93,7 @@ export async function startMetrics(context: Context): Promise<void> {
   );
   const existence = createAccountExistence(account);
 
-  let checkpoints: Checkpoints | null = null;
+  let sequencer: PreparedSequencer | null = null;
   const windows = new SampleWindows({
     maxSamples: MAX_SAMPLES,
     maxAgeMs: WINDOW_MS,
@@ -107,14 +107,19 @@ export async function startMetrics(context: Context): Promise<void> {
   for await (const gone of stored.store.deleted()) {
     for (const { serverId, accountNumber } of gone) log.remove(accountKey(serverId, accountNumber));
   }
-  const watch = await watchTopics(context, kafka, stored.database, () => checkpoints);
+  const watch = await watchTopics(
+    context,
+    kafka,
+    stored.database,
+    (topics) => sequencer?.leave(topics) ?? Promise.resolve(),
+  );
   const facts = await scope.start("account facts", () => readAccountFacts({ kafka, log, logger, fatal }));
   await facts.caughtUp;
   await scope.start("window expiry", () => every(EXPIRE_INTERVAL_MS, () => log.expire()));
 
   const sequencing = config.ROLES.includes("sequencer");
-  const sequencer = sequencing ? await prepareSequencer(context, kafka, log, directory, existence, watch) : null;
-  checkpoints = sequencer?.checkpoints ?? null;
+  sequencer = sequencing ? await prepareSequencer(context, kafka, log, directory, existence, watch) : null;
+  const checkpoints = sequencer?.checkpoints ?? null;
   const samples = await readSamples({
     kafka,
     scope,
@@ -166,14 +171,8 @@ async function watchTopics(
   { scope, logger, fatal }: Context,
   kafka: KafkaConnection,
   database: Database,
-  checkpoints: () => Checkpoints | null,
+  leave: (topics: readonly WatchedTopic[]) => Promise<void>,
 ): Promise<TopicWatch> {
-  const leave = async (topics: readonly WatchedTopic[]): Promise<void> => {
-    if (topics.includes("latest")) checkpoints()?.changeAll();
-    await checkpoints()?.write();
-    // The first call may have joined one that was running.
-    await checkpoints()?.write();
-  };
   const watch = await TopicWatch.start({
     store: createTopicGenerationStore(database),
     names: {
@@ -195,6 +194,13 @@ async function watchTopics(
   return watch;
 }
 
+interface PreparedSequencer {
+  readonly checkpoints: Checkpoints;
+  start(progress: SampleProgress): Promise<void>;
+  /** Writes the last checkpoints, before the process ends because of these topics. */
+  leave(topics: readonly WatchedTopic[]): Promise<void>;
+}
+
 /**
  * The sequencer hears the samples from the first one that is read, but takes in valuations only once all that was in
  * the log has been judged.
@@ -206,7 +212,7 @@ async function prepareSequencer(
   directory: Directory,
   existence: AccountExistence,
   watch: TopicWatch,
-): Promise<{ checkpoints: Checkpoints; start(progress: SampleProgress): Promise<void> }> {
+): Promise<PreparedSequencer> {
   const { config, scope, logger, health, clock, fatal } = context;
   const producer = await scope.start("producer", () => createProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
   // One of its own: no sample waits behind thousands of checkpoints.
@@ -268,7 +274,11 @@ async function prepareSequencer(
     );
     health.liveness("valuations", () => consumer.check());
   };
-  return { checkpoints, start };
+  const leave = (topics: readonly WatchedTopic[]): Promise<void> => {
+    if (topics.includes("latest")) checkpoints.changeAll();
+    return checkpoints.leave(sequencer.lastReadyPartitions);
+  };
+  return { checkpoints, start, leave };
 }
 
 async function startStore(context: Context): Promise<{ database: Database; store: SnapshotStore }> {

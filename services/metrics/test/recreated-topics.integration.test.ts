@@ -45,9 +45,10 @@ async function follow(account: string, afterSequence: number): Promise<LiveClien
 }
 
 it(
-  `${RECREATED.map(({ name }) => name).join(", ")} deleted and made again: the process ends, and its next start continues every sequence`,
+  `${RECREATED.map(({ name }) => name).join(", ")} deleted and made again: the stream goes on or the process ends, and its next start continues every sequence`,
   async () => {
     const [busy, idle] = [world.account(), world.account()];
+    const watcher = await follow(busy, 0);
     for (const account of [busy, idle]) {
       const client = await follow(account, 0);
       await world.value(account, [100, 200, 300, 400, 500]);
@@ -55,10 +56,12 @@ it(
     }
 
     await recreate(RECREATED);
-    await Promise.race([
-      metrics.ended,
-      eventually(() => world.value(busy, [600]).then(() => false), { timeoutMs: DEADLINE_MS }),
-    ]);
+    const goesOn = async (): Promise<boolean> => {
+      await world.value(busy, [600]);
+      return watcher.last(busy) > 5;
+    };
+    await Promise.race([metrics.ended, eventually(goesOn, { timeoutMs: DEADLINE_MS })]);
+    await metrics.kill("SIGTERM");
     metrics = await world.metrics();
 
     for (const account of [busy, idle]) {

@@ -75,14 +75,20 @@ export class Checkpoints implements SampleListener {
 
   /** Writes what has changed; a call that comes while one is running waits for that one. */
   write(): Promise<void> {
-    this.#running ??= this.#writeAll().finally(() => {
+    this.#running ??= this.#writeAll(this.#options.partitions()).finally(() => {
       this.#running = null;
     });
     return this.#running;
   }
 
-  async #writeAll(): Promise<void> {
-    const owned = new Set(this.#options.partitions());
+  /** Writes what has changed in these partitions: the last of it, before the process ends. */
+  async leave(partitions: readonly number[]): Promise<void> {
+    await this.#running;
+    await this.#writeAll(partitions);
+  }
+
+  async #writeAll(partitions: readonly number[]): Promise<void> {
+    const owned = new Set(partitions);
     for (const partition of owned) await this.#writePartition(partition);
     // What another process sequences is in its care; should the partition come here, the log since its marker is known.
     for (const partition of this.#changed.keys()) if (!owned.has(partition)) this.#marked.delete(partition);
