@@ -100,13 +100,14 @@ export class LogWitness {
     readonly to: number;
     readonly open: readonly RawValuation[];
     readonly firstNew: number;
+    readonly held: RawValuation | null;
   } {
     const { sequence, to, raw, told } = this.#record(accountNumber);
     const open = raw.filter(({ offset }) => offset > to);
     // Samples that are judged and not checked yet: what the last one says is not known.
     const isKnown = told !== null && told.offset === to;
     const firstNew = isKnown ? open.findIndex((one) => !saySame(one, told)) : -1;
-    return { sequence, to, open, firstNew };
+    return { sequence, to, open, firstNew, held: told };
   }
 
   /** The first sequence of the account that was written at `sinceMs` or later; its last + 1 if there is none. */
@@ -185,7 +186,7 @@ export class LogWitness {
         );
       account.told = interval.at(-1) ?? told;
       const names = { serverId: this.#serverId, accountNumber: account.accountNumber };
-      for (const fault of sampleFaults(names, sample, interval)) {
+      for (const fault of sampleFaults(names, sample, interval, told)) {
         const { sequence, from, to } = sample;
         this.#findings.add(`${account.accountNumber}: sample ${sequence} of (${from}, ${to}]: ${fault}`);
       }

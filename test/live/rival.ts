@@ -49,11 +49,11 @@ export class Rival {
   async #write(): Promise<void> {
     for (; !this.#stopping.signal.aborted; await delay(INTERVAL_MS, this.#stopping.signal)) {
       const accountNumber = this.#dice.pick(this.#accounts);
-      const { sequence, to, open, firstNew } = this.#witness.openOf(accountNumber);
+      const { sequence, to, open, firstNew, held } = this.#witness.openOf(accountNumber);
       if (firstNew === -1) continue;
       const interval = open.slice(0, this.#dice.whole(firstNew + 1, open.length));
       const account = { serverId: this.#serverId, accountNumber };
-      const frame = JSON.stringify(expectedFrame(account, sequence + 1, interval));
+      const frame = JSON.stringify(expectedFrame(account, sequence + 1, interval, held));
       const right = { sequence: sequence + 1, from: to, to: interval.at(-1)?.offset ?? to };
       const span = this.#dice.happens(RIGHT)
         ? right

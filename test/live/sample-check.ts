@@ -21,11 +21,19 @@ export interface JudgedSample {
   readonly value: Buffer;
 }
 
-/** What is wrong with a sample, given the account's raw valuations behind `from`, up to and with `to`; one sentence each. */
-export function sampleFaults(account: Account, sample: JudgedSample, interval: readonly RawValuation[]): string[] {
+/**
+ * What is wrong with a sample, given the account's raw valuations behind `from`, up to and with `to`, and the one at `from`;
+ * one sentence each.
+ */
+export function sampleFaults(
+  account: Account,
+  sample: JudgedSample,
+  interval: readonly RawValuation[],
+  held: RawValuation | null,
+): string[] {
   if (interval.at(-1)?.offset !== sample.to) return [`its "to", ${sample.to}, is none of the account's valuations`];
   const frame = JSON.parse(sample.value.toString("utf8")) as Record<string, unknown>;
-  return Object.entries(expectedFrame(account, sample.sequence, interval))
+  return Object.entries(expectedFrame(account, sample.sequence, interval, held))
     .filter(([field, value]) => frame[field] !== value)
     .map(([field, value]) => `${field} is ${String(frame[field])}, not ${value}`);
 }
@@ -35,16 +43,21 @@ interface Account {
   readonly accountNumber: string;
 }
 
-/** The sample of these valuations, of which there must be one. Of equal lows the earliest counts. */
+/**
+ * The sample of these valuations, of which there must be one. `held` is what the sample before says: it held when this
+ * one's interval began. Of equal lows the earliest counts.
+ */
 export function expectedFrame(
   { serverId, accountNumber }: Account,
   sequence: number,
   interval: readonly RawValuation[],
+  held: RawValuation | null,
 ): AccountMetricsFrame {
   const newest = interval.at(-1);
   if (newest === undefined) throw new RangeError("a sample is of some valuations");
   let lowest = newest;
-  for (const one of interval.toReversed()) if (one.equityMinor <= lowest.equityMinor) lowest = one;
+  const observed = held === null ? interval : [held, ...interval];
+  for (const one of observed.toReversed()) if (one.equityMinor <= lowest.equityMinor) lowest = one;
   return {
     type: "account.metrics",
     eventId: eventId(serverId, `${accountNumber}/metrics/${sequence}`),

@@ -9,4 +9,5 @@ export * from "./message.ts";
 export * from "./partitioner.ts";
 export * from "./producer.ts";
 export { kafkaOptions } from "./settings.ts";
+export { topicIds } from "./topic-ids.ts";
 export * from "./topics.ts";

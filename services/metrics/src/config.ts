@@ -40,6 +40,11 @@ export const configSchema = z.object({
   COALESCE_MS: coalesceMs.default(1_000),
   /** How often changed accounts are written to `metrics.latest`, in milliseconds: what a restart reads again. */
   CHECKPOINT_INTERVAL_MS: configFields.integer(100, 60_000).default(5_000),
+  /**
+   * Rejected valuations of each reason that go to the log and the dead letters in a minute; the others are only counted in
+   * `metrics.valuations.rejected`.
+   */
+  REJECTED_SAMPLES_PER_MINUTE: configFields.integer(0, 100_000).default(10),
   /** Memory for replay windows, in MiB: above it the oldest samples go first. */
   WINDOW_BUDGET_MIB: configFields.integer(8, 65_536).default(512),
   /** Open sockets of one organization on this process. */

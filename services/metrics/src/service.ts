@@ -11,13 +11,16 @@ import {
   type KafkaConnection,
   kafkaOptions,
   LIVE_INTERVAL_MS,
+  topicIds,
 } from "@kapi/kafka";
 import { createPool, type Database, migrate, postgresOptions } from "@kapi/postgres";
 import { CLAIM_SETTINGS, createRedis, redisOptions } from "@kapi/redis";
+import { delay } from "@kapi/kernel";
 import { type MainContext, observed, type Started } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
 import type { AccountExistence, SampleProgress, SnapshotStore } from "./domain/ports.ts";
+import { positionsOf } from "./domain/topic-position.ts";
 import { SampleWindows } from "./domain/sample-windows.ts";
 import { installAccountMetrics } from "./inbound/http/account-metrics.ts";
 import { installLatestSamples } from "./inbound/http/latest-samples.ts";
@@ -26,18 +29,22 @@ import { readAccountFacts } from "./inbound/kafka/account-facts.ts";
 import { consumeAccountStatuses } from "./inbound/kafka/account-statuses.ts";
 import { readSamples } from "./inbound/kafka/samples.ts";
 import { consumeSamples } from "./inbound/kafka/snapshot-samples.ts";
-import { consumeValuations } from "./inbound/kafka/valuations.ts";
+import { consumeValuations, SEQUENCER_GROUP } from "./inbound/kafka/valuations.ts";
 import { FanOut } from "./inbound/ws/fan-out.ts";
 import { measureLiveLoad } from "./inbound/ws/live-measures.ts";
 import { type LiveServer, startLiveServer } from "./inbound/ws/live-server.ts";
 import { deleteTradingAccountMetrics } from "./operations/delete-trading-account-metrics.ts";
+import { Rejections } from "./operations/rejections.ts";
 import { SampleLog } from "./operations/sample-log.ts";
 import { Sequencer } from "./operations/sequence-valuations.ts";
 import { Snapshots } from "./operations/store-snapshots.ts";
+import { TOPIC_CHECK_INTERVAL_MS, TopicWatch, type WatchedTopic } from "./operations/topic-watch.ts";
 import { Checkpoints } from "./operations/write-checkpoints.ts";
 import { createAccountExistence } from "./outbound/http/account-existence.ts";
+import { createRejectedValuationSink } from "./outbound/kafka/rejected-valuations.ts";
 import { createCheckpointSink, createDeletionSink, createSampleSink } from "./outbound/kafka/sample-topic.ts";
 import { createSnapshotLists } from "./outbound/postgres/snapshot-lists.ts";
+import { createTopicGenerationStore } from "./outbound/postgres/topic-generations.ts";
 import { createSnapshotStore } from "./outbound/postgres/snapshot-store.ts";
 
 const SERVICE = "metrics";
@@ -50,6 +57,8 @@ const SLAB_BYTES = 1_024 * 1_024;
 const MIB = 1_024 * 1_024;
 const EXPIRE_INTERVAL_MS = 5_000;
 const ACCOUNT_TIMEOUT_MS = 2_000;
+/** How long a process that must end may write its last checkpoints. */
+const LEAVE_TIMEOUT_MS = 5_000;
 /** Connections that wait to be taken: after a restart all clients come back at once. The kernel's own limit may be lower. */
 const LIVE_BACKLOG = 4_096;
 /** How often the coalescing interval is looked at: a twentieth of it, within these bounds. */
@@ -84,6 +93,7 @@ export async function startMetrics(context: Context): Promise<void> {
   );
   const existence = createAccountExistence(account);
 
+  let sequencer: PreparedSequencer | null = null;
   const windows = new SampleWindows({
     maxSamples: MAX_SAMPLES,
     maxAgeMs: WINDOW_MS,
@@ -97,18 +107,25 @@ export async function startMetrics(context: Context): Promise<void> {
   for await (const gone of stored.store.deleted()) {
     for (const { serverId, accountNumber } of gone) log.remove(accountKey(serverId, accountNumber));
   }
+  const watch = await watchTopics(
+    context,
+    kafka,
+    stored.database,
+    (topics) => sequencer?.leave(topics) ?? Promise.resolve(),
+  );
   const facts = await scope.start("account facts", () => readAccountFacts({ kafka, log, logger, fatal }));
   await facts.caughtUp;
   await scope.start("window expiry", () => every(EXPIRE_INTERVAL_MS, () => log.expire()));
 
   const sequencing = config.ROLES.includes("sequencer");
-  const sequencer = sequencing ? await prepareSequencer(context, kafka, log, directory, existence) : null;
+  sequencer = sequencing ? await prepareSequencer(context, kafka, log, directory, existence, watch) : null;
   const checkpoints = sequencer?.checkpoints ?? null;
   const samples = await readSamples({
     kafka,
     scope,
     log,
     checkpoints,
+    watch,
     windowMs: WINDOW_MS,
     clock,
     logger,
@@ -143,7 +160,45 @@ export async function startMetrics(context: Context): Promise<void> {
   if (config.ROLES.includes("stream")) live = await startStream(context, app.server, log, fanOut, directory, existence);
   // Joining the groups can take as long as a member that crashed is waited for; clients that come back need not wait too.
   if (sequencer !== null) await sequencer.start(samples.progress);
-  if (sequencing) await startSnapshots(context, kafka, log, stored.store);
+  if (sequencing) await startSnapshots(context, kafka, log, stored.store, watch.positions.samples);
+}
+
+/**
+ * Where a topic was deleted and made again, this process leaves its checkpoints and ends: its next start goes on with the
+ * new topic.
+ */
+async function watchTopics(
+  { scope, logger, fatal }: Context,
+  kafka: KafkaConnection,
+  database: Database,
+  leave: (topics: readonly WatchedTopic[]) => Promise<void>,
+): Promise<TopicWatch> {
+  const watch = await TopicWatch.start({
+    store: createTopicGenerationStore(database),
+    names: {
+      valuations: TOPICS.tradingValuations.name,
+      samples: TOPICS.metricsSamples.name,
+      latest: TOPICS.metricsLatest.name,
+    },
+    ids: async () => {
+      const asked = [TOPICS.tradingValuations, TOPICS.metricsSamples, TOPICS.metricsLatest];
+      const [valuations = null, samples = null, latest = null] = await topicIds(kafka, asked);
+      return { valuations, samples, latest };
+    },
+    changed: (topics, error) => void Promise.race([leave(topics), delay(LEAVE_TIMEOUT_MS)]).finally(() => fatal(error)),
+    logger,
+  });
+  const check = (): void =>
+    void watch.check().catch((error: unknown) => logger.warn({ err: error }, "the ids of the topics were not checked"));
+  await scope.start("topic watch", () => every(TOPIC_CHECK_INTERVAL_MS, check));
+  return watch;
+}
+
+interface PreparedSequencer {
+  readonly checkpoints: Checkpoints;
+  start(progress: SampleProgress): Promise<void>;
+  /** Writes the last checkpoints, before the process ends because of these topics. */
+  leave(topics: readonly WatchedTopic[]): Promise<void>;
 }
 
 /**
@@ -156,7 +211,8 @@ async function prepareSequencer(
   log: SampleLog,
   directory: Directory,
   existence: AccountExistence,
-): Promise<{ checkpoints: Checkpoints; start(progress: SampleProgress): Promise<void> }> {
+  watch: TopicWatch,
+): Promise<PreparedSequencer> {
   const { config, scope, logger, health, clock, fatal } = context;
   const producer = await scope.start("producer", () => createProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
   // One of its own: no sample waits behind thousands of checkpoints.
@@ -169,10 +225,14 @@ async function prepareSequencer(
     progress: {
       reached: (partition, end, timeoutMs) =>
         reading?.reached(partition, end, timeoutMs) ?? Promise.reject(new Error("the samples are not read yet")),
-      checkpointsReached: (partition, timeoutMs) =>
-        reading?.checkpointsReached(partition, timeoutMs) ?? Promise.reject(new Error("the samples are not read yet")),
     },
     existence,
+    rejections: new Rejections({
+      sink: createRejectedValuationSink(background, SEQUENCER_GROUP),
+      samplesPerMinute: config.REJECTED_SAMPLES_PER_MINUTE,
+      clock,
+      logger,
+    }),
     isServer: (serverId) => {
       const server = directory.server(serverId);
       return server !== undefined && server.status !== "removed";
@@ -191,7 +251,6 @@ async function prepareSequencer(
     log,
     sink: createCheckpointSink(background),
     partitions,
-    repeatKept: (stream, repeat) => sequencer.repeatKept(stream, repeat),
     logger,
   });
   log.listen(checkpoints);
@@ -211,11 +270,15 @@ async function prepareSequencer(
     const sweepMs = Math.min(MAX_SWEEP_MS, Math.max(MIN_SWEEP_MS, coalesceMs / SWEEPS_PER_INTERVAL));
     if (coalesceMs > 0) await scope.start("coalescing", () => every(sweepMs, () => sequencer.sweep(sweepMs)));
     const consumer = await scope.start("valuations", () =>
-      consumeValuations({ kafka, sequencer, keepRepeats: () => checkpoints.write(), logger, fatal }),
+      consumeValuations({ kafka, sequencer, watch, logger, fatal }),
     );
     health.liveness("valuations", () => consumer.check());
   };
-  return { checkpoints, start };
+  const leave = (topics: readonly WatchedTopic[]): Promise<void> => {
+    if (topics.includes("latest")) checkpoints.changeAll();
+    return checkpoints.leave(sequencer.lastReadyPartitions);
+  };
+  return { checkpoints, start, leave };
 }
 
 async function startStore(context: Context): Promise<{ database: Database; store: SnapshotStore }> {
@@ -239,15 +302,16 @@ async function startSnapshots(
   kafka: KafkaConnection,
   log: SampleLog,
   store: SnapshotStore,
+  firstPosition: number,
 ): Promise<void> {
   const { scope, logger, clock, fatal } = context;
-  const ends = () => endOffsets(kafka, TOPICS.metricsSamples);
+  const ends = async () => positionsOf(await endOffsets(kafka, TOPICS.metricsSamples), firstPosition);
   const snapshots = new Snapshots({ store, log, ends, clock, logger });
   log.listen(snapshots);
   await snapshots.keepDays();
   // Neither is part of the liveness: a database that is away must not end the live stream.
   await scope.start("account statuses", () => consumeAccountStatuses({ kafka, store, logger, fatal }));
-  await scope.start("snapshots", () => consumeSamples({ kafka, snapshots, logger, fatal }));
+  await scope.start("snapshots", () => consumeSamples({ kafka, snapshots, firstPosition, logger, fatal }));
   const trying = (what: string, work: () => Promise<void>) => () =>
     void work().catch((error: unknown) => logger.warn({ err: error }, `${what}; the next turn does it`));
   await scope.start("snapshot timer", () =>

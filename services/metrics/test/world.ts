@@ -41,6 +41,8 @@ const logger = createLogger({ service: "metrics-test", level: "error" });
 export interface MetricsProcess {
   readonly url: string;
   readonly wsUrl: string;
+  /** Resolves when it has ended. */
+  readonly ended: Promise<void>;
   /** SIGKILL unless told otherwise; resolves when it is gone. */
   kill(signal?: NodeJS.Signals): Promise<void>;
   /** Only sends the signal: SIGSTOP, SIGCONT. */
@@ -241,6 +243,7 @@ function processOf(child: ChildProcess, url: string): MetricsProcess {
   return {
     url,
     wsUrl: url.replace("http", "ws"),
+    ended: gone,
     signal: (signal) => void child.kill(signal),
     kill: async (signal = "SIGKILL") => {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal);

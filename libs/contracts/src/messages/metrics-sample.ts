@@ -27,11 +27,6 @@ export const SampleCheckpoint = z.object({
   window: z.object({ sequence: z.int().min(1), from: z.int().min(-1), offset: z.int().min(0) }),
   /** The frame, as text. */
   frame: z.string(),
-  /**
-   * The first valuation behind `to` that said what this sample says. It made no sample, but its equity was observed in
-   * the interval of the next one.
-   */
-  repeat: z.object({ offset: z.int().min(0), measuredAt: z.iso.datetime() }).optional(),
 });
 export type SampleCheckpoint = z.infer<typeof SampleCheckpoint>;
 

@@ -6,17 +6,6 @@ import type { SampleWindow } from "./sample-windows.ts";
 /** `from` of a sample that was taken from a checkpoint, which does not tell it. */
 export const FROM_UNKNOWN = -2;
 
-/**
- * The first valuation behind an account's sample `sequence` that said what this says. It made no sample, but its equity
- * was observed in the interval of the next one.
- */
-export interface Repeat {
-  readonly sequence: number;
-  /** Offset in `trading.valuations`. */
-  readonly offset: number;
-  readonly measuredAt: string;
-}
-
 /** One account's stream of judged samples, as this process has read it. Only `SampleLog` changes it. */
 export interface AccountStream extends LogState {
   /** serverId/accountNumber. */
@@ -31,11 +20,4 @@ export interface AccountStream extends LogState {
   readonly anchor: SampleCheckpoint["window"] | null;
   /** Sequence of the checkpoint it was restored from: samples up to it need no new one. 0 without a checkpoint. */
   readonly checkpointed: number;
-  /** The first repeat of a sample, of the newest one that any is known of. */
-  readonly repeat: Repeat | null;
-}
-
-/** The first repeat of the account's newest sample, as far as it is known here. */
-export function currentRepeat(stream: AccountStream): Repeat | null {
-  return stream.repeat?.sequence === stream.sequence ? stream.repeat : null;
 }

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import type { Repeat } from "./account-stream.ts";
 import { AccountWriter } from "./account-writer.ts";
 import { BEFORE_FIRST, counts, type LogState, sameSpan, type Span, spanFromWire, spanToWire } from "./judge.ts";
 import type { Reading } from "./reading.ts";
+import { MAX_CLOCK_DIFFERENCE_MS, MAX_REPEAT_AGE_MS, MEASURED_AHEAD, MEASURED_BEFORE, REPEATED } from "./rejection.ts";
 import type { Sample } from "./sample.ts";
 
 const ACCOUNT = { key: "s/1001", serverId: "s", accountNumber: "1001" };
@@ -87,21 +87,34 @@ describe("a writer of one account", () => {
     expect(writer.take(reading(11), 1, COALESCE_MS)).toBe("unchanged");
     expect(writer.waits).toBe(false);
     writer.take(reading(12, { equityMinor: 120_00 }), 2, COALESCE_MS);
-    // The dropped one was observed in this interval too.
-    expect(writer.cut(1_000).minimum).toMatchObject({ equityMinor: 100_00, measuredAt: reading(11).measuredAt });
+    expect(writer.cut(1_000).minimum).toMatchObject({ equityMinor: 100_00, measuredAt: reading(10).measuredAt });
     writer.take(reading(13, { equityMinor: 90_00 }), 3, COALESCE_MS);
     expect(writer.take(reading(14, { equityMinor: 120_00 }), 4, COALESCE_MS)).toBe("waits");
     expect(writer.cut(2_000)).toMatchObject({ span: { to: 14 }, minimum: { equityMinor: 90_00 } });
   });
 
-  it("refuses a valuation measured before the last one, and passes over one that it has had", () => {
+  it("rejects a valuation measured before the last one, and passes over one that it has had", () => {
     const writer = writerAfterFirst();
-    expect(writer.take(reading(11, { measuredAtMs: 9 }), 1, COALESCE_MS)).toBe("older");
+    expect(writer.take(reading(11, { measuredAtMs: 9 }), 1, COALESCE_MS)).toBe(REPEATED);
+    expect(writer.take(reading(11, { measuredAtMs: 10 - MAX_REPEAT_AGE_MS }), 1, COALESCE_MS)).toBe(REPEATED);
+    expect(writer.take(reading(11, { measuredAtMs: 9 - MAX_REPEAT_AGE_MS }), 1, COALESCE_MS)).toBe(MEASURED_BEFORE);
     expect(writer.take(reading(10), 1, COALESCE_MS)).toBe("covered");
     const takenOver = new AccountWriter(ACCOUNT, { sequence: 7, to: 50 }, { ...reading(50), measuredAtMs: 50 });
     expect(takenOver.take(reading(50), 1, COALESCE_MS)).toBe("covered");
     expect(takenOver.take(reading(51), 1, COALESCE_MS)).toBe("unchanged");
-    expect(takenOver.take(reading(52, { measuredAtMs: 49 }), 1, COALESCE_MS)).toBe("older");
+    expect(takenOver.take(reading(52, { measuredAtMs: 49 }), 1, COALESCE_MS)).toBe(REPEATED);
+  });
+
+  it("rejects a valuation from too far ahead, and takes the next one", () => {
+    const writer = writerAfterFirst();
+    const ahead = { measuredAtMs: 20 + MAX_CLOCK_DIFFERENCE_MS, equityMinor: 1 };
+    expect(writer.take(reading(11, ahead), 19, 0)).toBe(MEASURED_AHEAD);
+    expect(writer.take(reading(12, ahead), 20, 0)).toBe("due");
+    expect(writer.take(reading(13, { measuredAtMs: 20 }), 20, 0)).toBe(REPEATED);
+    const frozen = { ...reading(10), measuredAtMs: 23 * 3_600_000 };
+    const successor = new AccountWriter(ACCOUNT, { sequence: 1, to: 10 }, frozen);
+    expect(successor.take(reading(11, { equityMinor: 1 }), 20, 0)).toBe("due");
+    expect(successor.take(reading(12, { measuredAtMs: 9 }), 20, 0)).toBe(REPEATED);
   });
 
   it("holds the committed offset below what no judged sample has", () => {
@@ -115,23 +128,15 @@ describe("a writer of one account", () => {
     expect(writer.firstOpenOffset).toBe(12);
   });
 
-  it("has a successor know of a dropped valuation before the committed offset passes it", () => {
-    const writer = writerAfterFirst();
-    writer.take(reading(11), 1, COALESCE_MS);
-    writer.take(reading(12), 2, COALESCE_MS);
-    expect(writer.firstOpenOffset).toBe(11);
-    const { openRepeat } = writer;
-    expect(openRepeat).toEqual({ sequence: 1, offset: 11, measuredAt: reading(11).measuredAt });
-    if (openRepeat !== null) writer.repeatKept(openRepeat);
-    expect(writer.firstOpenOffset).toBeNull();
+  it("begins an interval with what the newest sample says, also as the successor of another writer", () => {
     const newest = { ...reading(10), measuredAtMs: 10 };
-    const successor = new AccountWriter(ACCOUNT, { sequence: 1, to: 10 }, newest, openRepeat);
-    expect(successor.firstOpenOffset).toBeNull();
-    expect(successor.take(reading(13, { equityMinor: 120_00 }), 3, COALESCE_MS)).toBe("due");
-    expect(successor.cut(3)).toMatchObject({
-      span: { sequence: 2, from: 10, to: 13 },
-      minimum: { equityMinor: 100_00, measuredAt: reading(11).measuredAt },
-    });
+    for (const writer of [writerAfterFirst(), new AccountWriter(ACCOUNT, { sequence: 1, to: 10 }, newest)]) {
+      writer.take(reading(13, { equityMinor: 120_00 }), 3, COALESCE_MS);
+      expect(writer.cut(3)).toMatchObject({
+        span: { sequence: 2, from: 10, to: 13 },
+        minimum: { equityMinor: 100_00, measuredAt: newest.measuredAt },
+      });
+    }
   });
 
   it("takes the log's word when another's sample counts, and folds the rest of its own into the next", () => {
@@ -159,8 +164,9 @@ describe("a writer of one account", () => {
 
 /**
  * Two writers that both believe they have the account, a log that takes their samples in any order or loses them,
- * restarts that read again only what was not committed, and the judge. Whatever happens: sequences have no gap, every valuation is in exactly one counted sample, and each one's
- * minimum is that of its valuations.
+ * restarts that read again only what was not committed, and the judge. Whatever happens: sequences have no gap, every
+ * valuation that changed something is in exactly one counted sample, and each one's minimum is the lowest of the sample
+ * before and its own valuations.
  */
 describe("two writers of one account", () => {
   interface World {
@@ -170,8 +176,6 @@ describe("two writers of one account", () => {
     writers: AccountWriter[];
     /** Offset of the first valuation that a new writer reads. */
     committed: number;
-    /** What the account's checkpoint tells of repeats. */
-    repeat: Repeat | null;
   }
 
   const step = fc.oneof(
@@ -181,7 +185,6 @@ describe("two writers of one account", () => {
     fc.record({ kind: fc.constant("lose" as const) }),
     fc.record({ kind: fc.constant("restart" as const), writer: fc.nat(1) }),
     fc.record({ kind: fc.constant("commit" as const), writer: fc.nat(1) }),
-    fc.record({ kind: fc.constant("checkpoint" as const), writer: fc.nat(1) }),
   );
 
   it("never fork or repeat a sequence and never lose a valuation", () => {
@@ -205,8 +208,6 @@ describe("two writers of one account", () => {
           } else if (action.kind === "commit") {
             const open = world.writers[action.writer]?.firstOpenOffset ?? readings.length;
             world.committed = Math.max(world.committed, open);
-          } else if (action.kind === "checkpoint") {
-            checkpoint(world, world.writers[action.writer]);
           } else {
             world.writers[action.writer] = takenOver(world, readings);
           }
@@ -225,15 +226,7 @@ describe("two writers of one account", () => {
       queue: [],
       writers: [new AccountWriter(ACCOUNT, BEFORE_FIRST, null), new AccountWriter(ACCOUNT, BEFORE_FIRST, null)],
       committed: 0,
-      repeat: null,
     };
-  }
-
-  function checkpoint(world: World, writer: AccountWriter | undefined): void {
-    const repeat = writer?.openRepeat ?? null;
-    if (repeat === null) return;
-    world.repeat = repeat;
-    writer?.repeatKept(repeat);
   }
 
   function judgedValues(world: World): (Reading & { measuredAtMs: number }) | null {
@@ -242,8 +235,7 @@ describe("two writers of one account", () => {
   }
 
   function takenOver(world: World, readings: readonly Reading[]): AccountWriter {
-    const repeat = world.repeat?.sequence === world.log.sequence ? world.repeat : null;
-    const writer = new AccountWriter(ACCOUNT, world.log, judgedValues(world), repeat);
+    const writer = new AccountWriter(ACCOUNT, world.log, judgedValues(world));
     for (const one of readings.slice(world.committed)) writer.take(one, 0, 0);
     return writer;
   }
@@ -274,8 +266,10 @@ describe("two writers of one account", () => {
       expect(span.sequence).toBe(last.sequence + 1);
       expect(span.from).toBe(last.to);
       const covered = readings.slice(span.from + 1, span.to + 1);
-      const lowest = Math.min(...covered.map((one) => one.equityMinor));
-      const earliest = covered.find((one) => one.equityMinor === lowest);
+      // What the sample before says held when the interval began.
+      const observed = readings.slice(Math.max(0, span.from), span.to + 1);
+      const lowest = Math.min(...observed.map((one) => one.equityMinor));
+      const earliest = observed.find((one) => one.equityMinor === lowest);
       expect(minimum).toMatchObject({ equityMinor: lowest, measuredAt: earliest?.measuredAt });
       expect(values.equityMinor).toBe(covered.at(-1)?.equityMinor);
       expect(sameSpan(span, last)).toBe(false);

@@ -16,13 +16,32 @@ export interface SampleSink {
 export interface SampleProgress {
   /** Resolves when every sample of `partition` before `end` has been judged here; rejects after `timeoutMs`. */
   reached(partition: number, end: bigint, timeoutMs: number): Promise<void>;
-  /** Resolves when every checkpoint that `partition` has by now is known here; rejects after `timeoutMs`. */
-  checkpointsReached(partition: number, timeoutMs: number): Promise<void>;
 }
 
 /** Keeps checkpoints: per key the last value counts. */
 export interface CheckpointSink {
   write(partition: number, key: string, value: string): Promise<void>;
+}
+
+/** Where some of the rejected valuations are kept for people to look at. */
+export interface RejectedValuationSink {
+  write(
+    partition: number,
+    record: { readonly key: string; readonly value: Buffer | null; readonly offset: bigint },
+    reason: string,
+  ): Promise<void>;
+}
+
+/** A topic of some name: the how-manieth it is, from 0, and how long it has been known. */
+export interface TopicGeneration {
+  readonly generation: number;
+  readonly ageMs: number;
+}
+
+/** The generations of topics. */
+export interface TopicGenerationStore {
+  /** The generation of the topic with this id; the next one if it was never seen. */
+  register(topic: string, topicId: string): Promise<TopicGeneration>;
 }
 
 /** Whether accounts exist. */

@@ -33,7 +33,7 @@ describe("a valuation that is taken in", () => {
       MAX_FRAME_BYTES,
     );
     const refused = read({ ...change, measuredAt: `2026-01-01T00:00:00.${"1".repeat(2_000)}Z` });
-    expect(refused).toEqual({ fault: "the valuation is malformed: measuredAt: too long" });
+    expect(refused).toEqual({ reason: "malformed", fault: "the valuation is malformed: measuredAt: too long" });
   });
 });
 

@@ -1,6 +1,8 @@
 import { AccountMetricsFrame, AccountNumber, accountKey, Valuation } from "@kapi/contracts";
 import { minorFromAmount } from "@kapi/kernel";
 
+import { type Rejection, WRONG_KEY } from "./rejection.ts";
+
 const GUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 /** Any day but the 29th of February, whose years would have to be reckoned. */
 const DAY =
@@ -37,18 +39,22 @@ export interface Values {
   readonly openPositionCount: number;
 }
 
-/** A valuation and its place in `trading.valuations`. */
-export interface Reading extends Values {
-  readonly offset: number;
+/** What an account is worth, and when that was measured. */
+export interface MeasuredValues extends Values {
   /** As the trading server wrote it. */
   readonly measuredAt: string;
   readonly measuredAtMs: number;
 }
 
+/** A valuation and its place in `trading.valuations`. */
+export interface Reading extends MeasuredValues {
+  readonly offset: number;
+}
+
 /** A record of `trading.valuations`, read; or why it cannot be used. */
 export type ParsedReading =
   | { readonly serverId: string; readonly accountNumber: string; readonly reading: Reading }
-  | { readonly fault: string };
+  | Rejection;
 
 /**
  * Reads a record of `trading.valuations`. Refused: what is no JSON or not of the contract's shape, and what stands under
@@ -57,7 +63,7 @@ export type ParsedReading =
 export function readingFromWire(key: string, value: Buffer, offset: number): ParsedReading {
   const read = usualValuation(value, offset) ?? anyValuation(value, offset);
   if ("fault" in read || key === accountKey(read.serverId, read.accountNumber)) return read;
-  return { fault: "the key is not that of the account" };
+  return WRONG_KEY;
 }
 
 function usualValuation(value: Buffer, offset: number): ParsedReading | null {
@@ -89,19 +95,19 @@ function anyValuation(value: Buffer, offset: number): ParsedReading {
   try {
     json = JSON.parse(value.toString("utf8"));
   } catch (error) {
-    return { fault: `the valuation is not JSON: ${error instanceof Error ? error.message : "unreadable"}` };
+    return malformed(`the valuation is not JSON: ${error instanceof Error ? error.message : "unreadable"}`);
   }
   const parsed = Valuation.safeParse(json);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
-    return { fault: `the valuation is malformed: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}` };
+    return malformed(`the valuation is malformed: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`);
   }
   const valuation = parsed.data;
   if (!AccountNumber.safeParse(valuation.accountNumber).success) {
-    return { fault: "the valuation is malformed: accountNumber: not an account number" };
+    return malformed("the valuation is malformed: accountNumber: not an account number");
   }
   if (valuation.measuredAt.length > MAX_MEASURED_AT_CHARACTERS) {
-    return { fault: "the valuation is malformed: measuredAt: too long" };
+    return malformed("the valuation is malformed: measuredAt: too long");
   }
   return {
     serverId: valuation.serverId.toLowerCase(),
@@ -124,7 +130,7 @@ function anyValuation(value: Buffer, offset: number): ParsedReading {
  * What the newest sample of an account says, for a writer that takes the account over; null if it is no frame, or shows
  * an amount that is no whole number of cents.
  */
-export function valuesFromFrame(frame: Buffer): (Values & { readonly measuredAtMs: number }) | null {
+export function valuesFromFrame(frame: Buffer): MeasuredValues | null {
   let json: unknown;
   try {
     json = JSON.parse(frame.toString("utf8"));
@@ -139,8 +145,13 @@ export function valuesFromFrame(frame: Buffer): (Values & { readonly measuredAtM
   const marginMinor = minorFromAmount(margin);
   const freeMarginMinor = minorFromAmount(freeMargin);
   if (balanceMinor === null || equityMinor === null || marginMinor === null || freeMarginMinor === null) return null;
-  const measuredAtMs = Date.parse(measuredAt);
-  return { balanceMinor, equityMinor, marginMinor, freeMarginMinor, marginLevel, openPositionCount, measuredAtMs };
+  if (measuredAt.length > MAX_MEASURED_AT_CHARACTERS) return null;
+  const values = { balanceMinor, equityMinor, marginMinor, freeMarginMinor, marginLevel, openPositionCount };
+  return { ...values, measuredAt, measuredAtMs: Date.parse(measuredAt) };
+}
+
+function malformed(fault: string): Rejection {
+  return { reason: "malformed", fault };
 }
 
 /** Whether the two say the same about the account. */

@@ -1,17 +1,18 @@
 import { delay } from "@kapi/kernel";
+import { RetryableError } from "@kapi/kafka";
 
 import { AccountWriter } from "../domain/account-writer.ts";
-import { type AccountStream, currentRepeat, type Repeat } from "../domain/account-stream.ts";
+import type { AccountStream } from "../domain/account-stream.ts";
 import { BEFORE_FIRST, type Span } from "../domain/judge.ts";
 import { type Reading, valuesFromFrame } from "../domain/reading.ts";
+import { DELETED_ACCOUNT, type Rejection, UNKNOWN_ACCOUNT } from "../domain/rejection.ts";
 import { type AccountId, frameOf } from "../domain/sample.ts";
+import { type ParkedAccount, ParkedAccounts } from "./parked-accounts.ts";
 import type { SequencerContext } from "./sequencer-context.ts";
 
 /** Longest wait for this process's reader to reach the end of a partition of `metrics.samples`. */
 const REACH_END_TIMEOUT_MS = 10_000;
 const RECOVERY_RETRY_MS = 500;
-/** A valuation from further ahead is refused: as the account's last one it would make all that follow too old. */
-const MAX_AHEAD_MS = 24 * 3_600_000;
 
 /**
  * The writer of one partition, from an assignment to the next. It writes only after this process's own reader has
@@ -23,6 +24,8 @@ export class PartitionSequencer {
   readonly #accounts = new Map<string, AccountWriter>();
   /** Accounts with valuations that no judged sample has yet. */
   readonly #open = new Set<AccountWriter>();
+  /** Accounts whose existence is not known yet: they take valuations in and write no sample. */
+  readonly #parked: ParkedAccounts;
   /** Samples in the order they were cut: which accounts the coalescing interval holds back, soonest first. */
   #cuts: { readonly writer: AccountWriter; readonly atMs: number }[] = [];
   #firstCut = 0;
@@ -34,6 +37,17 @@ export class PartitionSequencer {
   constructor(number: number, context: SequencerContext) {
     this.number = number;
     this.#context = context;
+    this.#parked = new ParkedAccounts({
+      existence: context.existence,
+      exists: (account) => this.#unpark(account),
+      unknown: ({ key, valuations }) => {
+        const offset = this.#accounts.get(key)?.firstOpenOffset ?? 0;
+        this.#forget(key);
+        const unread = { key, value: null, offset: BigInt(offset) };
+        context.rejections.reject(number, unread, UNKNOWN_ACCOUNT, valuations);
+      },
+      logger: context.logger,
+    });
   }
 
   /** Whether it may write: this process knows all that is in the partition. */
@@ -44,7 +58,7 @@ export class PartitionSequencer {
   /** Resolves when it may write. A failure is told, and the next call tries again. */
   async prepare(): Promise<void> {
     if (this.#ready) return;
-    this.#prepared ??= this.#catchUp();
+    this.#prepared ??= this.#reachEnd();
     try {
       await this.#prepared;
       this.#ready = true;
@@ -57,32 +71,49 @@ export class PartitionSequencer {
   /** No sample is cut any more; what waits is read again by the partition's next writer. */
   close(): void {
     this.#closed = true;
+    this.#parked.close();
   }
 
   has(key: string): boolean {
     return this.#accounts.has(key);
   }
 
-  /** Takes an account in: from its stream, or as one without samples. */
-  add(key: string, account: AccountId, stream: AccountStream | undefined): void {
-    const { serverId, accountNumber } = account;
-    const writer = new AccountWriter(
-      { key, serverId, accountNumber },
-      stream === undefined ? BEFORE_FIRST : { sequence: stream.sequence, to: stream.to },
-      stream === undefined ? null : valuesFromFrame(this.#context.log.newest(stream)),
-      stream === undefined ? null : currentRepeat(stream),
-    );
-    this.#accounts.set(key, writer);
+  /** Takes an account in from its stream. */
+  add(key: string, stream: AccountStream): void {
+    const { serverId, accountNumber, sequence, to } = stream;
+    const newest = valuesFromFrame(this.#context.log.newest(stream));
+    this.#accounts.set(key, new AccountWriter({ key, serverId, accountNumber }, { sequence, to }, newest));
   }
 
-  /** Takes in a valuation; the answer is why it is refused, or null. */
-  take(key: string, reading: Reading, nowMs: number): string | null {
+  /**
+   * Takes an account in that has no samples. Its valuations wait until the account service says that it exists.
+   * @throws RetryableError while as many accounts are parked as may be.
+   */
+  park(key: string, account: AccountId): void {
+    if (!this.#parked.add(key, account)) throw new RetryableError("too many accounts wait for the account service");
+    const { serverId, accountNumber } = account;
+    this.#accounts.set(key, new AccountWriter({ key, serverId, accountNumber }, BEFORE_FIRST, null));
+  }
+
+  /** Takes in a valuation; the answer is why it is rejected, or null. */
+  take(key: string, reading: Reading, nowMs: number): Rejection | null {
     const writer = this.#accounts.get(key);
-    if (writer === undefined) return "the account was deleted";
-    if (reading.measuredAtMs > nowMs + MAX_AHEAD_MS) return "measured more than a day ahead";
+    if (writer === undefined) return DELETED_ACCOUNT;
+    const parked = this.#parked.find(key);
+    if (parked === undefined) return this.#takeIn(writer, reading, nowMs);
+    for (const one of this.#parked.keep(parked, reading)) this.#takeParked(writer, one, nowMs);
+    return null;
+  }
+
+  #takeParked(writer: AccountWriter, reading: Reading, nowMs: number): void {
+    const rejection = this.#takeIn(writer, reading, nowMs);
+    const unread = { key: writer.key, value: null, offset: BigInt(reading.offset) };
+    if (rejection !== null) this.#context.rejections.reject(this.number, unread, rejection);
+  }
+
+  #takeIn(writer: AccountWriter, reading: Reading, nowMs: number): Rejection | null {
     const taken = writer.take(reading, nowMs, this.#context.coalesceMs);
-    if (taken === "older") return "measured before the valuation before it";
-    if (taken === "unchanged") this.#tellRepeat(writer);
+    if (typeof taken === "object") return taken;
     if (taken !== "covered" && writer.firstOpenOffset !== null) this.#open.add(writer);
     if (taken === "due") this.#publish(writer, nowMs);
     return null;
@@ -112,24 +143,18 @@ export class PartitionSequencer {
     const writer = this.#accounts.get(stream.key);
     if (writer === undefined) return;
     const whose = writer.judged(span, () => valuesFromFrame(this.#context.log.newest(stream)));
+    const parked = this.#parked.find(stream.key);
+    if (parked?.exists === false) void this.#unpark(parked);
     if (whose === "another's") this.#context.takenByAnother();
     if (whose === "another's" && writer.waits) this.#publish(writer, this.#context.clock.nowMs());
     if (writer.firstOpenOffset === null) this.#open.delete(writer);
-    else this.#tellRepeat(writer);
   }
 
-  /** A checkpoint with this repeat of an account's newest sample is durable. */
-  repeatKept(key: string, repeat: Repeat): void {
-    const writer = this.#accounts.get(key);
-    writer?.repeatKept(repeat);
-    if (writer?.firstOpenOffset === null) this.#open.delete(writer);
-  }
-
+  /** The account was deleted. */
   removed(key: string): void {
-    const writer = this.#accounts.get(key);
-    if (writer === undefined) return;
-    this.#accounts.delete(key);
-    this.#open.delete(writer);
+    const parked = this.#parked.find(key);
+    if (parked !== undefined) this.#parked.remove(parked);
+    this.#forget(key);
   }
 
   /** The offset to commit when everything before `next` has been taken in: below the lowest that is not durable yet. */
@@ -144,10 +169,27 @@ export class PartitionSequencer {
     if (this.ready) await this.#reachEnd();
   }
 
-  /** What no sample shows goes into the account's checkpoint, for the partition's next writer. */
-  #tellRepeat(writer: AccountWriter): void {
-    const { openRepeat } = writer;
-    if (openRepeat !== null) this.#context.log.repeated(writer.key, openRepeat);
+  /** The account exists: what waits is taken in, in log order; what comes meanwhile waits behind it. */
+  async #unpark(parked: ParkedAccount): Promise<void> {
+    parked.exists = true;
+    const writer = this.#accounts.get(parked.key);
+    const { clock, coalesceMs } = this.#context;
+    if (writer?.isDue(clock.nowMs(), coalesceMs) === true) this.#publish(writer, clock.nowMs());
+    for (;;) {
+      await this.#context.room();
+      if (this.#closed || this.#parked.find(parked.key) !== parked) return;
+      const reading = this.#parked.next(parked);
+      if (writer === undefined || reading === undefined) break;
+      this.#takeParked(writer, reading, clock.nowMs());
+    }
+    this.#parked.remove(parked);
+  }
+
+  #forget(key: string): void {
+    const writer = this.#accounts.get(key);
+    if (writer === undefined) return;
+    this.#accounts.delete(key);
+    this.#open.delete(writer);
   }
 
   #mayWrite(): boolean {
@@ -155,7 +197,7 @@ export class PartitionSequencer {
   }
 
   #publish(writer: AccountWriter, nowMs: number): void {
-    if (!this.#mayWrite()) return;
+    if (!this.#mayWrite() || this.#parked.find(writer.key)?.exists === false) return;
     const sample = writer.cut(nowMs);
     if (this.#context.coalesceMs > 0) this.#cuts.push({ writer, atMs: nowMs });
     this.#context.send(this.number, writer.key, sample.span, frameOf(writer, sample), () => void this.#recover());
@@ -190,11 +232,6 @@ export class PartitionSequencer {
   #newestOf(key: string): ReturnType<typeof valuesFromFrame> {
     const stream = this.#context.log.find(key);
     return stream === undefined ? null : valuesFromFrame(this.#context.log.newest(stream));
-  }
-
-  async #catchUp(): Promise<void> {
-    await this.#reachEnd();
-    await this.#context.progress.checkpointsReached(this.number, REACH_END_TIMEOUT_MS);
   }
 
   async #reachEnd(): Promise<void> {

@@ -17,13 +17,12 @@ const whole: SampleCheckpoint = {
   offset: 650,
   window: { sequence: 3, from: 30, offset: 550 },
   frame: "{}",
-  repeat: { offset: 95, measuredAt: "2026-11-21T10:00:00.000Z" },
 };
 
 /** `whole` with one value, at any depth, taken away or replaced. */
 const damaged = fc
   .tuple(
-    fc.constantFrom("sequence", "to", "offset", "window", "frame", "repeat"),
+    fc.constantFrom("sequence", "to", "offset", "window", "frame"),
     fc.constantFrom(null, "sequence", "from", "offset", "measuredAt"),
     fc.oneof(
       fc.constantFrom(undefined, null, -1, -2, 0, 1, 1.5, 2 ** 53, "", "1", true, [], {}),

@@ -1,4 +1,4 @@
-import { PartitionCheckpoint, SampleCheckpoint } from "@kapi/contracts";
+import { PartitionCheckpoint, type SampleCheckpoint } from "@kapi/contracts";
 import type { Logger } from "@kapi/runtime";
 
 import { type Found, markerKey, type PartitionFinding, readStart, startingPoint } from "../domain/restore.ts";
@@ -101,7 +101,7 @@ export class Restoration {
 export function readCheckpoint(text: string): SampleCheckpoint | null {
   const json = objectOf(text);
   if (json === null) return null;
-  const { sequence, to, offset, window, frame, repeat } = json as Partial<SampleCheckpoint>;
+  const { sequence, to, offset, window, frame } = json as Partial<SampleCheckpoint>;
   const isWhole =
     isFrom(1, sequence) &&
     isFrom(0, to) &&
@@ -110,8 +110,7 @@ export function readCheckpoint(text: string): SampleCheckpoint | null {
     isObject(window) &&
     isFrom(1, window.sequence) &&
     isFrom(-1, window.from) &&
-    isFrom(0, window.offset) &&
-    (repeat === undefined || SampleCheckpoint.shape.repeat.safeParse(repeat).success);
+    isFrom(0, window.offset);
   return isWhole ? (json as SampleCheckpoint) : null;
 }
 

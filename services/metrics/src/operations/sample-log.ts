@@ -2,7 +2,7 @@ import type { SampleCheckpoint } from "@kapi/contracts";
 import type { Clock } from "@kapi/kernel";
 import { counter } from "@kapi/runtime";
 
-import { type AccountStream, FROM_UNKNOWN, type Repeat } from "../domain/account-stream.ts";
+import { type AccountStream, FROM_UNKNOWN } from "../domain/account-stream.ts";
 import { counts, isDeletion, type LogState, type Span, spanFromWire } from "../domain/judge.ts";
 import { WITHOUT_CHECKPOINT, type StartingPoint } from "../domain/restore.ts";
 import { accountOfKey } from "../domain/sample.ts";
@@ -27,8 +27,6 @@ export interface SampleRecord {
 export interface SampleListener {
   /** The account's next sample counts and is in its window. */
   counted?(account: AccountStream, span: Span): void;
-  /** A repeat of the account's newest sample became known. */
-  repeated?(account: AccountStream): void;
   /** The account, which had samples, is gone for good. */
   removed?(account: AccountStream): void;
   /** An account is gone for good, whether it had samples or not; after `removed`. */
@@ -68,6 +66,11 @@ export class SampleLog {
   /** Accounts with samples. */
   get size(): number {
     return this.#streams.size;
+  }
+
+  /** Every account with samples. */
+  streams(): Iterable<AccountStream> {
+    return this.#streams.values();
   }
 
   listen(listener: SampleListener): void {
@@ -136,22 +139,10 @@ export class SampleLog {
     stream.anchor = checkpoint.window;
     stream.checkpointed = checkpoint.sequence;
     stream.offset = checkpoint.offset;
-    stream.repeat = repeatOf(checkpoint);
     if (!point.takeFrame) return;
     const { sequence, offset } = checkpoint;
     const sample = { sequence, from: FROM_UNKNOWN, offset, atMs: 0, payload: Buffer.from(checkpoint.frame) };
     this.#windows.append(stream.window, sample, this.#clock.nowMs());
-  }
-
-  /** A valuation repeats what a sample of the account says. Of a sample's repeats the first one is kept. */
-  repeated(key: string, repeat: Repeat): void {
-    const stream = this.#streams.get(key);
-    if (stream === undefined || repeat.sequence < stream.sequence) return;
-    const known = stream.repeat;
-    if (known !== null && known.sequence > repeat.sequence) return;
-    if (known?.sequence === repeat.sequence && known.offset <= repeat.offset) return;
-    stream.repeat = repeat;
-    for (const listener of this.#listeners) listener.repeated?.(stream);
   }
 
   /** Judges records of a partition, in log order. */
@@ -219,15 +210,9 @@ export class SampleLog {
       window: this.#windows.open(),
       anchor: null,
       checkpointed: 0,
-      repeat: null,
       judgeFrom: point.judgeFrom,
     };
     this.#streams.set(key, stream);
     return stream;
   }
-}
-
-/** What a checkpoint tells of the repeats of its sample. */
-export function repeatOf({ sequence, repeat }: SampleCheckpoint): Repeat | null {
-  return repeat === undefined ? null : { sequence, ...repeat };
 }

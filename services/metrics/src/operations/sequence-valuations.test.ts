@@ -3,16 +3,20 @@ import { eventually, TestClock, valuation } from "@kapi/testkit";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { currentRepeat } from "../domain/account-stream.ts";
 import { spanToWire } from "../domain/judge.ts";
 import type { SampleSink } from "../domain/ports.ts";
+import { WRONG_PARTITION } from "../domain/rejection.ts";
 import { SampleWindows } from "../domain/sample-windows.ts";
+import { MAX_PARKED_ACCOUNTS, MAX_PARKED_VALUATIONS } from "./parked-accounts.ts";
+import { Rejections } from "./rejections.ts";
 import { SampleLog, type SampleRecord } from "./sample-log.ts";
 import { Sequencer, type ValuationRecord } from "./sequence-valuations.ts";
 
 const SERVER = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f";
 const ACCOUNTS = ["10000001", "10000002", "10000003"];
 const PARTITION = 0;
+const SAMPLES_PER_MINUTE = 3;
+const POLLED_OFTEN = { intervalMs: 1 };
 const logger = createLogger({ service: "metrics-test", level: "silent" });
 
 /** What becomes of a send: acknowledged; in the log, but nobody says so; or lost on its way. */
@@ -24,6 +28,13 @@ class Partition {
   readonly counted: { key: string; sequence: number; to: number; equity: number; low: number }[] = [];
   /** Keys of accounts whose place is on another partition. */
   readonly elsewhere = new Set<string>();
+  readonly rejected: { key: string; offset: bigint; reason: string }[] = [];
+  /** Account numbers that the account service does not know. */
+  readonly unknown = new Set<string>();
+  /** How many accounts each call to the account service asked about. */
+  readonly asked: number[] = [];
+  /** Whether the account service answers no call. */
+  unavailable = false;
   readonly sequencer: Sequencer;
   readonly #log: SampleLog;
   #fates: Fate[];
@@ -49,8 +60,25 @@ class Partition {
     this.sequencer = new Sequencer({
       log: this.#log,
       sink,
-      progress: { reached: () => Promise.resolve(this.read()), checkpointsReached: () => Promise.resolve() },
-      existence: { exist: (accounts) => Promise.resolve(accounts.map(() => true)) },
+      progress: { reached: () => Promise.resolve(this.read()) },
+      existence: {
+        exist: (accounts) => {
+          this.asked.push(accounts.length);
+          if (this.unavailable) return Promise.reject(new Error("the account service is unavailable"));
+          return Promise.resolve(accounts.map(({ accountNumber }) => !this.unknown.has(accountNumber)));
+        },
+      },
+      rejections: new Rejections({
+        sink: {
+          write: (_partition, { key, offset }, reason) => {
+            this.rejected.push({ key, offset, reason });
+            return Promise.resolve();
+          },
+        },
+        samplesPerMinute: SAMPLES_PER_MINUTE,
+        clock,
+        logger,
+      }),
       isServer: () => true,
       partitionOf: (key) => (this.elsewhere.has(key) ? PARTITION + 1 : PARTITION),
       coalesceMs,
@@ -66,15 +94,6 @@ class Partition {
     });
     this.#log.listen(this.sequencer);
     this.sequencer.assign([PARTITION]);
-  }
-
-  /** Checkpoints of all accounts become durable. */
-  keepRepeats(): void {
-    for (const account of ACCOUNTS) {
-      const stream = this.#log.find(`${SERVER}/${account}`);
-      const repeat = stream === undefined ? null : currentRepeat(stream);
-      if (stream !== undefined && repeat !== null) this.sequencer.repeatKept(stream, repeat);
-    }
   }
 
   /** The process's reader goes to the end of the log. */
@@ -107,11 +126,9 @@ describe("the sequencer", () => {
           await partition.sequencer.take(PARTITION, all.slice(start, start + size + 1));
         }
         await eventually(async () => {
-          // What repeats an account's sample is committed once a checkpoint tells of it.
-          partition.keepRepeats();
           const { commitOffset } = await partition.sequencer.take(PARTITION, all.slice(-1));
           expect(Number(commitOffset())).toBe(all.length);
-        });
+        }, POLLED_OFTEN);
         for (const account of ACCOUNTS) {
           const told = partition.counted.filter(({ key }) => key.endsWith(account));
           const own = values.filter((_, offset) => ACCOUNTS[offset % ACCOUNTS.length] === account);
@@ -139,26 +156,120 @@ describe("the sequencer", () => {
     await eventually(() => partition.counted.length === 6);
   });
 
-  it("refuses what is on another partition than its account's, and goes on", async () => {
+  it("rejects what is on another partition than its account's, and goes on", async () => {
     const partition = new Partition([]);
     partition.elsewhere.add(`${SERVER}/${ACCOUNTS[0]}`);
     const all = records([1, 2]);
-    const { refused } = await partition.sequencer.take(PARTITION, all);
-    expect(refused).toEqual([{ message: all[0], reason: "the partition is not that of the key" }]);
+    await partition.sequencer.take(PARTITION, all);
+    expect(partition.rejected).toEqual([{ key: all[0]?.key, offset: 0n, reason: WRONG_PARTITION.fault }]);
     await eventually(() => partition.counted.some(({ key }) => key === all[1]?.key));
     expect((await partition.sequencer.take(PARTITION, all)).commitOffset()).toBe(2n);
     expect(partition.counted).toHaveLength(1);
   });
 
-  it("commits nothing that neither a judged sample nor a checkpoint has", async () => {
+  it("commits nothing that no judged sample has or repeats", async () => {
     const clock = new TestClock(0);
     const partition = new Partition([], 1_000, clock);
     await partition.sequencer.take(PARTITION, records([1, 2, 3]));
     await eventually(() => partition.counted.length === 3);
-    const repeating = records([1, 7, 3], 3);
     // The first and the last repeat what their accounts' samples say; the second waits.
-    expect((await partition.sequencer.take(PARTITION, repeating)).commitOffset()).toBe(3n);
-    partition.keepRepeats();
-    expect((await partition.sequencer.take(PARTITION, repeating)).commitOffset()).toBe(4n);
+    expect((await partition.sequencer.take(PARTITION, records([1, 7, 3], 3))).commitOffset()).toBe(4n);
+  });
+
+  it("reports a few rejected valuations of each reason in a minute, and none that is only sent again", async () => {
+    const clock = new TestClock(0);
+    const partition = new Partition([], 0, clock);
+    const bad = Array.from({ length: 10 }, (_, index) => ({ key: "", value: Buffer.from("{"), offset: BigInt(index) }));
+    const reported = (): number => partition.rejected.length;
+    await partition.sequencer.take(PARTITION, bad);
+    expect(reported()).toBe(SAMPLES_PER_MINUTE);
+    partition.elsewhere.add(`${SERVER}/${ACCOUNTS[0]}`);
+    await partition.sequencer.take(PARTITION, records([1, 2, 3, 1], 12));
+    expect(reported()).toBe(SAMPLES_PER_MINUTE + 2);
+    clock.set(60_000);
+    await partition.sequencer.take(PARTITION, bad);
+    expect(reported()).toBe(2 * SAMPLES_PER_MINUTE + 2);
+    const [, again] = records([1, 2], 0);
+    if (again !== undefined) await partition.sequencer.take(PARTITION, [{ ...again, offset: 100n }]);
+    expect(reported()).toBe(2 * SAMPLES_PER_MINUTE + 2);
+  });
+});
+
+describe("accounts that the account service cannot be asked about", () => {
+  it("are parked: no valuation is lost, lows among them, nothing of them is committed, and the others go on", async () => {
+    const partition = new Partition([]);
+    await partition.sequencer.take(PARTITION, records([1, 2], 0));
+    await eventually(() => partition.counted.length === 2);
+    partition.unavailable = true;
+    const parked = `${SERVER}/${ACCOUNTS[2]}`;
+    const { commitOffset } = await partition.sequencer.take(PARTITION, records([900, 4, 5, 300, 6, 7, 500], 2));
+    await eventually(() => partition.counted.length === 6 && partition.asked.length > 1);
+    expect(partition.counted.filter(({ key }) => key === parked)).toEqual([]);
+    expect(commitOffset()).toBe(2n);
+    partition.unavailable = false;
+    await eventually(() => commitOffset() === 9n);
+    const [, , ...rest] = partition.counted;
+    const told = rest
+      .filter(({ key }) => key === parked)
+      .map(({ sequence, to, equity, low }) => [sequence, to, equity, low]);
+    expect(told).toEqual([
+      [1, 2, 9, 9],
+      [2, 5, 3, 3],
+      [3, 8, 5, 3],
+    ]);
+    expect(partition.rejected).toEqual([]);
+  });
+
+  it("are rejected once it says that it does not know them, and their next valuation is asked about again", async () => {
+    const partition = new Partition([]);
+    const [first = ""] = ACCOUNTS;
+    partition.unknown.add(first);
+    const { commitOffset } = await partition.sequencer.take(PARTITION, records([1, 2, 3, 4], 0));
+    await eventually(() => commitOffset() === 4n);
+    expect(partition.rejected).toMatchObject([
+      { key: `${SERVER}/${first}`, offset: 0n, reason: "the account is unknown" },
+    ]);
+    partition.unknown.clear();
+    await partition.sequencer.take(PARTITION, records([5], 6));
+    await eventually(() => partition.counted.some(({ key, to }) => key.endsWith(first) && to === 6));
+  });
+
+  it("keep so many valuations each; more are one sample, with its lowest equity", async () => {
+    const partition = new Partition([]);
+    partition.unavailable = true;
+    const equities = Array.from({ length: MAX_PARKED_VALUATIONS + 10 }, (_, index) => 10_000 + index);
+    equities[MAX_PARKED_VALUATIONS] = 100;
+    const [accountNumber = ""] = ACCOUNTS;
+    const all = equities.map((equityMinor, index) => {
+      const value = valuation({
+        serverId: SERVER,
+        accountNumber,
+        equityMinor,
+        measuredAt: new Date(index).toISOString(),
+      });
+      return { key: `${SERVER}/${accountNumber}`, value: Buffer.from(JSON.stringify(value)), offset: BigInt(index) };
+    });
+    const { commitOffset } = await partition.sequencer.take(PARTITION, all);
+    expect(commitOffset()).toBe(0n);
+    partition.unavailable = false;
+    await eventually(() => commitOffset() === BigInt(all.length));
+    expect(partition.counted).toMatchObject([{ sequence: 1, to: all.length - 1, low: 1 }]);
+  });
+
+  it("are so many at most; then the partition waits, and nothing is lost", async () => {
+    const partition = new Partition([]);
+    partition.unavailable = true;
+    const all = Array.from({ length: MAX_PARKED_ACCOUNTS + 1 }, (_, index) => {
+      const accountNumber = String(20_000_000 + index);
+      const value = valuation({ serverId: SERVER, accountNumber, measuredAt: new Date(0).toISOString() });
+      return { key: `${SERVER}/${accountNumber}`, value: Buffer.from(JSON.stringify(value)), offset: BigInt(index) };
+    });
+    await expect(partition.sequencer.take(PARTITION, all)).rejects.toThrow("too many accounts wait");
+    partition.unavailable = false;
+    await eventually(async () => {
+      const { commitOffset } = await partition.sequencer.take(PARTITION, all);
+      expect(commitOffset()).toBe(BigInt(all.length));
+    });
+    expect(partition.counted.map(({ sequence }) => sequence)).toEqual(all.map(() => 1));
   });
 });

@@ -2,10 +2,11 @@ import { type Deferred, deferred } from "@kapi/kernel";
 import { RetryableError } from "@kapi/kafka";
 import { counter } from "@kapi/runtime";
 
-import type { AccountStream, Repeat } from "../domain/account-stream.ts";
+import type { AccountStream } from "../domain/account-stream.ts";
 import type { Span } from "../domain/judge.ts";
-import { type ParsedReading, readingFromWire } from "../domain/reading.ts";
-import { type AccountId, accountOfKey } from "../domain/sample.ts";
+import { readingFromWire } from "../domain/reading.ts";
+import { DELETED_ACCOUNT, type Rejection, UNKNOWN_SERVER, WRONG_PARTITION } from "../domain/rejection.ts";
+import type { AccountId } from "../domain/sample.ts";
 import { PartitionSequencer } from "./partition-sequencer.ts";
 import type { SampleListener } from "./sample-log.ts";
 import type { SequencerContext, SequencerOptions } from "./sequencer-context.ts";
@@ -15,7 +16,7 @@ const MAX_SENDS_IN_FLIGHT = 5_000;
 
 const taken = counter(
   "metrics.valuations.taken",
-  "Valuations that were taken in, those refused among them",
+  "Valuations that were read, those rejected among them",
   "{valuation}",
 );
 const sequenced = counter("metrics.samples.sequenced", "Samples that were numbered and sent to the log", "{sample}");
@@ -25,12 +26,6 @@ export interface ValuationRecord {
   readonly key: string;
   readonly value: Buffer;
   readonly offset: bigint;
-}
-
-/** A valuation that cannot be used, and why. */
-export interface RefusedValuation<M> {
-  readonly message: M;
-  readonly reason: string;
 }
 
 /** What the sequencer has done since the start. */
@@ -50,6 +45,7 @@ export class Sequencer implements SampleListener {
   readonly #context: SequencerContext;
   readonly #sends = new Map<number, Set<Promise<void>>>();
   #partitions = new Map<number, PartitionSequencer>();
+  #lastReady: readonly number[] = [];
   #inFlight = 0;
   #room: Deferred<void> | null = null;
 
@@ -57,6 +53,7 @@ export class Sequencer implements SampleListener {
     this.#context = {
       ...options,
       hasRoom: () => this.#inFlight < MAX_SENDS_IN_FLIGHT,
+      room: () => this.#roomForMore(),
       send: (partition, key, span, frame, lost) => this.#send(partition, key, span, frame, lost),
       settled: async (partition) => void (await Promise.all(this.#sends.get(partition) ?? new Set<Promise<void>>())),
       takenByAnother: () => {
@@ -70,8 +67,15 @@ export class Sequencer implements SampleListener {
     return [...this.#partitions.values()].filter(({ ready }) => ready).map(({ number }) => number);
   }
 
+  /** The partitions that it wrote last: when a topic is deleted, the group begins anew before anybody notices. */
+  get lastReadyPartitions(): readonly number[] {
+    const { readyPartitions } = this;
+    return readyPartitions.length > 0 ? readyPartitions : this.#lastReady;
+  }
+
   /** Begins anew with these partitions; valuations that no judged sample has are read again. */
   assign(partitions: readonly number[]): void {
+    this.#lastReady = this.lastReadyPartitions;
     for (const partition of this.#partitions.values()) partition.close();
     this.#partitions = new Map(partitions.map((number) => [number, new PartitionSequencer(number, this.#context)]));
   }
@@ -83,33 +87,22 @@ export class Sequencer implements SampleListener {
 
   /**
    * Takes in valuations of one partition, in log order.
-   * @returns those refused, and what tells the offset below which everything is durable by then.
-   * @throws RetryableError while it cannot be told whether the partition may be written, or whether an account exists.
+   * @returns what tells the offset below which everything is durable by then.
+   * @throws RetryableError while it cannot be told whether the partition may be written, or too many accounts are parked.
    */
-  async take<M extends ValuationRecord>(
-    number: number,
-    messages: readonly M[],
-  ): Promise<{ refused: RefusedValuation<M>[]; commitOffset: () => bigint }> {
+  async take(number: number, messages: readonly ValuationRecord[]): Promise<{ commitOffset: () => bigint }> {
     const partition = this.#partitions.get(number);
     if (partition === undefined) throw new RetryableError(`partition ${number} is not assigned`);
     await retryable("the end of the samples was not reached", () => partition.prepare());
-    const parsed = messages.map((message) => readingFromWire(message.key, message.value, Number(message.offset)));
-    const unknown = await this.#admit(partition, messages, parsed);
-    const refused: RefusedValuation<M>[] = [];
-    for (const [index, message] of messages.entries()) {
-      const found = parsed[index];
-      if (found === undefined) continue;
-      if (!this.#context.hasRoom()) await this.#roomAgain();
-      const reason =
-        "fault" in found
-          ? found.fault
-          : (unknown.get(message.key) ?? partition.take(message.key, found.reading, this.#context.clock.nowMs()));
-      if (reason !== null) refused.push({ message, reason });
+    for (const message of messages) {
+      if (!this.#context.hasRoom()) await this.#roomForMore();
+      const rejection = this.#takeOne(partition, message);
+      if (rejection !== null) this.#context.rejections.reject(number, message, rejection);
     }
     this.counts.valuations += messages.length;
     taken.add(messages.length);
     const next = Number(messages.at(-1)?.offset ?? -1n) + 1;
-    return { refused, commitOffset: () => BigInt(partition.commitOffset(next)) };
+    return { commitOffset: () => BigInt(partition.commitOffset(next)) };
   }
 
   /** Resolves when all samples sent so far have been judged; rejects where the log cannot be read to its end in time. */
@@ -127,45 +120,31 @@ export class Sequencer implements SampleListener {
     this.#partitions.get(stream.partition)?.counted(stream, span);
   }
 
-  /** A checkpoint with this repeat of the account's newest sample is durable. */
-  repeatKept(stream: AccountStream, repeat: Repeat): void {
-    this.#partitions.get(stream.partition)?.repeatKept(stream.key, repeat);
-  }
-
   gone(key: string): void {
     for (const partition of this.#partitions.values()) partition.removed(key);
   }
 
-  /** Takes in the accounts that are new here; the answer is why some of them are refused, by key. */
-  async #admit(
-    partition: PartitionSequencer,
-    messages: readonly ValuationRecord[],
-    parsed: readonly ParsedReading[],
-  ): Promise<Map<string, string>> {
-    const { log, isServer, partitionOf } = this.#context;
-    const refused = new Map<string, string>();
-    const asked = new Map<string, AccountId>();
-    for (const [index, { key }] of messages.entries()) {
-      const found = parsed[index];
-      if (found === undefined || "fault" in found || partition.has(key) || refused.has(key)) continue;
-      const stream = log.find(key);
-      // Samples of one account on two partitions would have no order among each other.
-      if (partitionOf(key) !== partition.number) refused.set(key, "the partition is not that of the key");
-      else if (log.isGone(key)) refused.set(key, "the account was deleted");
-      else if (stream !== undefined) partition.add(key, stream, stream);
-      else if (!isServer(found.serverId)) refused.set(key, "the server is unknown");
-      else asked.set(key, found);
-    }
-    if (asked.size === 0) return refused;
-    const existing = await retryable("the accounts could not be asked for", () =>
-      this.#context.existence.exist([...asked.values()]),
+  #takeOne(partition: PartitionSequencer, message: ValuationRecord): Rejection | null {
+    const found = readingFromWire(message.key, message.value, Number(message.offset));
+    if ("fault" in found) return found;
+    return (
+      this.#admit(partition, message.key, found) ??
+      partition.take(message.key, found.reading, this.#context.clock.nowMs())
     );
-    for (const [index, key] of [...asked.keys()].entries()) {
-      const account = accountOfKey(key);
-      if (existing[index] !== true || account === null) refused.set(key, "the account is unknown");
-      else partition.add(key, account, log.find(key));
-    }
-    return refused;
+  }
+
+  /** Takes an account in that is new here; the answer is why it is rejected, or null. */
+  #admit(partition: PartitionSequencer, key: string, account: AccountId): Rejection | null {
+    if (partition.has(key)) return null;
+    const { log, isServer, partitionOf } = this.#context;
+    // Samples of one account on two partitions would have no order among each other.
+    if (partitionOf(key) !== partition.number) return WRONG_PARTITION;
+    if (log.isGone(key)) return DELETED_ACCOUNT;
+    const stream = log.find(key);
+    if (stream !== undefined) partition.add(key, stream);
+    else if (isServer(account.serverId)) partition.park(key, account);
+    else return UNKNOWN_SERVER;
+    return null;
   }
 
   #send(partition: number, key: string, span: Span, frame: Buffer, lost: () => void): void {
@@ -190,9 +169,11 @@ export class Sequencer implements SampleListener {
     });
   }
 
-  #roomAgain(): Promise<void> {
-    this.#room ??= deferred<void>();
-    return this.#room.promise;
+  async #roomForMore(): Promise<void> {
+    while (!this.#context.hasRoom()) {
+      this.#room ??= deferred<void>();
+      await this.#room.promise;
+    }
   }
 }
 

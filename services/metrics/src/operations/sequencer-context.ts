@@ -3,6 +3,7 @@ import type { Logger } from "@kapi/runtime";
 
 import type { Span } from "../domain/judge.ts";
 import type { AccountExistence, SampleProgress, SampleSink } from "../domain/ports.ts";
+import type { Rejections } from "./rejections.ts";
 import type { SampleLog } from "./sample-log.ts";
 
 /** What the sequencer needs. */
@@ -11,6 +12,7 @@ export interface SequencerOptions {
   readonly sink: SampleSink;
   readonly progress: SampleProgress;
   readonly existence: AccountExistence;
+  readonly rejections: Rejections;
   readonly isServer: (serverId: string) => boolean;
   /** The partition of `trading.valuations` on which everything of an account is. */
   readonly partitionOf: (key: string) => number;
@@ -23,6 +25,8 @@ export interface SequencerOptions {
 /** What the partitions share. */
 export interface SequencerContext extends SequencerOptions {
   hasRoom(): boolean;
+  /** Resolves when there is room for more samples on their way to the log. */
+  room(): Promise<void>;
   send(partition: number, key: string, span: Span, frame: Buffer, lost: () => void): void;
   /** Resolves when nothing that was sent to the partition so far is on its way. */
   settled(partition: number): Promise<void>;

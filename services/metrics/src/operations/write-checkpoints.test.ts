@@ -26,7 +26,6 @@ function start() {
     log,
     sink: { write: (_partition, key, value) => Promise.resolve(void latest.push({ key, value })) },
     partitions: () => [PARTITION],
-    repeatKept: () => undefined,
     logger: createLogger({ service: "test", level: "silent" }),
   });
   log.listen(checkpoints);

@@ -1,10 +1,10 @@
 import type { PartitionCheckpoint, SampleCheckpoint } from "@kapi/contracts";
 import type { Logger } from "@kapi/runtime";
 
-import { type AccountStream, currentRepeat, type Repeat } from "../domain/account-stream.ts";
+import type { AccountStream } from "../domain/account-stream.ts";
 import type { CheckpointSink } from "../domain/ports.ts";
 import { markerKey } from "../domain/restore.ts";
-import { repeatOf, type SampleListener, type SampleLog } from "./sample-log.ts";
+import type { SampleListener, SampleLog } from "./sample-log.ts";
 
 /** Checkpoints on their way at once. */
 const MAX_WRITES_AT_ONCE = 1_000;
@@ -16,8 +16,6 @@ export interface CheckpointsOptions {
   readonly sink: CheckpointSink;
   /** The partitions that this process sequences: of others it writes none. */
   readonly partitions: () => readonly number[];
-  /** Told when a repeat of an account's newest sample is durable. */
-  readonly repeatKept: (stream: AccountStream, repeat: Repeat) => void;
   readonly logger: Logger;
 }
 
@@ -46,10 +44,6 @@ export class Checkpoints implements SampleListener {
     if (stream.sequence > stream.checkpointed) this.#change(stream);
   }
 
-  repeated(stream: AccountStream): void {
-    this.#change(stream);
-  }
-
   #change(stream: AccountStream): void {
     const changed = this.#changed.get(stream.partition);
     if (changed === undefined) this.#changed.set(stream.partition, new Map([[stream.key, stream]]));
@@ -62,16 +56,16 @@ export class Checkpoints implements SampleListener {
     this.#gone.set(stream.partition, gone.add(stream.key));
   }
 
+  /** `metrics.latest` holds nothing of what was written any more: the next turn writes every account. */
+  changeAll(): void {
+    for (const stream of this.#options.log.streams()) this.#change(stream);
+  }
+
   /** A checkpoint was read back from `metrics.latest`. */
   readBack(key: string, checkpoint: SampleCheckpoint): void {
     const { log } = this.#options;
-    const told = repeatOf(checkpoint);
-    if (told !== null) log.repeated(key, told);
     const stream = log.find(key);
-    if (stream === undefined) return;
-    const repeat = currentRepeat(stream);
-    const lacksRepeat = repeat !== null && (told === null || told.offset > repeat.offset);
-    if (checkpoint.sequence < stream.sequence || lacksRepeat) this.#change(stream);
+    if (stream !== undefined && checkpoint.sequence < stream.sequence) this.#change(stream);
   }
 
   /** Everything before `offset` of a partition of `metrics.latest` has been read, and told to `readBack` or restored. */
@@ -81,21 +75,27 @@ export class Checkpoints implements SampleListener {
 
   /** Writes what has changed; a call that comes while one is running waits for that one. */
   write(): Promise<void> {
-    this.#running ??= this.#writeAll().finally(() => {
+    this.#running ??= this.#writeAll(this.#options.partitions()).finally(() => {
       this.#running = null;
     });
     return this.#running;
   }
 
-  async #writeAll(): Promise<void> {
-    const owned = new Set(this.#options.partitions());
+  /** Writes what has changed in these partitions: the last of it, before the process ends. */
+  async leave(partitions: readonly number[]): Promise<void> {
+    await this.#running;
+    await this.#writeAll(partitions);
+  }
+
+  async #writeAll(partitions: readonly number[]): Promise<void> {
+    const owned = new Set(partitions);
     for (const partition of owned) await this.#writePartition(partition);
     // What another process sequences is in its care; should the partition come here, the log since its marker is known.
     for (const partition of this.#changed.keys()) if (!owned.has(partition)) this.#marked.delete(partition);
   }
 
   async #writePartition(partition: number): Promise<void> {
-    const { log, sink, logger, repeatKept } = this.#options;
+    const { log, sink, logger } = this.#options;
     const samplesOffset = log.position(partition);
     const latestOffset = this.#readTo.get(partition) ?? 0;
     const changed = this.#changed.get(partition) ?? new Map<string, AccountStream>();
@@ -103,14 +103,11 @@ export class Checkpoints implements SampleListener {
     if (changed.size + gone.size === 0 && this.#marked.get(partition) === samplesOffset) return;
     this.#changed.delete(partition);
     this.#gone.delete(partition);
-    const repeats: { readonly stream: AccountStream; readonly repeat: Repeat }[] = [];
     try {
       for (const key of gone) await sink.write(partition, key, GONE);
       let batch: Promise<void>[] = [];
       for (const stream of changed.values()) {
         if (log.find(stream.key) !== stream) continue;
-        const repeat = currentRepeat(stream);
-        if (repeat !== null) repeats.push({ stream, repeat });
         batch.push(sink.write(partition, stream.key, JSON.stringify(this.#checkpointOf(stream))));
         if (batch.length < MAX_WRITES_AT_ONCE) continue;
         await Promise.all(batch);
@@ -120,7 +117,6 @@ export class Checkpoints implements SampleListener {
       const marker: PartitionCheckpoint = { samplesOffset, latestOffset };
       await sink.write(partition, markerKey(partition), JSON.stringify(marker));
       this.#marked.set(partition, samplesOffset);
-      for (const { stream, repeat } of repeats) repeatKept(stream, repeat);
     } catch (error) {
       logger.warn({ err: error, partition }, "checkpoints were not written; the next turn writes them");
       for (const stream of changed.values()) if (log.find(stream.key) === stream) this.#change(stream);
@@ -130,14 +126,12 @@ export class Checkpoints implements SampleListener {
 
   #checkpointOf(stream: AccountStream): SampleCheckpoint {
     const { log } = this.#options;
-    const repeat = currentRepeat(stream);
     return {
       sequence: stream.sequence,
       to: stream.to,
       offset: stream.offset,
       window: log.anchorOf(stream),
       frame: log.newest(stream).toString("utf8"),
-      ...(repeat === null ? {} : { repeat: { offset: repeat.offset, measuredAt: repeat.measuredAt } }),
     };
   }
 }

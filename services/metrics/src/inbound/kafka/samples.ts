@@ -4,17 +4,19 @@ import { TOPICS } from "@kapi/contracts";
 import {
   beginOffsets,
   createLogReader,
-  endOffsets,
   type KafkaConnection,
   type LogReader,
+  type Message,
   offsetsForTime,
 } from "@kapi/kafka";
 import type { Clock } from "@kapi/kernel";
 import type { Logger, Scope } from "@kapi/runtime";
 
 import type { SampleProgress } from "../../domain/ports.ts";
+import { positionsOf } from "../../domain/topic-position.ts";
 import { readCheckpoint, Restoration } from "../../operations/restore-samples.ts";
 import type { SampleLog, SampleRecord } from "../../operations/sample-log.ts";
+import type { TopicWatch } from "../../operations/topic-watch.ts";
 import type { Checkpoints } from "../../operations/write-checkpoints.ts";
 
 const RECORDS_PER_TURN = 300;
@@ -27,6 +29,7 @@ export interface SamplesOptions {
   readonly log: SampleLog;
   /** Null where this process writes no checkpoints. */
   readonly checkpoints: Checkpoints | null;
+  readonly watch: TopicWatch;
   readonly windowMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -38,19 +41,25 @@ export interface SamplesOptions {
  * Resolves when the samples have been read to the end they had.
  */
 export async function readSamples(options: SamplesOptions): Promise<{ reader: LogReader; progress: SampleProgress }> {
-  const { kafka, scope, log, logger, fatal } = options;
-  const { restoration, latest } = await readCheckpoints(options);
+  const { kafka, scope, log, watch, logger, fatal } = options;
+  const first = watch.positions.samples;
+  const restoration = await readCheckpoints(options);
   const startedMs = options.clock.nowMs();
   const [begins, windowOffsets] = await Promise.all([
     beginOffsets(kafka, TOPICS.metricsSamples),
     offsetsForTime(kafka, TOPICS.metricsSamples, startedMs - options.windowMs),
   ]);
-  const from = restoration.finish(log, begins, windowOffsets);
+  const starts = restoration.finish(log, positionsOf(begins, first), positionsOf(windowOffsets, first));
+  const from = positionsOf(starts, -first);
   const reader = await scope.start("samples", () =>
     createLogReader(kafka, {
       topic: TOPICS.metricsSamples,
       from,
-      onBatch: (partition, records) => applyInTurns(log, partition, records),
+      onBatch: async (partition, records) => {
+        // The reader begins again where its offset is not in the log any more: also in a topic that was made again.
+        if ((records[0]?.offset ?? 0n) + BigInt(first) < BigInt(log.position(partition))) await watch.check();
+        await applyInTurns(log, partition, records, BigInt(first));
+      },
       busyIntervalMs: BUSY_INTERVAL_MS,
       logger,
       fatal,
@@ -60,27 +69,35 @@ export async function readSamples(options: SamplesOptions): Promise<{ reader: Lo
   logger.info({ accounts: log.size, elapsedMs: options.clock.nowMs() - startedMs }, "samples restored");
   const progress: SampleProgress = {
     reached: (partition, end, timeoutMs) => reader.waitFor(new Map([[partition, end]]), timeoutMs),
-    checkpointsReached: async (partition, timeoutMs) => {
-      const end = (await endOffsets(kafka, TOPICS.metricsLatest)).get(partition);
-      if (end !== undefined) await latest?.waitFor(new Map([[partition, end]]), timeoutMs);
-    },
   };
   return { reader, progress };
 }
 
 /** The sockets must get their turn between the records of a long batch, or samples would leave the windows unsent. */
-async function applyInTurns(log: SampleLog, partition: number, records: readonly SampleRecord[]): Promise<void> {
+async function applyInTurns(
+  log: SampleLog,
+  partition: number,
+  records: readonly Message[],
+  first: bigint,
+): Promise<void> {
   for (let start = 0; start < records.length; start += RECORDS_PER_TURN) {
     if (start > 0) await setImmediate();
-    log.apply(partition, records.slice(start, start + RECORDS_PER_TURN));
+    log.apply(
+      partition,
+      records.slice(start, start + RECORDS_PER_TURN).map((record) => sampleRecord(record, first)),
+    );
   }
 }
 
+/** A record of `metrics.samples` in a topic that begins at position `first`. */
+export function sampleRecord({ key, value, headers, offset, timestampMs }: Message, first: bigint): SampleRecord {
+  return { key, value, headers, offset: offset + first, timestampMs };
+}
+
 /** Reads `metrics.latest` to its end; a process that writes checkpoints goes on reading, to mend what stale writers leave. */
-async function readCheckpoints(
-  options: SamplesOptions,
-): Promise<{ readonly restoration: Restoration; readonly latest: LogReader | null }> {
-  const { kafka, scope, checkpoints, logger, fatal } = options;
+async function readCheckpoints(options: SamplesOptions): Promise<Restoration> {
+  const { kafka, scope, checkpoints, watch, logger, fatal } = options;
+  const first = BigInt(watch.positions.latest);
   const restoration = new Restoration(logger);
   let restored = false;
   const start = () =>
@@ -88,15 +105,15 @@ async function readCheckpoints(
       topic: TOPICS.metricsLatest,
       from: "beginning",
       onBatch: (partition, records) => {
-        if (!restored) restoration.take(partition, records);
-        else for (const record of records) readBack(checkpoints, record.key, record.value);
-        const last = records.at(-1);
+        const placed = records.map(({ key, value, offset }) => ({ key, value, offset: offset + first }));
+        if (!restored) restoration.take(partition, placed);
+        else for (const record of placed) readBack(checkpoints, record.key, record.value);
+        const last = placed.at(-1);
         if (last !== undefined) checkpoints?.readUpTo(partition, Number(last.offset) + 1);
       },
       logger,
       fatal,
     });
-  let latest: LogReader | null = null;
   if (checkpoints === null) {
     const reader = await start();
     try {
@@ -105,11 +122,11 @@ async function readCheckpoints(
       await reader.stop();
     }
   } else {
-    latest = await scope.start("checkpoints", start);
+    const latest = await scope.start("checkpoints", start);
     await latest.caughtUp;
   }
   restored = true;
-  return { restoration, latest };
+  return restoration;
 }
 
 function readBack(checkpoints: Checkpoints | null, key: string, value: Buffer): void {

@@ -2,6 +2,7 @@ import { TOPICS } from "@kapi/contracts";
 import { type Consumer, createConsumer, type KafkaConnection } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";
 
+import { sampleRecord } from "./samples.ts";
 import type { Snapshots } from "../../operations/store-snapshots.ts";
 
 const GROUP = "metrics-snapshots";
@@ -13,10 +14,13 @@ const MAX_BATCH_MESSAGES = 5_000;
 export function consumeSamples(options: {
   kafka: KafkaConnection;
   snapshots: Snapshots;
+  /** The position of the topic's first offset. */
+  firstPosition: number;
   logger: Logger;
   fatal: (error: Error) => void;
 }): Promise<Started<Consumer>> {
-  const { kafka, snapshots, logger, fatal } = options;
+  const { kafka, snapshots, firstPosition, logger, fatal } = options;
+  const first = BigInt(firstPosition);
   return createConsumer(kafka, {
     groupId: GROUP,
     topics: [TOPICS.metricsSamples],
@@ -30,6 +34,9 @@ export function consumeSamples(options: {
       snapshots.assign(assignment.flatMap(({ partitions }) => partitions));
       return Promise.resolve();
     },
-    onBatch: async ({ partition, messages }) => ({ commitOffset: await snapshots.take(partition, messages) }),
+    onBatch: async ({ partition, messages }) => {
+      const records = messages.map((message) => sampleRecord(message, first));
+      return { commitOffset: (await snapshots.take(partition, records)) - first };
+    },
   });
 }

@@ -1,0 +1,167 @@
+/**
+ * The ids that Kafka gives topics. A topic that is deleted and made again has its old name, offsets that begin again
+ * at 0, and another id.
+ *
+ * kafkajs asks for metadata in a version that has no ids, so the request is written here: Metadata, version 12, one
+ * topic a request (https://kafka.apache.org/protocol#The_Messages_Metadata).
+ */
+import type { TopicContract } from "@kapi/contracts";
+import { AssignerProtocol, type Broker, type Cluster } from "kafkajs";
+
+import type { KafkaConnection } from "./connection.ts";
+
+const METADATA = { apiKey: 3, apiName: "Metadata", apiVersion: 12 };
+const NO_ERROR = 0;
+const UNKNOWN_TOPIC = 3;
+const NO_TAGS = Buffer.from([0]);
+/** No topic is created, and no authorized operations are asked for. */
+const NOTHING_MORE = Buffer.from([0, 0, 0]);
+const UUID_BYTES = 16;
+const REQUEST_TIMEOUT_MS = 5_000;
+const VARINT_BITS = 7;
+const VARINT_MORE = 0x80;
+
+/** A broker as kafkajs has it, with what it sends requests by. */
+type SendingBroker = Broker & {
+  readonly connectionPool: {
+    send(request: {
+      readonly request: typeof METADATA & { encode(): Promise<{ buf: Buffer; buffer: Buffer }> };
+      readonly response: { decode(payload: Buffer): Promise<Buffer>; parse(data: Buffer): Promise<string | null> };
+      readonly requestTimeout: number;
+    }): Promise<string | null>;
+  };
+};
+
+/** The id of each topic, in the order asked; null for a topic that does not exist. */
+export async function topicIds(
+  kafka: KafkaConnection,
+  topics: readonly TopicContract[],
+): Promise<readonly (string | null)[]> {
+  let cluster: Cluster | null = null;
+  const client = kafka.client({ requestTimeoutMs: REQUEST_TIMEOUT_MS }).consumer({
+    groupId: "never-joined",
+    allowAutoTopicCreation: false,
+    partitionAssigners: [
+      (config) => {
+        cluster = config.cluster;
+        return {
+          name: "none",
+          version: 0,
+          assign: () => Promise.resolve([]),
+          protocol: (asked) => ({
+            name: "none",
+            metadata: AssignerProtocol.MemberMetadata.encode({
+              version: 0,
+              topics: asked.topics,
+              userData: Buffer.alloc(0),
+            }),
+          }),
+        };
+      },
+    ],
+  });
+  await kafka.connect(client);
+  try {
+    if (cluster === null) throw new TypeError("kafkajs did not hand over its cluster");
+    const brokers = cluster as Cluster;
+    await brokers.refreshMetadata();
+    const broker = (await brokers.findControllerBroker()) as SendingBroker;
+    return await Promise.all(topics.map((topic) => idOf(broker, kafka.topicName(topic))));
+  } finally {
+    await client.disconnect();
+  }
+}
+
+function idOf(broker: SendingBroker, name: string): Promise<string | null> {
+  const asked = [varint(2), Buffer.alloc(UUID_BYTES), compact(name), NO_TAGS];
+  const buffer = Buffer.concat([NO_TAGS, ...asked, NOTHING_MORE]);
+  return broker.connectionPool.send({
+    request: { ...METADATA, encode: () => Promise.resolve({ buf: buffer, buffer }) },
+    response: {
+      decode: (payload) => Promise.resolve(payload),
+      parse: (payload) => Promise.resolve(idFromAnswer(payload, name)),
+    },
+    requestTimeout: REQUEST_TIMEOUT_MS,
+  });
+}
+
+/** Reads the answer up to the topic's id; what follows is of its partitions. */
+function idFromAnswer(payload: Buffer, name: string): string | null {
+  const answer = new Answer(payload);
+  answer.skipTags();
+  answer.skip(4); // throttle_time_ms
+  for (let brokers = answer.varint() - 1; brokers > 0; brokers -= 1) {
+    answer.skip(4); // node_id
+    answer.skipCompact(); // host
+    answer.skip(4); // port
+    answer.skipCompact(); // rack
+    answer.skipTags();
+  }
+  answer.skipCompact(); // cluster_id
+  answer.skip(4); // controller_id
+  answer.skip(1); // the number of topics: one
+  const error = answer.int16();
+  answer.skipCompact(); // name
+  if (error === UNKNOWN_TOPIC) return null;
+  if (error !== NO_ERROR) throw new Error(`Kafka answered error ${error} when asked for the id of topic ${name}`);
+  return answer.uuid();
+}
+
+/** A response of the flexible kind: lengths are varints, and structures end with tags. */
+class Answer {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  skip(bytes: number): void {
+    this.#at += bytes;
+  }
+
+  varint(): number {
+    let value = 0;
+    for (let shift = 0; ; shift += VARINT_BITS) {
+      const byte = this.#bytes.readUInt8(this.#at);
+      this.#at += 1;
+      value |= (byte & ~VARINT_MORE) << shift;
+      if (byte < VARINT_MORE) return value;
+    }
+  }
+
+  int16(): number {
+    const value = this.#bytes.readInt16BE(this.#at);
+    this.#at += 2;
+    return value;
+  }
+
+  uuid(): string {
+    const hex = this.#bytes.toString("hex", this.#at, this.#at + UUID_BYTES);
+    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  }
+
+  skipCompact(): void {
+    const length = this.varint() - 1;
+    if (length > 0) this.skip(length);
+  }
+
+  skipTags(): void {
+    for (let tags = this.varint(); tags > 0; tags -= 1) {
+      this.varint();
+      this.skip(this.varint());
+    }
+  }
+}
+
+function compact(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  return Buffer.concat([varint(bytes.length + 1), bytes]);
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest >= VARINT_MORE; rest >>>= VARINT_BITS) bytes.push((rest & ~VARINT_MORE & 0xff) | VARINT_MORE);
+  return Buffer.from([...bytes, rest]);
+}

@@ -1,0 +1,51 @@
+const MINUTE_MS = 60_000;
+/** Largest difference between the clocks of a trading server and of this process, in minutes. */
+const MAX_CLOCK_DIFFERENCE_MINUTES = 5;
+/** How long after its measurement a valuation that is sent again may come, in minutes. */
+const MAX_REPEAT_AGE_MINUTES = 5;
+export const MAX_CLOCK_DIFFERENCE_MS = MAX_CLOCK_DIFFERENCE_MINUTES * MINUTE_MS;
+/**
+ * A valuation measured at most this long before the account's last one counts as sent again: a trading server repeats
+ * what a produce request without an answer held, and the record has no id by which it could be recognized.
+ */
+export const MAX_REPEAT_AGE_MS = MAX_REPEAT_AGE_MINUTES * MINUTE_MS;
+
+/** Why a valuation is not used: the attribute `reason` of `metrics.valuations.rejected`. */
+export type RejectionReason =
+  | "malformed"
+  | "wrong_key"
+  | "wrong_partition"
+  | "unknown_server"
+  | "unknown_account"
+  | "deleted_account"
+  | "measured_ahead"
+  | "measured_before"
+  | "repeated";
+
+/** A valuation's rejection: the reason for the metric, and the same in words. */
+export interface Rejection {
+  readonly reason: RejectionReason;
+  readonly fault: string;
+}
+
+export const WRONG_KEY = { reason: "wrong_key", fault: "the key is not that of the account" } as const;
+export const WRONG_PARTITION = {
+  reason: "wrong_partition",
+  fault: "the partition is not that of the key",
+} as const;
+export const UNKNOWN_SERVER = { reason: "unknown_server", fault: "the server is unknown" } as const;
+export const UNKNOWN_ACCOUNT = { reason: "unknown_account", fault: "the account is unknown" } as const;
+export const DELETED_ACCOUNT = { reason: "deleted_account", fault: "the account was deleted" } as const;
+export const MEASURED_AHEAD = {
+  reason: "measured_ahead",
+  fault: `measuredAt is more than ${MAX_CLOCK_DIFFERENCE_MINUTES} minutes ahead of this machine's clock`,
+} as const;
+export const MEASURED_BEFORE = {
+  reason: "measured_before",
+  fault: `measuredAt is more than ${MAX_REPEAT_AGE_MINUTES} minutes before that of the account's last valuation`,
+} as const;
+/** Expected after a Kafka outage: counted, and reported nowhere else. */
+export const REPEATED = {
+  reason: "repeated",
+  fault: "measuredAt is before that of the account's last valuation",
+} as const;

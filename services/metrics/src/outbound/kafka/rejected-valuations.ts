@@ -1,0 +1,27 @@
+import { DEAD_LETTER_HEADERS, TOPICS } from "@kapi/contracts";
+import { countDeadLetters, type Producer } from "@kapi/kafka";
+
+import type { RejectedValuationSink } from "../../domain/ports.ts";
+
+const MAX_REASON_CHARACTERS = 1_000;
+
+/** Rejected valuations as records of `dead-letter`, with the value where it is known: a valuation holds no secret. */
+export function createRejectedValuationSink(producer: Producer, group: string): RejectedValuationSink {
+  const topic = TOPICS.tradingValuations.name;
+  return {
+    write: async (partition, { key, value, offset }, reason) => {
+      await producer.send(TOPICS.deadLetter, {
+        key,
+        value: value ?? "",
+        headers: {
+          [DEAD_LETTER_HEADERS.reason]: reason.slice(0, MAX_REASON_CHARACTERS),
+          [DEAD_LETTER_HEADERS.topic]: topic,
+          [DEAD_LETTER_HEADERS.partition]: String(partition),
+          [DEAD_LETTER_HEADERS.offset]: offset.toString(),
+          [DEAD_LETTER_HEADERS.group]: group,
+        },
+      });
+      countDeadLetters(group, topic, 1);
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { accountKey, SampleCheckpoint, TOPICS, type TopicContract } from "@kapi/contracts";
+import { createTopics, topicIds } from "@kapi/kafka";
+import { eventually } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import { LiveClient } from "./live-client.ts";
+import { type MetricsProcess, World } from "./world.ts";
+
+const PARTITIONS = 4;
+const DEADLINE_MS = 30_000;
+const TEST_TIMEOUT_MS = 120_000;
+/** Of the topics that the live stream compares offsets of. */
+const ALL = [TOPICS.tradingValuations, TOPICS.metricsSamples, TOPICS.metricsLatest];
+/** `RECREATED_TOPIC=metrics.samples` looks at one of them alone. */
+const RECREATED = ALL.filter(({ name }) => (process.env["RECREATED_TOPIC"] ?? name) === name);
+
+let world: World;
+let metrics: MetricsProcess;
+const clients: LiveClient[] = [];
+
+beforeAll(async () => {
+  world = await World.start({ partitions: PARTITIONS });
+  metrics = await world.metrics();
+});
+
+afterAll(async () => {
+  for (const client of clients) client.close();
+  await world.scope.stop();
+});
+
+async function recreate(topics: readonly TopicContract[]): Promise<void> {
+  const admin = world.kafka.client().admin();
+  await admin.connect();
+  await admin.deleteTopics({ topics: topics.map((topic) => world.kafka.topicName(topic)) });
+  await admin.disconnect();
+  await eventually(async () => expect(new Set(await topicIds(world.kafka, topics))).toEqual(new Set([null])));
+  await createTopics(world.kafka, { partitions: PARTITIONS, replicationFactor: 1, minInsyncReplicas: 1 });
+}
+
+async function follow(account: string, afterSequence: number): Promise<LiveClient> {
+  const client = await LiveClient.connect(metrics.wsUrl, world.managementKey);
+  clients.push(client);
+  client.subscribe(world.serverId, account, afterSequence);
+  return client;
+}
+
+it(
+  `${RECREATED.map(({ name }) => name).join(", ")} deleted and made again: the stream goes on or the process ends, and its next start continues every sequence`,
+  async () => {
+    const [busy, idle] = [world.account(), world.account()];
+    const watcher = await follow(busy, 0);
+    for (const account of [busy, idle]) {
+      const client = await follow(account, 0);
+      await world.value(account, [100, 200, 300, 400, 500]);
+      await client.until(() => client.last(account) === 5);
+    }
+
+    await recreate(RECREATED);
+    const goesOn = async (): Promise<boolean> => {
+      await world.value(busy, [600]);
+      return watcher.last(busy) > 5;
+    };
+    await Promise.race([metrics.ended, eventually(goesOn, { timeoutMs: DEADLINE_MS })]);
+    await metrics.kill("SIGTERM");
+    metrics = await world.metrics();
+
+    for (const account of [busy, idle]) {
+      const client = await follow(account, 5);
+      await world.value(account, [700, 800]);
+      await client.until(() => client.samples(account).at(-1)?.equity === 8);
+      expect(client.sequences(account)).toEqual(range(6, client.last(account)));
+      expect(client.frames("account.metrics.replay")).toMatchObject([{ replayTruncated: false }]);
+      await eventually(async () => expect((await checkpointOf(account)).sequence).toBe(client.last(account)));
+    }
+  },
+  TEST_TIMEOUT_MS,
+);
+
+/** The account's newest checkpoint. */
+async function checkpointOf(account: string): Promise<SampleCheckpoint> {
+  const key = accountKey(world.serverId, account);
+  const found = (await world.readAll(TOPICS.metricsLatest)).findLast(({ message }) => message.key === key);
+  return SampleCheckpoint.parse(JSON.parse(found?.message.value.toString() ?? "{}"));
+}
+
+function range(first: number, last: number): number[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+}
