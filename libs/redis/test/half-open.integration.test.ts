@@ -103,7 +103,9 @@ test("a frozen connection to one node of a cluster is replaced, and the tags of 
   const urls = [cluster.masters[0]?.url ?? "", cluster.masters[2]?.url ?? ""];
   await eventually(async () => {
     for (const url of urls) {
-      expect(await cluster.masters.find((master) => master.url === url)?.ask("CLUSTER SLOTS")).toContain(`:${proxy.port}\r`);
+      expect(await cluster.masters.find((master) => master.url === url)?.ask("CLUSTER SLOTS")).toContain(
+        `:${proxy.port}\r`,
+      );
     }
   });
   const { value: redis, stop } = await createRedis({ ...CLIENT, url: urls, cluster: true });
