@@ -14,6 +14,7 @@ import {
   walletKey,
 } from "./keys.ts";
 import { type WalletState, arrayReply, numberReply, textReply, walletReply } from "./replies.ts";
+import { callPerTag, type ShardReplies } from "./shard-replies.ts";
 import { USAGE_STREAM_LIMIT } from "./usage-stream.ts";
 
 /** A claim open for longer than this is taken over by the next equal request, and no 202 is sent for it (decisions, 2.6). */
@@ -217,18 +218,17 @@ const MAX_CLAIMS_PER_CALL = 500;
 
 /**
  * Told by command-status when these commands are final and it answers for them: the stored messages, which may hold a
- * sealed password, are dropped, and the claims are kept for {@link FINAL_CLAIM_TTL_MS} more.
+ * sealed password, are dropped, and the claims are kept for {@link FINAL_CLAIM_TTL_MS} more. One result per tag: the commands of
+ * a tag that is `unreachable` are to be told again. Never rejects.
  */
-export async function forget(redis: RedisConnection, commands: readonly CommandRef[]): Promise<void> {
+export function forget(redis: RedisConnection, commands: readonly CommandRef[]): Promise<ShardReplies<void>> {
   const byTag = Map.groupBy(commands, (command) => tagOf(command.organizationId));
-  const calls: Promise<unknown>[] = [];
-  for (const [tag, members] of byTag) {
-    const keys = members.map((command) => claimKey(tag, command.commandId));
+  return callPerTag(byTag.keys(), async (tag) => {
+    const keys = (byTag.get(tag) ?? []).map((command) => claimKey(tag, command.commandId));
     for (let from = 0; from < keys.length; from += MAX_CLAIMS_PER_CALL) {
-      calls.push(redis.call("kapi_forget", keys.slice(from, from + MAX_CLAIMS_PER_CALL), [FINAL_CLAIM_TTL_MS]));
+      await redis.call("kapi_forget", keys.slice(from, from + MAX_CLAIMS_PER_CALL), [FINAL_CLAIM_TTL_MS]);
     }
-  }
-  await Promise.all(calls);
+  });
 }
 
 function admitReply(organizationId: string, reply: readonly unknown[]): AdmitReply {

@@ -1,7 +1,7 @@
 /**
  * A Redis Cluster as one connection. Everything of an organization lies under one hash tag, so a call stays on one node.
- * A node that is lost takes its tags along until its replica has taken over; the others go on. The replica is another run
- * of Redis, so its tags are closed until the ledger has opened them again, as after every loss.
+ * A node that is lost takes its tags along until its replica has taken over; the other nodes go on. A promotion changes the
+ * replication id, so the tags of the replica are closed until the ledger has opened them again, as after every loss.
  */
 import { delay } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
@@ -48,7 +48,8 @@ export async function connectCluster(options: RedisOptions): Promise<Started<Red
   );
   try {
     await ready(cluster, url);
-    await Promise.all(cluster.nodes("master").map(prepare));
+    const prepared = await Promise.all(cluster.nodes("master").map((master) => prepare(master, options)));
+    if (!prepared.includes(true)) throw unusable(url, "none of its masters answers");
   } catch (error) {
     cluster.disconnect();
     throw error;
@@ -116,16 +117,30 @@ async function ready(cluster: Cluster, url: string): Promise<void> {
     throw unusable(url, `its cluster is not ready after ${READY_DEADLINE_MS} ms`);
   });
   late.catch(() => undefined);
+  // Not the promise of connect(): it never settles where the first node that is asked is down, although a later try succeeds.
+  const isReady = new Promise<void>((resolve) => cluster.once("ready", resolve));
+  cluster.connect().catch(() => undefined);
   try {
-    await Promise.race([cluster.connect(), late]);
+    await Promise.race([isReady, late]);
   } finally {
     cancel.abort();
   }
 }
 
-async function prepare(master: Redis): Promise<void> {
+/**
+ * Makes a master ready for calls; false where it does not answer. A master that is down concerns its own tags only: it gets the
+ * libraries with the first call that finds them missing.
+ */
+async function prepare(master: Redis, { logger }: RedisOptions): Promise<boolean> {
+  try {
+    await master.ping();
+  } catch (error) {
+    logger.warn({ err: error, node: `${master.options.host}:${master.options.port}` }, "a redis master does not answer");
+    return false;
+  }
   await assertNothingIsEvicted(master);
   await loadLibraries(master);
+  return true;
 }
 
 /**

@@ -68,10 +68,15 @@ export async function useConsoleSession(
   };
 }
 
-/** Whether each session is still there, in order, without keeping it alive. */
+/** Whether each session is still there, in order, without keeping it alive; also where its node of a cluster does not answer. */
 export function consoleSessionsExist(redis: RedisConnection, sessionHashes: readonly string[]): Promise<boolean[]> {
   return Promise.all(
-    sessionHashes.map(async (sessionHash) => (await redis.commands.exists(consoleSessionKey(sessionHash))) === 1),
+    sessionHashes.map((sessionHash) =>
+      redis.commands.exists(consoleSessionKey(sessionHash)).then(
+        (count) => count === 1,
+        () => true,
+      ),
+    ),
   );
 }
 

@@ -4,20 +4,28 @@
 -- Redis Cluster; every key is declared. What each function takes and gives is documented beside its typed wrapper
 -- (claim-functions.ts, wallet-functions.ts), and the rules it keeps in README.md.
 
-local RUN_ID
 local WALLET_FIELDS = { 'id', 'available', 'reserved', 'consumed', 'purchased', 'threshold', 'created', 'updated' }
 local AVAILABLE, RESERVED, CONSUMED, UPDATED = 2, 3, 4, 8
 local CHARGE_OPEN = 'O'
 local CHARGE_REFUNDED = 'R'
 
--- A tag is open only on the run of Redis that it was opened on: another run may have lost writes. The run id of this
--- process never changes, so it is asked for once. Returns false, or true and the tag's field `field`.
-local function is_open(meta, field)
-  if not RUN_ID then
-    RUN_ID = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
-  end
-  local kept = redis.call('HMGET', meta, 'run', field)
-  return kept[1] == RUN_ID, kept[2]
+-- Changes at every promotion of a replica and at every start of a Redis. The run id does not change at a promotion: a Redis that
+-- was demoted and promoted again has the same one, and may have lost its last writes.
+local function replication_id()
+  return string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
+end
+
+local function run_id()
+  return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+end
+
+-- A tag is open only under the replication id that it was opened under: under another one writes may be lost. It is asked for in
+-- every call, for it changes while this library stays loaded. Returns false, or true and the tag's field `field`.
+local function is_open(meta, field, id)
+  local kept = redis.call('HMGET', meta, 'replication', field, 'run')
+  if kept[1] then return kept[1] == (id or replication_id()), kept[2] end
+  -- The release before opened the tag, under the run id alone; see tag_state.
+  return kept[3] == run_id(), kept[2]
 end
 
 local function now_ms()
@@ -176,7 +184,8 @@ end
 local function revocation_in(call, key_id)
   local known = call.keys_known[key_id]
   if not known then
-    local open, revoked = is_open(call.meta, 'revoked:' .. key_id)
+    call.replication_id = call.replication_id or replication_id()
+    local open, revoked = is_open(call.meta, 'revoked:' .. key_id, call.replication_id)
     known = { open, revoked }
     call.keys_known[key_id] = known
   end
@@ -473,19 +482,19 @@ local function purchase(keys, args)
   return 'done'
 end
 
--- OPEN TAG. keys: meta, then per wallet: wallet reserved. args: epoch, then per wallet: id available reserved consumed
--- purchased threshold created updated, the number n of its reservations, and n times: chargeId credits.
-local function open_tag(keys, args)
-  if is_open(keys[1], 'epoch') then return 'already' end
-  local at = 2
+-- Sets what a call of an opening tells of. An entry without a wallet id goes on with the reservations of the wallet before it.
+local function fill_wallets(keys, args, first_arg)
+  local at = first_arg
   for i = 2, #keys, 2 do
-    local values = {}
-    for field, name in ipairs(WALLET_FIELDS) do
-      values[field * 2 - 1] = name
-      values[field * 2] = args[at + field - 1]
+    if args[at] ~= '' then
+      local values = {}
+      for field, name in ipairs(WALLET_FIELDS) do
+        values[field * 2 - 1] = name
+        values[field * 2] = args[at + field - 1]
+      end
+      redis.call('UNLINK', keys[i], keys[i + 1])
+      redis.call('HSET', keys[i], unpack(values))
     end
-    redis.call('DEL', keys[i], keys[i + 1])
-    redis.call('HSET', keys[i], unpack(values))
     local count = tonumber(args[at + 8])
     at = at + 9
     for _ = 1, count do
@@ -493,13 +502,47 @@ local function open_tag(keys, args)
       at = at + 2
     end
   end
-  redis.call('HSET', keys[1], 'run', RUN_ID, 'epoch', args[1])
+end
+
+-- OPEN TAG PART: an opening in as many calls as it takes, so that none holds Redis for long. keys: meta, then per entry: wallet
+-- reserved. args: epoch, 1 in the first call, 1 in the last one, then per entry: id available reserved consumed purchased threshold
+-- created updated, the number n of reservations, and n times: chargeId credits. `opening` in the meta names the one opening that
+-- may go on: an older one would set wallets that lack what the newer one has, and one of another replication id has lost parts.
+local function open_tag_part(keys, args)
+  local meta, epoch, is_first, is_last, id = keys[1], args[1], args[2] == '1', args[3] == '1', replication_id()
+  if is_open(meta, 'epoch', id) then return 'already' end
+  local opening, kept = epoch .. ' ' .. id, redis.call('HGET', meta, 'opening') or ''
+  if is_first then
+    local kept_epoch, kept_id = string.match(kept, '^(%d+) (%x+)$')
+    if kept_id == id and tonumber(kept_epoch) > tonumber(epoch) then return 'overtaken' end
+  elseif kept ~= opening then
+    return 'overtaken'
+  end
+  fill_wallets(keys, args, 4)
+  if not is_last then
+    redis.call('HSET', meta, 'opening', opening)
+    return 'filled'
+  end
+  -- The run id is for processes of the release before.
+  redis.call('HSET', meta, 'replication', id, 'run', run_id(), 'epoch', epoch)
+  redis.call('HDEL', meta, 'opening')
   return 'opened'
 end
 
--- TAG STATE. keys: meta
+-- The same as processes of the release before ask for it: all in one call. args: epoch, then the entries.
+local function open_tag(keys, args)
+  local all_args = { args[1], '1', '1' }
+  for i = 2, #args do all_args[i + 2] = args[i] end
+  return open_tag_part(keys, all_args)
+end
+
+-- TAG STATE. keys: meta. A tag that the release before opened on this very run of Redis gets the replication id of now.
 local function tag_state(keys)
-  return is_open(keys[1], 'epoch') and 1 or 0
+  local open = is_open(keys[1], 'epoch')
+  if open and redis.call('HEXISTS', keys[1], 'replication') == 0 then
+    redis.call('HSET', keys[1], 'replication', replication_id())
+  end
+  return open and 1 or 0
 end
 
 -- WALLET. keys: meta wallet. args: none, or the threshold to set
@@ -530,7 +573,8 @@ redis.register_function('kapi_refund', refund)
 redis.register_function('kapi_forget', forget)
 redis.register_function('kapi_settle', settle)
 redis.register_function('kapi_purchase', purchase)
+redis.register_function('kapi_open_tag_part', open_tag_part)
 redis.register_function('kapi_open_tag', open_tag)
+redis.register_function('kapi_tag_state', tag_state)
 redis.register_function('kapi_wallet', wallet_of)
 redis.register_function { function_name = 'kapi_read_tag', callback = read_tag, flags = { 'no-writes' } }
-redis.register_function { function_name = 'kapi_tag_state', callback = tag_state, flags = { 'no-writes' } }

@@ -2,6 +2,7 @@ import { assert } from "@kapi/kernel";
 
 import type { RedisConnection } from "./connection.ts";
 import { type Tag, usageKey } from "./keys.ts";
+import { callPerTag, type ShardReplies } from "./shard-replies.ts";
 
 /**
  * Most entries of a tag's usage stream, unless a service is told otherwise: what ten minutes without PostgreSQL bring at 1,000
@@ -29,30 +30,31 @@ export interface UsageEntry {
 }
 
 /** The oldest entries of each tag's stream, at most `maxEntries` per tag. There is no cursor: what is read stays until deleted. */
-export async function readUsage(
+export function readUsage(
   redis: RedisConnection,
   tags: readonly Tag[],
   maxEntries: number,
-): Promise<Map<Tag, UsageEntry[]>> {
-  const heads = await Promise.all(
-    tags.map((tag) => redis.commands.xrange(usageKey(tag), "-", "+", "COUNT", maxEntries)),
-  );
-  const found = new Map<Tag, UsageEntry[]>();
-  for (const [index, tag] of tags.entries()) {
-    const head = heads[index];
-    if (head && head.length > 0) found.set(tag, head.map(usageFromWire));
-  }
-  return found;
+): Promise<ShardReplies<UsageEntry[]>> {
+  return callPerTag(tags, async (tag) => {
+    const head = await redis.commands.xrange(usageKey(tag), "-", "+", "COUNT", maxEntries);
+    return head.map(usageFromWire);
+  });
 }
 
-/** Deletes entries that the ledger has. */
-export async function deleteUsage(redis: RedisConnection, tag: Tag, entries: readonly UsageEntry[]): Promise<void> {
-  await redis.commands.xdel(usageKey(tag), ...entries.map((entry) => entry.entryId));
+/** Deletes entries that the ledger has. What a tag does not take now is read again, and is the same ledger entries. */
+export function deleteUsage(
+  redis: RedisConnection,
+  entries: ReadonlyMap<Tag, readonly UsageEntry[]>,
+): Promise<ShardReplies<number>> {
+  const tags = [...entries.keys()].filter((tag) => (entries.get(tag)?.length ?? 0) > 0);
+  return callPerTag(tags, (tag) =>
+    redis.commands.xdel(usageKey(tag), ...(entries.get(tag) ?? []).map((entry) => entry.entryId)),
+  );
 }
 
 /** Entries waiting in each tag's stream. */
-export async function usageBacklog(redis: RedisConnection, tags: readonly Tag[]): Promise<number[]> {
-  return Promise.all(tags.map((tag) => redis.commands.xlen(usageKey(tag))));
+export function usageBacklog(redis: RedisConnection, tags: readonly Tag[]): Promise<ShardReplies<number>> {
+  return callPerTag(tags, (tag) => redis.commands.xlen(usageKey(tag)));
 }
 
 /** leg, credits, charge, organization, operation and request id, as the library writes them; only the last may hold spaces. */

@@ -94,14 +94,14 @@ test("over the rate limit nothing is billed, and the answer says when to come ag
 test("a tag opened on another run of Redis answers as closed", async () => {
   const organizationId = await organizationWith(redis, 100);
   const meta = metaKey(tagOf(organizationId));
-  const run = (await redis.commands.hget(meta, "run")) ?? "";
-  await redis.commands.hset(meta, "run", "0123456789abcdef");
+  const run = (await redis.commands.hget(meta, "replication")) ?? "";
+  await redis.commands.hset(meta, "replication", "0123456789abcdef");
   const settlement = { organizationId, chargeId: randomUUID(), credits: 1, action: "consume", epoch: EPOCH } as const;
   try {
     expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
     expect(await settle(redis, [settlement])).toEqual(["closed"]);
   } finally {
-    await redis.commands.hset(meta, "run", run);
+    await redis.commands.hset(meta, "replication", run);
   }
   expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted" });
 });

@@ -12,6 +12,7 @@ import {
   createRedis,
   metaKey,
   openTag,
+  type OpeningWallet,
   type RedisConnection,
   type RedisOptions,
   type Tag,
@@ -19,6 +20,44 @@ import {
   usageBacklog,
 } from "../src/index.ts";
 import { EPOCH, openAll, organizationWith, request, runInCluster } from "./support.ts";
+
+/** Signals a Redis by the process id that it tells itself. */
+async function signal(node: TestRedisNode, name: "SIGSTOP" | "SIGCONT", processId?: number): Promise<void> {
+  const id = processId ?? Number(/process_id:(\d+)/.exec(await node.ask("INFO server"))?.[1]);
+  processIds.set(node, id);
+  process.kill(id, name);
+}
+
+const processIds = new Map<TestRedisNode, number>();
+const pause = (node: TestRedisNode): Promise<void> => signal(node, "SIGSTOP");
+const resume = (node: TestRedisNode): Promise<void> => signal(node, "SIGCONT", processIds.get(node));
+
+async function runIdOf(node: TestRedisNode): Promise<string | undefined> {
+  return /run_id:(\w+)/.exec(await node.ask("INFO server"))?.[1];
+}
+
+/** Whether every write of the master is at its replica. */
+async function replicated(master: TestRedisNode): Promise<boolean> {
+  const offset = /master_repl_offset:(\d+)/.exec(await master.ask("INFO replication"))?.[1];
+  const replica = await cluster.replica.ask("INFO replication");
+  return replica.includes("master_link_status:up") && replica.includes(`slave_repl_offset:${offset}\r`);
+}
+
+/** A wallet that was bought `credits` for. */
+function walletWith(organizationId: string, credits: number): OpeningWallet {
+  return {
+    id: randomUUID(),
+    organizationId,
+    available: credits,
+    reserved: 0,
+    consumed: 0,
+    purchased: credits,
+    lowBalanceThreshold: 0,
+    createdAtMs: 1_800_000_000_000,
+    updatedAtMs: 1_800_000_000_000,
+    reservations: [],
+  };
+}
 
 /** Of a line of CLUSTER NODES. */
 const FIRST_SLOTS_FIELD = 8;
@@ -135,6 +174,38 @@ describe("a cluster", () => {
     // It lies in another Redis now: what its wallets are there, the ledger says.
     expect(await closedTags(redis, ALL_TAGS)).toEqual([tag]);
     await openTag(redis, tag, EPOCH, []);
+  });
+
+  it("closes the tags of a node that was demoted and promoted again, and lost what its replica had taken in", async () => {
+    const [master] = cluster.masters;
+    if (master === undefined) throw new Error("the cluster has masters");
+    const tags = await tagsOf(master);
+    const organizationId = await organizationOn(redis, tags);
+    const tag = tagOf(organizationId);
+    const runBefore = await runIdOf(master);
+    // A replica that comes back gets everything at once.
+    for (const node of [master, cluster.replica]) await node.ask("CONFIG SET repl-diskless-sync-delay 0");
+    await eventually(async () => expect(await replicated(master)).toBe(true));
+
+    await pause(master);
+    await cluster.replica.ask("CLUSTER FAILOVER TAKEOVER");
+    await eventually(async () => expect(await closedTags(redis, tags)).toEqual(tags));
+    await openTag(redis, tag, EPOCH + 1, [walletWith(organizationId, 50)]);
+    expect(await admit(redis, request(organizationId))).toMatchObject({ wallet: { available: 49 } });
+    // The replica that took over is away before the old master has heard anything of it.
+    await pause(cluster.replica);
+    await resume(master);
+    await eventually(async () => expect(await master.ask("INFO replication")).toContain("role:slave"));
+    await master.ask("CLUSTER FAILOVER TAKEOVER");
+    await eventually(async () => expect(await closedTags(redis, tags)).toEqual(tags));
+
+    expect(await runIdOf(master)).toBe(runBefore);
+    expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
+    await openTag(redis, tag, EPOCH + 2, [walletWith(organizationId, 49)]);
+    expect(await admit(redis, request(organizationId))).toMatchObject({ wallet: { available: 48 } });
+    await resume(cluster.replica);
+    await eventually(async () => expect(await replicated(master)).toBe(true));
+    await Promise.all(tags.map((each) => openTag(redis, each, EPOCH, [])));
   });
 
   it("loses a node: its tags are closed once the replica has taken over, and all others go on meanwhile", async () => {

@@ -147,7 +147,7 @@ export async function walletOf(redis: RedisConnection, organizationId: string): 
 /** The usage entries of an organization. */
 export async function usageOf(redis: RedisConnection, organizationId: string): Promise<UsageEntry[]> {
   const tag = tagOf(organizationId);
-  const entries = (await readUsage(redis, [tag], 100_000)).get(tag) ?? [];
+  const entries = (await readUsage(redis, [tag], 100_000)).replies.get(tag) ?? [];
   return entries.filter((entry) => entry.organizationId === organizationId);
 }
 

@@ -9,12 +9,15 @@ import {
   type WalletState,
   admit,
   closedTags,
+  metaKey,
   openTag,
+  type OpeningWallet,
   purchase,
   readWallet,
   refund,
   setLowBalanceThreshold,
   settle,
+  type Tag,
   tagOf,
   walletKey,
 } from "../src/index.ts";
@@ -182,6 +185,117 @@ test("a flushed Redis is closed, and opening it sets the wallets and reservation
   ]);
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 0, consumed: 5 });
 });
+
+test("an opening in parts sets what one call would, is open after the last alone, and gives way to a later one", async () => {
+  const [organizationId, calls] = [randomUUID(), { count: 0, longest: 0 }];
+  const counting: RedisConnection = {
+    ...redis,
+    call: (name, keys, args) => {
+      calls.count += 1;
+      calls.longest = Math.max(calls.longest, keys.length);
+      return redis.call(name, keys, args);
+    },
+  };
+  const tag = tagOf(organizationId);
+  const reservations = Array.from({ length: 25 }, () => ({ chargeId: randomUUID(), credits: 2 }));
+  const wallet = openingWallet(organizationId, { available: 30, reserved: 50, reservations });
+  const others = sameTag(tag, 12).map((id) => openingWallet(id, { available: 7 }));
+  await everywhere("FLUSHALL");
+
+  // An opening that stopped in the middle is no obstacle to the next, and cannot go on beside it.
+  let stopped = 0;
+  const stopping: RedisConnection = {
+    ...redis,
+    call: async (name, keys, args) => {
+      if (stopped === 0) await redis.call(name, keys, args);
+      stopped += 1;
+      if (stopped === 2) throw new Error("the process ended");
+      return "filled";
+    },
+  };
+  await expect(openTag(stopping, tag, EPOCH, [wallet], 10)).rejects.toThrow("ended");
+  expect(await closedTags(redis, [tag])).toEqual([tag]);
+  expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
+  let overtaken: string | undefined;
+  const overtaking: RedisConnection = {
+    ...redis,
+    call: async (name, keys, args) => {
+      const reply = await redis.call(name, keys, args);
+      if (args[0] === EPOCH + 1) overtaken ??= await openTag(redis, tag, EPOCH + 2, [wallet, ...others], 10);
+      return reply;
+    },
+  };
+  const stale = openingWallet(organizationId, { available: 999, reservations });
+  expect(await openTag(overtaking, tag, EPOCH + 1, [stale, ...others], 10)).toBe("already");
+  expect(overtaken).toBe("opened");
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 30, reserved: 50 });
+
+  await everywhere("FLUSHALL");
+  expect(await openTag(counting, tag, EPOCH + 3, [...others, wallet], 10)).toBe("opened");
+  expect(calls.count).toBeGreaterThanOrEqual(4);
+  expect(calls.longest).toBeLessThanOrEqual(21);
+  for (const each of others) expect(await walletOf(redis, each.organizationId)).toMatchObject({ available: 7 });
+  const ends = reservations.map(({ chargeId }) => ({ chargeId, organizationId, credits: 2, epoch: EPOCH + 3 }));
+  await settle(
+    redis,
+    ends.map((end) => ({ ...end, action: "release" as const })),
+  );
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 80, reserved: 0 });
+  await everywhere("FLUSHALL");
+  await openAll(redis);
+});
+
+test("an opening does not go on with wallets of an older one", async () => {
+  const [organizationId, late] = [randomUUID(), randomUUID()];
+  const tag = tagOf(organizationId);
+  const wallet = openingWallet(organizationId, {
+    available: 30,
+    reservations: Array.from({ length: 25 }, () => ({ chargeId: late, credits: 2 })),
+  });
+  await everywhere("FLUSHALL");
+  let older: string | undefined;
+  const redisOfLater: RedisConnection = {
+    ...redis,
+    call: async (name, keys, args) => {
+      const reply = await redis.call(name, keys, args);
+      older ??= await openTag(redis, tag, EPOCH + 1, [openingWallet(organizationId, { available: 999 })]);
+      return reply;
+    },
+  };
+  expect(await openTag(redisOfLater, tag, EPOCH + 2, [wallet], 10)).toBe("opened");
+  expect(older).toBe("overtaken");
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 30 });
+  await everywhere("FLUSHALL");
+  await openAll(redis);
+});
+
+test("a tag that the release before opened on this run of Redis stays open, and is known by the replication id from then on", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const tag = tagOf(organizationId);
+  await redis.commands.hdel(metaKey(tag), "replication");
+  expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted" });
+  expect(await closedTags(redis, [tag])).toEqual([]);
+  expect(await redis.commands.hget(metaKey(tag), "replication")).toMatch(/^[0-9a-f]{40}$/);
+  await redis.commands.hset(metaKey(tag), "replication", "0".repeat(40));
+  expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
+  expect(await closedTags(redis, [tag])).toEqual([tag]);
+  await openAll(redis);
+});
+
+function openingWallet(organizationId: string, changes: Partial<OpeningWallet>): OpeningWallet {
+  const sums = { available: 0, reserved: 0, consumed: 0, purchased: 0, lowBalanceThreshold: 0 };
+  const times = { createdAtMs: 1_800_000_000_000, updatedAtMs: 1_800_000_000_000 };
+  return { id: randomUUID(), organizationId, ...sums, ...times, reservations: [], ...changes };
+}
+
+function sameTag(tag: Tag, count: number): string[] {
+  const found: string[] = [];
+  while (found.length < count) {
+    const id = randomUUID();
+    if (tagOf(id) === tag) found.push(id);
+  }
+  return found;
+}
 
 test("a wallet is read and its threshold set without a charge; nothing is told of it while its tag is closed", async () => {
   const organizationId = await organizationWith(redis, 50);

@@ -45,12 +45,12 @@ export function measureWaiting(needs: { redis: RedisConnection; database: Databa
 }
 
 async function waitingUsage(redis: RedisConnection): Promise<WaitingUsage> {
-  const backlog = await usageBacklog(redis, ALL_TAGS);
-  const waiting = ALL_TAGS.filter((_, index) => (backlog[index] ?? 0) > 0);
-  const heads = [...(await readUsage(redis, waiting, 1)).values()].flat();
+  const backlog = (await usageBacklog(redis, ALL_TAGS)).replies;
+  const waiting = ALL_TAGS.filter((tag) => (backlog.get(tag) ?? 0) > 0);
+  const heads = [...(await readUsage(redis, waiting, 1)).replies.values()].flat();
   return {
-    entries: backlog.reduce((total, entries) => total + entries, 0),
-    most: Math.max(0, ...backlog),
+    entries: [...backlog.values()].reduce((total, entries) => total + entries, 0),
+    most: Math.max(0, ...backlog.values()),
     oldestAtMs: heads.length === 0 ? null : Math.min(...heads.map(({ atMs }) => atMs)),
   };
 }

@@ -4,7 +4,7 @@ import { TOPICS } from "@kapi/contracts";
 import { createHttpServer, createInternalClient, type InternalClient, listen, requireInternalToken } from "@kapi/http";
 import { beginOffsets, createConsumer, createKafka, createProducer, endOffsets, kafkaOptions } from "@kapi/kafka";
 import { createPool, isTransient, migrate, postgresOptions } from "@kapi/postgres";
-import { ALL_TAGS, closedTags, createRedis, redisOptions } from "@kapi/redis";
+import { ALL_TAGS, createRedis, redisOptions, tagStates } from "@kapi/redis";
 import { gauge, type MainContext } from "@kapi/runtime";
 
 import { type Config, type ConsoleConfig, consoleConfig } from "./config.ts";
@@ -61,6 +61,11 @@ const LIVE_PAUSE_MS = 1_000;
 const tagsClosed = gauge(
   "organization.tags.closed",
   "Hash tags of Redis that are closed, of 64: their organizations are answered 500",
+  "{tag}",
+);
+const tagsUnreachable = gauge(
+  "organization.tags.unreachable",
+  "Hash tags of Redis, of 64, whose node does not answer: their organizations are answered 500",
   "{tag}",
 );
 
@@ -126,12 +131,14 @@ export async function start(main: MainContext<Config>): Promise<void> {
       logger,
       pauseMs: OPENING_PAUSE_MS,
       round: async () => {
-        const closed = await closedTags(redis, ALL_TAGS);
+        const before = await tagStates(redis, ALL_TAGS);
+        tagsClosed.record(before.closed.length);
+        tagsUnreachable.record(before.unreachable.length);
+        if (before.closed.length > 0) openings = `${before.closed.length} of ${ALL_TAGS.length} tags are closed`;
+        const { closed } = await openClosedTags({ ...ledger, commandStatus, eventLog }, before.closed);
+        // A tag that nobody answers for is no reason to take this process out: it works for all others.
+        openings = before.unreachable.length === ALL_TAGS.length ? "Redis does not answer for any tag" : null;
         tagsClosed.record(closed.length);
-        if (closed.length > 0) openings = `${closed.length} of ${ALL_TAGS.length} tags are closed`;
-        await openClosedTags({ ...ledger, commandStatus, eventLog }, closed);
-        openings = null;
-        tagsClosed.record(0);
         return false;
       },
     }),
@@ -145,7 +152,7 @@ export async function start(main: MainContext<Config>): Promise<void> {
         logger,
         pauseMs: USAGE_PAUSE_MS,
         // Only a large batch is followed by the next at once: many small ones would cost far more than a few large ones.
-        round: async () => (await recordUsage(ledger, tags)) >= LARGE_USAGE_BATCH,
+        round: async () => (await recordUsage(ledger, tags)).moved >= LARGE_USAGE_BATCH,
       }),
     );
   }

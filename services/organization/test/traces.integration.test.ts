@@ -54,7 +54,7 @@ test("a charge goes into the ledger beneath its request, and so does what it mak
   const [organizationId, other] = [await organizationWith(world, 10, 9), await organizationWith(world, 10, 9)];
   const { traceId, traceparent } = requestSpan();
   await Promise.all([read(context, organizationId, 1, traceparent), read(context, other, 1)]);
-  expect([...(await readUsage(context.redis, ALL_TAGS, 10)).values()].flat()).toHaveLength(2);
+  expect([...(await readUsage(context.redis, ALL_TAGS, 10)).replies.values()].flat()).toHaveLength(2);
   const before = recorder.spans.length;
   await recordAllUsage(context, ALL_TAGS);
   const [taken] = ofTrace(traceId);

@@ -143,8 +143,8 @@ export interface Store {
   /** Per partition of `command.events`, the offset before which the ledger has everything. */
   consumedOffsets(): Promise<ReadonlyMap<number, bigint>>;
   insertPending(changes: readonly PendingWalletChange[]): Promise<void>;
-  /** At most `limit` changes that wait for Redis, purchases first. */
-  readPending(limit: number): Promise<PendingWalletChange[]>;
+  /** At most `limit` changes that wait for Redis, purchases first; none of `exceptTags`. */
+  readPending(limit: number, exceptTags: readonly Tag[]): Promise<PendingWalletChange[]>;
   /** Removes changes that Redis has. */
   deletePending(chargeIds: readonly string[]): Promise<void>;
   /** Every entry of the directory, some hundred at a time. */

@@ -43,8 +43,8 @@ export interface DriftContext extends LedgerContext {
 
 /**
  * Compares every wallet as Redis has it, as the ledger keeps it, and as the ledger's legs give it; logs those that differ as
- * errors and sets the metrics. It repairs nothing: what is wrong shall be seen. Returns what it found. Throws where Redis or
- * PostgreSQL is away; tags that are closed are not compared with Redis.
+ * errors and sets the metrics. It repairs nothing: what is wrong shall be seen. Returns what it found. Throws where
+ * PostgreSQL is away; tags that are closed or unreachable are not compared with Redis.
  */
 export async function checkDrift(context: DriftContext): Promise<Drift[]> {
   const found: Drift[] = [];
@@ -87,11 +87,14 @@ async function checkPage(
 }
 
 /** Reads wallets in the ledger and in Redis while nothing is recorded in their tag. */
-function lookAt({ checks, redis }: DriftContext, tag: Tag, afterId: string): Promise<Look> {
+function lookAt({ checks, redis, logger }: DriftContext, tag: Tag, afterId: string): Promise<Look> {
   return checks.alone(async (tx) => {
     const seen = await tx.look(tag, afterId, WALLETS_PER_LOOK);
     const ids = seen.wallets.map((wallet) => wallet.organizationId);
-    const snapshot = await readTag(redis, tag, ids, MAX_ENTRIES_PER_LOOK);
+    const snapshot = await readTag(redis, tag, ids, MAX_ENTRIES_PER_LOOK).catch((error: unknown) => {
+      logger.warn({ err: error, tag }, "the wallets of a tag are not compared with Redis");
+      return { kind: "closed" } as const;
+    });
     if (snapshot.kind !== "open") return { ...seen, driftsOfRedis: [] };
     const unrecorded: readonly Leg[] = await tx.unrecorded(snapshot.usage.map(legFromEntry));
     // A change that waits for Redis may be there already: nobody can tell.

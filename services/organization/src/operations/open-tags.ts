@@ -1,5 +1,5 @@
 import { type Clock, delay } from "@kapi/kernel";
-import { type Tag, closedTags, openTag, tagOf } from "@kapi/redis";
+import { type Tag, openTag, tagOf, tagStates } from "@kapi/redis";
 
 import type { Leg } from "../domain/leg.ts";
 import type { CommandStatus, EventLog, OpenCommand } from "../domain/ports.ts";
@@ -19,23 +19,34 @@ export interface OpeningContext extends LedgerContext {
   readonly eventLog: EventLog;
 }
 
+/** What a look at tags found, and did. */
+export interface Opening {
+  readonly opened: readonly Tag[];
+  /** Tags that are still closed, because Redis did not take their wallets. They are looked at again in the next round. */
+  readonly closed: readonly Tag[];
+  /** Tags that Redis does not answer for. They are looked at again in the next round. */
+  readonly unreachable: readonly Tag[];
+}
+
 /**
  * Opens those of `tags` that are closed (a Redis that lost its data, or is another one): everything that tells of money is
- * taken into the ledger first, then the wallets are set from it (design, 3, "Admission"). Returns which tags were closed.
- * Throws where a source is away; the tags stay closed, and the call can be repeated at any time, also by several processes.
+ * taken into the ledger first, then the wallets are set from it (design, 3, "Admission"). A tag whose node is down keeps none of the
+ * others closed. Throws where the ledger or command-status is away; the tags stay closed, and the call can be repeated at any time,
+ * also by several processes.
  */
-export async function openClosedTags(context: OpeningContext, tags: readonly Tag[]): Promise<Tag[]> {
-  const closed = await closedTags(context.redis, tags);
-  if (closed.length === 0) return closed;
-  await recordAllUsage(context, closed);
-  const organizationIds = await context.store.organizationsOf(closed);
+export async function openClosedTags(context: OpeningContext, tags: readonly Tag[]): Promise<Opening> {
+  const { closed, unreachable } = await tagStates(context.redis, tags);
+  if (closed.length === 0) return { opened: [], closed, unreachable };
+  const recorded = await recordAllUsage(context, closed);
+  const organizationIds = await context.store.organizationsOf(recorded);
   if (organizationIds.length > 0) {
     await recordOpenReservations(context, organizationIds);
     await waitForOwnConsumption(context);
   }
-  for (const tag of closed) await openFromLedger(context, tag);
-  context.logger.info({ tags: closed.length, organizations: organizationIds.length }, "opened tags from the ledger");
-  return closed;
+  const opened: Tag[] = [];
+  for (const tag of recorded) if (await openFromLedger(context, tag)) opened.push(tag);
+  context.logger.info({ tags: opened.length, organizations: organizationIds.length }, "opened tags from the ledger");
+  return { opened, closed: closed.filter((tag) => !opened.includes(tag)), unreachable };
 }
 
 /** Reservations whose usage entry was lost with an earlier Redis: command-status knows their commands. */
@@ -73,9 +84,15 @@ async function waitForOwnConsumption({ store, clock, eventLog, logger }: Opening
   }
 }
 
-async function openFromLedger({ store, redis }: OpeningContext, tag: Tag): Promise<void> {
+/** Whether the tag is open now. */
+async function openFromLedger({ store, redis, logger }: OpeningContext, tag: Tag): Promise<boolean> {
   const { epoch, wallets } = await store.transaction((tx) => tx.readForOpening(tag));
-  await openTag(redis, tag, epoch, wallets);
+  try {
+    return (await openTag(redis, tag, epoch, wallets)) !== "overtaken";
+  } catch (error) {
+    logger.warn({ err: error, tag }, "a tag could not be opened, and is tried again");
+    return false;
+  }
 }
 
 function legOf(command: OpenCommand, clock: Clock): Leg {

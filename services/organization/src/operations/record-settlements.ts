@@ -36,7 +36,7 @@ export async function recordSettlements(
     let ended: SettlementRequest[] = [];
     if (legs.length > 0) {
       const epochs = await tx.shareTagLocks(tags);
-      usage = await usageOrNone(context, tags);
+      usage = await readableUsage(context, tags);
       // First the usage: of a leg that both tell of, it knows the request.
       const entries = [...usage.values()].flat();
       const used = entries.map(legFromEntry);
@@ -49,7 +49,7 @@ export async function recordSettlements(
     return ended;
   });
   usageRecorded.add([...usage.values()].reduce((total, ofTag) => total + ofTag.length, 0));
-  await Promise.all([settleInRedis(context, settlements), deleteOrLeave(context, usage)]);
+  await Promise.all([settleInRedis(context, settlements), deleteUsage(context.redis, usage)]);
 }
 
 /** The settlement that a recorded leg asks for, if it is one. */
@@ -58,28 +58,14 @@ function settlementOf({ leg, epoch }: RecordedLeg): SettlementRequest[] {
   return action === null ? [] : [{ organizationId, chargeId, credits, action, epoch }];
 }
 
-async function usageOrNone(
+/** The usage of the tags that can be read now; that of the others comes later. */
+async function readableUsage(
   { redis, logger }: LedgerContext,
   tags: readonly Tag[],
 ): Promise<ReadonlyMap<Tag, readonly UsageEntry[]>> {
-  try {
-    return await readUsage(redis, tags, MAX_USAGE_PER_TAG);
-  } catch (error) {
-    logger.warn({ err: error }, "usage waits for Redis");
-    return new Map();
-  }
-}
-
-/** What is left is read again, and is the same legs. */
-async function deleteOrLeave(
-  { redis, logger }: LedgerContext,
-  usage: ReadonlyMap<Tag, readonly UsageEntry[]>,
-): Promise<void> {
-  try {
-    await Promise.all([...usage].map(([tag, entries]) => deleteUsage(redis, tag, entries)));
-  } catch (error) {
-    logger.warn({ err: error }, "recorded usage waits for Redis");
-  }
+  const { replies, unreachable, error } = await readUsage(redis, tags, MAX_USAGE_PER_TAG);
+  if (unreachable.length > 0) logger.warn({ err: error, tags: unreachable }, "usage of these tags waits for Redis");
+  return replies;
 }
 
 /** A settlement implies its reservation: whichever of the two the ledger hears of first, it has both. */

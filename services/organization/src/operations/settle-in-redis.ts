@@ -7,8 +7,10 @@ import type { LedgerContext } from "./ledger-context.ts";
 /** Settles in Redis what the ledger has recorded; keeps what cannot be settled now. */
 export async function settleInRedis(context: LedgerContext, settlements: readonly SettlementRequest[]): Promise<void> {
   if (settlements.length === 0) return;
-  const replies = await settleOrNull(context, settlements);
-  const left = settlements.filter((_, index) => !isApplied(replies?.[index]));
+  const replies = await settle(context.redis, settlements, (error) =>
+    context.logger.warn({ err: error }, "settlements wait for Redis"),
+  );
+  const left = settlements.filter((_, index) => !isApplied(replies[index]));
   await context.store.insertPending(
     left.map(({ chargeId, organizationId, action, credits, epoch }) => ({
       chargeId,
@@ -40,16 +42,4 @@ export async function endsOfKnown(
   for (const { leg } of recorded) if (leg.kind === "settle") told.delete(leg.chargeId);
   const known = recorded.filter(({ leg, isNew }) => !isNew && leg.kind === "reserve" && told.has(leg.chargeId));
   return known.length === 0 ? [] : tx.readSettlements(known.map(({ leg }) => leg.chargeId));
-}
-
-async function settleOrNull(
-  { redis, logger }: LedgerContext,
-  settlements: readonly SettlementRequest[],
-): Promise<SettlementReply[] | null> {
-  try {
-    return await settle(redis, settlements);
-  } catch (error) {
-    logger.warn({ err: error, count: settlements.length }, "settlements wait for Redis");
-    return null;
-  }
 }

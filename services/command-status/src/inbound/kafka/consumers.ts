@@ -14,7 +14,6 @@ import type { Logger, Started } from "@kapi/runtime";
 import type { z } from "zod";
 
 import { COMMAND_TOPICS } from "../../domain/command-topics.ts";
-import { ClaimsUnavailable } from "../../domain/errors.ts";
 import type { LogPosition } from "../../domain/ports.ts";
 import type { CommandIntake } from "../../operations/take-in-commands.ts";
 
@@ -126,16 +125,11 @@ function positionAfter(batch: Batch): LogPosition {
   return { topic: batch.topic.name, partition: batch.partition, nextOffset };
 }
 
-/** Whether the same may succeed later. */
-function isPassing(error: unknown): boolean {
-  return isTransient(error) || error instanceof ClaimsUnavailable;
-}
-
 async function retried<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (isPassing(error)) throw new RetryableError("a store is not available", { cause: error });
+    if (isTransient(error)) throw new RetryableError("a store is not available", { cause: error });
     throw error;
   }
 }

@@ -1,19 +1,64 @@
-import { forget, type RedisConnection } from "@kapi/redis";
+import { type CommandRef, forget, type RedisConnection, type Tag, tagOf } from "@kapi/redis";
+import type { Logger, Started } from "@kapi/runtime";
 
-import { ClaimsUnavailable } from "../../domain/errors.ts";
 import type { ClaimKeeper } from "../../domain/ports.ts";
 
-/** The claims in Redis. A call may be repeated; it throws {@link ClaimsUnavailable} where Redis is away. */
-export function createClaimKeeper(redis: RedisConnection): ClaimKeeper {
-  return {
-    forget: (commands) => telling(() => forget(redis, commands)),
-  };
-}
+/** Pause between two tries to tell a Redis node that did not answer. */
+const RETRY_PAUSE_MS = 1_000;
+/** Commands told in one try. */
+const MAX_COMMANDS_PER_TRY = 5_000;
+/** Commands that wait for their node, about 150 bytes each. Above it the oldest is given up: its claim ends by itself after 24 h. */
+const MAX_WAITING = 100_000;
 
-async function telling(tell: () => Promise<void>): Promise<void> {
-  try {
-    await tell();
-  } catch (error) {
-    throw new ClaimsUnavailable("the claims were not told", { cause: error });
-  }
+/**
+ * The claims in Redis. A node that does not answer holds up nothing: what it is to be told waits here, and is told once it answers. With
+ * the process it is lost; the claim then ends by itself.
+ */
+export function createClaimKeeper(redis: RedisConnection, logger: Logger): Started<ClaimKeeper> {
+  const waiting = new Map<string, CommandRef>();
+  const unreachableTags = new Set<Tag>();
+  let timer: NodeJS.Timeout | null = null;
+  let isStopped = false;
+
+  const keep = (commands: readonly CommandRef[]): void => {
+    for (const command of commands) waiting.set(command.commandId, command);
+    let givenUp = 0;
+    for (const commandId of waiting.keys()) {
+      if (waiting.size <= MAX_WAITING) break;
+      waiting.delete(commandId);
+      givenUp += 1;
+    }
+    if (givenUp > 0) logger.warn({ givenUp }, "too many claims wait for Redis: the oldest end by themselves");
+    if (timer === null && waiting.size > 0 && !isStopped) timer = setTimeout(() => void retry(), RETRY_PAUSE_MS);
+  };
+  const isUnreachable = ({ organizationId }: CommandRef): boolean => unreachableTags.has(tagOf(organizationId));
+  const tell = async (commands: readonly CommandRef[]): Promise<CommandRef[]> => {
+    const { replies, unreachable, error } = await forget(redis, commands);
+    for (const tag of replies.keys()) unreachableTags.delete(tag);
+    for (const tag of unreachable) unreachableTags.add(tag);
+    if (unreachable.length > 0) logger.warn({ err: error, tags: unreachable }, "claims wait for Redis");
+    return commands.filter(isUnreachable);
+  };
+  const retry = async (): Promise<void> => {
+    const commands = [...waiting.values()].slice(0, MAX_COMMANDS_PER_TRY);
+    for (const { commandId } of commands) waiting.delete(commandId);
+    const left = await tell(commands);
+    timer = null;
+    keep(left);
+  };
+  const value: ClaimKeeper = {
+    forget: async (commands) => {
+      const refs = commands.map(({ commandId, organizationId }) => ({ commandId, organizationId }));
+      // A node that did not answer the last time is not waited for again.
+      const { later = [], now = [] } = Object.groupBy(refs, (ref) => (isUnreachable(ref) ? "later" : "now"));
+      keep([...later, ...(await tell(now))]);
+    },
+  };
+  return {
+    value,
+    stop: async () => {
+      isStopped = true;
+      if (timer !== null) clearTimeout(timer);
+    },
+  };
 }

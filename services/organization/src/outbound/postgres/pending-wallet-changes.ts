@@ -1,4 +1,5 @@
 import { type Queryable, statement } from "@kapi/postgres";
+import type { Tag } from "@kapi/redis";
 
 import type { PendingWalletChange } from "../../domain/ports.ts";
 
@@ -20,6 +21,9 @@ const insertRows = statement<Record<string, never>>(
 const selectRows = statement<Row>(
   "pending_select",
   `select charge_id, organization_id, kind, credits, epoch from pending_wallet_changes
+   where not exists (
+     select from wallets
+     where wallets.organization_id = pending_wallet_changes.organization_id and wallets.tag = any($2::smallint[]))
    order by kind = 'purchase' desc, charge_id limit $1`,
 );
 const deleteRows = statement<Record<string, never>>(
@@ -39,9 +43,13 @@ export async function insertPending(database: Queryable, changes: readonly Pendi
   ]);
 }
 
-/** At most `limit` changes that wait for Redis. */
-export async function readPending(database: Queryable, limit: number): Promise<PendingWalletChange[]> {
-  const rows = await database.query(selectRows, [limit]);
+/** At most `limit` changes that wait for Redis; none of `exceptTags`. */
+export async function readPending(
+  database: Queryable,
+  limit: number,
+  exceptTags: readonly Tag[],
+): Promise<PendingWalletChange[]> {
+  const rows = await database.query(selectRows, [limit, exceptTags]);
   return rows.map((row) => ({
     chargeId: row.charge_id,
     organizationId: row.organization_id,

@@ -44,7 +44,7 @@ export function createStore(database: Database): Store {
     oldReservations: (beforeMs, limit) => oldReservations(database, beforeMs, limit),
     consumedOffsets: () => consumedOffsets(database),
     insertPending: (changes) => insertPending(database, changes),
-    readPending: (limit) => readPending(database, limit),
+    readPending: (limit, exceptTags) => readPending(database, limit, exceptTags),
     deletePending: (chargeIds) => deletePending(database, chargeIds),
     readDirectory: () => readDirectory(database),
   };

@@ -1,0 +1,123 @@
+/** A Redis Cluster that lost a master without a replica: the organizations of the other nodes notice nothing. */
+import { randomUUID } from "node:crypto";
+
+import { createLogger } from "@kapi/runtime";
+import {
+  admit,
+  ALL_TAGS,
+  claimKey,
+  createRedis,
+  forget,
+  metaKey,
+  type RedisConnection,
+  type Tag,
+  tagOf,
+  tagStates,
+} from "@kapi/redis";
+import { eventually, startTestRedisCluster, type TestRedisCluster } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { applyPending } from "../src/operations/apply-pending.ts";
+import { openClosedTags } from "../src/operations/open-tags.ts";
+import { purchaseCredits } from "../src/operations/purchase-credits.ts";
+import { recordUsage } from "../src/operations/record-usage.ts";
+import { finish, ledgerSums, organizationWith, read, redisSums, reserve, startWorld, type World } from "./support.ts";
+
+const SLOTS = 16_384;
+const logger = createLogger({ service: "organization-test", level: "silent" });
+
+let cluster: TestRedisCluster;
+let world: World;
+let redis: RedisConnection;
+let stop: () => Promise<void>;
+/** Tags of the master that is lost. */
+let lostTags: readonly Tag[];
+
+beforeAll(async () => {
+  [cluster, world] = await Promise.all([startTestRedisCluster(), startWorld()]);
+  const url = cluster.masters.map((master) => master.url);
+  ({ value: redis, stop } = await createRedis({ url, cluster: true, clientName: "organization-test", logger }));
+  world = { ...world, context: { ...world.context, redis } };
+  const slots = await Promise.all(ALL_TAGS.map((tag) => redis.commands.cluster("KEYSLOT", metaKey(tag))));
+  lostTags = ALL_TAGS.filter((tag) => (slots[tag] ?? 0) >= Math.floor((2 * SLOTS) / 3));
+});
+afterAll(async () => {
+  await stop();
+  await Promise.all([cluster.stop(), world.stop()]);
+});
+
+async function organizationIn(isLost: boolean): Promise<string> {
+  for (;;) {
+    const organizationId = await organizationWith(world, 100);
+    if (lostTags.includes(tagOf(organizationId)) === isLost) return organizationId;
+  }
+}
+
+test("usage, settlements, purchases, openings and claims of the other nodes go on", async () => {
+  const { context } = world;
+  await openClosedTags(context, ALL_TAGS);
+  const [lost, other] = [await organizationIn(true), await organizationIn(false)];
+  const [lostCommand, otherCommand] = [await reserve(context, lost, 5), await reserve(context, other, 5)];
+  await read(context, lost, 3);
+  await recordUsage(context, ALL_TAGS);
+
+  await cluster.masters[2]?.crash();
+  await eventually(async () => expect((await tagStates(redis, ALL_TAGS)).unreachable).toEqual(lostTags));
+
+  expect(await read(context, other, 3)).toMatchObject({ kind: "admitted", charged: 3 });
+  expect((await recordUsage(context, ALL_TAGS)).moved).toBeGreaterThan(0);
+  await finish(context, other, otherCommand, 5);
+  // More changes wait for the lost node than are looked at together.
+  for (let at = 0; at < 3; at += 1) await purchaseCredits(context, { organizationId: lost, credits: 10, purchaseId: randomUUID() });
+  const waiting = Array.from({ length: 600 }, (_, at) => ({
+    chargeId: `00000000-0000-4000-8000-${String(at).padStart(12, "0")}`,
+    organizationId: lost,
+    kind: "release" as const,
+    credits: 1,
+    epoch: Number.MAX_SAFE_INTEGER,
+  }));
+  await context.store.insertPending(waiting);
+  const bought = { organizationId: other, credits: 25, purchaseId: randomUUID() };
+  const { epoch } = await context.store.transaction((tx) => tx.readForOpening(tagOf(other)));
+  await context.store.insertPending([{ chargeId: randomUUID(), organizationId: other, kind: "release", credits: 0, epoch }]);
+  await purchaseCredits(context, bought);
+  await finish(context, lost, lostCommand, 5);
+  expect(await applyPending(context)).toBe(1);
+  const sums = { purchased: 125, consumed: 8, available: 117, reserved: 0 };
+  expect((await ledgerSums(world, other)).kept).toEqual(sums);
+  expect(await redisSums(context, other)).toEqual(sums);
+  expect((await ledgerSums(world, lost)).kept).toMatchObject({ purchased: 130, consumed: 8, reserved: 0 });
+
+  // A tag of another node that lost its data is opened, whatever the lost one holds.
+  await redis.commands.del(metaKey(tagOf(other)));
+  const opening = await openClosedTags(context, ALL_TAGS);
+  expect(opening).toMatchObject({ opened: [tagOf(other)], closed: [] });
+  expect([...opening.unreachable].sort((a, b) => a - b)).toEqual(lostTags);
+  expect(await redisSums(context, other)).toEqual(sums);
+
+  const commands = [lost, other].map((organizationId) => ({ organizationId, commandId: randomUUID() }));
+  await redis.commands.hset(claimKey(tagOf(other), commands[1]?.commandId ?? ""), "message", "{}", "fingerprint", "print");
+  expect((await forget(redis, commands)).unreachable).toEqual([tagOf(lost)]);
+  expect(await redis.commands.hget(claimKey(tagOf(other), commands[1]?.commandId ?? ""), "message")).toBeNull();
+});
+
+test("a process starts while the node is lost", async () => {
+  const url = cluster.masters.map((master) => master.url);
+  const other = await createRedis({ url, cluster: true, clientName: "organization-test", logger });
+  expect((await tagStates(other.value, ALL_TAGS)).unreachable).toHaveLength(lostTags.length);
+  await other.stop();
+  const organizationId = await organizationIn(false);
+  const request = {
+    keyId: "aaaaaaaaaaaaaaaa",
+    organizationId,
+    chargeId: randomUUID(),
+    mode: "consume" as const,
+    price: 1,
+    readPrice: 1,
+    operation: "getCommand",
+    requestId: "request",
+    rateLimit: null,
+    claims: [],
+  };
+  expect(await admit(redis, request)).toMatchObject({ kind: "admitted" });
+});
