@@ -53,7 +53,7 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   const ends = createCommandEnds(database);
   const store = tellingWaiters(rememberingFinal(createCommandStore(database)), waiters);
   await scope.start("waiters", () => startPolling(waiters, ends, logger));
-  const claims = await scope.start("claims", async () => createClaimKeeper(redis, logger));
+  const claims = await scope.start("claims", () => createClaimKeeper(redis, logger));
   const intake = createIntake({ store, claims });
   const openStates = createCommandAges(database, () => clock.nowMs());
   observed("command_status.commands.open", "Commands that are not final, by `status`", "{command}", async () =>

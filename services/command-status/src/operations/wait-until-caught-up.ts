@@ -11,15 +11,30 @@ const POLL_INTERVAL_MS = 50;
  * is not within ten seconds. Wallets are set up again from what is open here, so nothing may be missing (design, 3).
  */
 export async function waitUntilCaughtUp(
-  { store, ends, clock }: { readonly store: CommandStore; readonly ends: LogEnds; readonly clock: Clock },
+  {
+    store,
+    ends,
+    clock,
+  }: { readonly store: Pick<CommandStore, "positions">; readonly ends: LogEnds; readonly clock: Clock },
   deadlineMs = CAUGHT_UP_DEADLINE_MS,
 ): Promise<boolean> {
   const expiresAtMs = clock.nowMs() + deadlineMs;
-  const published = await ends.current();
+  const published = await currentEnds(ends, deadlineMs);
+  if (published === null) return false;
   for (;;) {
     if (isCaughtUp(published, await store.positions())) return true;
     if (clock.nowMs() + POLL_INTERVAL_MS > expiresAtMs) return false;
     await delay(POLL_INTERVAL_MS);
+  }
+}
+
+/** Null where Kafka does not tell within `deadlineMs`. */
+async function currentEnds(ends: LogEnds, deadlineMs: number): Promise<readonly LogPosition[] | null> {
+  const told = new AbortController();
+  try {
+    return await Promise.race([ends.current(), delay(deadlineMs, told.signal).then(() => null)]);
+  } finally {
+    told.abort();
   }
 }
 

@@ -125,16 +125,11 @@ function positionAfter(batch: Batch): LogPosition {
   return { topic: batch.topic.name, partition: batch.partition, nextOffset };
 }
 
-/** Whether the same may succeed later. */
-function isPassing(error: unknown): boolean {
-  return isTransient(error);
-}
-
 async function retried<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (isPassing(error)) throw new RetryableError("a store is not available", { cause: error });
+    if (isTransient(error)) throw new RetryableError("a store is not available", { cause: error });
     throw error;
   }
 }

@@ -1,0 +1,41 @@
+import { systemClock } from "@kapi/kernel";
+import { expect, it } from "vitest";
+
+import type { CommandStore, LogEnds, LogPosition } from "../domain/ports.ts";
+import { isCaughtUp, waitUntilCaughtUp } from "./wait-until-caught-up.ts";
+
+const DEADLINE_MS = 200;
+const at = (partition: number, nextOffset: bigint): LogPosition => ({ topic: "command.events", partition, nextOffset });
+
+/** The answer where the logs end at `current()` and the positions are `reached()`. */
+function caughtUp(current: LogEnds["current"], reached: () => readonly LogPosition[]): Promise<boolean> {
+  const store: Pick<CommandStore, "positions"> = { positions: async () => reached() };
+  return waitUntilCaughtUp({ store, ends: { current }, clock: systemClock }, DEADLINE_MS);
+}
+
+it("is true once each partition was read as far as its end was at the call, and false where one was not in time", async () => {
+  let looks = 0;
+  const reached = () => ((looks += 1) < 3 ? [at(0, 5n)] : [at(0, 5n), at(1, 8n)]);
+  expect(await caughtUp(async () => [at(0, 5n), at(1, 7n)], reached)).toBe(true);
+  expect(await caughtUp(async () => [at(0, 6n), at(1, 7n)], reached)).toBe(false);
+});
+
+it("is false where Kafka does not tell the ends in time, and fails where it refuses to", async () => {
+  expect(
+    await caughtUp(
+      () => new Promise(() => undefined),
+      () => [],
+    ),
+  ).toBe(false);
+  await expect(
+    caughtUp(
+      () => Promise.reject(new Error("no broker")),
+      () => [],
+    ),
+  ).rejects.toThrow("no broker");
+});
+
+it("a partition that was never read is not caught up, and one without records is not asked for", () => {
+  expect(isCaughtUp([at(0, 1n)], [])).toBe(false);
+  expect(isCaughtUp([], [at(0, 1n)])).toBe(true);
+});
