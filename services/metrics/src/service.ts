@@ -11,11 +11,9 @@ import {
   type KafkaConnection,
   kafkaOptions,
   LIVE_INTERVAL_MS,
-  topicIds,
 } from "@kapi/kafka";
 import { createPool, type Database, migrate, postgresOptions } from "@kapi/postgres";
 import { CLAIM_SETTINGS, createRedis, redisOptions } from "@kapi/redis";
-import { delay } from "@kapi/kernel";
 import { type MainContext, observed, type Started } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
@@ -28,6 +26,7 @@ import { installLiveLoad } from "./inbound/http/live-load.ts";
 import { readAccountFacts } from "./inbound/kafka/account-facts.ts";
 import { consumeAccountStatuses } from "./inbound/kafka/account-statuses.ts";
 import { readSamples } from "./inbound/kafka/samples.ts";
+import { watchTopics } from "./inbound/kafka/watched-topics.ts";
 import { consumeSamples } from "./inbound/kafka/snapshot-samples.ts";
 import { consumeValuations, SEQUENCER_GROUP } from "./inbound/kafka/valuations.ts";
 import { FanOut } from "./inbound/ws/fan-out.ts";
@@ -38,7 +37,7 @@ import { Rejections } from "./operations/rejections.ts";
 import { SampleLog } from "./operations/sample-log.ts";
 import { Sequencer } from "./operations/sequence-valuations.ts";
 import { Snapshots } from "./operations/store-snapshots.ts";
-import { TOPIC_CHECK_INTERVAL_MS, TopicWatch, type WatchedTopic } from "./operations/topic-watch.ts";
+import type { TopicWatch, WatchedTopic } from "./operations/topic-watch.ts";
 import { Checkpoints } from "./operations/write-checkpoints.ts";
 import { createAccountExistence } from "./outbound/http/account-existence.ts";
 import { createRejectedValuationSink } from "./outbound/kafka/rejected-valuations.ts";
@@ -56,9 +55,8 @@ const WINDOW_MS = 5 * 60_000;
 const SLAB_BYTES = 1_024 * 1_024;
 const MIB = 1_024 * 1_024;
 const EXPIRE_INTERVAL_MS = 5_000;
+const FORGET_DELETED_INTERVAL_MS = 3_600_000;
 const ACCOUNT_TIMEOUT_MS = 2_000;
-/** How long a process that must end may write its last checkpoints. */
-const LEAVE_TIMEOUT_MS = 5_000;
 /** Connections that wait to be taken: after a restart all clients come back at once. The kernel's own limit may be lower. */
 const LIVE_BACKLOG = 4_096;
 /** How often the coalescing interval is looked at: a twentieth of it, within these bounds. */
@@ -103,16 +101,20 @@ export async function startMetrics(context: Context): Promise<void> {
   const log = new SampleLog({ windows, clock });
   const fanOut = new FanOut({ log, clock });
   log.listen(fanOut);
+  log.listen({ gone: (key) => existence.forget(key) });
   const stored = await startStore(context);
   for await (const gone of stored.store.deleted()) {
-    for (const { serverId, accountNumber } of gone) log.remove(accountKey(serverId, accountNumber));
+    for (const { serverId, accountNumber, deletedAtMs } of gone)
+      log.remove(accountKey(serverId, accountNumber), deletedAtMs);
   }
-  const watch = await watchTopics(
-    context,
+  const watch = await watchTopics({
     kafka,
-    stored.database,
-    (topics) => sequencer?.leave(topics) ?? Promise.resolve(),
-  );
+    store: createTopicGenerationStore(stored.database),
+    leave: (topics) => sequencer?.leave(topics) ?? Promise.resolve(),
+    scope,
+    logger,
+    fatal,
+  });
   const facts = await scope.start("account facts", () => readAccountFacts({ kafka, log, logger, fatal }));
   await facts.caughtUp;
   await scope.start("window expiry", () => every(EXPIRE_INTERVAL_MS, () => log.expire()));
@@ -132,6 +134,9 @@ export async function startMetrics(context: Context): Promise<void> {
     fatal,
   });
   health.liveness("samples", () => samples.reader.check());
+  // Not before: stale checkpoints of accounts that were deleted long ago are passed over by what is known of them.
+  log.forgetDeleted();
+  await scope.start("deleted accounts", () => every(FORGET_DELETED_INTERVAL_MS, () => log.forgetDeleted()));
 
   const app = createHttpServer({ logger, health, clock });
   requireInternalToken(app, config.INTERNAL_TOKEN);
@@ -161,37 +166,6 @@ export async function startMetrics(context: Context): Promise<void> {
   // Joining the groups can take as long as a member that crashed is waited for; clients that come back need not wait too.
   if (sequencer !== null) await sequencer.start(samples.progress);
   if (sequencing) await startSnapshots(context, kafka, log, stored.store, watch.positions.samples);
-}
-
-/**
- * Where a topic was deleted and made again, this process leaves its checkpoints and ends: its next start goes on with the
- * new topic.
- */
-async function watchTopics(
-  { scope, logger, fatal }: Context,
-  kafka: KafkaConnection,
-  database: Database,
-  leave: (topics: readonly WatchedTopic[]) => Promise<void>,
-): Promise<TopicWatch> {
-  const watch = await TopicWatch.start({
-    store: createTopicGenerationStore(database),
-    names: {
-      valuations: TOPICS.tradingValuations.name,
-      samples: TOPICS.metricsSamples.name,
-      latest: TOPICS.metricsLatest.name,
-    },
-    ids: async () => {
-      const asked = [TOPICS.tradingValuations, TOPICS.metricsSamples, TOPICS.metricsLatest];
-      const [valuations = null, samples = null, latest = null] = await topicIds(kafka, asked);
-      return { valuations, samples, latest };
-    },
-    changed: (topics, error) => void Promise.race([leave(topics), delay(LEAVE_TIMEOUT_MS)]).finally(() => fatal(error)),
-    logger,
-  });
-  const check = (): void =>
-    void watch.check().catch((error: unknown) => logger.warn({ err: error }, "the ids of the topics were not checked"));
-  await scope.start("topic watch", () => every(TOPIC_CHECK_INTERVAL_MS, check));
-  return watch;
 }
 
 interface PreparedSequencer {

@@ -69,7 +69,7 @@ export const FIELD_TEXTS: Readonly<Record<FieldName, string>> = {
   freeMargin: "Equity less the margin in use.",
   marginLevel: "Equity in percent of the margin in use; 0 with none in use.",
   openPositionCount: "Open positions.",
-  intervalMinimumEquity: "The lowest equity that was observed since the sample before.",
+  intervalMinimumEquity: "The lowest equity from the sample before, its own included, to this one.",
   intervalMinimumMeasuredAt: "When that was measured.",
   code: "What it is, for programs.",
   error: "What it is, for people.",

@@ -48,6 +48,8 @@ export interface TopicGenerationStore {
 export interface AccountExistence {
   /** One answer per account, in order. Rejects when it cannot be told now. */
   exist(accounts: readonly AccountId[]): Promise<readonly boolean[]>;
+  /** An account was deleted: that it existed is not remembered any more. */
+  forget(key: string): void;
 }
 
 /** What `account.events` says of an account's status, as of a version of it. */
@@ -74,8 +76,8 @@ export interface SnapshotStore {
   takeStatuses(statuses: readonly AccountStatusAt[]): Promise<void>;
   /** Deletes all that is stored of an account, and remembers that it is gone. Repeatable. */
   forget(account: AccountId): Promise<void>;
-  /** Every account that is gone. */
-  deleted(): AsyncIterable<readonly AccountId[]>;
+  /** Every account that is gone, and since when. */
+  deleted(): AsyncIterable<readonly (AccountId & { readonly deletedAtMs: number })[]>;
 }
 
 /** Which snapshots are asked for: `sinceMs` inclusive, `untilMs` exclusive. */

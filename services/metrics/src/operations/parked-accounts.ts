@@ -48,7 +48,7 @@ export class ParkedAccounts {
   readonly #options: ParkedAccountsOptions;
   readonly #accounts = new Map<string, ParkedAccount>();
   #waiting = 0;
-  #asking: Promise<void> | null = null;
+  #isAsking = false;
   #closed = false;
 
   constructor(options: ParkedAccountsOptions) {
@@ -64,9 +64,7 @@ export class ParkedAccounts {
     if (this.#accounts.size >= MAX_PARKED_ACCOUNTS) return false;
     this.#accounts.set(key, { key, serverId, accountNumber, valuations: 0, waiting: [], exists: false });
     parkedNow += 1;
-    this.#asking ??= this.#askUntilNoneIsLeft().finally(() => {
-      this.#asking = null;
-    });
+    if (!this.#isAsking) void this.#askUntilNoneIsLeft();
     return true;
   }
 
@@ -108,6 +106,7 @@ export class ParkedAccounts {
   }
 
   async #askUntilNoneIsLeft(): Promise<void> {
+    this.#isAsking = true;
     while (!this.#closed && this.#accounts.size > 0) {
       // All accounts of a batch are asked about in one call.
       await setImmediate();
@@ -116,6 +115,7 @@ export class ParkedAccounts {
       if (existing === null) await delay(RETRY_DELAY_MS);
       else await this.#answer(asked, existing);
     }
+    this.#isAsking = false;
   }
 
   async #ask(accounts: readonly ParkedAccount[]): Promise<readonly boolean[] | null> {

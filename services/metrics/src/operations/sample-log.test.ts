@@ -1,19 +1,20 @@
+import { TestClock } from "@kapi/testkit";
 import { describe, expect, it } from "vitest";
 
 import { spanToWire } from "../domain/judge.ts";
 import { SampleWindows } from "../domain/sample-windows.ts";
-import { SampleLog, type SampleRecord } from "./sample-log.ts";
+import { DELETED_KEPT_MS, SampleLog, type SampleRecord } from "./sample-log.ts";
 
 const KEY = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f/10000001";
 
-function newLog(): { log: SampleLog; counted: number[] } {
+function newLog(clock = new TestClock(0)): { log: SampleLog; counted: number[] } {
   const windows = new SampleWindows({
     maxSamples: 300,
     maxAgeMs: 300_000,
     budgetBytes: 1_024 * 1_024,
     slabBytes: 64 * 1_024,
   });
-  const log = new SampleLog({ windows, clock: { nowMs: () => 0 } });
+  const log = new SampleLog({ windows, clock });
   const counted: number[] = [];
   log.listen({ counted: (_stream, span) => void counted.push(span.sequence) });
   return { log, counted };
@@ -65,5 +66,18 @@ describe("the samples as this process has read them", () => {
     expect(counted).toEqual([1]);
     expect(log.find(KEY)).toBeUndefined();
     expect(log.isGone(KEY)).toBe(true);
+  });
+
+  it("of an account that was deleted longer ago than topics reach back need no memory", () => {
+    const clock = new TestClock(DELETED_KEPT_MS);
+    const { log } = newLog(clock);
+    log.remove(KEY, 0);
+    log.remove("another", 1);
+    log.forgetDeleted();
+    expect(log.isGone(KEY)).toBe(true);
+    clock.set(DELETED_KEPT_MS + 1);
+    log.remove(KEY);
+    log.forgetDeleted();
+    expect([log.isGone(KEY), log.isGone("another")]).toEqual([false, true]);
   });
 });

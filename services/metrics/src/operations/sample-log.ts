@@ -14,6 +14,12 @@ const refusals = counter(
   "{sample}",
 );
 
+/**
+ * How long a process knows that an account was deleted: longer than any topic keeps what could bring it back (7 days). Later
+ * valuations are those of an unknown account.
+ */
+export const DELETED_KEPT_MS = 8 * 86_400_000;
+
 /** A record of `metrics.samples`. */
 export interface SampleRecord {
   readonly key: string;
@@ -48,7 +54,8 @@ export class SampleLog {
   readonly #windows: SampleWindows;
   readonly #clock: Clock;
   readonly #streams = new Map<string, Stream>();
-  readonly #gone = new Set<string>();
+  /** When each account was deleted. */
+  readonly #gone = new Map<string, number>();
   readonly #positions = new Map<number, number>();
   readonly #listeners: SampleListener[] = [];
   #refused = 0;
@@ -154,8 +161,8 @@ export class SampleLog {
   }
 
   /** An account was deleted: its samples go, and none of it ever counts again. */
-  remove(key: string): void {
-    this.#gone.add(key);
+  remove(key: string, deletedAtMs = this.#clock.nowMs()): void {
+    if (!this.#gone.has(key)) this.#gone.set(key, deletedAtMs);
     const stream = this.#streams.get(key);
     if (stream !== undefined) {
       this.#streams.delete(key);
@@ -168,6 +175,12 @@ export class SampleLog {
   /** Gives up memory of samples that are too old; to be called every few seconds. */
   expire(): void {
     this.#windows.expire(this.#clock.nowMs());
+  }
+
+  /** Gives up memory of accounts that were deleted so long ago that no topic holds anything of them. */
+  forgetDeleted(): void {
+    const beforeMs = this.#clock.nowMs() - DELETED_KEPT_MS;
+    for (const [key, deletedAtMs] of this.#gone) if (deletedAtMs < beforeMs) this.#gone.delete(key);
   }
 
   #judge(partition: number, record: SampleRecord, nowMs: number): void {

@@ -62,6 +62,7 @@ class Partition {
       sink,
       progress: { reached: () => Promise.resolve(this.read()) },
       existence: {
+        forget: () => undefined,
         exist: (accounts) => {
           this.asked.push(accounts.length);
           if (this.unavailable) return Promise.reject(new Error("the account service is unavailable"));

@@ -92,6 +92,8 @@ export class Checkpoints implements SampleListener {
     for (const partition of owned) await this.#writePartition(partition);
     // What another process sequences is in its care; should the partition come here, the log since its marker is known.
     for (const partition of this.#changed.keys()) if (!owned.has(partition)) this.#marked.delete(partition);
+    // A deletion writes over the checkpoint itself, so that the partition's owner needs not know what is collected here.
+    for (const partition of this.#gone.keys()) if (!owned.has(partition)) this.#gone.delete(partition);
   }
 
   async #writePartition(partition: number): Promise<void> {

@@ -85,7 +85,7 @@ it("a client whose network never takes everything gets something of every accoun
         onChange: () => () => undefined,
         check: () => null,
       },
-      existence: { exist: (accounts) => Promise.resolve(accounts.map(() => true)) },
+      existence: { forget: () => undefined, exist: (accounts) => Promise.resolve(accounts.map(() => true)) },
       clock,
       logger: createLogger({ service: "metrics-test", level: "silent" }),
       limits: { maxSubscriptions: ACCOUNTS.length, maxMessagesPerSecond: 1_000, stuckTimeoutMs: 1_000_000 },

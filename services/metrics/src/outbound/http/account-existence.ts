@@ -3,6 +3,7 @@ import { DependencyError, type InternalClient } from "@kapi/http";
 import { z } from "zod";
 
 import type { AccountExistence } from "../../domain/ports.ts";
+import { accountOfKey } from "../../domain/sample.ts";
 
 const Existing = z.object({ existing: z.array(z.boolean()) });
 /** About 60 bytes each. */
@@ -21,5 +22,9 @@ export function createAccountExistence(account: InternalClient): AccountExistenc
   });
   return {
     exist: (accounts) => Promise.all(accounts.map((one) => known.exists(one.serverId, one.accountNumber))),
+    forget: (key) => {
+      const account = accountOfKey(key);
+      if (account !== null) known.forget(account.serverId, account.accountNumber);
+    },
   };
 }

@@ -110,9 +110,9 @@ const deleteStatus = statement<Record<string, never>>(
   "snapshots_delete_status",
   `delete from account_statuses where server_id = $1 and account_number = $2`,
 );
-const selectDeleted = statement<{ server_id: string; account_number: string }>(
+const selectDeleted = statement<{ server_id: string; account_number: string; deleted_at: Date }>(
   "snapshots_select_deleted",
-  `select server_id, account_number from deleted_accounts order by server_id, account_number`,
+  `select server_id, account_number, deleted_at from deleted_accounts order by server_id, account_number`,
 );
 const DELETED_ROWS_AT_ONCE = 10_000;
 
@@ -178,9 +178,13 @@ async function write(
   });
 }
 
-async function* readDeleted(database: Database): AsyncGenerator<AccountId[]> {
+async function* readDeleted(database: Database): AsyncGenerator<(AccountId & { deletedAtMs: number })[]> {
   for await (const rows of database.stream(selectDeleted, [], DELETED_ROWS_AT_ONCE)) {
-    yield rows.map((row) => ({ serverId: row.server_id, accountNumber: row.account_number }));
+    yield rows.map((row) => ({
+      serverId: row.server_id,
+      accountNumber: row.account_number,
+      deletedAtMs: row.deleted_at.getTime(),
+    }));
   }
 }
 

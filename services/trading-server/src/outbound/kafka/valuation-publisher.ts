@@ -60,11 +60,13 @@ export class ValuationPublisher {
       const sends = chunk.map(({ key, value }) =>
         this.#options.producer.send(TOPICS.tradingValuations, { key, value }),
       );
-      const failed = (await Promise.allSettled(sends)).find((result) => result.status === "rejected");
-      if (failed === undefined) {
-        this.#queue = this.#queue.slice(chunk.length);
-      } else {
-        this.#options.logger.warn({ err: failed.reason }, "valuations were not published, trying again");
+      const results = await Promise.allSettled(sends);
+      const failed = chunk.filter((_valuation, index) => results[index]?.status === "rejected");
+      this.#queue = [...failed, ...this.#queue.slice(chunk.length)];
+      const failure = results.find((result) => result.status === "rejected");
+      if (failure !== undefined) {
+        const fields = { err: failure.reason, valuations: failed.length };
+        this.#options.logger.warn(fields, "valuations were not published, trying again");
         await delay(RETRY_DELAY_MS, this.#stop.signal);
       }
       if (this.#queue.length === 0 && this.#newest.size > 0) {

@@ -1,0 +1,53 @@
+import { TOPICS } from "@kapi/contracts";
+import { type KafkaConnection, topicIds } from "@kapi/kafka";
+import { delay } from "@kapi/kernel";
+import type { Logger, Scope } from "@kapi/runtime";
+
+import type { TopicGenerationStore } from "../../domain/ports.ts";
+import { TOPIC_CHECK_INTERVAL_MS, TopicWatch, type WatchedTopic } from "../../operations/topic-watch.ts";
+
+/** How long a process that must end may write its last checkpoints. */
+const LEAVE_TIMEOUT_MS = 5_000;
+
+/**
+ * Watches the ids of the topics. Where one was deleted and made again, this process leaves its checkpoints and ends: its
+ * next start goes on with the new topic.
+ */
+export async function watchTopics(options: {
+  kafka: KafkaConnection;
+  store: TopicGenerationStore;
+  /** Writes the last checkpoints. */
+  leave: (topics: readonly WatchedTopic[]) => Promise<void>;
+  scope: Scope;
+  logger: Logger;
+  fatal: (error: Error) => void;
+}): Promise<TopicWatch> {
+  const { kafka, store, leave, scope, logger, fatal } = options;
+  const { tradingValuations, metricsSamples, metricsLatest } = TOPICS;
+  const end = async (topics: readonly WatchedTopic[], error: Error): Promise<void> => {
+    try {
+      await Promise.race([leave(topics), delay(LEAVE_TIMEOUT_MS)]);
+    } catch (failure) {
+      logger.warn({ err: failure }, "the last checkpoints were not written");
+    }
+    fatal(error);
+  };
+  const watch = await TopicWatch.start({
+    store,
+    names: { valuations: tradingValuations.name, samples: metricsSamples.name, latest: metricsLatest.name },
+    ids: async () => {
+      const found = await topicIds(kafka, [tradingValuations, metricsSamples, metricsLatest]);
+      const [valuations = null, samples = null, latest = null] = found;
+      return { valuations, samples, latest };
+    },
+    changed: (topics, error) => void end(topics, error),
+    logger,
+  });
+  const check = (): void =>
+    void watch.check().catch((error: unknown) => logger.info({ err: error }, "the ids of the topics were not checked"));
+  await scope.start("topic watch", () => {
+    const timer = setInterval(check, TOPIC_CHECK_INTERVAL_MS);
+    return { value: null, stop: () => Promise.resolve(clearInterval(timer)) };
+  });
+  return watch;
+}

@@ -1,0 +1,25 @@
+import type { OutgoingMessage, Producer } from "@kapi/kafka";
+import { createLogger } from "@kapi/runtime";
+import { eventually } from "@kapi/testkit";
+import { expect, it } from "vitest";
+
+import { ValuationPublisher } from "./valuation-publisher.ts";
+
+const logger = createLogger({ service: "test", level: "silent" });
+
+it("sends again only the valuations that were not acknowledged, before those that came meanwhile", async () => {
+  const sent: string[] = [];
+  const refusedOnce = new Set(["b1", "b2"]);
+  const send = (_topic: unknown, { value }: OutgoingMessage): ReturnType<Producer["send"]> => {
+    sent.push(String(value));
+    if (refusedOnce.delete(String(value))) return Promise.reject(new Error("the leader is unavailable"));
+    return Promise.resolve({ partition: 0, offset: 0n });
+  };
+  const producer: Producer = { send, partitionOf: () => 0 };
+  const publisher = ValuationPublisher.start({ producer, logger });
+  publisher.value.push(["a1", "b1", "a2", "b2"].map((value) => ({ key: value.slice(0, 1), value })));
+  publisher.value.push([{ key: "b", value: "b3" }]);
+  await eventually(() => sent.includes("b3") && refusedOnce.size === 0);
+  await publisher.stop();
+  expect(sent).toEqual(["a1", "b1", "a2", "b2", "b1", "b2", "b3"]);
+});
