@@ -28,7 +28,7 @@ export async function checkEvents(
   transactions: ReadonlyMap<Account, readonly TransactionView[]>,
 ): Promise<void> {
   const { world, findings, waits } = one;
-  for (const [index, organization] of world.organizations.entries()) {
+  const checks = world.organizations.map(async (organization, index) => {
     const own = [...transactions].filter(([account]) => account.organization === index);
     let events: EventView[] = [];
     const missing = await waits.until(`the feed of organization ${index}`, FEED_DEADLINE_MS, async () => {
@@ -51,7 +51,8 @@ export async function checkEvents(
         .join(", ")}`;
     });
     if (late !== null) findings.add(`organization ${index}: ${late}`);
-  }
+  });
+  await Promise.all(checks);
 }
 
 async function feedOf({ api }: Organization): Promise<EventView[]> {

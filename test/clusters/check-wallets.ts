@@ -1,9 +1,12 @@
+import type { OperationKind } from "./book.ts";
 import type { Case } from "./checks.ts";
 import { pagesOf } from "./pages.ts";
 import type { Organization } from "./world.ts";
 
 const WALLET_DEADLINE_MS = 90_000;
 const MAX_EXAMPLES = 3;
+/** Credits that a command costs. */
+const PRICES: Readonly<Record<OperationKind, number>> = { deposit: 5, withdrawal: 5, rename: 5, creation: 10 };
 
 interface WalletView {
   readonly availableCredits: number;
@@ -25,11 +28,12 @@ export async function checkWallets(
   one: Case,
   commands: ReadonlyMap<string, { readonly status: string }>,
 ): Promise<void> {
-  for (const [index, organization] of one.world.organizations.entries()) {
+  const checks = one.world.organizations.map(async (organization, index) => {
     const what = `the wallet of organization ${index}`;
     const wrong = await one.waits.until(what, WALLET_DEADLINE_MS, () => different(one, index, organization, commands));
     if (wrong !== null) one.findings.add(`${what}: ${wrong}`);
-  }
+  });
+  await Promise.all(checks);
 }
 
 async function different(
@@ -42,33 +46,37 @@ async function different(
   const lines = new Map<string, UsageView>();
   for await (const line of pagesOf<UsageView>(api, "/credits/usage", "usage")) {
     // A line may move to the next page while they are read.
-    lines.set(`${line.xRequestId} ${line.commandId} ${line.operation} ${line.at}`, line);
+    lines.set(JSON.stringify(line), line);
   }
   const { wallet } = await api.get<{ wallet: WalletView }>("/credits/balance");
   const { availableCredits, reservedCredits, lifetimeConsumed, lifetimePurchased } = wallet;
   if (availableCredits + reservedCredits + lifetimeConsumed !== lifetimePurchased) return JSON.stringify(wallet);
   if (reservedCredits !== 0) return `${reservedCredits} credits stay reserved`;
-  const byCommand = Map.groupBy(
-    [...lines.values()].filter(({ commandId, credits }) => commandId !== null && credits !== 0),
-    ({ commandId }) => commandId ?? "",
-  );
-  const operations = book.ofOrganization(index);
-  const uncharged = operations.filter(({ commandId }) => {
-    const status = commands.get(commandId ?? "")?.status;
-    return status === "succeeded" && byCommand.get(commandId ?? "")?.length !== 1;
+  const byCommand = sums([...lines.values()], ({ commandId }) => commandId);
+  const uncharged = book.ofOrganization(index).filter(({ commandId, kind }) => {
+    const isDone = commands.get(commandId ?? "")?.status === "succeeded";
+    return isDone && byCommand.get(commandId ?? "") !== PRICES[kind];
   });
   if (uncharged.length > 0) {
-    const counts = uncharged.slice(0, MAX_EXAMPLES).map(({ commandId }) => {
-      return `${commandId}: ${byCommand.get(commandId ?? "")?.length ?? 0}`;
+    const examples = uncharged.slice(0, MAX_EXAMPLES).map(({ commandId, kind }) => {
+      return `${kind} ${commandId}: ${byCommand.get(commandId ?? "") ?? 0}`;
     });
-    return `${uncharged.length} commands without exactly one line of usage: ${counts.join(", ")}`;
+    return `${uncharged.length} commands are not charged with their price: ${examples.join(", ")}`;
   }
-  const charged = [...lines.values()].filter(({ xRequestId, commandId, credits }) => {
-    return commandId === null && credits > 0 && book.failedReads.has(xRequestId ?? "");
-  });
-  if (charged.length > 0)
-    return `${charged.length} reads that were answered 5xx are charged, such as ${charged[0]?.xRequestId}`;
+  const byRequest = sums([...lines.values()], ({ xRequestId }) => xRequestId);
+  const charged = [...book.failedReads].filter((requestId) => (byRequest.get(requestId) ?? 0) !== 0);
+  if (charged.length > 0) return `${charged.length} reads that were answered 5xx are charged, such as ${charged[0]}`;
   return sumDiffers([...lines.values()], lifetimeConsumed);
+}
+
+/** Credits by what `keyOf` says; what is given back counts against what was taken. */
+function sums(lines: readonly UsageView[], keyOf: (line: UsageView) => string | null): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const line of lines) {
+    const key = keyOf(line);
+    if (key !== null) found.set(key, (found.get(key) ?? 0) + line.credits);
+  }
+  return found;
 }
 
 /** What was consumed after the first page was read is not in the lines: at most one credit for each page. */

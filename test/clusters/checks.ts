@@ -150,8 +150,8 @@ function differentEffects(rows: readonly TransactionView[], done: readonly Opera
 async function checkLive({ world, findings, waits }: Case): Promise<void> {
   for (const checker of world.checkers) checker.cutting = false;
   const behind = (): string | null => {
-    for (const { number } of world.accounts) {
-      const clients = world.checkers.filter(({ accounts }) => accounts.includes(number));
+    for (const { number, organization } of world.accounts) {
+      const clients = world.checkers.filter((checker) => checker.organization === organization);
       const ends = clients.map((checker) => checker.processed(number));
       if (new Set(ends).size > 1) return `account ${number}: clients are at ${ends.join(" and ")}`;
       if (ends[0] === 0) return `account ${number}: no sample has come`;

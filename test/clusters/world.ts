@@ -3,7 +3,7 @@ import { eventually, type TestStack } from "@kapi/testkit";
 
 import { OutsideClient } from "../e2e/outside-client.ts";
 import { WebhookReceiver } from "../e2e/webhook-receiver.ts";
-import { Checker } from "../live/checker.ts";
+import { Checker, type CheckerOptions } from "../live/checker.ts";
 import type { Dice } from "../live/dice.ts";
 import type { Findings } from "../live/findings.ts";
 import { SampleLedger } from "../live/sample-ledger.ts";
@@ -20,6 +20,16 @@ const CHECKERS_EACH = 2;
 /** How often a client cuts its own socket, on average. */
 const MEAN_CUT_MS = 30_000;
 
+/** A client of the live stream, of the accounts of one organization. */
+export class OrganizationChecker extends Checker {
+  readonly organization: number;
+
+  constructor(organization: number, options: CheckerOptions) {
+    super(options);
+    this.organization = organization;
+  }
+}
+
 export interface Organization extends ReadyOrganization {
   readonly api: PublicApi;
   readonly client: OutsideClient;
@@ -32,7 +42,7 @@ export interface World {
   readonly organizations: readonly Organization[];
   readonly accounts: readonly Account[];
   readonly receiver: WebhookReceiver;
-  readonly checkers: readonly Checker[];
+  readonly checkers: readonly OrganizationChecker[];
   stop(): Promise<void>;
 }
 
@@ -46,11 +56,12 @@ export async function openWorld(stack: TestStack, settings: Settings, dice: Dice
     const numbers = await Promise.all(organizations.map(({ client }) => client.openAccount(INITIAL_BALANCE)));
     accounts.push(...numbers.map((number, organization) => ({ organization, number })));
   }
-  const ledger = new SampleLedger(findings);
-  const checkers = organizations.flatMap(({ serverId, managementKey }, organization) =>
-    Array.from({ length: CHECKERS_EACH }, (_, at) => {
+  const checkers = organizations.flatMap(({ serverId, managementKey }, organization) => {
+    // Numbers of accounts are those of their server.
+    const ledger = new SampleLedger(findings);
+    return Array.from({ length: CHECKERS_EACH }, (_, at) => {
       const own = accounts.filter((account) => account.organization === organization);
-      const checker = new Checker({
+      const checker = new OrganizationChecker(organization, {
         name: `live ${organization}-${at}`,
         managementKey,
         serverId,
@@ -63,8 +74,8 @@ export async function openWorld(stack: TestStack, settings: Settings, dice: Dice
       });
       checker.start();
       return checker;
-    }),
-  );
+    });
+  });
   const stop = async (): Promise<void> => {
     await Promise.all(checkers.map((checker) => checker.stop()));
     await receiver.stop();
