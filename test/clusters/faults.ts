@@ -49,7 +49,7 @@ function kafka(): Kind[] {
       },
     ],
     ...proxyFaults("kafka: broker", node, BEYOND_SESSION_S),
-    ["kafka: broker replaced under a new id", (scene) => node(scene).replace()],
+    ["kafka: broker replaced under a new id", (scene) => replaced(node(scene))],
     [
       "kafka: all brokers killed and restarted",
       async (scene) => {
@@ -97,7 +97,7 @@ function redis(): Kind[] {
     ],
     ["redis: node killed", (scene) => killed(scene, node(scene))],
     ...proxyFaults("redis: node", node, SHORT_S),
-    ["redis: node replaced under a new id", (scene) => node(scene).replace()],
+    ["redis: node replaced under a new id", (scene) => replaced(node(scene))],
     [
       "redis: all nodes killed and restarted",
       async (scene) => {
@@ -203,6 +203,16 @@ async function paused(scene: Scene, node: ClusterNode): Promise<void> {
   await node.pause();
   await seconds(scene, BEYOND_SESSION_S);
   node.resume();
+}
+
+async function replaced(node: {
+  readonly id: string | number;
+  readonly name: string;
+  replace(): Promise<void>;
+}): Promise<void> {
+  const former = node.id;
+  await node.replace();
+  if (node.id === former) throw new Error(`${node.name} still is ${former}`);
 }
 
 async function seconds({ dice }: Scene, [least, most]: readonly [number, number]): Promise<void> {
