@@ -31,6 +31,8 @@ export class Book {
   readonly counts = { reads: 0, duplicates: 0, notSent: 0, late: 0, slowestMs: 0 };
   /** Answers by status and code, of all requests. */
   readonly answers = new Map<string, number>();
+  /** Of the operations that are followed, by kind: the longest from acceptance to the final state, in milliseconds. */
+  readonly slowestFinalMs = new Map<OperationKind, number>();
   /** Reads that were answered 5xx, which must cost nothing: their request ids. */
   readonly failedReads = new Set<string>();
   /** The request id of one read that was served. */
@@ -42,6 +44,12 @@ export class Book {
 
   ofOrganization(organization: number): Operation[] {
     return this.accepted.filter((operation) => operation.organization === organization);
+  }
+
+  /** `operation` is final now. */
+  completed({ kind, acceptedMs }: Operation): void {
+    const tookMs = Date.now() - (acceptedMs ?? Date.now());
+    this.slowestFinalMs.set(kind, Math.max(this.slowestFinalMs.get(kind) ?? 0, tookMs));
   }
 
   saw(reply: Reply, dueMs: number): void {

@@ -1,5 +1,5 @@
 import type { Account } from "./book.ts";
-import type { Case, TransactionView } from "./checks.ts";
+import type { Case, TransactionView } from "./case.ts";
 import type { Organization } from "./world.ts";
 
 /** A delivery that fails twice is tried again only after minutes; none of these fails at the receiver. */

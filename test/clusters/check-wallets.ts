@@ -1,5 +1,5 @@
 import type { OperationKind } from "./book.ts";
-import type { Case } from "./checks.ts";
+import type { Case } from "./case.ts";
 import { pagesOf } from "./pages.ts";
 import type { Organization } from "./world.ts";
 

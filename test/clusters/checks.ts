@@ -1,12 +1,11 @@
 /** What must hold once every fault is over and kapi is quiet: the book against the API and the trading server. */
 import { TradingControl } from "../e2e/trading-control.ts";
-import type { Findings } from "../live/findings.ts";
-import type { Account, Book, Operation } from "./book.ts";
+import type { Account, Operation } from "./book.ts";
+import type { Case, TransactionView } from "./case.ts";
 import { checkEvents } from "./check-events.ts";
 import { checkWallets } from "./check-wallets.ts";
 import { pagesOf } from "./pages.ts";
-import type { Waits } from "./waits.ts";
-import { INITIAL_BALANCE_MINOR, type Organization, type World } from "./world.ts";
+import { INITIAL_BALANCE_MINOR, type Organization } from "./world.ts";
 
 const FINAL_DEADLINE_MS = 180_000;
 const MONEY_DEADLINE_MS = 60_000;
@@ -15,31 +14,13 @@ const FINAL = new Set(["succeeded", "failed", "expired"]);
 /** Examples of one kind of difference that are printed. */
 const MAX_EXAMPLES = 3;
 
-export interface Case {
-  readonly world: World;
-  readonly book: Book;
-  readonly findings: Findings;
-  readonly waits: Waits;
-  readonly say: (text: string) => void;
-}
-
 interface CommandView {
   readonly id: string;
   readonly status: string;
   readonly errorCode: string | null;
 }
 
-export interface TransactionView {
-  readonly id: string;
-  readonly sequence: number;
-  readonly type: string;
-  readonly amount: number;
-  readonly balanceBefore: number;
-  readonly balanceAfter: number;
-  readonly commandId: string | null;
-}
-
-/** Carries out every check. Returns the transactions of each account, as the API has them. */
+/** Carries out every check. */
 export async function checkAll(one: Case): Promise<void> {
   const { world, say } = one;
   say("checks: every accepted command is final");
@@ -162,7 +143,7 @@ async function checkLive({ world, findings, waits }: Case): Promise<void> {
   if (wrong !== null) findings.add(wrong);
 }
 
-export function minorOf(amount: number): number {
+function minorOf(amount: number): number {
   return Math.round(amount * 100);
 }
 

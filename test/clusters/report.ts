@@ -25,6 +25,7 @@ export function reportLines(book: Book, faults: readonly FaultRecord[], findings
     `operations  ${kinds.map(([kind, all]) => `${all.length} ${kind}s`).join(", ")}, ${reads} reads, ${duplicates} equal keys, ${notSent} not sent`,
     `answers     ${[...book.answers].map(([kind, count]) => `${count} × ${kind}`).join(", ")}`,
     `late        ${late} answers after more than 5.5 s, the slowest after ${seconds(slowestMs)} s`,
+    `final       the slowest ${[...book.slowestFinalMs].map(([kind, ms]) => `${kind} after ${seconds(ms)} s`).join(", ")}`,
     `findings    ${findings.length}`,
     ...findings.map((finding) => `  ${finding}`),
   ];

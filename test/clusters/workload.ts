@@ -188,7 +188,10 @@ export class Workload {
       book.saw(reply, DUE_MS + WAIT_S * 1_000);
       if (reply.status === 404) return findings.add(`command ${operation.commandId} was accepted and is 404`);
       const status = reply.status === 200 ? (reply.body as { command: { status: string } }).command.status : "";
-      if (FINAL.has(status)) return recovery.completed(operation);
+      if (FINAL.has(status)) {
+        book.completed(operation);
+        return recovery.completed(operation);
+      }
       if (reply.status !== 200) await delay(reply.retryAfterMs ?? FIRST_PAUSE_MS);
     }
   }
