@@ -35,4 +35,5 @@ export { type KafkaCluster, type KafkaNode, startKafkaCluster } from "./clusters
 export type { ClusterNode, NodeState } from "./clusters/node.ts";
 export { type PostgresPair, startPostgresPair } from "./clusters/postgres-pair.ts";
 export { type RedisCluster, type RedisNode, startRedisCluster } from "./clusters/redis-cluster.ts";
-export { type ProxyMode, type ProxyTarget, TcpProxy } from "./tcp-proxy.ts";
+export type { ProxyMode } from "./proxied-connection.ts";
+export { type ProxyTarget, TcpProxy } from "./tcp-proxy.ts";

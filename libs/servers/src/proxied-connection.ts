@@ -1,9 +1,10 @@
 import type net from "node:net";
 
-import type { ProxyMode } from "./tcp-proxy.ts";
-
 /** A direction that holds more than this reads no further until some of it is delivered. */
 const MAX_HELD_BYTES = 4 * 1024 * 1024;
+
+/** What a proxy does with its connections. */
+export type ProxyMode = "pass" | "refuse" | "blackhole" | "drop replies";
 
 /** A client's connection to a proxy and the proxy's connection to the server. */
 export class ProxiedConnection {

@@ -4,7 +4,7 @@
  */
 import net from "node:net";
 
-import { ProxiedConnection } from "./proxied-connection.ts";
+import { ProxiedConnection, type ProxyMode } from "./proxied-connection.ts";
 
 const HOST = "127.0.0.1";
 
@@ -13,9 +13,6 @@ export interface ProxyTarget {
   readonly host: string;
   readonly port: number;
 }
-
-/** What a proxy does with its connections. */
-export type ProxyMode = "pass" | "refuse" | "blackhole" | "drop replies";
 
 export class TcpProxy {
   readonly port: number;

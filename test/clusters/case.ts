@@ -1,0 +1,24 @@
+import type { Findings } from "../live/findings.ts";
+import type { Book } from "./book.ts";
+import type { Waits } from "./waits.ts";
+import type { World } from "./world.ts";
+
+/** What the checks work on. */
+export interface Case {
+  readonly world: World;
+  readonly book: Book;
+  readonly findings: Findings;
+  readonly waits: Waits;
+  readonly say: (text: string) => void;
+}
+
+/** An entry of an account's ledger, as the API shows it. */
+export interface TransactionView {
+  readonly id: string;
+  readonly sequence: number;
+  readonly type: string;
+  readonly amount: number;
+  readonly balanceBefore: number;
+  readonly balanceAfter: number;
+  readonly commandId: string | null;
+}
