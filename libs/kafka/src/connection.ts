@@ -19,7 +19,11 @@ const SESSION_TIMEOUT_MS = 10_000;
 const RETRY: RetryOptions = { initialRetryTime: 50, multiplier: 1.5, factor: 0.2, maxRetryTime: 500 };
 /** About 10 s. */
 const RETRIES = 25;
-const REQUEST_TIMEOUT_MS = 30_000;
+/**
+ * A broker that does not answer for so long is asked over another connection. Requests that wait on purpose (a fetch, a
+ * join) have their wait added. A frozen connection is noticed within 5 s.
+ */
+export const REQUEST_TIMEOUT_MS = 4_000;
 const CONNECTION = "Connection";
 /** The parts of kafkajs that log every try. */
 const FREQUENT = new Set([CONNECTION, "BrokerPool"]);
@@ -46,6 +50,8 @@ export interface ClientTuning {
   readonly requestTimeoutMs?: number;
   /** How often kafkajs tries again, half a second apart, before it gives up. */
   readonly retries?: number;
+  /** Called for each try to reach a broker that fails. */
+  readonly onProblem?: () => void;
 }
 
 /** A way to reach a cluster. It holds no connection itself: producers, consumers and readers each have their own. */
@@ -67,7 +73,7 @@ export interface KafkaConnection {
 /** Describes how to reach a cluster; connects nowhere yet. */
 export function createKafka(options: KafkaOptions): KafkaConnection {
   let lastProblem = "no broker answers";
-  const config: KafkaConfig = {
+  const configOf = (onProblem?: () => void): KafkaConfig => ({
     brokers: [...options.brokers],
     clientId: options.clientId,
     connectionTimeout: CONNECT_TIMEOUT_MS,
@@ -75,18 +81,19 @@ export function createKafka(options: KafkaOptions): KafkaConnection {
     logCreator: () =>
       logTo(options.logger, (problem) => {
         lastProblem = problem;
+        onProblem?.();
       }),
     socketFactory: openSocket,
     ...(options.ssl === undefined ? {} : { ssl: options.ssl }),
     ...(options.sasl === undefined ? {} : { sasl: options.sasl }),
-  };
+  });
   return {
     logger: options.logger,
     topicPrefix: options.topicPrefix,
     sessionTimeoutMs: options.sessionTimeoutMs ?? SESSION_TIMEOUT_MS,
     topicName: (topic) => options.topicPrefix + topic.name,
-    client: ({ requestTimeoutMs = REQUEST_TIMEOUT_MS, retries = RETRIES } = {}) =>
-      new Kafka({ ...config, requestTimeout: requestTimeoutMs, retry: { ...RETRY, retries } }),
+    client: ({ requestTimeoutMs = REQUEST_TIMEOUT_MS, retries = RETRIES, onProblem } = {}) =>
+      new Kafka({ ...configOf(onProblem), requestTimeout: requestTimeoutMs, retry: { ...RETRY, retries } }),
     connect: async (client, deadlineMs) => {
       const unusable = (reason: string, cause?: unknown): Error =>
         new Error(`Kafka at ${options.brokers.join(",")} cannot be used: ${reason}`, { cause });

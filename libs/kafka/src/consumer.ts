@@ -1,7 +1,7 @@
 import { TOPICS, type TopicContract } from "@kapi/contracts";
 import { assertDefined, type Clock, deferred, delay, systemClock } from "@kapi/kernel";
 import { counter, type Logger, observed, type Started } from "@kapi/runtime";
-import type { Consumer as KafkaConsumer, EachBatchPayload } from "kafkajs";
+import type { Consumer as KafkaConsumer, EachBatchPayload, Offsets } from "kafkajs";
 
 import type { Batch, BatchOutcome, DeadLetter } from "./batch.ts";
 import { Commits } from "./commits.ts";
@@ -11,6 +11,7 @@ import { countDeadLetters, deadLetterMessage, LazyProducer } from "./dead-letter
 import { asError, RetryableError } from "./errors.ts";
 import { Generations, type PartitionAssignment, type Run } from "./generations.ts";
 import { Lag } from "./lag.ts";
+import { Membership } from "./membership.ts";
 import { type FetchedRecord, fromWire, type Message } from "./message.ts";
 import { fetchBytesOf } from "./topics.ts";
 import { handleTraced } from "./traces.ts";
@@ -42,6 +43,7 @@ const DURABLE_DEADLINE_MS = 2_000;
 /** A member that vanished keeps its group waiting for a whole session; then the first join ends. */
 const JOIN_MARGIN_MS = 30_000;
 const STALLED_AFTER_MS = 60_000;
+const MEMBERSHIP_CHECK_MS = 1_000;
 
 const retries = counter(
   "kafka.consumer.retries",
@@ -106,7 +108,8 @@ export interface Consumer {
  * join. `stop` lets running batches end and leaves the group, within a deadline.
  */
 export async function createConsumer(kafka: KafkaConnection, options: ConsumerOptions): Promise<Started<Consumer>> {
-  const client = kafka.client({ retries: RETRIES }).consumer({
+  let consumer: GroupConsumer | null = null;
+  const client = kafka.client({ retries: RETRIES, onProblem: () => consumer?.sign() }).consumer({
     retry: { retries: RETRIES },
     groupId: kafka.topicPrefix + options.groupId,
     sessionTimeout: kafka.sessionTimeoutMs,
@@ -118,12 +121,13 @@ export async function createConsumer(kafka: KafkaConnection, options: ConsumerOp
     allowAutoTopicCreation: false,
     readUncommitted: true,
   });
-  const consumer = new GroupConsumer(kafka, client, options);
+  const created = new GroupConsumer(kafka, client, options);
+  consumer = created;
   try {
-    await consumer.start();
-    return { value: consumer, stop: () => consumer.stop() };
+    await created.start();
+    return { value: created, stop: () => created.stop() };
   } catch (error) {
-    await consumer.stop();
+    await created.stop();
     throw error;
   }
 }
@@ -139,6 +143,12 @@ export function intervalAfter(
   return count > BUSY_ABOVE_MESSAGES ? busyIntervalMs : minIntervalMs;
 }
 
+/** The patched kafkajs names the membership in the event of a join, and on each batch that it fetched under it. */
+function membershipOf(named: object): string {
+  const { memberId, generationId } = named as { memberId?: string; generationId?: number };
+  return `${memberId}/${generationId}`;
+}
+
 class GroupConsumer implements Consumer {
   readonly #kafka: KafkaConnection;
   readonly #client: KafkaConsumer;
@@ -151,6 +161,10 @@ class GroupConsumer implements Consumer {
   /** How often the batch at the head of a partition was tried again, by partition. */
   readonly #retries = new Map<string, number>();
   readonly #lag = new Lag();
+  readonly #membership: Membership;
+  readonly #membershipTimer: NodeJS.Timeout;
+  /** Batches of other generations than the current one, and none of it, come since and until. */
+  #dropped: { readonly sinceMs: number; untilMs: number } | null = null;
   #endLag: () => void = () => undefined;
   readonly #resumeTimers = new Set<NodeJS.Timeout>();
   readonly #joined = deferred<void>();
@@ -165,6 +179,8 @@ class GroupConsumer implements Consumer {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#lastSignMs = this.#clock.nowMs();
+    this.#membership = new Membership(kafka.sessionTimeoutMs, this.#lastSignMs);
+    this.#membershipTimer = setInterval(() => this.#checkMembership(), MEMBERSHIP_CHECK_MS);
     this.#topics = new Map(options.topics.map((topic) => [kafka.topicName(topic), topic]));
     this.#deadLetters = new LazyProducer(kafka);
     this.#commits = new Commits(options.logger);
@@ -175,10 +191,19 @@ class GroupConsumer implements Consumer {
 
   check(): string | null {
     if (this.#failed) return `the consumer of group ${this.#options.groupId} has failed`;
-    const silentMs = this.#clock.nowMs() - this.#lastSignMs;
-    return silentMs > STALLED_AFTER_MS
-      ? `group ${this.#options.groupId} fetched nothing and ended no batch for ${silentMs} ms`
-      : null;
+    const nowMs = this.#clock.nowMs();
+    const silentMs = nowMs - this.#lastSignMs;
+    if (silentMs > STALLED_AFTER_MS) return `group ${this.#options.groupId} tried nothing for ${silentMs} ms`;
+    const droppedMs = this.#dropped === null ? 0 : this.#dropped.untilMs - this.#dropped.sinceMs;
+    if (droppedMs > STALLED_AFTER_MS)
+      return `group ${this.#options.groupId} handles none of the batches that it fetches for ${droppedMs} ms`;
+    const stalled = this.#lag.stalled(STALLED_AFTER_MS, nowMs);
+    return stalled === null ? null : `group ${this.#options.groupId}: ${stalled}`;
+  }
+
+  /** kafkajs does something, be it in vain: while the cluster is away, this process waits for it. */
+  sign(): void {
+    this.#lastSignMs = this.#clock.nowMs();
   }
 
   async start(): Promise<void> {
@@ -206,6 +231,7 @@ class GroupConsumer implements Consumer {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#endLag();
+    clearInterval(this.#membershipTimer);
     for (const timer of this.#resumeTimers) clearTimeout(timer);
     await Promise.race([this.#end(), delay(STOP_DEADLINE_MS)]);
   }
@@ -233,36 +259,33 @@ class GroupConsumer implements Consumer {
 
   #watch(): void {
     const { events } = this.#client;
-    const sign = (): void => {
-      this.#lastSignMs = this.#clock.nowMs();
-    };
-    this.#client.on(events.FETCH_START, ({ payload }) => {
-      sign();
-      this.#generations.fetchStarted(String(payload.nodeId));
+    this.#client.on(events.FETCH_START, () => this.sign());
+    this.#client.on(events.END_BATCH_PROCESS, () => this.sign());
+    this.#client.on(events.HEARTBEAT, () => this.#membership.acknowledged(this.#clock.nowMs()));
+    this.#client.on(events.REQUEST, ({ payload }) => {
+      if (payload.apiName === "Fetch") this.#membership.fetched(this.#clock.nowMs());
     });
-    this.#client.on(events.FETCH, ({ payload }) => {
-      sign();
-      this.#generations.fetchEnded(String(payload.nodeId));
-    });
-    this.#client.on(events.END_BATCH_PROCESS, sign);
     this.#client.on(events.REBALANCING, () => {
-      this.#generations.joinStarted();
       // Goes out before the request to join; the next owner of a partition then repeats nothing.
       void this.#commits.flush();
+      this.#generations.joinStarted();
     });
     this.#client.on(events.GROUP_JOIN, ({ payload }) => {
-      sign();
+      this.sign();
+      this.#membership.joined(this.#clock.nowMs());
+      this.#dropped = null;
       const assignment = Array.from(this.#topics, ([name, topic]) => ({
         topic,
         partitions: [...(payload.memberAssignment[name] ?? [])].sort((left, right) => left - right),
       }));
       this.#retries.clear();
       this.#lag.forget();
-      this.#generations.joinEnded(assignment).catch((error: unknown) => this.#fail(asError(error)));
+      this.#generations.joinEnded(membershipOf(payload), assignment).catch((error: unknown) => this.#fail(asError(error)));
       this.#hasJoined = true;
       this.#joined.resolve();
     });
     this.#client.on(events.CRASH, ({ payload }) => {
+      this.#hasJoined = false;
       if (payload.restart) this.#options.logger.warn({ error: payload.error.message }, "consumer restarts");
       else this.#fail(payload.error);
     });
@@ -275,19 +298,22 @@ class GroupConsumer implements Consumer {
   async #eachBatch(payload: EachBatchPayload): Promise<void> {
     const { batch } = payload;
     if (this.#stopping) return;
-    const run = this.#generations.enter();
-    if (run === null) return;
+    const run = this.#generations.enter(membershipOf(batch));
+    if (run === null) return this.#drop(batch);
+    this.#dropped = null;
     const heartbeat = this.#keepAlive(payload);
     const begunMs = this.#clock.nowMs();
     try {
       await run.ready;
       const topic = assertDefined(this.#topics.get(batch.topic), `the contract of topic ${batch.topic}`);
-      this.#lag.fetched(topic.name, batch.partition, BigInt(batch.highWatermark), BigInt(batch.firstOffset() ?? 0));
+      const [end, first] = [BigInt(batch.highWatermark), BigInt(batch.firstOffset() ?? 0)];
+      this.#lag.fetched(topic.name, batch.partition, end, first, this.#clock.nowMs());
       const size = this.#options.maxBatchMessages ?? MAX_BATCH_MESSAGES;
       for (let start = 0; start < batch.messages.length; start += size) {
         if (this.#stopping || this.#failed || !run.isCurrent() || payload.isStale()) return;
         const messages = (batch.messages as FetchedRecord[]).slice(start, start + size).map(fromWire);
         const outcome = await this.#handle({ topic, partition: batch.partition, messages }, payload);
+        this.#lag.answered(topic.name, batch.partition, this.#clock.nowMs());
         if (outcome === null || !run.isCurrent()) return;
         this.#settle(payload, run, messages.at(-1), outcome);
         this.#lag.reached(topic.name, batch.partition, (messages.at(-1)?.offset ?? -1n) + 1n);
@@ -342,9 +368,34 @@ class GroupConsumer implements Consumer {
       partition: payload.batch.partition,
       offset: typeof commitOffset === "function" ? commitOffset : () => commitOffset,
       end: typeof commitOffset === "function" ? end : commitOffset,
-      isCurrent: () => run.isCurrent(),
-      send: (offsets) => payload.commitOffsetsIfNecessary(offsets),
+      // On the connection of a join that waits for the other members, a commit would wait behind it.
+      isCurrent: () => run.isCurrent() && !this.#generations.isJoining,
+      send: (offsets) => this.#commit(payload, offsets),
     });
+  }
+
+  async #commit(payload: EachBatchPayload, offsets: Offsets): Promise<void> {
+    try {
+      await payload.commitOffsetsIfNecessary(offsets);
+      this.#membership.committed(true, this.#clock.nowMs());
+    } catch (error) {
+      this.#membership.committed(false, this.#clock.nowMs());
+      throw error;
+    }
+  }
+
+  /** The partition's position does not move: what is this member's now is fetched again. */
+  #drop(batch: EachBatchPayload["batch"]): void {
+    const nowMs = this.#clock.nowMs();
+    this.#dropped ??= { sinceMs: nowMs, untilMs: nowMs };
+    this.#dropped.untilMs = nowMs;
+    const { topic, partition } = batch;
+    this.#options.logger.debug({ topic, partition }, "a batch of another generation is dropped");
+  }
+
+  #checkMembership(): void {
+    const problem = this.#membership.problem();
+    if (problem !== null) this.#fail(new Error(`the process is no member of group ${this.#options.groupId}: ${problem}`));
   }
 
   /** The other partitions go on; kafkajs fetches this one again, from the same message, once it is resumed. */

@@ -1,8 +1,9 @@
 import type { TopicContract } from "@kapi/contracts";
 import { type Clock, type Deferred, deferred, delay, systemClock } from "@kapi/kernel";
 import { type Logger, observed, type Started } from "@kapi/runtime";
-import { AssignerProtocol, type Cluster, type Consumer as KafkaConsumer } from "kafkajs";
+import type { Cluster } from "kafkajs";
 
+import { type ClusterClient, clusterClient } from "./cluster.ts";
 import type { KafkaConnection } from "./connection.ts";
 import { asError, mayPass } from "./errors.ts";
 import { type FetchedRecord, fromWire, type Message } from "./message.ts";
@@ -15,7 +16,6 @@ const MAX_WAIT_MS = 500;
 /** While somebody waits for an end: where compaction took the last records, only a fetch that finds nothing reaches it. */
 const MAX_WAIT_FOR_END_MS = 100;
 const MAX_BYTES = 10 * 1024 * 1024;
-const REQUEST_TIMEOUT_MS = 15_000;
 const START_DEADLINE_MS = 30_000;
 const STOP_DEADLINE_MS = 5_000;
 const RETRY_DELAY_MIN_MS = 50;
@@ -62,41 +62,16 @@ export interface LogReader {
  * without a join, cannot be rebalanced, and sees the end of the log itself.
  */
 export async function createLogReader(kafka: KafkaConnection, options: LogReaderOptions): Promise<Started<LogReader>> {
-  const { consumer, cluster } = fetchOnlyClient(kafka);
-  await kafka.connect(consumer);
+  const { client, cluster } = clusterClient(kafka, {});
+  await kafka.connect(client);
   try {
-    const reader = new FetchingReader(kafka.topicName(options.topic), consumer, cluster, options);
+    const reader = new FetchingReader(kafka.topicName(options.topic), client, cluster, options);
     await reader.start();
     return { value: reader, stop: () => reader.stop() };
   } catch (error) {
-    await consumer.disconnect();
+    await client.disconnect();
     throw error;
   }
-}
-
-/** kafkajs hands its cluster (connections, metadata, fetch) to partition assigners; this one only keeps hold of it. */
-function fetchOnlyClient(kafka: KafkaConnection): { consumer: KafkaConsumer; cluster: Cluster } {
-  let cluster: Cluster | null = null;
-  const consumer = kafka.client({ requestTimeoutMs: REQUEST_TIMEOUT_MS }).consumer({
-    groupId: "never-joined",
-    allowAutoTopicCreation: false,
-    partitionAssigners: [
-      (config) => {
-        cluster = config.cluster;
-        return {
-          name: "none",
-          version: 0,
-          assign: () => Promise.resolve([]),
-          protocol: ({ topics }) => ({
-            name: "none",
-            metadata: AssignerProtocol.MemberMetadata.encode({ version: 0, topics, userData: Buffer.alloc(0) }),
-          }),
-        };
-      },
-    ],
-  });
-  if (cluster === null) throw new TypeError("kafkajs did not hand over its cluster");
-  return { consumer, cluster };
 }
 
 interface FetchedPartition {
@@ -112,7 +87,7 @@ interface Waiter {
 
 class FetchingReader implements LogReader {
   readonly #topic: string;
-  readonly #consumer: KafkaConsumer;
+  readonly #client: ClusterClient["client"];
   readonly #cluster: Cluster;
   readonly #options: LogReaderOptions;
   readonly #clock: Clock;
@@ -126,9 +101,9 @@ class FetchingReader implements LogReader {
   #lastFetchMs: number;
   readonly #endLag: () => void;
 
-  constructor(topic: string, consumer: KafkaConsumer, cluster: Cluster, options: LogReaderOptions) {
+  constructor(topic: string, client: ClusterClient["client"], cluster: Cluster, options: LogReaderOptions) {
     this.#topic = topic;
-    this.#consumer = consumer;
+    this.#client = client;
     this.#cluster = cluster;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
@@ -209,7 +184,7 @@ class FetchingReader implements LogReader {
     this.#endLag();
     this.#stopped.abort();
     await Promise.race([this.#running, delay(STOP_DEADLINE_MS)]);
-    await Promise.race([this.#consumer.disconnect(), delay(STOP_DEADLINE_MS)]);
+    await Promise.race([this.#client.disconnect(), delay(STOP_DEADLINE_MS)]);
   }
 
   async #listOffsets(partitions: readonly number[], fromBeginning: boolean): Promise<Map<number, bigint>> {
