@@ -4,8 +4,8 @@
  * The `swc` parser is needed: with TypeScript 7 alone nothing would be read and every rule would pass.
  */
 const SERVICE = "(^|/)services/([^/]+)/";
-/** Code that plays an outside client or measures it may use any package directly. */
-const OUTSIDE = "(^|/)(test|deploy/local)/|/bench/";
+/** Code that plays an outside client, starts servers or measures may use any package directly. */
+const OUTSIDE = "(^|/)(test|libs/servers)/|/bench/";
 
 /** One I/O package, and the one place that may import it. */
 function onlyIn(packageName, place) {
@@ -51,6 +51,13 @@ export default {
       severity: "error",
       from: { path: "(^|/)libs/" },
       to: { path: "(^|/)services/" },
+    },
+    {
+      name: "servers-not-to-deploy",
+      comment: "what starts servers knows nothing of what runs on them",
+      severity: "error",
+      from: { path: "(^|/)libs/servers/" },
+      to: { path: "(^|/)(deploy|services)/" },
     },
     {
       name: "service-not-to-service",
@@ -124,8 +131,8 @@ export default {
       name: "production-not-to-tests",
       comment: "what runs in production knows nothing of its tests",
       severity: "error",
-      from: { path: "(^|/)(services|libs)/[^/]+/src/", pathNot: ["\\.test\\.ts$", "(^|/)libs/testkit/"] },
-      to: { path: ["(^|/)libs/testkit/", "(^|/)deploy/", "(^|/)test/", "\\.test\\.ts$"] },
+      from: { path: "(^|/)(services|libs)/[^/]+/src/", pathNot: ["\\.test\\.ts$", "(^|/)libs/(testkit|servers)/"] },
+      to: { path: ["(^|/)libs/(testkit|servers)/", "(^|/)deploy/", "(^|/)test/", "\\.test\\.ts$"] },
     },
   ],
   options: {

@@ -31,7 +31,7 @@ export default defineConfig({
           name: "integration",
           include: [
             ...TESTS.map((folder) => `${folder}/**/*.integration.test.ts`),
-            "test/{browser,contract,e2e,faults,live,properties,rolling}/**/*.test.ts",
+            "test/{browser,clusters,contract,e2e,faults,live,properties,rolling}/**/*.test.ts",
           ],
           exclude: EVERYWHERE,
           globalSetup: ["libs/testkit/src/global-setup.ts"],

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { delay } from "@kapi/kernel";
-import { freePort } from "@kapi/local";
+import { freePort } from "@kapi/servers";
 import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
 
 import startServers from "../../libs/testkit/src/global-setup.ts";

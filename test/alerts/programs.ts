@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import path from "node:path";
 
-import { DebianPackages, findCommand } from "@kapi/local";
+import { DebianPackages, findCommand } from "@kapi/servers";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const TOOLS = path.join(ROOT, ".local/tools/prometheus");

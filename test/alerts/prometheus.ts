@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-import { endProcess, freePort, spawnProcess } from "@kapi/local";
+import { endProcess, freePort, spawnProcess } from "@kapi/servers";
 import { eventually } from "@kapi/testkit";
 
 const READY_TIMEOUT_MS = 60_000;

@@ -1,4 +1,4 @@
-import { DebianPackages, findCommand, LocalError } from "@kapi/local";
+import { DebianPackages, findCommand, LocalError } from "@kapi/servers";
 
 /** The browser of the tests: the one that `CHROMIUM_PATH` names, or this machine's, under the names that it goes by. */
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];

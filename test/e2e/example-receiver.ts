@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 
 import type { WebhookSecretAnswer } from "@kapi/contracts";
-import { freePort } from "@kapi/local";
+import { freePort } from "@kapi/servers";
 import { eventually } from "@kapi/testkit";
 import type { z } from "zod";
 

@@ -7,7 +7,7 @@
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 
-import { freePort } from "@kapi/local";
+import { freePort } from "@kapi/servers";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const PROJECT = "kapi-images-test";

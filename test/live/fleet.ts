@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 
 import { delay } from "@kapi/kernel";
-import { freePort } from "@kapi/local";
+import { freePort } from "@kapi/servers";
 
 const MAIN = path.resolve(import.meta.dirname, "../../services/metrics/src/main.ts");
 const READY_TIMEOUT_MS = 120_000;

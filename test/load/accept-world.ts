@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { type Demo, makeDemo, printedReport, type Stack, startStack, stopRecorded } from "@kapi/local";
+import { type Demo, makeDemo, type Stack, startStack } from "@kapi/local";
+import { printedReport, stopRecorded } from "@kapi/servers";
 import { type Dispatcher, Pool } from "undici";
 
 /** Calls under way at once. */

@@ -4,7 +4,8 @@
  */
 import { rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { type Demo, makeDemo, printedReport, type Stack, startStack, stopRecorded } from "@kapi/local";
+import { type Demo, makeDemo, type Stack, startStack } from "@kapi/local";
+import { printedReport, stopRecorded } from "@kapi/servers";
 import { createPool, type Database, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { Pool } from "undici";

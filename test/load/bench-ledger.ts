@@ -8,7 +8,8 @@ import { rmSync } from "node:fs";
 import path from "node:path";
 
 import { uuidV7 } from "@kapi/kernel";
-import { createOrganization, printedReport, type Stack, startStack, stopRecorded } from "@kapi/local";
+import { createOrganization, type Stack, startStack } from "@kapi/local";
+import { printedReport, stopRecorded } from "@kapi/servers";
 import { TAG_COUNT, tagOf, usageKey, walletKey } from "@kapi/redis";
 import { Redis } from "ioredis";
 import pg from "pg";

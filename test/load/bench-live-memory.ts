@@ -1,5 +1,5 @@
 /** Parts `sockets` and `restart` of bench:live: what sockets and windows weigh, and how soon all is there again. */
-import { freePort } from "@kapi/local";
+import { freePort } from "@kapi/servers";
 
 import type { Aim } from "./bench-live-aims.ts";
 import { type Memory, settledMemory } from "./bench-live-inspector.ts";

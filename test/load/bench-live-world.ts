@@ -11,7 +11,7 @@ import { setTimeout } from "node:timers/promises";
 
 import { type DirectoryEntry, directoryKey, LIVE_METRICS_PATH, TOPICS } from "@kapi/contracts";
 import { createKafka, createProducer, endOffsets, type KafkaConnection } from "@kapi/kafka";
-import { freePort } from "@kapi/local";
+import { freePort } from "@kapi/servers";
 import { createRedis, openTag, purchase, tagOf } from "@kapi/redis";
 import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, keyEntry, serverEntry, type TestEnvironment } from "@kapi/testkit";

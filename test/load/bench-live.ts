@@ -7,7 +7,7 @@
 import { rmSync } from "node:fs";
 import path from "node:path";
 
-import { printedReport, startServers, stopRecorded } from "@kapi/local";
+import { printedReport, startServers, stopRecorded } from "@kapi/servers";
 import { STATE_VARIABLE } from "@kapi/testkit";
 
 import { type Aim, table } from "./bench-live-aims.ts";

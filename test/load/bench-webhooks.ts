@@ -11,7 +11,8 @@ import path from "node:path";
 import { TOPICS } from "@kapi/contracts";
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
 import { delay, randomBase32 } from "@kapi/kernel";
-import { deleteTopics, dropDatabase, printedReport, type Stack, startStack, stopRecorded } from "@kapi/local";
+import { type Stack, startStack } from "@kapi/local";
+import { deleteTopics, dropDatabase, printedReport, stopRecorded } from "@kapi/servers";
 import { createPool, type Database, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 

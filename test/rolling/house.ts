@@ -2,7 +2,8 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
 
-import { type Demo, freePort } from "@kapi/local";
+import { type Demo } from "@kapi/local";
+import { freePort } from "@kapi/servers";
 import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
 
 import type { Backend } from "./balancer.ts";

@@ -8,17 +8,8 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 import { randomBase32 } from "@kapi/kernel";
-import {
-  type Demo,
-  deleteTopics,
-  dropDatabase,
-  LocalError,
-  makeDemo,
-  printedReport,
-  type Stack,
-  startStack,
-  stopRecorded,
-} from "@kapi/local";
+import { type Demo, makeDemo, type Stack, startStack } from "@kapi/local";
+import { deleteTopics, dropDatabase, LocalError, printedReport, stopRecorded } from "@kapi/servers";
 
 const VERSION = "4.32.5";
 const LOCAL = path.resolve(import.meta.dirname, "../../.local");

@@ -1,6 +1,6 @@
 /**
  * `npm start`: servers, topics, services and a demo organization, all under the state folder, until Ctrl-C or SIGTERM.
- * KAPI_STATE_DIR, KAPI_PORT, KAPI_LIVE_PORT, KAPI_CONSOLE_PORT and KAPI_TRADING_SERVER_PORT say where.
+ * KAPI_CLUSTERS=on has it run on clusters. KAPI_STATE_DIR, KAPI_PORT, KAPI_LIVE_PORT, KAPI_CONSOLE_PORT and KAPI_TRADING_SERVER_PORT say where.
  */
 import path from "node:path";
 
@@ -8,8 +8,7 @@ import { z } from "zod";
 
 import { keptDemo } from "./demo/demo.ts";
 import { readyPage } from "./demo/page.ts";
-import { LocalError } from "./local-error.ts";
-import { printedReport } from "./report.ts";
+import { LocalError, printedReport } from "@kapi/servers";
 import { startStack } from "./stack.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
@@ -20,6 +19,7 @@ const SAME_REQUEST_MS = 1_000;
 const Port = z.coerce.number().pipe(z.int().min(1).max(65_535)).optional();
 const Settings = z.object({
   KAPI_STATE_DIR: z.string().default(".local"),
+  KAPI_CLUSTERS: z.enum(["on", "off"]).default("off"),
   KAPI_PORT: Port,
   KAPI_LIVE_PORT: Port,
   KAPI_CONSOLE_PORT: Port,
@@ -40,6 +40,7 @@ async function main(): Promise<void> {
     signal: stopping.signal,
     report,
     supervised: true,
+    clusters: settings.KAPI_CLUSTERS === "on",
     preferredPorts: DEFAULT_PORTS,
     ports: {
       gateway: settings.KAPI_PORT,

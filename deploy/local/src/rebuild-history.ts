@@ -6,7 +6,7 @@
 import { spawn } from "node:child_process";
 import path from "node:path";
 
-import { LocalError } from "./local-error.ts";
+import { LocalError } from "@kapi/servers";
 import { keptEnvironment } from "./services/kept-environment.ts";
 import { type Environment, serviceFolder } from "./services/plan.ts";
 

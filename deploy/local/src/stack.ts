@@ -1,10 +1,26 @@
+import path from "node:path";
+
 import { createKafka, createTopics } from "@kapi/kafka";
 import { createLogger } from "@kapi/runtime";
 
-import { LocalError } from "./local-error.ts";
-import { type Report, silentReport } from "./report.ts";
-import { createDatabase, databaseUrl } from "./servers/databases.ts";
-import { type ServerAddresses, serverContext, type Servers, startServersIn } from "./servers/servers.ts";
+import {
+  addressesOf,
+  type Clusters,
+  type RunningServer,
+  startClusters,
+  createDatabase,
+  databaseUrl,
+  keptSecrets,
+  LocalError,
+  type Report,
+  type Secrets,
+  type ServerAddresses,
+  serverContext,
+  type Servers,
+  silentReport,
+  startServersIn,
+  StateRecord,
+} from "@kapi/servers";
 import { buildConsole } from "./services/console-build.ts";
 import { keepAddresses } from "./services/kept-environment.ts";
 import {
@@ -20,10 +36,9 @@ import {
 } from "./services/plan.ts";
 import { type AskedPorts, choosePorts, type Ports } from "./services/ports.ts";
 import { ServiceProcess } from "./services/service-process.ts";
-import { StateRecord } from "./state/record.ts";
-import { keptSecrets, type Secrets } from "./state/secrets.ts";
 
 const PARTITIONS = 4;
+const ONE_COPY = { replicationFactor: 1, minInsyncReplicas: 1 };
 const DEFAULT_DATABASE = "kapi";
 /** The service that serves the console's page. */
 const CONSOLE_OWNER = "organization";
@@ -33,6 +48,8 @@ export interface StackOptions {
   readonly stateDir: string;
   /** Servers that run already; without them they are started, and stopped with the stack. */
   readonly servers?: ServerAddresses;
+  /** Start a cluster of each server instead of one node; only where `servers` does not name them. */
+  readonly clusters?: boolean;
   /** Database on the PostgreSQL server, created if it is not there. */
   readonly database?: string;
   /** Before every topic name, so that several stacks can share a Kafka. */
@@ -106,7 +123,7 @@ async function assemble(options: StackOptions, record: StateRecord, stops: Stops
   const beganMs = Date.now();
   const [postgresUrl] = await Promise.all([ownDatabase(options, given), makeTopics(given, topicPrefix)]);
   report.done("database and topics", beganMs);
-  const servers: ServerAddresses = { ...given, postgresUrl };
+  const servers: ServerAddresses = { ...addressesOf(given), postgresUrl };
   const everything = allServices();
   const programs = programsOf(options.services ?? everything, options.twice ?? []);
   if ([...programs.values()].includes(CONSOLE_OWNER)) await buildConsole(report);
@@ -174,31 +191,37 @@ async function serversOf(
   options: StackOptions,
   record: StateRecord,
   stops: Stops,
-): Promise<Servers | (ServerAddresses & { running?: undefined })> {
+): Promise<Servers | Clusters | ServerAddresses> {
   if (options.servers !== undefined) return { ...options.servers };
   const { stateDir, report = silentReport } = options;
-  const servers = await startServersIn(serverContext({ stateDir, report }, record));
+  const context = serverContext(
+    { stateDir: options.clusters === true ? path.join(stateDir, "clusters") : stateDir, report },
+    record,
+  );
+  const servers = options.clusters === true ? await startClusters(context) : await startServersIn(context);
   stops.add(() => servers.stop());
   return servers;
 }
 
 /** The database asked for; else the one that the given address names; else a database of its own on a started server. */
-async function ownDatabase(
-  options: StackOptions,
-  servers: ServerAddresses & { running?: Servers["running"] | undefined },
-): Promise<string> {
-  const started = servers.running?.some(({ name, way }) => name === "postgres" && way !== "given") ?? false;
+async function ownDatabase(options: StackOptions, servers: Servers | Clusters | ServerAddresses): Promise<string> {
+  const started = "running" in servers ? servers.running.some(isStartedPostgres) : "postgres" in servers;
   const named = new URL(servers.postgresUrl).pathname.slice(1);
   const database = options.database ?? (started || named === "" ? DEFAULT_DATABASE : named);
   await createDatabase(servers.postgresUrl, database);
   return databaseUrl(servers.postgresUrl, database);
 }
 
+function isStartedPostgres({ name, way }: RunningServer): boolean {
+  return name === "postgres" && way !== "given";
+}
+
 async function makeTopics(servers: ServerAddresses, topicPrefix: string): Promise<void> {
   const logger = createLogger({ service: "local", level: "error" });
   const brokers = servers.kafkaBrokers.split(",");
   const kafka = createKafka({ brokers, clientId: "kapi-local", topicPrefix, logger });
-  await createTopics(kafka, { partitions: PARTITIONS, replicationFactor: 1, minInsyncReplicas: 1 });
+  const { replicationFactor, minInsyncReplicas } = servers.kafkaReplicas ?? ONE_COPY;
+  await createTopics(kafka, { partitions: PARTITIONS, replicationFactor, minInsyncReplicas });
 }
 
 async function startServices(

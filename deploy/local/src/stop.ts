@@ -1,7 +1,7 @@
 /** `npm stop`: ends the kapi that runs from this checkout, or what a killed one has left. */
 import path from "node:path";
 
-import { stopRecorded } from "./state/record.ts";
+import { stopRecorded } from "@kapi/servers";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
 const stateDir = path.resolve(ROOT, process.env["KAPI_STATE_DIR"] ?? ".local");

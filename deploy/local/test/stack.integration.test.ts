@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 
-import { LocalError, startStack } from "@kapi/local";
+import { startStack } from "@kapi/local";
+import { LocalError } from "@kapi/servers";
 import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 

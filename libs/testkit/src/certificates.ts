@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-import { runOrThrow } from "@kapi/local";
+import { runOrThrow } from "@kapi/servers";
 
 const OPENSSL_TIMEOUT_MS = 20_000;
 const NEW_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];

@@ -1,13 +1,14 @@
 import { createKafka, createTopics, type TopicOverride } from "@kapi/kafka";
 import { assertDefined } from "@kapi/kernel";
 import {
+  type Clusters,
   createDatabase,
   deleteTopics,
   dropDatabase,
   generateSecrets,
   type Secrets,
   type ServerContext,
-} from "@kapi/local";
+} from "@kapi/servers";
 import { createLogger, type Scope } from "@kapi/runtime";
 
 import { startInFolder, testFolder, testName } from "./state-folder.ts";
@@ -25,6 +26,8 @@ export interface EnvironmentOptions {
   readonly topics?: Readonly<Record<string, TopicOverride>>;
   /** Broker settings ("log.cleaner.backoff.ms"): the test gets a Kafka of its own with them, some seconds later. */
   readonly ownKafka?: Readonly<Record<string, string>>;
+  /** Clusters that run already (`startTestClusters`), instead of the servers of the run. */
+  readonly clusters?: Clusters;
 }
 
 /** What one test file has for itself on the real servers. */
@@ -41,6 +44,8 @@ export interface TestEnvironment {
   /** A Redis of its own, empty. */
   readonly redisUrl: string;
   readonly redis: TestRedis;
+  /** Only where it was made on clusters. */
+  readonly clusters: Clusters;
   readonly secrets: Secrets;
   /** A folder of its own, removed at the end. */
   readonly stateDir: string;
@@ -58,10 +63,11 @@ export async function createTestEnvironment(options: EnvironmentOptions = {}): P
   return startInFolder(stateDir, async ({ scope, context }) => {
     const [kafka, postgresUrl, redis] = await Promise.all([
       needs.includes("kafka") ? startKafka(name, options, scope, context) : null,
-      needs.includes("postgres") ? scope.start("database", () => ownDatabase(name)) : null,
-      needs.includes("redis") ? scope.start("redis", () => startTestRedis(context)) : null,
+      needs.includes("postgres") ? scope.start("database", () => ownDatabase(name, options)) : null,
+      needs.includes("redis") ? scope.start("redis", () => ownRedis(context, options)) : null,
     ]);
-    return assemble({ name, stateDir, context, kafka, postgresUrl, redis, stop: () => scope.stop() });
+    const { clusters = null } = options;
+    return assemble({ name, stateDir, context, clusters, kafka, postgresUrl, redis, stop: () => scope.stop() });
   });
 }
 
@@ -72,6 +78,7 @@ interface Parts {
   readonly kafka: KafkaPart | null;
   readonly postgresUrl: string | null;
   readonly redis: TestRedis | null;
+  readonly clusters: Clusters | null;
   stop(): Promise<void>;
 }
 
@@ -94,6 +101,7 @@ function assemble(parts: Parts): TestEnvironment {
   }
   if (parts.postgresUrl !== null) env["POSTGRES_URL"] = parts.postgresUrl;
   if (parts.redis !== null) env["REDIS_URL"] = parts.redis.url;
+  if (parts.redis !== null && parts.clusters !== null) env["REDIS_CLUSTER"] = "on";
   return {
     name: parts.name,
     stateDir: parts.stateDir,
@@ -117,6 +125,9 @@ function assemble(parts: Parts): TestEnvironment {
     get redisUrl() {
       return had(parts.redis, "redis").url;
     },
+    get clusters() {
+      return assertDefined(parts.clusters ?? undefined, "clusters among the options");
+    },
     stop: () => parts.stop(),
   };
 }
@@ -133,9 +144,9 @@ async function startKafka(
   scope: Scope,
   context: ServerContext,
 ): Promise<KafkaPart> {
-  const { ownKafka } = options;
+  const { ownKafka, clusters } = options;
   const own = ownKafka === undefined ? null : await scope.start("kafka", () => startTestKafka(context, ownKafka));
-  const brokers = own?.brokers ?? given("KAFKA_BROKERS");
+  const brokers = own?.brokers ?? clusters?.kafkaBrokers ?? given("KAFKA_BROKERS");
   const topicPrefix = `${name}.`;
   await scope.start("topics", () => ownTopics(brokers, topicPrefix, options));
   return { brokers, topicPrefix, own };
@@ -144,17 +155,37 @@ async function startKafka(
 async function ownTopics(
   brokers: string,
   topicPrefix: string,
-  { partitions = DEFAULT_PARTITIONS, topics = {} }: EnvironmentOptions,
+  { partitions = DEFAULT_PARTITIONS, topics = {}, clusters }: EnvironmentOptions,
 ): Promise<{ value: null; stop(): Promise<void> }> {
   const logger = createLogger({ service: "testkit", level: "error" });
   const kafka = createKafka({ brokers: brokers.split(","), clientId: "testkit", topicPrefix, logger });
-  await createTopics(kafka, { partitions, replicationFactor: 1, minInsyncReplicas: 1, overrides: topics });
-  return { value: null, stop: () => deleteTopics(brokers, topicPrefix) };
+  const replicas = clusters?.kafkaReplicas ?? { replicationFactor: 1, minInsyncReplicas: 1 };
+  await createTopics(kafka, { partitions, ...replicas, overrides: topics });
+  return { value: null, stop: clusters === undefined ? () => deleteTopics(brokers, topicPrefix) : endsWithClusters };
 }
 
-async function ownDatabase(name: string): Promise<{ value: string; stop(): Promise<void> }> {
-  const server = given("POSTGRES_URL");
-  return { value: await createDatabase(server, name), stop: () => dropDatabase(server, name) };
+async function ownDatabase(
+  name: string,
+  { clusters }: EnvironmentOptions,
+): Promise<{ value: string; stop(): Promise<void> }> {
+  const server = clusters?.postgresUrl ?? given("POSTGRES_URL");
+  const value = await createDatabase(server, name);
+  return { value, stop: clusters === undefined ? () => dropDatabase(server, name) : endsWithClusters };
+}
+
+/** A process of its own; on clusters the cluster that is there, which is one test file's own anyway. */
+async function ownRedis(
+  context: ServerContext,
+  { clusters }: EnvironmentOptions,
+): Promise<{ value: TestRedis; stop(): Promise<void> }> {
+  if (clusters === undefined) return startTestRedis(context);
+  const impossible = (): Promise<never> => Promise.reject(new Error("On clusters, use clusters.redis."));
+  return { value: { url: clusters.redisUrl, crash: impossible, restart: impossible }, stop: endsWithClusters };
+}
+
+/** What was made on clusters goes with them; they may be broken when a test is over. */
+function endsWithClusters(): Promise<void> {
+  return Promise.resolve();
 }
 
 function given(variable: string): string {

@@ -1,6 +1,6 @@
 import path from "node:path";
 
-import { printedReport, serverContext, StateRecord, startServersIn } from "@kapi/local";
+import { printedReport, serverContext, startServersIn, StateRecord } from "@kapi/servers";
 
 import { removeRun, STATE_VARIABLE, sweepDeadRuns, TEST_STATE_ROOT } from "./state-folder.ts";
 

@@ -1,5 +1,6 @@
 export * from "./builders.ts";
 export { type Certificate, type CertificateAuthority, createAuthority } from "./certificates.ts";
+export * from "./clusters.ts";
 export * from "./environment.ts";
 export * from "./eventually.ts";
 export * from "./measurements.ts";
@@ -10,3 +11,4 @@ export type { TestKafka } from "./test-kafka.ts";
 export type { TestRedis } from "./test-redis.ts";
 export * from "./stack.ts";
 export { STATE_VARIABLE } from "./state-folder.ts";
+export { askRedis } from "@kapi/servers";

@@ -1,6 +1,11 @@
-import net from "node:net";
-
-import { endProcess, freePort, type NativeServer, type ServerContext, startRedisProcess } from "@kapi/local";
+import {
+  askRedis,
+  endProcess,
+  freePort,
+  type NativeServer,
+  type ServerContext,
+  startRedisProcess,
+} from "@kapi/servers";
 
 import { type CertificateAuthority, createAuthority } from "./certificates.ts";
 import { eventually } from "./eventually.ts";
@@ -11,7 +16,6 @@ const SLOTS = 16_384;
 /** After so much silence a node counts as gone, and its replica takes over. */
 const NODE_TIMEOUT_MS = 1_000;
 const CRASH_DEADLINE_MS = 5_000;
-const ANSWER_TIMEOUT_MS = 5_000;
 /** The name that the nodes tell their clients, and that their certificates are for. */
 const HOST = "localhost";
 
@@ -112,19 +116,5 @@ async function allSee(nodes: readonly Node[], wanted: RegExp): Promise<void> {
   await eventually(async () => {
     const seen = await Promise.all(nodes.map((node) => node.ask("CLUSTER INFO")));
     return seen.every((info) => wanted.test(info));
-  });
-}
-
-/** Has the Redis at `url` carry out one command, whose arguments hold no spaces; the reply as it comes over the line. */
-export function askRedis(url: string, command: string): Promise<string> {
-  const { hostname, port } = new URL(url);
-  return new Promise((resolve, reject) => {
-    const socket = net.connect({ host: hostname, port: Number(port) });
-    let reply = "";
-    socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy(new Error(`no answer to ${command}`)));
-    socket.once("connect", () => socket.write(`${command}\r\nQUIT\r\n`));
-    socket.on("data", (data) => (reply += data.toString("utf8")));
-    socket.once("error", reject);
-    socket.once("close", () => resolve(reply));
   });
 }

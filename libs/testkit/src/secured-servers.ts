@@ -2,7 +2,13 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 
 import { randomBase32 } from "@kapi/kernel";
-import { freePort, type ServerContext, startKafkaProcess, startPostgresProcess, startRedisProcess } from "@kapi/local";
+import {
+  freePort,
+  type ServerContext,
+  startKafkaProcess,
+  startPostgresProcess,
+  startRedisProcess,
+} from "@kapi/servers";
 
 import { type Certificate, type CertificateAuthority, createAuthority } from "./certificates.ts";
 import { startInFolder, testFolder } from "./state-folder.ts";

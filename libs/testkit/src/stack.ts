@@ -10,6 +10,8 @@ import {
   startStack,
 } from "@kapi/local";
 
+import { addressesOf, type Clusters } from "@kapi/servers";
+
 import { createTestEnvironment, type TestEnvironment } from "./environment.ts";
 
 const WARNING_OR_WORSE = /"level":"(?:warn|error|fatal)"/;
@@ -27,6 +29,10 @@ export interface TestStackOptions {
   readonly ports?: NonNullable<StackOptions["ports"]>;
   /** An environment that is there already, for a second stack on the same data; it is not stopped with the stack. */
   readonly environment?: TestEnvironment;
+  /** Clusters that run already (`startTestClusters`), instead of the servers of the run. */
+  readonly clusters?: Clusters;
+  /** Start a service again when it dies, as in production. */
+  readonly supervised?: boolean;
 }
 
 /** Services as processes, on an environment of their own. */
@@ -38,7 +44,7 @@ export interface TestStack extends Stack {
 
 /** Starts services for one test file; its `stop` removes everything. */
 export async function startTestStack(options: TestStackOptions = {}): Promise<TestStack> {
-  const environment = options.environment ?? (await createTestEnvironment());
+  const environment = options.environment ?? (await createTestEnvironment(clustersOf(options)));
   const release = async (): Promise<void> => {
     if (options.environment === undefined) await environment.stop();
   };
@@ -46,7 +52,13 @@ export async function startTestStack(options: TestStackOptions = {}): Promise<Te
   const stateDir = `${environment.stateDir}-stack`;
   const stack = await startStack({
     stateDir,
-    servers: { kafkaBrokers, postgresUrl, redisUrl },
+    servers: {
+      ...(options.clusters === undefined ? {} : addressesOf(options.clusters)),
+      kafkaBrokers,
+      postgresUrl,
+      redisUrl,
+    },
+    ...(options.supervised === undefined ? {} : { supervised: options.supervised }),
     topicPrefix,
     ...(options.services === undefined ? {} : { services: options.services }),
     ...(options.twice === undefined ? {} : { twice: options.twice }),
@@ -67,6 +79,10 @@ export async function startTestStack(options: TestStackOptions = {}): Promise<Te
       await release();
     },
   };
+}
+
+function clustersOf({ clusters }: TestStackOptions): { clusters?: Clusters } {
+  return clusters === undefined ? {} : { clusters };
 }
 
 /**

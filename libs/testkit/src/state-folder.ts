@@ -2,7 +2,7 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 
 import { randomBase32 } from "@kapi/kernel";
-import { isRunning, type ServerContext, serverContext, silentReport, StateRecord, stopRecorded } from "@kapi/local";
+import { isRunning, serverContext, type ServerContext, silentReport, StateRecord, stopRecorded } from "@kapi/servers";
 import { Scope } from "@kapi/runtime";
 
 const NAME_CHARACTERS = 10;

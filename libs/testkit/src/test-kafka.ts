@@ -5,7 +5,7 @@ import {
   signalProcess,
   startKafkaContainer,
   startKafkaProcess,
-} from "@kapi/local";
+} from "@kapi/servers";
 
 /** Longest wait until a paused Kafka stands still. */
 const PAUSE_TIMEOUT_MS = 20_000;

@@ -9,7 +9,7 @@ import {
   type RunningServer,
   type ServerContext,
   startRedisProcess,
-} from "@kapi/local";
+} from "@kapi/servers";
 
 const NAME = "redis";
 const CRASH_DEADLINE_MS = 5_000;

@@ -4,10 +4,8 @@ import path from "node:path";
 import { delay } from "@kapi/kernel";
 import { z } from "zod";
 
-import { LocalError } from "../local-error.ts";
+import { isRunning, LocalError, writePrivately } from "@kapi/servers";
 import type { Stack } from "../stack.ts";
-import { isRunning } from "../state/record.ts";
-import { writePrivately } from "../state/secrets.ts";
 import {
   type ConsoleUser,
   createConsoleUser,

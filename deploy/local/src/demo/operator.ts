@@ -2,7 +2,7 @@ import { SCOPES, type ServerEntry } from "@kapi/contracts";
 import { randomBase32 } from "@kapi/kernel";
 import { z } from "zod";
 
-import { LocalError } from "../local-error.ts";
+import { LocalError } from "@kapi/servers";
 import type { Stack } from "../stack.ts";
 
 const REQUEST_TIMEOUT_MS = 10_000;

@@ -1,7 +1,7 @@
 import { delay } from "@kapi/kernel";
 import { z } from "zod";
 
-import { LocalError } from "../local-error.ts";
+import { LocalError } from "@kapi/servers";
 import type { Stack } from "../stack.ts";
 import type { ReadyOrganization } from "./operator.ts";
 

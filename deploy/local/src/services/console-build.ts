@@ -5,8 +5,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
 import path from "node:path";
 
-import { runOrThrow } from "../machine/command.ts";
-import type { Report } from "../report.ts";
+import { type Report, runOrThrow } from "@kapi/servers";
 import { serviceFolder } from "./plan.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../../../..");

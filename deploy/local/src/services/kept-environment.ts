@@ -7,19 +7,22 @@ import path from "node:path";
 
 import { z } from "zod";
 
-import { LocalError } from "../local-error.ts";
-import { isRunning } from "../state/record.ts";
-import { keptSecrets, writePrivately } from "../state/secrets.ts";
+import { isRunning, keptSecrets, LocalError, writePrivately } from "@kapi/servers";
 import { allServices, type Environment, serviceEnvironment } from "./plan.ts";
 import { keptPorts } from "./ports.ts";
 
 const ADDRESSES_FILE = "addresses.json";
 
 const Addresses = z.object({
-  servers: z.object({ kafkaBrokers: z.string(), postgresUrl: z.string(), redisUrl: z.string() }),
+  servers: z.object({
+    kafkaBrokers: z.string(),
+    postgresUrl: z.string(),
+    redisUrl: z.string(),
+    redisCluster: z.boolean().default(false),
+  }),
   topicPrefix: z.string(),
 });
-export type Addresses = z.infer<typeof Addresses>;
+export type Addresses = z.input<typeof Addresses>;
 
 /** Keeps the addresses of the stack that now runs in `stateDir`; they hold a password. Returns what removes them. */
 export function keepAddresses(stateDir: string, addresses: Addresses): () => void {

@@ -1,8 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 
-import type { ServerAddresses } from "../servers/servers.ts";
-import type { Secrets } from "../state/secrets.ts";
+import type { Secrets, ServerAddresses } from "@kapi/servers";
 import type { Ports } from "./ports.ts";
 
 const SERVICES_FOLDER = path.resolve(import.meta.dirname, "../../../../services");
@@ -64,6 +63,7 @@ export function serviceEnvironment(service: string, services: readonly string[],
     KAFKA_TOPIC_PREFIX: options.topicPrefix === "" ? undefined : options.topicPrefix,
     POSTGRES_URL: servers.postgresUrl,
     REDIS_URL: servers.redisUrl,
+    ...(servers.redisCluster === true ? { REDIS_CLUSTER: "on" } : {}),
     INTERNAL_TOKEN: secrets.internalToken,
     TRADING_SERVER_TOKEN: secrets.tradingServerToken,
     PASSWORD_DERIVATION_KEYS: secrets.passwordDerivationKeys,

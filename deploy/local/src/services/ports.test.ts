@@ -5,7 +5,7 @@ import path from "node:path";
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import { freePort } from "../machine/ports.ts";
+import { freePort } from "@kapi/servers";
 import { choosePorts } from "./ports.ts";
 
 let folder: string;

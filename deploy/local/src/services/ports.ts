@@ -3,8 +3,7 @@ import path from "node:path";
 
 import { z } from "zod";
 
-import { LocalError } from "../local-error.ts";
-import { freePort, isFree } from "../machine/ports.ts";
+import { freePort, isFree, LocalError } from "@kapi/servers";
 
 const PORTS_FILE = "ports.json";
 const KeptPorts = z.record(z.string(), z.int().min(1).max(65_535));

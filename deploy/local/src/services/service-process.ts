@@ -4,10 +4,18 @@ import path from "node:path";
 
 import { assertDefined, delay } from "@kapi/kernel";
 
-import { LocalError } from "../local-error.ts";
-import { endProcess, isAlive, lastLines, type ProcessId, signalProcess, spawnProcess } from "../machine/processes.ts";
-import type { Report } from "../report.ts";
-import type { Entry, StateRecord } from "../state/record.ts";
+import {
+  endProcess,
+  type Entry,
+  isAlive,
+  lastLines,
+  LocalError,
+  type ProcessId,
+  type Report,
+  signalProcess,
+  spawnProcess,
+  type StateRecord,
+} from "@kapi/servers";
 import { type Environment, serviceFolder } from "./plan.ts";
 
 const READY_DEADLINE_MS = 60_000;

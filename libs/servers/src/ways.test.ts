@@ -4,10 +4,10 @@ import path from "node:path";
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import { DebianPackages } from "../machine/packages.ts";
-import { silentReport } from "../report.ts";
-import { StateRecord } from "../state/record.ts";
-import { generateSecrets } from "../state/secrets.ts";
+import { DebianPackages } from "./machine/packages.ts";
+import { silentReport } from "./report.ts";
+import { StateRecord } from "./state/record.ts";
+import { generateSecrets } from "./state/secrets.ts";
 import type { RunningServer, ServerContext, ServerKind } from "./server.ts";
 import { startServer } from "./ways.ts";
 

@@ -1,7 +1,7 @@
-import type { Secrets } from "../state/secrets.ts";
-import type { StateRecord } from "../state/record.ts";
-import type { Report } from "../report.ts";
-import type { DebianPackages } from "../machine/packages.ts";
+import type { Secrets } from "./state/secrets.ts";
+import type { StateRecord } from "./state/record.ts";
+import type { Report } from "./report.ts";
+import type { DebianPackages } from "./machine/packages.ts";
 
 export type ServerName = "kafka" | "postgres" | "redis";
 /** How a server came to be there: named in the environment, in a container, or as a process of this machine. */

@@ -1,6 +1,6 @@
 import path from "node:path";
 
-import { endProcess, type ProcessId, spawnProcess, type SpawnOptions } from "../machine/processes.ts";
+import { endProcess, type ProcessId, spawnProcess, type SpawnOptions } from "./machine/processes.ts";
 import type { RunningServer, ServerContext, ServerKind } from "./server.ts";
 import { processAnswers } from "./ways.ts";
 

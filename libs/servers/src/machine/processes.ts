@@ -118,6 +118,8 @@ function statFields(stat: string): string[] {
 /** Asks the process to end with `signal`, and ends it with SIGKILL after `deadlineMs`. Returns when it is gone. */
 export async function endProcess(id: ProcessId, signal: NodeJS.Signals, deadlineMs: number): Promise<void> {
   if (!signalProcess(id, signal)) return;
+  // A paused process would take notice only when it is resumed.
+  signalProcess(id, "SIGCONT");
   if (await goneWithin(id, deadlineMs)) return;
   signalProcess(id, "SIGKILL");
   await goneWithin(id, deadlineMs);

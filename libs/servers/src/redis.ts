@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import net from "node:net";
 import path from "node:path";
 
-import { LocalError } from "../local-error.ts";
-import { cached, cacheFolder } from "../machine/cache.ts";
-import { findCommand } from "../machine/command.ts";
-import { freePort } from "../machine/ports.ts";
+import { LocalError } from "./local-error.ts";
+import { cached, cacheFolder } from "./machine/cache.ts";
+import { findCommand } from "./machine/command.ts";
+import { freePort } from "./machine/ports.ts";
 import { startContainer } from "./containers.ts";
 import { type NativeServer, startNative } from "./native.ts";
 import type { ServerContext, ServerKind } from "./server.ts";
@@ -13,6 +13,7 @@ import type { ServerContext, ServerKind } from "./server.ts";
 const IMAGE = "redis:8";
 const PORT = 6379;
 const PROBE_TIMEOUT_MS = 1_000;
+const ANSWER_TIMEOUT_MS = 5_000;
 /**
  * Every write reaches the disk within a second; no snapshots besides. The log is rewritten when it has doubled, and not while
  * it is small: each rewrite copies everything that is kept, beside the services on the same machine.
@@ -107,5 +108,19 @@ function answers(address: string): Promise<boolean> {
     socket.once("connect", () => socket.write("PING\r\n"));
     socket.once("data", (data) => finish(/^(\+PONG|-NOAUTH|-WRONGPASS)/.test(data.toString("utf8"))));
     socket.once("error", () => finish(false));
+  });
+}
+
+/** Has the Redis at `url` carry out one command, whose arguments hold no spaces; the reply as it comes over the line. */
+export function askRedis(url: string, command: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = net.connect({ host: hostname, port: Number(port) });
+    let reply = "";
+    socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy(new Error(`no answer to ${command}`)));
+    socket.once("connect", () => socket.write(`${command}\r\nQUIT\r\n`));
+    socket.on("data", (data) => (reply += data.toString("utf8")));
+    socket.once("error", reject);
+    socket.once("close", () => resolve(reply));
   });
 }

@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import path from "node:path";
 
-import { LocalError } from "../local-error.ts";
-import { cached, cacheFolder } from "../machine/cache.ts";
-import { findCommand, isRoot, run, runOrThrow } from "../machine/command.ts";
-import { freePort } from "../machine/ports.ts";
+import { LocalError } from "./local-error.ts";
+import { cached, cacheFolder } from "./machine/cache.ts";
+import { findCommand, isRoot, run, runOrThrow } from "./machine/command.ts";
+import { freePort } from "./machine/ports.ts";
 import { startContainer } from "./containers.ts";
 import { type NativeServer, startNative } from "./native.ts";
 import type { RunningServer, ServerContext, ServerKind } from "./server.ts";
@@ -13,7 +13,7 @@ import type { RunningServer, ServerContext, ServerKind } from "./server.ts";
 const VERSION = "4.1.0";
 const IMAGE = `apache/kafka:${VERSION}`;
 const PORT = 9092;
-const CLUSTER_ID = "a2FwaS1sb2NhbC1rYWZrYQ";
+export const CLUSTER_ID = "a2FwaS1sb2NhbC1rYWZrYQ";
 const OLDEST_JAVA = 17;
 const JAVA_PACKAGES = ["openjdk-17-jre-headless", "openjdk-21-jre-headless", "default-jre-headless"];
 const PROBE_TIMEOUT_MS = 1_000;
@@ -24,7 +24,7 @@ const HEAP = ["-Xms256m", "-Xmx512m", "-XX:+UseSerialGC"];
 const POM = path.join(import.meta.dirname, "kafka-pom.xml");
 
 /** One broker for one machine: quick to start, little memory, no wait for further members of a group. */
-const SETTINGS: Readonly<Record<string, string>> = {
+export const SETTINGS: Readonly<Record<string, string>> = {
   "num.partitions": "4",
   "auto.create.topics.enable": "false",
   "default.replication.factor": "1",
@@ -113,12 +113,10 @@ export async function startKafkaProcess(
   settings: Readonly<Record<string, string>> = {},
   { listeners = {}, scramUsers = [] }: KafkaExtras = {},
 ): Promise<NativeServer> {
-  const java = await javaOfThisMachine(context);
-  const classPath = path.join(await jars(context), "*");
+  const programs = await kafkaPrograms(context);
   const [port, controllerPort] = [await freePort(), await freePort()];
   const folder = path.join(context.stateDir, "kafka");
   const data = path.join(folder, "data");
-  mkdirSync(folder, { recursive: true });
   const file = path.join(folder, "server.properties");
   const further = Object.entries(listeners)
     .map(([name, address]) => `,${name}://${address}`)
@@ -132,33 +130,64 @@ export async function startKafkaProcess(
     "advertised.listeners": `PLAINTEXT://127.0.0.1:${port}${further}`,
     "log.dirs": data,
   };
-  writeFileSync(
-    file,
-    Object.entries(properties)
-      .map(([name, value]) => `${name}=${value}\n`)
-      .join(""),
-  );
-  if (!existsSync(path.join(data, "meta.properties"))) await format(java, classPath, file, data, scramUsers);
-  return startNative(kafka, context, {
-    command: java,
-    args: [...HEAP, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", classPath, "kafka.Kafka", file],
-    env: process.env,
-    address: `127.0.0.1:${port}`,
-    stopSignal: "SIGTERM",
-  });
+  writeProperties(file, properties);
+  const users = scramUsers.flatMap((user) => ["--add-scram", user]);
+  await formatOnce(programs, file, data, users);
+  return startBroker(context, programs, { name: kafka.name, file, address: `127.0.0.1:${port}`, heap: HEAP });
 }
 
-async function format(
-  java: string,
-  classPath: string,
+/** Where Java and Kafka's jars are. */
+export interface KafkaPrograms {
+  readonly java: string;
+  readonly classPath: string;
+}
+
+/** Java and the jars, fetched where they are not there yet. */
+export async function kafkaPrograms(context: ServerContext): Promise<KafkaPrograms> {
+  const java = await javaOfThisMachine(context);
+  return { java, classPath: path.join(await jars(context), "*") };
+}
+
+/** Writes a file of broker settings. */
+export function writeProperties(file: string, properties: Readonly<Record<string, string>>): void {
+  const lines = Object.entries(properties).map(([name, value]) => `${name}=${value}\n`);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, lines.join(""));
+}
+
+/** Prepares the data folder of a broker, unless it is. `further` are arguments of `kafka-storage format`. */
+export async function formatOnce(
+  { java, classPath }: KafkaPrograms,
   file: string,
   data: string,
-  scramUsers: readonly string[],
+  further: readonly string[],
 ): Promise<void> {
+  if (existsSync(path.join(data, "meta.properties"))) return;
   rmSync(data, { recursive: true, force: true });
-  const args = ["-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", classPath, "kafka.tools.StorageTool"];
-  const users = scramUsers.flatMap((user) => ["--add-scram", user]);
-  await runOrThrow(java, [...args, "format", "-t", CLUSTER_ID, "-c", file, ...users], { timeoutMs: FORMAT_TIMEOUT_MS });
+  const args = ["-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", classPath, "kafka.tools.StorageTool", "format"];
+  await runOrThrow(java, [...args, "-t", CLUSTER_ID, "-c", file, ...further], { timeoutMs: FORMAT_TIMEOUT_MS });
+}
+
+/** Starts a broker with the settings in `file`. */
+export function startBroker(
+  context: ServerContext,
+  { java, classPath }: KafkaPrograms,
+  broker: {
+    readonly name: string;
+    readonly file: string;
+    readonly address: string;
+    readonly heap: readonly string[];
+  },
+): Promise<NativeServer> {
+  const logging = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn";
+  const plan = {
+    command: java,
+    args: [...broker.heap, logging, "-cp", classPath, "kafka.Kafka", broker.file],
+    env: process.env,
+    address: broker.address,
+    stopSignal: "SIGTERM",
+  } as const;
+  return startNative(kafka, context, plan, broker.name);
 }
 
 /** The Java of this machine, else the one that root can install. */

@@ -1,5 +1,5 @@
-import { LocalError } from "../local-error.ts";
-import { testcontainers } from "../machine/container-runtime.ts";
+import { LocalError } from "./local-error.ts";
+import { testcontainers } from "./machine/container-runtime.ts";
 import type { RunningServer, ServerContext, ServerKind } from "./server.ts";
 import { answersWithin } from "./ways.ts";
 

@@ -1,10 +1,10 @@
 import path from "node:path";
 
-import { LocalError, messageOf } from "../local-error.ts";
-import { DebianPackages } from "../machine/packages.ts";
-import { type Report, silentReport } from "../report.ts";
-import { StateRecord } from "../state/record.ts";
-import { keptSecrets } from "../state/secrets.ts";
+import { LocalError, messageOf } from "./local-error.ts";
+import { DebianPackages } from "./machine/packages.ts";
+import { type Report, silentReport } from "./report.ts";
+import { StateRecord } from "./state/record.ts";
+import { keptSecrets } from "./state/secrets.ts";
 import { kafka } from "./kafka.ts";
 import { postgres } from "./postgres.ts";
 import { redis } from "./redis.ts";
@@ -16,7 +16,12 @@ export interface ServerAddresses {
   /** host:port, several separated by commas. */
   readonly kafkaBrokers: string;
   readonly postgresUrl: string;
+  /** Several separated by commas where it is a cluster. */
   readonly redisUrl: string;
+  /** Whether `redisUrl` names nodes of a Redis Cluster; a single Redis unless told. */
+  readonly redisCluster?: boolean;
+  /** How topics are to be copied; one copy unless told. */
+  readonly kafkaReplicas?: { readonly replicationFactor: number; readonly minInsyncReplicas: number };
 }
 
 export interface Servers extends ServerAddresses {
@@ -30,6 +35,18 @@ export interface ServersOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly report?: Report;
   readonly ephemeral?: boolean;
+}
+
+/** The addresses alone, of whatever else there is beside them. */
+export function addressesOf(servers: ServerAddresses): ServerAddresses {
+  const { kafkaBrokers, postgresUrl, redisUrl, redisCluster, kafkaReplicas } = servers;
+  return {
+    kafkaBrokers,
+    postgresUrl,
+    redisUrl,
+    ...(redisCluster === undefined ? {} : { redisCluster }),
+    ...(kafkaReplicas === undefined ? {} : { kafkaReplicas }),
+  };
 }
 
 /** What starting a server in `stateDir` needs. `record` is the state record of the run. */

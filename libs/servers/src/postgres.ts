@@ -5,12 +5,12 @@ import { pathToFileURL } from "node:url";
 
 import { Client, DatabaseError } from "pg";
 
-import { LocalError } from "../local-error.ts";
-import { findCommand, isRoot, runOrThrow } from "../machine/command.ts";
-import { freePort } from "../machine/ports.ts";
+import { LocalError } from "./local-error.ts";
+import { findCommand, isRoot, runOrThrow } from "./machine/command.ts";
+import { freePort } from "./machine/ports.ts";
 import { startContainer } from "./containers.ts";
-import { startNative } from "./native.ts";
-import type { RunningServer, ServerContext, ServerKind } from "./server.ts";
+import { type NativeServer, startNative } from "./native.ts";
+import type { ServerContext, ServerKind } from "./server.ts";
 
 const IMAGE = "postgres:18";
 const PORT = 5432;
@@ -40,7 +40,7 @@ export const postgres: ServerKind = {
       environment: { POSTGRES_USER: USER, POSTGRES_PASSWORD: context.secrets.postgresPassword },
       command: ["postgres", ...FLAGS],
       dataFolder: "/var/lib/postgresql",
-      address: (host, port) => addressOf(context, host, port),
+      address: (host, port) => postgresAddress(context, host, port),
     }),
   native: (context) => startPostgresProcess(context),
 };
@@ -51,23 +51,41 @@ export interface ServerCertificate {
   readonly key: string;
 }
 
-/** Starts a PostgreSQL process; with a certificate it takes encrypted connections too. */
+/** How a PostgreSQL process is started. */
+export interface PostgresOptions {
+  /** With a certificate the server takes encrypted connections too. */
+  readonly tls?: ServerCertificate;
+  /** Names its data folder and its log, so that several can run side by side. */
+  readonly name?: string;
+  readonly port?: number;
+  /** Further settings (`shared_buffers=128MB`), after those of every local PostgreSQL. */
+  readonly settings?: readonly string[];
+}
+
+/** Starts a PostgreSQL process on the data in its folder, which is made where there is none. */
 export async function startPostgresProcess(
   context: ServerContext,
-  options: { readonly tls?: ServerCertificate } = {},
-): Promise<RunningServer> {
+  options: PostgresOptions = {},
+): Promise<NativeServer> {
+  const { name = postgres.name, settings = [] } = options;
   const binaries = await binariesOfThisMachine();
-  const data = path.join(context.stateDir, "postgres");
+  const data = path.join(context.stateDir, name);
   if (!existsSync(path.join(data, "PG_VERSION"))) await initialise(context, binaries.initdb, data);
-  const port = await freePort();
+  const port = options.port ?? (await freePort());
   const flags = ["-D", data, "-p", String(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="];
   const tls = options.tls === undefined ? [] : keepCertificate(options.tls, data);
-  return startNative(postgres, context, {
-    ...asOrdinaryUser(binaries.postgres, [...flags, ...FLAGS, ...tls]),
-    env: { ...process.env, LC_ALL: "C" },
-    address: addressOf(context, "127.0.0.1", port),
-    stopSignal: "SIGINT",
-  });
+  const further = settings.flatMap((setting) => ["-c", setting]);
+  return startNative(
+    postgres,
+    context,
+    {
+      ...asOrdinaryUser(binaries.postgres, [...flags, ...FLAGS, ...tls, ...further]),
+      env: { ...process.env, LC_ALL: "C" },
+      address: postgresAddress(context, "127.0.0.1", port),
+      stopSignal: "SIGINT",
+    },
+    name,
+  );
 }
 
 /** Writes a certificate into the server's own folder, where its key is readable by nobody else; the flags that name it. */
@@ -75,9 +93,14 @@ function keepCertificate({ certificate, key }: ServerCertificate, data: string):
   for (const [name, text] of Object.entries({ "server.crt": certificate, "server.key": key })) {
     const file = path.join(data, name);
     writeFileSync(file, text, { mode: 0o600 });
-    if (isRoot()) chownSync(file, NOBODY, NOBODY);
+    giveToServer(file);
   }
   return ["ssl=on", "ssl_cert_file=server.crt", "ssl_key_file=server.key"].flatMap((setting) => ["-c", setting]);
+}
+
+/** Makes a file or folder the property of the user that PostgreSQL runs as. */
+export function giveToServer(place: string): void {
+  if (isRoot()) chownSync(place, NOBODY, NOBODY);
 }
 
 /** A new cluster: UTF-8 with byte order, so that every machine sorts alike; connections with a password only. */
@@ -87,7 +110,7 @@ async function initialise(context: ServerContext, initdb: string, data: string):
   chmodSync(data, 0o700);
   const passwordFile = path.join(context.stateDir, "postgres-password");
   writeFileSync(passwordFile, context.secrets.postgresPassword, { mode: 0o600 });
-  if (isRoot()) for (const place of [data, passwordFile]) chownSync(place, NOBODY, NOBODY);
+  for (const place of [data, passwordFile]) giveToServer(place);
   const locale = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"];
   const access = [`--username=${USER}`, "--auth=scram-sha-256", `--pwfile=${passwordFile}`];
   const { command, args, ...user } = asOrdinaryUser(initdb, ["-D", data, "--no-sync", ...locale, ...access]);
@@ -135,7 +158,8 @@ async function binariesOfThisMachine(): Promise<{ postgres: string; initdb: stri
   }
 }
 
-function addressOf(context: ServerContext, host: string, port: number): string {
+/** The URL of a PostgreSQL that was started here. */
+export function postgresAddress(context: ServerContext, host: string, port: number): string {
   return `postgres://${USER}:${context.secrets.postgresPassword}@${host}:${port}/${MAINTENANCE_DATABASE}`;
 }
 

@@ -1,8 +1,8 @@
 import { delay } from "@kapi/kernel";
 
-import { LocalError, messageOf } from "../local-error.ts";
-import { dockerAnswers } from "../machine/docker.ts";
-import { lastLines, type ProcessId, isAlive } from "../machine/processes.ts";
+import { LocalError, messageOf } from "./local-error.ts";
+import { dockerAnswers } from "./machine/docker.ts";
+import { lastLines, type ProcessId, isAlive } from "./machine/processes.ts";
 import type { RunningServer, ServerContext, ServerKind } from "./server.ts";
 
 const GIVEN_DEADLINE_MS = 10_000;

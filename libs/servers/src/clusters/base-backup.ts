@@ -1,0 +1,73 @@
+/**
+ * A base backup of a running PostgreSQL, by its low-level functions: the programs that come with this package's PostgreSQL
+ * lack pg_basebackup and pg_rewind.
+ */
+import { chmodSync, closeSync, copyFileSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+import type { Client } from "pg";
+
+import { giveToServer } from "../postgres.ts";
+
+/** Of the folders named here only the folder is copied; the files named belong to the server that runs. */
+const EMPTY_FOLDERS = new Set([
+  "pg_wal",
+  "pg_replslot",
+  "pg_dynshmem",
+  "pg_notify",
+  "pg_serial",
+  "pg_snapshots",
+  "pg_stat_tmp",
+  "pg_subtrans",
+]);
+const OWN_FILES = new Set(["postmaster.pid", "postmaster.opts", "standby.signal", "backup_label"]);
+
+/** Copies the server of `client`, whose data is in `from`, into the folder `to`, as a standby that has yet to be started. */
+export async function copyAsStandby(client: Client, from: string, to: string): Promise<void> {
+  rmSync(to, { recursive: true, force: true });
+  await client.query("select pg_backup_start('standby', true)");
+  copyFolder(from, to, true);
+  const { rows } = await client.query<{ labelfile: string }>("select labelfile from pg_backup_stop(false)");
+  for (const [name, text] of [
+    ["backup_label", rows[0]?.labelfile ?? ""],
+    ["standby.signal", ""],
+    // Who waits for whom is the primary's business.
+    ["postgresql.auto.conf", ""],
+  ] as const) {
+    writeFileSync(path.join(to, name), text, { mode: 0o600 });
+    giveToServer(path.join(to, name));
+  }
+}
+
+function copyFolder(from: string, to: string, isTop: boolean): void {
+  mkdirSync(to);
+  chmodSync(to, 0o700);
+  giveToServer(to);
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [path.join(from, entry.name), path.join(to, entry.name)];
+    if (entry.isDirectory()) {
+      if (isTop && EMPTY_FOLDERS.has(entry.name)) emptyFolder(target);
+      else copyFolder(source, target, false);
+    } else if (!(isTop && OWN_FILES.has(entry.name))) copyFile(source, target);
+  }
+}
+
+function emptyFolder(folder: string): void {
+  for (const place of folder.endsWith("pg_wal") ? [folder, path.join(folder, "archive_status")] : [folder]) {
+    mkdirSync(place);
+    chmodSync(place, 0o700);
+    giveToServer(place);
+  }
+}
+
+/** A file may go while its folder is read: then the log, which is replayed, says so as well. */
+function copyFile(source: string, target: string): void {
+  try {
+    copyFileSync(source, target);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== "ENOENT") throw error;
+    return;
+  }
+  closeSync(openSync(target, "r+"));
+  giveToServer(target);
+}

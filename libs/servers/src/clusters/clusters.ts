@@ -1,0 +1,41 @@
+import type { ServerContext } from "../server.ts";
+import type { ServerAddresses } from "../servers.ts";
+import { type KafkaCluster, startKafkaCluster } from "./kafka-cluster.ts";
+import { type PostgresPair, startPostgresPair } from "./postgres-pair.ts";
+import { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";
+
+/** A cluster of each server, as processes of this machine, with their addresses as the services take them. */
+export interface Clusters extends ServerAddresses {
+  readonly kafka: KafkaCluster;
+  readonly redis: RedisCluster;
+  readonly postgres: PostgresPair;
+  stop(): Promise<void>;
+}
+
+/** Starts three Kafka brokers, a Redis Cluster and a PostgreSQL pair side by side; where one fails, none is left. */
+export async function startClusters(context: ServerContext): Promise<Clusters> {
+  const beganMs = Date.now();
+  const starts = [startKafkaCluster(context), startRedisCluster(context), startPostgresPair(context)] as const;
+  const settled = await Promise.allSettled(starts);
+  const stop = async (): Promise<void> => {
+    await Promise.all(settled.map((one) => (one.status === "fulfilled" ? one.value.stop() : undefined)));
+  };
+  for (const one of settled) {
+    if (one.status === "fulfilled") continue;
+    await stop();
+    throw one.reason;
+  }
+  const [kafka, redis, postgres] = await Promise.all(starts);
+  context.report.done("clusters: 3 Kafka brokers, 6 Redis nodes, 2 PostgreSQL nodes", beganMs);
+  return {
+    kafka,
+    redis,
+    postgres,
+    kafkaBrokers: kafka.brokers,
+    kafkaReplicas: { replicationFactor: 3, minInsyncReplicas: 2 },
+    redisUrl: redis.url,
+    redisCluster: true,
+    postgresUrl: postgres.url,
+    stop,
+  };
+}

@@ -1,0 +1,249 @@
+/**
+ * Three Kafka brokers on one machine, each a controller as well. Clients reach a broker through its proxy, which it
+ * advertises; brokers and controllers reach each other directly, so a fault of a proxy is a fault between this broker and the
+ * clients alone. Timeouts are Kafka's own: a broker that is silent for 9 s is fenced, a replica that lags for 30 s leaves the
+ * in-sync replicas.
+ */
+import { readFileSync, rmSync } from "node:fs";
+import path from "node:path";
+
+import { type Admin, Kafka, logLevel } from "kafkajs";
+
+import { formatOnce, type KafkaPrograms, kafkaPrograms, SETTINGS, startBroker, writeProperties } from "../kafka.ts";
+import { LocalError } from "../local-error.ts";
+import { freePort } from "../machine/ports.ts";
+import type { ServerContext } from "../server.ts";
+import { TcpProxy } from "../tcp-proxy.ts";
+import { type ClusterNode, NodeProcess } from "./node.ts";
+import { addVoter, removeVoter, type Voter } from "./raft-voters.ts";
+import { waitUntil } from "./wait.ts";
+
+const NODES = 3;
+const HOST = "127.0.0.1";
+const HEAP = ["-Xms128m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
+const REPLICATION = String(NODES);
+const MIN_INSYNC = "2";
+const CONTROLLER = "CONTROLLER";
+const REQUEST_TIMEOUT_MS = 10_000;
+const JOIN_DEADLINE_MS = 60_000;
+const SYNC_DEADLINE_MS = 120_000;
+
+const CLUSTER_SETTINGS: Readonly<Record<string, string>> = {
+  ...SETTINGS,
+  "process.roles": "broker,controller",
+  "controller.listener.names": CONTROLLER,
+  "listener.security.protocol.map": `${CONTROLLER}:PLAINTEXT,CLIENT:PLAINTEXT,BROKER:PLAINTEXT`,
+  "inter.broker.listener.name": "BROKER",
+  "default.replication.factor": REPLICATION,
+  "min.insync.replicas": MIN_INSYNC,
+  "offsets.topic.num.partitions": "3",
+  "offsets.topic.replication.factor": REPLICATION,
+  "transaction.state.log.replication.factor": REPLICATION,
+  "transaction.state.log.min.isr": MIN_INSYNC,
+  "share.coordinator.state.topic.replication.factor": REPLICATION,
+  "share.coordinator.state.topic.min.isr": MIN_INSYNC,
+};
+
+/** One broker. */
+export interface KafkaNode extends ClusterNode {
+  /** Its broker id; another one after `replace`. */
+  readonly id: number;
+  /**
+   * Ends it and its data for good, starts a broker with a new id at the same address in its place, and returns when that one
+   * has a copy of every partition. The other two brokers must run.
+   */
+  replace(): Promise<void>;
+}
+
+export interface KafkaCluster {
+  /** host:port of each broker's proxy, as for KAFKA_BROKERS. */
+  readonly brokers: string;
+  readonly nodes: readonly KafkaNode[];
+  /** Waits until every broker is in and every partition has all its replicas in sync. */
+  settled(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts the brokers, and returns when all three have joined. */
+export async function startKafkaCluster(context: ServerContext): Promise<KafkaCluster> {
+  const programs = await kafkaPrograms(context);
+  const places: Place[] = [];
+  for (let at = 1; at <= NODES; at += 1) places.push(await newPlace(at));
+  const voters = places.map(({ id, directoryId, controllerPort }) => {
+    return `${id}@${HOST}:${controllerPort}:${directoryId}`;
+  });
+  const shared = { context, programs, places };
+  const nodes = places.map((place) => new Broker(shared, place, ["--initial-controllers", voters.join(",")]));
+  const cluster: KafkaCluster = {
+    brokers: places.map(({ proxy }) => proxy.address).join(","),
+    nodes,
+    settled: () => settled(places),
+    stop: async () => {
+      // All at once: the last ones would wait for a controller.
+      await Promise.all(nodes.map((node) => node.stop()));
+      await Promise.all(nodes.map((node) => node.proxy.close()));
+    },
+  };
+  try {
+    await Promise.all(nodes.map((node) => node.start()));
+    await waitUntil("Kafka's brokers joining", JOIN_DEADLINE_MS, () => allIn(places));
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+  return cluster;
+}
+
+/** Where a broker is; the addresses stay when it is replaced. */
+interface Place {
+  readonly name: string;
+  readonly proxy: TcpProxy;
+  readonly clientPort: number;
+  readonly brokerPort: number;
+  readonly controllerPort: number;
+  id: number;
+  /** Names the data folder among the voters; 16 bytes, base64url. */
+  directoryId: string;
+}
+
+interface Shared {
+  readonly context: ServerContext;
+  readonly programs: KafkaPrograms;
+  readonly places: readonly Place[];
+}
+
+async function newPlace(id: number): Promise<Place> {
+  const [clientPort, brokerPort, controllerPort] = [await freePort(), await freePort(), await freePort()];
+  const proxy = await TcpProxy.open({ host: HOST, port: clientPort }, await freePort());
+  const directoryId = Buffer.alloc(16, id).toString("base64url");
+  return { name: `kafka-${id}`, proxy, clientPort, brokerPort, controllerPort, id, directoryId };
+}
+
+class Broker extends NodeProcess implements KafkaNode {
+  readonly #shared: Shared;
+  readonly #place: Place;
+
+  constructor(shared: Shared, place: Place, voters: readonly string[]) {
+    super(place.name, place.proxy, () => launch(shared, place, voters));
+    this.#shared = shared;
+    this.#place = place;
+  }
+
+  get id(): number {
+    return this.#place.id;
+  }
+
+  async replace(): Promise<void> {
+    const place = this.#place;
+    const { places } = this.#shared;
+    const former: Voter = { nodeId: place.id, directoryId: place.directoryId };
+    await this.kill();
+    rmSync(folderOf(this.#shared, place), { recursive: true, force: true });
+    place.id = Math.max(...places.map(({ id }) => id)) + 1;
+    await launchReplacement(this.#shared, place, () => this.start());
+    const other = `${HOST}:${places.find((candidate) => candidate !== place)?.brokerPort}`;
+    const listener = { name: CONTROLLER, host: HOST, port: place.controllerPort };
+    await waitUntil(`${place.name} getting a vote`, JOIN_DEADLINE_MS, async () => {
+      await addVoter(other, { nodeId: place.id, directoryId: place.directoryId }, listener);
+      return true;
+    });
+    await waitUntil(`broker ${former.nodeId} losing its vote`, JOIN_DEADLINE_MS, async () => {
+      await removeVoter(other, former);
+      return true;
+    });
+    await withAdmin(places, (admin) => reassign(admin, former.nodeId, place.id));
+    await settled(places);
+  }
+}
+
+function folderOf({ context }: Shared, place: Place): string {
+  return path.join(context.stateDir, place.name);
+}
+
+/** A replacement finds the quorum by itself, and has no vote before it is given one. */
+async function launchReplacement(shared: Shared, place: Place, start: () => Promise<void>): Promise<void> {
+  const file = writeSettings(shared, place);
+  await formatOnce(shared.programs, file, dataOf(shared, place), ["--no-initial-controllers"]);
+  const meta = readFileSync(path.join(dataOf(shared, place), "meta.properties"), "utf8");
+  const directoryId = /^directory\.id=(.+)$/m.exec(meta)?.[1];
+  if (directoryId === undefined) throw new LocalError(`${place.name}: its data folder has no directory.id`);
+  place.directoryId = directoryId.trim();
+  await start();
+}
+
+async function launch(shared: Shared, place: Place, voters: readonly string[]): ReturnType<typeof startBroker> {
+  const file = writeSettings(shared, place);
+  await formatOnce(shared.programs, file, dataOf(shared, place), voters);
+  const address = `${HOST}:${place.brokerPort}`;
+  return startBroker(shared.context, shared.programs, { name: place.name, file, address, heap: HEAP });
+}
+
+function dataOf(shared: Shared, place: Place): string {
+  return path.join(folderOf(shared, place), "data");
+}
+
+function writeSettings(shared: Shared, place: Place): string {
+  const { clientPort, brokerPort, controllerPort, proxy } = place;
+  const file = path.join(folderOf(shared, place), "server.properties");
+  writeProperties(file, {
+    ...CLUSTER_SETTINGS,
+    "node.id": String(place.id),
+    "controller.quorum.bootstrap.servers": shared.places.map((other) => `${HOST}:${other.controllerPort}`).join(","),
+    listeners: `CLIENT://${HOST}:${clientPort},BROKER://${HOST}:${brokerPort},CONTROLLER://${HOST}:${controllerPort}`,
+    "advertised.listeners": `CLIENT://${proxy.address},BROKER://${HOST}:${brokerPort}`,
+    "log.dirs": dataOf(shared, place),
+  });
+  return file;
+}
+
+async function settled(places: readonly Place[]): Promise<void> {
+  await waitUntil("Kafka's replicas getting in sync", SYNC_DEADLINE_MS, async () => {
+    if (!(await allIn(places))) return false;
+    return withAdmin(places, async (admin) => {
+      const { topics } = await admin.fetchTopicMetadata();
+      return topics.every(({ partitions }) => partitions.every((one) => one.isr.length === one.replicas.length));
+    });
+  });
+}
+
+/** Whether every broker is there and may lead. */
+function allIn(places: readonly Place[]): Promise<boolean> {
+  return withAdmin(places, async (admin) => {
+    const there = new Set((await admin.describeCluster()).brokers.map(({ nodeId }) => nodeId));
+    return places.every(({ id }) => there.has(id));
+  });
+}
+
+/** Puts `replacement` in the place of `former` in every partition; replicas keep their order. */
+async function reassign(admin: Admin, former: number, replacement: number): Promise<void> {
+  const { topics } = await admin.fetchTopicMetadata();
+  const moves = topics.map(({ name, partitions }) => ({
+    topic: name,
+    partitionAssignment: partitions
+      .filter(({ replicas }) => replicas.includes(former))
+      .map(({ partitionId, replicas }) => ({
+        partition: partitionId,
+        replicas: replicas.map((id) => (id === former ? replacement : id)),
+      })),
+  }));
+  const needed = moves.filter(({ partitionAssignment }) => partitionAssignment.length > 0);
+  if (needed.length > 0) await admin.alterPartitionReassignments({ topics: needed, timeout: REQUEST_TIMEOUT_MS });
+}
+
+/** Works past the proxies, so that a fault of theirs is none here. */
+async function withAdmin<T>(places: readonly Place[], work: (admin: Admin) => Promise<T>): Promise<T> {
+  const kafka = new Kafka({
+    brokers: places.map(({ brokerPort }) => `${HOST}:${brokerPort}`),
+    clientId: "kapi-servers",
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    logLevel: logLevel.NOTHING,
+    retry: { retries: 2, initialRetryTime: 100 },
+  });
+  const admin = kafka.admin();
+  try {
+    await admin.connect();
+    return await work(admin);
+  } finally {
+    await admin.disconnect().catch(() => undefined);
+  }
+}

@@ -1,0 +1,80 @@
+import { endProcess, isAlive, pauseProcess, signalProcess } from "../machine/processes.ts";
+import type { NativeServer } from "../native.ts";
+import type { TcpProxy } from "../tcp-proxy.ts";
+
+const GONE_DEADLINE_MS = 10_000;
+const PAUSE_DEADLINE_MS = 20_000;
+
+export type NodeState = "running" | "paused" | "down";
+
+/** One node of a cluster: a process of this machine, reached through a proxy. */
+export interface ClusterNode {
+  readonly name: string;
+  /** Between the clients and this node. */
+  readonly proxy: TcpProxy;
+  readonly state: NodeState;
+  /** Starts it on the data that it has, and waits until it answers. */
+  start(): Promise<void>;
+  /** Asks it to end, as for maintenance. */
+  stop(): Promise<void>;
+  /** Ends it with SIGKILL. */
+  kill(): Promise<void>;
+  /** Holds it still (SIGSTOP): connections stay open and nothing is answered. */
+  pause(): Promise<void>;
+  /** Lets a paused node go on (SIGCONT). */
+  resume(): void;
+}
+
+/** A {@link ClusterNode} whose process `launch` starts, each time anew. */
+export class NodeProcess implements ClusterNode {
+  readonly name: string;
+  readonly proxy: TcpProxy;
+  readonly #launch: () => Promise<NativeServer>;
+  #server: NativeServer | null = null;
+  #paused = false;
+
+  constructor(name: string, proxy: TcpProxy, launch: () => Promise<NativeServer>) {
+    this.name = name;
+    this.proxy = proxy;
+    this.#launch = launch;
+  }
+
+  get state(): NodeState {
+    if (this.#server === null || !isAlive(this.#server.id)) return "down";
+    return this.#paused ? "paused" : "running";
+  }
+
+  async start(): Promise<void> {
+    if (this.state !== "down") return this.resume();
+    await this.#forget();
+    this.#server = await this.#launch();
+  }
+
+  async stop(): Promise<void> {
+    this.resume();
+    await this.#forget();
+  }
+
+  async kill(): Promise<void> {
+    if (this.#server !== null) await endProcess(this.#server.id, "SIGKILL", GONE_DEADLINE_MS);
+    await this.#forget();
+  }
+
+  async pause(): Promise<void> {
+    if (this.#server === null) return;
+    await pauseProcess(this.#server.id, PAUSE_DEADLINE_MS);
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    if (this.#server !== null) signalProcess(this.#server.id, "SIGCONT");
+  }
+
+  async #forget(): Promise<void> {
+    const server = this.#server;
+    this.#server = null;
+    this.#paused = false;
+    await server?.stop();
+  }
+}

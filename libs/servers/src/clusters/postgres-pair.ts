@@ -1,0 +1,202 @@
+/**
+ * A PostgreSQL primary with a streaming standby. Clients reach the primary through one proxy, whose target follows the
+ * primary; the standby reads from the primary through another. Replication is synchronous while a standby follows: a commit
+ * is acknowledged when the standby has it on disk too, so a failover loses no acknowledged commit. A standby that is away
+ * holds up commits until `detachStandby`, which a cluster manager does by itself in production.
+ */
+import { rmSync } from "node:fs";
+import path from "node:path";
+
+import { Client } from "pg";
+
+import { LocalError } from "../local-error.ts";
+import { freePort } from "../machine/ports.ts";
+import { postgresAddress, startPostgresProcess } from "../postgres.ts";
+import type { ServerContext } from "../server.ts";
+import { TcpProxy } from "../tcp-proxy.ts";
+import { copyAsStandby } from "./base-backup.ts";
+import { type ClusterNode, NodeProcess } from "./node.ts";
+import { waitUntil } from "./wait.ts";
+
+const HOST = "127.0.0.1";
+const SLOT = "standby";
+const CONNECT_TIMEOUT_MS = 5_000;
+const STATEMENT_TIMEOUT_MS = 60_000;
+const STREAMING_DEADLINE_MS = 60_000;
+const PROMOTION_DEADLINE_S = 60;
+
+export interface PostgresPair {
+  /** Through the proxy, as for POSTGRES_URL. */
+  readonly url: string;
+  /** Between the clients and the primary. */
+  readonly proxy: TcpProxy;
+  /** Between the standby and the primary. */
+  readonly replication: TcpProxy;
+  readonly primary: ClusterNode;
+  readonly standby: ClusterNode;
+  /** Ends the primary if it still lives, promotes the standby and leads the clients there; nothing follows it until `rejoin`. */
+  failover(): Promise<void>;
+  /** Makes the node that is not the primary a standby again, from a new base backup; commits wait for it from then on. */
+  rejoin(): Promise<void>;
+  /** Has the primary go on alone: commits no longer wait for the standby. */
+  detachStandby(): Promise<void>;
+  /** Waits until the standby streams and commits wait for it. */
+  settled(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts both, and returns when commits wait for the standby. */
+export async function startPostgresPair(context: ServerContext): Promise<PostgresPair> {
+  const ports = [await freePort(), await freePort()];
+  const target = { host: HOST, port: ports[0] ?? 0 };
+  const proxy = await TcpProxy.open(target, await freePort());
+  const replication = await TcpProxy.open(target, await freePort());
+  const pair = new Pair(context, ports, proxy, replication);
+  try {
+    await pair.primary.start();
+    await pair.rejoin();
+  } catch (error) {
+    await pair.stop();
+    throw error;
+  }
+  return pair;
+}
+
+class PostgresNode extends NodeProcess {
+  readonly port: number;
+  readonly folder: string;
+
+  constructor(context: ServerContext, name: string, port: number, proxy: TcpProxy, replication: TcpProxy) {
+    super(name, proxy, () => startPostgresProcess(context, { name, port, settings: settingsOf(context, replication) }));
+    this.port = port;
+    this.folder = path.join(context.stateDir, name);
+  }
+}
+
+/** The same for both nodes; each needs some of them only while it is the standby. */
+function settingsOf({ secrets }: ServerContext, replication: TcpProxy): string[] {
+  const login = `user=kapi password=${secrets.postgresPassword} application_name=${SLOT}`;
+  return [
+    "shared_buffers=128MB",
+    `primary_conninfo=host=${HOST} port=${replication.port} ${login}`,
+    `primary_slot_name=${SLOT}`,
+    // A side that is silent for so long is given up (60 s by default).
+    "wal_sender_timeout=10s",
+    "wal_receiver_timeout=10s",
+    "max_slot_wal_keep_size=2GB",
+  ];
+}
+
+class Pair implements PostgresPair {
+  readonly url: string;
+  readonly proxy: TcpProxy;
+  readonly replication: TcpProxy;
+  readonly #context: ServerContext;
+  #primary: PostgresNode;
+  #standby: PostgresNode;
+
+  constructor(context: ServerContext, ports: readonly number[], proxy: TcpProxy, replication: TcpProxy) {
+    const [first = 0, second = 0] = ports;
+    this.#context = context;
+    this.proxy = proxy;
+    this.replication = replication;
+    this.#primary = new PostgresNode(context, "postgres-1", first, proxy, replication);
+    this.#standby = new PostgresNode(context, "postgres-2", second, proxy, replication);
+    this.url = postgresAddress(context, HOST, proxy.port);
+  }
+
+  get primary(): ClusterNode {
+    return this.#primary;
+  }
+
+  get standby(): ClusterNode {
+    return this.#standby;
+  }
+
+  async failover(): Promise<void> {
+    const [former, next] = [this.#primary, this.#standby];
+    if (next.state !== "running") throw new LocalError(`${next.name} is ${next.state} and cannot be promoted.`);
+    await Promise.all([this.proxy.refuse(), this.replication.refuse()]);
+    // A primary that only seems dead must never acknowledge another commit.
+    await former.kill();
+    await this.#on(next, async (client) => {
+      const { rows } = await client.query<{ promoted: boolean }>(
+        `select pg_promote(true, ${PROMOTION_DEADLINE_S}) as promoted`,
+      );
+      if (rows[0]?.promoted !== true) throw new LocalError(`${next.name} was not promoted`);
+    });
+    [this.#primary, this.#standby] = [next, former];
+    const target = { host: HOST, port: next.port };
+    this.proxy.retarget(target);
+    this.replication.retarget(target);
+    await Promise.all([this.proxy.pass(), this.replication.pass()]);
+  }
+
+  async rejoin(): Promise<void> {
+    const [primary, standby] = [this.#primary, this.#standby];
+    await standby.kill();
+    await this.#on(primary, async (client) => {
+      await waitForStandbys(client, "");
+      const former = "select pg_drop_replication_slot(slot_name) from pg_replication_slots where not active";
+      await client.query(former);
+      const slot = `select pg_create_physical_replication_slot($1, true)
+        where not exists (select from pg_replication_slots where slot_name = $1)`;
+      await client.query(slot, [SLOT]);
+      await copyAsStandby(client, primary.folder, standby.folder);
+    }).catch((error: unknown) => {
+      rmSync(standby.folder, { recursive: true, force: true });
+      throw error;
+    });
+    await standby.start();
+    await this.#waitForStandby("*");
+  }
+
+  async detachStandby(): Promise<void> {
+    await this.#on(this.#primary, (client) => waitForStandbys(client, ""));
+  }
+
+  async settled(): Promise<void> {
+    await this.#waitForStandby("*");
+  }
+
+  async stop(): Promise<void> {
+    // The standby first: a primary that ends waits until its standby has everything.
+    await this.#standby.stop();
+    await this.#primary.stop();
+    await Promise.all([this.proxy.close(), this.replication.close()]);
+  }
+
+  async #waitForStandby(names: string): Promise<void> {
+    await this.#on(this.#primary, async (client) => {
+      await waitForStandbys(client, names);
+      await waitUntil("the standby streaming", STREAMING_DEADLINE_MS, async () => {
+        const { rows } = await client.query(
+          "select from pg_stat_replication where sync_state = 'sync' and state = 'streaming'",
+        );
+        return rows.length === 1;
+      });
+    });
+  }
+
+  /** Works past the proxy, so that a fault of it is none here. */
+  async #on<T>(node: PostgresNode, work: (client: Client) => Promise<T>): Promise<T> {
+    const client = new Client({
+      connectionString: postgresAddress(this.#context, HOST, node.port),
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: STATEMENT_TIMEOUT_MS,
+    });
+    client.on("error", () => undefined);
+    try {
+      await client.connect();
+      return await work(client);
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+}
+
+/** Which standbys a commit waits for, from now on. */
+async function waitForStandbys(client: Client, names: string): Promise<void> {
+  await client.query(`alter system set synchronous_standby_names = '${names}'`);
+  await client.query("select pg_reload_conf()");
+}

@@ -1,0 +1,288 @@
+/**
+ * A Redis Cluster of three masters, each with a third of the slots and a replica. Every node announces its proxy's address,
+ * which clients and the replication of its replica use; the nodes' own bus is direct, so a fault of a proxy moves no slot.
+ * A node that is silent on the bus for 3 s counts as failed, and its replica takes over.
+ */
+import { rmSync } from "node:fs";
+import path from "node:path";
+
+import { LocalError } from "../local-error.ts";
+import { freePort } from "../machine/ports.ts";
+import type { NativeServer } from "../native.ts";
+import { askRedis, startRedisProcess } from "../redis.ts";
+import type { ServerContext } from "../server.ts";
+import { TcpProxy } from "../tcp-proxy.ts";
+import { type ClusterNode, NodeProcess } from "./node.ts";
+import { waitUntil } from "./wait.ts";
+
+const MASTERS = 3;
+const SLOTS = 16_384;
+const HOST = "127.0.0.1";
+const NODE_TIMEOUT_MS = 3_000;
+const SETTLED_DEADLINE_MS = 60_000;
+
+/** One node. */
+export interface RedisNode extends ClusterNode {
+  /** As the cluster calls it; another one after `replace`. */
+  readonly id: string;
+  /** Whether it serves slots now, by its own account. */
+  isMaster(): Promise<boolean>;
+  /** Carries out one command ("CLUSTER INFO") past the proxy; the reply as it comes over the line. */
+  ask(command: string): Promise<string>;
+  /** Makes a replica the master of its slots; the master hands over where it lives (failback). */
+  takeOver(): Promise<void>;
+  /**
+   * Ends it and its data for good, and puts an empty node with a new id at the same address in its place: a replica of the
+   * node that has its slots now. All other nodes must run.
+   */
+  replace(): Promise<void>;
+}
+
+export interface RedisCluster {
+  /** Of every node's proxy, separated by commas, as for REDIS_URL with REDIS_CLUSTER=on. */
+  readonly url: string;
+  readonly nodes: readonly RedisNode[];
+  /** The master of the slot now, by the account of the nodes that run. */
+  masterOf(slot: number): Promise<RedisNode>;
+  /** Waits until every slot is served and each master has a replica in step with it. */
+  settled(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts the nodes, and returns when every slot is served and copied. */
+export async function startRedisCluster(context: ServerContext): Promise<RedisCluster> {
+  const nodes: Node[] = [];
+  for (let at = 1; at <= MASTERS * 2; at += 1) nodes.push(await newNode(context, `redis-${at}`, nodes));
+  const cluster: RedisCluster = {
+    url: nodes.map(({ proxy }) => `redis://${proxy.address}`).join(","),
+    nodes,
+    masterOf: (slot) => masterOf(nodes, slot),
+    settled: () => settled(nodes),
+    stop: async () => {
+      await Promise.all(nodes.map((node) => node.stop()));
+      await Promise.all(nodes.map((node) => node.proxy.close()));
+    },
+  };
+  try {
+    await Promise.all(nodes.map((node) => node.start()));
+    await unite(nodes);
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+  return cluster;
+}
+
+interface Place {
+  readonly name: string;
+  readonly port: number;
+  readonly busPort: number;
+  readonly proxy: TcpProxy;
+}
+
+async function newNode(context: ServerContext, name: string, nodes: readonly Node[]): Promise<Node> {
+  const [port, busPort] = [await freePort(), await freePort()];
+  const proxy = await TcpProxy.open({ host: HOST, port }, await freePort());
+  return new Node(context, { name, port, busPort, proxy }, nodes);
+}
+
+class Node extends NodeProcess implements RedisNode {
+  readonly #context: ServerContext;
+  readonly #place: Place;
+  readonly #nodes: readonly Node[];
+  #id = "";
+
+  constructor(context: ServerContext, place: Place, nodes: readonly Node[]) {
+    super(place.name, place.proxy, () => launch(context, place));
+    this.#context = context;
+    this.#place = place;
+    this.#nodes = nodes;
+  }
+
+  get id(): string {
+    return this.#id;
+  }
+
+  override async start(): Promise<void> {
+    await super.start();
+    this.#id = lineOf(await this.ask("CLUSTER MYID"));
+  }
+
+  ask(command: string): Promise<string> {
+    return askRedis(`redis://${HOST}:${this.#place.port}`, command);
+  }
+
+  async isMaster(): Promise<boolean> {
+    return (await this.ask("INFO replication")).includes("role:master");
+  }
+
+  async takeOver(): Promise<void> {
+    const master = await this.#masterOfThis();
+    const force = master?.state === "running" ? "" : " FORCE";
+    const reply = await this.ask(`CLUSTER FAILOVER${force}`);
+    if (!reply.startsWith("+OK")) throw new LocalError(`${this.name} cannot take over: ${lineOf(reply)}`);
+    await waitUntil(`${this.name} becoming a master`, SETTLED_DEADLINE_MS, () => this.isMaster());
+  }
+
+  async replace(): Promise<void> {
+    const former = this.#id;
+    const others = this.#nodes.filter((node) => node !== this);
+    const down = others.filter((node) => node.state !== "running").map(({ name }) => name);
+    if (down.length > 0) throw new LocalError(`${this.name} cannot be replaced while ${down.join(", ")} is down.`);
+    await this.kill();
+    const master = await this.#successor(others, former);
+    rmSync(path.join(this.#context.stateDir, this.name), { recursive: true, force: true });
+    for (const node of others) await node.ask(`CLUSTER FORGET ${former}`);
+    await this.start();
+    await this.#join(master, others);
+    await settled(this.#nodes);
+  }
+
+  /** Has `other` introduce itself; the rest is gossip. */
+  async meet(other: Node): Promise<void> {
+    await this.ask(`CLUSTER MEET ${HOST} ${other.#place.proxy.port} ${other.#place.busPort}`);
+  }
+
+  async #join(master: Node, others: readonly Node[]): Promise<void> {
+    await master.meet(this);
+    await waitUntil(`${this.name} joining`, SETTLED_DEADLINE_MS, async () => {
+      const seen = await Promise.all(others.map((node) => node.ask("CLUSTER NODES")));
+      return seen.every((lines) => lines.includes(this.id)) && (await this.ask("CLUSTER NODES")).includes(master.id);
+    });
+    await follow(this, master);
+  }
+
+  /** Who serves the slots of node `id`, or of its master: after a failover the node that was its replica. */
+  async #successor(others: readonly Node[], id: string): Promise<Node> {
+    const [witness] = others;
+    const rows = rowsOf((await witness?.ask("CLUSTER NODES")) ?? "");
+    const own = rows.find((row) => row.id === id);
+    const wasMaster = own?.flags.includes("master") ?? false;
+    const partner = wasMaster
+      ? others.find((node) => rows.some((row) => row.id === node.id && row.masterId === id))
+      : others.find((node) => node.id === own?.masterId);
+    if (partner === undefined) throw new LocalError(`${this.name} has no partner that could take its slots.`);
+    await waitUntil(`${partner.name} taking over`, SETTLED_DEADLINE_MS, () => partner.isMaster());
+    return partner;
+  }
+
+  async #masterOfThis(): Promise<Node | undefined> {
+    const own = rowsOf(await this.ask("CLUSTER NODES")).find((row) => row.flags.includes("myself"));
+    return this.#nodes.find((node) => node.id === own?.masterId);
+  }
+}
+
+function launch(context: ServerContext, { name, port, busPort, proxy }: Place): Promise<NativeServer> {
+  const cluster = {
+    "cluster-enabled": "yes",
+    "cluster-port": String(busPort),
+    "cluster-announce-ip": HOST,
+    "cluster-announce-port": String(proxy.port),
+    "cluster-announce-bus-port": String(busPort),
+    "cluster-node-timeout": String(NODE_TIMEOUT_MS),
+    // Slots without a node keep nobody from the others.
+    "cluster-require-full-coverage": "no",
+    "cluster-allow-replica-migration": "no",
+    "repl-diskless-sync-delay": "0",
+  };
+  const settings = Object.entries(cluster).flatMap(([setting, value]) => [`--${setting}`, value]);
+  return startRedisProcess(context, { name, port, settings });
+}
+
+async function unite(nodes: readonly Node[]): Promise<void> {
+  const masters = nodes.slice(0, MASTERS);
+  for (const [at, master] of masters.entries()) {
+    const [first, next] = [at, at + 1].map((part) => Math.floor((part * SLOTS) / MASTERS));
+    await master.ask(`CLUSTER ADDSLOTSRANGE ${first} ${(next ?? 0) - 1}`);
+  }
+  for (const [at, node] of nodes.entries()) await node.ask(`CLUSTER SET-CONFIG-EPOCH ${at + 1}`);
+  const [first, ...others] = nodes;
+  for (const node of others) await first?.meet(node);
+  await waitUntil("Redis's nodes meeting", SETTLED_DEADLINE_MS, async () => {
+    const seen = await Promise.all(nodes.map((node) => node.ask("CLUSTER INFO")));
+    return seen.every((info) => info.includes(`cluster_known_nodes:${nodes.length}\r`));
+  });
+  await Promise.all(masters.map((master, at) => follow(nodes[at + MASTERS] ?? master, master)));
+  await settled(nodes);
+}
+
+async function follow(replica: Node, master: Node): Promise<void> {
+  await waitUntil(`${replica.name} following ${master.name}`, SETTLED_DEADLINE_MS, async () => {
+    const reply = await replica.ask(`CLUSTER REPLICATE ${master.id}`);
+    if (!reply.startsWith("+OK")) throw new LocalError(lineOf(reply));
+    return true;
+  });
+}
+
+async function settled(nodes: readonly Node[]): Promise<void> {
+  await waitUntil("Redis's replicas getting in step", SETTLED_DEADLINE_MS, async () => {
+    const states = await Promise.all(nodes.map(stateOf));
+    const masters = states.filter(({ replication }) => replication.includes("role:master"));
+    return (
+      masters.length === MASTERS &&
+      masters.every(({ replication }) => /slave0:.*state=online/.test(replication)) &&
+      states.every(({ cluster }) => cluster.includes(`cluster_slots_ok:${SLOTS}`)) &&
+      states.every(({ replication }) => /role:master|master_link_status:up/.test(replication)) &&
+      new Set(states.map(({ roles }) => roles)).size === 1
+    );
+  });
+}
+
+/** What a node says of itself and the others; `roles` is the same text where nodes agree who follows whom. */
+async function stateOf(node: Node): Promise<{ cluster: string; replication: string; roles: string }> {
+  const [cluster, replication, lines] = await Promise.all([
+    node.ask("CLUSTER INFO"),
+    node.ask("INFO replication"),
+    node.ask("CLUSTER NODES"),
+  ]);
+  const roles = rowsOf(lines).map(({ id, masterId }) => `${id} ${masterId}`);
+  return { cluster, replication, roles: roles.toSorted().join(",") };
+}
+
+async function masterOf(nodes: readonly Node[], slot: number): Promise<Node> {
+  let last: unknown = new LocalError("no node of the Redis Cluster runs");
+  for (const witness of nodes.filter((node) => node.state === "running")) {
+    try {
+      const owner = rowsOf(await witness.ask("CLUSTER NODES")).find((row) =>
+        row.slots.some((range) => holds(range, slot)),
+      );
+      const node = nodes.find(({ id }) => id === owner?.id);
+      if (node !== undefined) return node;
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw last;
+}
+
+function holds(range: string, slot: number): boolean {
+  const [first, last = first] = range.split("-").map(Number);
+  return first !== undefined && last !== undefined && first <= slot && slot <= last;
+}
+
+interface Row {
+  readonly id: string;
+  readonly flags: readonly string[];
+  readonly masterId: string;
+  readonly slots: readonly string[];
+}
+
+/** The lines of CLUSTER NODES. */
+function rowsOf(reply: string): Row[] {
+  return reply
+    .split(/\r?\n/)
+    .map((line) => line.split(" "))
+    .filter((fields) => fields.length >= 8)
+    .map(([id = "", , flags = "", masterId = "", , , , , ...slots]) => ({
+      id,
+      flags: flags.split(","),
+      masterId,
+      slots,
+    }));
+}
+
+/** What a reply says: the text of a simple string or an error, the first line of a bulk string. */
+function lineOf(reply: string): string {
+  const [first = "", second = ""] = reply.split("\r\n");
+  return first.startsWith("$") ? second : first.slice(1);
+}

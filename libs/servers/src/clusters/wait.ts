@@ -1,0 +1,20 @@
+import { delay } from "@kapi/kernel";
+
+import { LocalError, messageOf } from "../local-error.ts";
+
+const POLL_MS = 100;
+
+/** Repeats `check` until it is true; throws after `deadlineMs` with what was waited for and the last failure. */
+export async function waitUntil(what: string, deadlineMs: number, check: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + deadlineMs;
+  let last = "";
+  for (;;) {
+    try {
+      if (await check()) return;
+    } catch (error) {
+      last = `: ${messageOf(error)}`;
+    }
+    if (Date.now() > end) throw new LocalError(`${what} took longer than ${deadlineMs / 1000} s${last}`);
+    await delay(POLL_MS);
+  }
+}

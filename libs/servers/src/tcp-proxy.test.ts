@@ -1,0 +1,141 @@
+import net from "node:net";
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+import { TcpProxy } from "./tcp-proxy.ts";
+
+const SILENT_MS = 100;
+
+/** A server that answers what it is sent, and remembers it. */
+async function startEcho(): Promise<{ port: number; received: string[]; stop(): Promise<void> }> {
+  const received: string[] = [];
+  const sockets = new Set<net.Socket>();
+  const server = net.createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    socket.on("data", (data) => {
+      received.push(data.toString("utf8"));
+      socket.write(data);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const stop = (): Promise<void> => {
+    for (const socket of sockets) socket.destroy();
+    return new Promise((resolve) => server.close(() => resolve()));
+  };
+  return { port: (server.address() as net.AddressInfo).port, received, stop };
+}
+
+/** What happened to one connection of a client. */
+class Client {
+  readonly socket: net.Socket;
+  text = "";
+  error = "";
+  ended = false;
+
+  constructor(port: number) {
+    this.socket = net.connect({ host: "127.0.0.1", port });
+    this.socket.on("data", (data) => (this.text += data.toString("utf8")));
+    this.socket.on("error", (error) => (this.error = (error as { code?: string }).code ?? ""));
+    this.socket.on("close", () => (this.ended = true));
+  }
+
+  say(text: string): void {
+    this.socket.write(text);
+  }
+}
+
+describe("a TCP proxy", () => {
+  let echo: Awaited<ReturnType<typeof startEcho>>;
+  let proxy: TcpProxy;
+  let client: Client;
+  beforeEach(async () => {
+    echo = await startEcho();
+    proxy = await TcpProxy.open({ host: "127.0.0.1", port: echo.port });
+    client = new Client(proxy.port);
+    client.say("a");
+    await expect.poll(() => client.text).toBe("a");
+  });
+  afterEach(async () => {
+    client.socket.destroy();
+    await proxy.close();
+    await echo.stop();
+  });
+
+  /** Long enough for bytes that are let through to have come through. */
+  async function nothingMoreThan(text: string): Promise<void> {
+    const end = Date.now() + SILENT_MS;
+    await expect.poll(() => Date.now() > end).toBe(true);
+    expect(client.text).toBe(text);
+    expect(client.ended).toBe(false);
+  }
+
+  it("refuses: connections are reset, new ones refused, and taken again at the same port", async () => {
+    await proxy.refuse();
+    await expect.poll(() => client.error).toBe("ECONNRESET");
+    const refused = new Client(proxy.port);
+    await expect.poll(() => refused.error).toBe("ECONNREFUSED");
+    await proxy.pass();
+    const again = new Client(proxy.port);
+    again.say("b");
+    await expect.poll(() => again.text).toBe("b");
+    again.socket.destroy();
+  });
+
+  it("is a black hole: connections stay open, even to a server that is gone, and what was held back flows on", async () => {
+    await proxy.blackhole();
+    client.say("b");
+    const late = new Client(proxy.port);
+    late.say("c");
+    await nothingMoreThan("a");
+    expect(echo.received).toEqual(["a"]);
+    expect(late.ended).toBe(false);
+    await proxy.pass();
+    await expect.poll(() => client.text).toBe("ab");
+    await expect.poll(() => late.text).toBe("c");
+    await proxy.blackhole();
+    await echo.stop();
+    await nothingMoreThan("ab");
+    await proxy.pass();
+    await expect.poll(() => client.ended).toBe(true);
+    late.socket.destroy();
+  });
+
+  it("drops replies: requests arrive, and the connection is reset once replies would come again", async () => {
+    await proxy.dropReplies();
+    client.say("b");
+    await expect.poll(() => echo.received).toEqual(["a", "b"]);
+    await nothingMoreThan("a");
+    await proxy.pass();
+    await expect.poll(() => client.error).toBe("ECONNRESET");
+  });
+
+  it("delays: everything arrives, in order and later", async () => {
+    await proxy.delay(SILENT_MS);
+    const beganMs = performance.now();
+    for (const text of ["b", "c", "d"]) client.say(text);
+    await expect.poll(() => client.text).toBe("abcd");
+    expect(performance.now() - beganMs).toBeGreaterThanOrEqual(2 * SILENT_MS - 5);
+  });
+
+  it("cuts: connections are reset, and new ones are taken at once", async () => {
+    proxy.cut();
+    await expect.poll(() => client.error).toBe("ECONNRESET");
+    expect(proxy.connections).toBe(0);
+    const again = new Client(proxy.port);
+    again.say("b");
+    await expect.poll(() => again.text).toBe("b");
+    again.socket.destroy();
+  });
+
+  it("leads new connections elsewhere, and ends those to the former target", async () => {
+    const other = await startEcho();
+    proxy.retarget({ host: "127.0.0.1", port: other.port });
+    await expect.poll(() => client.error).toBe("ECONNRESET");
+    const again = new Client(proxy.port);
+    again.say("b");
+    await expect.poll(() => other.received).toEqual(["b"]);
+    again.socket.destroy();
+    await other.stop();
+  });
+});

@@ -1,0 +1,185 @@
+import { Kafka, logLevel, type Producer } from "kafkajs";
+import { Client } from "pg";
+
+import type { Clusters } from "@kapi/servers";
+import { askRedis, eventually, startTestClusters } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const RECOVERY_MS = 60_000;
+const TOPIC = "nodes";
+
+describe("clusters", () => {
+  let clusters: Clusters;
+  beforeAll(async () => {
+    clusters = await startTestClusters();
+  }, 180_000);
+  afterAll(() => clusters.stop());
+
+  describe("Kafka", () => {
+    let producer: Producer;
+    const sent: string[] = [];
+    beforeAll(async () => {
+      const kafka = client(clusters);
+      const admin = kafka.admin();
+      await admin.connect();
+      await admin.createTopics({ topics: [{ topic: TOPIC, numPartitions: 3 }] });
+      await admin.disconnect();
+      producer = kafka.producer();
+      await producer.connect();
+    });
+    afterAll(() => producer.disconnect());
+
+    async function send(): Promise<void> {
+      await eventually(
+        async () => {
+          const value = `message ${sent.length}`;
+          const messages = [0, 1, 2].map((partition) => ({ partition, value }));
+          await producer.send({ topic: TOPIC, acks: -1, timeout: 5_000, messages });
+          sent.push(value);
+        },
+        { timeoutMs: RECOVERY_MS },
+      );
+    }
+
+    it(
+      "a broker that is killed leaves every partition writable, and gets in sync when it is back",
+      async () => {
+        await send();
+        await clusters.kafka.nodes[0]?.kill();
+        await send();
+        await clusters.kafka.nodes[0]?.start();
+        await clusters.kafka.settled();
+      },
+      2 * RECOVERY_MS,
+    );
+
+    it(
+      "a broker is replaced by one with a new id, which has every message",
+      async () => {
+        const [, broker] = clusters.kafka.nodes;
+        const former = broker?.id ?? 0;
+        await broker?.replace();
+        expect(broker?.id).toBeGreaterThan(3);
+        await send();
+        // The one that took part in none of the former sends must be able to lead alone with one more.
+        await clusters.kafka.nodes[2]?.kill();
+        await send();
+        const admin = client(clusters).admin();
+        await admin.connect();
+        const { topics } = await admin.fetchTopicMetadata({ topics: [TOPIC] });
+        await admin.disconnect();
+        expect(topics[0]?.partitions.flatMap(({ replicas }) => replicas)).not.toContain(former);
+        await clusters.kafka.nodes[2]?.start();
+        await clusters.kafka.settled();
+      },
+      3 * RECOVERY_MS,
+    );
+  });
+
+  describe("Redis Cluster", () => {
+    it(
+      "a master that is paused loses its slots to its replica, and gets them back by failback",
+      async () => {
+        const { redis } = clusters;
+        const master = await redis.masterOf(0);
+        await master.pause();
+        const successor = await eventually(
+          async () => {
+            const running = redis.nodes.find((node) => node !== master && node.state === "running");
+            const seen = (await running?.ask("CLUSTER NODES")) ?? "";
+            const id = /^(\w+) .* 0-\d+/m.exec(seen)?.[1];
+            return redis.nodes.find((node) => node.id === id && node !== master) ?? false;
+          },
+          { timeoutMs: RECOVERY_MS },
+        );
+        master.resume();
+        await redis.settled();
+        expect(await master.isMaster()).toBe(false);
+        await master.takeOver();
+        await redis.settled();
+        expect((await redis.masterOf(0)).name).toBe(master.name);
+        expect(await successor.isMaster()).toBe(false);
+      },
+      2 * RECOVERY_MS,
+    );
+
+    it(
+      "a master is replaced by an empty node with a new id, and what it had is served by its replica",
+      async () => {
+        const { redis } = clusters;
+        const master = await redis.masterOf(0);
+        const [former, { url }] = [master.id, { url: `redis://${master.proxy.address}` }];
+        expect(await askRedis(url, "SET {06S} kept")).toContain("+OK");
+        expect(await askRedis(url, "WAIT 1 1000")).toContain(":1");
+        await master.replace();
+        expect(master.id).not.toBe(former);
+        const successor = await redis.masterOf(0);
+        expect(successor.name).not.toBe(master.name);
+        expect(await successor.ask("GET {06S}")).toContain("kept");
+        expect(await successor.ask("CLUSTER NODES")).not.toContain(former);
+      },
+      2 * RECOVERY_MS,
+    );
+  });
+
+  describe("PostgreSQL", () => {
+    it(
+      "no acknowledged commit is lost by failover and failback, and the address stays",
+      async () => {
+        const { postgres } = clusters;
+        const query = (text: string): Promise<unknown[]> => rowsOf(postgres.url, text);
+        await query("create table kept (value integer primary key)");
+        for (const [value, first] of [
+          [1, "postgres-1"],
+          [2, "postgres-2"],
+        ] as const) {
+          expect(postgres.primary.name).toBe(first);
+          await query(`insert into kept values (${value})`);
+          await postgres.primary.kill();
+          await postgres.failover();
+          expect(await query("select from kept")).toHaveLength(value);
+          await postgres.rejoin();
+        }
+        await postgres.settled();
+      },
+      2 * RECOVERY_MS,
+    );
+
+    it("a commit waits for the standby while it is held, until the primary is told to go on alone", async () => {
+      const { postgres } = clusters;
+      await postgres.standby.pause();
+      let isDone = false;
+      const commit = rowsOf(postgres.url, "insert into kept values (3)").then(() => (isDone = true));
+      await eventually(async () => {
+        const waiting = await rowsOf(postgres.url, "select from pg_stat_activity where wait_event = 'SyncRep'");
+        return waiting.length === 1;
+      });
+      expect(isDone).toBe(false);
+      await postgres.detachStandby();
+      await commit;
+      postgres.standby.resume();
+      await postgres.settled();
+    });
+  });
+});
+
+function client(clusters: Clusters): Kafka {
+  return new Kafka({
+    brokers: clusters.kafkaBrokers.split(","),
+    clientId: "test",
+    requestTimeout: 5_000,
+    logLevel: logLevel.NOTHING,
+    retry: { retries: 2 },
+  });
+}
+
+async function rowsOf(url: string, text: string): Promise<unknown[]> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 30_000 });
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
