@@ -7,12 +7,12 @@ import type { Batch, BatchOutcome, DeadLetter } from "./batch.ts";
 import { Commits } from "./commits.ts";
 import type { KafkaConnection } from "./connection.ts";
 import { within } from "./deadline.ts";
-import { countDeadLetters, deadLetterMessage, LazyProducer } from "./dead-letters.ts";
+import { countDeadLetters, deadLetterMessage, LazyProducer, unreadableLetter } from "./dead-letters.ts";
 import { asError, RetryableError } from "./errors.ts";
 import { Generations, type PartitionAssignment, type Run } from "./generations.ts";
 import { Lag } from "./lag.ts";
 import { Membership } from "./membership.ts";
-import { type FetchedRecord, fromWire, type Message } from "./message.ts";
+import { type FetchedRecord, fromWire, isReadable } from "./message.ts";
 import { fetchBytesOf } from "./topics.ts";
 import { handleTraced } from "./traces.ts";
 
@@ -141,6 +141,18 @@ export function intervalAfter(
   }: Pick<ConsumerOptions, "minIntervalMs" | "busyIntervalMs">,
 ): number {
   return count > BUSY_ABOVE_MESSAGES ? busyIntervalMs : minIntervalMs;
+}
+
+/** Where the records that a handler was not given are the last ones, what is durable before them is so behind them. */
+function behindUnreadable(
+  { messages }: Batch,
+  records: readonly FetchedRecord[],
+  { commitOffset }: BatchOutcome,
+): Pick<BatchOutcome, "commitOffset"> {
+  const [last, given] = [records.at(-1), messages.at(-1)];
+  if (commitOffset === undefined || last === undefined || given === undefined || isReadable(last)) return {};
+  const behind = (offset: bigint): bigint => (offset > given.offset ? last.bigOffset + 1n : offset);
+  return { commitOffset: () => behind(typeof commitOffset === "function" ? commitOffset() : commitOffset) };
 }
 
 /** The patched kafkajs names the membership in the event of a join, and on each batch that it fetched under it. */
@@ -311,12 +323,13 @@ class GroupConsumer implements Consumer {
       const size = this.#options.maxBatchMessages ?? MAX_BATCH_MESSAGES;
       for (let start = 0; start < batch.messages.length; start += size) {
         if (this.#stopping || this.#failed || !run.isCurrent() || payload.isStale()) return;
-        const messages = (batch.messages as FetchedRecord[]).slice(start, start + size).map(fromWire);
-        const outcome = await this.#handle({ topic, partition: batch.partition, messages }, payload);
+        const records = (batch.messages as FetchedRecord[]).slice(start, start + size);
+        const outcome = await this.#handle(topic, records, payload);
         this.#lag.answered(topic.name, batch.partition, this.#clock.nowMs());
         if (outcome === null || !run.isCurrent()) return;
-        this.#settle(payload, run, messages.at(-1), outcome);
-        this.#lag.reached(topic.name, batch.partition, (messages.at(-1)?.offset ?? -1n) + 1n);
+        const handled = (records.at(-1)?.bigOffset ?? -1n) + 1n;
+        this.#settle(payload, run, handled, outcome);
+        this.#lag.reached(topic.name, batch.partition, handled);
       }
       const intervalMs = intervalAfter(batch.messages.length, this.#options);
       // At most the interval, also where the machine's clock was set back.
@@ -329,13 +342,22 @@ class GroupConsumer implements Consumer {
   }
 
   /** Runs the handler; null where nothing of the batch may be committed. */
-  async #handle(batch: Batch, payload: EachBatchPayload): Promise<BatchOutcome | null> {
-    const place = `${batch.topic.name}/${batch.partition}`;
+  async #handle(
+    topic: TopicContract,
+    records: readonly FetchedRecord[],
+    payload: EachBatchPayload,
+  ): Promise<BatchOutcome | null> {
+    const { partition } = payload.batch;
+    const place = `${topic.name}/${partition}`;
+    const batch: Batch = { topic, partition, messages: records.filter(isReadable).map(fromWire) };
+    const unreadable = records.map(unreadableLetter).filter((letter) => letter !== null);
+    for (const { reason } of unreadable) this.#options.logger.error({ place, reason }, "records cannot be read");
     try {
-      const outcome = await handleTraced(this.#options.groupId, batch, this.#options.onBatch);
-      await this.#publishDeadLetters(batch, outcome.deadLetters ?? []);
+      const outcome =
+        batch.messages.length === 0 ? {} : await handleTraced(this.#options.groupId, batch, this.#options.onBatch);
+      await this.#publishDeadLetters(batch, [...unreadable, ...(outcome.deadLetters ?? [])]);
       this.#retries.delete(place);
-      return outcome;
+      return { ...outcome, ...behindUnreadable(batch, records, outcome) };
     } catch (thrown) {
       if (thrown instanceof RetryableError) this.#retryLater(place, thrown, payload, batch.topic);
       else this.#fail(asError(thrown));
@@ -358,10 +380,8 @@ class GroupConsumer implements Consumer {
     }
   }
 
-  #settle(payload: EachBatchPayload, run: Run, last: Message | undefined, outcome: BatchOutcome): void {
-    if (last === undefined) return;
-    payload.resolveOffset(last.offset.toString());
-    const end = last.offset + 1n;
+  #settle(payload: EachBatchPayload, run: Run, end: bigint, outcome: BatchOutcome): void {
+    payload.resolveOffset((end - 1n).toString());
     const { commitOffset = end } = outcome;
     this.#commits.add({
       topic: payload.batch.topic,
@@ -427,7 +447,12 @@ class GroupConsumer implements Consumer {
   /** kafkajs cannot pause a consumer that has not joined yet, and that one fetches nothing. */
   #pauseAll(): void {
     if (!this.#hasJoined) return;
-    this.#client.pause(Array.from(this.#topics.keys(), (topic) => ({ topic })));
+    // What was fetched is dropped in any case; and the error that ends this consumer must not be hidden by another.
+    try {
+      this.#client.pause(Array.from(this.#topics.keys(), (topic) => ({ topic })));
+    } catch (error) {
+      this.#options.logger.debug({ error: asError(error).message }, "the partitions were not paused");
+    }
   }
 
   #fail(error: Error): void {

@@ -3,6 +3,7 @@ import { counter, type Started } from "@kapi/runtime";
 
 import type { Batch, DeadLetter } from "./batch.ts";
 import type { KafkaConnection } from "./connection.ts";
+import { type FetchedRecord, fromWire } from "./message.ts";
 import { createProducer, type OutgoingMessage, type Producer } from "./producer.ts";
 
 const MAX_REASON_LENGTH = 1_000;
@@ -33,6 +34,13 @@ export function deadLetterMessage(batch: Batch, letter: DeadLetter, groupId: str
       [DEAD_LETTER_HEADERS.group]: groupId,
     },
   };
+}
+
+/** The letter of a batch of records that nobody can read: where they are, and why; there is no value to give. */
+export function unreadableLetter(record: FetchedRecord): DeadLetter | null {
+  if (record.unreadable === undefined) return null;
+  const { firstOffset, reason } = record.unreadable;
+  return { message: fromWire(record), reason: `offsets ${firstOffset} to ${record.bigOffset} cannot be read: ${reason}` };
 }
 
 /** A producer that is started when it is first needed; most consumers never have a dead letter. */

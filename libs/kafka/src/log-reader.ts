@@ -287,12 +287,23 @@ class FetchingReader implements LogReader {
       return;
     }
     // A fetch answers with whole record batches, which may begin before the offset that was asked for.
-    const fresh = messages.filter(({ isControlRecord }) => isControlRecord !== true).map(fromWire);
+    const fresh = messages
+      .filter((record) => record.isControlRecord !== true && this.#isReadable(partition, record))
+      .map(fromWire);
     const wanted =
       fresh[0] !== undefined && fresh[0].offset >= position ? fresh : fresh.filter((m) => m.offset >= position);
     if (wanted.length > 0) await this.#handOver(partition, wanted);
     const next = BigInt(last.offset) + 1n;
     if (next > position) this.#positions.set(partition, next);
+  }
+
+  /** The records of a batch that cannot be read are left out, and logged. A group that reads them has the dead letter. */
+  #isReadable(partition: number, record: FetchedRecord): boolean {
+    if (record.unreadable === undefined) return true;
+    const { firstOffset, reason } = record.unreadable;
+    const fields = { topic: this.#topic, partition, from: String(firstOffset), to: record.offset, reason };
+    this.#options.logger.error(fields, "records cannot be read");
+    return false;
   }
 
   async #handOver(partition: number, messages: readonly Message[]): Promise<void> {
