@@ -5,7 +5,7 @@ import type { Cluster } from "kafkajs";
 
 import { type ClusterClient, clusterClient } from "./cluster.ts";
 import type { KafkaConnection } from "./connection.ts";
-import { asError, mayPass } from "./errors.ts";
+import { asError, mayPass, PositionBeyondEnd } from "./errors.ts";
 import { type FetchedRecord, fromWire, type Message } from "./message.ts";
 import { fetchBytesOf } from "./topics.ts";
 
@@ -27,7 +27,10 @@ const READ_UNCOMMITTED = 0;
 
 export interface LogReaderOptions {
   readonly topic: TopicContract;
-  /** The first offset wanted of each partition; a partition that the map leaves out is read from its beginning. */
+  /**
+   * The first offset wanted of each partition; a partition that the map leaves out is read from its beginning. Beyond the
+   * end of the log it is refused with a {@link PositionBeyondEnd}: at the start by a rejection, later by `fatal`.
+   */
   readonly from: "beginning" | ReadonlyMap<number, bigint>;
   /** Gets the records of one partition, in order, never two batches of one partition at once. */
   readonly onBatch: (partition: number, messages: readonly Message[]) => void | Promise<void>;
@@ -173,9 +176,7 @@ class FetchingReader implements LogReader {
     for (const partition of partitions) {
       const begin = begins.get(partition) ?? 0n;
       const wanted = this.#options.from === "beginning" ? begin : (this.#options.from.get(partition) ?? begin);
-      const inRange = wanted >= begin && wanted <= (ends.get(partition) ?? begin);
-      if (!inRange) this.#warnLost(partition, wanted, begin);
-      this.#positions.set(partition, inRange ? wanted : begin);
+      this.#positions.set(partition, this.#inLog(partition, wanted, begin, ends.get(partition) ?? begin));
     }
     this.#waiters.add({ ends, answer: this.#caughtUp });
   }
@@ -317,7 +318,7 @@ class FetchingReader implements LogReader {
     }
   }
 
-  /** A position outside the log (retention passed it, or the topic was made anew) goes on at the log's beginning. */
+  /** Finds the cluster and the leaders again, and what became of positions that are not in the log. */
   async #recover(error: unknown): Promise<void> {
     try {
       await this.#cluster.connect();
@@ -328,12 +329,15 @@ class FetchingReader implements LogReader {
       const ends = await this.#listOffsets(partitions, false);
       for (const partition of partitions) {
         const begin = begins.get(partition) ?? 0n;
-        const position = this.position(partition);
-        if (position >= begin && position <= (ends.get(partition) ?? begin)) continue;
-        this.#warnLost(partition, position, begin);
-        this.#positions.set(partition, begin);
+        const position = this.#inLog(partition, this.position(partition), begin, ends.get(partition) ?? begin);
+        this.#positions.set(partition, position);
       }
     } catch (failure) {
+      if (failure instanceof PositionBeyondEnd) {
+        this.#stopped.abort();
+        this.#options.fatal(failure);
+        return;
+      }
       this.#options.logger.warn(
         { topic: this.#topic, error: asError(failure).message },
         "the cluster is not reachable",
@@ -341,9 +345,13 @@ class FetchingReader implements LogReader {
     }
   }
 
-  #warnLost(partition: number, wanted: bigint, begin: bigint): void {
+  /** A position that retention has passed goes on at the log's beginning. Throws where it is beyond the log's end. */
+  #inLog(partition: number, wanted: bigint, begin: bigint, end: bigint): bigint {
+    if (wanted > end) throw new PositionBeyondEnd(this.#topic, partition, wanted, end);
+    if (wanted >= begin) return wanted;
     const fields = { topic: this.#topic, partition, wanted: wanted.toString(), begin: begin.toString() };
-    this.#options.logger.warn(fields, "the wanted offset is not in the log; reading from its beginning");
+    this.#options.logger.warn(fields, "the wanted offset is not in the log any more; reading from its beginning");
+    return begin;
   }
 
   #answerWaiters(): void {
