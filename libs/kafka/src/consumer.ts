@@ -1,15 +1,17 @@
 import { TOPICS, type TopicContract } from "@kapi/contracts";
 import { assertDefined, type Clock, deferred, delay, systemClock } from "@kapi/kernel";
-import { counter, type Logger, observed, type Started } from "@kapi/runtime";
+import { counter, observed, type Started } from "@kapi/runtime";
 import type { Consumer as KafkaConsumer, EachBatchPayload, Offsets } from "kafkajs";
 
 import type { Batch, BatchOutcome, DeadLetter } from "./batch.ts";
+import { clusterClient } from "./cluster.ts";
 import { Commits } from "./commits.ts";
+import type { Consumer, ConsumerOptions } from "./consumer-options.ts";
 import type { KafkaConnection } from "./connection.ts";
 import { within } from "./deadline.ts";
-import { countDeadLetters, deadLetterMessage, LazyProducer, unreadableLetter } from "./dead-letters.ts";
+import { behindUnreadable, countDeadLetters, deadLetterMessage, LazyProducer, unreadableLetter } from "./dead-letters.ts";
 import { asError, RetryableError } from "./errors.ts";
-import { Generations, type PartitionAssignment, type Run } from "./generations.ts";
+import { Generations, membershipOf, type Run } from "./generations.ts";
 import { Lag } from "./lag.ts";
 import { Membership } from "./membership.ts";
 import { type FetchedRecord, fromWire, isReadable } from "./message.ts";
@@ -30,7 +32,6 @@ const MAX_BATCH_MESSAGES = 1_000;
 const MAX_CONCURRENT_PARTITIONS = 4;
 const RETRY_DELAY_MIN_MS = 100;
 const RETRY_DELAY_MAX_MS = 5_000;
-const CONNECT_DEADLINE_MS = 30_000;
 /**
  * Ten minutes. A consumer that gave up earlier would come back as a new member, and the group would wait for the old one
  * until its session ends. The liveness check tells about it long before.
@@ -50,58 +51,6 @@ const retries = counter(
   "Batches that are handled again later, by `group` and `topic`",
   "{batch}",
 );
-
-export interface ConsumerOptions {
-  readonly groupId: string;
-  readonly topics: readonly TopicContract[];
-  /**
-   * Makes the effect of a batch durable; its offset is committed soon after this resolves. A {@link RetryableError} brings the
-   * same messages again after a pause; any other error is fatal.
-   */
-  readonly onBatch: (batch: Batch) => Promise<BatchOutcome>;
-  /**
-   * Told after every join which partitions of each topic this process has (none: an empty list). No batch of the new
-   * generation comes before it resolves, and none of the earlier one runs any more when it is called.
-   */
-  readonly onAssigned?: (assignment: readonly PartitionAssignment[]) => Promise<void>;
-  /**
-   * Called when this consumer stops, after the last batch and before the last commit: resolves when what earlier batches
-   * still had to make durable is so, as far as it can be soon. It is waited for 2 s.
-   */
-  readonly beforeLastCommit?: () => Promise<void>;
-  /** Most messages in one `onBatch`. Default 1,000. */
-  readonly maxBatchMessages?: number;
-  readonly logger: Logger;
-  /** Called once when this consumer cannot go on; the process should end, and the messages are read again. */
-  readonly fatal: (error: Error) => void;
-  /** `onBatch` calls of different partitions side by side. Default: the number of partitions, at most 4. */
-  readonly concurrentPartitions?: number;
-  /** How long the broker holds a fetch that finds nothing. It answers at once when a message comes. Default 250. */
-  readonly maxWaitTimeInMs?: number;
-  /**
-   * Least time from the begin of a batch to the next fetch: what comes meanwhile is one larger batch, which costs broker,
-   * database and this process far less than many small ones. A message that finds the consumer at rest is never held
-   * back. Default 5.
-   */
-  readonly minIntervalMs?: number;
-  /**
-   * The same while messages come in numbers, that is after a batch of more than four: at the price of this delay under
-   * load there are far fewer and larger batches. Default: as `minIntervalMs`.
-   */
-  readonly busyIntervalMs?: number;
-  /** Bytes the broker gathers before it answers a fetch. Default 1. */
-  readonly minBytes?: number;
-  /** How long a rebalance waits for the members to join. Default 30,000. */
-  readonly rebalanceTimeoutMs?: number;
-  /** Default 3,000. */
-  readonly heartbeatIntervalMs?: number;
-  readonly clock?: Clock;
-}
-
-export interface Consumer {
-  /** null, or why this consumer is not well; for the liveness of the process. */
-  check(): string | null;
-}
 
 /**
  * Joins the group and reads its topics from their beginning, or from what the group committed. Resolves after the first
@@ -141,24 +90,6 @@ export function intervalAfter(
   }: Pick<ConsumerOptions, "minIntervalMs" | "busyIntervalMs">,
 ): number {
   return count > BUSY_ABOVE_MESSAGES ? busyIntervalMs : minIntervalMs;
-}
-
-/** Where the records that a handler was not given are the last ones, what is durable before them is so behind them. */
-function behindUnreadable(
-  { messages }: Batch,
-  records: readonly FetchedRecord[],
-  { commitOffset }: BatchOutcome,
-): Pick<BatchOutcome, "commitOffset"> {
-  const [last, given] = [records.at(-1), messages.at(-1)];
-  if (commitOffset === undefined || last === undefined || given === undefined || isReadable(last)) return {};
-  const behind = (offset: bigint): bigint => (offset > given.offset ? last.bigOffset + 1n : offset);
-  return { commitOffset: () => behind(typeof commitOffset === "function" ? commitOffset() : commitOffset) };
-}
-
-/** The patched kafkajs names the membership in the event of a join, and on each batch that it fetched under it. */
-function membershipOf(named: object): string {
-  const { memberId, generationId } = named as { memberId?: string; generationId?: number };
-  return `${memberId}/${generationId}`;
 }
 
 class GroupConsumer implements Consumer {
@@ -220,7 +151,7 @@ class GroupConsumer implements Consumer {
 
   async start(): Promise<void> {
     this.#watch();
-    await this.#kafka.connect(this.#client, CONNECT_DEADLINE_MS);
+    await this.#connect();
     await this.#client.subscribe({ topics: [...this.#topics.keys()], fromBeginning: true });
     await this.#client.run({
       autoCommit: false,
@@ -228,16 +159,36 @@ class GroupConsumer implements Consumer {
       partitionsConsumedConcurrently: this.#options.concurrentPartitions ?? MAX_CONCURRENT_PARTITIONS,
       eachBatch: (payload) => this.#eachBatch(payload),
     });
-    const { rebalanceTimeoutMs = REBALANCE_TIMEOUT_MS } = this.#options;
-    const deadlineMs = this.#kafka.sessionTimeoutMs + rebalanceTimeoutMs + JOIN_MARGIN_MS;
-    const late = (): Error => new Error(`group ${this.#options.groupId} was not joined within ${deadlineMs} ms`);
-    await within(this.#joined.promise, deadlineMs, late);
+    await this.#untilJoined();
     this.#endLag = observed(
       "kafka.consumer.lag",
       "Messages between the end of a partition, as last fetched, and what is handled, by `group`, `topic` and `partition`",
       "{message}",
       () => this.#lag.observe({ group: this.#options.groupId }),
     );
+  }
+
+  /** By a client of its own, whose tries end: a certificate that is not trusted is told, and not tried for ten minutes. */
+  async #connect(): Promise<void> {
+    const { client } = clusterClient(this.#kafka, {});
+    await this.#kafka.connectWaiting(client);
+    await client.disconnect();
+    await this.#kafka.connect(this.#client);
+  }
+
+  /** A coordinator that is away is waited for, as long as something is tried. */
+  async #untilJoined(): Promise<void> {
+    const { groupId, rebalanceTimeoutMs = REBALANCE_TIMEOUT_MS } = this.#options;
+    const deadlineMs = this.#kafka.sessionTimeoutMs + rebalanceTimeoutMs + JOIN_MARGIN_MS;
+    const late = (): Error => new Error(`group ${groupId} was not joined within ${deadlineMs} ms`);
+    for (;;) {
+      try {
+        return await within(this.#joined.promise, deadlineMs, late);
+      } catch (error) {
+        if (this.#stopping || this.check() !== null) throw error;
+        this.#options.logger.warn({ error: asError(error).message }, "waiting for Kafka");
+      }
+    }
   }
 
   async stop(): Promise<void> {

@@ -44,6 +44,25 @@ export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
+const AWAY_CODES = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EPIPE",
+  "ETIMEDOUT",
+]);
+
+/** Whether a broker could not be reached: it is worth waiting for, unlike one that refuses a certificate or a password. */
+export function isAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ("code" in error && AWAY_CODES.has(String(error.code))) return true;
+  if (error.name === "KafkaJSRequestTimeoutError" || error.message === "Connection timeout") return true;
+  return error.name === "KafkaJSConnectionClosedError" || isAway(error.cause);
+}
+
 /**
  * Whether kafkajs holds its own error for passing: a leader that changes, a topic that not every broker knows yet. Told
  * by the field, since its error classes cannot be imported by name into an ES module.

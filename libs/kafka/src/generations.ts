@@ -16,6 +16,12 @@ export interface Run {
   leave(): void;
 }
 
+/** The patched kafkajs names the membership in the event of a join, and on each batch that it fetched under it. */
+export function membershipOf(named: object): string {
+  const { memberId, generationId } = named as { memberId?: string; generationId?: number };
+  return `${memberId}/${generationId}`;
+}
+
 /**
  * Keeps the generations of a consumer group apart inside one process: the batches of a generation end before the next
  * assignment is announced, and none of the next begins until the announcement has been taken in.

@@ -1,6 +1,7 @@
 export * from "./connection.ts";
 export * from "./batch.ts";
 export * from "./consumer.ts";
+export type { Consumer, ConsumerOptions } from "./consumer-options.ts";
 export { countDeadLetters } from "./dead-letters.ts";
 export { MessageTooLarge, PositionBeyondEnd, ProduceError, RetryableError } from "./errors.ts";
 export type { PartitionAssignment } from "./generations.ts";

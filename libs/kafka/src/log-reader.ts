@@ -5,7 +5,7 @@ import type { Cluster } from "kafkajs";
 
 import { type ClusterClient, clusterClient } from "./cluster.ts";
 import type { KafkaConnection } from "./connection.ts";
-import { asError, mayPass, PositionBeyondEnd } from "./errors.ts";
+import { asError, isAway, mayPass, PositionBeyondEnd } from "./errors.ts";
 import { type FetchedRecord, fromWire, type Message } from "./message.ts";
 import { fetchBytesOf } from "./topics.ts";
 
@@ -66,7 +66,7 @@ export interface LogReader {
  */
 export async function createLogReader(kafka: KafkaConnection, options: LogReaderOptions): Promise<Started<LogReader>> {
   const { client, cluster } = clusterClient(kafka, {});
-  await kafka.connect(client);
+  await kafka.connectWaiting(client);
   try {
     const reader = new FetchingReader(kafka.topicName(options.topic), client, cluster, options);
     await reader.start();
@@ -159,7 +159,7 @@ class FetchingReader implements LogReader {
         break;
       } catch (error) {
         // A leader is changing, or a topic is so new that not every broker knows it.
-        if (!mayPass(error) || deadline.aborted) throw error;
+        if (!isAway(error) && (!mayPass(error) || deadline.aborted)) throw error;
         await delay(retryDelayMs);
       }
     }

@@ -92,7 +92,7 @@ export async function createProducer(
   const produceTimeoutMs = options.produceTimeoutMs ?? PRODUCE_TIMEOUT_MS;
   const requestTimeoutMs = Math.min(REQUEST_TIMEOUT_MS, Math.max(MIN_REQUEST_TIMEOUT_MS, produceTimeoutMs / 2));
   const { client, cluster } = clusterClient(kafka, { requestTimeoutMs });
-  await kafka.connect(client);
+  await kafka.connectWaiting(client);
   const counts = await partitionCounts(kafka);
   const delivery = new Delivery(cluster, kafka.logger, requestTimeoutMs - ACK_MARGIN_MS);
   const producer = new BatchingProducer(kafka, client, delivery, counts, {
