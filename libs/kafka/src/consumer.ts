@@ -224,7 +224,7 @@ class GroupConsumer implements Consumer {
     const { events } = this.#client;
     this.#client.on(events.FETCH_START, () => this.sign());
     this.#client.on(events.END_BATCH_PROCESS, () => this.sign());
-    this.#client.on(events.HEARTBEAT, () => this.#membership.acknowledged(this.#clock.nowMs()));
+    this.#client.on(events.HEARTBEAT, () => this.#membership.acknowledged());
     this.#client.on(events.REQUEST, ({ payload }) => {
       if (payload.apiName === "Fetch") this.#membership.fetched(this.#clock.nowMs());
     });
@@ -235,7 +235,7 @@ class GroupConsumer implements Consumer {
     });
     this.#client.on(events.GROUP_JOIN, ({ payload }) => {
       this.sign();
-      this.#membership.joined(this.#clock.nowMs());
+      this.#membership.joined();
       this.#dropped = null;
       const assignment = Array.from(this.#topics, ([name, topic]) => ({
         topic,
@@ -348,9 +348,9 @@ class GroupConsumer implements Consumer {
   async #commit(payload: EachBatchPayload, offsets: Offsets): Promise<void> {
     try {
       await payload.commitOffsetsIfNecessary(offsets);
-      this.#membership.committed(true, this.#clock.nowMs());
+      this.#membership.committed(true);
     } catch (error) {
-      this.#membership.committed(false, this.#clock.nowMs());
+      this.#membership.committed(false);
       throw error;
     }
   }
