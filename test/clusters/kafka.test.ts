@@ -182,16 +182,20 @@ it("a broker whose connections freeze holds up the partitions it leads and no ot
   await expectAllHandled([...passed, ...(await sendDuring(() => Promise.resolve()))]);
 });
 
-it("the coordinator leaves for good: the group and its partitions go on with others", { timeout: 120_000 }, async () => {
-  const gone = await coordinator();
-  const acknowledged = await sendDuring(async () => {
-    await gone.kill();
-    await eventually(async () => expect((await coordinator()).id).not.toBe(gone.id), { timeoutMs: RECOVERY_MS });
-  });
-  await expectAllHandled(acknowledged);
-  await gone.start();
-  await cluster.settled();
-});
+it(
+  "the coordinator leaves for good: the group and its partitions go on with others",
+  { timeout: 120_000 },
+  async () => {
+    const gone = await coordinator();
+    const acknowledged = await sendDuring(async () => {
+      await gone.kill();
+      await eventually(async () => expect((await coordinator()).id).not.toBe(gone.id), { timeoutMs: RECOVERY_MS });
+    });
+    await expectAllHandled(acknowledged);
+    await gone.start();
+    await cluster.settled();
+  },
+);
 
 it("a coordinator that hangs longer than the session does not leave members behind", { timeout: 120_000 }, async () => {
   const hung = await coordinator();

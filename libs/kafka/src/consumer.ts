@@ -9,7 +9,13 @@ import { Commits } from "./commits.ts";
 import type { Consumer, ConsumerOptions } from "./consumer-options.ts";
 import type { KafkaConnection } from "./connection.ts";
 import { within } from "./deadline.ts";
-import { behindUnreadable, countDeadLetters, deadLetterMessage, LazyProducer, unreadableLetter } from "./dead-letters.ts";
+import {
+  behindUnreadable,
+  countDeadLetters,
+  deadLetterMessage,
+  LazyProducer,
+  unreadableLetter,
+} from "./dead-letters.ts";
 import { asError, RetryableError } from "./errors.ts";
 import { Generations, membershipOf, type Run } from "./generations.ts";
 import { Lag } from "./lag.ts";
@@ -243,7 +249,9 @@ class GroupConsumer implements Consumer {
       }));
       this.#retries.clear();
       this.#lag.forget();
-      this.#generations.joinEnded(membershipOf(payload), assignment).catch((error: unknown) => this.#fail(asError(error)));
+      this.#generations
+        .joinEnded(membershipOf(payload), assignment)
+        .catch((error: unknown) => this.#fail(asError(error)));
       this.#hasJoined = true;
       this.#joined.resolve();
     });
@@ -366,7 +374,8 @@ class GroupConsumer implements Consumer {
 
   #checkMembership(): void {
     const problem = this.#membership.problem();
-    if (problem !== null) this.#fail(new Error(`the process is no member of group ${this.#options.groupId}: ${problem}`));
+    if (problem !== null)
+      this.#fail(new Error(`the process is no member of group ${this.#options.groupId}: ${problem}`));
   }
 
   /** The other partitions go on; kafkajs fetches this one again, from the same message, once it is resumed. */

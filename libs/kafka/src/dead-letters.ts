@@ -40,7 +40,10 @@ export function deadLetterMessage(batch: Batch, letter: DeadLetter, groupId: str
 export function unreadableLetter(record: FetchedRecord): DeadLetter | null {
   if (record.unreadable === undefined) return null;
   const { firstOffset, reason } = record.unreadable;
-  return { message: fromWire(record), reason: `offsets ${firstOffset} to ${record.bigOffset} cannot be read: ${reason}` };
+  return {
+    message: fromWire(record),
+    reason: `offsets ${firstOffset} to ${record.bigOffset} cannot be read: ${reason}`,
+  };
 }
 
 /** Where the records that a handler was not given are the last ones, what is durable before them is so behind them. */

@@ -25,7 +25,11 @@ const NOT_STORED = new Set([
 /** What a broker says of each partition of a request; the patched kafkajs gives it to the error of a request as well. */
 interface ProducedTopic {
   readonly topicName: string;
-  readonly partitions: readonly { readonly partition: number; readonly errorCode: number; readonly baseOffset: string }[];
+  readonly partitions: readonly {
+    readonly partition: number;
+    readonly errorCode: number;
+    readonly baseOffset: string;
+  }[];
 }
 
 /** One partition's messages of a request, in order. */
@@ -51,7 +55,9 @@ export class Delivery {
   /** The broker that leads a partition, as far as is known; null where nothing is known of the topic yet. */
   leaderOf(topic: string, partition: number): number | null {
     try {
-      const found = this.#cluster.findTopicPartitionMetadata(topic).find(({ partitionId }) => partitionId === partition);
+      const found = this.#cluster
+        .findTopicPartitionMetadata(topic)
+        .find(({ partitionId }) => partitionId === partition);
       return found?.leader ?? null;
     } catch {
       return null;

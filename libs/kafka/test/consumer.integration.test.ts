@@ -318,7 +318,9 @@ test("a topic that is deleted and made again is refused, and not read from its b
   await createTopics(own.kafka, { partitions: PARTITIONS, replicationFactor: 1, minInsyncReplicas: 1 });
   await admin.disconnect();
   await until("fatal is called", () => errors.length > 0);
-  expect(errors[0]?.message).toMatch(/offset 3 is beyond the end of partition 0 of .*: the topic was deleted and made again/);
+  expect(errors[0]?.message).toMatch(
+    /offset 3 is beyond the end of partition 0 of .*: the topic was deleted and made again/,
+  );
   await started.stop();
   await sender.stop();
   await own.drop();

@@ -112,11 +112,18 @@ test("partitions that one broker refuses are sent again, those that it stored ar
     const answer = (await produce()) as { topics: { partitions: { partition: number; errorCode: number }[] }[] };
     if (tries > 1) return answer;
     for (const { partitions } of answer.topics) for (const it of partitions) if (it.partition === 1) it.errorCode = 6;
-    throw Object.assign(new Error("not the leader"), { type: "NOT_LEADER_FOR_PARTITION", code: 6, retriable: true, ...answer });
+    throw Object.assign(new Error("not the leader"), {
+      type: "NOT_LEADER_FOR_PARTITION",
+      code: 6,
+      retriable: true,
+      ...answer,
+    });
   });
   const own = await createProducer(watched);
   const before = await endOffsets(kafka, TOPICS.commandsAccount);
-  await Promise.all([0, 1].map((partition) => own.value.send(TOPICS.commandsAccount, { key: "k", value: "x", partition })));
+  await Promise.all(
+    [0, 1].map((partition) => own.value.send(TOPICS.commandsAccount, { key: "k", value: "x", partition })),
+  );
   await own.stop();
   const after = await endOffsets(kafka, TOPICS.commandsAccount);
   const stored = [0, 1].map((partition) => Number((after.get(partition) ?? 0n) - (before.get(partition) ?? 0n)));
