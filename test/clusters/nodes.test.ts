@@ -1,8 +1,12 @@
+/**
+ * The nodes of the clusters fail as they say. That a broker and a Redis node are replaced under a new id, which takes longer, is among the
+ * faults of `npm run test:clusters`.
+ */
 import { Kafka, logLevel, type Producer } from "kafkajs";
 import { Client } from "pg";
 
 import type { Clusters } from "@kapi/servers";
-import { askRedis, eventually, startTestClusters } from "@kapi/testkit";
+import { eventually, startTestClusters } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const RECOVERY_MS = 60_000;
@@ -52,28 +56,6 @@ describe("clusters", () => {
       },
       2 * RECOVERY_MS,
     );
-
-    it(
-      "a broker is replaced by one with a new id, which has every message",
-      async () => {
-        const [, broker] = clusters.kafka.nodes;
-        const former = broker?.id ?? 0;
-        await broker?.replace();
-        expect(broker?.id).toBeGreaterThan(3);
-        await send();
-        // The one that took part in none of the former sends must be able to lead alone with one more.
-        await clusters.kafka.nodes[2]?.kill();
-        await send();
-        const admin = client(clusters).admin();
-        await admin.connect();
-        const { topics } = await admin.fetchTopicMetadata({ topics: [TOPIC] });
-        await admin.disconnect();
-        expect(topics[0]?.partitions.flatMap(({ replicas }) => replicas)).not.toContain(former);
-        await clusters.kafka.nodes[2]?.start();
-        await clusters.kafka.settled();
-      },
-      3 * RECOVERY_MS,
-    );
   });
 
   describe("Redis Cluster", () => {
@@ -99,24 +81,6 @@ describe("clusters", () => {
         await redis.settled();
         expect((await redis.masterOf(0)).name).toBe(master.name);
         expect(await successor.isMaster()).toBe(false);
-      },
-      2 * RECOVERY_MS,
-    );
-
-    it(
-      "a master is replaced by an empty node with a new id, and what it had is served by its replica",
-      async () => {
-        const { redis } = clusters;
-        const master = await redis.masterOf(0);
-        const [former, { url }] = [master.id, { url: `redis://${master.proxy.address}` }];
-        expect(await askRedis(url, "SET {06S} kept")).toContain("+OK");
-        expect(await askRedis(url, "WAIT 1 1000")).toContain(":1");
-        await master.replace();
-        expect(master.id).not.toBe(former);
-        const successor = await redis.masterOf(0);
-        expect(successor.name).not.toBe(master.name);
-        expect(await successor.ask("GET {06S}")).toContain("kept");
-        expect(await successor.ask("CLUSTER NODES")).not.toContain(former);
       },
       2 * RECOVERY_MS,
     );

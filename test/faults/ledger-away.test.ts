@@ -5,12 +5,12 @@
 import { randomUUID } from "node:crypto";
 
 import { createOrganization } from "@kapi/local";
+import { TcpProxy } from "@kapi/servers";
 import { createTestEnvironment, eventually, startTestStack, type TestEnvironment, type TestStack } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { inFlight } from "../e2e/in-flight.ts";
 import { CreditBooks } from "../properties/credit-books.ts";
-import { Cable } from "./cable.ts";
 
 const AT_ONCE = 32;
 /** Entries of a tag that may wait; small, so that a test can reach it. */
@@ -25,13 +25,13 @@ const TEST_TIMEOUT_MS = 120_000;
 let environment: TestEnvironment;
 let stack: TestStack;
 let books: CreditBooks;
-let cable: Cable;
+let proxy: TcpProxy;
 
 beforeAll(async () => {
   environment = await createTestEnvironment();
   // Only the ledger's way to PostgreSQL can be cut: everybody else keeps theirs.
-  const way = await Cable.to(environment.postgresUrl);
-  cable = way.cable;
+  const way = await TcpProxy.inFrontOf(environment.postgresUrl);
+  proxy = way.proxy;
   stack = await startTestStack({
     environment,
     services: ["gateway", "organization", "command-status"],
@@ -43,7 +43,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await books.close();
   await stack.stop();
-  cable.close();
+  await proxy.close();
   await environment.stop();
 });
 
@@ -81,7 +81,7 @@ it(
     await eventually(async () => (await books.underWay()) === 0);
     const { consumed } = (await books.of(organizationId)).kept;
 
-    cable.cut();
+    await proxy.refuse();
     const served = await inFlight(LIMIT + REFUSED, AT_ONCE, () => read(managementKey));
     expect(served.filter(({ status }) => status === 200)).toHaveLength(LIMIT);
     const refused = served.filter(({ status }) => status !== 200);
@@ -92,7 +92,7 @@ it(
     const purchaseId = randomUUID();
     expect(await buy(organizationId, BOUGHT, purchaseId)).toBeGreaterThanOrEqual(500);
 
-    cable.heal();
+    await proxy.pass();
     await eventually(async () => (await read(managementKey)).status === 200, { timeoutMs: SETTLED_MS });
     await eventually(async () => (await buy(organizationId, BOUGHT, purchaseId)) === 200, { timeoutMs: SETTLED_MS });
     expect(await buy(organizationId, BOUGHT, purchaseId)).toBe(200);

@@ -8,11 +8,11 @@ import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 
 import { createOrganization } from "@kapi/local";
+import { TcpProxy } from "@kapi/servers";
 import { createTestEnvironment, eventually, startTestStack } from "@kapi/testkit";
 
 import startServers from "../../libs/testkit/src/global-setup.ts";
 import { CreditBooks } from "../properties/credit-books.ts";
-import { Cable } from "./cable.ts";
 
 const MINUTES = Number(process.env["LEDGER_SOAK_MINUTES"] ?? 10);
 const RATE = Number(process.env["LEDGER_SOAK_RATE"] ?? 300);
@@ -53,7 +53,7 @@ function check(isRight: boolean, what: string): void {
 
 const stopServers = await startServers();
 const environment = await createTestEnvironment();
-const { cable, url: POSTGRES_URL } = await Cable.to(environment.postgresUrl);
+const { proxy, url: POSTGRES_URL } = await TcpProxy.inFrontOf(environment.postgresUrl);
 const cut = Object.fromEntries(SERVICES.map((service) => [service, { POSTGRES_URL }]));
 const stack = await startTestStack({ environment, services: [...SERVICES, "trading-server"], env: cut });
 const books = await CreditBooks.open(stack.servers);
@@ -122,7 +122,7 @@ try {
 
   await load(organizations, AROUND_MS);
   say(`PostgreSQL is away for ${MINUTES} min, at ${RATE} requests/s`);
-  cable.cut();
+  await proxy.refuse();
   answers.clear();
   await load(organizations, MINUTES * 60_000);
   const waiting = await books.underWay();
@@ -131,7 +131,7 @@ try {
     [...answers.keys()].every((answer) => answer.startsWith("deposit") || answer === "read 200 "),
     "a read was refused",
   );
-  cable.heal();
+  await proxy.pass();
   const healedMs = performance.now();
   await load(organizations, AROUND_MS);
   await eventually(async () => (await books.underWay()) === 0, { timeoutMs: SETTLE_TIMEOUT_MS });
@@ -160,7 +160,7 @@ try {
 } finally {
   await books.close();
   await stack.stop();
-  cable.close();
+  await proxy.close();
   await environment.stop();
   await stopServers();
 }

@@ -66,6 +66,8 @@ export interface StackOptions {
   readonly twice?: readonly string[];
   /** Start a service again when it dies; tests do that themselves. */
   readonly supervised?: boolean;
+  /** How often each service is started at most until it is ready; once unless told. A busy machine needs more. */
+  readonly startTries?: number;
   readonly report?: Report;
   /** Gives the start up and takes back what it has done. */
   readonly signal?: AbortSignal;
@@ -138,8 +140,9 @@ async function assemble(options: StackOptions, record: StateRecord, stops: Stops
   for (const [name, program] of programs) {
     const environment = { ...serviceEnvironment(name, everything, plan), ...options.env?.["all"] };
     const url = serviceUrl(ports, name);
-    const supervised = options.supervised ?? false;
-    processes.set(name, new ServiceProcess({ name, program, url, stateDir, environment, record, report, supervised }));
+    const { supervised = false, startTries = 1 } = options;
+    const own = { name, program, url, stateDir, environment, record, report, supervised, startTries };
+    processes.set(name, new ServiceProcess(own));
   }
   stops.add(() => stopServices(processes));
   await startServices(processes, options, report);

@@ -11,4 +11,4 @@ export type { TestKafka } from "./test-kafka.ts";
 export type { TestRedis } from "./test-redis.ts";
 export * from "./stack.ts";
 export { STATE_VARIABLE } from "./state-folder.ts";
-export { askRedis } from "@kapi/servers";
+export { askRedis, TcpProxy } from "@kapi/servers";

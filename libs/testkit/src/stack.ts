@@ -14,6 +14,8 @@ import { addressesOf, type Clusters } from "@kapi/servers";
 
 import { createTestEnvironment, type TestEnvironment } from "./environment.ts";
 
+/** Of a service that is started again when it dies. */
+const START_TRIES = 4;
 const WARNING_OR_WORSE = /"level":"(?:warn|error|fatal)"/;
 /** Folders of the stacks of this test file that have not been stopped. */
 const runningStacks = new Set<string>();
@@ -31,7 +33,7 @@ export interface TestStackOptions {
   readonly environment?: TestEnvironment;
   /** Clusters that run already (`startTestClusters`), instead of the servers of the run. */
   readonly clusters?: Clusters;
-  /** Start a service again when it dies, as in production. */
+  /** Start a service again when it dies, also before it is ready, as in production. */
   readonly supervised?: boolean;
 }
 
@@ -58,7 +60,7 @@ export async function startTestStack(options: TestStackOptions = {}): Promise<Te
       postgresUrl,
       redisUrl,
     },
-    ...(options.supervised === undefined ? {} : { supervised: options.supervised }),
+    ...(options.supervised === undefined ? {} : { supervised: options.supervised, startTries: START_TRIES }),
     topicPrefix,
     ...(options.services === undefined ? {} : { services: options.services }),
     ...(options.twice === undefined ? {} : { twice: options.twice }),

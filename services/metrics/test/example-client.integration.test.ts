@@ -5,7 +5,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -13,7 +12,7 @@ import { AccountDetailsAnswer, type AccountMetricsFrame, PositionsAnswer } from 
 import { openApiDocument } from "@kapi/contracts/openapi";
 import { createHttpServer, listen } from "@kapi/http";
 import { createLogger, Health, type Started } from "@kapi/runtime";
-import { eventually, keyEntry } from "@kapi/testkit";
+import { eventually, keyEntry, TcpProxy } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { type MetricsProcess, World } from "./world.ts";
@@ -32,7 +31,7 @@ interface Entry {
 
 let world: World;
 let metrics: MetricsProcess;
-let cable: Cable;
+let proxy: TcpProxy;
 let gatewayUrl: string;
 const asked: string[] = [];
 const folder = mkdtempSync(path.join(tmpdir(), "kapi-example-"));
@@ -41,7 +40,10 @@ const clients = new Set<ChildProcess>();
 beforeAll(async () => {
   world = await World.start();
   metrics = await world.metrics();
-  cable = await world.scope.start("cable", () => Cable.to(Number(new URL(metrics.url).port)));
+  proxy = await world.scope.start("proxy", async () => {
+    const value = await TcpProxy.open({ host: "127.0.0.1", port: Number(new URL(metrics.url).port) });
+    return { value, stop: () => value.close() };
+  });
   gatewayUrl = await world.scope.start("gateway's two routes", startGatewayRoutes);
 });
 
@@ -60,9 +62,9 @@ it("the example has every sample once, across cuts, its own death and samples th
 
   await world.value(account, range(100_001, 100_010));
   await seen(account, 11);
-  cable.cut();
+  await proxy.refuse();
   await world.value(account, range(100_011, 100_020));
-  cable.mend();
+  await proxy.pass();
   await seen(account, 21);
 
   client.kill("SIGKILL");
@@ -73,10 +75,10 @@ it("the example has every sample once, across cuts, its own death and samples th
   expect(journal(account).map(({ sequence }) => sequence)).toEqual(range(1, 31));
   expect(asked).toEqual([]);
 
-  cable.cut();
+  await proxy.refuse();
   await world.value(account, range(200_001, 200_350));
   await told(account, 381);
-  cable.mend();
+  await proxy.pass();
   await seen(account, 381);
   const [reconciled, ...after] = journal(account).slice(31);
   expect(reconciled).toMatchObject({ sequence: 81, reconciled: { account: { openPositionCount: 1 }, open: [{}] } });
@@ -105,7 +107,7 @@ function run(account: string, managementKey: string): ChildProcess {
     env: {
       ...process.env,
       KAPI_URL: gatewayUrl,
-      KAPI_LIVE_URL: cable.url,
+      KAPI_LIVE_URL: `ws://${proxy.address}`,
       KAPI_KEY: managementKey,
       JOURNAL: journalOf(account),
     },
@@ -172,52 +174,4 @@ function exampleOf(route: string): unknown {
   const method = openApiDocument().paths[route.replaceAll(/:(\w+)/g, "{$1}")]?.["get"];
   const { responses } = method as { responses: Record<string, { content: Record<string, { example: unknown }> }> };
   return responses["200"]?.content["application/json"]?.example;
-}
-
-/** A way to a port of this machine that can be cut. */
-class Cable {
-  readonly url: string;
-  readonly #sockets = new Set<Socket>();
-  #whole = true;
-
-  private constructor(port: number) {
-    this.url = `ws://127.0.0.1:${port}`;
-  }
-
-  static async to(port: number): Promise<Started<Cable>> {
-    const server = createServer((near) => cable.#join(near, port));
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port: own } = server.address() as { port: number };
-    const cable = new Cable(own);
-    const stop = async (): Promise<void> => {
-      cable.cut();
-      server.close();
-      await once(server, "close");
-    };
-    return { value: cable, stop };
-  }
-
-  cut(): void {
-    this.#whole = false;
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  mend(): void {
-    this.#whole = true;
-  }
-
-  #join(near: Socket, port: number): void {
-    if (!this.#whole) return void near.destroy();
-    const far = connect(port, "127.0.0.1");
-    for (const socket of [near, far]) {
-      this.#sockets.add(socket);
-      socket.on("error", () => undefined);
-      socket.once("close", () => {
-        this.#sockets.delete(socket);
-        (socket === near ? far : near).destroy();
-      });
-    }
-    near.pipe(far).pipe(near);
-  }
 }

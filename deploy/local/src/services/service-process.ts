@@ -41,6 +41,8 @@ export interface ServiceOptions {
   readonly report: Report;
   /** Start it again when it dies. */
   readonly supervised: boolean;
+  /** How often it is started at most until it is ready, where it ends before that; once unless told. */
+  readonly startTries?: number;
 }
 
 /** How a process ended. */
@@ -85,8 +87,7 @@ export class ServiceProcess {
   /** Starts the process, with `extra` environment variables besides its own, and waits until it is ready. */
   async start(extra: Environment = {}): Promise<void> {
     this.#extra = extra;
-    await this.#spawn();
-    await this.ready();
+    await this.#spawnUntilReady(this.#options.startTries ?? 1);
     this.#supervised = this.#options.supervised;
   }
 
@@ -133,6 +134,16 @@ export class ServiceProcess {
       await delay(READY_POLL_MS);
     }
     throw this.#failure(`is not ready after ${timeoutMs / 1000} s: ${reason}`);
+  }
+
+  async #spawnUntilReady(tries: number): Promise<void> {
+    await this.#spawn();
+    try {
+      await this.ready();
+    } catch (error) {
+      if (tries <= 1 || this.pid !== null) throw error;
+      await this.#spawnUntilReady(tries - 1);
+    }
   }
 
   async #spawn(): Promise<void> {

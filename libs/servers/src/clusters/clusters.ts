@@ -18,7 +18,8 @@ export async function startClusters(context: ServerContext): Promise<Clusters> {
   const starts = [startKafkaCluster(context), startRedisCluster(context), startPostgresPair(context)] as const;
   const settled = await Promise.allSettled(starts);
   const stop = async (): Promise<void> => {
-    await Promise.all(settled.map((one) => (one.status === "fulfilled" ? one.value.stop() : undefined)));
+    const running = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    await Promise.all(running.map((cluster) => cluster.stop()));
   };
   for (const one of settled) {
     if (one.status === "fulfilled") continue;

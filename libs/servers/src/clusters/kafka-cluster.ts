@@ -14,7 +14,7 @@ import { LocalError } from "../local-error.ts";
 import { freePort } from "../machine/ports.ts";
 import type { ServerContext } from "../server.ts";
 import { TcpProxy } from "../tcp-proxy.ts";
-import { type ClusterNode, NodeProcess } from "./node.ts";
+import { type ClusterNode, endNodes, NodeProcess } from "./node.ts";
 import { addVoter, removeVoter, type Voter } from "./raft-voters.ts";
 import { waitUntil } from "./wait.ts";
 
@@ -80,7 +80,7 @@ export async function startKafkaCluster(context: ServerContext): Promise<KafkaCl
     settled: () => settled(places),
     stop: async () => {
       // All at once: the last ones would wait for a controller.
-      await Promise.all(nodes.map((node) => node.stop()));
+      await endNodes(context, nodes);
       await Promise.all(nodes.map((node) => node.proxy.close()));
     },
   };

@@ -1,5 +1,6 @@
 import { endProcess, isAlive, pauseProcess, signalProcess } from "../machine/processes.ts";
 import type { NativeServer } from "../native.ts";
+import type { ServerContext } from "../server.ts";
 import type { TcpProxy } from "../tcp-proxy.ts";
 
 const GONE_DEADLINE_MS = 10_000;
@@ -23,6 +24,11 @@ export interface ClusterNode {
   pause(): Promise<void>;
   /** Lets a paused node go on (SIGCONT). */
   resume(): void;
+}
+
+/** Ends nodes for good: in good order where their data is kept, at once where nobody will read it again. */
+export async function endNodes({ ephemeral }: ServerContext, nodes: readonly ClusterNode[]): Promise<void> {
+  await Promise.all(nodes.map((node) => (ephemeral ? node.kill() : node.stop())));
 }
 
 /** A {@link ClusterNode} whose process `launch` starts, each time anew. */

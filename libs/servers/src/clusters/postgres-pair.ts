@@ -15,7 +15,7 @@ import { postgresAddress, startPostgresProcess } from "../postgres.ts";
 import type { ServerContext } from "../server.ts";
 import { TcpProxy } from "../tcp-proxy.ts";
 import { copyAsStandby } from "./base-backup.ts";
-import { type ClusterNode, NodeProcess } from "./node.ts";
+import { type ClusterNode, endNodes, NodeProcess } from "./node.ts";
 import { waitUntil } from "./wait.ts";
 
 const HOST = "127.0.0.1";
@@ -161,8 +161,8 @@ class Pair implements PostgresPair {
 
   async stop(): Promise<void> {
     // The standby first: a primary that ends waits until its standby has everything.
-    await this.#standby.stop();
-    await this.#primary.stop();
+    await endNodes(this.#context, [this.#standby]);
+    await endNodes(this.#context, [this.#primary]);
     await Promise.all([this.proxy.close(), this.replication.close()]);
   }
 

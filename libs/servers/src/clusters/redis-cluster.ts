@@ -12,7 +12,7 @@ import type { NativeServer } from "../native.ts";
 import { askRedis, startRedisProcess } from "../redis.ts";
 import type { ServerContext } from "../server.ts";
 import { TcpProxy } from "../tcp-proxy.ts";
-import { type ClusterNode, NodeProcess } from "./node.ts";
+import { type ClusterNode, endNodes, NodeProcess } from "./node.ts";
 import { waitUntil } from "./wait.ts";
 
 const MASTERS = 3;
@@ -59,7 +59,7 @@ export async function startRedisCluster(context: ServerContext): Promise<RedisCl
     masterOf: (slot) => masterOf(nodes, slot),
     settled: () => settled(nodes),
     stop: async () => {
-      await Promise.all(nodes.map((node) => node.stop()));
+      await endNodes(context, nodes);
       await Promise.all(nodes.map((node) => node.proxy.close()));
     },
   };

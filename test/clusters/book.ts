@@ -1,0 +1,53 @@
+/** The oracle's own book: every operation with its key, every try with its answer. */
+import type { Reply } from "./public-api.ts";
+
+export type OperationKind = "deposit" | "withdrawal" | "rename" | "creation";
+
+export interface Account {
+  readonly organization: number;
+  readonly number: string;
+}
+
+/** One mutation, sent until it is answered. */
+export interface Operation {
+  readonly kind: OperationKind;
+  readonly organization: number;
+  /** Null for a creation. */
+  readonly account: Account | null;
+  readonly key: string;
+  readonly path: string;
+  readonly method: string;
+  readonly body: object;
+  /** What it adds to the account's balance; less than 0 for a withdrawal. */
+  amountMinor: number;
+  readonly firstSentMs: number;
+  readonly tries: Pick<Reply, "requestId" | "status" | "code" | "tookMs">[];
+  commandId: string | null;
+  acceptedMs: number | null;
+}
+
+export class Book {
+  readonly operations: Operation[] = [];
+  readonly counts = { reads: 0, duplicates: 0, notSent: 0, late: 0, slowestMs: 0 };
+  /** Answers by status and code, of all requests. */
+  readonly answers = new Map<string, number>();
+  /** Reads that were answered 5xx, which must cost nothing: their request ids. */
+  readonly failedReads = new Set<string>();
+  /** The request id of one read that was served. */
+  servedRead: string | null = null;
+
+  get accepted(): Operation[] {
+    return this.operations.filter(({ commandId }) => commandId !== null);
+  }
+
+  ofOrganization(organization: number): Operation[] {
+    return this.accepted.filter((operation) => operation.organization === organization);
+  }
+
+  saw(reply: Reply, dueMs: number): void {
+    const kind = `${reply.status ?? "none"} ${reply.code}`.trim();
+    this.answers.set(kind, (this.answers.get(kind) ?? 0) + 1);
+    this.counts.slowestMs = Math.max(this.counts.slowestMs, reply.tookMs);
+    if (reply.tookMs > dueMs) this.counts.late += 1;
+  }
+}

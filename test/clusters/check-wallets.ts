@@ -1,0 +1,88 @@
+import type { OperationKind } from "./book.ts";
+import type { Case } from "./checks.ts";
+import { pagesOf } from "./pages.ts";
+import type { Organization } from "./world.ts";
+
+const WALLET_DEADLINE_MS = 90_000;
+const MAX_EXAMPLES = 3;
+/** Credits that a command costs. */
+const PRICES: Readonly<Record<OperationKind, number>> = { deposit: 5, withdrawal: 5, rename: 5, creation: 10 };
+
+interface WalletView {
+  readonly availableCredits: number;
+  readonly reservedCredits: number;
+  readonly lifetimePurchased: number;
+  readonly lifetimeConsumed: number;
+}
+
+interface UsageView {
+  readonly xRequestId: string | null;
+  readonly operation: string;
+  readonly credits: number;
+  readonly commandId: string | null;
+  readonly at: string;
+}
+
+/** Wallets add up, nothing stays reserved, and what was consumed is what the lines of usage say, one for each command. */
+export async function checkWallets(
+  one: Case,
+  commands: ReadonlyMap<string, { readonly status: string }>,
+): Promise<void> {
+  const checks = one.world.organizations.map(async (organization, index) => {
+    const what = `the wallet of organization ${index}`;
+    const wrong = await one.waits.until(what, WALLET_DEADLINE_MS, () => different(one, index, organization, commands));
+    if (wrong !== null) one.findings.add(`${what}: ${wrong}`);
+  });
+  await Promise.all(checks);
+}
+
+async function different(
+  { book }: Case,
+  index: number,
+  { api }: Organization,
+  commands: ReadonlyMap<string, { readonly status: string }>,
+): Promise<string | null> {
+  // The lines first: reading them costs credits too, which the wallet has by then.
+  const lines = new Map<string, UsageView>();
+  for await (const line of pagesOf<UsageView>(api, "/credits/usage", "usage")) {
+    // A line may move to the next page while they are read.
+    lines.set(JSON.stringify(line), line);
+  }
+  const { wallet } = await api.get<{ wallet: WalletView }>("/credits/balance");
+  const { availableCredits, reservedCredits, lifetimeConsumed, lifetimePurchased } = wallet;
+  if (availableCredits + reservedCredits + lifetimeConsumed !== lifetimePurchased) return JSON.stringify(wallet);
+  if (reservedCredits !== 0) return `${reservedCredits} credits stay reserved`;
+  const byCommand = sums([...lines.values()], ({ commandId }) => commandId);
+  const uncharged = book.ofOrganization(index).filter(({ commandId, kind }) => {
+    const isDone = commands.get(commandId ?? "")?.status === "succeeded";
+    return isDone && byCommand.get(commandId ?? "") !== PRICES[kind];
+  });
+  if (uncharged.length > 0) {
+    const examples = uncharged.slice(0, MAX_EXAMPLES).map(({ commandId, kind }) => {
+      return `${kind} ${commandId}: ${byCommand.get(commandId ?? "") ?? 0}`;
+    });
+    return `${uncharged.length} commands are not charged with their price: ${examples.join(", ")}`;
+  }
+  const byRequest = sums([...lines.values()], ({ xRequestId }) => xRequestId);
+  const charged = [...book.failedReads].filter((requestId) => (byRequest.get(requestId) ?? 0) !== 0);
+  if (charged.length > 0) return `${charged.length} reads that were answered 5xx are charged, such as ${charged[0]}`;
+  return sumDiffers([...lines.values()], lifetimeConsumed);
+}
+
+/** Credits by what `keyOf` says; what is given back counts against what was taken. */
+function sums(lines: readonly UsageView[], keyOf: (line: UsageView) => string | null): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const line of lines) {
+    const key = keyOf(line);
+    if (key !== null) found.set(key, (found.get(key) ?? 0) + line.credits);
+  }
+  return found;
+}
+
+/** What was consumed after the first page was read is not in the lines: at most one credit for each page. */
+function sumDiffers(lines: readonly UsageView[], consumed: number): string | null {
+  const sum = lines.reduce((credits, line) => credits + line.credits, 0);
+  const pages = Math.ceil(lines.length / 100) + 2;
+  if (sum <= consumed && consumed - sum <= pages) return null;
+  return `${consumed} credits are consumed, the lines of usage say ${sum}`;
+}

@@ -1,0 +1,173 @@
+/** What must hold once every fault is over and kapi is quiet: the book against the API and the trading server. */
+import { TradingControl } from "../e2e/trading-control.ts";
+import type { Findings } from "../live/findings.ts";
+import type { Account, Book, Operation } from "./book.ts";
+import { checkEvents } from "./check-events.ts";
+import { checkWallets } from "./check-wallets.ts";
+import { pagesOf } from "./pages.ts";
+import type { Waits } from "./waits.ts";
+import { INITIAL_BALANCE_MINOR, type Organization, type World } from "./world.ts";
+
+const FINAL_DEADLINE_MS = 180_000;
+const MONEY_DEADLINE_MS = 60_000;
+const LIVE_DEADLINE_MS = 60_000;
+const FINAL = new Set(["succeeded", "failed", "expired"]);
+/** Examples of one kind of difference that are printed. */
+const MAX_EXAMPLES = 3;
+
+export interface Case {
+  readonly world: World;
+  readonly book: Book;
+  readonly findings: Findings;
+  readonly waits: Waits;
+  readonly say: (text: string) => void;
+}
+
+interface CommandView {
+  readonly id: string;
+  readonly status: string;
+  readonly errorCode: string | null;
+}
+
+export interface TransactionView {
+  readonly id: string;
+  readonly sequence: number;
+  readonly type: string;
+  readonly amount: number;
+  readonly balanceBefore: number;
+  readonly balanceAfter: number;
+  readonly commandId: string | null;
+}
+
+/** Carries out every check. Returns the transactions of each account, as the API has them. */
+export async function checkAll(one: Case): Promise<void> {
+  const { world, say } = one;
+  say("checks: every accepted command is final");
+  const commands = await checkCommands(one);
+  say("checks: balances at trading server, API and sum of transactions; sequences");
+  const transactions = new Map<Account, readonly TransactionView[]>();
+  for (const account of world.accounts) transactions.set(account, await checkMoney(one, account, commands));
+  say("checks: wallets and usage");
+  await checkWallets(one, commands);
+  say("checks: webhooks and the feed");
+  await checkEvents(one, transactions);
+  say("checks: live streams");
+  await checkLive(one);
+}
+
+/** Commands by id. A command that is accepted is listed, and final in the end. */
+async function checkCommands(one: Case): Promise<ReadonlyMap<string, CommandView>> {
+  const { book, findings, waits, world } = one;
+  const commands = new Map<string, CommandView>();
+  const open = (): Operation[] =>
+    book.accepted.filter(({ commandId }) => !FINAL.has(commands.get(commandId ?? "")?.status ?? ""));
+  const missing = await waits.until("accepted commands to be final", FINAL_DEADLINE_MS, async () => {
+    for (const organization of new Set(open().map((operation) => operation.organization))) {
+      await readCommands(world.organizations[organization], commands);
+    }
+    const left = open();
+    return left.length === 0
+      ? null
+      : `${left.length} commands, such as ${left.slice(0, MAX_EXAMPLES).map(told).join(", ")}`;
+  });
+  if (missing !== null) findings.add(`accepted commands are not final: ${missing}`);
+  const ends = Map.groupBy(book.accepted, ({ commandId }) => {
+    const { status = "unknown", errorCode = null } = commands.get(commandId ?? "") ?? {};
+    return `${status} ${errorCode ?? ""}`.trim();
+  });
+  for (const [end, operations] of ends) {
+    one.say(`  ${operations.length} commands ${end}`);
+    if (end.startsWith("failed")) findings.add(`${operations.length} commands ${end}, such as ${told(operations[0])}`);
+  }
+  return commands;
+}
+
+async function readCommands(organization: Organization | undefined, into: Map<string, CommandView>): Promise<void> {
+  if (organization === undefined) return;
+  const path = `/servers/${organization.serverId}/commands`;
+  for await (const command of pagesOf<CommandView>(organization.api, path, "commands")) into.set(command.id, command);
+}
+
+async function checkMoney(
+  one: Case,
+  account: Account,
+  commands: ReadonlyMap<string, CommandView>,
+): Promise<readonly TransactionView[]> {
+  const { book, findings, waits, world } = one;
+  const organization = world.organizations[account.organization];
+  if (organization === undefined) return [];
+  const control = new TradingControl(organization.client.demo);
+  const own = book.ofOrganization(account.organization).filter((operation) => operation.account === account);
+  const expected = own.filter(({ amountMinor }) => amountMinor !== 0);
+  let transactions: TransactionView[] = [];
+  const wrong = await waits.until(`the money of account ${account.number}`, MONEY_DEADLINE_MS, async () => {
+    const path = `/servers/${organization.serverId}/accounts/${account.number}`;
+    transactions = [];
+    for await (const row of pagesOf<TransactionView>(organization.api, `${path}/transactions`, "transactions")) {
+      transactions.unshift(row);
+    }
+    const [{ balanceMinor }, details] = await Promise.all([
+      control.account(account.number),
+      organization.api.get<{ account: { balance: number } }>(path),
+    ]);
+    const done = expected.filter(({ commandId }) => commands.get(commandId ?? "")?.status === "succeeded");
+    const booked = done.reduce((sum, { amountMinor }) => sum + amountMinor, INITIAL_BALANCE_MINOR);
+    const sum = transactions.reduce((minor, { amount }) => minor + minorOf(amount), 0);
+    const balances = { book: booked, tradingServer: balanceMinor, api: minorOf(details.account.balance), sum };
+    if (new Set(Object.values(balances)).size > 1) return `balances in cents differ: ${JSON.stringify(balances)}`;
+    return brokenRow(transactions) ?? differentEffects(transactions, done);
+  });
+  if (wrong !== null) findings.add(`account ${account.number}: ${wrong}`);
+  return transactions;
+}
+
+/** Sequences run from 1 without a gap, and each row begins where the one before it ended. */
+function brokenRow(rows: readonly TransactionView[]): string | null {
+  for (const [index, row] of rows.entries()) {
+    if (row.sequence !== index + 1) return `transaction ${index + 1} has sequence ${row.sequence}`;
+    if (minorOf(row.balanceBefore) + minorOf(row.amount) !== minorOf(row.balanceAfter)) {
+      return `transaction ${row.sequence} does not add up`;
+    }
+    const before = rows[index - 1];
+    if (before !== undefined && minorOf(before.balanceAfter) !== minorOf(row.balanceBefore)) {
+      return `transaction ${row.sequence} does not begin where ${before.sequence} ended`;
+    }
+  }
+  return null;
+}
+
+/** Each command that succeeded has one transaction with its amount; nothing else moved money. */
+function differentEffects(rows: readonly TransactionView[], done: readonly Operation[]): string | null {
+  const moved = rows.filter(({ commandId, type }) => commandId !== null && type !== "initial_balance");
+  const found = new Map(moved.map(({ commandId, amount }) => [commandId, minorOf(amount)]));
+  if (found.size !== moved.length) return "a command has two transactions";
+  const missing = done.filter(({ commandId, amountMinor }) => found.get(commandId) !== amountMinor);
+  if (missing.length > 0) return `${missing.length} commands without their transaction, such as ${told(missing[0])}`;
+  return found.size === done.length ? null : `${found.size - done.length} transactions of no accepted command`;
+}
+
+/** Every client of the live stream ends at the same sequence of each account. */
+async function checkLive({ world, findings, waits }: Case): Promise<void> {
+  for (const checker of world.checkers) checker.cutting = false;
+  const behind = (): string | null => {
+    for (const { number, organization } of world.accounts) {
+      const clients = world.checkers.filter((checker) => checker.organization === organization);
+      const ends = clients.map((checker) => checker.processed(number));
+      if (new Set(ends).size > 1) return `account ${number}: clients are at ${ends.join(" and ")}`;
+      if (ends[0] === 0) return `account ${number}: no sample has come`;
+    }
+    return null;
+  };
+  const wrong = await waits.until("live clients to have every sample", LIVE_DEADLINE_MS, behind);
+  if (wrong !== null) findings.add(wrong);
+}
+
+export function minorOf(amount: number): number {
+  return Math.round(amount * 100);
+}
+
+function told(operation: Operation | undefined): string {
+  if (operation === undefined) return "none";
+  const tries = operation.tries.map(({ status, code }) => `${status ?? "none"} ${code}`.trim()).join(", ");
+  return `${operation.commandId} (${operation.kind}, account ${operation.account?.number}, answers ${tries})`;
+}

@@ -1,0 +1,232 @@
+import { delay } from "@kapi/kernel";
+import type { ClusterNode, Clusters } from "@kapi/servers";
+import type { TestStack } from "@kapi/testkit";
+
+import type { Dice } from "../live/dice.ts";
+
+/** Beyond the session of a consumer (10 s) and the timeout of a broker (9 s). */
+const BEYOND_SESSION_S = [12, 25] as const;
+/** A fault that a client meets and waits through. */
+const SHORT_S = [3, 10] as const;
+const READY_TIMEOUT_MS = 120_000;
+/** What a cluster manager takes to notice that a node is gone, and to act. */
+const MANAGER_MS = 3_000;
+
+/** What the faults work on. */
+export interface Scene {
+  readonly clusters: Clusters;
+  readonly stack: TestStack;
+  readonly dice: Dice;
+}
+
+/** One kind of fault: does it and takes it back. */
+export interface Fault {
+  readonly name: string;
+  run(scene: Scene): Promise<void>;
+}
+
+type Kind = readonly [string, (scene: Scene) => Promise<void>];
+
+/** Every fault by its name, the worst cases first. */
+export function allFaults(stack: TestStack): Fault[] {
+  const processes = [...stack.processes.keys()].filter((name) => name !== "trading-server");
+  const kinds = [...kafka(), ...redis(), ...postgres(), ...processes.flatMap(processFaults)];
+  return kinds.map(([name, run]) => ({ name, run }));
+}
+
+function kafka(): Kind[] {
+  const node = ({ clusters, dice }: Scene) => dice.pick(clusters.kafka.nodes);
+  return [
+    ["kafka: broker killed", (scene) => killed(scene, node(scene))],
+    ["kafka: broker paused", (scene) => paused(scene, node(scene))],
+    [
+      "kafka: broker stopped",
+      async (scene) => {
+        const broker = node(scene);
+        await broker.stop();
+        await seconds(scene, SHORT_S);
+        await broker.start();
+      },
+    ],
+    ...proxyFaults("kafka: broker", node, BEYOND_SESSION_S),
+    ["kafka: broker replaced under a new id", (scene) => replaced(node(scene))],
+    [
+      "kafka: all brokers killed and restarted",
+      async (scene) => {
+        const { nodes } = scene.clusters.kafka;
+        await Promise.all(nodes.map((broker) => broker.kill()));
+        await seconds(scene, SHORT_S);
+        await Promise.all(nodes.map((broker) => broker.start()));
+      },
+    ],
+    [
+      "kafka: all brokers paused",
+      async (scene) => {
+        const { nodes } = scene.clusters.kafka;
+        await Promise.all(nodes.map((broker) => broker.pause()));
+        await seconds(scene, BEYOND_SESSION_S);
+        for (const broker of nodes) broker.resume();
+      },
+    ],
+  ];
+}
+
+function redis(): Kind[] {
+  const node = ({ clusters, dice }: Scene) => dice.pick(clusters.redis.nodes);
+  const master = ({ clusters, dice }: Scene) => clusters.redis.masterOf(dice.whole(0, 16_383));
+  return [
+    [
+      "redis: master killed, failed over and back",
+      async (scene) => {
+        const former = await master(scene);
+        await former.kill();
+        await seconds(scene, BEYOND_SESSION_S);
+        await former.start();
+        await scene.clusters.redis.settled();
+        if (!(await former.isMaster())) await former.takeOver();
+      },
+    ],
+    ["redis: master paused and failed over", async (scene) => paused(scene, await master(scene))],
+    [
+      "redis: master handed over",
+      async (scene) => {
+        const { redis } = scene.clusters;
+        const roles = await Promise.all(redis.nodes.map((one) => one.isMaster()));
+        await scene.dice.pick(redis.nodes.filter((_, at) => roles[at] === false)).takeOver();
+      },
+    ],
+    ["redis: node killed", (scene) => killed(scene, node(scene))],
+    ...proxyFaults("redis: node", node, SHORT_S),
+    ["redis: node replaced under a new id", (scene) => replaced(node(scene))],
+    [
+      "redis: all nodes killed and restarted",
+      async (scene) => {
+        const { nodes } = scene.clusters.redis;
+        await Promise.all(nodes.map((one) => one.kill()));
+        await seconds(scene, SHORT_S);
+        await Promise.all(nodes.map((one) => one.start()));
+      },
+    ],
+  ];
+}
+
+function postgres(): Kind[] {
+  const proxied = ({ clusters }: Scene): { proxy: ClusterNode["proxy"] } => clusters.postgres;
+  return [
+    [
+      "postgres: primary killed and failed over",
+      async ({ clusters }) => {
+        await clusters.postgres.primary.kill();
+        await delay(MANAGER_MS);
+        await clusters.postgres.failover();
+        await clusters.postgres.rejoin();
+      },
+    ],
+    [
+      "postgres: primary paused and failed over",
+      async ({ clusters }) => {
+        await clusters.postgres.primary.pause();
+        await delay(MANAGER_MS);
+        await clusters.postgres.failover();
+        await clusters.postgres.rejoin();
+      },
+    ],
+    ["postgres: primary paused", (scene) => paused(scene, scene.clusters.postgres.primary)],
+    ["postgres: primary killed and restarted", (scene) => killed(scene, scene.clusters.postgres.primary)],
+    [
+      "postgres: standby killed, given up and rejoined",
+      async (scene) => {
+        const { postgres } = scene.clusters;
+        await postgres.standby.kill();
+        await delay(MANAGER_MS);
+        await postgres.detachStandby();
+        await seconds(scene, SHORT_S);
+        await postgres.rejoin();
+      },
+    ],
+    ...proxyFaults("postgres: primary", proxied, SHORT_S),
+  ];
+}
+
+function processFaults(name: string): Kind[] {
+  return [
+    // A new process takes its place by itself, as an orchestrator would see to.
+    [
+      `${name}: killed`,
+      async ({ stack }) => {
+        stack.process(name).kill("SIGKILL");
+        await delay(MANAGER_MS);
+        await stack.process(name).ready(READY_TIMEOUT_MS);
+      },
+    ],
+    [
+      `${name}: paused`,
+      async (scene) => {
+        scene.stack.process(name).kill("SIGSTOP");
+        await seconds(scene, BEYOND_SESSION_S);
+        scene.stack.process(name).kill("SIGCONT");
+      },
+    ],
+  ];
+}
+
+/** The faults of the network between kapi and a node. */
+function proxyFaults(
+  what: string,
+  pick: (scene: Scene) => { readonly proxy: ClusterNode["proxy"] },
+  range: readonly [number, number],
+): Kind[] {
+  const faulty = (name: string, begin: (proxy: ClusterNode["proxy"]) => Promise<void>): Kind => [
+    `${what} ${name}`,
+    async (scene) => {
+      const { proxy } = pick(scene);
+      await begin(proxy);
+      await seconds(scene, range);
+      await proxy.pass();
+    },
+  ];
+  return [
+    faulty("in a black hole", (proxy) => proxy.blackhole()),
+    faulty("whose replies are lost", (proxy) => proxy.dropReplies()),
+    faulty("that refuses", (proxy) => proxy.refuse()),
+    faulty("300 ms away", (proxy) => proxy.delay(300)),
+  ];
+}
+
+async function killed(scene: Scene, node: ClusterNode): Promise<void> {
+  await node.kill();
+  await seconds(scene, BEYOND_SESSION_S);
+  await node.start();
+}
+
+async function paused(scene: Scene, node: ClusterNode): Promise<void> {
+  await node.pause();
+  await seconds(scene, BEYOND_SESSION_S);
+  node.resume();
+}
+
+async function replaced(node: {
+  readonly id: string | number;
+  readonly name: string;
+  replace(): Promise<void>;
+}): Promise<void> {
+  const former = node.id;
+  await node.replace();
+  if (node.id === former) throw new Error(`${node.name} still is ${former}`);
+}
+
+async function seconds({ dice }: Scene, [least, most]: readonly [number, number]): Promise<void> {
+  await delay(dice.whole(least, most) * 1_000);
+}
+
+/** Takes back whatever a fault may have left; the run goes on from a whole system. */
+export async function healAll({ clusters, stack }: Pick<Scene, "clusters" | "stack">): Promise<void> {
+  const { kafka, redis, postgres } = clusters;
+  for (const process of stack.processes.values()) process.kill("SIGCONT");
+  const nodes = [...kafka.nodes, ...redis.nodes];
+  await Promise.all([postgres.proxy.pass(), postgres.replication.pass(), ...nodes.map(({ proxy }) => proxy.pass())]);
+  await Promise.all([postgres.primary.start(), ...nodes.map((node) => node.start())]);
+  if (postgres.standby.state === "down") await postgres.rejoin();
+  else postgres.standby.resume();
+  await Promise.all([kafka.settled(), redis.settled(), postgres.settled()]);
+}

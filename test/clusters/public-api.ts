@@ -1,0 +1,76 @@
+/** The public API as an organization's backend sees it: every request has an id of its own and a deadline. */
+import { randomUUID } from "node:crypto";
+
+/** Answers are due within 5 s; what takes longer than this is given up, as a careful client does. */
+const REQUEST_TIMEOUT_MS = 15_000;
+
+export interface Request {
+  readonly method: string;
+  /** Below `/api/v1/management`. */
+  readonly path: string;
+  readonly body?: object;
+  readonly key?: string;
+  /** Added to the deadline: what the request asks the server to wait. */
+  readonly waitMs?: number;
+}
+
+/** What came of one try. */
+export interface Reply {
+  readonly requestId: string;
+  /** Null where no answer came. */
+  readonly status: number | null;
+  readonly code: string;
+  readonly retryAfterMs: number | null;
+  readonly tookMs: number;
+  readonly body: unknown;
+}
+
+export class PublicApi {
+  readonly #base: string;
+  readonly #managementKey: string;
+
+  constructor(baseUrl: string, managementKey: string) {
+    this.#base = `${baseUrl}/api/v1/management`;
+    this.#managementKey = managementKey;
+  }
+
+  /** Never throws: no answer is a reply too. */
+  async call({ method, path, body, key, waitMs = 0 }: Request): Promise<Reply> {
+    const requestId = randomUUID();
+    const headers: Record<string, string> = {
+      authorization: `Management ${this.#managementKey}`,
+      "x-request-id": requestId,
+    };
+    if (body !== undefined) headers["content-type"] = "application/json";
+    if (key !== undefined) headers["idempotency-key"] = key;
+    const beganMs = performance.now();
+    try {
+      const response = await fetch(this.#base + path, {
+        method,
+        headers,
+        body: body === undefined ? null : JSON.stringify(body),
+        signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS + waitMs),
+      });
+      const answer: unknown = await response.json();
+      const retryAfter = response.headers.get("retry-after");
+      return {
+        requestId,
+        status: response.status,
+        code: response.headers.get("x-error-code") ?? "",
+        retryAfterMs: retryAfter === null ? null : Number(retryAfter) * 1_000,
+        tookMs: performance.now() - beganMs,
+        body: answer,
+      };
+    } catch (error) {
+      const code = (error as Error).name === "TimeoutError" ? "NO_ANSWER" : "CONNECTION_LOST";
+      return { requestId, status: null, code, retryAfterMs: null, tookMs: performance.now() - beganMs, body: null };
+    }
+  }
+
+  /** The body of a GET that is answered 200; throws for any other answer. */
+  async get<T>(path: string): Promise<T> {
+    const { status, code, body } = await this.call({ method: "GET", path });
+    if (status !== 200) throw new Error(`GET ${path} was answered ${status ?? "nothing"} ${code}`);
+    return body as T;
+  }
+}

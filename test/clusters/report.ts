@@ -1,0 +1,35 @@
+import type { Book } from "./book.ts";
+import type { FaultRecord } from "./recovery.ts";
+
+/** What a run has been through, as lines to print. */
+export function reportLines(book: Book, faults: readonly FaultRecord[], findings: readonly string[]): string[] {
+  const kinds = [...Map.groupBy(book.operations, ({ kind }) => kind)];
+  const { reads, duplicates, notSent, late, slowestMs } = book.counts;
+  return [
+    "",
+    `${"fault".padEnd(52)}  lasted  accepted  completed  slowest  retried`,
+    ...faults.map((one) =>
+      [
+        one.name.padEnd(52),
+        seconds(one.lastedMs).padStart(6),
+        seconds(one.acceptedMs).padStart(8),
+        seconds(one.completedMs).padStart(9),
+        seconds(one.slowestAcceptMs).padStart(7),
+        String(one.retried).padStart(7),
+      ].join("  "),
+    ),
+    "",
+    "Seconds from the beginning of the fault until every account had a new operation accepted and one carried out; slowest",
+    "is the longest that one took to be accepted. A dash: not before the deadline.",
+    "",
+    `operations  ${kinds.map(([kind, all]) => `${all.length} ${kind}s`).join(", ")}, ${reads} reads, ${duplicates} equal keys, ${notSent} not sent`,
+    `answers     ${[...book.answers].map(([kind, count]) => `${count} × ${kind}`).join(", ")}`,
+    `late        ${late} answers after more than 5.5 s, the slowest after ${seconds(slowestMs)} s`,
+    `findings    ${findings.length}`,
+    ...findings.map((finding) => `  ${finding}`),
+  ];
+}
+
+function seconds(ms: number | null): string {
+  return ms === null ? "-" : (ms / 1_000).toFixed(1);
+}

@@ -1,0 +1,150 @@
+/**
+ * `npm run test:clusters`: kapi on clusters whose nodes fail, and an oracle outside it that keeps its own book. A seeded
+ * script of faults runs against every node of every server and every process of kapi while operations go on; afterwards the
+ * book is held against the API and the trading server. Whatever differs is a finding, and ends the run with exit code 1.
+ */
+import path from "node:path";
+
+import { delay } from "@kapi/kernel";
+import { loggedWarnings, startTestClusters, startTestStack, STATE_VARIABLE } from "@kapi/testkit";
+
+import { removeRun, sweepDeadRuns, TEST_STATE_ROOT } from "../../libs/testkit/src/state-folder.ts";
+import { Dice } from "../live/dice.ts";
+import { Findings } from "../live/findings.ts";
+import { Book } from "./book.ts";
+import { checkAll } from "./checks.ts";
+import { allFaults, type Fault, healAll, type Scene } from "./faults.ts";
+import { Recovery } from "./recovery.ts";
+import { reportLines } from "./report.ts";
+import { settingsOf } from "./settings.ts";
+import { Waits } from "./waits.ts";
+import { Workload } from "./workload.ts";
+import { openWorld, type World } from "./world.ts";
+import { expectWrongly } from "./wrong.ts";
+
+const WARM_UP_MS = 10_000;
+const FAULT_DEADLINE_MS = 240_000;
+const RECOVERY_DEADLINE_MS = 120_000;
+const HEAL_DEADLINE_MS = 300_000;
+/** How long what was not answered yet is tried on once nothing new is sent. */
+const LAST_TRIES_MS = 120_000;
+/** Start, last recovery, checks and stop; a run that takes longer than its minutes and this is ended. */
+const BESIDES_MS = 25 * 60_000;
+const STOP_DEADLINE_MS = 90_000;
+const COMPLAINTS = 5;
+
+const settings = settingsOf(process.env);
+const began = Date.now();
+
+function say(text: string): void {
+  const at = ((Date.now() - began) / 1_000).toFixed(0).padStart(5);
+  process.stdout.write(`${at} s  ${text}\n`);
+}
+
+const waits = new Waits(say);
+const findings = new Findings((text) => say(`FINDING  ${text}`));
+const book = new Book();
+
+/** The last resort against a run that hangs: says what it waits for. What it leaves is ended by the next run. */
+setTimeout(
+  () => {
+    say(`the run is ended; it still waits for: ${waits.current.join("; ")}`);
+    process.exit(1);
+  },
+  settings.minutes * 60_000 + BESIDES_MS,
+).unref();
+
+async function disturb(scene: Scene, recovery: Recovery): Promise<void> {
+  const endMs = Date.now() + settings.minutes * 60_000;
+  const chosen = allFaults(scene.stack).filter(
+    ({ name }) => settings.faults.length === 0 || settings.faults.some((text) => name.includes(text)),
+  );
+  if (chosen.length === 0) throw new Error(`no fault's name holds ${settings.faults.join(" or ")}`);
+  let turn: Fault[] = [];
+  while (Date.now() < endMs) {
+    // Each kind once, in an order that the seed gives, then again.
+    if (turn.length === 0) turn = shuffled(chosen, scene.dice);
+    const fault = turn.pop();
+    if (fault !== undefined) await inflict(fault, scene, recovery);
+  }
+}
+
+async function inflict(fault: Fault, scene: Scene, recovery: Recovery): Promise<void> {
+  say(fault.name);
+  recovery.begin(fault.name);
+  try {
+    await waits.within(`the fault "${fault.name}"`, FAULT_DEADLINE_MS, fault.run(scene));
+  } catch (error) {
+    findings.add(`the fault "${fault.name}" could not be carried out: ${String(error)}`);
+    await waits.within("every node to be back", HEAL_DEADLINE_MS, healAll(scene));
+  }
+  recovery.healed();
+  const missing = await waits.until(`kapi after "${fault.name}"`, RECOVERY_DEADLINE_MS, () => recovery.missing());
+  recovery.end();
+  if (missing !== null) {
+    findings.add(`after "${fault.name}" kapi did not recover within ${RECOVERY_DEADLINE_MS / 1_000} s: ${missing}`);
+  }
+  await delay(scene.dice.whole(1, 5) * 1_000);
+}
+
+function shuffled<T>(items: readonly T[], dice: Dice): T[] {
+  const left = [...items];
+  for (let at = left.length - 1; at > 0; at -= 1) {
+    const other = dice.whole(0, at);
+    [left[at], left[other]] = [left[other] as T, left[at] as T];
+  }
+  return left;
+}
+
+async function trial(world: World, scene: Scene, dice: Dice): Promise<void> {
+  const recovery = new Recovery(world.accounts);
+  const { organizations, accounts } = world;
+  const workload = new Workload({ organizations, accounts, book, recovery, findings, dice });
+  workload.start(settings.rate);
+  recovery.begin("none (warm-up)");
+  await delay(WARM_UP_MS);
+  recovery.healed();
+  const missing = await waits.until("every account to be served", RECOVERY_DEADLINE_MS, () => recovery.missing());
+  recovery.end();
+  if (missing !== null) throw new Error(`kapi does not even work without a fault: ${missing}`);
+  await disturb(scene, recovery);
+  say("every fault is over");
+  await waits.within("every node to be back", HEAL_DEADLINE_MS, healAll(scene));
+  const giveUpMs = LAST_TRIES_MS + 60_000;
+  await waits.within("the last answers", giveUpMs, workload.stop(LAST_TRIES_MS));
+  expectWrongly(settings.wrong, book, world);
+  await checkAll({ world, book, findings, waits, say });
+  const complaints = findings.count > 0 ? loggedWarnings(COMPLAINTS) : [];
+  for (const line of [...complaints, ...reportLines(book, recovery.records, findings.kept)]) {
+    process.stdout.write(`${line}\n`);
+  }
+}
+
+say(JSON.stringify(settings));
+await sweepDeadRuns();
+const stateDir = path.join(TEST_STATE_ROOT, String(process.pid));
+process.env[STATE_VARIABLE] = stateDir;
+const stops: (() => Promise<void>)[] = [() => removeRun(stateDir)];
+try {
+  const clusters = await startTestClusters();
+  stops.push(() => clusters.stop());
+  say("the clusters run");
+  const env = { all: { QUOTES_FILE: "" } };
+  const stack = await startTestStack({ clusters, twice: settings.twice, supervised: true, env });
+  stops.push(() => stack.stop());
+  say(`kapi runs: ${[...stack.processes.keys()].join(", ")}`);
+  const dice = new Dice(settings.seed);
+  const world = await openWorld(stack, settings, dice.fork(), findings);
+  stops.push(() => world.stop());
+  say(`${world.organizations.length} organizations, ${world.accounts.length} accounts`);
+  await trial(world, { clusters, stack, dice: dice.fork() }, dice.fork());
+} catch (error) {
+  findings.add(`the run failed: ${error instanceof Error ? error.stack : String(error)}`);
+}
+for (const stop of stops.toReversed()) {
+  await waits
+    .within("the run to be cleared away", STOP_DEADLINE_MS, stop())
+    .catch((error: unknown) => say(String(error)));
+}
+say(`${findings.count} findings (CLUSTERS_SEED=${settings.seed})`);
+process.exit(findings.count === 0 ? 0 : 1);

@@ -1,0 +1,70 @@
+import { delay } from "@kapi/kernel";
+
+const POLL_MS = 500;
+const TELL_EVERY_MS = 20_000;
+
+/** Every wait of a run: each has a deadline, and what is waited for can be printed at any time. */
+export class Waits {
+  readonly #say: (text: string) => void;
+  readonly #current = new Set<string>();
+
+  constructor(say: (text: string) => void) {
+    this.#say = say;
+  }
+
+  /** What is waited for now. */
+  get current(): readonly string[] {
+    return [...this.#current];
+  }
+
+  /**
+   * Repeats `check` until it returns null, which is what was waited for; else it says what is missing. Returns what was
+   * missing at the deadline, or null.
+   */
+  async until(
+    what: string,
+    deadlineMs: number,
+    check: () => Promise<string | null> | string | null,
+  ): Promise<string | null> {
+    const beganMs = Date.now();
+    let toldMs = beganMs;
+    this.#current.add(what);
+    try {
+      for (;;) {
+        const missing = await checked(check);
+        if (missing === null) return null;
+        if (Date.now() - beganMs > deadlineMs) return missing;
+        if (Date.now() - toldMs > TELL_EVERY_MS) {
+          toldMs = Date.now();
+          this.#say(`  waits for ${what} since ${Math.round((toldMs - beganMs) / 1_000)} s: ${missing}`);
+        }
+        await delay(POLL_MS);
+      }
+    } finally {
+      this.#current.delete(what);
+    }
+  }
+
+  /** Waits for `work`; throws after `deadlineMs` where it has not ended. */
+  async within<T>(what: string, deadlineMs: number, work: Promise<T>): Promise<T> {
+    this.#current.add(what);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(new Error(`${what} took longer than ${deadlineMs / 1_000} s`)), deadlineMs);
+    });
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      clearTimeout(timer);
+      this.#current.delete(what);
+    }
+  }
+}
+
+async function checked(check: () => Promise<string | null> | string | null): Promise<string | null> {
+  try {
+    return await check();
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

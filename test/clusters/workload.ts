@@ -1,0 +1,230 @@
+import { randomUUID } from "node:crypto";
+
+import { delay } from "@kapi/kernel";
+
+import type { EnvelopeView } from "../e2e/outside-client.ts";
+import type { Dice } from "../live/dice.ts";
+import type { Findings } from "../live/findings.ts";
+import type { Account, Book, Operation, OperationKind } from "./book.ts";
+import type { Reply } from "./public-api.ts";
+import type { Recovery } from "./recovery.ts";
+import type { Organization } from "./world.ts";
+
+const TURN_MS = 20;
+/** Most operations under way at once; where kapi cannot keep up, one more is not sent. */
+const MAX_UNDER_WAY = 3_000;
+const FIRST_PAUSE_MS = 500;
+/** Answers are due within 5 s (this machine may be slow by a moment). */
+export const DUE_MS = 5_500;
+const MAX_AMOUNT_MINOR = 10_000;
+/** Seconds that a look at a command lasts at most. */
+const WAIT_S = 10;
+const FINAL = new Set(["succeeded", "failed", "expired"]);
+/** Shares of all requests, in percent. */
+const SHARES: readonly (readonly [number, OperationKind | "duplicate" | "read"])[] = [
+  [42, "deposit"],
+  [80, "withdrawal"],
+  [84, "rename"],
+  [85, "creation"],
+  [91, "duplicate"],
+  [100, "read"],
+];
+
+export interface WorkloadOptions {
+  readonly organizations: readonly Organization[];
+  readonly accounts: readonly Account[];
+  readonly book: Book;
+  readonly recovery: Recovery;
+  readonly findings: Findings;
+  readonly dice: Dice;
+}
+
+/** Backends that move money without a pause; each operation is sent with its key until it is answered. */
+export class Workload {
+  readonly #options: WorkloadOptions;
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #watched = new Set<Account>();
+  #stopping = false;
+  #giveUpMs = Infinity;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(options: WorkloadOptions) {
+    this.#options = options;
+  }
+
+  get underWay(): number {
+    return this.#underWay.size;
+  }
+
+  start(rate: number): void {
+    this.#running = this.#send(rate);
+  }
+
+  /** Sends nothing new, and returns when every operation is answered, or given up after `deadlineMs`. */
+  async stop(deadlineMs: number): Promise<void> {
+    this.#stopping = true;
+    this.#giveUpMs = Date.now() + deadlineMs;
+    await this.#running;
+    await Promise.all(this.#underWay);
+  }
+
+  async #send(rate: number): Promise<void> {
+    const beganMs = performance.now();
+    for (let sent = 0; !this.#stopping; await delay(TURN_MS)) {
+      const due = Math.floor(((performance.now() - beganMs) * rate) / 1_000);
+      for (; sent < due; sent += 1) {
+        if (this.#underWay.size >= MAX_UNDER_WAY) this.#options.book.counts.notSent += 1;
+        else this.#begin(() => this.#one(sent));
+      }
+    }
+  }
+
+  #begin(work: () => Promise<void>): void {
+    const running = work()
+      .catch((error: unknown) => this.#options.findings.add(`the oracle failed: ${String(error)}`))
+      .finally(() => this.#underWay.delete(running));
+    this.#underWay.add(running);
+  }
+
+  async #one(turn: number): Promise<void> {
+    const { accounts, dice, book } = this.#options;
+    const share = dice.whole(1, 100);
+    const kind = SHARES.find(([upTo]) => share <= upTo)?.[1] ?? "read";
+    const account = accounts[turn % accounts.length];
+    if (account === undefined) return;
+    if (kind === "read") return this.#read(account);
+    if (kind === "duplicate") return this.#repeat(account.organization);
+    const operation = this.#operation(kind, account);
+    book.operations.push(operation);
+    this.#options.recovery.sent(operation);
+    return this.#carryOut(operation);
+  }
+
+  #operation(kind: OperationKind, account: Account): Operation {
+    const { dice, organizations } = this.#options;
+    const organization = organizations[account.organization];
+    const amountMinor = dice.whole(1, MAX_AMOUNT_MINOR);
+    const requestId = randomUUID();
+    const base = `/servers/${organization?.serverId}/accounts`;
+    const ways = {
+      deposit: ["POST", `${base}/${account.number}/finance/deposits`, { amount: amountMinor / 100 }, amountMinor],
+      withdrawal: [
+        "POST",
+        `${base}/${account.number}/finance/withdrawals`,
+        { amount: amountMinor / 100 },
+        -amountMinor,
+      ],
+      rename: ["PATCH", `${base}/${account.number}`, { accountName: `Oracle ${amountMinor}` }, 0],
+      creation: ["POST", base, { accountName: "Oracle", initialBalance: 0, leverage: 100 }, 0],
+    } as const;
+    const [method, path, body, change] = ways[kind];
+    return {
+      kind,
+      organization: account.organization,
+      account: kind === "creation" ? null : account,
+      key: randomUUID(),
+      method,
+      path,
+      body: { ...body, requestId },
+      amountMinor: change,
+      firstSentMs: Date.now(),
+      tries: [],
+      commandId: null,
+      acceptedMs: null,
+    };
+  }
+
+  async #carryOut(operation: Operation): Promise<void> {
+    const { organizations, book, findings } = this.#options;
+    for (;;) {
+      const reply = await organizations[operation.organization]?.api.call(operation);
+      if (reply === undefined) return;
+      const { requestId, status, code, tookMs } = reply;
+      operation.tries.push({ requestId, status, code, tookMs });
+      book.saw(reply, DUE_MS);
+      if (status === 200 || status === 202) return this.#accept(operation, reply);
+      if (status !== null && status < 500 && status !== 429) {
+        return findings.add(`a ${operation.kind} was answered ${status} ${code} (key ${operation.key})`);
+      }
+      if (Date.now() > this.#giveUpMs) {
+        const answers = [...new Set(operation.tries.map((one) => `${one.status ?? "none"} ${one.code}`))].join(", ");
+        return findings.add(`a ${operation.kind} was never served: ${answers} (key ${operation.key})`);
+      }
+      await delay(Math.min(reply.retryAfterMs ?? FIRST_PAUSE_MS, 5_000));
+    }
+  }
+
+  #accept(operation: Operation, reply: Reply): void {
+    const { findings, recovery } = this.#options;
+    const { command, duplicate, credentials } = reply.body as EnvelopeView;
+    const isNew = reply.status === 202;
+    const told = `${operation.kind} with key ${operation.key}`;
+    if (duplicate === isNew) findings.add(`${told}: ${reply.status} says duplicate ${duplicate}`);
+    if (!isNew && operation.tries.length === 1) findings.add(`${told} was new and is told to be a duplicate`);
+    if (operation.kind === "creation" && credentials === undefined) {
+      const wasLost = operation.tries.some(({ status }) => status === null);
+      if (isNew || !wasLost) findings.add(`${told}: nobody was told its passwords, after ${answersOf(operation)}`);
+    }
+    operation.commandId = command.id;
+    operation.acceptedMs = Date.now();
+    recovery.accepted(operation);
+    const { account } = operation;
+    if (account === null || this.#watched.has(account)) return;
+    this.#watched.add(account);
+    this.#begin(() => this.#watch(operation).finally(() => this.#watched.delete(account)));
+  }
+
+  /** Follows one operation of each account at a time to its end. */
+  async #watch(operation: Operation): Promise<void> {
+    const { organizations, book, findings, recovery } = this.#options;
+    while (!this.#stopping) {
+      const path = `/commands/${operation.commandId}?wait=${WAIT_S}`;
+      const reply = await organizations[operation.organization]?.api.call({
+        method: "GET",
+        path,
+        waitMs: WAIT_S * 1_000,
+      });
+      if (reply === undefined) return;
+      book.saw(reply, DUE_MS + WAIT_S * 1_000);
+      if (reply.status === 404) return findings.add(`command ${operation.commandId} was accepted and is 404`);
+      const status = reply.status === 200 ? (reply.body as { command: { status: string } }).command.status : "";
+      if (FINAL.has(status)) return recovery.completed(operation);
+      if (reply.status !== 200) await delay(reply.retryAfterMs ?? FIRST_PAUSE_MS);
+    }
+  }
+
+  /** Sends an accepted operation again: the same command must be named. */
+  async #repeat(organization: number): Promise<void> {
+    const { organizations, book, dice, findings } = this.#options;
+    const earlier = book.ofOrganization(organization);
+    if (earlier.length === 0) return;
+    const operation = dice.pick(earlier);
+    const reply = await organizations[organization]?.api.call(operation);
+    if (reply === undefined) return;
+    book.saw(reply, DUE_MS);
+    book.counts.duplicates += 1;
+    if (reply.status === null || reply.status >= 500) return;
+    const { command, duplicate } = reply.body as Partial<EnvelopeView>;
+    if (reply.status !== 200 || duplicate !== true || command?.id !== operation.commandId) {
+      findings.add(`key ${operation.key} sent again was answered ${reply.status} for command ${command?.id}`);
+    }
+  }
+
+  async #read({ organization, number }: Account): Promise<void> {
+    const { organizations, book, dice, findings } = this.#options;
+    const one = organizations[organization];
+    if (one === undefined) return;
+    const account = `/servers/${one.serverId}/accounts/${number}`;
+    const path = dice.pick([account, `${account}/transactions?limit=5`, "/credits/balance", "/events?limit=5"]);
+    const reply = await one.api.call({ method: "GET", path });
+    book.saw(reply, DUE_MS);
+    book.counts.reads += 1;
+    if (reply.status === 200) book.servedRead ??= reply.requestId;
+    else if (reply.status !== null && reply.status >= 500) book.failedReads.add(reply.requestId);
+    else if (reply.status !== null) findings.add(`GET ${path} was answered ${reply.status} ${reply.code}`);
+  }
+}
+
+function answersOf({ tries }: Operation): string {
+  return tries.map(({ status, code }) => `${status ?? "none"} ${code}`.trim()).join(", ");
+}

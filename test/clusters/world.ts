@@ -1,0 +1,101 @@
+import { createOrganization, type ReadyOrganization } from "@kapi/local";
+import { eventually, type TestStack } from "@kapi/testkit";
+
+import { OutsideClient } from "../e2e/outside-client.ts";
+import { WebhookReceiver } from "../e2e/webhook-receiver.ts";
+import { Checker, type CheckerOptions } from "../live/checker.ts";
+import type { Dice } from "../live/dice.ts";
+import type { Findings } from "../live/findings.ts";
+import { SampleLedger } from "../live/sample-ledger.ts";
+import type { Account } from "./book.ts";
+import { PublicApi } from "./public-api.ts";
+import type { Settings } from "./settings.ts";
+
+const CREDITS = 100_000_000;
+const INITIAL_BALANCE = 1_000_000;
+export const INITIAL_BALANCE_MINOR = INITIAL_BALANCE * 100;
+const KNOWN_TIMEOUT_MS = 60_000;
+/** Clients of the live stream for each organization. */
+const CHECKERS_EACH = 2;
+/** How often a client cuts its own socket, on average. */
+const MEAN_CUT_MS = 30_000;
+
+/** A client of the live stream, of the accounts of one organization. */
+export class OrganizationChecker extends Checker {
+  readonly organization: number;
+
+  constructor(organization: number, options: CheckerOptions) {
+    super(options);
+    this.organization = organization;
+  }
+}
+
+export interface Organization extends ReadyOrganization {
+  readonly api: PublicApi;
+  readonly client: OutsideClient;
+  /** Path of its webhook endpoint at the receiver. */
+  readonly hook: string;
+}
+
+/** What the oracle works with: organizations over many shards of Redis, accounts, a receiver of webhooks and live sockets. */
+export interface World {
+  readonly organizations: readonly Organization[];
+  readonly accounts: readonly Account[];
+  readonly receiver: WebhookReceiver;
+  readonly checkers: readonly OrganizationChecker[];
+  stop(): Promise<void>;
+}
+
+export async function openWorld(stack: TestStack, settings: Settings, dice: Dice, findings: Findings): Promise<World> {
+  const receiver = await WebhookReceiver.start();
+  const organizations: Organization[] = [];
+  for (let at = 0; at < settings.organizations; at += 1)
+    organizations.push(await openOrganization(stack, receiver, at));
+  const accounts: Account[] = [];
+  for (let turn = 0; turn < settings.accountsEach; turn += 1) {
+    const numbers = await Promise.all(organizations.map(({ client }) => client.openAccount(INITIAL_BALANCE)));
+    accounts.push(...numbers.map((number, organization) => ({ organization, number })));
+  }
+  const checkers = organizations.flatMap(({ serverId, managementKey }, organization) => {
+    // Numbers of accounts are those of their server.
+    const ledger = new SampleLedger(findings);
+    return Array.from({ length: CHECKERS_EACH }, (_, at) => {
+      const own = accounts.filter((account) => account.organization === organization);
+      const checker = new OrganizationChecker(organization, {
+        name: `live ${organization}-${at}`,
+        managementKey,
+        serverId,
+        accounts: own.map(({ number }) => number),
+        address: () => stack.wsBase,
+        findings,
+        ledger,
+        dice: dice.fork(),
+        ...(at === 0 ? {} : { meanCutMs: MEAN_CUT_MS }),
+      });
+      checker.start();
+      return checker;
+    });
+  });
+  const stop = async (): Promise<void> => {
+    await Promise.all(checkers.map((checker) => checker.stop()));
+    await receiver.stop();
+  };
+  return { organizations, accounts, receiver, checkers, stop };
+}
+
+async function openOrganization(stack: TestStack, receiver: WebhookReceiver, at: number): Promise<Organization> {
+  const made = await createOrganization(stack, { name: `Oracle ${at}`, credits: CREDITS });
+  const demo = { ...made, baseUrl: stack.baseUrl, wsBase: stack.wsBase, tradingServerUrl: stack.tradingServerUrl };
+  const api = new PublicApi(stack.baseUrl, made.managementKey);
+  await eventually(() => api.get("/credits/balance"), { timeoutMs: KNOWN_TIMEOUT_MS, intervalMs: 200 });
+  const hook = `/hook/${at}`;
+  const url = `http://127.0.0.1:${receiver.port}${hook}`;
+  await eventually(
+    async () => {
+      const { status } = await api.call({ method: "POST", path: "/webhooks", body: { url } });
+      return status === 201;
+    },
+    { timeoutMs: KNOWN_TIMEOUT_MS, intervalMs: 500 },
+  );
+  return { ...made, api, client: new OutsideClient(demo), hook };
+}

@@ -1,0 +1,16 @@
+import type { Book } from "./book.ts";
+import type { Settings } from "./settings.ts";
+import type { World } from "./world.ts";
+
+/** Puts one wrong expectation into the book, by which it is seen that the checks look: the run must be red. */
+export function expectWrongly(kind: Settings["wrong"], book: Book, { receiver }: World): void {
+  const deposit = book.accepted.find((operation) => operation.kind === "deposit");
+  if (kind === "amount" && deposit !== undefined) deposit.amountMinor += 1;
+  if (kind === "command" && deposit !== undefined) deposit.commandId = "00000000-0000-4000-8000-000000000000";
+  if (kind === "delivery") {
+    const [first] = receiver.received;
+    const kept = receiver.received.filter(({ event }) => event.data.eventId !== first?.event.data.eventId);
+    receiver.received.splice(0, receiver.received.length, ...kept);
+  }
+  if (kind === "charge" && book.servedRead !== null) book.failedReads.add(book.servedRead);
+}
