@@ -90,7 +90,7 @@ function send(partition: number): Promise<string> {
 /** Messages to every partition while `work` runs, and until each partition has taken one more. */
 async function sendDuring(work: () => Promise<void>): Promise<string[]> {
   const acknowledged: string[] = [];
-  let isOn = true;
+  const over = new AbortController();
   const senders = Array.from({ length: PARTITIONS }, async (_, partition) => {
     const once = async (): Promise<boolean> => {
       try {
@@ -101,15 +101,13 @@ async function sendDuring(work: () => Promise<void>): Promise<string[]> {
         return false;
       }
     };
-    while (isOn) {
+    while (!over.signal.aborted) {
       await once();
       await delay(SEND_INTERVAL_MS);
     }
     await eventually(once, { timeoutMs: RECOVERY_MS });
   });
-  await work().finally(() => {
-    isOn = false;
-  });
+  await work().finally(() => over.abort());
   await Promise.all(senders);
   return acknowledged;
 }

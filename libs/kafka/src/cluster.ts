@@ -32,3 +32,14 @@ export function clusterClient(kafka: KafkaConnection, tuning: ClientTuning): Clu
   if (cluster === null) throw new TypeError("kafkajs did not hand over its cluster");
   return { client, cluster };
 }
+
+/**
+ * Connects a consumer, by way of a client whose tries end: a certificate that is not trusted is reported, and not tried for
+ * as long as a consumer tries.
+ */
+export async function connectWaiting(kafka: KafkaConnection, consumer: Pick<Consumer, "connect">): Promise<void> {
+  const { client } = clusterClient(kafka, {});
+  await kafka.connectWaiting(client);
+  await client.disconnect();
+  await kafka.connect(consumer);
+}

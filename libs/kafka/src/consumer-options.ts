@@ -5,6 +5,13 @@ import type { Logger } from "@kapi/runtime";
 import type { Batch, BatchOutcome } from "./batch.ts";
 import type { PartitionAssignment } from "./generations.ts";
 
+const MIN_INTERVAL_MS = 5;
+/**
+ * A larger batch of a partition means that messages come in numbers. Were it one, an interval of 40 ms would keep itself up at 50
+ * messages a second: what comes meanwhile is the next busy batch, and everybody waits for nothing.
+ */
+const BUSY_ABOVE_MESSAGES = 4;
+
 export interface ConsumerOptions {
   readonly groupId: string;
   readonly topics: readonly TopicContract[];
@@ -55,4 +62,15 @@ export interface ConsumerOptions {
 export interface Consumer {
   /** null, or why this consumer is not well; for the liveness of the process. */
   check(): string | null;
+}
+
+/** Least time from the begin of a batch of `count` messages to the next fetch, in milliseconds. */
+export function intervalAfter(
+  count: number,
+  {
+    minIntervalMs = MIN_INTERVAL_MS,
+    busyIntervalMs = minIntervalMs,
+  }: Pick<ConsumerOptions, "minIntervalMs" | "busyIntervalMs">,
+): number {
+  return count > BUSY_ABOVE_MESSAGES ? busyIntervalMs : minIntervalMs;
 }

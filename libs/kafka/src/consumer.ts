@@ -4,9 +4,9 @@ import { counter, observed, type Started } from "@kapi/runtime";
 import type { Consumer as KafkaConsumer, EachBatchPayload, Offsets } from "kafkajs";
 
 import type { Batch, BatchOutcome, DeadLetter } from "./batch.ts";
-import { clusterClient } from "./cluster.ts";
+import { connectWaiting } from "./cluster.ts";
 import { Commits } from "./commits.ts";
-import type { Consumer, ConsumerOptions } from "./consumer-options.ts";
+import { type Consumer, type ConsumerOptions, intervalAfter } from "./consumer-options.ts";
 import type { KafkaConnection } from "./connection.ts";
 import { within } from "./deadline.ts";
 import {
@@ -28,12 +28,6 @@ const REBALANCE_TIMEOUT_MS = 30_000;
 const HEARTBEAT_INTERVAL_MS = 3_000;
 /** Each fetch costs broker and process the same whether it finds something or not; the end of a consumer waits for one. */
 const MAX_WAIT_MS = 250;
-const MIN_INTERVAL_MS = 5;
-/**
- * A larger batch of a partition means that messages come in numbers. Were it one, an interval of 40 ms would keep itself up at 50
- * messages a second: what comes meanwhile is the next busy batch, and everybody waits for nothing.
- */
-const BUSY_ABOVE_MESSAGES = 4;
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_CONCURRENT_PARTITIONS = 4;
 const RETRY_DELAY_MIN_MS = 100;
@@ -87,17 +81,6 @@ export async function createConsumer(kafka: KafkaConnection, options: ConsumerOp
   }
 }
 
-/** Least time from the begin of a batch of `count` messages to the next fetch, in milliseconds. */
-export function intervalAfter(
-  count: number,
-  {
-    minIntervalMs = MIN_INTERVAL_MS,
-    busyIntervalMs = minIntervalMs,
-  }: Pick<ConsumerOptions, "minIntervalMs" | "busyIntervalMs">,
-): number {
-  return count > BUSY_ABOVE_MESSAGES ? busyIntervalMs : minIntervalMs;
-}
-
 class GroupConsumer implements Consumer {
   readonly #kafka: KafkaConnection;
   readonly #client: KafkaConsumer;
@@ -112,7 +95,7 @@ class GroupConsumer implements Consumer {
   readonly #lag = new Lag();
   readonly #membership: Membership;
   readonly #membershipTimer: NodeJS.Timeout;
-  /** Batches of other generations than the current one, and none of it, come since and until. */
+  /** Batches of other generations, and none of the current one, come since and until. */
   #dropped: { readonly sinceMs: number; untilMs: number } | null = null;
   #endLag: () => void = () => undefined;
   readonly #resumeTimers = new Set<NodeJS.Timeout>();
@@ -157,7 +140,7 @@ class GroupConsumer implements Consumer {
 
   async start(): Promise<void> {
     this.#watch();
-    await this.#connect();
+    await connectWaiting(this.#kafka, this.#client);
     await this.#client.subscribe({ topics: [...this.#topics.keys()], fromBeginning: true });
     await this.#client.run({
       autoCommit: false,
@@ -172,14 +155,6 @@ class GroupConsumer implements Consumer {
       "{message}",
       () => this.#lag.observe({ group: this.#options.groupId }),
     );
-  }
-
-  /** By a client of its own, whose tries end: a certificate that is not trusted is told, and not tried for ten minutes. */
-  async #connect(): Promise<void> {
-    const { client } = clusterClient(this.#kafka, {});
-    await this.#kafka.connectWaiting(client);
-    await client.disconnect();
-    await this.#kafka.connect(this.#client);
   }
 
   /** A coordinator that is away is waited for, as long as something is tried. */
@@ -363,13 +338,12 @@ class GroupConsumer implements Consumer {
     }
   }
 
-  /** The partition's position does not move: what is this member's now is fetched again. */
   #drop(batch: EachBatchPayload["batch"]): void {
     const nowMs = this.#clock.nowMs();
     this.#dropped ??= { sinceMs: nowMs, untilMs: nowMs };
     this.#dropped.untilMs = nowMs;
-    const { topic, partition } = batch;
-    this.#options.logger.debug({ topic, partition }, "a batch of another generation is dropped");
+    const fields = { topic: batch.topic, partition: batch.partition };
+    this.#options.logger.debug(fields, "a batch of another generation is dropped");
   }
 
   #checkMembership(): void {

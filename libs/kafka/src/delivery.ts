@@ -89,7 +89,7 @@ export class Delivery {
       else parts.push(part);
     }
     const failed = await Promise.all(
-      Array.from(leaders, ([leader, parts]) =>
+      Array.from(leaders, async ([leader, parts]) =>
         leader === null ? parts.flatMap(({ messages }) => messages) : this.#request(leader, parts),
       ),
     );

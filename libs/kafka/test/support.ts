@@ -86,7 +86,7 @@ export function watchProduce(
     client: (tuning) => {
       const client = kafka.client(tuning);
       const consumerOf = client.consumer.bind(client);
-      client.consumer = (config = { groupId: "watched" }) =>
+      client.consumer = (config) =>
         consumerOf({
           ...config,
           partitionAssigners: (config.partitionAssigners ?? []).map(

@@ -1,11 +1,12 @@
 import { DEAD_LETTER_HEADERS, TOPICS, type TopicContract } from "@kapi/contracts";
-import kafkajs from "kafkajs";
+import kafkajs, { type ProducerRecord } from "kafkajs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { createConsumer, createLogReader, type KafkaConnection, type Message } from "../src/index.ts";
 import { ownTopics, unexpected, until, logger } from "./support.ts";
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
+type CompressionType = NonNullable<ProducerRecord["compression"]>;
 /** Takes what producers give it, as topics of before `compression.type` was set do. */
 const AS_PRODUCED = TOPICS.financeEvents;
 const ZSTD_KEPT = TOPICS.commandsFinance;
@@ -43,10 +44,10 @@ function snappy(bytes: Buffer): Buffer {
 }
 
 /** One request each: "before", three values compressed with `compression`, "after". */
-async function publish(topic: TopicContract, compression: number): Promise<void> {
+async function publish(topic: TopicContract, compression: CompressionType): Promise<void> {
   const producer = kafka.client().producer({ allowAutoTopicCreation: false });
   await producer.connect();
-  const send = (values: string[], codec: number): Promise<unknown> =>
+  const send = (values: string[], codec: CompressionType): Promise<unknown> =>
     producer.send({
       topic: kafka.topicName(topic),
       compression: codec,
