@@ -2,13 +2,15 @@ import net from "node:net";
 import tls from "node:tls";
 
 import type { TopicContract } from "@kapi/contracts";
+import { delay } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 import { Kafka, type KafkaConfig, type LogEntry, logLevel, type RetryOptions, type SASLOptions } from "kafkajs";
 
-import { within } from "./deadline.ts";
-import { asError } from "./errors.ts";
+import { asError, isAway } from "./errors.ts";
 
 const CONNECT_TIMEOUT_MS = 3_000;
+/** Between two rounds of tries, each of about 10 s. */
+const CONNECT_PAUSE_MS = 1_000;
 const KEEP_ALIVE_MS = 60_000;
 const SESSION_TIMEOUT_MS = 10_000;
 
@@ -19,7 +21,11 @@ const SESSION_TIMEOUT_MS = 10_000;
 const RETRY: RetryOptions = { initialRetryTime: 50, multiplier: 1.5, factor: 0.2, maxRetryTime: 500 };
 /** About 10 s. */
 const RETRIES = 25;
-const REQUEST_TIMEOUT_MS = 30_000;
+/**
+ * A broker that does not answer for so long is asked over another connection. Requests that wait on purpose (a fetch, a
+ * join) have their wait added. A frozen connection is noticed within 5 s.
+ */
+export const REQUEST_TIMEOUT_MS = 4_000;
 const CONNECTION = "Connection";
 /** The parts of kafkajs that log every try. */
 const FREQUENT = new Set([CONNECTION, "BrokerPool"]);
@@ -46,6 +52,8 @@ export interface ClientTuning {
   readonly requestTimeoutMs?: number;
   /** How often kafkajs tries again, half a second apart, before it gives up. */
   readonly retries?: number;
+  /** Called for each try to reach a broker that fails. */
+  readonly onProblem?: () => void;
 }
 
 /** A way to reach a cluster. It holds no connection itself: producers, consumers and readers each have their own. */
@@ -61,40 +69,46 @@ export interface KafkaConnection {
    * Connects a client; for this library only. Throws one line that tells the brokers and why: where nobody answers, a
    * certificate is not trusted or a password is wrong. The error of kafkajs is its cause.
    */
-  connect(client: { connect(): Promise<void> }, deadlineMs?: number): Promise<void>;
+  connect(client: { connect(): Promise<void> }): Promise<void>;
+  /** The same, but waits for brokers that cannot be reached, and says so in the log: a process waits for its cluster. */
+  connectWaiting(client: { connect(): Promise<void> }): Promise<void>;
 }
 
 /** Describes how to reach a cluster; connects nowhere yet. */
 export function createKafka(options: KafkaOptions): KafkaConnection {
-  let lastProblem = "no broker answers";
-  const config: KafkaConfig = {
+  const at = `Kafka at ${options.brokers.join(",")}`;
+  const configOf = (onProblem?: () => void): KafkaConfig => ({
     brokers: [...options.brokers],
     clientId: options.clientId,
     connectionTimeout: CONNECT_TIMEOUT_MS,
     logLevel: logLevel.INFO,
-    logCreator: () =>
-      logTo(options.logger, (problem) => {
-        lastProblem = problem;
-      }),
+    logCreator: () => logTo(options.logger, onProblem),
     socketFactory: openSocket,
     ...(options.ssl === undefined ? {} : { ssl: options.ssl }),
     ...(options.sasl === undefined ? {} : { sasl: options.sasl }),
-  };
+  });
   return {
     logger: options.logger,
     topicPrefix: options.topicPrefix,
     sessionTimeoutMs: options.sessionTimeoutMs ?? SESSION_TIMEOUT_MS,
     topicName: (topic) => options.topicPrefix + topic.name,
-    client: ({ requestTimeoutMs = REQUEST_TIMEOUT_MS, retries = RETRIES } = {}) =>
-      new Kafka({ ...config, requestTimeout: requestTimeoutMs, retry: { ...RETRY, retries } }),
-    connect: async (client, deadlineMs) => {
-      const unusable = (reason: string, cause?: unknown): Error =>
-        new Error(`Kafka at ${options.brokers.join(",")} cannot be used: ${reason}`, { cause });
-      const connected = client.connect().catch((error: unknown) => {
-        throw unusable(asError(error).message, error);
+    client: ({ requestTimeoutMs = REQUEST_TIMEOUT_MS, retries = RETRIES, onProblem } = {}) =>
+      new Kafka({ ...configOf(onProblem), requestTimeout: requestTimeoutMs, retry: { ...RETRY, retries } }),
+    connect: async (client) => {
+      await client.connect().catch((error: unknown) => {
+        throw new Error(`${at} cannot be used: ${asError(error).message}`, { cause: error });
       });
-      if (deadlineMs === undefined) return connected;
-      return within(connected, deadlineMs, () => unusable(`${lastProblem} (for ${deadlineMs} ms)`));
+    },
+    async connectWaiting(client) {
+      for (;;) {
+        try {
+          return await this.connect(client);
+        } catch (error) {
+          if (!isAway(error)) throw error;
+          options.logger.warn({ error: asError(error).message }, "waiting for Kafka");
+          await delay(CONNECT_PAUSE_MS);
+        }
+      }
     },
   };
 }
@@ -115,9 +129,9 @@ const openSocket: NonNullable<KafkaConfig["socketFactory"]> = ({ host, port, ssl
  * connections would tell so several times a second. Of an entry's fields only those named here are kept: no part of a
  * message can reach the log.
  */
-function logTo(logger: Logger, onProblem: (message: string) => void): (entry: LogEntry) => void {
+function logTo(logger: Logger, onProblem: () => void = () => undefined): (entry: LogEntry) => void {
   return ({ level, namespace, log }) => {
-    if (namespace === CONNECTION && level === logLevel.ERROR) onProblem(log.message);
+    if (namespace === CONNECTION && level === logLevel.ERROR) onProblem();
     const fields = {
       kafkajs: namespace,
       broker: text(log["broker"]),

@@ -1,17 +1,26 @@
 import { TOPICS, type TopicContract } from "@kapi/contracts";
 import { assertDefined, type Clock, deferred, delay, systemClock } from "@kapi/kernel";
-import { counter, type Logger, observed, type Started } from "@kapi/runtime";
-import type { Consumer as KafkaConsumer, EachBatchPayload } from "kafkajs";
+import { counter, observed, type Started } from "@kapi/runtime";
+import type { Consumer as KafkaConsumer, EachBatchPayload, Offsets } from "kafkajs";
 
 import type { Batch, BatchOutcome, DeadLetter } from "./batch.ts";
+import { connectWaiting } from "./cluster.ts";
 import { Commits } from "./commits.ts";
+import { type Consumer, type ConsumerOptions, intervalAfter } from "./consumer-options.ts";
 import type { KafkaConnection } from "./connection.ts";
 import { within } from "./deadline.ts";
-import { countDeadLetters, deadLetterMessage, LazyProducer } from "./dead-letters.ts";
+import {
+  behindUnreadable,
+  countDeadLetters,
+  deadLetterMessage,
+  LazyProducer,
+  unreadableLetter,
+} from "./dead-letters.ts";
 import { asError, RetryableError } from "./errors.ts";
-import { Generations, type PartitionAssignment, type Run } from "./generations.ts";
+import { Generations, membershipOf, type Run } from "./generations.ts";
 import { Lag } from "./lag.ts";
-import { type FetchedRecord, fromWire, type Message } from "./message.ts";
+import { Membership } from "./membership.ts";
+import { type FetchedRecord, fromWire, isReadable } from "./message.ts";
 import { fetchBytesOf } from "./topics.ts";
 import { handleTraced } from "./traces.ts";
 
@@ -19,17 +28,10 @@ const REBALANCE_TIMEOUT_MS = 30_000;
 const HEARTBEAT_INTERVAL_MS = 3_000;
 /** Each fetch costs broker and process the same whether it finds something or not; the end of a consumer waits for one. */
 const MAX_WAIT_MS = 250;
-const MIN_INTERVAL_MS = 5;
-/**
- * A larger batch of a partition means that messages come in numbers. Were it one, an interval of 40 ms would keep itself up at 50
- * messages a second: what comes meanwhile is the next busy batch, and everybody waits for nothing.
- */
-const BUSY_ABOVE_MESSAGES = 4;
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_CONCURRENT_PARTITIONS = 4;
 const RETRY_DELAY_MIN_MS = 100;
 const RETRY_DELAY_MAX_MS = 5_000;
-const CONNECT_DEADLINE_MS = 30_000;
 /**
  * Ten minutes. A consumer that gave up earlier would come back as a new member, and the group would wait for the old one
  * until its session ends. The liveness check tells about it long before.
@@ -42,6 +44,7 @@ const DURABLE_DEADLINE_MS = 2_000;
 /** A member that vanished keeps its group waiting for a whole session; then the first join ends. */
 const JOIN_MARGIN_MS = 30_000;
 const STALLED_AFTER_MS = 60_000;
+const MEMBERSHIP_CHECK_MS = 1_000;
 
 const retries = counter(
   "kafka.consumer.retries",
@@ -49,64 +52,13 @@ const retries = counter(
   "{batch}",
 );
 
-export interface ConsumerOptions {
-  readonly groupId: string;
-  readonly topics: readonly TopicContract[];
-  /**
-   * Makes the effect of a batch durable; its offset is committed soon after this resolves. A {@link RetryableError} brings the
-   * same messages again after a pause; any other error is fatal.
-   */
-  readonly onBatch: (batch: Batch) => Promise<BatchOutcome>;
-  /**
-   * Told after every join which partitions of each topic this process has (none: an empty list). No batch of the new
-   * generation comes before it resolves, and none of the earlier one runs any more when it is called.
-   */
-  readonly onAssigned?: (assignment: readonly PartitionAssignment[]) => Promise<void>;
-  /**
-   * Called when this consumer stops, after the last batch and before the last commit: resolves when what earlier batches
-   * still had to make durable is so, as far as it can be soon. It is waited for 2 s.
-   */
-  readonly beforeLastCommit?: () => Promise<void>;
-  /** Most messages in one `onBatch`. Default 1,000. */
-  readonly maxBatchMessages?: number;
-  readonly logger: Logger;
-  /** Called once when this consumer cannot go on; the process should end, and the messages are read again. */
-  readonly fatal: (error: Error) => void;
-  /** `onBatch` calls of different partitions side by side. Default: the number of partitions, at most 4. */
-  readonly concurrentPartitions?: number;
-  /** How long the broker holds a fetch that finds nothing. It answers at once when a message comes. Default 250. */
-  readonly maxWaitTimeInMs?: number;
-  /**
-   * Least time from the begin of a batch to the next fetch: what comes meanwhile is one larger batch, which costs broker,
-   * database and this process far less than many small ones. A message that finds the consumer at rest is never held
-   * back. Default 5.
-   */
-  readonly minIntervalMs?: number;
-  /**
-   * The same while messages come in numbers, that is after a batch of more than four: at the price of this delay under
-   * load there are far fewer and larger batches. Default: as `minIntervalMs`.
-   */
-  readonly busyIntervalMs?: number;
-  /** Bytes the broker gathers before it answers a fetch. Default 1. */
-  readonly minBytes?: number;
-  /** How long a rebalance waits for the members to join. Default 30,000. */
-  readonly rebalanceTimeoutMs?: number;
-  /** Default 3,000. */
-  readonly heartbeatIntervalMs?: number;
-  readonly clock?: Clock;
-}
-
-export interface Consumer {
-  /** null, or why this consumer is not well; for the liveness of the process. */
-  check(): string | null;
-}
-
 /**
  * Joins the group and reads its topics from their beginning, or from what the group committed. Resolves after the first
  * join. `stop` lets running batches end and leaves the group, within a deadline.
  */
 export async function createConsumer(kafka: KafkaConnection, options: ConsumerOptions): Promise<Started<Consumer>> {
-  const client = kafka.client({ retries: RETRIES }).consumer({
+  let consumer: GroupConsumer | null = null;
+  const client = kafka.client({ retries: RETRIES, onProblem: () => consumer?.sign() }).consumer({
     retry: { retries: RETRIES },
     groupId: kafka.topicPrefix + options.groupId,
     sessionTimeout: kafka.sessionTimeoutMs,
@@ -118,25 +70,15 @@ export async function createConsumer(kafka: KafkaConnection, options: ConsumerOp
     allowAutoTopicCreation: false,
     readUncommitted: true,
   });
-  const consumer = new GroupConsumer(kafka, client, options);
+  const created = new GroupConsumer(kafka, client, options);
+  consumer = created;
   try {
-    await consumer.start();
-    return { value: consumer, stop: () => consumer.stop() };
+    await created.start();
+    return { value: created, stop: () => created.stop() };
   } catch (error) {
-    await consumer.stop();
+    await created.stop();
     throw error;
   }
-}
-
-/** Least time from the begin of a batch of `count` messages to the next fetch, in milliseconds. */
-export function intervalAfter(
-  count: number,
-  {
-    minIntervalMs = MIN_INTERVAL_MS,
-    busyIntervalMs = minIntervalMs,
-  }: Pick<ConsumerOptions, "minIntervalMs" | "busyIntervalMs">,
-): number {
-  return count > BUSY_ABOVE_MESSAGES ? busyIntervalMs : minIntervalMs;
 }
 
 class GroupConsumer implements Consumer {
@@ -151,6 +93,10 @@ class GroupConsumer implements Consumer {
   /** How often the batch at the head of a partition was tried again, by partition. */
   readonly #retries = new Map<string, number>();
   readonly #lag = new Lag();
+  readonly #membership: Membership;
+  readonly #membershipTimer: NodeJS.Timeout;
+  /** Batches of other generations, and none of the current one, come since and until. */
+  #dropped: { readonly sinceMs: number; untilMs: number } | null = null;
   #endLag: () => void = () => undefined;
   readonly #resumeTimers = new Set<NodeJS.Timeout>();
   readonly #joined = deferred<void>();
@@ -165,6 +111,8 @@ class GroupConsumer implements Consumer {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#lastSignMs = this.#clock.nowMs();
+    this.#membership = new Membership(kafka.sessionTimeoutMs, this.#lastSignMs);
+    this.#membershipTimer = setInterval(() => this.#checkMembership(), MEMBERSHIP_CHECK_MS);
     this.#topics = new Map(options.topics.map((topic) => [kafka.topicName(topic), topic]));
     this.#deadLetters = new LazyProducer(kafka);
     this.#commits = new Commits(options.logger);
@@ -175,15 +123,24 @@ class GroupConsumer implements Consumer {
 
   check(): string | null {
     if (this.#failed) return `the consumer of group ${this.#options.groupId} has failed`;
-    const silentMs = this.#clock.nowMs() - this.#lastSignMs;
-    return silentMs > STALLED_AFTER_MS
-      ? `group ${this.#options.groupId} fetched nothing and ended no batch for ${silentMs} ms`
-      : null;
+    const nowMs = this.#clock.nowMs();
+    const silentMs = nowMs - this.#lastSignMs;
+    if (silentMs > STALLED_AFTER_MS) return `group ${this.#options.groupId} tried nothing for ${silentMs} ms`;
+    const droppedMs = this.#dropped === null ? 0 : this.#dropped.untilMs - this.#dropped.sinceMs;
+    if (droppedMs > STALLED_AFTER_MS)
+      return `group ${this.#options.groupId} handles none of the batches that it fetches for ${droppedMs} ms`;
+    const stalled = this.#lag.stalled(STALLED_AFTER_MS, nowMs);
+    return stalled === null ? null : `group ${this.#options.groupId}: ${stalled}`;
+  }
+
+  /** kafkajs does something, be it in vain: while the cluster is away, this process waits for it. */
+  sign(): void {
+    this.#lastSignMs = this.#clock.nowMs();
   }
 
   async start(): Promise<void> {
     this.#watch();
-    await this.#kafka.connect(this.#client, CONNECT_DEADLINE_MS);
+    await connectWaiting(this.#kafka, this.#client);
     await this.#client.subscribe({ topics: [...this.#topics.keys()], fromBeginning: true });
     await this.#client.run({
       autoCommit: false,
@@ -191,10 +148,7 @@ class GroupConsumer implements Consumer {
       partitionsConsumedConcurrently: this.#options.concurrentPartitions ?? MAX_CONCURRENT_PARTITIONS,
       eachBatch: (payload) => this.#eachBatch(payload),
     });
-    const { rebalanceTimeoutMs = REBALANCE_TIMEOUT_MS } = this.#options;
-    const deadlineMs = this.#kafka.sessionTimeoutMs + rebalanceTimeoutMs + JOIN_MARGIN_MS;
-    const late = (): Error => new Error(`group ${this.#options.groupId} was not joined within ${deadlineMs} ms`);
-    await within(this.#joined.promise, deadlineMs, late);
+    await this.#untilJoined();
     this.#endLag = observed(
       "kafka.consumer.lag",
       "Messages between the end of a partition, as last fetched, and what is handled, by `group`, `topic` and `partition`",
@@ -203,9 +157,25 @@ class GroupConsumer implements Consumer {
     );
   }
 
+  /** A coordinator that is away is waited for, as long as something is tried. */
+  async #untilJoined(): Promise<void> {
+    const { groupId, rebalanceTimeoutMs = REBALANCE_TIMEOUT_MS } = this.#options;
+    const deadlineMs = this.#kafka.sessionTimeoutMs + rebalanceTimeoutMs + JOIN_MARGIN_MS;
+    const late = (): Error => new Error(`group ${groupId} was not joined within ${deadlineMs} ms`);
+    for (;;) {
+      try {
+        return await within(this.#joined.promise, deadlineMs, late);
+      } catch (error) {
+        if (this.#stopping || this.check() !== null) throw error;
+        this.#options.logger.warn({ error: asError(error).message }, "waiting for Kafka");
+      }
+    }
+  }
+
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#endLag();
+    clearInterval(this.#membershipTimer);
     for (const timer of this.#resumeTimers) clearTimeout(timer);
     await Promise.race([this.#end(), delay(STOP_DEADLINE_MS)]);
   }
@@ -233,36 +203,35 @@ class GroupConsumer implements Consumer {
 
   #watch(): void {
     const { events } = this.#client;
-    const sign = (): void => {
-      this.#lastSignMs = this.#clock.nowMs();
-    };
-    this.#client.on(events.FETCH_START, ({ payload }) => {
-      sign();
-      this.#generations.fetchStarted(String(payload.nodeId));
+    this.#client.on(events.FETCH_START, () => this.sign());
+    this.#client.on(events.END_BATCH_PROCESS, () => this.sign());
+    this.#client.on(events.HEARTBEAT, () => this.#membership.acknowledged());
+    this.#client.on(events.REQUEST, ({ payload }) => {
+      if (payload.apiName === "Fetch") this.#membership.fetched(this.#clock.nowMs());
     });
-    this.#client.on(events.FETCH, ({ payload }) => {
-      sign();
-      this.#generations.fetchEnded(String(payload.nodeId));
-    });
-    this.#client.on(events.END_BATCH_PROCESS, sign);
     this.#client.on(events.REBALANCING, () => {
-      this.#generations.joinStarted();
       // Goes out before the request to join; the next owner of a partition then repeats nothing.
       void this.#commits.flush();
+      this.#generations.joinStarted();
     });
     this.#client.on(events.GROUP_JOIN, ({ payload }) => {
-      sign();
+      this.sign();
+      this.#membership.joined();
+      this.#dropped = null;
       const assignment = Array.from(this.#topics, ([name, topic]) => ({
         topic,
         partitions: [...(payload.memberAssignment[name] ?? [])].sort((left, right) => left - right),
       }));
       this.#retries.clear();
       this.#lag.forget();
-      this.#generations.joinEnded(assignment).catch((error: unknown) => this.#fail(asError(error)));
+      this.#generations
+        .joinEnded(membershipOf(payload), assignment)
+        .catch((error: unknown) => this.#fail(asError(error)));
       this.#hasJoined = true;
       this.#joined.resolve();
     });
     this.#client.on(events.CRASH, ({ payload }) => {
+      this.#hasJoined = false;
       if (payload.restart) this.#options.logger.warn({ error: payload.error.message }, "consumer restarts");
       else this.#fail(payload.error);
     });
@@ -275,22 +244,26 @@ class GroupConsumer implements Consumer {
   async #eachBatch(payload: EachBatchPayload): Promise<void> {
     const { batch } = payload;
     if (this.#stopping) return;
-    const run = this.#generations.enter();
-    if (run === null) return;
+    const run = this.#generations.enter(membershipOf(batch));
+    if (run === null) return this.#drop(batch);
+    this.#dropped = null;
     const heartbeat = this.#keepAlive(payload);
     const begunMs = this.#clock.nowMs();
     try {
       await run.ready;
       const topic = assertDefined(this.#topics.get(batch.topic), `the contract of topic ${batch.topic}`);
-      this.#lag.fetched(topic.name, batch.partition, BigInt(batch.highWatermark), BigInt(batch.firstOffset() ?? 0));
+      const [end, first] = [BigInt(batch.highWatermark), BigInt(batch.firstOffset() ?? 0)];
+      this.#lag.fetched(topic.name, batch.partition, end, first, this.#clock.nowMs());
       const size = this.#options.maxBatchMessages ?? MAX_BATCH_MESSAGES;
       for (let start = 0; start < batch.messages.length; start += size) {
         if (this.#stopping || this.#failed || !run.isCurrent() || payload.isStale()) return;
-        const messages = (batch.messages as FetchedRecord[]).slice(start, start + size).map(fromWire);
-        const outcome = await this.#handle({ topic, partition: batch.partition, messages }, payload);
+        const records = (batch.messages as FetchedRecord[]).slice(start, start + size);
+        const outcome = await this.#handle(topic, records, payload);
+        this.#lag.answered(topic.name, batch.partition, this.#clock.nowMs());
         if (outcome === null || !run.isCurrent()) return;
-        this.#settle(payload, run, messages.at(-1), outcome);
-        this.#lag.reached(topic.name, batch.partition, (messages.at(-1)?.offset ?? -1n) + 1n);
+        const handled = (records.at(-1)?.bigOffset ?? -1n) + 1n;
+        this.#settle(payload, run, handled, outcome);
+        this.#lag.reached(topic.name, batch.partition, handled);
       }
       const intervalMs = intervalAfter(batch.messages.length, this.#options);
       // At most the interval, also where the machine's clock was set back.
@@ -303,13 +276,22 @@ class GroupConsumer implements Consumer {
   }
 
   /** Runs the handler; null where nothing of the batch may be committed. */
-  async #handle(batch: Batch, payload: EachBatchPayload): Promise<BatchOutcome | null> {
-    const place = `${batch.topic.name}/${batch.partition}`;
+  async #handle(
+    topic: TopicContract,
+    records: readonly FetchedRecord[],
+    payload: EachBatchPayload,
+  ): Promise<BatchOutcome | null> {
+    const { partition } = payload.batch;
+    const place = `${topic.name}/${partition}`;
+    const batch: Batch = { topic, partition, messages: records.filter(isReadable).map(fromWire) };
+    const unreadable = records.map(unreadableLetter).filter((letter) => letter !== null);
+    for (const { reason } of unreadable) this.#options.logger.error({ place, reason }, "records cannot be read");
     try {
-      const outcome = await handleTraced(this.#options.groupId, batch, this.#options.onBatch);
-      await this.#publishDeadLetters(batch, outcome.deadLetters ?? []);
+      const outcome =
+        batch.messages.length === 0 ? {} : await handleTraced(this.#options.groupId, batch, this.#options.onBatch);
+      await this.#publishDeadLetters(batch, [...unreadable, ...(outcome.deadLetters ?? [])]);
       this.#retries.delete(place);
-      return outcome;
+      return { ...outcome, ...behindUnreadable(batch, records, outcome) };
     } catch (thrown) {
       if (thrown instanceof RetryableError) this.#retryLater(place, thrown, payload, batch.topic);
       else this.#fail(asError(thrown));
@@ -332,19 +314,42 @@ class GroupConsumer implements Consumer {
     }
   }
 
-  #settle(payload: EachBatchPayload, run: Run, last: Message | undefined, outcome: BatchOutcome): void {
-    if (last === undefined) return;
-    payload.resolveOffset(last.offset.toString());
-    const end = last.offset + 1n;
+  #settle(payload: EachBatchPayload, run: Run, end: bigint, outcome: BatchOutcome): void {
+    payload.resolveOffset((end - 1n).toString());
     const { commitOffset = end } = outcome;
     this.#commits.add({
       topic: payload.batch.topic,
       partition: payload.batch.partition,
       offset: typeof commitOffset === "function" ? commitOffset : () => commitOffset,
       end: typeof commitOffset === "function" ? end : commitOffset,
-      isCurrent: () => run.isCurrent(),
-      send: (offsets) => payload.commitOffsetsIfNecessary(offsets),
+      // On the connection of a join that waits for the other members, a commit would wait behind it.
+      isCurrent: () => run.isCurrent() && !this.#generations.isJoining,
+      send: (offsets) => this.#commit(payload, offsets),
     });
+  }
+
+  async #commit(payload: EachBatchPayload, offsets: Offsets): Promise<void> {
+    try {
+      await payload.commitOffsetsIfNecessary(offsets);
+      this.#membership.committed(true);
+    } catch (error) {
+      this.#membership.committed(false);
+      throw error;
+    }
+  }
+
+  #drop(batch: EachBatchPayload["batch"]): void {
+    const nowMs = this.#clock.nowMs();
+    this.#dropped ??= { sinceMs: nowMs, untilMs: nowMs };
+    this.#dropped.untilMs = nowMs;
+    const fields = { topic: batch.topic, partition: batch.partition };
+    this.#options.logger.debug(fields, "a batch of another generation is dropped");
+  }
+
+  #checkMembership(): void {
+    const problem = this.#membership.problem();
+    if (problem !== null)
+      this.#fail(new Error(`the process is no member of group ${this.#options.groupId}: ${problem}`));
   }
 
   /** The other partitions go on; kafkajs fetches this one again, from the same message, once it is resumed. */
@@ -376,7 +381,12 @@ class GroupConsumer implements Consumer {
   /** kafkajs cannot pause a consumer that has not joined yet, and that one fetches nothing. */
   #pauseAll(): void {
     if (!this.#hasJoined) return;
-    this.#client.pause(Array.from(this.#topics.keys(), (topic) => ({ topic })));
+    // What was fetched is dropped in any case; and the error that ends this consumer must not be hidden by another.
+    try {
+      this.#client.pause(Array.from(this.#topics.keys(), (topic) => ({ topic })));
+    } catch (error) {
+      this.#options.logger.debug({ error: asError(error).message }, "the partitions were not paused");
+    }
   }
 
   #fail(error: Error): void {

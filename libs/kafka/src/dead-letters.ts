@@ -1,8 +1,9 @@
 import { DEAD_LETTER_HEADERS } from "@kapi/contracts";
 import { counter, type Started } from "@kapi/runtime";
 
-import type { Batch, DeadLetter } from "./batch.ts";
+import type { Batch, BatchOutcome, DeadLetter } from "./batch.ts";
 import type { KafkaConnection } from "./connection.ts";
+import { type FetchedRecord, fromWire, isReadable } from "./message.ts";
 import { createProducer, type OutgoingMessage, type Producer } from "./producer.ts";
 
 const MAX_REASON_LENGTH = 1_000;
@@ -33,6 +34,28 @@ export function deadLetterMessage(batch: Batch, letter: DeadLetter, groupId: str
       [DEAD_LETTER_HEADERS.group]: groupId,
     },
   };
+}
+
+/** The letter of a batch of records that nobody can read: where they are, and why; there is no value to give. */
+export function unreadableLetter(record: FetchedRecord): DeadLetter | null {
+  if (record.unreadable === undefined) return null;
+  const { firstOffset, reason } = record.unreadable;
+  return {
+    message: fromWire(record),
+    reason: `offsets ${firstOffset} to ${record.bigOffset} cannot be read: ${reason}`,
+  };
+}
+
+/** Where the records that a handler was not given are the last ones, what is durable before them is so behind them. */
+export function behindUnreadable(
+  { messages }: Batch,
+  records: readonly FetchedRecord[],
+  { commitOffset }: BatchOutcome,
+): Pick<BatchOutcome, "commitOffset"> {
+  const [last, given] = [records.at(-1), messages.at(-1)];
+  if (commitOffset === undefined || last === undefined || given === undefined || isReadable(last)) return {};
+  const behind = (offset: bigint): bigint => (offset > given.offset ? last.bigOffset + 1n : offset);
+  return { commitOffset: () => behind(typeof commitOffset === "function" ? commitOffset() : commitOffset) };
 }
 
 /** A producer that is started when it is first needed; most consumers never have a dead letter. */

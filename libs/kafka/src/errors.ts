@@ -24,9 +24,43 @@ export class MessageTooLarge extends ProduceError {
   }
 }
 
+/**
+ * A position is beyond the end of its partition: the topic was deleted and made again, or has lost records. Neither its
+ * beginning nor its end is where the reader was; going on would repeat or skip records without a word.
+ */
+export class PositionBeyondEnd extends Error {
+  override readonly name = "PositionBeyondEnd";
+
+  constructor(topic: string, partition: number, position: bigint, end: bigint) {
+    super(
+      `position ${position} is beyond the end (${end}) of partition ${partition} of ${topic}: the topic was deleted and made ` +
+        "again, or has lost records; see to it that nothing is missing, then remove the stored position",
+    );
+  }
+}
+
 /** What was thrown, as an Error. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
+const AWAY_CODES = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EPIPE",
+  "ETIMEDOUT",
+]);
+
+/** Whether a broker could not be reached: it is worth waiting for, unlike one that refuses a certificate or a password. */
+export function isAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ("code" in error && AWAY_CODES.has(String(error.code))) return true;
+  if (error.name === "KafkaJSRequestTimeoutError" || error.message === "Connection timeout") return true;
+  return error.name === "KafkaJSConnectionClosedError" || isAway(error.cause);
 }
 
 /**

@@ -16,35 +16,37 @@ export interface Run {
   leave(): void;
 }
 
+/** The patched kafkajs names the membership in the event of a join, and on each batch that it fetched under it. */
+export function membershipOf(named: object): string {
+  const { memberId, generationId } = named as { memberId?: string; generationId?: number };
+  return `${memberId}/${generationId}`;
+}
+
 /**
  * Keeps the generations of a consumer group apart inside one process: the batches of a generation end before the next
  * assignment is announced, and none of the next begins until the announcement has been taken in.
  *
- * kafkajs joins again from any of its fetch loops while others still hold batches of the generation before; those are
- * recognized by the time at which their fetch began, and dropped: they are fetched again from the committed offset.
+ * The patched kafkajs names on each batch the membership (member id and generation) that fetched it. A batch of an
+ * earlier membership is dropped: its messages are fetched again from the committed offset.
  */
 export class Generations {
   readonly #announce: (assignment: readonly PartitionAssignment[]) => Promise<void>;
   #current = 0;
+  /** Member id and generation of the last join. */
+  #membership: string | null = null;
   #running = 0;
   #drained: Deferred<void> | null = null;
   #announced: Promise<void> = Promise.resolve();
   #joining: Deferred<void> | null = deferred<void>();
   #stopped = false;
-  /** By broker: the generation in which its latest fetch began, and whether its batches are being worked on. */
-  readonly #fetches = new Map<string, { generation: number; ended: boolean }>();
 
   constructor(announce: (assignment: readonly PartitionAssignment[]) => Promise<void>) {
     this.#announce = announce;
   }
 
-  fetchStarted(nodeId: string): void {
-    this.#fetches.set(nodeId, { generation: this.#current, ended: false });
-  }
-
-  fetchEnded(nodeId: string): void {
-    const fetch = this.#fetches.get(nodeId);
-    if (fetch !== undefined) fetch.ended = true;
+  /** Whether a join is under way, or none has ended yet. */
+  get isJoining(): boolean {
+    return this.#joining !== null;
   }
 
   joinStarted(): void {
@@ -63,9 +65,13 @@ export class Generations {
     await this.#drained.promise;
   }
 
-  /** A new generation: announces `assignment` once the running batches have ended. Rejects as the announcement does. */
-  joinEnded(assignment: readonly PartitionAssignment[]): Promise<void> {
+  /**
+   * A new generation, fetched under `membership`: announces `assignment` once the running batches have ended. Rejects as
+   * the announcement does.
+   */
+  joinEnded(membership: string, assignment: readonly PartitionAssignment[]): Promise<void> {
     this.#current += 1;
+    this.#membership = membership;
     this.#joining?.resolve();
     this.#joining = null;
     const generation = this.#current;
@@ -77,12 +83,9 @@ export class Generations {
     return this.#announced;
   }
 
-  /** Lets a batch in; null if it was fetched in an earlier generation, or all is over. */
-  enter(): Run | null {
-    if (this.#stopped) return null;
-    for (const fetch of this.#fetches.values()) {
-      if (fetch.ended && fetch.generation !== this.#current) return null;
-    }
+  /** Lets a batch in; null if it was fetched under another membership than the current one, or all is over. */
+  enter(membership: string): Run | null {
+    if (this.#stopped || membership !== this.#membership) return null;
     const generation = this.#current;
     let entered = false;
     const isCurrent = (): boolean => generation === this.#current && !this.#stopped;

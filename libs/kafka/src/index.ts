@@ -1,8 +1,9 @@
 export * from "./connection.ts";
 export * from "./batch.ts";
 export * from "./consumer.ts";
+export type { Consumer, ConsumerOptions } from "./consumer-options.ts";
 export { countDeadLetters } from "./dead-letters.ts";
-export { MessageTooLarge, ProduceError, RetryableError } from "./errors.ts";
+export { MessageTooLarge, PositionBeyondEnd, ProduceError, RetryableError } from "./errors.ts";
 export type { PartitionAssignment } from "./generations.ts";
 export * from "./log-reader.ts";
 export * from "./message.ts";

@@ -5,12 +5,12 @@ import { Lag } from "./lag.ts";
 describe("the lag of a consumer", () => {
   it("is what lies between the last handled message and the end that the last fetch told", () => {
     const lag = new Lag();
-    lag.fetched("commands.finance", 0, 110n, 100n);
+    lag.fetched("commands.finance", 0, 110n, 100n, 0);
     expect(lag.observe({ group: "finance" })).toEqual([
       { value: 10, attributes: { group: "finance", topic: "commands.finance", partition: "0" } },
     ]);
     lag.reached("commands.finance", 0, 105n);
-    lag.fetched("commands.finance", 0, 200n, 105n);
+    lag.fetched("commands.finance", 0, 200n, 105n, 0);
     expect(lag.observe({})[0]?.value).toBe(95);
     lag.reached("commands.finance", 0, 200n);
     expect(lag.observe({})[0]?.value).toBe(0);
@@ -18,9 +18,23 @@ describe("the lag of a consumer", () => {
 
   it("is nobody's here once the partitions are given anew", () => {
     const lag = new Lag();
-    lag.fetched("commands.finance", 0, 110n, 100n);
+    lag.fetched("commands.finance", 0, 110n, 100n, 0);
     lag.forget();
     lag.reached("commands.finance", 0, 105n);
     expect(lag.observe({})).toEqual([]);
+  });
+
+  it("names a partition whose messages wait while no handler answers, and none that is at rest or tried again", () => {
+    const lag = new Lag();
+    lag.fetched("commands.finance", 0, 110n, 100n, 0);
+    expect(lag.stalled(60_000, 60_000)).toBeNull();
+    expect(lag.stalled(60_000, 60_001)).toContain("partition 0 of commands.finance stands at 100 of 110");
+    lag.answered("commands.finance", 0, 50_000);
+    expect(lag.stalled(60_000, 110_000)).toBeNull();
+    lag.reached("commands.finance", 0, 110n);
+    expect(lag.stalled(60_000, 500_000)).toBeNull();
+    lag.fetched("commands.finance", 0, 111n, 110n, 500_000);
+    expect(lag.stalled(60_000, 560_000)).toBeNull();
+    expect(lag.stalled(60_000, 560_001)).not.toBeNull();
   });
 });

@@ -1,10 +1,11 @@
 import type { TopicContract } from "@kapi/contracts";
 import { type Clock, type Deferred, deferred, delay, systemClock } from "@kapi/kernel";
 import { type Logger, observed, type Started } from "@kapi/runtime";
-import { AssignerProtocol, type Cluster, type Consumer as KafkaConsumer } from "kafkajs";
+import type { Cluster } from "kafkajs";
 
+import { type ClusterClient, clusterClient } from "./cluster.ts";
 import type { KafkaConnection } from "./connection.ts";
-import { asError, mayPass } from "./errors.ts";
+import { asError, isAway, mayPass, PositionBeyondEnd } from "./errors.ts";
 import { type FetchedRecord, fromWire, type Message } from "./message.ts";
 import { fetchBytesOf } from "./topics.ts";
 
@@ -15,7 +16,6 @@ const MAX_WAIT_MS = 500;
 /** While somebody waits for an end: where compaction took the last records, only a fetch that finds nothing reaches it. */
 const MAX_WAIT_FOR_END_MS = 100;
 const MAX_BYTES = 10 * 1024 * 1024;
-const REQUEST_TIMEOUT_MS = 15_000;
 const START_DEADLINE_MS = 30_000;
 const STOP_DEADLINE_MS = 5_000;
 const RETRY_DELAY_MIN_MS = 50;
@@ -27,7 +27,10 @@ const READ_UNCOMMITTED = 0;
 
 export interface LogReaderOptions {
   readonly topic: TopicContract;
-  /** The first offset wanted of each partition; a partition that the map leaves out is read from its beginning. */
+  /**
+   * The first offset wanted of each partition; a partition that the map leaves out is read from its beginning. Beyond the
+   * end of the log it is refused with a {@link PositionBeyondEnd}: at the start by a rejection, later by `fatal`.
+   */
   readonly from: "beginning" | ReadonlyMap<number, bigint>;
   /** Gets the records of one partition, in order, never two batches of one partition at once. */
   readonly onBatch: (partition: number, messages: readonly Message[]) => void | Promise<void>;
@@ -62,41 +65,16 @@ export interface LogReader {
  * without a join, cannot be rebalanced, and sees the end of the log itself.
  */
 export async function createLogReader(kafka: KafkaConnection, options: LogReaderOptions): Promise<Started<LogReader>> {
-  const { consumer, cluster } = fetchOnlyClient(kafka);
-  await kafka.connect(consumer);
+  const { client, cluster } = clusterClient(kafka, {});
+  await kafka.connectWaiting(client);
   try {
-    const reader = new FetchingReader(kafka.topicName(options.topic), consumer, cluster, options);
+    const reader = new FetchingReader(kafka.topicName(options.topic), client, cluster, options);
     await reader.start();
     return { value: reader, stop: () => reader.stop() };
   } catch (error) {
-    await consumer.disconnect();
+    await client.disconnect();
     throw error;
   }
-}
-
-/** kafkajs hands its cluster (connections, metadata, fetch) to partition assigners; this one only keeps hold of it. */
-function fetchOnlyClient(kafka: KafkaConnection): { consumer: KafkaConsumer; cluster: Cluster } {
-  let cluster: Cluster | null = null;
-  const consumer = kafka.client({ requestTimeoutMs: REQUEST_TIMEOUT_MS }).consumer({
-    groupId: "never-joined",
-    allowAutoTopicCreation: false,
-    partitionAssigners: [
-      (config) => {
-        cluster = config.cluster;
-        return {
-          name: "none",
-          version: 0,
-          assign: () => Promise.resolve([]),
-          protocol: ({ topics }) => ({
-            name: "none",
-            metadata: AssignerProtocol.MemberMetadata.encode({ version: 0, topics, userData: Buffer.alloc(0) }),
-          }),
-        };
-      },
-    ],
-  });
-  if (cluster === null) throw new TypeError("kafkajs did not hand over its cluster");
-  return { consumer, cluster };
 }
 
 interface FetchedPartition {
@@ -112,7 +90,7 @@ interface Waiter {
 
 class FetchingReader implements LogReader {
   readonly #topic: string;
-  readonly #consumer: KafkaConsumer;
+  readonly #client: ClusterClient["client"];
   readonly #cluster: Cluster;
   readonly #options: LogReaderOptions;
   readonly #clock: Clock;
@@ -126,9 +104,9 @@ class FetchingReader implements LogReader {
   #lastFetchMs: number;
   readonly #endLag: () => void;
 
-  constructor(topic: string, consumer: KafkaConsumer, cluster: Cluster, options: LogReaderOptions) {
+  constructor(topic: string, client: ClusterClient["client"], cluster: Cluster, options: LogReaderOptions) {
     this.#topic = topic;
-    this.#consumer = consumer;
+    this.#client = client;
     this.#cluster = cluster;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
@@ -181,7 +159,7 @@ class FetchingReader implements LogReader {
         break;
       } catch (error) {
         // A leader is changing, or a topic is so new that not every broker knows it.
-        if (!mayPass(error) || deadline.aborted) throw error;
+        if (!isAway(error) && (!mayPass(error) || deadline.aborted)) throw error;
         await delay(retryDelayMs);
       }
     }
@@ -198,9 +176,7 @@ class FetchingReader implements LogReader {
     for (const partition of partitions) {
       const begin = begins.get(partition) ?? 0n;
       const wanted = this.#options.from === "beginning" ? begin : (this.#options.from.get(partition) ?? begin);
-      const inRange = wanted >= begin && wanted <= (ends.get(partition) ?? begin);
-      if (!inRange) this.#warnLost(partition, wanted, begin);
-      this.#positions.set(partition, inRange ? wanted : begin);
+      this.#positions.set(partition, this.#inLog(partition, wanted, begin, ends.get(partition) ?? begin));
     }
     this.#waiters.add({ ends, answer: this.#caughtUp });
   }
@@ -209,7 +185,7 @@ class FetchingReader implements LogReader {
     this.#endLag();
     this.#stopped.abort();
     await Promise.race([this.#running, delay(STOP_DEADLINE_MS)]);
-    await Promise.race([this.#consumer.disconnect(), delay(STOP_DEADLINE_MS)]);
+    await Promise.race([this.#client.disconnect(), delay(STOP_DEADLINE_MS)]);
   }
 
   async #listOffsets(partitions: readonly number[], fromBeginning: boolean): Promise<Map<number, bigint>> {
@@ -312,12 +288,23 @@ class FetchingReader implements LogReader {
       return;
     }
     // A fetch answers with whole record batches, which may begin before the offset that was asked for.
-    const fresh = messages.filter(({ isControlRecord }) => isControlRecord !== true).map(fromWire);
+    const fresh = messages
+      .filter((record) => record.isControlRecord !== true && this.#isReadable(partition, record))
+      .map(fromWire);
     const wanted =
       fresh[0] !== undefined && fresh[0].offset >= position ? fresh : fresh.filter((m) => m.offset >= position);
     if (wanted.length > 0) await this.#handOver(partition, wanted);
     const next = BigInt(last.offset) + 1n;
     if (next > position) this.#positions.set(partition, next);
+  }
+
+  /** The records of a batch that cannot be read are left out, and logged. A group that reads them has the dead letter. */
+  #isReadable(partition: number, record: FetchedRecord): boolean {
+    if (record.unreadable === undefined) return true;
+    const { firstOffset, reason } = record.unreadable;
+    const fields = { topic: this.#topic, partition, from: String(firstOffset), to: record.offset, reason };
+    this.#options.logger.error(fields, "records cannot be read");
+    return false;
   }
 
   async #handOver(partition: number, messages: readonly Message[]): Promise<void> {
@@ -331,7 +318,7 @@ class FetchingReader implements LogReader {
     }
   }
 
-  /** A position outside the log (retention passed it, or the topic was made anew) goes on at the log's beginning. */
+  /** Finds the cluster and the leaders again, and what became of positions that are not in the log. */
   async #recover(error: unknown): Promise<void> {
     try {
       await this.#cluster.connect();
@@ -342,12 +329,15 @@ class FetchingReader implements LogReader {
       const ends = await this.#listOffsets(partitions, false);
       for (const partition of partitions) {
         const begin = begins.get(partition) ?? 0n;
-        const position = this.position(partition);
-        if (position >= begin && position <= (ends.get(partition) ?? begin)) continue;
-        this.#warnLost(partition, position, begin);
-        this.#positions.set(partition, begin);
+        const position = this.#inLog(partition, this.position(partition), begin, ends.get(partition) ?? begin);
+        this.#positions.set(partition, position);
       }
     } catch (failure) {
+      if (failure instanceof PositionBeyondEnd) {
+        this.#stopped.abort();
+        this.#options.fatal(failure);
+        return;
+      }
       this.#options.logger.warn(
         { topic: this.#topic, error: asError(failure).message },
         "the cluster is not reachable",
@@ -355,9 +345,13 @@ class FetchingReader implements LogReader {
     }
   }
 
-  #warnLost(partition: number, wanted: bigint, begin: bigint): void {
+  /** A position that retention has passed goes on at the log's beginning. Throws where it is beyond the log's end. */
+  #inLog(partition: number, wanted: bigint, begin: bigint, end: bigint): bigint {
+    if (wanted > end) throw new PositionBeyondEnd(this.#topic, partition, wanted, end);
+    if (wanted >= begin) return wanted;
     const fields = { topic: this.#topic, partition, wanted: wanted.toString(), begin: begin.toString() };
-    this.#options.logger.warn(fields, "the wanted offset is not in the log; reading from its beginning");
+    this.#options.logger.warn(fields, "the wanted offset is not in the log any more; reading from its beginning");
+    return begin;
   }
 
   #answerWaiters(): void {

@@ -24,7 +24,14 @@ export type FetchedRecord = KafkaMessage & {
   readonly textHeaders: Readonly<Record<string, string>>;
   readonly bigOffset: bigint;
   readonly timestampMs: number;
+  /** In place of a batch of records that cannot be read: from here to `bigOffset`, and why. */
+  readonly unreadable?: { readonly firstOffset: bigint; readonly reason: string };
 };
+
+/** Whether a record is one, and does not stand for a batch that cannot be read. */
+export function isReadable(record: FetchedRecord): boolean {
+  return record.unreadable === undefined;
+}
 
 /** A record as kafkajs gives it → {@link Message}. */
 export function fromWire(record: FetchedRecord): Message {

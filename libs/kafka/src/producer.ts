@@ -1,20 +1,28 @@
 import type { TopicContract } from "@kapi/contracts";
 import { type Clock, type Deferred, deferred, delay, systemClock } from "@kapi/kernel";
-import { counter, type Span, type Started, TRACEPARENT_HEADER } from "@kapi/runtime";
-import type { Message as WireMessage, Producer as KafkaProducer, RecordMetadata } from "kafkajs";
+import { type Started, TRACEPARENT_HEADER } from "@kapi/runtime";
+import type { Message as WireMessage } from "kafkajs";
 
-import type { KafkaConnection } from "./connection.ts";
-import { asError, MessageTooLarge, ProduceError } from "./errors.ts";
+import { type ClusterClient, clusterClient } from "./cluster.ts";
+import { type KafkaConnection, REQUEST_TIMEOUT_MS } from "./connection.ts";
+import { Delivery } from "./delivery.ts";
+import { MessageTooLarge, ProduceError } from "./errors.ts";
 import { partitionOfKey } from "./partitioner.ts";
 import { partitionCounts } from "./topics.ts";
 import { startSending } from "./traces.ts";
+import { type Position, reject, type Waiting } from "./waiting.ts";
 
-const ACKS_ALL = -1;
+export type { Position } from "./waiting.ts";
+
 const MAX_BATCH_MESSAGES = 1_000;
 /** Under Kafka's default `max.message.bytes`, so that a request is taken even if it is all for one partition. */
 const MAX_BATCH_BYTES = 900_000;
 const MAX_QUEUED_MESSAGES = 20_000;
 const PRODUCE_TIMEOUT_MS = 10_000;
+/** A broker that is only slow must not be asked twice: each time stores the messages again. */
+const MIN_REQUEST_TIMEOUT_MS = 1_500;
+/** A leader that waits for its replicas says so before its request times out, and keeps its connection. */
+const ACK_MARGIN_MS = 250;
 const MIN_INTERVAL_MS = 8;
 /** {@link ProducerOptions.minIntervalMs} of what is watched live: valuations, and the samples made of them. */
 export const LIVE_INTERVAL_MS = 5;
@@ -28,12 +36,6 @@ const RECORD_OVERHEAD_BYTES = 40;
 /** The header of a trace: its name, its 55 characters, and two lengths. */
 const TRACEPARENT_BYTES = TRACEPARENT_HEADER.length + 57;
 
-const failures = counter(
-  "kafka.produce.failures",
-  "Messages that were not acknowledged, by `topic` and `outcome` (not-sent, unknown)",
-  "{message}",
-);
-
 export interface ProducerOptions {
   /** Most messages in one request. Default 1,000. */
   readonly maxBatchMessages?: number;
@@ -42,7 +44,7 @@ export interface ProducerOptions {
    * request of its own. Default 900,000.
    */
   readonly maxBatchBytes?: number;
-  /** Most messages waiting for a request; one more is refused at once. Default 20,000. */
+  /** Most messages waiting for a request to one broker; one more is refused at once. Default 20,000. */
   readonly maxQueuedMessages?: number;
   /** Until a message must be acknowledged, counted from `send`. Default 10,000. */
   readonly produceTimeoutMs?: number;
@@ -65,12 +67,6 @@ export interface OutgoingMessage {
   readonly traceparent?: string | undefined;
 }
 
-/** Where a message is in the log. */
-export interface Position {
-  readonly partition: number;
-  readonly offset: bigint;
-}
-
 export interface Producer {
   /**
    * Publishes `message`; resolves with its place once all in-sync replicas have it. Rejects with a
@@ -84,23 +80,22 @@ export interface Producer {
 }
 
 /**
- * Starts a producer. What is asked for in one turn of the event loop, and while a request is under way, goes out in the
- * next request; there is never more than one under way, which keeps the order without idempotence (kafkajs's own
- * loses acknowledged messages). `stop` sends what waits, within a deadline.
+ * Starts a producer. What is asked for in one turn of the event loop, and while a request to the same broker is under way,
+ * goes out in the next request there. There is never more than one under way to a broker, nor of a partition, which keeps
+ * the order without idempotence (kafkajs's own loses acknowledged messages); a broker that hangs holds up only the
+ * partitions it leads. `stop` sends what waits, within a deadline.
  */
 export async function createProducer(
   kafka: KafkaConnection,
   options: ProducerOptions = {},
 ): Promise<Started<Producer>> {
   const produceTimeoutMs = options.produceTimeoutMs ?? PRODUCE_TIMEOUT_MS;
-  const client = kafka.client({ requestTimeoutMs: produceTimeoutMs }).producer({
-    createPartitioner: () => partitionAlreadyChosen,
-    allowAutoTopicCreation: false,
-    idempotent: false,
-  });
-  await kafka.connect(client);
+  const requestTimeoutMs = Math.min(REQUEST_TIMEOUT_MS, Math.max(MIN_REQUEST_TIMEOUT_MS, produceTimeoutMs / 2));
+  const { client, cluster } = clusterClient(kafka, { requestTimeoutMs });
+  await kafka.connectWaiting(client);
   const counts = await partitionCounts(kafka);
-  const producer = new BatchingProducer(kafka, client, counts, {
+  const delivery = new Delivery(cluster, kafka.logger, requestTimeoutMs - ACK_MARGIN_MS);
+  const producer = new BatchingProducer(kafka, client, delivery, counts, {
     maxBatchMessages: options.maxBatchMessages ?? MAX_BATCH_MESSAGES,
     maxBatchBytes: options.maxBatchBytes ?? MAX_BATCH_BYTES,
     maxQueuedMessages: options.maxQueuedMessages ?? MAX_QUEUED_MESSAGES,
@@ -111,145 +106,210 @@ export async function createProducer(
   return { value: producer, stop: () => producer.stop() };
 }
 
-interface Waiting {
-  readonly contract: TopicContract;
+type Limits = Required<ProducerOptions>;
+
+/** A partition. All of its messages that wait or are under way are in one lane, so that none overtakes another. */
+interface Place {
   readonly topic: string;
   readonly partition: number;
-  readonly wire: WireMessage;
-  readonly bytes: number;
-  readonly expiresAtMs: number;
-  readonly answer: Deferred<Position>;
-  readonly span: Span | null;
-  /** Past its deadline a message is answered, and stays in its request until that ends. */
-  settled: boolean;
+  lane: Lane | null;
+  waiting: number;
 }
 
-type Limits = Required<ProducerOptions>;
+interface Queued extends Waiting {
+  readonly place: Place;
+}
+
+/** What goes to one broker: one request after the other. */
+interface Lane {
+  /** null: the leader is not known yet. */
+  readonly leader: number | null;
+  queue: Queued[];
+  inFlight: readonly Queued[];
+  lastFlushMs: number;
+  isScheduled: boolean;
+}
 
 class BatchingProducer implements Producer {
   readonly #kafka: KafkaConnection;
-  readonly #client: KafkaProducer;
-  readonly #counts: ReadonlyMap<string, number>;
+  readonly #client: ClusterClient["client"];
+  readonly #delivery: Delivery;
+  readonly #places: ReadonlyMap<string, readonly Place[]>;
   readonly #limits: Limits;
-  #queue: Waiting[] = [];
-  #inFlight: readonly Waiting[] = [];
-  #busy = false;
-  #lastFlushMs = 0;
-  #scheduled = false;
+  readonly #lanes = new Map<number | null, Lane>();
   #sweeping = false;
   #stopping = false;
   #idle: Deferred<void> | null = null;
 
-  constructor(kafka: KafkaConnection, client: KafkaProducer, counts: ReadonlyMap<string, number>, limits: Limits) {
+  constructor(
+    kafka: KafkaConnection,
+    client: ClusterClient["client"],
+    delivery: Delivery,
+    counts: ReadonlyMap<string, number>,
+    limits: Limits,
+  ) {
     this.#kafka = kafka;
     this.#client = client;
-    this.#counts = counts;
+    this.#delivery = delivery;
     this.#limits = limits;
+    this.#places = new Map(
+      Array.from(counts, ([topic, count]) => [
+        topic,
+        Array.from({ length: count }, (_, partition) => ({ topic, partition, lane: null, waiting: 0 })),
+      ]),
+    );
   }
 
   partitionOf(topic: TopicContract, key: string): number {
-    return partitionOfKey(key, this.#countOf(this.#kafka.topicName(topic)));
+    return partitionOfKey(key, this.#placesOf(this.#kafka.topicName(topic)).length);
   }
 
   async send(topic: TopicContract, message: OutgoingMessage): Promise<Position> {
     if (this.#stopping) throw new ProduceError("not-sent", "the producer is stopping");
-    if (this.#queue.length >= this.#limits.maxQueuedMessages) {
-      throw new ProduceError("not-sent", `${this.#queue.length} messages already wait to be published`);
-    }
     const name = this.#kafka.topicName(topic);
-    const count = this.#countOf(name);
-    const partition = message.partition ?? partitionOfKey(message.key, count);
-    if (partition < 0 || partition >= count)
-      throw new ProduceError("not-sent", `${name} has no partition ${partition}`);
+    const places = this.#placesOf(name);
+    const partition = message.partition ?? partitionOfKey(message.key, places.length);
+    const place = places[partition];
+    if (place === undefined) throw new ProduceError("not-sent", `${name} has no partition ${partition}`);
     const bytes = bytesOf(message) + (message.traceparent === undefined ? 0 : TRACEPARENT_BYTES);
     const maxBytes = Math.max(this.#limits.maxBatchBytes, topic.maxMessageBytes ?? 0);
     if (bytes > maxBytes) throw new MessageTooLarge(bytes, maxBytes);
+    const lane = this.#laneOf(place);
+    if (lane.queue.length >= this.#limits.maxQueuedMessages) {
+      throw new ProduceError("not-sent", `${lane.queue.length} messages already wait to be published`);
+    }
     const answer = deferred<Position>();
     const { key, value } = message;
     const span = startSending(topic.name, message.traceparent);
     const headers = span === null ? message.headers : { ...message.headers, [TRACEPARENT_HEADER]: span.traceparent };
     const wire: WireMessage = { key, value, partition, ...(headers === undefined ? {} : { headers: { ...headers } }) };
     const expiresAtMs = this.#limits.clock.nowMs() + this.#limits.produceTimeoutMs;
-    this.#queue.push({
+    place.waiting += 1;
+    lane.queue.push({
       contract: topic,
       topic: name,
       partition,
+      place,
       wire,
       bytes,
       expiresAtMs,
       answer,
       span,
+      maybeStored: false,
       settled: false,
     });
-    this.#schedule();
+    this.#schedule(lane);
     this.#sweepLater();
     return answer.promise;
   }
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    if (this.#busy || this.#queue.length > 0) {
+    if (this.#isBusy()) {
       this.#idle ??= deferred<void>();
       await Promise.race([this.#idle.promise, delay(STOP_DEADLINE_MS)]);
     }
-    const left = this.#queue;
-    this.#queue = [];
-    rejectAll(left, new ProduceError("not-sent", "the producer was stopped"));
+    for (const lane of this.#lanes.values()) {
+      reject(this.#leaveQueue(lane, lane.queue.length), "the producer was stopped");
+      reject(lane.inFlight, "the producer was stopped before the answer came");
+    }
     await Promise.race([this.#client.disconnect(), delay(DISCONNECT_DEADLINE_MS)]);
   }
 
-  #countOf(topic: string): number {
-    const count = this.#counts.get(topic);
-    if (count === undefined) throw new ProduceError("not-sent", `topic ${topic} does not exist`);
-    return count;
+  #placesOf(topic: string): readonly Place[] {
+    const places = this.#places.get(topic);
+    if (places === undefined) throw new ProduceError("not-sent", `topic ${topic} does not exist`);
+    return places;
   }
 
-  #schedule(): void {
-    if (this.#scheduled || this.#busy || this.#queue.length === 0) return;
-    this.#scheduled = true;
+  /** A partition with nothing on its way goes where its leader is now; any other stays in its lane. */
+  #laneOf(place: Place): Lane {
+    if (place.lane !== null && place.waiting > 0) return place.lane;
+    const lane = this.#lane(this.#delivery.leaderOf(place.topic, place.partition));
+    place.lane = lane;
+    return lane;
+  }
+
+  #lane(leader: number | null): Lane {
+    let lane = this.#lanes.get(leader);
+    if (lane === undefined) {
+      lane = { leader, queue: [], inFlight: [], lastFlushMs: 0, isScheduled: false };
+      this.#lanes.set(leader, lane);
+    }
+    return lane;
+  }
+
+  #schedule(lane: Lane): void {
+    if (lane.isScheduled || lane.inFlight.length > 0 || lane.queue.length === 0) return;
+    lane.isScheduled = true;
     const flush = (): void => {
-      this.#scheduled = false;
-      this.#lastFlushMs = this.#limits.clock.nowMs();
-      void this.#flush();
+      lane.isScheduled = false;
+      lane.lastFlushMs = this.#limits.clock.nowMs();
+      void this.#flush(lane);
     };
     const { minIntervalMs, clock } = this.#limits;
     // At most the interval, also where the machine's clock was set back.
-    const leftMs = Math.min(minIntervalMs, this.#lastFlushMs + minIntervalMs - clock.nowMs());
+    const leftMs = Math.min(minIntervalMs, lane.lastFlushMs + minIntervalMs - clock.nowMs());
     if (leftMs > 0 && !this.#stopping) setTimeout(flush, leftMs);
     else setImmediate(flush);
   }
 
-  async #flush(): Promise<void> {
-    if (this.#queue.length === 0) return;
-    this.#busy = true;
-    const batch = this.#nextBatch();
-    this.#inFlight = batch;
-    try {
-      const metadata = await this.#client.sendBatch({
-        acks: ACKS_ALL,
-        timeout: this.#limits.produceTimeoutMs,
-        topicMessages: byTopic(batch),
-      });
-      answerAll(batch, metadata);
-    } catch (error) {
-      rejectAll(batch, new ProduceError("unknown", `not acknowledged: ${asError(error).message}`, { cause: error }));
-    } finally {
-      this.#inFlight = [];
-      this.#busy = false;
+  async #flush(lane: Lane): Promise<void> {
+    this.#moveToLeaders(lane);
+    const batch = this.#nextBatch(lane);
+    if (batch.length > 0) {
+      lane.inFlight = batch;
+      await this.#delivery.deliver(batch);
+      lane.inFlight = [];
+      for (const { place } of batch) place.waiting -= 1;
     }
-    if (this.#queue.length === 0) this.#idle?.resolve();
-    this.#schedule();
+    this.#tellIdle();
+    this.#schedule(lane);
   }
 
-  #nextBatch(): Waiting[] {
+  /** Nothing of this lane is under way: partitions that another broker leads by now go on in that broker's lane. */
+  #moveToLeaders(lane: Lane): void {
+    const targets = new Map<Place, Lane>();
+    for (const { place } of lane.queue) {
+      if (targets.has(place)) continue;
+      const leader = this.#delivery.leaderOf(place.topic, place.partition);
+      // Of an unknown leader the request itself finds out.
+      targets.set(place, leader === null ? lane : this.#lane(leader));
+    }
+    if (Array.from(targets.values()).every((target) => target === lane)) return;
+    const queued = lane.queue;
+    lane.queue = [];
+    for (const waiting of queued) targets.get(waiting.place)?.queue.push(waiting);
+    for (const [place, target] of targets) {
+      place.lane = target;
+      if (target !== lane) this.#schedule(target);
+    }
+  }
+
+  #nextBatch(lane: Lane): Queued[] {
     let bytes = 0;
     let length = 0;
-    for (const waiting of this.#queue) {
+    for (const waiting of lane.queue) {
       bytes += waiting.bytes;
       if (length >= this.#limits.maxBatchMessages || (length > 0 && bytes > this.#limits.maxBatchBytes)) break;
       length += 1;
     }
-    return this.#queue.splice(0, length);
+    return lane.queue.splice(0, length);
+  }
+
+  #leaveQueue(lane: Lane, count: number): Queued[] {
+    const left = lane.queue.splice(0, count);
+    for (const { place } of left) place.waiting -= 1;
+    return left;
+  }
+
+  #isBusy(): boolean {
+    for (const { queue, inFlight } of this.#lanes.values()) if (queue.length > 0 || inFlight.length > 0) return true;
+    return false;
+  }
+
+  #tellIdle(): void {
+    if (this.#idle !== null && !this.#isBusy()) this.#idle.resolve();
   }
 
   #sweepLater(): void {
@@ -257,72 +317,22 @@ class BatchingProducer implements Producer {
     this.#sweeping = true;
     setTimeout(() => {
       this.#sweeping = false;
-      this.#expire();
-      if (this.#busy || this.#queue.length > 0) this.#sweepLater();
+      for (const lane of this.#lanes.values()) this.#expire(lane);
+      this.#tellIdle();
+      if (this.#isBusy()) this.#sweepLater();
     }, SWEEP_INTERVAL_MS);
   }
 
   /**
-   * Answers what is past its deadline. A request that is under way stays so until kafkajs gives it up: sending the next
-   * one beside it could change the order.
+   * Answers what is past its deadline. A request that is under way stays so until it ends: sending the next one of its
+   * partitions beside it could change the order.
    */
-  #expire(): void {
+  #expire(lane: Lane): void {
     const nowMs = this.#limits.clock.nowMs();
     const late = (waiting: Waiting): boolean => waiting.expiresAtMs <= nowMs;
-    rejectAll(this.#inFlight.filter(late), new ProduceError("unknown", "not acknowledged within its deadline"));
-    const unsent = this.#queue.findIndex((waiting) => !late(waiting));
-    const expired = this.#queue.splice(0, unsent === -1 ? this.#queue.length : unsent);
-    rejectAll(expired, new ProduceError("not-sent", "not sent within its deadline"));
-    if (!this.#busy && this.#queue.length === 0) this.#idle?.resolve();
-  }
-}
-
-function partitionAlreadyChosen({ message }: { message: WireMessage }): number {
-  if (message.partition === undefined) throw new TypeError("every message is given its partition");
-  return message.partition;
-}
-
-function byTopic(batch: readonly Waiting[]): { topic: string; messages: WireMessage[] }[] {
-  const topics = new Map<string, WireMessage[]>();
-  for (const { topic, wire } of batch) {
-    const messages = topics.get(topic);
-    if (messages === undefined) topics.set(topic, [wire]);
-    else messages.push(wire);
-  }
-  return Array.from(topics, ([topic, messages]) => ({ topic, messages }));
-}
-
-/** The answer names the first offset of each partition's records; they are stored in the order they were given in. */
-function answerAll(batch: readonly Waiting[], metadata: readonly RecordMetadata[]): void {
-  const next = new Map<string, bigint>();
-  for (const { topicName, partition, baseOffset } of metadata) {
-    if (baseOffset !== undefined) next.set(`${topicName}/${partition}`, BigInt(baseOffset));
-  }
-  for (const waiting of batch) {
-    const { topic, partition } = waiting;
-    const place = `${topic}/${partition}`;
-    const offset = next.get(place);
-    if (offset === undefined) {
-      // A leader that changed between two tries of kafkajs can leave a partition out of the request.
-      rejectAll([waiting], new ProduceError("unknown", `the answer does not name ${place}`));
-    } else {
-      next.set(place, offset + 1n);
-      if (waiting.settled) continue;
-      waiting.settled = true;
-      waiting.span?.end();
-      waiting.answer.resolve({ partition, offset });
-    }
-  }
-}
-
-/** Of a message that is answered already nothing is told again. */
-function rejectAll(batch: readonly Waiting[], error: ProduceError): void {
-  for (const waiting of batch) {
-    if (waiting.settled) continue;
-    waiting.settled = true;
-    failures.add(1, { topic: waiting.contract.name, outcome: error.outcome });
-    waiting.span?.end(error);
-    waiting.answer.reject(error);
+    reject(lane.inFlight.filter(late), "not acknowledged within its deadline");
+    const unsent = lane.queue.findIndex((waiting) => !late(waiting));
+    reject(this.#leaveQueue(lane, unsent === -1 ? lane.queue.length : unsent), "not sent within its deadline");
   }
 }
 

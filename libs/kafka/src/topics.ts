@@ -132,6 +132,8 @@ function topicConfig(kafka: KafkaConnection, topic: TopicContract, options: Crea
   const configs: Record<string, string> = {
     "cleanup.policy": topic.cleanup,
     "min.insync.replicas": String(options.minInsyncReplicas),
+    // Whatever a producer of others compresses with, the broker stores what every reader can read; ours do not compress.
+    "compression.type": "uncompressed",
     ...(topic.cleanup === "compact" ? COMPACTED : deleteConfigs(topic)),
     ...sizeConfigs(topic),
     ...options.overrides?.[topic.name]?.configs,

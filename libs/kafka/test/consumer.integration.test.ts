@@ -10,6 +10,7 @@ import {
   createConsumer,
   createLogReader,
   createProducer,
+  createTopics,
   type KafkaConnection,
   type Message,
   type Producer,
@@ -293,4 +294,34 @@ test("a batch that takes longer than the session keeps its place in the group", 
   await admin.disconnect();
   await started.stop();
   expect({ handled, assignments }).toEqual({ handled: 1, assignments: [1] });
+});
+
+test("a topic that is deleted and made again is refused, and not read from its beginning without a word", async () => {
+  const own = await ownTopics();
+  const topic = TOPICS.metricsLatest;
+  const sender = await createProducer(own.kafka);
+  for (let index = 0; index < 3; index += 1) await sender.value.send(topic, { key: "k", value: "x", partition: 0 });
+  const errors: Error[] = [];
+  const seen: string[] = [];
+  const started = await createConsumer(own.kafka, {
+    topics: [topic],
+    groupId: "again",
+    logger,
+    fatal: (error) => void errors.push(error),
+    onBatch: (batch) => Promise.resolve(void seen.push(...textsOf(batch))).then(() => ({})),
+  });
+  await until("the messages are handled", () => seen.length === 3);
+  const admin = own.kafka.client().admin();
+  await admin.connect();
+  await admin.deleteTopics({ topics: [own.kafka.topicName(topic)] });
+  await until("the topic is gone", async () => !(await admin.listTopics()).includes(own.kafka.topicName(topic)));
+  await createTopics(own.kafka, { partitions: PARTITIONS, replicationFactor: 1, minInsyncReplicas: 1 });
+  await admin.disconnect();
+  await until("fatal is called", () => errors.length > 0);
+  expect(errors[0]?.message).toMatch(
+    /offset 3 is beyond the end of partition 0 of .*: the topic was deleted and made again/,
+  );
+  await started.stop();
+  await sender.stop();
+  await own.drop();
 });

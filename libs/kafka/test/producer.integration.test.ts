@@ -1,4 +1,5 @@
 import { TOPICS } from "@kapi/contracts";
+import { deferred } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -12,7 +13,7 @@ import {
   type Producer,
   ProduceError,
 } from "../src/index.ts";
-import { logger, ownTopics, PARTITIONS, unexpected } from "./support.ts";
+import { logger, ownTopics, PARTITIONS, unexpected, watchProduce } from "./support.ts";
 
 let kafka: KafkaConnection;
 let drop: () => Promise<void>;
@@ -78,40 +79,55 @@ test("messages of one key keep the order of the calls, also across requests", as
 
 test("what one turn asks for shares one request, and there is never a second one beside it", async () => {
   const requests: number[] = [];
+  const [begun, release] = [deferred<void>(), deferred<void>()];
   let underWay = 0;
   let most = 0;
-  const watched: KafkaConnection = {
-    ...kafka,
-    client: (tuning) => {
-      const client = kafka.client(tuning);
-      const producerOf = client.producer.bind(client);
-      client.producer = (config) => {
-        const real = producerOf(config);
-        const sendBatch: typeof real.sendBatch = async (batch) => {
-          requests.push(batch.topicMessages?.reduce((sum, { messages }) => sum + messages.length, 0) ?? 0);
-          underWay += 1;
-          most = Math.max(most, underWay);
-          return real.sendBatch(batch).finally(() => {
-            underWay -= 1;
-          });
-        };
-        return { ...real, sendBatch };
-      };
-      return client;
-    },
-  };
+  const watched = watchProduce(kafka, async (records, produce) => {
+    requests.push(records);
+    underWay += 1;
+    most = Math.max(most, underWay);
+    begun.resolve();
+    await release.promise;
+    return produce().finally(() => {
+      underWay -= 1;
+    });
+  });
   const own = await createProducer(watched);
   const turn = (count: number): Promise<unknown>[] =>
     Array.from({ length: count }, (_, index) => own.value.send(TOPICS.commandsExport, { key: `${index}`, value: "x" }));
   const first = turn(40);
-  await new Promise(setImmediate);
-  const meanwhile = turn(5);
-  await new Promise(setImmediate);
-  meanwhile.push(...turn(6));
+  await begun.promise;
+  const meanwhile = [...turn(5), ...turn(6)];
+  release.resolve();
   await Promise.all([...first, ...meanwhile]);
   await own.stop();
   expect(requests).toEqual([40, 11]);
   expect(most).toBe(1);
+});
+
+test("partitions that one broker refuses are sent again, those that it stored are not", async () => {
+  let tries = 0;
+  const watched = watchProduce(kafka, async (_records, produce) => {
+    tries += 1;
+    const answer = (await produce()) as { topics: { partitions: { partition: number; errorCode: number }[] }[] };
+    if (tries > 1) return answer;
+    for (const { partitions } of answer.topics) for (const it of partitions) if (it.partition === 1) it.errorCode = 6;
+    throw Object.assign(new Error("not the leader"), {
+      type: "NOT_LEADER_FOR_PARTITION",
+      code: 6,
+      retriable: true,
+      ...answer,
+    });
+  });
+  const own = await createProducer(watched);
+  const before = await endOffsets(kafka, TOPICS.commandsAccount);
+  await Promise.all(
+    [0, 1].map((partition) => own.value.send(TOPICS.commandsAccount, { key: "k", value: "x", partition })),
+  );
+  await own.stop();
+  const after = await endOffsets(kafka, TOPICS.commandsAccount);
+  const stored = [0, 1].map((partition) => Number((after.get(partition) ?? 0n) - (before.get(partition) ?? 0n)));
+  expect({ tries, stored }).toEqual({ tries: 2, stored: [1, 2] });
 });
 
 test("a message can be put on a partition by its number", async () => {

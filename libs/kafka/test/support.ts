@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { TOPICS, type TopicContract } from "@kapi/contracts";
 import { delay, systemClock } from "@kapi/kernel";
 import { createLogger, type Logger } from "@kapi/runtime";
+import type { Cluster } from "kafkajs";
 
 import { createKafka, createTopics, type KafkaConnection, type TopicOverride } from "../src/index.ts";
 
@@ -58,4 +59,41 @@ export async function deleteRecords(
   await admin.fetchTopicOffsets(name);
   await admin.deleteTopicRecords({ topic: name, partitions: [{ partition, offset: offset.toString() }] });
   await admin.disconnect();
+}
+
+/** A connection whose produce requests go through `onProduce`, which is given the number of their records. */
+export function watchProduce(
+  kafka: KafkaConnection,
+  onProduce: (records: number, produce: () => Promise<unknown>) => Promise<unknown>,
+): KafkaConnection {
+  const watch = (cluster: Cluster): Cluster =>
+    new Proxy(cluster, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name);
+        if (name !== "findBroker") return typeof value === "function" ? value.bind(target) : value;
+        return async (node: { nodeId: string }) => {
+          const broker = await target.findBroker(node);
+          const produce: typeof broker.produce = (request) => {
+            const records = request.topicData.flatMap(({ partitions }) => partitions.flatMap((data) => data.messages));
+            return onProduce(records.length, () => broker.produce(request));
+          };
+          return { produce };
+        };
+      },
+    });
+  return {
+    ...kafka,
+    client: (tuning) => {
+      const client = kafka.client(tuning);
+      const consumerOf = client.consumer.bind(client);
+      client.consumer = (config) =>
+        consumerOf({
+          ...config,
+          partitionAssigners: (config.partitionAssigners ?? []).map(
+            (assigner) => (given) => assigner({ ...given, cluster: watch(given.cluster) }),
+          ),
+        });
+      return client;
+    },
+  };
 }

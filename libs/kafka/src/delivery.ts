@@ -1,0 +1,221 @@
+import { delay } from "@kapi/kernel";
+import type { Logger } from "@kapi/runtime";
+import type { Cluster } from "kafkajs";
+
+import { asError, mayPass } from "./errors.ts";
+import { acknowledge, reject, type Waiting } from "./waiting.ts";
+
+const ACKS_ALL = -1;
+const RETRY_DELAY_MIN_MS = 50;
+const RETRY_DELAY_MAX_MS = 500;
+const NO_ERROR = 0;
+/** Answers that say of every message that it is not in the log. */
+const NOT_STORED = new Set([
+  "UNKNOWN_TOPIC_OR_PARTITION",
+  "LEADER_NOT_AVAILABLE",
+  "NOT_LEADER_FOR_PARTITION",
+  "NOT_ENOUGH_REPLICAS",
+  "MESSAGE_TOO_LARGE",
+  "RECORD_LIST_TOO_LARGE",
+  "TOPIC_AUTHORIZATION_FAILED",
+  "CLUSTER_AUTHORIZATION_FAILED",
+  "INVALID_TOPIC_EXCEPTION",
+]);
+
+/** What a broker says of each partition of a request; the patched kafkajs gives it to the error of a request as well. */
+interface ProducedTopic {
+  readonly topicName: string;
+  readonly partitions: readonly {
+    readonly partition: number;
+    readonly errorCode: number;
+    readonly baseOffset: string;
+  }[];
+}
+
+/** One partition's messages of a request, in order. */
+interface Part {
+  readonly topic: string;
+  readonly partition: number;
+  readonly messages: readonly Waiting[];
+}
+
+/** Brings messages to the leaders of their partitions, again and again until each is answered. */
+export class Delivery {
+  readonly #cluster: Cluster;
+  readonly #logger: Logger;
+  readonly #ackTimeoutMs: number;
+
+  /** A broker that waits for its replicas longer than `ackTimeoutMs` says so, and is asked again. */
+  constructor(cluster: Cluster, logger: Logger, ackTimeoutMs: number) {
+    this.#cluster = cluster;
+    this.#logger = logger;
+    this.#ackTimeoutMs = ackTimeoutMs;
+  }
+
+  /** The broker that leads a partition, as far as is known; null where nothing is known of the topic yet. */
+  leaderOf(topic: string, partition: number): number | null {
+    try {
+      const found = this.#cluster
+        .findTopicPartitionMetadata(topic)
+        .find(({ partitionId }) => partitionId === partition);
+      return found?.leader ?? null;
+    } catch {
+      return null;
+    }
+  }
+
+  /**
+   * Resolves once every message is acknowledged, refused or past its deadline, and no request with any of them is under
+   * way: only then may the next messages of the same partitions follow, or they could overtake these.
+   */
+  async deliver(batch: readonly Waiting[]): Promise<void> {
+    let left = batch;
+    for (let retryDelayMs = RETRY_DELAY_MIN_MS; ; retryDelayMs = Math.min(retryDelayMs * 2, RETRY_DELAY_MAX_MS)) {
+      const failed = await this.#tryOnce(left);
+      left = failed.filter(({ settled }) => !settled);
+      if (left.length === 0) return;
+      await delay(retryDelayMs);
+      await this.#refresh();
+    }
+  }
+
+  /** One request to each leader. Gives the messages that another try may bring there. */
+  async #tryOnce(batch: readonly Waiting[]): Promise<Waiting[]> {
+    const leaders = new Map<number | null, Part[]>();
+    for (const part of partsOf(batch)) {
+      const leader = await this.#locate(part);
+      const parts = leaders.get(leader);
+      if (parts === undefined) leaders.set(leader, [part]);
+      else parts.push(part);
+    }
+    const failed = await Promise.all(
+      Array.from(leaders, async ([leader, parts]) =>
+        leader === null ? parts.flatMap(({ messages }) => messages) : this.#request(leader, parts),
+      ),
+    );
+    return failed.flat();
+  }
+
+  async #locate({ topic, partition }: Part): Promise<number | null> {
+    const leader = this.leaderOf(topic, partition);
+    if (leader !== null) return leader;
+    try {
+      await this.#cluster.addMultipleTargetTopics([topic]);
+    } catch (error) {
+      this.#tellOf(error);
+    }
+    return this.leaderOf(topic, partition);
+  }
+
+  async #request(leader: number, given: readonly Part[]): Promise<Waiting[]> {
+    let parts: readonly Part[] = given;
+    const storedBefore = new Set<Waiting>();
+    try {
+      const broker = await this.#cluster.findBroker({ nodeId: String(leader) });
+      // What was answered while the connection was made must not go out any more.
+      parts = unsettled(parts);
+      if (parts.length === 0) return [];
+      for (const { messages } of parts) {
+        for (const waiting of messages) {
+          if (waiting.maybeStored) storedBefore.add(waiting);
+          waiting.maybeStored = true;
+        }
+      }
+      const answer = (await broker.produce({
+        acks: ACKS_ALL,
+        timeout: this.#ackTimeoutMs,
+        topicData: topicDataOf(parts),
+      })) as { topics: ProducedTopic[] };
+      return this.#settle(parts, answer.topics, storedBefore, null);
+    } catch (error) {
+      this.#tellOf(error);
+      const { topics = [] } = error as { topics?: ProducedTopic[] };
+      return this.#settle(parts, topics, storedBefore, error);
+    }
+  }
+
+  /** Answers what the broker answered; gives the messages that are to be sent again. */
+  #settle(
+    parts: readonly Part[],
+    topics: readonly ProducedTopic[],
+    storedBefore: ReadonlySet<Waiting>,
+    error: unknown,
+  ): Waiting[] {
+    const again: Waiting[] = [];
+    for (const { topic, partition, messages } of parts) {
+      const produced = topics
+        .find(({ topicName }) => topicName === topic)
+        ?.partitions.find((answer) => answer.partition === partition);
+      if (produced?.errorCode === NO_ERROR) {
+        acknowledge(messages, produced.baseOffset);
+        continue;
+      }
+      // The error of the request is that of the first partition that failed; the others' may be another.
+      const isOwn = produced === undefined || produced.errorCode === codeOf(error);
+      if (isOwn && produced !== undefined && NOT_STORED.has(typeOf(error))) {
+        for (const waiting of messages) waiting.maybeStored = storedBefore.has(waiting);
+      }
+      if (!isOwn || mayPass(error) || isTransport(error)) again.push(...messages);
+      else reject(messages, `not acknowledged: ${asError(error).message}`, error);
+    }
+    return again;
+  }
+
+  /** A leader that did not answer may lead no more. */
+  async #refresh(): Promise<void> {
+    try {
+      await this.#cluster.connect();
+      await this.#cluster.refreshMetadata();
+    } catch (error) {
+      this.#tellOf(error);
+    }
+  }
+
+  #tellOf(error: unknown): void {
+    this.#logger.info({ error: asError(error).message }, "messages were not published; trying again");
+  }
+}
+
+function partsOf(batch: readonly Waiting[]): Part[] {
+  const parts = new Map<string, { topic: string; partition: number; messages: Waiting[] }>();
+  for (const waiting of batch) {
+    const { topic, partition } = waiting;
+    const place = `${topic}/${partition}`;
+    const part = parts.get(place);
+    if (part === undefined) parts.set(place, { topic, partition, messages: [waiting] });
+    else part.messages.push(waiting);
+  }
+  return [...parts.values()];
+}
+
+function unsettled(parts: readonly Part[]): Part[] {
+  return parts
+    .map((part) => ({ ...part, messages: part.messages.filter(({ settled }) => !settled) }))
+    .filter(({ messages }) => messages.length > 0);
+}
+
+type TopicData = Parameters<Awaited<ReturnType<Cluster["findBroker"]>>["produce"]>[0]["topicData"];
+
+function topicDataOf(parts: readonly Part[]): TopicData {
+  const topics = new Map<string, TopicData[number]>();
+  for (const { topic, partition, messages } of parts) {
+    const data = { partition, firstSequence: 0, messages: messages.map(({ wire }) => wire) };
+    const found = topics.get(topic);
+    if (found === undefined) topics.set(topic, { topic, partitions: [data] });
+    else found.partitions.push(data);
+  }
+  return [...topics.values()];
+}
+
+/** No broker's answer, but that there was none. */
+function isTransport(error: unknown): boolean {
+  return typeOf(error) === "" && asError(error).name.startsWith("KafkaJS");
+}
+
+function typeOf(error: unknown): string {
+  return typeof error === "object" && error !== null && "type" in error ? String(error.type) : "";
+}
+
+function codeOf(error: unknown): number | null {
+  return typeof error === "object" && error !== null && "code" in error ? Number(error.code) : null;
+}

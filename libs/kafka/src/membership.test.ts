@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+
+import { Membership } from "./membership.ts";
+
+const SESSION_MS = 10_000;
+const LIMIT_MS = SESSION_MS + 20_000;
+const FETCH_MS = 250;
+
+/** Fetches that are answered from `fromMs` on for `forMs`. */
+function fetch(membership: Membership, fromMs: number, forMs: number): number {
+  for (let nowMs = fromMs; nowMs <= fromMs + forMs; nowMs += FETCH_MS) membership.fetched(nowMs);
+  return fromMs + forMs;
+}
+
+test("a process that fetches without an acknowledged heartbeat is no member", () => {
+  const membership = new Membership(SESSION_MS, 0);
+  const nowMs = fetch(membership, 0, LIMIT_MS);
+  expect(membership.problem()).toBeNull();
+  membership.fetched(nowMs + 1);
+  expect(membership.problem()).toContain("no heartbeat was acknowledged");
+  membership.acknowledged();
+  expect(membership.problem()).toBeNull();
+});
+
+test("a process whose cluster was away for long is not told to be none when the first fetch is answered again", () => {
+  const membership = new Membership(SESSION_MS, 0);
+  fetch(membership, 0, SESSION_MS);
+  membership.committed(false);
+  fetch(membership, 20 * LIMIT_MS, SESSION_MS);
+  expect(membership.problem()).toBeNull();
+});
+
+test("a process whose commits are refused while its heartbeats are acknowledged is no member", () => {
+  const membership = new Membership(SESSION_MS, 0);
+  membership.committed(false);
+  let nowMs = fetch(membership, 0, LIMIT_MS + 1);
+  membership.committed(false);
+  membership.acknowledged();
+  membership.fetched(nowMs + FETCH_MS);
+  expect(membership.problem()).toContain("no commit was accepted");
+  membership.committed(true);
+  expect(membership.problem()).toBeNull();
+  membership.committed(false);
+  nowMs = fetch(membership, nowMs, LIMIT_MS);
+  membership.joined();
+  fetch(membership, nowMs, LIMIT_MS - FETCH_MS);
+  expect(membership.problem()).toBeNull();
+});
