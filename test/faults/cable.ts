@@ -3,11 +3,12 @@ import net from "node:net";
 /** Where the near end is; the server itself may be on another machine, or in a container. */
 const HOST = "127.0.0.1";
 
-/** A connection to a server that can be cut and healed. */
+/** A connection to a server that can be cut, frozen and healed. */
 export class Cable {
   readonly #server: net.Server;
   readonly #sockets = new Set<net.Socket>();
   #isCut = false;
+  #isFrozen = false;
 
   private constructor(server: net.Server) {
     this.#server = server;
@@ -31,8 +32,15 @@ export class Cable {
     for (const socket of this.#sockets) socket.destroy();
   }
 
+  /** Nothing goes through any more, and nobody is told: connections of now stay so for good. New ones too, until it heals. */
+  freeze({ newOnes = false }: { newOnes?: boolean } = {}): void {
+    this.#isFrozen = newOnes;
+    for (const socket of this.#sockets) socket.unpipe().pause();
+  }
+
   heal(): void {
     this.#isCut = false;
+    this.#isFrozen = false;
   }
 
   close(): void {
@@ -54,6 +62,7 @@ export class Cable {
         peer.destroy();
       });
     }
-    near.pipe(other).pipe(near);
+    if (this.#isFrozen) near.pause();
+    else near.pipe(other).pipe(near);
   }
 }

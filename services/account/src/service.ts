@@ -64,6 +64,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       schema: SERVICE,
       applicationName: SERVICE,
       max: config.POSTGRES_POOL_SIZE,
+      health,
       logger,
     }),
   );

@@ -35,6 +35,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       schema: SERVICE,
       applicationName: SERVICE,
       max: config.POSTGRES_POOL_SIZE,
+      health,
       logger,
     }),
   );

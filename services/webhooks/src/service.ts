@@ -56,6 +56,7 @@ export async function startService(
       schema: SERVICE,
       applicationName: SERVICE,
       max: config.POSTGRES_POOL_SIZE,
+      health,
       logger,
     }),
   );
