@@ -255,6 +255,16 @@ it("leaves a day that is in use to the next turn, and holds up nobody meanwhile"
   await days.keep(today ?? "");
 });
 
+it("knows a repeat across midnight where the clock of whoever recorded it first was behind", async () => {
+  const organizationId = randomUUID();
+  const midnightMs = Math.ceil(clock.nowMs() / DAY_MS) * DAY_MS;
+  const late = event(organizationId, { timestamp: new Date(midnightMs + 4 * 60_000).toISOString() });
+  for (const nowMs of [midnightMs - 5 * 60_000, midnightMs + 5 * 60_000]) {
+    await store.takeIn([late], () => 0, nowMs, nowMs);
+  }
+  expect(await readAll(organizationId, 10)).toEqual([late.eventId]);
+});
+
 it(`keeps events for ${KEPT_DAYS} days, and goes on behind what is gone`, async () => {
   const organizationId = randomUUID();
   const old = event(organizationId);
