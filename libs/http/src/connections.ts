@@ -35,7 +35,8 @@ export class Connections {
   replace(pool: Pool): void {
     if (pool !== this.#current) return;
     this.#replaced.add(pool);
-    void pool.close().then(() => this.#replaced.delete(pool));
+    const forget = (): boolean => this.#replaced.delete(pool);
+    void pool.close().then(forget, forget);
     this.#current = this.#open();
   }
 
