@@ -8,9 +8,8 @@ import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import type { IncomingEvent } from "../src/domain/facts.ts";
+import type { IncomingEvent, Source } from "../src/domain/facts.ts";
 import type { DayStore, EventStore } from "../src/domain/ports.ts";
-import type { Source } from "../src/domain/source-order.ts";
 import { KEPT_DAYS, keepDays } from "../src/operations/keep-days.ts";
 import { listEvents } from "../src/operations/list-events.ts";
 import { createDayStore } from "../src/outbound/postgres/days.ts";
