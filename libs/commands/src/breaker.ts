@@ -5,7 +5,7 @@
 import type { Clock } from "@kapi/kernel";
 
 import { backOffMs } from "./back-off.ts";
-import { BREAKER_FAILURES } from "./limits.ts";
+import { BREAKER_FAILURES, MAX_RETRY_MS } from "./limits.ts";
 
 export class Breaker {
   readonly #clock: Clock;
@@ -32,12 +32,14 @@ export class Breaker {
   /** How many commands may be sent now: all, one (a probe), or none. */
   allowance(): number {
     if (!this.open) return Number.POSITIVE_INFINITY;
-    return this.#probing || this.#clock.nowMs() < this.#openUntilMs ? 0 : 1;
+    return this.#probing || this.waitMs() > 0 ? 0 : 1;
   }
 
   /** Milliseconds until a probe is allowed; 0 where nothing has to be waited for. */
   waitMs(): number {
-    return this.open ? Math.max(0, this.#openUntilMs - this.#clock.nowMs()) : 0;
+    const leftMs = this.open ? Math.max(0, this.#openUntilMs - this.#clock.nowMs()) : 0;
+    // More than a pause can be is left where the clock was set back.
+    return leftMs > MAX_RETRY_MS ? 0 : leftMs;
   }
 
   /** A batch goes out. */

@@ -12,13 +12,13 @@ interface Waiting {
  * passed while it waited is never sent: undici's own queue would send it, and close a connection to take it back.
  */
 export class CallQueue {
-  readonly #dispatcher: Dispatcher;
+  readonly #dispatcher: () => Dispatcher;
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
   readonly #waiting: Waiting[] = [];
   #running = 0;
 
-  constructor(dispatcher: Dispatcher, limits: { maxRunning: number; maxWaiting: number }) {
+  constructor(dispatcher: () => Dispatcher, limits: { maxRunning: number; maxWaiting: number }) {
     this.#dispatcher = dispatcher;
     this.#maxRunning = limits.maxRunning;
     this.#maxWaiting = limits.maxWaiting;
@@ -38,7 +38,7 @@ export class CallQueue {
       this.#runNext();
     };
     try {
-      this.#dispatcher.dispatch(options, call);
+      this.#dispatcher().dispatch(options, call);
     } catch (error) {
       call.fail(error instanceof Error ? error : new Error(String(error)));
       call.finish();

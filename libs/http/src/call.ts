@@ -31,7 +31,8 @@ export class Call implements Dispatcher.DispatchHandler {
   #status = 0;
   #headers: IncomingHttpHeaders = {};
 
-  constructor(what: string, options: { timeoutMs: number; maxBytes: number }) {
+  /** `onLate` is told when the deadline passes without an answer. */
+  constructor(what: string, options: { timeoutMs: number; maxBytes: number; onLate?: () => void }) {
     this.#what = what;
     this.#maxBytes = options.maxBytes;
     const { promise, resolve, reject } = Promise.withResolvers<InternalResponse>();
@@ -40,6 +41,7 @@ export class Call implements Dispatcher.DispatchHandler {
     this.#reject = reject;
     this.#timer = setTimeout(() => {
       this.fail(new Error(`no answer within ${options.timeoutMs} ms`));
+      options.onLate?.();
     }, options.timeoutMs);
   }
 

@@ -13,11 +13,12 @@ import {
   startSpan,
   TRACEPARENT_HEADER,
 } from "@kapi/runtime";
-import { type Dispatcher, Pool } from "undici";
+import type { Dispatcher } from "undici";
 import { z } from "zod";
 
 import { Call, type InternalResponse } from "./call.ts";
 import { CallQueue } from "./call-queue.ts";
+import { Connections } from "./connections.ts";
 import { DependencyError } from "./dependency-error.ts";
 import { INTERNAL_TOKEN_HEADER } from "./internal-auth.ts";
 
@@ -35,8 +36,6 @@ const MAX_STREAMS = 256;
 const CLIENT_KEEP_ALIVE_MS = 30_000;
 /** Largest answer that is kept in memory, in bytes; larger ones are streamed. */
 const MAX_RESPONSE_BYTES = 64 * 1_048_576;
-/** How long calls under way may go on after the client's stop, in milliseconds. */
-const CLOSE_TIMEOUT_MS = 5_000;
 const UNAUTHORIZED = 401;
 const SERVER_ERRORS_FROM = 500;
 
@@ -89,37 +88,32 @@ export interface InternalClientOptions {
 export function createInternalClient(options: InternalClientOptions): Started<InternalClient> {
   const { origin } = new URL(options.baseUrl);
   const connections = options.connections ?? DEFAULT_CONNECTIONS;
-  const calls = createPool(origin, connections, options.timeoutMs);
-  const streams = createPool(origin, STREAM_CONNECTIONS, options.timeoutMs);
-  const maxWaiting = options.maxWaitingCalls ?? DEFAULT_MAX_WAITING_CALLS;
-  const queue = new CallQueue(calls, { maxRunning: connections, maxWaiting });
+  const common = { origin, connectTimeoutMs: options.timeoutMs, keepAliveMs: CLIENT_KEEP_ALIVE_MS };
+  const calls = new Connections({ ...common, connections });
+  const streams = new Connections({ ...common, connections: STREAM_CONNECTIONS });
   return {
-    value: new PooledClient(options, queue, streams),
+    value: new PooledClient(options, calls, streams),
     stop: async () => {
-      await Promise.all([close(calls), close(streams)]);
+      await Promise.all([calls.close(), streams.close()]);
     },
   };
 }
 
-function createPool(origin: string, connections: number, connectTimeoutMs: number): Pool {
-  return new Pool(origin, {
-    connections,
-    pipelining: 1,
-    keepAliveTimeout: CLIENT_KEEP_ALIVE_MS,
-    connect: { timeout: connectTimeoutMs },
-  });
-}
-
 class PooledClient implements InternalClient {
   readonly #options: InternalClientOptions;
+  readonly #calls: Connections;
   readonly #queue: CallQueue;
-  readonly #streams: Pool;
+  readonly #streams: Connections;
   readonly #pathPrefix: string;
   #openStreams = 0;
 
-  constructor(options: InternalClientOptions, queue: CallQueue, streams: Pool) {
+  constructor(options: InternalClientOptions, calls: Connections, streams: Connections) {
     this.#options = options;
-    this.#queue = queue;
+    this.#calls = calls;
+    this.#queue = new CallQueue(() => calls.current, {
+      maxRunning: options.connections ?? DEFAULT_CONNECTIONS,
+      maxWaiting: options.maxWaitingCalls ?? DEFAULT_MAX_WAITING_CALLS,
+    });
     this.#streams = streams;
     this.#pathPrefix = new URL(options.baseUrl).pathname.replace(/\/$/, "");
   }
@@ -140,7 +134,9 @@ class PooledClient implements InternalClient {
     const endMs = performance.now() + (options.timeoutMs ?? this.#options.timeoutMs);
     const response = await whileLost(isRepeatable(method, options), () => {
       const timeoutMs = Math.max(0, Math.ceil(endMs - performance.now()));
-      const call = new Call(what, { timeoutMs, maxBytes: MAX_RESPONSE_BYTES });
+      const { current } = this.#calls;
+      const onLate = (): void => this.#calls.replace(current);
+      const call = new Call(what, { timeoutMs, maxBytes: MAX_RESPONSE_BYTES, onLate });
       this.#queue.send(dispatchOptions, call);
       return call.response;
     });
@@ -190,14 +186,18 @@ class PooledClient implements InternalClient {
   async #openStream(method: string, path: string, options: CallOptions): Promise<InternalStream> {
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
     const abort = new AbortController();
-    const timer = setTimeout(() => abort.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    const { current } = this.#streams;
+    const timer = setTimeout(() => {
+      abort.abort(new Error(`no answer within ${timeoutMs} ms`));
+      this.#streams.replace(current);
+    }, timeoutMs);
     try {
       const dispatchOptions = this.#dispatchOptions(method, path, undefined, options);
       const {
         statusCode: status,
         headers,
         body,
-      } = await this.#streams.request({
+      } = await current.request({
         ...dispatchOptions,
         bodyTimeout: timeoutMs,
         signal: abort.signal,
@@ -288,13 +288,4 @@ function jsonOf(what: string, body: Buffer): unknown {
   } catch (cause) {
     throw new DependencyError(`${what}: the answer is no JSON`, { cause });
   }
-}
-
-/** Lets calls under way finish within {@link CLOSE_TIMEOUT_MS}, then ends them. */
-async function close(pool: Pool): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
-  await Promise.race([pool.close(), late]);
-  clearTimeout(timer);
-  await pool.destroy(new Error("the client was stopped"));
 }

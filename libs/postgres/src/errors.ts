@@ -3,6 +3,8 @@ import { DatabaseError } from "pg";
 const UNIQUE_VIOLATION = "23505";
 /** Serialization failure, deadlock, lock not available, statement timeout, out of connections, server going down. */
 const TRANSIENT_CODES = new Set(["40001", "40P01", "55P03", "57014", "53300", "57P01", "57P02", "57P03"]);
+/** The server is a standby: it was demoted, or another took its place. */
+const READ_ONLY = "25006";
 const CONNECTION_CLASS = "08";
 const NETWORK_CODES = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND", "EAI_AGAIN"]);
 /** pg gives these no code. */
@@ -24,7 +26,7 @@ export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof DatabaseError) {
     const code = error.code ?? "";
-    return TRANSIENT_CODES.has(code) || code.startsWith(CONNECTION_CLASS);
+    return TRANSIENT_CODES.has(code) || code === READ_ONLY || code.startsWith(CONNECTION_CLASS);
   }
   return isConnectionLost(error);
 }
@@ -39,5 +41,10 @@ export function isConnectionLost(error: unknown): boolean {
 /** Whether the connection that `error` came from must not be used again: the server did not answer, or is closing. */
 export function breaksConnection(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return true;
-  return error.severity === "FATAL" || error.severity === "PANIC";
+  return error.severity === "FATAL" || error.severity === "PANIC" || isReadOnly(error);
+}
+
+/** Whether the server takes no writes. */
+export function isReadOnly(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === READ_ONLY;
 }

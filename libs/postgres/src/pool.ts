@@ -1,9 +1,10 @@
 import { assert, delay } from "@kapi/kernel";
-import { type Logger, observed, type Started } from "@kapi/runtime";
+import { type Health, type Logger, observed, type Started } from "@kapi/runtime";
 import { Pool, type PoolClient } from "pg";
 
-import { breaksConnection, isConnectionLost } from "./errors.ts";
+import { breaksConnection, isConnectionLost, isReadOnly } from "./errors.ts";
 import { assertIdentifier } from "./identifier.ts";
+import { Pulse } from "./pulse.ts";
 import { clientOptions, type ServerOptions, unusable } from "./settings.ts";
 import type { Statement } from "./statement.ts";
 import { TYPES } from "./types.ts";
@@ -15,14 +16,14 @@ import { TYPES } from "./types.ts";
  */
 const PLANS = ["jit=off", "enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off", "enable_bitmapscan=off"];
 const MAX_CONNECTIONS = 10;
-const STATEMENT_TIMEOUT_MS = 15_000;
+const STATEMENT_TIMEOUT_MS = 4_000;
 /** Waiting for a free connection, or for a new one to be made. */
-const CHECKOUT_TIMEOUT_MS = 10_000;
+const CHECKOUT_TIMEOUT_MS = 4_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
 /** An unused connection is closed after it. A new one costs its first users the sign-in and the plans of all their statements. */
 const IDLE_CONNECTION_MS = 60_000;
-/** The server ends a statement first; this only ends waiting for a server that is gone. */
-const ANSWER_MARGIN_MS = 5_000;
+/** The server ends a statement first; this only ends waiting for a server that is gone, 5 s after the statement unless told otherwise. */
+const ANSWER_MARGIN_MS = 1_000;
 const STOP_DEADLINE_MS = 10_000;
 /** Lives in the transaction of its stream only. A cursor in SQL, so that a slow reader does not run into the timeout. */
 const CURSOR = "stream_rows";
@@ -34,9 +35,11 @@ export interface PoolOptions extends ServerOptions {
   readonly applicationName: string;
   /** Most connections. Default 10. */
   readonly max?: number;
-  /** After this the server ends a statement. Default 15,000. */
+  /** After this the server ends a statement. Default 4,000. */
   readonly statementTimeoutMs?: number;
   readonly logger: Logger;
+  /** Where given, the process is not ready while the server does not answer. */
+  readonly health?: Pick<Health, "readiness">;
 }
 
 /** What a statement can be run on: the database (each statement by itself) or a transaction. */
@@ -86,13 +89,16 @@ export async function createPool(options: PoolOptions): Promise<Started<Database
     types: TYPES,
   });
   pool.on("error", (error) => options.logger.warn({ error: error.message }, "an idle database connection was lost"));
-  const database = new PoolDatabase(pool);
+  const pulse = new Pulse(pool);
+  const database = new PoolDatabase(pulse);
   try {
     await database.ping();
   } catch (error) {
+    pulse.stop();
     await pool.end();
     throw unusable(options, error);
   }
+  options.health?.readiness("postgres", () => pulse.check());
   const attributes = { pool: options.applicationName };
   const endings = [
     observed("postgres.pool.waiting", "Callers that wait for a connection, by `pool`", "{caller}", () => [
@@ -112,16 +118,17 @@ export async function createPool(options: PoolOptions): Promise<Started<Database
     value: database,
     stop: async () => {
       for (const end of endings) end();
+      pulse.stop();
       await Promise.race([pool.end(), delay(STOP_DEADLINE_MS)]);
     },
   };
 }
 
 class PoolDatabase implements Database {
-  readonly #pool: Pool;
+  readonly #pulse: Pulse;
 
-  constructor(pool: Pool) {
-    this.#pool = pool;
+  constructor(pulse: Pulse) {
+    this.#pulse = pulse;
   }
 
   async ping(): Promise<void> {
@@ -133,6 +140,7 @@ class PoolDatabase implements Database {
       try {
         return await run(lent.client, statement, values);
       } catch (error) {
+        this.#note(error);
         lent.broken ||= breaksConnection(error);
         throw error;
       }
@@ -147,7 +155,8 @@ class PoolDatabase implements Database {
         await tx.commit();
         return result;
       } catch (error) {
-        lent.broken ||= isConnectionLost(error) || !(await tx.rollback()) || tx.leavesBroken();
+        this.#note(error);
+        lent.broken ||= isConnectionLost(error) || isReadOnly(error) || !(await tx.rollback()) || tx.leavesBroken();
         throw error;
       }
     });
@@ -168,6 +177,7 @@ class PoolDatabase implements Database {
         if (rows.length > 0) yield rows as Row[];
       }
     } catch (error) {
+      this.#note(error);
       lent.broken ||= isConnectionLost(error);
       throw error;
     } finally {
@@ -186,8 +196,13 @@ class PoolDatabase implements Database {
     }
   }
 
+  /** One connection is dead, or leads to a server that has become a standby: so may the others. */
+  #note(error: unknown): void {
+    if (isConnectionLost(error) || isReadOnly(error)) this.#pulse.lost();
+  }
+
   async #borrow(): Promise<Lent> {
-    const client = await this.#pool.connect();
+    const client = await this.#pulse.connect();
     // Without a listener, a connection that is lost while it is lent out would end the process.
     const onError = (): void => {
       lent.broken = true;
@@ -197,6 +212,7 @@ class PoolDatabase implements Database {
       broken: false,
       giveBack: () => {
         client.off("error", onError);
+        if (!lent.broken) this.#pulse.answered(client);
         client.release(lent.broken);
       },
     };

@@ -7,6 +7,7 @@ import {
   type Database,
   isTransient,
   isUniqueViolation,
+  startDatabaseClock,
   statement,
   type Transaction,
 } from "../src/index.ts";
@@ -170,6 +171,19 @@ test("a refused statement keeps its connection, a lost connection is replaced", 
   await expect(lost).rejects.toSatisfy(isTransient);
   expect(await one.value.query(backend, [])).not.toEqual(before);
   await one.stop();
+});
+
+test("the database's clock is that of the database, however far this machine's is from it, and moves with its own", async () => {
+  const clock = { nowMs: () => Date.now() };
+  const real = Date.now();
+  const machine = vi.spyOn(Date, "now").mockImplementation(() => real + 10 * 60_000);
+  const started = await startDatabaseClock(database.value, { clock, logger });
+  const foundMs = started.value.nowMs();
+  machine.mockImplementation(() => real + 10 * 60_000 + 500);
+  expect(started.value.nowMs() - foundMs).toBe(500);
+  machine.mockRestore();
+  await started.stop();
+  expect(Math.abs(foundMs - real)).toBeLessThan(60_000);
 });
 
 test("a statement ends at its timeout, as something that may be tried again", async () => {

@@ -85,6 +85,11 @@ export class TcpProxy {
     await this.#change("blackhole");
   }
 
+  /** Half-open: the connections of now fall silent until {@link pass}; new ones get what the mode says. */
+  freeze(): void {
+    for (const connection of this.#connections) connection.apply("blackhole", 0);
+  }
+
   /** Requests reach the server and its replies are thrown away; connections stay open. */
   async dropReplies(): Promise<void> {
     await this.#change("drop replies");

@@ -5,7 +5,7 @@ import { TOPICS } from "@kapi/contracts";
 import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
 import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
 import { assertDefined, derivePassword, openPassword } from "@kapi/kernel";
-import { createPool, isTransient, migrate, postgresOptions } from "@kapi/postgres";
+import { createPool, isTransient, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
 import type { MainContext } from "@kapi/runtime";
 import { createTradingServerClient, TradingServerUnreachable } from "@kapi/trading-server";
 import { consumeTradingEvents } from "@kapi/trading-server/event-feed";
@@ -56,7 +56,7 @@ export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "c
 
 /** Starts the service: schema, directory, reads, and last the worker that carries out commands. */
 export async function startService(context: MainContext<Config>): Promise<void> {
-  const { config, scope, logger, health, clock, fatal } = context;
+  const { config, scope, logger, health, fatal } = context;
   await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
     createPool({
@@ -64,9 +64,11 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       schema: SERVICE,
       applicationName: SERVICE,
       max: config.POSTGRES_POOL_SIZE,
+      health,
       logger,
     }),
   );
+  const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
   const kafka = createKafka({
     ...kafkaOptions(config),
     clientId: SERVICE,

@@ -38,8 +38,9 @@ let database: Database;
 let watch: Database;
 
 beforeAll(async () => {
-  const { stop, postgresUrl: connectionString } = await createTestEnvironment({ needs: ["postgres"] });
-  await scope.start("environment", () => ({ value: null, stop }));
+  const environment = await createTestEnvironment({ needs: ["postgres"] });
+  const connectionString = environment.postgresUrl;
+  await scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
   await migrate({ connectionString, schema: "account", directory, directories: [COMMANDS_MIGRATIONS], logger });
   const open = (applicationName: string) =>
     createPool({ connectionString, schema: "account", applicationName, logger });

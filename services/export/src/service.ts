@@ -3,7 +3,7 @@ import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@k
 import { TOPICS } from "@kapi/contracts";
 import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
 import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
-import { createPool, migrate, postgresOptions } from "@kapi/postgres";
+import { createPool, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
 import type { MainContext } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
@@ -27,7 +27,7 @@ export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "c
 
 /** Starts the service: schema, directory, ways to the owners of history, then the worker that takes export commands. */
 export async function startService(context: MainContext<Config>): Promise<void> {
-  const { config, scope, logger, health, clock, fatal } = context;
+  const { config, scope, logger, health, fatal } = context;
   await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
     createPool({
@@ -35,9 +35,11 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       schema: SERVICE,
       applicationName: SERVICE,
       max: config.POSTGRES_POOL_SIZE,
+      health,
       logger,
     }),
   );
+  const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
   const kafka = createKafka({
     ...kafkaOptions(config),
     clientId: SERVICE,

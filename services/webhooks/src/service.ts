@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 
 import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
 import { createKafka, kafkaOptions } from "@kapi/kafka";
-import { createPool, isTransient, migrate, postgresOptions } from "@kapi/postgres";
+import { createPool, isTransient, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
 import { gauge, type MainContext, observed, type Started } from "@kapi/runtime";
 
 import { type Config, RECORDING_MARGIN_MS } from "./config.ts";
@@ -48,7 +48,7 @@ export async function startService(
   context: MainContext<Config>,
   { resolve = systemResolve, random = Math.random }: Outside = {},
 ): Promise<{ url: string }> {
-  const { config, scope, logger, health, clock, fatal } = context;
+  const { config, scope, logger, health, fatal } = context;
   await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
     createPool({
@@ -56,11 +56,13 @@ export async function startService(
       schema: SERVICE,
       applicationName: SERVICE,
       max: config.POSTGRES_POOL_SIZE,
+      health,
       logger,
     }),
   );
+  const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
   const days = createDayStore(database);
-  await startDays(context, days);
+  await startDays({ ...context, clock }, days);
   const endpoints = createEndpointStore(database);
   const events = createEventStore(database, days);
   const deliveries = createDeliveryStore(database);

@@ -8,9 +8,8 @@ import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import type { IncomingEvent } from "../src/domain/facts.ts";
+import type { IncomingEvent, Source } from "../src/domain/facts.ts";
 import type { DayStore, EventStore } from "../src/domain/ports.ts";
-import type { Source } from "../src/domain/source-order.ts";
 import { KEPT_DAYS, keepDays } from "../src/operations/keep-days.ts";
 import { listEvents } from "../src/operations/list-events.ts";
 import { createDayStore } from "../src/outbound/postgres/days.ts";
@@ -253,6 +252,16 @@ it("leaves a day that is in use to the next turn, and holds up nobody meanwhile"
   expect(await days.dropBefore(tomorrow ?? "")).toBeGreaterThan(0);
   expect(await readAll(organizationId, 10)).toEqual([]);
   await days.keep(today ?? "");
+});
+
+it("knows a repeat across midnight where the clock of whoever recorded it first was behind", async () => {
+  const organizationId = randomUUID();
+  const midnightMs = Math.ceil(clock.nowMs() / DAY_MS) * DAY_MS;
+  const late = event(organizationId, { timestamp: new Date(midnightMs + 4 * 60_000).toISOString() });
+  for (const nowMs of [midnightMs - 5 * 60_000, midnightMs + 5 * 60_000]) {
+    await store.takeIn([late], () => 0, nowMs, nowMs);
+  }
+  expect(await readAll(organizationId, 10)).toEqual([late.eventId]);
 });
 
 it(`keeps events for ${KEPT_DAYS} days, and goes on behind what is gone`, async () => {

@@ -10,10 +10,17 @@ import {
 } from "@kapi/contracts";
 import { uuidV5 } from "@kapi/kernel";
 
-import type { SourcePlace } from "./source-order.ts";
-
 /** Largest result of a command that an event carries, in characters of JSON; a larger one is read with getCommand. */
 export const MAX_RESULT_CHARACTERS = 16_384;
+
+/** The services that number facts of an account. */
+export type Source = "account" | "finance";
+
+/** Where a fact stands among those of its account from one source. */
+export interface SourcePlace {
+  readonly source: Source;
+  readonly sequence: number;
+}
 
 /** An event before it has a place in its account and in its organization's feed. */
 export interface IncomingEvent {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import type { IncomingEvent } from "./facts.ts";
-import { inSourceOrder, type RecordedSequences, type Source, type WaitingEvent } from "./source-order.ts";
+import type { IncomingEvent, Source } from "./facts.ts";
+import { inSourceOrder, type RecordedSequences, type WaitingEvent } from "./source-order.ts";
 
 const SERVER = "0190f6d2-0000-4000-8000-000000000001";
 const ACCOUNT = `${SERVER}/1001`;

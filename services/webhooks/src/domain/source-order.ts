@@ -5,17 +5,7 @@
  */
 import { accountKey } from "@kapi/contracts";
 
-import type { IncomingEvent } from "./facts.ts";
-
-/** The services that number facts of an account. */
-export const SOURCES = ["account", "finance"] as const;
-export type Source = (typeof SOURCES)[number];
-
-/** Where a fact stands among those of its account from one source. */
-export interface SourcePlace {
-  readonly source: Source;
-  readonly sequence: number;
-}
+import type { IncomingEvent, Source, SourcePlace } from "./facts.ts";
 
 /** How far an account is recorded: per source the newest sequence; null: not known, the first to come begins. */
 export type RecordedSequences = Record<Source, number | null>;

@@ -1,0 +1,129 @@
+/** Connections that are dead without having been closed are found out within 5 s, dropped, and made anew. */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { createInternalClient } from "@kapi/http";
+import { createPool, type Database, isTransient, statement } from "@kapi/postgres";
+import { createLogger, Health, Scope } from "@kapi/runtime";
+import { TcpProxy } from "@kapi/servers";
+import { createTestEnvironment, eventually } from "@kapi/testkit";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+
+/** 5 s, and what a machine with much else to do adds. */
+const FOUND_WITHIN_MS = 7_000;
+const CONNECTIONS = 3;
+const logger = createLogger({ service: "test", level: "silent" });
+const backend = statement<{ pid: number }>("backend", "select pg_backend_pid() as pid, pg_sleep(0.1)");
+const becomeReadOnly = statement<{ pid: number }>(
+  "become_read_only",
+  "select pg_backend_pid() as pid, set_config('default_transaction_read_only', 'on', false), pg_sleep(0.1)",
+);
+const write = statement<never>("write", "create table if not exists written (id integer)");
+
+const servers = new Scope();
+let scope: Scope;
+let postgresUrl: string;
+
+beforeAll(async () => {
+  const environment = await createTestEnvironment({ needs: ["postgres"] });
+  await servers.start("environment", () => ({ value: null, stop: () => environment.stop() }));
+  ({ postgresUrl } = environment);
+  scope = new Scope();
+});
+afterEach(async () => {
+  await scope.stop();
+  scope = new Scope();
+});
+afterAll(() => servers.stop());
+
+async function throughProxy(url: string): Promise<{ proxy: TcpProxy; url: string }> {
+  const front = await TcpProxy.inFrontOf(url);
+  await scope.start("proxy", () => ({ value: null, stop: () => front.proxy.close() }));
+  return front;
+}
+
+/** Ends with what `work` says, or fails when it is not found out in time. */
+async function foundOut(work: () => Promise<unknown>): Promise<unknown> {
+  const startedMs = performance.now();
+  const outcome = await work().catch((error: unknown) => error);
+  expect(performance.now() - startedMs).toBeLessThan(FOUND_WITHIN_MS);
+  return outcome;
+}
+
+describe("PostgreSQL", () => {
+  const health = new Health();
+  const use = (database: Database) =>
+    Promise.all(Array.from({ length: CONNECTIONS }, () => database.query(backend, [])));
+
+  async function open(): Promise<{ database: Database; proxy: TcpProxy }> {
+    const { proxy, url: connectionString } = await throughProxy(postgresUrl);
+    const database = await scope.start("database", () =>
+      createPool({
+        connectionString,
+        schema: "public",
+        applicationName: "half-open",
+        max: CONNECTIONS,
+        health,
+        logger,
+      }),
+    );
+    await use(database);
+    return { database, proxy };
+  }
+
+  it("behind a connection that froze is reached over a new one, and one statement at most waits for it", async () => {
+    const { database, proxy } = await open();
+    proxy.freeze();
+    expect(await foundOut(() => database.query(backend, []))).toSatisfy(isTransient);
+    await foundOut(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
+  });
+
+  it("that is away without a word is missed while nobody asks it anything, and found again when it is back", async () => {
+    const { database, proxy } = await open();
+    expect(health.ready().ok).toBe(true);
+    await proxy.blackhole();
+    await eventually(() => expect(health.ready().reasons["postgres"]).toContain("does not answer"), {
+      timeoutMs: FOUND_WITHIN_MS,
+    });
+    await proxy.pass();
+    await eventually(() => expect(health.ready().ok).toBe(true), { timeoutMs: FOUND_WITHIN_MS });
+    await foundOut(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
+  });
+
+  it("that became a standby is left: what was refused there succeeds over new connections", async () => {
+    const { database } = await open();
+    const readOnly = () => database.query(becomeReadOnly, []);
+    await Promise.all(Array.from({ length: CONNECTIONS }, readOnly));
+    await expect(database.query(write, [])).rejects.toSatisfy(isTransient);
+    for (let times = 0; times < CONNECTIONS; times += 1) await database.query(write, []);
+  });
+});
+
+describe("another service", () => {
+  let server: Server;
+
+  async function serve(): Promise<string> {
+    server = createServer((_request, response) => response.end("{}"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    await scope.start("server", () => ({
+      value: null,
+      stop: async () => {
+        server.closeAllConnections();
+        server.close();
+      },
+    }));
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  it("behind connections that froze is reached over new ones, and one call at most fails for it", async () => {
+    const { proxy, url } = await throughProxy(await serve());
+    const client = await scope.start("client", () =>
+      createInternalClient({ baseUrl: url, token: "token", timeoutMs: 2_000, connections: 4 }),
+    );
+    const call = () => client.request("GET", "/");
+    await Promise.all(Array.from({ length: 4 }, call));
+    proxy.freeze();
+    expect(await foundOut(call)).toBeInstanceOf(Error);
+    for (let times = 0; times < 4; times += 1) expect(await call()).toMatchObject({ status: 200 });
+  });
+});
