@@ -3,11 +3,14 @@
  * are missing or not those of package-lock.json, and then runs the checkout's own Node 24.
  */
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 export const ROOT = path.resolve(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "../..");
 export const NODE = path.join(ROOT, "node_modules", ".bin", "node");
+/** Says which patches the installed packages have. */
+const PATCHED = path.join(ROOT, "node_modules", ".patches.sha256");
 const QUIETLY = ["--no-audit", "--no-fund", "--loglevel=error"];
 const FORWARDED_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 
@@ -25,13 +28,15 @@ export async function ensureDependencies() {
       process.exit(1);
     }
   }
+  writeFileSync(PATCHED, wantedPatches());
   console.log(`  ✓ dependencies  ${((Date.now() - beganMs) / 1000).toFixed(1)} s`);
 }
 
-/** npm writes a list of what it has installed last of all; it is compared with the wanted one. */
+/** npm writes a list of what it has installed last of all; it is compared with the wanted one, and so are the patches. */
 function isInstalled() {
   const list = path.join(ROOT, "node_modules", ".package-lock.json");
   if (!existsSync(list) || !existsSync(NODE)) return false;
+  if (!existsSync(PATCHED) || readFileSync(PATCHED, "utf8") !== wantedPatches()) return false;
   const installed = packagesOf(list);
   return Object.entries(packagesOf(path.join(ROOT, "package-lock.json"))).every(([place, wanted]) => {
     if (!place.includes("node_modules/")) return true;
@@ -39,6 +44,14 @@ function isInstalled() {
     if (found === undefined) return wanted.optional === true || wanted.peer === true;
     return found.version === wanted.version && (found.link ?? false) === (wanted.link ?? false);
   });
+}
+
+/** A hash of `patches`: npm does not notice that a patch of an installed package has changed. */
+function wantedPatches() {
+  const hash = createHash("sha256");
+  const folder = path.join(ROOT, "patches");
+  for (const file of readdirSync(folder).sort()) hash.update(file).update(readFileSync(path.join(folder, file)));
+  return hash.digest("hex");
 }
 
 function packagesOf(file) {

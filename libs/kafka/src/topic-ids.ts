@@ -6,8 +6,9 @@
  * topic a request (https://kafka.apache.org/protocol#The_Messages_Metadata).
  */
 import type { TopicContract } from "@kapi/contracts";
-import { AssignerProtocol, type Broker, type Cluster } from "kafkajs";
+import type { Broker } from "kafkajs";
 
+import { clusterClient } from "./cluster.ts";
 import type { KafkaConnection } from "./connection.ts";
 
 const METADATA = { apiKey: 3, apiName: "Metadata", apiVersion: 12 };
@@ -37,35 +38,11 @@ export async function topicIds(
   kafka: KafkaConnection,
   topics: readonly TopicContract[],
 ): Promise<readonly (string | null)[]> {
-  let cluster: Cluster | null = null;
-  const client = kafka.client({ requestTimeoutMs: REQUEST_TIMEOUT_MS }).consumer({
-    groupId: "never-joined",
-    allowAutoTopicCreation: false,
-    partitionAssigners: [
-      (config) => {
-        cluster = config.cluster;
-        return {
-          name: "none",
-          version: 0,
-          assign: () => Promise.resolve([]),
-          protocol: (asked) => ({
-            name: "none",
-            metadata: AssignerProtocol.MemberMetadata.encode({
-              version: 0,
-              topics: asked.topics,
-              userData: Buffer.alloc(0),
-            }),
-          }),
-        };
-      },
-    ],
-  });
+  const { client, cluster } = clusterClient(kafka, { requestTimeoutMs: REQUEST_TIMEOUT_MS });
   await kafka.connect(client);
   try {
-    if (cluster === null) throw new TypeError("kafkajs did not hand over its cluster");
-    const brokers = cluster as Cluster;
-    await brokers.refreshMetadata();
-    const broker = (await brokers.findControllerBroker()) as SendingBroker;
+    await cluster.refreshMetadata();
+    const broker = (await cluster.findControllerBroker()) as SendingBroker;
     return await Promise.all(topics.map((topic) => idOf(broker, kafka.topicName(topic))));
   } finally {
     await client.disconnect();
