@@ -96,7 +96,7 @@ class GroupConsumer implements Consumer {
   readonly #membership: Membership;
   readonly #membershipTimer: NodeJS.Timeout;
   /** Batches of other generations, and none of the current one, come since and until. */
-  #dropped: { readonly sinceMs: number; untilMs: number } | null = null;
+  #dropped: { readonly sinceMs: number; readonly untilMs: number } | null = null;
   #endLag: () => void = () => undefined;
   readonly #resumeTimers = new Set<NodeJS.Timeout>();
   readonly #joined = deferred<void>();
@@ -342,9 +342,8 @@ class GroupConsumer implements Consumer {
   }
 
   #drop(): void {
-    const nowMs = this.#clock.nowMs();
-    this.#dropped ??= { sinceMs: nowMs, untilMs: nowMs };
-    this.#dropped.untilMs = nowMs;
+    const untilMs = this.#clock.nowMs();
+    this.#dropped = { sinceMs: this.#dropped?.sinceMs ?? untilMs, untilMs };
   }
 
   #checkMembership(): void {
