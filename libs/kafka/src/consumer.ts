@@ -96,11 +96,12 @@ class GroupConsumer implements Consumer {
   readonly #membership: Membership;
   readonly #membershipTimer: NodeJS.Timeout;
   /** Batches of other generations, and none of the current one, come since and until. */
-  #dropped: { readonly sinceMs: number; untilMs: number } | null = null;
+  #dropped: { readonly sinceMs: number; readonly untilMs: number } | null = null;
   #endLag: () => void = () => undefined;
   readonly #resumeTimers = new Set<NodeJS.Timeout>();
   readonly #joined = deferred<void>();
   #hasJoined = false;
+  #isFlushing = false;
   #failed = false;
   #stopping = false;
   #lastSignMs: number;
@@ -209,10 +210,12 @@ class GroupConsumer implements Consumer {
     this.#client.on(events.REQUEST, ({ payload }) => {
       if (payload.apiName === "Fetch") this.#membership.fetched(this.#clock.nowMs());
     });
-    this.#client.on(events.REBALANCING, () => {
-      // Goes out before the request to join; the next owner of a partition then repeats nothing.
-      void this.#commits.flush();
+    this.#client.on(events.REBALANCING, ({ payload }) => {
       this.#generations.joinStarted();
+      // The patched kafkajs joins after it; the next owner of a partition then repeats nothing.
+      this.#isFlushing = true;
+      const flushed = this.#commits.flush().finally(() => (this.#isFlushing = false));
+      (payload as { waits?: Promise<void>[] }).waits?.push(flushed);
     });
     this.#client.on(events.GROUP_JOIN, ({ payload }) => {
       this.sign();
@@ -245,7 +248,7 @@ class GroupConsumer implements Consumer {
     const { batch } = payload;
     if (this.#stopping) return;
     const run = this.#generations.enter(membershipOf(batch));
-    if (run === null) return this.#drop(batch);
+    if (run === null) return this.#drop();
     this.#dropped = null;
     const heartbeat = this.#keepAlive(payload);
     const begunMs = this.#clock.nowMs();
@@ -323,7 +326,7 @@ class GroupConsumer implements Consumer {
       offset: typeof commitOffset === "function" ? commitOffset : () => commitOffset,
       end: typeof commitOffset === "function" ? end : commitOffset,
       // On the connection of a join that waits for the other members, a commit would wait behind it.
-      isCurrent: () => run.isCurrent() && !this.#generations.isJoining,
+      isCurrent: () => run.isCurrent() && (!this.#generations.isJoining || this.#isFlushing),
       send: (offsets) => this.#commit(payload, offsets),
     });
   }
@@ -338,12 +341,9 @@ class GroupConsumer implements Consumer {
     }
   }
 
-  #drop(batch: EachBatchPayload["batch"]): void {
-    const nowMs = this.#clock.nowMs();
-    this.#dropped ??= { sinceMs: nowMs, untilMs: nowMs };
-    this.#dropped.untilMs = nowMs;
-    const fields = { topic: batch.topic, partition: batch.partition };
-    this.#options.logger.debug(fields, "a batch of another generation is dropped");
+  #drop(): void {
+    const untilMs = this.#clock.nowMs();
+    this.#dropped = { sinceMs: this.#dropped?.sinceMs ?? untilMs, untilMs };
   }
 
   #checkMembership(): void {
