@@ -6,6 +6,7 @@
 import path from "node:path";
 
 import { delay } from "@kapi/kernel";
+import { StateRecord } from "@kapi/servers";
 import { loggedWarnings, startTestClusters, startTestStack, STATE_VARIABLE } from "@kapi/testkit";
 
 import { removeRun, sweepDeadRuns, TEST_STATE_ROOT } from "../../libs/testkit/src/state-folder.ts";
@@ -124,7 +125,9 @@ say(JSON.stringify(settings));
 await sweepDeadRuns();
 const stateDir = path.join(TEST_STATE_ROOT, String(process.pid));
 process.env[STATE_VARIABLE] = stateDir;
-const stops: (() => Promise<void>)[] = [() => removeRun(stateDir)];
+// By its record other runs of tests see that this one lives.
+const record = await StateRecord.open(stateDir);
+const stops: (() => Promise<void>)[] = [() => removeRun(stateDir), () => record.close()];
 try {
   const clusters = await startTestClusters();
   stops.push(() => clusters.stop());
