@@ -6,6 +6,7 @@
 import path from "node:path";
 
 import { delay } from "@kapi/kernel";
+import { StateRecord } from "@kapi/servers";
 import { loggedWarnings, startTestClusters, startTestStack, STATE_VARIABLE } from "@kapi/testkit";
 
 import { removeRun, sweepDeadRuns, TEST_STATE_ROOT } from "../../libs/testkit/src/state-folder.ts";
@@ -44,6 +45,8 @@ function say(text: string): void {
 const waits = new Waits(say);
 const findings = new Findings((text) => say(`FINDING  ${text}`));
 const book = new Book();
+/** What is to be stopped when the run ends, the last first. */
+const stops: (() => Promise<void>)[] = [];
 
 /** The last resort against a run that hangs: says what it waits for. What it leaves is ended by the next run. */
 setTimeout(
@@ -120,11 +123,27 @@ async function trial(world: World, scene: Scene, dice: Dice): Promise<void> {
   }
 }
 
+async function clearAway(): Promise<void> {
+  for (const stop of stops.splice(0).toReversed()) {
+    await waits
+      .within("the run to be cleared away", STOP_DEADLINE_MS, stop())
+      .catch((error: unknown) => say(String(error)));
+  }
+}
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.once(signal, () => void clearAway().finally(() => process.exit(1)));
+}
 say(JSON.stringify(settings));
 await sweepDeadRuns();
 const stateDir = path.join(TEST_STATE_ROOT, String(process.pid));
 process.env[STATE_VARIABLE] = stateDir;
-const stops: (() => Promise<void>)[] = [() => removeRun(stateDir)];
+// By its record other runs of tests see that this one lives.
+const record = await StateRecord.open(stateDir);
+stops.push(
+  () => removeRun(stateDir),
+  () => record.close(),
+);
 try {
   const clusters = await startTestClusters();
   stops.push(() => clusters.stop());
