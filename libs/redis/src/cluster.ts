@@ -141,7 +141,10 @@ async function prepare(master: Redis, { logger }: RedisOptions): Promise<boolean
   try {
     await master.ping();
   } catch (error) {
-    logger.warn({ err: error, node: `${master.options.host}:${master.options.port}` }, "a redis master does not answer");
+    logger.warn(
+      { err: error, node: `${master.options.host}:${master.options.port}` },
+      "a redis master does not answer",
+    );
     return false;
   }
   await assertNothingIsEvicted(master);

@@ -68,7 +68,8 @@ test("usage, settlements, purchases, openings and claims of the other nodes go o
   expect((await recordUsage(context, ALL_TAGS)).moved).toBeGreaterThan(0);
   await finish(context, other, otherCommand, 5);
   // More changes wait for the lost node than are looked at together.
-  for (let at = 0; at < 3; at += 1) await purchaseCredits(context, { organizationId: lost, credits: 10, purchaseId: randomUUID() });
+  for (let at = 0; at < 3; at += 1)
+    await purchaseCredits(context, { organizationId: lost, credits: 10, purchaseId: randomUUID() });
   const waiting = Array.from({ length: 600 }, (_, at) => ({
     chargeId: `00000000-0000-4000-8000-${String(at).padStart(12, "0")}`,
     organizationId: lost,
@@ -79,7 +80,9 @@ test("usage, settlements, purchases, openings and claims of the other nodes go o
   await context.store.insertPending(waiting);
   const bought = { organizationId: other, credits: 25, purchaseId: randomUUID() };
   const { epoch } = await context.store.transaction((tx) => tx.readForOpening(tagOf(other)));
-  await context.store.insertPending([{ chargeId: randomUUID(), organizationId: other, kind: "release", credits: 0, epoch }]);
+  await context.store.insertPending([
+    { chargeId: randomUUID(), organizationId: other, kind: "release", credits: 0, epoch },
+  ]);
   await purchaseCredits(context, bought);
   await finish(context, lost, lostCommand, 5);
   expect(await applyPending(context)).toBe(1);
@@ -96,7 +99,13 @@ test("usage, settlements, purchases, openings and claims of the other nodes go o
   expect(await redisSums(context, other)).toEqual(sums);
 
   const commands = [lost, other].map((organizationId) => ({ organizationId, commandId: randomUUID() }));
-  await redis.commands.hset(claimKey(tagOf(other), commands[1]?.commandId ?? ""), "message", "{}", "fingerprint", "print");
+  await redis.commands.hset(
+    claimKey(tagOf(other), commands[1]?.commandId ?? ""),
+    "message",
+    "{}",
+    "fingerprint",
+    "print",
+  );
   expect((await forget(redis, commands)).unreachable).toEqual([tagOf(lost)]);
   expect(await redis.commands.hget(claimKey(tagOf(other), commands[1]?.commandId ?? ""), "message")).toBeNull();
 });
