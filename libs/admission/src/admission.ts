@@ -1,6 +1,6 @@
 import { CommandMessage, type KeyEntry, type Wallet } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
-import { assert, type Clock, toIso } from "@kapi/kernel";
+import { assert, type Clock, delay, toIso } from "@kapi/kernel";
 import {
   type AdmitReply,
   type AdmitRequest,
@@ -8,6 +8,7 @@ import {
   CLAIM_SETTINGS,
   type ClaimReply,
   type ClaimSettings,
+  type FailedClaim,
   type RedisConnection,
   type WalletState,
   admitAll,
@@ -16,6 +17,7 @@ import {
   markAnswered,
   refund,
   tagOf,
+  wasNotSent,
 } from "@kapi/redis";
 import { activeTraceparent } from "@kapi/runtime";
 
@@ -27,6 +29,8 @@ const CLOSED_RETRY_AFTER_S = 1;
 /** Most of a request id that is kept for billing, in characters. */
 const MAX_BILLED_REQUEST_ID_LENGTH = 128;
 const MAX_CLAIMS = 100;
+/** Pause before claims are marked once more where the reply was lost: a dropped connection is made again in about 50 ms. */
+const MARK_REPEAT_MS = 100;
 /** Of requests that share a call of Redis: claims in all, a request without any counted as one. Such a call takes 1 to 2 ms of Redis. */
 const MAX_CLAIMS_TOGETHER = 20;
 
@@ -99,7 +103,11 @@ export interface Admission {
     commandIds: readonly string[],
     claimToken: string,
   ) => Promise<boolean>;
-  /** For a request that was charged with `consume` and ended 5xx. Returns what was given back and what is available then. */
+  /**
+   * For a request that is answered 5xx: gives back what it consumed, and what it reserved for commands that were certainly not
+   * published; also where {@link ChargeUnknown} was thrown. Once, however often it is called. Returns what was given back and what is
+   * available then.
+   */
   readonly refund: (request: RefundRequest) => Promise<{ credits: number; remaining: number | null }>;
   /**
    * The message that the organization's claim on the command still holds, for reads that come before command-status has the command. Null:
@@ -109,7 +117,17 @@ export interface Admission {
   readonly claimedMessage: (organizationId: string, commandId: string) => Promise<CommandMessage | null>;
 }
 
-export type RefundRequest = Pick<AdmissionRequest, "key" | "operation" | "requestId" | "chargeId">;
+export interface RefundRequest extends Pick<AdmissionRequest, "key" | "operation" | "requestId" | "chargeId"> {
+  /** Of a `reserve`: its claims, in their order. */
+  readonly claims?: readonly FailedClaim[];
+}
+
+/** Redis did not answer an admission: nobody knows whether it charged. What it charged is to be given back. */
+export class ChargeUnknown extends ApiError {
+  constructor(cause: unknown) {
+    super("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": String(CLOSED_RETRY_AFTER_S) }, cause });
+  }
+}
 
 export interface AdmissionOptions {
   readonly redis: RedisConnection;
@@ -142,30 +160,35 @@ export function createAdmission(options: AdmissionOptions): Admission {
       assert(claims.length <= MAX_CLAIMS, "a request makes no more claims than a bulk has items");
       // The entry may be older than a revocation that came while the request was read.
       if (options.directory.key(key.keyId)?.status === "revoked") throw new ApiError("AUTHENTICATION_REQUIRED");
-      const reply = await reaching(() =>
-        admitTogether(tagOf(key.organizationId), {
-          keyId: key.keyId,
-          organizationId: key.organizationId,
-          chargeId: request.chargeId,
-          mode: request.mode,
-          price: request.price,
-          readPrice: request.readPrice,
-          operation: request.operation,
-          requestId: billed(request.requestId),
-          rateLimit: key.rateLimit,
-          claims,
-          knownDuplicates,
-          traceparent: activeTraceparent(),
-        }),
+      const reply = await reaching(
+        () =>
+          admitTogether(tagOf(key.organizationId), {
+            keyId: key.keyId,
+            organizationId: key.organizationId,
+            chargeId: request.chargeId,
+            mode: request.mode,
+            price: request.price,
+            readPrice: request.readPrice,
+            operation: request.operation,
+            requestId: billed(request.requestId),
+            rateLimit: key.rateLimit,
+            claims,
+            knownDuplicates,
+            traceparent: activeTraceparent(),
+          }),
+        (error) => (wasNotSent(error) ? unavailable(error) : new ChargeUnknown(error)),
       );
       return admittedOr4xx(request, reply);
     },
-    markAnswered: (organizationId, commandIds, claimToken) =>
-      reaching(() => markTogether(tagOf(organizationId), { commandIds, claimToken })),
-    refund: async ({ key, operation, requestId, chargeId }) => {
+    markAnswered: (organizationId, commandIds, claimToken) => {
+      const mark = (): Promise<boolean> => markTogether(tagOf(organizationId), { commandIds, claimToken });
+      // The reply may be lost where the mark is set: the same token learns that, whoever else asks sees an answered request.
+      return reaching(() => mark().catch(() => delay(MARK_REPEAT_MS).then(mark)));
+    },
+    refund: async ({ key, operation, requestId, chargeId, claims = [] }) => {
       const { organizationId } = key;
       const traceparent = activeTraceparent();
-      const wanted = { organizationId, chargeId, operation, requestId: billed(requestId), traceparent };
+      const wanted = { organizationId, chargeId, operation, requestId: billed(requestId), traceparent, claims };
       const reply = await reaching(() => refund(redis, wanted, settings));
       if (reply.kind === "closed") throw unavailable();
       return { credits: reply.credits, remaining: reply.wallet?.available ?? null };
@@ -245,11 +268,14 @@ function messageFromWire(message: string | null): CommandMessage | null {
   return message === null ? null : CommandMessage.parse(JSON.parse(message));
 }
 
-async function reaching<T>(call: () => Promise<T>): Promise<T> {
+async function reaching<T>(
+  call: () => Promise<T>,
+  toError: (error: unknown) => ApiError = (error) => unavailable(error),
+): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    throw unavailable(error);
+    throw toError(error);
   }
 }
 

@@ -118,8 +118,9 @@ test("a request that ended 5xx gets its credits back once", async () => {
   const key = await keyWith(10);
   const call = read(key, { price: 4 });
   await admission.admit(call);
-  expect(await admission.refund(call)).toEqual({ credits: 4, remaining: 10 });
-  expect(await admission.refund(call)).toMatchObject({ credits: 0 });
+  const { claims: _none, ...failed } = call;
+  expect(await admission.refund(failed)).toEqual({ credits: 4, remaining: 10 });
+  expect(await admission.refund(failed)).toMatchObject({ credits: 0 });
 });
 
 test("a queued command is claimed, answered, and then a duplicate with its message", async () => {

@@ -147,7 +147,8 @@ export interface AnsweredClaims {
 
 /**
  * Marks the claims of requests answered, of each request all or none: true only where each is still held under its `claimToken` and
- * younger than {@link CLAIM_OPEN_MS}. After false no 202 may be sent (decisions, 2.6). One call; all organizations are of `tag`.
+ * younger than {@link CLAIM_OPEN_MS}, or marked under this token before: a call whose reply was lost is safe to repeat. After false
+ * no 202 may be sent (decisions, 2.6). One call; all organizations are of `tag`.
  */
 export async function markAnswered(
   redis: RedisConnection,
@@ -165,31 +166,42 @@ export type RefundReply =
   | { readonly kind: "closed" }
   | { readonly kind: "refunded"; readonly credits: number; readonly wallet: WalletState | null };
 
-/** Reverses what the admission of `chargeId` consumed, once. What was reserved stays: the command's final event settles it. */
+/** A command that a request claimed, or may have claimed. */
+export interface FailedClaim {
+  readonly commandId: string;
+  /** Whether its message may be in the log of commands, or may yet appear there. */
+  readonly mayBePublished: boolean;
+}
+
+export interface RefundRequest {
+  readonly organizationId: string;
+  readonly chargeId: string;
+  readonly operation: string;
+  readonly requestId: string;
+  readonly traceparent?: string | undefined;
+  /** In the order in which the request claimed them. */
+  readonly claims?: readonly FailedClaim[];
+}
+
+/**
+ * Gives back what the admission of `chargeId` consumed, and what it reserved for commands that were certainly not published: once, also
+ * where it is not known whether it was admitted; one that is still under way charges nothing then. What may be published stays
+ * reserved, for the final event of the command settles it; the next equal request takes its claim over at once, and answers as this
+ * one would have.
+ */
 export async function refund(
   redis: RedisConnection,
-  request: {
-    readonly organizationId: string;
-    readonly chargeId: string;
-    readonly operation: string;
-    readonly requestId: string;
-    readonly traceparent?: string | undefined;
-  },
+  request: RefundRequest,
   settings: ClaimSettings = CLAIM_SETTINGS,
 ): Promise<RefundReply> {
-  const { organizationId, chargeId } = request;
+  const { organizationId, chargeId, claims = [] } = request;
   const tag = tagOf(organizationId);
   const keys = [metaKey(tag), walletKey(tag, organizationId), chargeKey(tag, chargeId), usageKey(tag)];
-  const args = [
-    organizationId,
-    chargeId,
-    request.operation,
-    request.requestId,
-    CHARGE_TTL_MS,
-    settings.usageStreamLimit,
-    ...(request.traceparent === undefined ? [] : [request.traceparent]),
-  ];
-  const [kind, credits, wallet] = arrayReply(await redis.call("kapi_refund", keys, args));
+  keys.push(reservedKey(tag, organizationId), ...claims.map(({ commandId }) => claimKey(tag, commandId)));
+  const args = [organizationId, chargeId, request.operation, request.requestId, CHARGE_TTL_MS];
+  const ofClaims = claims.flatMap(({ commandId, mayBePublished }) => [commandId, mayBePublished ? "1" : "0"]);
+  const call = [...args, settings.usageStreamLimit, request.traceparent ?? "", ...ofClaims];
+  const [kind, credits, wallet] = arrayReply(await redis.call("kapi_give_back", keys, call));
   if (kind === "CLOSED") return { kind: "closed" };
   return {
     kind: "refunded",

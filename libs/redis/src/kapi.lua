@@ -78,6 +78,12 @@ local function write_usage(usage, charge_id, leg, organization, operation, reque
   end
 end
 
+-- Tells that a reservation came back. To a reader of the release before it is the reservation told once more, which changes nothing.
+local function write_given_back(usage, charge_id, organization, operation, request_id, credits, trace)
+  local entry = table.concat({ 'reserve', credits, charge_id, organization, operation, request_id }, ' ')
+  redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'given_back', '1')
+end
+
 -- How many entries a stream has room for. Only these functions add entries, and each counts its own here, so that the stream itself
 -- is asked once in so many entries; a Redis that gave its place to another and has it again may go beyond the limit by that many.
 -- By stream and limit, which differs in tests alone.
@@ -349,14 +355,15 @@ local function admit(keys, args)
 end
 
 -- MARK ANSWERED. keys: the claims of one request, then those of the next. args: openMs, then per request: claimToken, how many
--- claims it has. Of each request all of them, or none; 1 or 0 per request.
+-- claims it has. Of each request all of them, or none; 1 or 0 per request. Once they are marked under its token they are the
+-- request's for good, however late it asks again: nobody takes over what is answered.
 local function mark_all_answered(keys, args)
   local now, open_ms, outcomes, first = now_ms(), tonumber(args[1]), {}, 1
   for i = 1, (#args - 1) / 2 do
     local token, last, held = args[i * 2], first + tonumber(args[i * 2 + 1]) - 1, 1
     for at = first, last do
-      local kept = redis.call('HMGET', keys[at], 'token', 'at')
-      if kept[1] ~= token or now - tonumber(kept[2]) >= open_ms then held = 0 end
+      local kept = redis.call('HMGET', keys[at], 'token', 'at', 'answered')
+      if kept[1] ~= token or (kept[3] ~= '1' and now - tonumber(kept[2]) >= open_ms) then held = 0 end
     end
     if held == 1 then
       for at = first, last do redis.call('HSET', keys[at], 'answered', '1') end
@@ -372,7 +379,60 @@ local function mark_answered(keys, args)
   return mark_all_answered(keys, { args[2], args[1], #keys })[1]
 end
 
--- REFUND. keys: meta wallet charge usage. args: organizationId chargeId operation requestId ttlMs streamLimit, and of a request
+-- The credits of a claim that its request never published come back, and the claim is gone: the next equal request begins anew. A
+-- claim whose message may be published, now or by an earlier request, stays: the next equal request takes it over at once. Returns
+-- the credits that came back.
+local function give_up_claim(keys, at, command_id, may_be_published)
+  local claim, reserved = keys[at], keys[5]
+  if may_be_published then
+    redis.call('HSET', claim, 'answered', '0', 'at', '0')
+    return 0
+  end
+  redis.call('DEL', claim)
+  local credits = tonumber(redis.call('HGET', reserved, command_id) or 0)
+  redis.call('HDEL', reserved, command_id)
+  return credits
+end
+
+-- GIVE BACK: what a request was charged that is answered 5xx, once; also where nobody knows whether it was charged. keys: meta
+-- wallet charge usage reserved, then per claim of the request: claim. args: organizationId chargeId operation requestId ttlMs
+-- streamLimit span-or-nothing, then per claim: commandId, 1 where its message may be published.
+local function give_back(keys, args)
+  if not is_open(keys[1], 'epoch') then return { 'CLOSED' } end
+  local charge_id, claims, trace = args[2], #keys - 5, args[7]
+  if trace == '' then trace = nil end
+  local record = redis.call('GET', keys[3])
+  if record == CHARGE_REFUNDED then return { 'REFUNDED', 0 } end
+  local wallet = redis.call('HMGET', keys[2], unpack(WALLET_FIELDS))
+  if wallet[1] and not has_room(keys[4], claims + 1, args[6]) then return { 'CLOSED' } end
+  -- A call of the same charge that is still under way finds this, and charges nothing.
+  redis.call('SET', keys[3], CHARGE_REFUNDED, 'PX', args[5])
+  local answer = record and record ~= CHARGE_OPEN and cmsgpack.unpack(record) or { 0, '', {} }
+  local consumed, released = answer[1], 0
+  for _, kind in ipairs(answer[3]) do
+    if kind == 'fresh' or kind == 'taken' then consumed = 0 end
+  end
+  for i = 1, claims do
+    local kind = answer[3][i]
+    if redis.call('HGET', keys[5 + i], 'token') == charge_id then
+      local command_id = args[6 + i * 2]
+      local credits = give_up_claim(keys, 5 + i, command_id, kind ~= 'fresh' or args[7 + i * 2] == '1')
+      if credits > 0 then
+        write_given_back(keys[4], command_id, args[1], args[3], args[4], credits, trace)
+        released = released + credits
+      end
+    end
+  end
+  if not wallet[1] or consumed + released == 0 then return { 'REFUNDED', 0 } end
+  wallet[AVAILABLE] = tonumber(wallet[AVAILABLE]) + consumed + released
+  wallet[RESERVED] = tonumber(wallet[RESERVED]) - released
+  wallet[CONSUMED] = tonumber(wallet[CONSUMED]) - consumed
+  write_wallet(keys[2], wallet, now_ms())
+  if consumed > 0 then write_usage(keys[4], charge_id, 'refund', args[1], args[3], args[4], consumed, trace) end
+  return { 'REFUNDED', consumed + released, wallet }
+end
+
+-- REFUND, as processes of the release before ask for it. keys: meta wallet charge usage. args: organizationId chargeId operation requestId ttlMs streamLimit, and of a request
 -- that is traced its span.
 local function refund(keys, args)
   if not is_open(keys[1], 'epoch') then return { 'CLOSED' } end
@@ -437,7 +497,7 @@ end
 
 -- SETTLE. keys: meta, then per settlement: wallet reserved settled. args: ttlMs, then per settlement: chargeId credits
 -- action epoch. One word each: done (now or before), included (in the opening's wallets), no_wallet.
-local function settle(keys, args)
+local function settle_where(keys, args, only_known)
   local open, epoch = is_open(keys[1], 'epoch')
   if not open then return { 'CLOSED' } end
   local opened_at = tonumber(epoch)
@@ -452,7 +512,7 @@ local function settle(keys, args)
       outcomes[i] = 'no_wallet'
     else
       -- A repeat within the call finds the marker that the first one set.
-      if redis.call('SET', keys[i * 3 + 1], '1', 'NX', 'PX', args[1]) then
+      if (not only_known or found.known[args[at]]) and redis.call('SET', keys[i * 3 + 1], '1', 'NX', 'PX', args[1]) then
         apply_settlement(found, args[at], args[at + 1], args[at + 2])
       end
       outcomes[i] = 'done'
@@ -464,6 +524,16 @@ local function settle(keys, args)
     if #found.ended > 0 then redis.call('HDEL', found.reserved, unpack(found.ended)) end
   end
   return { 'SETTLED', outcomes }
+end
+
+local function settle(keys, args)
+  return settle_where(keys, args, false)
+end
+
+-- SETTLE AGAIN: of settlements that may have been applied longer ago than Redis remembers. They are applied only where their
+-- reservation is still there.
+local function settle_again(keys, args)
+  return settle_where(keys, args, true)
 end
 
 -- PURCHASE. keys: meta wallet settled. args: credits epoch ttlMs walletId threshold createdMs
@@ -570,8 +640,10 @@ redis.register_function('kapi_admit', admit)
 redis.register_function('kapi_mark_all_answered', mark_all_answered)
 redis.register_function('kapi_mark_answered', mark_answered)
 redis.register_function('kapi_refund', refund)
+redis.register_function('kapi_give_back', give_back)
 redis.register_function('kapi_forget', forget)
 redis.register_function('kapi_settle', settle)
+redis.register_function('kapi_settle_again', settle_again)
 redis.register_function('kapi_purchase', purchase)
 redis.register_function('kapi_open_tag_part', open_tag_part)
 redis.register_function('kapi_open_tag', open_tag)

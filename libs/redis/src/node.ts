@@ -128,6 +128,14 @@ export async function loadLibraries(client: Redis): Promise<void> {
   for (const library of LIBRARIES) await client.function("LOAD", "REPLACE", library);
 }
 
+/** What ioredis rejects a call with that it never wrote to a connection. */
+const NOT_SENT = /^Stream isn't writeable|^Cluster isn't ready/;
+
+/** Whether a call that failed certainly did not reach Redis. */
+export function wasNotSent(error: unknown): boolean {
+  return error instanceof Error && NOT_SENT.test(error.message);
+}
+
 /** Whether Redis does not have the libraries, or not any more: nothing was done. */
 export function isMissingFunction(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("ERR Function not found");

@@ -17,7 +17,8 @@ export interface UsageEntry {
   /** Id of the entry in its stream. */
   readonly entryId: string;
   readonly chargeId: string;
-  readonly leg: "consume" | "reserve" | "refund";
+  /** `release`: what was reserved under `chargeId` came back, for its command was never published. */
+  readonly leg: "consume" | "reserve" | "refund" | "release";
   readonly organizationId: string;
   readonly operation: string;
   readonly requestId: string;
@@ -62,9 +63,10 @@ const ENTRY = /^(consume|reserve|refund) (\d+) (\S+) (\S+) (\S+) (.*)$/s;
 
 /** An entry from a stream's own form. */
 export function usageFromWire([entryId, fields]: [string, string[]]): UsageEntry {
-  const [, leg, credits, chargeId = "", organizationId = "", operation = "", requestId = ""] =
+  const [, kind, credits, chargeId = "", organizationId = "", operation = "", requestId = ""] =
     ENTRY.exec(fields[1] ?? "") ?? [];
-  assert(leg === "consume" || leg === "reserve" || leg === "refund", "a usage entry is of the library's form");
+  const leg = kind === "reserve" && fields[4] === "given_back" ? "release" : kind;
+  assert(isLeg(leg), "a usage entry is of the library's form");
   return {
     entryId,
     chargeId,
@@ -74,8 +76,12 @@ export function usageFromWire([entryId, fields]: [string, string[]]): UsageEntry
     requestId,
     credits: Number(credits),
     // What is reserved is reserved for a command, under its id.
-    commandId: leg === "reserve" ? chargeId : null,
+    commandId: leg === "reserve" || leg === "release" ? chargeId : null,
     atMs: Number(entryId.split("-", 1)[0]),
-    ...(fields[3] === undefined ? {} : { traceparent: fields[3] }),
+    ...(fields[3] === undefined || fields[3] === "" ? {} : { traceparent: fields[3] }),
   };
+}
+
+function isLeg(leg: string | undefined): leg is UsageEntry["leg"] {
+  return leg === "consume" || leg === "reserve" || leg === "refund" || leg === "release";
 }

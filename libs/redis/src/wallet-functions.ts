@@ -3,8 +3,13 @@ import { type Tag, metaKey, reservedKey, revokedField, settledKey, tagOf, wallet
 import { type WalletState, arrayReply, walletReply } from "./replies.ts";
 import { callPerTag, type ShardReplies } from "./shard-replies.ts";
 
-/** How long Redis remembers that a settlement or purchase was applied; the ledger judges later repeats. */
-export const SETTLED_TTL_MS = 7 * 24 * 3_600_000;
+/**
+ * How long Redis remembers that a settlement was applied: 130 bytes a command, 1 GB at 1,000 commands/s. Later repeats are told as such,
+ * see {@link SettlementRequest.isOld}.
+ */
+export const SETTLED_TTL_MS = 2 * 3_600_000;
+/** The same for purchases, which are few. */
+const PURCHASED_TTL_MS = 7 * 24 * 3_600_000;
 /** Most settlements handed to one function call, so that none holds Redis for long. */
 const MAX_SETTLEMENTS_PER_CALL = 200;
 
@@ -14,6 +19,11 @@ export interface SettlementRequest {
   readonly chargeId: string;
   readonly credits: number;
   readonly action: "consume" | "release";
+  /**
+   * Whether it may have been applied longer ago than {@link SETTLED_TTL_MS}: then it is applied only where its reservation is still
+   * there. An applied settlement leaves none.
+   */
+  readonly isOld?: boolean;
   /** The tag's epoch under which the ledger recorded the leg: below the epoch of the opening, its wallets include it. */
   readonly epoch: number;
 }
@@ -37,25 +47,30 @@ export async function settle(
   failed: (error: unknown) => void = () => undefined,
 ): Promise<SettlementReply[]> {
   const replies: SettlementReply[] = Array.from({ length: settlements.length }, () => "unreachable");
-  const byTag = Map.groupBy(settlements.keys(), (index) => tagOf(settlements[index]?.organizationId ?? ""));
+  const byCall = Map.groupBy(settlements.keys(), (index) => {
+    const { organizationId = "", isOld = false } = settlements[index] ?? {};
+    return `${tagOf(organizationId)}/${isOld ? "kapi_settle_again" : "kapi_settle"}`;
+  });
   const calls: Promise<void>[] = [];
-  for (const [tag, indexes] of byTag) {
+  for (const indexes of byCall.values()) {
     for (let from = 0; from < indexes.length; from += MAX_SETTLEMENTS_PER_CALL) {
       const part = indexes.slice(from, from + MAX_SETTLEMENTS_PER_CALL);
-      calls.push(settleInTag(redis, tag, part, settlements, replies).catch(failed));
+      calls.push(settleInTag(redis, part, settlements, replies).catch(failed));
     }
   }
   await Promise.all(calls);
   return replies;
 }
 
+/** Settlements of one tag, all old or none. */
 async function settleInTag(
   redis: RedisConnection,
-  tag: Tag,
   indexes: readonly number[],
   settlements: readonly SettlementRequest[],
   replies: SettlementReply[],
 ): Promise<void> {
+  const first = settlements[indexes[0] ?? -1];
+  const tag = tagOf(first?.organizationId ?? "");
   const keys = [metaKey(tag)];
   const args: (string | number)[] = [SETTLED_TTL_MS];
   for (const index of indexes) {
@@ -65,7 +80,9 @@ async function settleInTag(
     keys.push(walletKey(tag, organizationId), reservedKey(tag, organizationId), settledKey(tag, chargeId));
     args.push(chargeId, settlement.credits, settlement.action, settlement.epoch);
   }
-  const [status, outcomes] = arrayReply(await redis.call("kapi_settle", keys, args));
+  const [status, outcomes] = arrayReply(
+    await redis.call(first?.isOld === true ? "kapi_settle_again" : "kapi_settle", keys, args),
+  );
   const outcomeOf = status === "CLOSED" ? null : arrayReply(outcomes);
   for (const [at, index] of indexes.entries()) {
     replies[index] = outcomeOf === null ? "closed" : (outcomeOf[at] as SettlementReply);
@@ -92,7 +109,7 @@ export async function purchase(redis: RedisConnection, request: PurchaseRequest)
   const reply = await redis.call("kapi_purchase", keys, [
     credits,
     epoch,
-    SETTLED_TTL_MS,
+    PURCHASED_TTL_MS,
     walletId,
     lowBalanceThreshold,
     createdAtMs,

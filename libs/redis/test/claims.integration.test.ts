@@ -13,6 +13,7 @@ import {
   claimedMessage,
   forget,
   markAnswered,
+  refund,
   tagOf,
 } from "../src/index.ts";
 import { answer, claim, connectEmpty, organizationWith, request, reserve, usageOf, walletOf } from "./support.ts";
@@ -198,4 +199,70 @@ test("a claim lasts a day, and when its command is final an hour more, without t
   expect(await claimedMessage(redis, organizationId, wanted.commandId)).toBeNull();
   const reply = await admit(redis, reserve(organizationId, [wanted]));
   expect(reply).toMatchObject({ claims: [{ kind: "duplicate", message: null }] });
+});
+
+test("a request that was marked answered learns so however late it asks again; nobody else does", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = claim();
+  const first = reserve(organizationId, [wanted]);
+  await admit(redis, first, QUICK);
+  expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId, QUICK)).toBe(true);
+  await delay(QUICK.claimOpenMs);
+  expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId, QUICK)).toBe(true);
+  expect(await answer(redis, organizationId, [wanted.commandId], "another", QUICK)).toBe(false);
+});
+
+test("the next equal request takes over at once what was published by one that failed, even if it was marked answered", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = claim();
+  const first = reserve(organizationId, [wanted]);
+  await admit(redis, first);
+  expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId)).toBe(true);
+  const failed = {
+    ...first,
+    organizationId,
+    claims: [{ commandId: wanted.commandId, mayBePublished: true }],
+  };
+  expect(await refund(redis, failed)).toMatchObject({ credits: 0 });
+  expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId)).toBe(false);
+  const retry = reserve(organizationId, [wanted]);
+  expect(await admit(redis, retry)).toMatchObject({ charged: 5, claims: [{ kind: "taken_over" }] });
+  // The failed request tells once more, late: the claim is the retry's.
+  expect(await refund(redis, failed)).toMatchObject({ credits: 0 });
+  expect(await answer(redis, organizationId, [wanted.commandId], retry.chargeId)).toBe(true);
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
+});
+
+test("what was never published gives its credits back at once, and is a new command for the next equal request", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const [one, other, known] = [claim(), claim(), claim()];
+  const first = reserve(organizationId, [one, other, known], { knownDuplicates: [false, false, true] });
+  await admit(redis, first);
+  const claims = [one, other, known].map(({ commandId }) => ({
+    commandId,
+    mayBePublished: commandId === other.commandId,
+  }));
+  expect(await refund(redis, { ...first, organizationId, claims })).toMatchObject({ credits: 5 });
+  expect(await refund(redis, { ...first, organizationId, claims })).toMatchObject({ credits: 0 });
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
+  const legs = (await usageOf(redis, organizationId)).map(({ leg, chargeId }) => [leg, chargeId]);
+  expect(legs).toEqual([
+    ["reserve", one.commandId],
+    ["reserve", other.commandId],
+    ["release", one.commandId],
+  ]);
+  const retry = await admit(redis, reserve(organizationId, [one, other]));
+  expect(retry).toMatchObject({ claims: [{ kind: "claimed" }, { kind: "taken_over" }] });
+});
+
+test("an admission that comes after its refund charges nothing", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const [consuming, wanted] = [request(organizationId), claim()];
+  const reserving = reserve(organizationId, [wanted]);
+  expect(await refund(redis, { ...consuming, organizationId, claims: [] })).toMatchObject({ credits: 0 });
+  const claims = [{ commandId: wanted.commandId, mayBePublished: false }];
+  expect(await refund(redis, { ...reserving, organizationId, claims })).toMatchObject({ credits: 0 });
+  expect(await admit(redis, consuming)).toEqual({ kind: "refunded" });
+  expect(await admit(redis, reserving)).toEqual({ kind: "refunded" });
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 100, reserved: 0, consumed: 0 });
 });

@@ -235,10 +235,10 @@ test("an opening in parts sets what one call would, is open after the last alone
   expect(calls.count).toBeGreaterThanOrEqual(4);
   expect(calls.longest).toBeLessThanOrEqual(21);
   for (const each of others) expect(await walletOf(redis, each.organizationId)).toMatchObject({ available: 7 });
-  const ends = reservations.map(({ chargeId }) => ({ chargeId, organizationId, credits: 2, epoch: EPOCH + 3 }));
+  const [action, epoch] = ["release" as const, EPOCH + 3];
   await settle(
     redis,
-    ends.map((end) => ({ ...end, action: "release" as const })),
+    reservations.map(({ chargeId }) => ({ chargeId, organizationId, credits: 2, epoch, action })),
   );
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 80, reserved: 0 });
   await everywhere("FLUSHALL");

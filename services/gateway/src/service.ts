@@ -10,6 +10,7 @@ import { refuseOtherMethods } from "./inbound/http/refused-methods.ts";
 import { registerRoutes } from "./inbound/http/routes.ts";
 import { followAccountDeletions } from "./inbound/kafka/account-deletions.ts";
 import { createOperations } from "./operations/operations.ts";
+import { startRepeatedRefunds } from "./operations/repeated-refunds.ts";
 import { createServerConfigurations } from "./operations/server-configurations.ts";
 import { createAccounts } from "./outbound/http/accounts.ts";
 import { createCommandStatus } from "./outbound/http/command-status.ts";
@@ -129,7 +130,9 @@ export async function startService(
 
   // A body that cannot be read is told after 401, 403, 429 and 402.
   const app = createHttpServer({ logger, health, clock, bodyErrors: "when-parsed" });
-  registerRoutes(app, { directory, admission, wallets: createWallets(redis, logger), clock, logger }, operations);
+  const refunds = await scope.start("refunds", () => startRepeatedRefunds({ admission, clock, logger }));
+  const wallets = createWallets(redis, logger);
+  registerRoutes(app, { directory, admission, refunds, wallets, clock, logger }, operations);
   refuseOtherMethods(app);
   registerReference(app);
   return scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));

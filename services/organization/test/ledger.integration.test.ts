@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 
+import { COMMAND_DEADLINE_MS } from "@kapi/contracts";
 import {
   ALL_TAGS,
   CLAIM_TTL_MS,
@@ -7,6 +8,9 @@ import {
   metaKey,
   purchase,
   readUsage,
+  refund,
+  SETTLED_TTL_MS,
+  settledKey,
   tagOf,
   walletKey,
 } from "@kapi/redis";
@@ -18,8 +22,20 @@ import { applyChanges, applyPending } from "../src/operations/apply-pending.ts";
 import { openClosedTags } from "../src/operations/open-tags.ts";
 import { purchaseCredits, recordPurchase } from "../src/operations/purchase-credits.ts";
 import { recordAllUsage } from "../src/operations/record-usage.ts";
+import { recordSettlements } from "../src/operations/record-settlements.ts";
 import { releaseOrphans } from "../src/operations/release-orphans.ts";
-import { finish, ledgerSums, organizationWith, read, redisSums, reserve, startWorld, type World } from "./support.ts";
+import {
+  finalEvent,
+  finish,
+  ledgerSums,
+  organizationWith,
+  read,
+  redisSums,
+  reserve,
+  reserveAs,
+  startWorld,
+  type World,
+} from "./support.ts";
 
 let world: World;
 beforeAll(async () => {
@@ -224,6 +240,73 @@ test("what was given back and is asked for again long after is not reserved for 
   await recordAllUsage(context, ALL_TAGS);
   await expectWallet(organizationId, { available: 100, reserved: 0, consumed: 0 });
 });
+
+test("a command that is carried out after its reservation came back as an orphan's is consumed once", async () => {
+  const { context, commands } = world;
+  const organizationId = await organizationWith(world, 100);
+  const commandId = await reserve(context, organizationId, 5);
+  await recordAllUsage(context, ALL_TAGS);
+  commands.known = new Set();
+  const beforeDeadline = new TestClock(context.clock.nowMs() + COMMAND_DEADLINE_MS);
+  await releaseOrphans({ ...context, clock: beforeDeadline }, context.commandStatus);
+  await applyPending(context);
+  await expectWallet(organizationId, { available: 95, reserved: 5, consumed: 0 });
+  const later = new TestClock(context.clock.nowMs() + COMMAND_DEADLINE_MS + 6 * 60_000);
+  await releaseOrphans({ ...context, clock: later }, context.commandStatus);
+  await applyPending(context);
+  await expectWallet(organizationId, { available: 100, reserved: 0, consumed: 0 });
+  await finish(context, organizationId, commandId, 5);
+  await finish(context, organizationId, commandId, 5);
+  await expectWallet(organizationId, { available: 95, reserved: 0, consumed: 5 });
+});
+
+test("an end that is heard again when Redis has forgotten it is applied once, and all the same where Redis never had it", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 100);
+  const [settled, missed] = [await reserve(context, organizationId, 5), await reserve(context, organizationId, 7)];
+  await recordAllUsage(context, ALL_TAGS);
+  await finish(context, organizationId, settled, 5);
+  const dying = { ...context, store: { ...context.store, insertPending: () => Promise.resolve() } };
+  const down = { ...context.redis, call: () => Promise.reject(new Error("no Redis")) };
+  await finish({ ...dying, redis: down }, organizationId, missed, 7);
+  const tag = tagOf(organizationId);
+  await context.redis.commands.del(settledKey(tag, settled));
+  const later = new TestClock(context.clock.nowMs() + SETTLED_TTL_MS);
+  await recordSettlements(
+    { ...context, clock: later },
+    [finalEvent(context, organizationId, settled, 5), finalEvent(context, organizationId, missed, 7)],
+    [],
+  );
+  await expectWallet(organizationId, { available: 88, reserved: 0, consumed: 12 });
+});
+
+test.each(["at once", "apart", "with the end"])(
+  "a command whose credits were given back unpublished, and that is asked for again, is consumed once; its usage is read %s",
+  async (read) => {
+    const { context } = world;
+    const organizationId = await organizationWith(world, 100);
+    const commandId = randomUUID();
+    for (let tries = 0; tries < 2; tries += 1) {
+      const chargeId = await reserveAs(context, organizationId, commandId, 5);
+      const call = { organizationId, chargeId, operation: "depositAccountFunds", requestId: "request" };
+      const claims = [{ commandId, mayBePublished: false }];
+      expect(await refund(context.redis, { ...call, claims })).toMatchObject({ credits: 5 });
+      if (read === "apart") await recordAllUsage(context, ALL_TAGS);
+    }
+    await reserve(context, organizationId, 5, commandId);
+    if (read !== "with the end") {
+      await recordAllUsage(context, ALL_TAGS);
+      await expectWallet(organizationId, { available: 100, reserved: 0, consumed: 0 });
+    }
+    await finish(context, organizationId, commandId, 5);
+    await finish(context, organizationId, commandId, 5);
+    await expectWallet(organizationId, { available: 95, reserved: 0, consumed: 5 });
+    await context.redis.commands.hdel(metaKey(tagOf(organizationId)), "replication", "run");
+    await openClosedTags(context, ALL_TAGS);
+    await finish(context, organizationId, commandId, 5);
+    await expectWallet(organizationId, { available: 95, reserved: 0, consumed: 5 });
+  },
+);
 
 test("a purchase whose process dies before Redis has it, or before it knows that Redis has it, adds its credits once", async () => {
   const { context } = world;

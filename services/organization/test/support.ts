@@ -93,13 +93,26 @@ export async function reserve(
   commandId: string = randomUUID(),
   traceparent?: string,
 ): Promise<string> {
+  await reserveAs(context, organizationId, commandId, credits, traceparent);
+  return commandId;
+}
+
+/** The same for a command that is given; returns the charge id of the request. */
+export async function reserveAs(
+  context: LedgerContext,
+  organizationId: string,
+  commandId: string,
+  credits: number,
+  traceparent?: string,
+): Promise<string> {
+  const call = request(organizationId, 0);
   await admit(context.redis, {
-    ...request(organizationId, 0),
+    ...call,
     mode: "reserve",
     claims: [{ commandId, fingerprint: "print", message: "{}", credits }],
     traceparent,
   });
-  return commandId;
+  return call.chargeId;
 }
 
 function request(organizationId: string, price: number) {
@@ -125,7 +138,19 @@ export async function finish(
   credits: number,
   action: Settlement["action"] = "consume",
 ): Promise<void> {
-  const event: CommandEvent = {
+  const event = finalEvent(context, organizationId, commandId, credits, action);
+  await recordSettlements(context, [event], [{ partition: 0, nextOffset: 1n }]);
+}
+
+/** The final event of a command. */
+export function finalEvent(
+  context: LedgerContext,
+  organizationId: string,
+  commandId: string,
+  credits: number,
+  action: Settlement["action"] = "consume",
+): CommandEvent {
+  return {
     commandId,
     organizationId,
     serverId: randomUUID(),
@@ -141,7 +166,6 @@ export async function finish(
     settlement: { chargeId: commandId, credits, action },
     occurredAt: toIso(context.clock.nowMs()),
   };
-  await recordSettlements(context, [event], [{ partition: 0, nextOffset: 1n }]);
 }
 
 export interface Sums {

@@ -34,7 +34,6 @@ export function commandMessageOf(draft: CommandDraft, keys: PasswordKeys): Comma
   const supplied = typeof password === "string";
   // The investor's password of a creation is always a generated one.
   const derives = draft.operation === "account.create" || (RESETS.has(draft.operation) && !supplied);
-  const deadlineMs = draft.operation === "account.history_export" ? EXPORT_DEADLINE_MS : COMMAND_DEADLINE_MS;
   return {
     commandId: draft.commandId,
     organizationId: draft.organizationId,
@@ -49,7 +48,15 @@ export function commandMessageOf(draft: CommandDraft, keys: PasswordKeys): Comma
     sealedPassword: supplied ? sealPassword(keys.sealingKeys, draft.commandId, password) : null,
     derivationKeyId: derives ? keys.derivationKeys.currentKeyId : null,
     reservedCredits: draft.price,
-    createdAt: toIso(draft.nowMs),
-    deadlineAt: toIso(draft.nowMs + deadlineMs),
+    ...commandTimes(draft.operation, draft.nowMs),
   };
+}
+
+/** When a command that is queued now was made, and by when it must begin. */
+export function commandTimes(
+  operation: CommandOperation,
+  nowMs: number,
+): Pick<CommandMessage, "createdAt" | "deadlineAt"> {
+  const deadlineMs = operation === "account.history_export" ? EXPORT_DEADLINE_MS : COMMAND_DEADLINE_MS;
+  return { createdAt: toIso(nowMs), deadlineAt: toIso(nowMs + deadlineMs) };
 }

@@ -98,11 +98,16 @@ export type Webhooks = (
   request: WebhooksRequest,
 ) => Promise<{ readonly body: Buffer } | { readonly refusal: ApiError }>;
 
+/** A message is certainly not in the log, and will not appear there. */
+export class NotPublished extends Error {
+  override readonly name = "NotPublished";
+}
+
 /** The logs of commands. */
 export interface CommandLog {
   /**
-   * Publishes a message, as the text `value`, to the log of its operation. Throws ApiError DEPENDENCY_UNAVAILABLE where it
-   * was not acknowledged; whether it is in the log is not known then.
+   * Publishes a message, as the text `value`, to the log of its operation. Where it was not acknowledged it throws
+   * {@link NotPublished} if it is certainly not in the log, else ApiError DEPENDENCY_UNAVAILABLE: nobody knows whether it is.
    */
   readonly publish: (message: CommandMessage, value: string) => Promise<void>;
 }

@@ -22,6 +22,11 @@ export interface Call {
   readonly body: unknown;
   /** What admission said last; null before it. For the credit headers, and for the refund of a failure. */
   admitted: Pick<Admitted, "charged" | "remaining"> | null;
+  /**
+   * By command id, in the order in which the request claims them: whether the message may be published. Set before the claim is made, so
+   * that a failure at any later moment finds what is to be given back.
+   */
+  readonly claims: Map<string, { mayBePublished: boolean }>;
 }
 
 /** What an operation answers; errors are thrown. */

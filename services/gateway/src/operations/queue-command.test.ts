@@ -1,7 +1,8 @@
 import { ApiError } from "@kapi/http";
+import { commandMessage } from "@kapi/testkit";
 import { expect, it } from "vitest";
 
-import { firstFinding } from "./queue-command.ts";
+import { firstFinding, takenOverNow } from "./queue-command.ts";
 
 const BAD = new ApiError("LEVERAGE_NOT_SUPPORTED");
 const MISSING = new ApiError("ACCOUNT_NOT_FOUND");
@@ -12,4 +13,14 @@ it("of what stands against a request 400 is told before 404 before 409, and of t
   expect(firstFinding([CONFLICT, MISSING, null])).toBe(MISSING);
   expect(firstFinding([CONFLICT, new ApiError("ACCOUNT_QUOTA_REACHED")])).toBe(CONFLICT);
   expect(firstFinding([null])).toBeNull();
+});
+
+it("a message that is taken over begins its time anew, and is the same command in everything else", () => {
+  const message = commandMessage({ operation: "account.history_export", createdAt: "2026-01-01T00:00:00.000Z" });
+  const nowMs = Date.parse("2026-01-01T05:00:00.000Z");
+  expect(takenOverNow(message, nowMs)).toEqual({
+    ...message,
+    createdAt: "2026-01-01T05:00:00.000Z",
+    deadlineAt: "2026-01-01T06:00:00.000Z",
+  });
 });

@@ -10,9 +10,9 @@ import { ApiError } from "@kapi/http";
 import { assert, commandIdOf, delay } from "@kapi/kernel";
 import { faultPoint } from "@kapi/runtime";
 
-import { type CommandDraft, commandMessageOf } from "../domain/command-message.ts";
+import { type CommandDraft, commandMessageOf, commandTimes } from "../domain/command-message.ts";
 import { fingerprintOf } from "../domain/fingerprint.ts";
-import type { KnownCommand } from "../domain/ports.ts";
+import { type KnownCommand, NotPublished } from "../domain/ports.ts";
 import type { Answer, Call } from "./call.ts";
 import { refuse } from "./charge-read.ts";
 import { countClaims, countLateClaims } from "./claim-counts.ts";
@@ -22,6 +22,7 @@ import type { Needs } from "./needs.ts";
 const OPEN_CLAIM_POLL_MS = 50;
 /** How long it does so: a claim is open for 5 s (decisions, 2.6), and then it is answered or ours. */
 const OPEN_CLAIM_WAIT_MS = 8_000;
+
 const RETRY_AFTER_HEADERS = { "retry-after": "1" };
 
 /** A mutation whose path, header and body are in order. */
@@ -66,7 +67,7 @@ export async function queueCommand(needs: Needs, call: Call, request: QueueReque
   switch (outcome.kind) {
     case "claimed":
       faultPoint("gateway.claimed");
-      await needs.commandLog.publish(message, claim.message);
+      await publish(needs, call, message, claim.message);
       return accepted(needs, call, request, queuedAnswer(message), outcome.claimToken);
     case "taken_over":
       return takeOver(needs, call, request, outcome.message, outcome.claimToken);
@@ -142,6 +143,7 @@ export async function claimOrWait(
   knownDuplicates: readonly boolean[],
 ): Promise<readonly ClaimOutcome[]> {
   const giveUpAtMs = clock.nowMs() + OPEN_CLAIM_WAIT_MS;
+  for (const { commandId } of claims) call.claims.set(commandId, { mayBePublished: false });
   for (;;) {
     const admitted = await admission.admit({
       key: call.key,
@@ -164,6 +166,32 @@ export async function claimOrWait(
   }
 }
 
+/** Publishes what the request holds. Until it is certain that it is not in the log, its reservation stays. */
+export async function publish(
+  { commandLog }: Pick<Needs, "commandLog">,
+  call: Call,
+  message: CommandMessage,
+  value: string,
+): Promise<void> {
+  const { commandId } = message;
+  call.claims.set(commandId, { mayBePublished: true });
+  try {
+    await commandLog.publish(message, value);
+  } catch (error) {
+    if (!(error instanceof NotPublished)) throw error;
+    call.claims.set(commandId, { mayBePublished: false });
+    throw new ApiError("DEPENDENCY_UNAVAILABLE", { headers: RETRY_AFTER_HEADERS, cause: error });
+  }
+}
+
+/**
+ * The message of a claim that is taken over, with the times of now: the first request may have made it long ago, and the command would
+ * expire at once. All else stays, for it may have been published; of two copies the one that comes first counts, by its id.
+ */
+export function takenOverNow(message: CommandMessage, nowMs: number): CommandMessage {
+  return { ...message, ...commandTimes(message.operation, nowMs) };
+}
+
 /** Does what a request that claimed the command never came to do. Without a message the command is final already. */
 async function takeOver(
   needs: Needs,
@@ -173,8 +201,9 @@ async function takeOver(
   claimToken: string,
 ): Promise<Answer> {
   if (message !== null) {
-    await needs.commandLog.publish(message, JSON.stringify(message));
-    return accepted(needs, call, request, queuedAnswer(message), claimToken);
+    const now = takenOverNow(message, needs.clock.nowMs());
+    await publish(needs, call, now, JSON.stringify(now));
+    return accepted(needs, call, request, queuedAnswer(now), claimToken);
   }
   const commandId = commandIdOf(call.key.organizationId, request.idempotencyKey);
   return accepted(needs, call, request, await commandAsItIs(needs, commandId, null, null), claimToken);

@@ -16,9 +16,11 @@ import {
   findEarlier,
   firstFinding,
   keyReused,
+  publish,
   queuedAnswer,
   type QueueRequest,
   stillOpen,
+  takenOverNow,
 } from "./queue-command.ts";
 
 /** One creation of a bulk on its way. */
@@ -58,7 +60,19 @@ export async function queueTogether(needs: Needs, call: Call, requests: readonly
   const refused = items.find((_item, index) => outcomes[index]?.kind === "mismatch");
   if (refused !== undefined) throw keyReused(refused.request);
   if (outcomes.some(({ kind }) => kind === "open" || kind === "untouched")) throw stillOpen();
-  return answerAll(needs, call, items, outcomes);
+  const nowMs = needs.clock.nowMs();
+  return answerAll(
+    needs,
+    call,
+    items,
+    outcomes.map((outcome) => timedNow(outcome, nowMs)),
+  );
+}
+
+/** A claim that is taken over, with the times of now. */
+function timedNow(outcome: ClaimOutcome, nowMs: number): ClaimOutcome {
+  if (outcome.kind !== "taken_over" || outcome.message === null) return outcome;
+  return { ...outcome, message: takenOverNow(outcome.message, nowMs) };
 }
 
 /** Publishes and answers what this request holds; what it does not hold is answered as it is. */
@@ -72,8 +86,10 @@ async function answerAll(
   const commandIds = done.filter(({ outcome }) => isHeld(outcome)).map(({ item }) => item.message.commandId);
   const claimToken = outcomes.find(isHeld)?.claimToken;
   if (claimToken !== undefined) faultPoint("gateway.claimed");
-  // All are sent in one turn of the event loop: the producer puts them into one request.
-  await Promise.all(done.map(({ item, outcome }) => publishHeld(needs, item, outcome)));
+  // All are sent in one turn of the event loop: the producer puts them into one request. All have ended before any failure is told,
+  // for what may be published decides what is given back.
+  const sent = await Promise.allSettled(done.map(({ item, outcome }) => publishHeld(needs, call, item, outcome)));
+  for (const result of sent) if (result.status === "rejected") throw result.reason;
   const results = await Promise.all(done.map(({ item, outcome }) => envelopeOf(needs, item, outcome)));
   if (claimToken !== undefined) await answerClaims(needs.admission, call, commandIds, claimToken);
   return { status: 202, body: JSON.stringify({ results }), replayed: claimToken === undefined };
@@ -84,10 +100,10 @@ function isHeld(outcome: ClaimOutcome): outcome is Held {
 }
 
 /** Of a claim that was taken over the first request's message is published, unless the command is final already. */
-async function publishHeld(needs: Needs, { message, claim }: Item, outcome: ClaimOutcome): Promise<void> {
-  if (outcome.kind === "claimed") await needs.commandLog.publish(message, claim.message);
+async function publishHeld(needs: Needs, call: Call, { message, claim }: Item, outcome: ClaimOutcome): Promise<void> {
+  if (outcome.kind === "claimed") await publish(needs, call, message, claim.message);
   else if (outcome.kind === "taken_over" && outcome.message !== null) {
-    await needs.commandLog.publish(outcome.message, JSON.stringify(outcome.message));
+    await publish(needs, call, outcome.message, JSON.stringify(outcome.message));
   }
 }
 

@@ -21,6 +21,7 @@ function call(body: unknown): Call {
     idempotencyKey: undefined,
     body,
     admitted: null,
+    claims: new Map(),
   };
 }
 

@@ -49,9 +49,20 @@ export interface PendingWalletChange {
 
 /** A reservation that nothing has settled. */
 export interface Reservation {
+  readonly atMs: number;
   readonly chargeId: string;
   readonly organizationId: string;
   readonly credits: number;
+}
+
+/** Which reservations are old. */
+export interface OldReservations {
+  /** Those made before this. */
+  readonly beforeMs: number;
+  /** The same for exports, and for those of which the operation is not known. */
+  readonly longBeforeMs: number;
+  /** Only those that come after this one. */
+  readonly after: Reservation | null;
 }
 
 export type NewKey = Omit<KeyEntry, "kind" | "version" | "status"> & Pick<ManagementKey, "name">;
@@ -138,8 +149,8 @@ export interface Store {
   readWallet(organizationId: string): Promise<WalletRecord | null>;
   /** The organizations with a wallet in one of `tags`. */
   organizationsOf(tags: readonly Tag[]): Promise<string[]>;
-  /** Reservations open since before `beforeMs`, the oldest first. */
-  oldReservations(beforeMs: number, limit: number): Promise<Reservation[]>;
+  /** Old reservations, the oldest first, as many as `limit` of those that come after one. */
+  oldReservations(range: OldReservations, limit: number): Promise<Reservation[]>;
   /** Per partition of `command.events`, the offset before which the ledger has everything. */
   consumedOffsets(): Promise<ReadonlyMap<number, bigint>>;
   insertPending(changes: readonly PendingWalletChange[]): Promise<void>;

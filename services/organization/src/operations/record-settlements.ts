@@ -1,6 +1,15 @@
 import type { CommandEvent } from "@kapi/contracts";
 import { isFinal } from "@kapi/contracts";
-import { type SettlementRequest, type Tag, type UsageEntry, deleteUsage, readUsage, tagOf } from "@kapi/redis";
+import { uuidV5 } from "@kapi/kernel";
+import {
+  SETTLED_TTL_MS,
+  type SettlementRequest,
+  type Tag,
+  type UsageEntry,
+  deleteUsage,
+  readUsage,
+  tagOf,
+} from "@kapi/redis";
 
 import type { Leg, RecordedLeg } from "../domain/leg.ts";
 import type { LedgerContext } from "./ledger-context.ts";
@@ -43,7 +52,12 @@ export async function recordSettlements(
       const recorded = await takingUsage(entries, () =>
         tx.recordLegs(epochs, used.concat(legs), context.clock.nowMs()),
       );
-      ended = [...recorded.flatMap(settlementOf), ...(await endsOfKnown(tx, used, recorded))];
+      const late = await tx.recordLegs(epochs, consumedAfterRelease(legs, recorded), context.clock.nowMs());
+      ended = [
+        ...recorded.flatMap((one) => (one.leg.kind === "settle" ? settlementOf(one, context.clock.nowMs()) : [])),
+        ...(await endsOfKnown(tx, used, recorded)),
+        ...late.flatMap((one) => settlementOf(one, context.clock.nowMs())),
+      ];
     }
     tx.raiseConsumedOffsets(takenIn);
     return ended;
@@ -52,10 +66,33 @@ export async function recordSettlements(
   await Promise.all([settleInRedis(context, settlements), deleteUsage(context.redis, usage)]);
 }
 
-/** The settlement that a recorded leg asks for, if it is one. */
-function settlementOf({ leg, epoch }: RecordedLeg): SettlementRequest[] {
-  const { organizationId, chargeId, credits, action } = leg;
-  return action === null ? [] : [{ organizationId, chargeId, credits, action, epoch }];
+/**
+ * Commands that were carried out although their reservation had come back: nobody knew of them for long, or their publishing had failed,
+ * and then the same request was made again. Each is consumed by a leg of its own, under an id of its own, once.
+ */
+function consumedAfterRelease(told: readonly Leg[], recorded: readonly RecordedLeg[]): Leg[] {
+  const consumed = new Set(told.filter((leg) => leg.action === "consume").map((leg) => leg.chargeId));
+  return recorded
+    .filter(({ leg }) => leg.action === "release" && consumed.has(leg.chargeId))
+    .map(({ leg }) => consumptionOf(leg));
+}
+
+function consumptionOf(released: Leg): Leg {
+  const chargeId = uuidV5(released.chargeId, "consumed after release");
+  return { ...released, kind: "consume", action: null, chargeId };
+}
+
+/** The settlement that a recorded leg asks for: that of its reservation, or of a command that is consumed without one. */
+function settlementOf({ leg, epoch, isNew }: RecordedLeg, nowMs: number): SettlementRequest[] {
+  const { organizationId, chargeId, credits, kind } = leg;
+  const action = kind === "consume" ? kind : leg.action;
+  if (action === null) return [];
+  return [{ organizationId, chargeId, credits, action, epoch, isOld: !isNew && isPast(leg, nowMs) }];
+}
+
+/** Whether Redis may have forgotten by now that it settled this; half of what it remembers, for clocks that differ. */
+function isPast({ atMs }: Leg, nowMs: number): boolean {
+  return nowMs - atMs > SETTLED_TTL_MS / 2;
 }
 
 /** The usage of the tags that can be read now; that of the others comes later. */

@@ -82,10 +82,10 @@ export async function recordAllUsage(context: LedgerContext, tags: readonly Tag[
 export function legFromEntry(entry: UsageEntry): Leg {
   return {
     chargeId: entry.chargeId,
-    kind: entry.leg,
+    kind: entry.leg === "release" ? "settle" : entry.leg,
     organizationId: entry.organizationId,
     credits: entry.credits,
-    action: null,
+    action: entry.leg === "release" ? "release" : null,
     operation: entry.operation,
     requestId: entry.requestId,
     commandId: entry.commandId,

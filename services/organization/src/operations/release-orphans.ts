@@ -1,17 +1,21 @@
-import { CLAIM_TTL_MS, tagOf } from "@kapi/redis";
+import { COMMAND_DEADLINE_MS, EXPORT_DEADLINE_MS } from "@kapi/contracts";
+import { tagOf } from "@kapi/redis";
 import { counter } from "@kapi/runtime";
 
 import type { Leg } from "../domain/leg.ts";
-import type { CommandStatus, PendingWalletChange } from "../domain/ports.ts";
+import type { CommandStatus, PendingWalletChange, Reservation } from "../domain/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 
-/** After its claim has ended no request can publish a command any more; an hour more for clocks and slow hands. */
-const ORPHAN_AGE_MS = CLAIM_TTL_MS + 3_600_000;
+/**
+ * A reservation that is older than its command may take to begin, by this much, and whose command nobody knows, comes back. If the
+ * command is published after that all the same (its request is made again), it is consumed by a leg of its own.
+ */
+const ORPHAN_MARGIN_MS = 5 * 60_000;
 const MAX_RESERVATIONS_PER_BATCH = 100;
 
 const abandoned = counter(
   "organization.claims.abandoned",
-  "Claims that nobody came back for until they ended: what was reserved for them was released",
+  "Claims that nobody came back for until their command had expired: what was reserved for them was released",
   "{claim}",
 );
 
@@ -21,9 +25,29 @@ const abandoned = counter(
  */
 export async function releaseOrphans(context: LedgerContext, commandStatus: CommandStatus): Promise<number> {
   const { store, clock } = context;
-  const old = await store.oldReservations(clock.nowMs() - ORPHAN_AGE_MS, MAX_RESERVATIONS_PER_BATCH);
-  if (old.length === 0) return 0;
-  await commandStatus.caughtUp();
+  const beforeMs = clock.nowMs() - COMMAND_DEADLINE_MS - ORPHAN_MARGIN_MS;
+  const longBeforeMs = clock.nowMs() - EXPORT_DEADLINE_MS - ORPHAN_MARGIN_MS;
+  let released = 0;
+  let after: Reservation | null = null;
+  // Commands that are known may be open for long: none of them may hide an orphan that came after it.
+  for (;;) {
+    const page: readonly Reservation[] = await store.oldReservations(
+      { beforeMs, longBeforeMs, after },
+      MAX_RESERVATIONS_PER_BATCH,
+    );
+    if (page.length === 0) return released;
+    if (after === null) await commandStatus.caughtUp();
+    released += await releaseUnknown(context, commandStatus, page);
+    after = page.at(-1) ?? null;
+  }
+}
+
+async function releaseUnknown(
+  context: LedgerContext,
+  commandStatus: CommandStatus,
+  old: readonly Reservation[],
+): Promise<number> {
+  const { store, clock } = context;
   const known = await commandStatus.known(old.map((reservation) => reservation.chargeId));
   const orphans = old.filter((_, index) => !known[index]);
   const legs = orphans.map(({ chargeId, organizationId, credits }) => ({

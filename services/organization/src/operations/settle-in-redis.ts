@@ -31,15 +31,24 @@ export function isApplied(reply: SettlementReply | undefined): boolean {
  * The ends of reservations that the usage streams tell of although the ledger has had both for some time. Mostly the entry was
  * only read late, and Redis has the settlement. But where Redis lost the reservation, the ledger heard of its end before the
  * tag was opened again, and then the same command was asked for once more, Redis has reserved for it a second time: telling
- * the end once more gives that back.
+ * the end once more gives that back. So does a command that was reserved for, given back unpublished, and asked for again.
  */
 export async function endsOfKnown(
   tx: StoreTransaction,
   usage: readonly Leg[],
   recorded: readonly RecordedLeg[],
 ): Promise<SettlementRequest[]> {
-  const told = new Set(usage.filter((leg) => leg.kind === "reserve").map((leg) => leg.chargeId));
-  for (const { leg } of recorded) if (leg.kind === "settle") told.delete(leg.chargeId);
-  const known = recorded.filter(({ leg, isNew }) => !isNew && leg.kind === "reserve" && told.has(leg.chargeId));
+  const told = new Set<string>();
+  const givenBack = new Set<string>();
+  for (const { kind, chargeId } of usage) {
+    if (kind === "reserve") told.add(chargeId);
+    if (kind === "settle" && told.delete(chargeId)) givenBack.add(chargeId);
+  }
+  for (const { leg } of recorded) {
+    if (leg.kind === "settle" && !givenBack.has(leg.chargeId)) told.delete(leg.chargeId);
+  }
+  const known = recorded.filter(
+    ({ leg, isNew }) => leg.kind === "reserve" && told.has(leg.chargeId) && (!isNew || givenBack.has(leg.chargeId)),
+  );
   return known.length === 0 ? [] : tx.readSettlements(known.map(({ leg }) => leg.chargeId));
 }

@@ -25,6 +25,7 @@ function gateway(onRoute: (method: string, url: string) => void) {
   const needs: RouteNeeds = {
     directory: { key: () => undefined, server: () => undefined },
     admission: { refund: unused },
+    refunds: { add: unused },
     wallets: { available: unused },
     clock: systemClock,
     logger,

@@ -1,6 +1,13 @@
 import { Readable } from "node:stream";
 
-import { type Admission, authenticate, authorize, type Directory } from "@kapi/admission";
+import {
+  type Admission,
+  authenticate,
+  authorize,
+  ChargeUnknown,
+  type Directory,
+  type RefundRequest,
+} from "@kapi/admission";
 import {
   HEADERS,
   type KeyEntry,
@@ -15,6 +22,7 @@ import type { Logger } from "@kapi/runtime";
 
 import type { Wallets } from "../../domain/ports.ts";
 import type { Answer, Call, Operation } from "../../operations/call.ts";
+import type { RepeatedRefunds } from "../../operations/repeated-refunds.ts";
 
 const CALLER = "caller";
 const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
@@ -31,6 +39,7 @@ interface Caller {
 export interface RouteNeeds {
   readonly directory: Pick<Directory, "key" | "server">;
   readonly admission: Pick<Admission, "refund">;
+  readonly refunds: RepeatedRefunds;
   readonly wallets: Wallets;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -126,6 +135,7 @@ function fromRequest(
     idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined,
     body: request.body,
     admitted: null,
+    claims: new Map(),
   };
 }
 
@@ -139,28 +149,42 @@ function toReply(call: Call, { status, body, replayed }: Answer, reply: FastifyR
   return reply.code(status).header("content-type", JSON_CONTENT_TYPE).send(body);
 }
 
-/** Sets the credit headers of an error; a 5xx costs nothing, so what was consumed for it is given back (decisions, 7.1). */
+/**
+ * Sets the credit headers of an error. A 5xx costs nothing: what was consumed for it is given back, and what was reserved for a command
+ * that was not published (decisions, 7.1).
+ */
 async function settleFailure(needs: RouteNeeds, call: Call, error: unknown, reply: FastifyReply): Promise<void> {
   const status = error instanceof ApiError ? error.status : 500;
   let charged = call.admitted?.charged ?? 0;
   let remaining = call.admitted?.remaining;
-  if (status >= 500 && charged > 0) {
-    remaining = (await refund(needs, call)) ?? remaining;
+  if (status >= 500) {
+    // Redis did not answer just now: nobody waits for it a second time.
+    if (error instanceof ChargeUnknown) needs.refunds.add(refundOf(call));
+    else if (charged > 0 || (call.admitted !== null && call.claims.size > 0)) {
+      remaining = (await refund(needs, call)) ?? remaining;
+    }
     charged = 0;
   }
   remaining ??= await needs.wallets.available(call.key.organizationId);
   reply.header(HEADERS.creditsCharged, String(charged)).header(HEADERS.creditsRemaining, String(remaining));
 }
 
-/** What is available after it; null where that is not known. A refund that fails is told: nobody repeats it. */
-async function refund({ admission, logger }: RouteNeeds, call: Call): Promise<number | null> {
-  const { key, operation, requestId, chargeId } = call;
+/** What is available after it; null where that is not known. A refund that fails is made again in the background. */
+async function refund({ admission, refunds, logger }: RouteNeeds, call: Call): Promise<number | null> {
+  const wanted = refundOf(call);
   try {
-    return (await admission.refund({ key, operation, requestId, chargeId })).remaining;
+    return (await admission.refund(wanted)).remaining;
   } catch (error) {
-    logger.error({ err: error, requestId, chargeId, operation }, "a failed request was not refunded");
+    const { requestId, chargeId, operation } = wanted;
+    logger.warn({ err: error, requestId, chargeId, operation }, "the refund of a failed request is tried again");
+    refunds.add(wanted);
     return null;
   }
+}
+
+function refundOf({ key, operation, requestId, chargeId, claims }: Call): RefundRequest {
+  const ofClaims = Array.from(claims, ([commandId, { mayBePublished }]) => ({ commandId, mayBePublished }));
+  return { key, operation, requestId, chargeId, claims: ofClaims };
 }
 
 /** An answer that breaks off in the middle was no answer. That the caller went away is not our failure. */

@@ -4,7 +4,7 @@ import { ProduceError, type Producer } from "@kapi/kafka";
 import { assertDefined } from "@kapi/kernel";
 import { activeTraceparent } from "@kapi/runtime";
 
-import type { CommandLog } from "../../domain/ports.ts";
+import { type CommandLog, NotPublished } from "../../domain/ports.ts";
 
 /** The logs of commands in Kafka; messages that come together share one produce request. */
 export function createCommandLog(producer: Producer): CommandLog {
@@ -18,10 +18,14 @@ export function createCommandLog(producer: Producer): CommandLog {
         });
       } catch (error) {
         if (!(error instanceof ProduceError)) throw error;
-        throw new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": "1" }, cause: error });
+        throw error.outcome === "not-sent" ? new NotPublished(error.message, { cause: error }) : unavailable(error);
       }
     },
   };
+}
+
+function unavailable(cause: ProduceError): ApiError {
+  return new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": "1" }, cause });
 }
 
 /** The log whose worker carries the operation out (design, 1). */

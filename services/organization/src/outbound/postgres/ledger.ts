@@ -53,13 +53,14 @@ interface KnownLeg {
   readonly charge_id: string;
   readonly leg: LegKind;
   readonly credits: number;
+  readonly action: Leg["action"];
   readonly epoch: number;
   readonly incomplete: boolean;
 }
 
 const readKnownLegs = statement<KnownLeg>(
   "ledger_read_known_legs",
-  `select charge_id, leg, credits, epoch, leg = 'reserve' and x_request_id is null as incomplete from credit_legs
+  `select charge_id, leg, credits, action, epoch, leg = 'reserve' and x_request_id is null as incomplete from credit_legs
    where (charge_id, leg) in (select * from unnest($1::uuid[], $2::text[]))`,
 );
 
@@ -110,7 +111,7 @@ export async function shareTagLocks(tx: Queryable, tags: readonly Tag[]): Promis
 /**
  * Adds what the ledger does not have yet of `legs`, in any order and however often it is told; keeps the wallets' sums, the
  * use per day and the open reservations, and writes a fact where a wallet reaches its low-balance threshold. The tags'
- * locks must be shared. Returns every distinct leg with the epoch it was recorded under first; legs of organizations
+ * locks must be shared. Returns every distinct leg as it was recorded first, with the epoch of that; legs of organizations
  * without a wallet are left out.
  */
 export async function recordLegs(
@@ -138,11 +139,14 @@ export async function recordLegs(
   keepReservations(tx, fresh);
   // In this order: the statement on the days is the last that waits for anybody.
   const [, earlier] = await Promise.all([keepWallets(tx, fresh, nowMs), keepDays(tx, fresh, known)]);
-  return legs.map((leg) => ({
-    leg: { ...leg, credits: earlier.get(legName(leg))?.credits ?? leg.credits },
-    epoch: earlier.get(legName(leg))?.epoch ?? epochOf(leg),
-    isNew: added.has(legName(leg)),
-  }));
+  return legs.map((leg) => {
+    const before = earlier.get(legName(leg));
+    return {
+      leg: before === undefined ? leg : { ...leg, credits: before.credits, action: before.action },
+      epoch: before?.epoch ?? epochOf(leg),
+      isNew: added.has(legName(leg)),
+    };
+  });
 }
 
 /** Adds legs, in their order; returns the names of those that were not there. */

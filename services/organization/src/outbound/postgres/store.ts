@@ -41,7 +41,7 @@ export function createStore(database: Database): Store {
     readServer: (organizationId, serverId) => readServer(database, organizationId, serverId),
     readWallet: (organizationId) => readWallet(database, organizationId),
     organizationsOf: (tags) => organizationsOf(database, tags),
-    oldReservations: (beforeMs, limit) => oldReservations(database, beforeMs, limit),
+    oldReservations: (range, limit) => oldReservations(database, range, limit),
     consumedOffsets: () => consumedOffsets(database),
     insertPending: (changes) => insertPending(database, changes),
     readPending: (limit, exceptTags) => readPending(database, limit, exceptTags),

@@ -2,7 +2,7 @@ import { assertDefined, toIso } from "@kapi/kernel";
 import { type Queryable, statement } from "@kapi/postgres";
 import { type OpeningWallet, type Tag, tagOf } from "@kapi/redis";
 
-import type { Reservation, WalletRecord } from "../../domain/ports.ts";
+import type { OldReservations, Reservation, WalletRecord } from "../../domain/ports.ts";
 
 interface WalletRow {
   readonly organization_id: string;
@@ -51,10 +51,16 @@ const selectOrganizationsOfTags = statement<{ organization_id: string }>(
   "wallets_select_organizations",
   `select organization_id from wallets where tag = any($1::smallint[])`,
 );
-const selectOldReservations = statement<ReservationRow>(
+const selectOldReservations = statement<ReservationRow & { at: Date }>(
   "wallets_select_old_reservations",
-  `select charge_id, organization_id, credits from open_reservations where at < $1 order by at limit $2`,
+  `select charge_id, organization_id, credits, date_trunc('milliseconds', at) as at from open_reservations as open
+   where at < $1 and (date_trunc('milliseconds', at), charge_id) > ($3, $4)
+     and (at < $2 or exists (
+       select from credit_legs
+       where credit_legs.charge_id = open.charge_id and leg = 'reserve' and operation not in ('exportAccountHistory', 'command')))
+   order by date_trunc('milliseconds', at), charge_id limit $5`,
 );
+const BEFORE_ALL = { atMs: 0, chargeId: "00000000-0000-0000-0000-000000000000" };
 
 /** Makes an organization's wallet, empty, unless it has one. */
 export async function insertWallet(tx: Queryable, wallet: WalletRecord): Promise<void> {
@@ -106,13 +112,25 @@ export async function readForOpening(tx: Queryable, tag: Tag): Promise<{ epoch: 
   return { epoch, wallets };
 }
 
-/** Reservations open since before `beforeMs`, the oldest first. */
-export async function oldReservations(database: Queryable, beforeMs: number, limit: number): Promise<Reservation[]> {
-  const rows = await database.query(selectOldReservations, [toIso(beforeMs), limit]);
+/** Old reservations, the oldest first. */
+export async function oldReservations(
+  database: Queryable,
+  { beforeMs, longBeforeMs, after }: OldReservations,
+  limit: number,
+): Promise<Reservation[]> {
+  const { atMs, chargeId } = after ?? BEFORE_ALL;
+  const rows = await database.query(selectOldReservations, [
+    toIso(beforeMs),
+    toIso(longBeforeMs),
+    toIso(atMs),
+    chargeId,
+    limit,
+  ]);
   return rows.map((row) => ({
     chargeId: row.charge_id,
     organizationId: row.organization_id,
     credits: row.credits,
+    atMs: row.at.getTime(),
   }));
 }
 
