@@ -160,10 +160,6 @@ try {
 } catch (error) {
   findings.add(`the run failed: ${error instanceof Error ? error.stack : String(error)}`);
 }
-for (const stop of stops.toReversed()) {
-  await waits
-    .within("the run to be cleared away", STOP_DEADLINE_MS, stop())
-    .catch((error: unknown) => say(String(error)));
-}
+await clearAway();
 say(`${findings.count} findings (CLUSTERS_SEED=${settings.seed})`);
 process.exit(findings.count === 0 ? 0 : 1);
