@@ -33,7 +33,8 @@ export default defineConfig({
             ...TESTS.map((folder) => `${folder}/**/*.integration.test.ts`),
             "test/{browser,clusters,contract,e2e,faults,live,properties,rolling}/**/*.test.ts",
           ],
-          exclude: EVERYWHERE,
+          // What the servers of tests do is looked at by `npm run test:nodes`.
+          exclude: [...EVERYWHERE, "test/clusters/nodes.test.ts"],
           globalSetup: ["libs/testkit/src/global-setup.ts"],
           setupFiles: ["libs/testkit/src/failure-report.ts"],
           testTimeout: 60_000,

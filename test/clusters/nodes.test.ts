@@ -114,6 +114,7 @@ describe("clusters", () => {
       await postgres.standby.pause();
       let isDone = false;
       const commit = rowsOf(postgres.url, "insert into kept values (3)").then(() => (isDone = true));
+      commit.catch(() => undefined);
       await eventually(async () => {
         const waiting = await rowsOf(postgres.url, "select from pg_stat_activity where wait_event = 'SyncRep'");
         return waiting.length === 1;
