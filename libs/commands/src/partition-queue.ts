@@ -59,9 +59,23 @@ export class PartitionQueue implements Home {
 
   /** Begins work under `lease`: everything open is read from the inbox. */
   async open(lease: Lease): Promise<void> {
+    await this.#skipAll();
+    this.lease = lease;
+    this.#refillAll();
+  }
+
+  /** Reads everything open once more; what is held here stays as it is. */
+  async reload(): Promise<void> {
+    await this.#skipAll();
+    this.#refillAll();
+  }
+
+  async #skipAll(): Promise<void> {
     const rows = await this.#options.database.query(OPEN_SERVERS, [this.partition]);
     for (const { server_id: serverId } of rows) this.#skip(this.#laneOf(serverId), 0);
-    this.lease = lease;
+  }
+
+  #refillAll(): void {
     for (const lane of this.#lanes.values()) this.#refill(lane);
   }
 

@@ -65,15 +65,34 @@ export class Partitions {
     return oldest === null ? null : Date.parse(oldest.message.createdAt);
   }
 
-  /** Takes over a new assignment of the group: the partitions in it are ours, all others are not. */
+  /**
+   * Takes over a new assignment of the group: the partitions in it are ours, all others are not. A partition that was ours
+   * and is again may have been another process's in between, also where the fence is still ours: a process that was paused
+   * takes its fence back before it joins the group again. What that other process wrote to the inbox is read now: its
+   * offsets are committed, so the topic does not bring it again.
+   */
   async assign(partitions: readonly number[]): Promise<void> {
     const given = new Set(partitions);
-    for (const partition of this.#queues.keys()) if (!given.has(partition)) this.#close(partition);
-    // A partition that was ours and is again may have been another's in between: then its fence is lost.
+    for (const [partition, { lease }] of this.#queues) {
+      if (!given.has(partition) || lease === null) this.#close(partition);
+    }
     await this.#renew();
-    const opened = partitions.filter((partition) => !this.#queues.has(partition)).map((p) => this.#open(p));
+    const opened = partitions.map((partition) => {
+      const queue = this.#queues.get(partition);
+      return queue === undefined ? this.#open(partition) : this.#reload(queue);
+    });
     this.#assigned = true;
     await Promise.all(opened);
+  }
+
+  async #reload(queue: PartitionQueue): Promise<void> {
+    try {
+      await queue.reload();
+    } catch (error) {
+      this.#options.logger.warn({ err: error, partition: queue.partition }, "the inbox could not be read; again later");
+      this.#close(queue.partition);
+      await this.#open(queue.partition);
+    }
   }
 
   /** Hands on commands that were just written to the inbox. */
