@@ -31,7 +31,7 @@ export class Call implements Dispatcher.DispatchHandler {
   #status = 0;
   #headers: IncomingHttpHeaders = {};
 
-  /** `onLate` is told when the deadline passes without an answer. */
+  /** `onLate` is called when the deadline passes without an answer to a request that was sent. */
   constructor(what: string, options: { timeoutMs: number; maxBytes: number; onLate?: () => void }) {
     this.#what = what;
     this.#maxBytes = options.maxBytes;
@@ -41,7 +41,8 @@ export class Call implements Dispatcher.DispatchHandler {
     this.#reject = reject;
     this.#timer = setTimeout(() => {
       this.fail(new Error(`no answer within ${options.timeoutMs} ms`));
-      options.onLate?.();
+      // A call that never got a connection says nothing about those that there are.
+      if (this.#controller !== null) options.onLate?.();
     }, options.timeoutMs);
   }
 

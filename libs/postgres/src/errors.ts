@@ -6,7 +6,19 @@ const TRANSIENT_CODES = new Set(["40001", "40P01", "55P03", "57014", "53300", "5
 /** The server is a standby: it was demoted, or another took its place. */
 const READ_ONLY = "25006";
 const CONNECTION_CLASS = "08";
-const NETWORK_CODES = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND", "EAI_AGAIN"]);
+const NETWORK_CODES = new Set([
+  "ECONNABORTED",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EAI_AGAIN",
+  "EHOSTDOWN",
+  "EHOSTUNREACH",
+  "ENETDOWN",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EPIPE",
+  "ETIMEDOUT",
+]);
 /** pg gives these no code. */
 const CONNECTION_LOST =
   /^(Connection terminated|Client has encountered a connection error|timeout expired|timeout exceeded when trying to connect|Query read timeout)/;

@@ -69,20 +69,27 @@ export class Pulse {
     if (idleCount === 0 && totalCount >= options.max) return;
     this.#pinging = true;
     try {
-      const client = await this.connect();
-      try {
-        await client.query(PING);
-      } catch (error) {
-        client.release(true);
-        throw error;
-      }
-      this.answered(client);
-      client.release();
+      await this.#ask(await this.connect());
     } catch (error) {
       this.lost();
       this.#failure = `PostgreSQL does not answer: ${error instanceof Error ? error.message : String(error)}`;
     } finally {
       this.#pinging = false;
+    }
+  }
+
+  async #ask(client: PoolClient): Promise<void> {
+    // Without a listener, a connection that is reset while it is asked would end the process.
+    const ignore = (): void => undefined;
+    client.on("error", ignore);
+    let isBroken = true;
+    try {
+      await client.query(PING);
+      isBroken = false;
+      this.answered(client);
+    } finally {
+      client.off("error", ignore);
+      client.release(isBroken);
     }
   }
 }

@@ -28,9 +28,10 @@ const LOOK_INTERVAL_MS = 500;
 /** Open deliveries are counted up to here. */
 const MAX_COUNTED = 100_000;
 const KEEP_DAYS_INTERVAL_MS = 3_600_000;
-/** How often events are looked for that wait in vain for an older one of their account, and how many are recorded at a time. */
+/** How often events are looked for that wait in vain for an older one of their account. */
 const OVERDUE_INTERVAL_MS = 10_000;
-const OVERDUE_BATCH = 500;
+/** Overdue events of one transaction. All that waits behind them is recorded with them: 500 of each account and source. */
+const OVERDUE_BATCH = 20;
 
 export interface Outside {
   /** How names become addresses, and the chance in the jitter; a test brings its own. */
@@ -108,7 +109,13 @@ export async function startService(
   await scope.start("overdue events", () =>
     every(
       OVERDUE_INTERVAL_MS,
-      async () => takeIn(await events.overdue(OVERDUE_BATCH)),
+      async () => {
+        for (let isFull = true; isFull;) {
+          const overdue = await events.overdue(OVERDUE_BATCH);
+          if (overdue.length > 0) await takeIn(overdue);
+          isFull = overdue.length === OVERDUE_BATCH;
+        }
+      },
       logger,
       "overdue events were not recorded",
     ),

@@ -62,6 +62,16 @@ describe("the order of an account's events", () => {
     expect(order([], { account: 0, finance: 0 }, waiting)).toEqual({ ready: ["f2", "f4", "f5"], early: ["f8"] });
   });
 
+  it("goes on without a missing one when more than 500 wait for it", () => {
+    const waiting = Array.from({ length: 500 }, (_, index) => ({
+      event: event(`f${index + 2}`, "finance", index + 2),
+      overdue: false,
+    }));
+    expect(order([], { account: 0, finance: 0 }, waiting).early).toHaveLength(500);
+    const one = [event("f502", "finance", 502)];
+    expect(order(one, { account: 0, finance: 0 }, waiting)).toMatchObject({ ready: { length: 501 }, early: [] });
+  });
+
   it("takes the numbers of a restored source as they come", () => {
     const events = [event("again", "finance", 3), event("f11", "finance", 11)];
     expect(order(events, { account: 0, finance: 10 })).toEqual({ ready: ["again", "f11"], early: [] });

@@ -7,6 +7,9 @@ import { accountKey } from "@kapi/contracts";
 
 import type { IncomingEvent, Source, SourcePlace } from "./facts.ts";
 
+/** Events of one account and source that wait, at most. With more, the missing one is given up: it will not come any more. */
+const MAX_WAITING = 500;
+
 /** How far an account is recorded: per source the newest sequence; null: not known, the first to come begins. */
 export type RecordedSequences = Record<Source, number | null>;
 
@@ -65,14 +68,15 @@ function nameOf(event: Placed): string {
   return `${event.place.source}/${keyOf(event)}`;
 }
 
-/** The events at the beginning of `sorted` that need not wait. */
+/** The events at the beginning of `sorted` that need not wait. More than {@link MAX_WAITING} do not wait for a missing one. */
 function takeReady(sorted: readonly Placed[], sequences: RecordedSequences, overdue: ReadonlySet<string>): Placed[] {
   const upTo = Math.max(0, ...sorted.map(({ eventId, place }) => (overdue.has(eventId) ? place.sequence : 0)));
   const ready: Placed[] = [];
   for (const event of sorted) {
     const { source, sequence } = event.place;
     const last = sequences[source];
-    if (last !== null && sequence > last + 1 && sequence > upTo) break;
+    const isEarly = last !== null && sequence > last + 1 && sequence > upTo;
+    if (isEarly && sorted.length - ready.length <= MAX_WAITING) break;
     sequences[source] = Math.max(last ?? 0, sequence);
     ready.push(event);
   }

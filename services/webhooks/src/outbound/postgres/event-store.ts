@@ -107,7 +107,7 @@ async function takeIn(
     accountSequences(tx, accounts),
     waitingEvents(tx, accounts),
   ]);
-  const { ready, early } = inSourceOrder(events, waiting, sequences);
+  const { ready, early } = inSourceOrder(events, await withoutRecorded(tx, waiting, nowMs), sequences);
   keepWaiting(tx, early, waiting);
   if (ready.length === 0) return { recorded: 0, leased: [], more: [] };
   const placed = ready.map((event) => place(event, positions, sequences));
@@ -153,6 +153,18 @@ async function withoutKnown(
   ]);
   const knownIds = new Set(known.map((row) => row.event_id));
   return distinct.filter(({ eventId }) => !knownIds.has(eventId));
+}
+
+/** A process of the release before records an event that waits here, when its message comes again. */
+async function withoutRecorded(
+  tx: Transaction,
+  waiting: readonly WaitingEvent[],
+  nowMs: number,
+): Promise<readonly WaitingEvent[]> {
+  if (waiting.length === 0) return waiting;
+  const events = waiting.map(({ event }) => event);
+  const left = new Set(await withoutKnown(tx, events, nowMs));
+  return waiting.filter(({ event }) => left.has(event));
 }
 
 /** No event is recorded before it happens, nor later than its topic is kept. Clocks may differ. */
