@@ -207,10 +207,12 @@ class GroupConsumer implements Consumer {
     this.#client.on(events.FETCH_START, () => this.sign());
     this.#client.on(events.END_BATCH_PROCESS, () => this.sign());
     this.#client.on(events.HEARTBEAT, () => this.#membership.acknowledged());
+    this.#client.on(events.REQUEST_TIMEOUT, () => this.sign());
     this.#client.on(events.REQUEST, ({ payload }) => {
       if (payload.apiName === "Fetch") this.#membership.fetched(this.#clock.nowMs());
     });
     this.#client.on(events.REBALANCING, ({ payload }) => {
+      this.sign();
       this.#generations.joinStarted();
       // The patched kafkajs joins after it; the next owner of a partition then repeats nothing.
       this.#isFlushing = true;
@@ -327,16 +329,17 @@ class GroupConsumer implements Consumer {
       end: typeof commitOffset === "function" ? end : commitOffset,
       // On the connection of a join that waits for the other members, a commit would wait behind it.
       isCurrent: () => run.isCurrent() && (!this.#generations.isJoining || this.#isFlushing),
-      send: (offsets) => this.#commit(payload, offsets),
+      send: (offsets) => this.#commit(payload, run, offsets),
     });
   }
 
-  async #commit(payload: EachBatchPayload, offsets: Offsets): Promise<void> {
+  /** What becomes of a commit of an earlier generation says nothing about the membership of now. */
+  async #commit(payload: EachBatchPayload, run: Run, offsets: Offsets): Promise<void> {
     try {
       await payload.commitOffsetsIfNecessary(offsets);
-      this.#membership.committed(true);
+      if (run.isCurrent()) this.#membership.committed(true);
     } catch (error) {
-      this.#membership.committed(false);
+      if (run.isCurrent()) this.#membership.committed(false);
       throw error;
     }
   }

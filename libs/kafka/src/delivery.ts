@@ -9,11 +9,14 @@ const ACKS_ALL = -1;
 const RETRY_DELAY_MIN_MS = 50;
 const RETRY_DELAY_MAX_MS = 500;
 const NO_ERROR = 0;
-/** Answers that say of every message that it is not in the log. */
+/**
+ * Answers that say of every message that it is not in the log, where they come without an offset. A leader that is deposed while it
+ * waits for its replicas gives the first two with the offset of what it has stored, and its successor may have it too.
+ */
 const NOT_STORED = new Set([
+  "NOT_LEADER_FOR_PARTITION",
   "UNKNOWN_TOPIC_OR_PARTITION",
   "LEADER_NOT_AVAILABLE",
-  "NOT_LEADER_FOR_PARTITION",
   "NOT_ENOUGH_REPLICAS",
   "MESSAGE_TOO_LARGE",
   "RECORD_LIST_TOO_LARGE",
@@ -152,7 +155,7 @@ export class Delivery {
       }
       // The error of the request is that of the first partition that failed; the others' may be another.
       const isOwn = produced === undefined || produced.errorCode === codeOf(error);
-      if (isOwn && produced !== undefined && NOT_STORED.has(typeOf(error))) {
+      if (isOwn && produced !== undefined && isRefused(produced) && NOT_STORED.has(typeOf(error))) {
         for (const waiting of messages) waiting.maybeStored = storedBefore.has(waiting);
       }
       if (!isOwn || mayPass(error) || isTransport(error)) again.push(...messages);
@@ -205,6 +208,11 @@ function topicDataOf(parts: readonly Part[]): TopicData {
     else found.partitions.push(data);
   }
   return [...topics.values()];
+}
+
+/** Whether the broker gave the records no offset. */
+function isRefused({ baseOffset }: ProducedTopic["partitions"][number]): boolean {
+  return BigInt(baseOffset) < 0n;
 }
 
 /** No broker's answer, but that there was none. */
