@@ -90,6 +90,22 @@ describe("PostgreSQL", () => {
     await foundOut(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
   });
 
+  it("that resets the connection on which it is asked whether it is there does not end the process", async () => {
+    const { database, proxy } = await open();
+    await proxy.dropReplies();
+    const asked = statement<{ asked: number }>(
+      "asked",
+      "select count(*)::integer as asked from pg_stat_activity where application_name = 'half-open' and query = 'select 1'",
+    );
+    const direct = await scope.start("direct", () =>
+      createPool({ connectionString: postgresUrl, schema: "public", applicationName: "direct", logger }),
+    );
+    await eventually(async () => expect((await direct.query(asked, []))[0]?.asked).toBeGreaterThan(0));
+    proxy.cut();
+    await proxy.pass();
+    await foundOut(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
+  });
+
   it("that became a standby is left: what was refused there succeeds over new connections", async () => {
     const { database } = await open();
     const readOnly = () => database.query(becomeReadOnly, []);

@@ -130,6 +130,27 @@ test("partitions that one broker refuses are sent again, those that it stored ar
   expect({ tries, stored }).toEqual({ tries: 2, stored: [1, 2] });
 });
 
+test("a leader that is deposed after it stored a message leaves open whether it is in the log", async () => {
+  const outcomeOf = async (baseOffset: string): Promise<unknown> => {
+    const watched = watchProduce(kafka, async () => {
+      const partitions = [{ partition: 0, errorCode: 6, baseOffset }];
+      throw Object.assign(new Error("not the leader"), {
+        type: "NOT_LEADER_FOR_PARTITION",
+        code: 6,
+        retriable: true,
+        topics: [{ topicName: kafka.topicName(TOPICS.commandsAccount), partitions }],
+      });
+    });
+    const own = await createProducer(watched, { produceTimeoutMs: 500 });
+    const sent = own.value.send(TOPICS.commandsAccount, { key: "k", value: "x", partition: 0 });
+    const [outcome] = await Promise.allSettled([sent]);
+    await own.stop();
+    return outcome;
+  };
+  expect(await outcomeOf("5")).toMatchObject({ reason: { outcome: "unknown" } });
+  expect(await outcomeOf("-1")).toMatchObject({ reason: { outcome: "not-sent" } });
+});
+
 test("a message can be put on a partition by its number", async () => {
   const place = await producer.value.send(TOPICS.metricsSamples, { key: "a", value: "b", partition: 3 });
   expect(place.partition).toBe(3);

@@ -279,3 +279,43 @@ it(`keeps events for ${KEPT_DAYS} days, and goes on behind what is gone`, async 
   expect(await readAll(organizationId, 10)).toEqual([young.eventId]);
   expect(await readAll(organizationId, 10, next)).toEqual([young.eventId]);
 });
+
+it("an event that waits and that a process of the release before records meanwhile is in the feed once", async () => {
+  const organizationId = randomUUID();
+  const serverId = randomUUID();
+  const of = (sequence: number) => event(organizationId, { serverId, place: { source: "account", sequence } });
+  const [first, missing, waiting, next] = [of(1), of(2), of(3), of(4)];
+  await takeIn([first]);
+  await takeIn([waiting]);
+  await database.query(
+    statement<never>(
+      "record_as_before",
+      `with moved as (
+         update organizations set last_position = last_position + 1 where organization_id = $1 returning last_position
+       ), counted as (
+         update accounts set last_sequence = last_sequence + 1 where server_id = $2
+       )
+       insert into events (day, created_at, organization_id, event_id, position, type, server_id, payload)
+       select ($5::timestamptz at time zone 'UTC')::date, $5::timestamptz, $1, $3, last_position, 'margin.call', $2, $4
+       from moved`,
+    ),
+    [organizationId, serverId, waiting.eventId, "{}", new Date(clock.nowMs()).toISOString()],
+  );
+  await takeIn([next]);
+  await takeIn([missing]);
+  const feed = await database.query(
+    statement<{ event_id: string }>(
+      "feed_of_upgrade",
+      "select event_id from events where organization_id = $1 order by position",
+    ),
+    [organizationId],
+  );
+  expect(feed.map((row) => row.event_id).toSorted()).toEqual(
+    [first, waiting, next, missing].map(({ eventId }) => eventId).toSorted(),
+  );
+  const left = await database.query(
+    statement<{ event_id: string }>("waiting_of_upgrade", "select event_id from waiting_events where server_id = $1"),
+    [serverId],
+  );
+  expect(left).toEqual([]);
+});
