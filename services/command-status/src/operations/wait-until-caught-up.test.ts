@@ -15,7 +15,7 @@ function caughtUp(current: LogEnds["current"], reached: () => readonly LogPositi
 
 it("is true once each partition was read as far as its end was at the call, and false where one was not in time", async () => {
   let looks = 0;
-  const reached = () => ((looks += 1) < 3 ? [at(0, 5n)] : [at(0, 5n), at(1, 8n)]);
+  const reached = () => ((looks += 1) < 3 ? [at(0, 5n)] : [at(0, 5n), at(1, 7n)]);
   expect(await caughtUp(async () => [at(0, 5n), at(1, 7n)], reached)).toBe(true);
   expect(await caughtUp(async () => [at(0, 6n), at(1, 7n)], reached)).toBe(false);
 });
@@ -33,6 +33,14 @@ it("is false where Kafka does not tell the ends in time, and fails where it refu
       () => [],
     ),
   ).rejects.toThrow("no broker");
+});
+
+it("fails where a position is beyond the end of a topic that was made again, and not where positions only moved on", async () => {
+  const reached = () => [at(0, 10_000n)];
+  await expect(caughtUp(async () => [at(0, 50n)], reached)).rejects.toThrow("was deleted and made again");
+  let asked = 0;
+  const grows = async () => [at(0, (asked += 1) === 1 ? 50n : 10_000n)];
+  expect(await caughtUp(grows, reached)).toBe(true);
 });
 
 it("a partition that was never read is not caught up, and one without records is not asked for", () => {

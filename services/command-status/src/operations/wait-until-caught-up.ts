@@ -9,6 +9,7 @@ const POLL_INTERVAL_MS = 50;
 /**
  * True as soon as everything that was published before the call has been taken in, by whichever process; false where it
  * is not within ten seconds. Wallets are set up again from what is open here, so nothing may be missing (design, 3).
+ * Throws where a topic was deleted and made again: what it holds cannot be told from what the deleted one held.
  */
 export async function waitUntilCaughtUp(
   {
@@ -22,10 +23,38 @@ export async function waitUntilCaughtUp(
   const published = await currentEnds(ends, deadlineMs);
   if (published === null) return false;
   for (;;) {
-    if (isCaughtUp(published, await store.positions())) return true;
+    const positions = await store.positions();
+    if (isCaughtUp(published, positions)) {
+      await assertWithinEnds(positions, published, () => currentEnds(ends, deadlineMs));
+      return true;
+    }
     if (clock.nowMs() + POLL_INTERVAL_MS > expiresAtMs) return false;
     await delay(POLL_INTERVAL_MS);
   }
+}
+
+/**
+ * A position beyond the end of its partition belongs to a topic that was deleted: its name is another topic's by now, of which
+ * nothing is known here. Positions move on meanwhile, so those that seem to be beyond are held against the ends of now.
+ */
+async function assertWithinEnds(
+  positions: readonly LogPosition[],
+  published: readonly LogPosition[],
+  endsOfNow: () => Promise<readonly LogPosition[] | null>,
+): Promise<void> {
+  if (beyond(positions, published) === undefined) return;
+  const at = beyond(positions, (await endsOfNow()) ?? published);
+  if (at === undefined) return;
+  throw new Error(
+    `position ${at.nextOffset} of partition ${at.partition} is beyond the end of ${at.topic}: the topic was deleted and made again ` +
+      `(docs/operate.md, "A topic was deleted")`,
+  );
+}
+
+/** A position that is beyond the end of its partition; one whose partition holds no record has no end. */
+function beyond(positions: readonly LogPosition[], published: readonly LogPosition[]): LogPosition | undefined {
+  const ends = new Map(published.map((end) => [`${end.topic}/${end.partition}`, end.nextOffset]));
+  return positions.find((at) => at.nextOffset > (ends.get(`${at.topic}/${at.partition}`) ?? at.nextOffset));
 }
 
 /** Null where Kafka does not tell within `deadlineMs`. */
