@@ -388,7 +388,10 @@ local function give_up_claim(keys, at, command_id, may_be_published)
     redis.call('HSET', claim, 'answered', '0', 'at', '0')
     return 0
   end
+  -- A claim without credits found those of an earlier request reserved, whose command may be under way.
+  local is_own = tonumber(redis.call('HGET', claim, 'credits') or 0) > 0
   redis.call('DEL', claim)
+  if not is_own then return 0 end
   local credits = tonumber(redis.call('HGET', reserved, command_id) or 0)
   redis.call('HDEL', reserved, command_id)
   return credits

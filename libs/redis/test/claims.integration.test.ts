@@ -255,6 +255,18 @@ test("what was never published gives its credits back at once, and is a new comm
   expect(retry).toMatchObject({ claims: [{ kind: "claimed" }, { kind: "taken_over" }] });
 });
 
+test("what an earlier request reserved stays reserved where a later one, which found its claim lost, was never published", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = claim();
+  await admit(redis, reserve(organizationId, [wanted]));
+  await redis.commands.del(claimKey(tagOf(organizationId), wanted.commandId));
+  const later = reserve(organizationId, [wanted]);
+  await admit(redis, later);
+  const claims = [{ commandId: wanted.commandId, mayBePublished: false }];
+  expect(await refund(redis, { ...later, organizationId, claims })).toMatchObject({ credits: 0 });
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
+});
+
 test("an admission that comes after its refund charges nothing", async () => {
   const organizationId = await organizationWith(redis, 100);
   const [consuming, wanted] = [request(organizationId), claim()];
