@@ -236,7 +236,8 @@ async function prepareSequencer(
         value: null,
         stop: async () => {
           await timer.stop();
-          await checkpoints.write();
+          // Where the group begins anew just now, no partition is ready: what was written last is this process's to tell.
+          await checkpoints.leave(sequencer.lastReadyPartitions);
           sequencer.stop();
         },
       };
