@@ -311,26 +311,28 @@ describe("a server", () => {
 });
 
 describe("whoever has no mouse", () => {
-  const focused = (what: string): Promise<string> => person.page.evaluate<string>(`document.activeElement.${what}`);
+  // The page moves the focus once what it drew is there: a moment after it can be seen.
+  const focusIsOn = (what: string, value: string): Promise<void> =>
+    eventually(async () => expect(await person.page.evaluate<string>(`document.activeElement.${what}`)).toBe(value));
 
   it("comes past the navigation, lands on the heading of each page, and closes a dialog with Escape", async () => {
     await signedInAt("/credits");
     await person.page.reload();
     await person.heading("Credits").waitFor();
     await person.page.keyboard.press("Tab");
-    expect(await focused("textContent")).toBe("Skip to the page");
+    await focusIsOn("textContent", "Skip to the page");
     await person.page.keyboard.press("Enter");
-    expect(await focused("id")).toBe("page");
+    await focusIsOn("id", "page");
     await person.visit("Keys");
-    expect(await focused("textContent")).toBe("Management keys");
+    await focusIsOn("textContent", "Management keys");
     await person.page.keyboard.press("Tab");
     await person.page.keyboard.press("Enter");
     await person.page.getByRole("dialog").waitFor();
-    expect(await focused("tagName")).toBe("INPUT");
+    await focusIsOn("tagName", "INPUT");
     for (const close of [() => person.page.keyboard.press("Escape"), () => person.button("Cancel").press("Enter")]) {
       await close();
       await person.page.getByRole("dialog").waitFor({ state: "detached" });
-      expect(await focused("textContent")).toBe("Make a key");
+      await focusIsOn("textContent", "Make a key");
       await person.page.keyboard.press("Enter");
       await person.page.getByRole("dialog").waitFor();
     }

@@ -117,9 +117,7 @@ class GroupConsumer implements Consumer {
     this.#topics = new Map(options.topics.map((topic) => [kafka.topicName(topic), topic]));
     this.#deadLetters = new LazyProducer(kafka);
     this.#commits = new Commits(options.logger);
-    this.#generations = new Generations(async (assignment) => {
-      await options.onAssigned?.(assignment);
-    });
+    this.#generations = new Generations(async (assignment) => options.onAssigned?.(assignment));
   }
 
   check(): string | null {
@@ -335,13 +333,12 @@ class GroupConsumer implements Consumer {
 
   /** What becomes of a commit of an earlier generation says nothing about the membership of now. */
   async #commit(payload: EachBatchPayload, run: Run, offsets: Offsets): Promise<void> {
-    try {
-      await payload.commitOffsetsIfNecessary(offsets);
-      if (run.isCurrent()) this.#membership.committed(true);
-    } catch (error) {
-      if (run.isCurrent()) this.#membership.committed(false);
+    const note = (isAccepted: boolean): void => (run.isCurrent() ? this.#membership.committed(isAccepted) : undefined);
+    await payload.commitOffsetsIfNecessary(offsets).catch((error: unknown) => {
+      note(false);
       throw error;
-    }
+    });
+    note(true);
   }
 
   #drop(): void {
@@ -384,7 +381,7 @@ class GroupConsumer implements Consumer {
   /** kafkajs cannot pause a consumer that has not joined yet, and that one fetches nothing. */
   #pauseAll(): void {
     if (!this.#hasJoined) return;
-    // What was fetched is dropped in any case; and the error that ends this consumer must not be hidden by another.
+    // The error that ends this consumer must not be hidden by another.
     try {
       this.#client.pause(Array.from(this.#topics.keys(), (topic) => ({ topic })));
     } catch (error) {
