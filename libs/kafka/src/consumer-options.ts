@@ -56,6 +56,8 @@ export interface ConsumerOptions {
   readonly rebalanceTimeoutMs?: number;
   /** Default 3,000. */
   readonly heartbeatIntervalMs?: number;
+  /** A topic that was made again is read from its beginning: for whoever tells it by its id. Default: it is refused. */
+  readonly restartBeyondEnd?: boolean;
   readonly clock?: Clock;
 }
 

@@ -140,7 +140,9 @@ class GroupConsumer implements Consumer {
   async start(): Promise<void> {
     this.#watch();
     await connectWaiting(this.#kafka, this.#client);
-    await this.#client.subscribe({ topics: [...this.#topics.keys()], fromBeginning: true });
+    const { restartBeyondEnd = false } = this.#options;
+    const subscription = { topics: [...this.#topics.keys()], fromBeginning: true, restartBeyondEnd };
+    await this.#client.subscribe(subscription);
     await this.#client.run({
       autoCommit: false,
       eachBatchAutoResolve: false,
@@ -240,10 +242,7 @@ class GroupConsumer implements Consumer {
     });
   }
 
-  /**
-   * Handles what kafkajs fetched of one partition. Leaving early without resolving an offset is always safe: the same
-   * messages are fetched again from the position of the then valid generation.
-   */
+  /** Handles what kafkajs fetched of one partition. Leaving early is safe: the same messages are fetched again. */
   async #eachBatch(payload: EachBatchPayload): Promise<void> {
     const { batch } = payload;
     if (this.#stopping) return;

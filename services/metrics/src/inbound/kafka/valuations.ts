@@ -31,6 +31,7 @@ export function consumeValuations(options: {
   return createConsumer(kafka, {
     groupId: SEQUENCER_GROUP,
     topics: [TOPICS.tradingValuations],
+    restartBeyondEnd: true,
     busyIntervalMs: BUSY_INTERVAL_MS,
     logger,
     fatal,
