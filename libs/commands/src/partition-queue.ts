@@ -64,7 +64,7 @@ export class PartitionQueue implements Home {
     this.#refillAll();
   }
 
-  /** Reads everything open once more; what is held here stays as it is. */
+  /** Reads all open commands once more. Commands that are held here stay as they are. */
   async reload(): Promise<void> {
     await this.#skipAll();
     this.#refillAll();
