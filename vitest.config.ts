@@ -1,7 +1,30 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const TESTS = ["libs", "services", "deploy"];
 const EVERYWHERE = ["**/node_modules/**", "test/tidy/fixtures/**"];
+
+/**
+ * The files that take a minute and more. They begin first: at the end of a run each of them would
+ * leave a processor idle.
+ */
+const LONGEST = [
+  "services/metrics/test/restart.integration.test.ts",
+  "services/account/test/deletion.integration.test.ts",
+  "test/rolling/rolling-restart.test.ts",
+  "test/e2e/read-your-command.test.ts",
+  "test/faults/deposit-killed.test.ts",
+  "test/clusters/kafka.test.ts",
+  "test/live/live-metrics.test.ts",
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification): boolean => LONGEST.some((file) => moduleId.endsWith(file));
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 /**
  * `unit` needs nothing but this machine; `integration` runs on real servers, which its global set-up starts once a run
@@ -15,6 +38,7 @@ export default defineConfig({
     // report names each that needed it. Here, and whenever a test is worked on, the first failure counts.
     retry: process.env["CI"] === "true" ? 1 : 0,
     passWithNoTests: false,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,

@@ -6,6 +6,8 @@ export type OperationKind = "deposit" | "withdrawal" | "rename" | "creation";
 export interface Account {
   readonly organization: number;
   readonly number: string;
+  /** It trades by itself at the trading server, so its balance also moves without a command. */
+  readonly trades: boolean;
 }
 
 /** One mutation, sent until it is answered. */

@@ -21,4 +21,5 @@ export interface TransactionView {
   readonly balanceBefore: number;
   readonly balanceAfter: number;
   readonly commandId: string | null;
+  readonly dealId: string | null;
 }

@@ -10,6 +10,8 @@ import { INITIAL_BALANCE_MINOR, type Organization } from "./world.ts";
 const FINAL_DEADLINE_MS = 180_000;
 const MONEY_DEADLINE_MS = 60_000;
 const LIVE_DEADLINE_MS = 60_000;
+/** What is booked without a command. */
+const TRADING_TYPES = new Set(["realized_pnl", "commission", "swap"]);
 const FINAL = new Set(["succeeded", "failed", "expired"]);
 /** Examples of one kind of difference that are printed. */
 const MAX_EXAMPLES = 3;
@@ -92,14 +94,41 @@ async function checkMoney(
       organization.api.get<{ account: { balance: number } }>(path),
     ]);
     const done = expected.filter(({ commandId }) => commands.get(commandId ?? "")?.status === "succeeded");
-    const booked = done.reduce((sum, { amountMinor }) => sum + amountMinor, INITIAL_BALANCE_MINOR);
+    const traded = transactions.filter(({ type }) => TRADING_TYPES.has(type));
+    const moved = traded.reduce((minor, { amount }) => minor + minorOf(amount), 0);
+    if (!account.trades && traded.length > 0) return `${traded.length} trades of an account that never traded`;
+    const booked = done.reduce((sum, { amountMinor }) => sum + amountMinor, INITIAL_BALANCE_MINOR + moved);
     const sum = transactions.reduce((minor, { amount }) => minor + minorOf(amount), 0);
     const balances = { book: booked, tradingServer: balanceMinor, api: minorOf(details.account.balance), sum };
     if (new Set(Object.values(balances)).size > 1) return `balances in cents differ: ${JSON.stringify(balances)}`;
-    return brokenRow(transactions) ?? differentEffects(transactions, done);
+    const broken = brokenRow(transactions) ?? differentEffects(transactions, done);
+    return broken ?? (account.trades ? await differentTrades(organization, account, traded) : null);
   });
   if (wrong !== null) findings.add(`account ${account.number}: ${wrong}`);
   return transactions;
+}
+
+/**
+ * The API shows the positions that are open at the trading server, and the deal of every result
+ * that was booked.
+ */
+async function differentTrades(
+  { api, client, serverId }: Organization,
+  { number }: Account,
+  traded: readonly TransactionView[],
+): Promise<string | null> {
+  const path = `/servers/${serverId}/accounts/${number}`;
+  const [shown, deals] = [new Set<string>(), new Set<string>()];
+  for await (const { id } of pagesOf<{ id: string }>(api, `${path}/positions?status=open`, "positions")) shown.add(id);
+  for await (const { id } of pagesOf<{ id: string }>(api, `${path}/deals`, "deals")) deals.add(id);
+  const open = await new TradingControl(client.demo).openPositions(number);
+  const hidden = open.filter((id) => !shown.has(id));
+  if (hidden.length > 0 || shown.size !== open.length) {
+    return `${open.length} positions are open at the trading server, the API shows ${shown.size}`;
+  }
+  if (traded.length === 0) return "it trades by itself, and nothing was booked";
+  const without = traded.filter(({ type, dealId }) => type === "realized_pnl" && !deals.has(dealId ?? ""));
+  return without.length === 0 ? null : `${without.length} results without their deal, such as ${without[0]?.id}`;
 }
 
 /** Sequences run from 1 without a gap, and each row begins where the one before it ended. */

@@ -29,8 +29,7 @@ type Kind = readonly [string, (scene: Scene) => Promise<void>];
 
 /** Every fault by its name, the worst cases first. */
 export function allFaults(stack: TestStack): Fault[] {
-  const processes = [...stack.processes.keys()].filter((name) => name !== "trading-server");
-  const kinds = [...kafka(), ...redis(), ...postgres(), ...processes.flatMap(processFaults)];
+  const kinds = [...kafka(), ...redis(), ...postgres(), ...[...stack.processes.keys()].flatMap(processFaults)];
   return kinds.map(([name, run]) => ({ name, run }));
 }
 
@@ -112,6 +111,9 @@ function redis(): Kind[] {
 
 function postgres(): Kind[] {
   const proxied = ({ clusters }: Scene): { proxy: ClusterNode["proxy"] } => clusters.postgres;
+  const replication = ({ clusters }: Scene): { proxy: ClusterNode["proxy"] } => ({
+    proxy: clusters.postgres.replication,
+  });
   return [
     [
       "postgres: primary killed and failed over",
@@ -144,7 +146,19 @@ function postgres(): Kind[] {
         await postgres.rejoin();
       },
     ],
+    [
+      "postgres: both nodes killed and restarted",
+      async (scene) => {
+        const { primary, standby } = scene.clusters.postgres;
+        await Promise.all([primary.kill(), standby.kill()]);
+        await seconds(scene, SHORT_S);
+        // Commits wait until the standby is back as well.
+        await primary.start();
+        await standby.start();
+      },
+    ],
     ...proxyFaults("postgres: primary", proxied, SHORT_S),
+    ...proxyFaults("postgres: replication", replication, SHORT_S),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { TOPICS } from "@kapi/contracts";
+import { TOPICS, type TopicContract } from "@kapi/contracts";
 import {
   type Consumer,
   createConsumer,
@@ -19,6 +19,8 @@ import type { Admin } from "kafkajs";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 
 const TOPIC = TOPICS.commandsFinance;
+/** Each of its partitions is on one broker alone: without that broker it has no leader. */
+const UNREPLICATED = TOPICS.commandsExport;
 const GROUP = "group";
 const PARTITIONS = 6;
 const MEMBERS = 2;
@@ -35,6 +37,7 @@ let kafka: KafkaConnection;
 let admin: Admin;
 let producer: Started<Producer>;
 let reader: Started<LogReader>;
+let unreplicatedReader: Started<LogReader>;
 const members: Started<Consumer>[] = [];
 const handled = new Set<string>();
 const read = new Set<string>();
@@ -45,11 +48,15 @@ beforeAll(async () => {
   const connection = (clientId: string): KafkaConnection =>
     createKafka({ brokers: cluster.brokers.split(","), clientId, topicPrefix: "", logger });
   kafka = connection("test");
+  admin = kafka.client().admin();
+  await admin.connect();
+  const replicaAssignment = cluster.nodes.map(({ id }, partition) => ({ partition, replicas: [id] }));
+  await admin.createTopics({ topics: [{ topic: UNREPLICATED.name, replicaAssignment }], waitForLeaders: false });
   await createTopics(kafka, { partitions: PARTITIONS, replicationFactor: 3, minInsyncReplicas: 2 });
   for (let index = 0; index < MEMBERS; index += 1) {
     members.push(
       await createConsumer(connection(`member-${index}`), {
-        topics: [TOPIC],
+        topics: [TOPIC, UNREPLICATED],
         groupId: GROUP,
         logger,
         fatal: (error) => void fatal.push(error),
@@ -69,22 +76,29 @@ beforeAll(async () => {
       for (const { value } of messages) read.add(value.toString());
     },
   });
+  unreplicatedReader = await createLogReader(connection("unreplicated-reader"), {
+    topic: UNREPLICATED,
+    from: "beginning",
+    logger,
+    fatal: (error) => void fatal.push(error),
+    onBatch: (_partition, messages) => {
+      for (const { value } of messages) read.add(value.toString());
+    },
+  });
   producer = await createProducer(connection("producer"), { produceTimeoutMs: PRODUCE_TIMEOUT_MS });
-  admin = kafka.client().admin();
-  await admin.connect();
 }, 180_000);
 
 afterEach(() => expect(fatal).toEqual([]));
 
 afterAll(async () => {
-  await Promise.all([producer, reader, ...members].map((started) => started.stop()));
+  await Promise.all([producer, reader, unreplicatedReader, ...members].map((started) => started.stop()));
   await admin.disconnect();
   await cluster.stop();
 });
 
-function send(partition: number): Promise<string> {
+function send(partition: number, topic: TopicContract = TOPIC): Promise<string> {
   const value = `message ${(sent += 1)}`;
-  return producer.value.send(TOPIC, { key: `${partition}`, value, partition }).then(() => value);
+  return producer.value.send(topic, { key: `${partition}`, value, partition }).then(() => value);
 }
 
 /** Messages to every partition while `work` runs, and until each partition has taken one more. */
@@ -123,6 +137,25 @@ async function expectAllHandled(acknowledged: readonly string[]): Promise<void> 
   );
   await expectAllCommitted();
   for (const { value } of members) expect(value.check()).toBeNull();
+}
+
+/** A group that has no offsets yet joins and reads at this moment. */
+async function expectAllHandledByNewcomer(acknowledged: readonly string[]): Promise<void> {
+  const seen = new Set<string>();
+  const newcomer = await createConsumer(kafka, {
+    topics: [TOPIC, UNREPLICATED],
+    groupId: "newcomer",
+    logger,
+    fatal: (error) => void fatal.push(error),
+    onBatch: ({ messages }) => {
+      for (const { value } of messages) seen.add(value.toString());
+      return Promise.resolve({});
+    },
+  });
+  await eventually(() => expect(acknowledged.filter((value) => !seen.has(value))).toEqual([]), {
+    timeoutMs: RECOVERY_MS,
+  });
+  await newcomer.stop();
 }
 
 /** What the group's coordinator says of it, not what its members believe: who they are, and what they committed. */
@@ -181,17 +214,34 @@ it("a broker whose connections freeze holds up the partitions it leads and no ot
 });
 
 it(
-  "the coordinator leaves for good: the group and its partitions go on with others",
+  "the coordinator leaves for good: the group and its partitions go on with others, beside a partition that has no leader",
   { timeout: 120_000 },
   async () => {
     const gone = await coordinator();
+    const leaderless = cluster.nodes.indexOf(gone);
+    await Promise.all(cluster.nodes.map((_, partition) => send(partition, UNREPLICATED)));
+    const over = new AbortController();
+    // Something waits for the leaderless partition all the time.
+    const waiting = (async () => {
+      while (!over.signal.aborted) await send(leaderless, UNREPLICATED).catch(() => delay(SEND_INTERVAL_MS));
+    })();
     const acknowledged = await sendDuring(async () => {
       await gone.kill();
       await eventually(async () => expect((await coordinator()).id).not.toBe(gone.id), { timeoutMs: RECOVERY_MS });
     });
+    const others = cluster.nodes.map((_, partition) => partition).filter((partition) => partition !== leaderless);
+    acknowledged.push(...(await Promise.all(others.map((partition) => send(partition, UNREPLICATED)))));
     await expectAllHandled(acknowledged);
+    await expectAllHandledByNewcomer(acknowledged);
+    expect((await leaders(UNREPLICATED.name)).get(leaderless)).toBe(-1);
     await gone.start();
     await cluster.settled();
+    over.abort();
+    await waiting;
+    const sendAgain = async (): Promise<string> => send(leaderless, UNREPLICATED);
+    let last = "";
+    await eventually(async () => expect((last = await sendAgain())).not.toBe(""), { timeoutMs: RECOVERY_MS });
+    await expectAllHandled([last]);
   },
 );
 

@@ -3,6 +3,7 @@
  * script of faults runs against every node of every server and every process of kapi while operations go on; afterwards the
  * book is held against the API and the trading server. Whatever differs is a finding, and ends the run with exit code 1.
  */
+import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 
 import { delay } from "@kapi/kernel";
@@ -33,6 +34,11 @@ const LAST_TRIES_MS = 120_000;
 const BESIDES_MS = 25 * 60_000;
 const STOP_DEADLINE_MS = 90_000;
 const COMPLAINTS = 5;
+/**
+ * Where the logs of a run with findings are kept; the next such run with the same seed takes their
+ * place.
+ */
+const KEPT_LOGS_ROOT = path.resolve(import.meta.dirname, "../../.local/clusters");
 
 const settings = settingsOf(process.env);
 const began = Date.now();
@@ -115,12 +121,24 @@ async function trial(world: World, scene: Scene, dice: Dice): Promise<void> {
   await waits.within("every node to be back", HEAL_DEADLINE_MS, healAll(scene));
   const giveUpMs = LAST_TRIES_MS + 60_000;
   await waits.within("the last answers", giveUpMs, workload.stop(LAST_TRIES_MS));
+  await waits.within("trading to end", HEAL_DEADLINE_MS, world.endTrading());
   expectWrongly(settings.wrong, book, world);
   await checkAll({ world, book, findings, waits, say });
   const complaints = findings.count > 0 ? loggedWarnings(COMPLAINTS) : [];
   for (const line of [...complaints, ...reportLines(book, recovery.records, findings.kept)]) {
     process.stdout.write(`${line}\n`);
   }
+}
+
+/** Copies the logs of every server and process out of the run's folder, which is removed. */
+function keepLogs(from: string): void {
+  const kept = path.join(KEPT_LOGS_ROOT, String(settings.seed));
+  rmSync(kept, { recursive: true, force: true });
+  for (const part of readdirSync(from)) {
+    const logs = path.join(from, part, "logs");
+    if (existsSync(logs)) cpSync(logs, kept, { recursive: true });
+  }
+  if (existsSync(kept)) say(`the logs of every server and process are in ${kept}`);
 }
 
 async function clearAway(): Promise<void> {
@@ -158,8 +176,12 @@ try {
   say(`${world.organizations.length} organizations, ${world.accounts.length} accounts`);
   await trial(world, { clusters, stack, dice: dice.fork() }, dice.fork());
 } catch (error) {
-  findings.add(`the run failed: ${error instanceof Error ? error.stack : String(error)}`);
+  const reason = `the run failed: ${error instanceof Error ? error.stack : String(error)}`;
+  findings.add(reason);
+  // Behind many findings it would not be printed.
+  say(reason);
 }
+if (findings.count > 0) keepLogs(stateDir);
 await clearAway();
 say(`${findings.count} findings (CLUSTERS_SEED=${settings.seed})`);
 process.exit(findings.count === 0 ? 0 : 1);

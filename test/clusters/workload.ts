@@ -14,6 +14,12 @@ const TURN_MS = 20;
 /** Most operations under way at once; where kapi cannot keep up, one more is not sent. */
 const MAX_UNDER_WAY = 3_000;
 const FIRST_PAUSE_MS = 500;
+/**
+ * Between two tries of one operation: each pause is longer than the one before, up to this, and
+ * none like another's.
+ */
+const MAX_PAUSE_MS = 5_000;
+const PAUSE_GROWTH = 1.5;
 /** Answers are due within 5 s (this machine may be slow by a moment). */
 export const DUE_MS = 5_500;
 const MAX_AMOUNT_MINOR = 10_000;
@@ -150,7 +156,7 @@ export class Workload {
         const answers = [...new Set(operation.tries.map((one) => `${one.status ?? "none"} ${one.code}`))].join(", ");
         return findings.add(`a ${operation.kind} was never served: ${answers} (key ${operation.key})`);
       }
-      await delay(Math.min(reply.retryAfterMs ?? FIRST_PAUSE_MS, 5_000));
+      await delay(pauseMs(reply, operation.tries.length));
     }
   }
 
@@ -226,6 +232,12 @@ export class Workload {
     else if (reply.status !== null && reply.status >= 500) book.failedReads.add(reply.requestId);
     else if (reply.status !== null) findings.add(`GET ${path} was answered ${reply.status} ${reply.code}`);
   }
+}
+
+/** No shorter than the answer asks for, up to {@link MAX_PAUSE_MS}. */
+function pauseMs({ retryAfterMs }: Reply, tries: number): number {
+  const firstMs = retryAfterMs ?? FIRST_PAUSE_MS;
+  return Math.min(firstMs * PAUSE_GROWTH ** (tries - 1), MAX_PAUSE_MS) * (1 + Math.random() / 2);
 }
 
 function answersOf({ tries }: Operation): string {

@@ -1,7 +1,9 @@
+import { assertDefined } from "@kapi/kernel";
 import { createOrganization, type ReadyOrganization } from "@kapi/local";
 import { eventually, type TestStack } from "@kapi/testkit";
 
 import { OutsideClient } from "../e2e/outside-client.ts";
+import { TradingControl } from "../e2e/trading-control.ts";
 import { WebhookReceiver } from "../e2e/webhook-receiver.ts";
 import { Checker, type CheckerOptions } from "../live/checker.ts";
 import type { Dice } from "../live/dice.ts";
@@ -14,6 +16,9 @@ import type { Settings } from "./settings.ts";
 const CREDITS = 100_000_000;
 const INITIAL_BALANCE = 1_000_000;
 export const INITIAL_BALANCE_MINOR = INITIAL_BALANCE * 100;
+/** Accounts of each organization that trade by themselves, the first ones, and how often. */
+const TRADING_EACH = 1;
+const TRADE_EVERY_TICKS = 5;
 const KNOWN_TIMEOUT_MS = 60_000;
 /** Clients of the live stream for each organization. */
 const CHECKERS_EACH = 2;
@@ -43,6 +48,8 @@ export interface World {
   readonly accounts: readonly Account[];
   readonly receiver: WebhookReceiver;
   readonly checkers: readonly OrganizationChecker[];
+  /** Nothing moves on the trading server by itself from here on. */
+  endTrading(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -54,8 +61,13 @@ export async function openWorld(stack: TestStack, settings: Settings, dice: Dice
   const accounts: Account[] = [];
   for (let turn = 0; turn < settings.accountsEach; turn += 1) {
     const numbers = await Promise.all(organizations.map(({ client }) => client.openAccount(INITIAL_BALANCE)));
-    accounts.push(...numbers.map((number, organization) => ({ organization, number })));
+    const trades = turn < TRADING_EACH;
+    accounts.push(...numbers.map((number, organization) => ({ organization, number, trades })));
   }
+  const trading = accounts.filter(({ trades }) => trades);
+  const controlOf = ({ organization }: Account): TradingControl =>
+    new TradingControl(assertDefined(organizations[organization], "the organization of an account").client.demo);
+  await Promise.all(trading.map((account) => controlOf(account).autoTrade(account.number, TRADE_EVERY_TICKS)));
   const checkers = organizations.flatMap(({ serverId, managementKey }, organization) => {
     // Numbers of accounts are those of their server.
     const ledger = new SampleLedger(findings);
@@ -80,7 +92,10 @@ export async function openWorld(stack: TestStack, settings: Settings, dice: Dice
     await Promise.all(checkers.map((checker) => checker.stop()));
     await receiver.stop();
   };
-  return { organizations, accounts, receiver, checkers, stop };
+  const endTrading = async (): Promise<void> => {
+    await Promise.all(trading.map((account) => controlOf(account).endAutoTrade(account.number)));
+  };
+  return { organizations, accounts, receiver, checkers, endTrading, stop };
 }
 
 async function openOrganization(stack: TestStack, receiver: WebhookReceiver, at: number): Promise<Organization> {

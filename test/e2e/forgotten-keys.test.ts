@@ -4,7 +4,9 @@
  */
 import { randomUUID } from "node:crypto";
 
+import { eventually } from "@kapi/testkit";
 import { Redis } from "ioredis";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { Answer, EnvelopeView, OutsideClient } from "./outside-client.ts";
@@ -138,6 +140,10 @@ describe("a request whose key Redis has forgotten", () => {
     const deposit = request("POST", `/accounts/${account}/finance/deposits`, { amount: 100 });
     const accepted = await send(first, deposit);
     expect(accepted.status).toBe(202);
+    await eventually(async () => {
+      const listed = await second.call("GET", second.server(`/commands?idempotencyKey=${deposit.key}`));
+      expect(listed.body).toMatchObject({ pagination: { total: 1 } });
+    });
     await forgetKeys();
     const again = await Promise.all([send(second, deposit), send(first, deposit), send(second, deposit)]);
     for (const answer of again) {
@@ -163,4 +169,44 @@ describe("a request whose key Redis has forgotten", () => {
     expect(charged(other)).toBe(READ_PRICE);
     expect(await stateOf(account)).toEqual(before);
   });
+
+  it("and whose command's details are no longer kept, is answered as a repeat, and its command is found", async () => {
+    const account = await first.openAccount(1_000);
+    const deposit = request("POST", `/accounts/${account}/finance/deposits`, { amount: 100 });
+    const { id } = (await send(first, deposit)).body.command;
+    await dropDetailsOf(id);
+    await forgetKeys();
+
+    const short = { id, operation: "finance.deposit", status: "succeeded", attempts: 1, result: null };
+    const again = await send(second, deposit);
+    expect(again).toMatchObject({ status: 200, body: { duplicate: true, command: short } });
+    expect(again.body.command).not.toHaveProperty("payload");
+    const other = await send(second, { ...deposit, body: { amount: 101, requestId: "forgotten" } });
+    expect(other.status).toBe(400);
+    expect(other.headers.get("x-error-code")).toBe("IDEMPOTENCY_KEY_REUSED");
+    const found = await second.call<{ command: object }>("GET", `/commands/${id}`);
+    expect(found).toMatchObject({ status: 200, body: { command: { ...short, idempotencyKey: deposit.key } } });
+    expect((await second.account(account)).balance).toBe(1_100);
+  });
 });
+
+/**
+ * Drops the details of this month's commands, once this one is final. Nothing has read it then, so
+ * nothing remembers it.
+ */
+async function dropDetailsOf(commandId: string): Promise<void> {
+  const options = "-c search_path=command_status";
+  const database = new pg.Client({ connectionString: system.stack.environment.postgresUrl, options });
+  await database.connect();
+  const one = async (text: string): Promise<unknown> => (await database.query<{ one: unknown }>(text)).rows[0]?.one;
+  database.on("error", () => undefined);
+  await eventually(async () => {
+    expect(await one(`select status as one from commands_by_month where command_id = '${commandId}'`)).toBe(
+      "succeeded",
+    );
+  });
+  const month = "current_command_month()";
+  await one(`select keep_command_outcomes(${month}, 0, 1000000) as one`);
+  await eventually(async () => expect(await one(`select drop_command_month(${month}) as one`)).toBe("dropped"));
+  await database.end();
+}

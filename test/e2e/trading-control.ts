@@ -100,8 +100,19 @@ export class TradingControl {
     await this.#call("POST", `/prices/${symbol}/move`, { points });
   }
 
-  async autoTrade(accountNumber: string): Promise<void> {
-    await this.#call("PUT", `/accounts/${accountNumber}/auto-trader`, { enabled: true, everyTicks: 1 });
+  /** Lets the account trade by itself, once in so many ticks of the market. */
+  async autoTrade(accountNumber: string, everyTicks = 1): Promise<void> {
+    await this.#call("PUT", `/accounts/${accountNumber}/auto-trader`, { enabled: true, everyTicks });
+  }
+
+  async endAutoTrade(accountNumber: string): Promise<void> {
+    await this.#call("PUT", `/accounts/${accountNumber}/auto-trader`, { enabled: false });
+  }
+
+  /** The ids of the positions that are open. */
+  async openPositions(accountNumber: string): Promise<string[]> {
+    const { positions } = await this.#call<{ positions: { id: string }[] }>("GET", `/accounts/${accountNumber}`);
+    return positions.map(({ id }) => id);
   }
 
   async inject(fault: Fault): Promise<void> {

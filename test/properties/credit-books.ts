@@ -44,13 +44,13 @@ const DERIVED = `
       coalesce(sum(case leg when 'reserve' then credits when 'settle' then -credits end), 0) as reserved,
       coalesce(sum(case when leg = 'consume' or action = 'consume' then credits when leg = 'refund' then -credits end), 0)
         as consumed
-    from organization.credit_legs where organization_id = $1)
+    from organization.all_credit_entries where organization_id = $1)
   select purchased - reserved - consumed as available, reserved, consumed, purchased from sums`;
 const DAYS = `select coalesce(sum(credits), 0) as credits from organization.usage_days where organization_id = $1`;
 const LINES = `
   select charge_id, leg, x_request_id, operation, command_id,
     case when leg in ('refund', 'settle') then -credits else credits end as credits
-  from organization.credit_legs
+  from organization.all_credit_entries
   where organization_id = $1 and credits > 0 and (leg in ('consume', 'refund', 'reserve') or action = 'release')`;
 
 /** An entry that a flush took from a usage stream. */

@@ -46,8 +46,11 @@ export interface Claim {
 
 /** What became of a claim; in the order of the claims. */
 export type ClaimOutcome =
-  /** Ours: publish the message that was sent, then mark answered, then 202. */
-  | { readonly kind: "claimed"; readonly claimToken: string }
+  /**
+   * Ours: publish the message that was sent, then mark answered, then 202. `chargeId`: the
+   * reservation, where it is not the command's id; the message that is published names it.
+   */
+  | { readonly kind: "claimed"; readonly claimToken: string; readonly chargeId: string | null }
   /**
    * Ours, from a request that never answered: publish `message`, then mark answered, then 202 as the first would have. Null:
    * the command is already final; nothing to publish, command-status has it.
@@ -251,9 +254,9 @@ function admittedOr4xx(request: AdmissionRequest, reply: AdmitReply): Admitted {
 function outcomeOf(claim: ClaimReply, claimToken: string): ClaimOutcome {
   switch (claim.kind) {
     case "claimed":
-      return { kind: "claimed", claimToken };
+      return { kind: "claimed", claimToken, chargeId: claim.chargeId };
     case "taken_over":
-      return { kind: "taken_over", claimToken, message: messageFromWire(claim.message) };
+      return { kind: "taken_over", claimToken, message: reservedAs(messageFromWire(claim.message), claim.chargeId) };
     case "duplicate":
       return { kind: "duplicate", message: messageFromWire(claim.message) };
     case "open":
@@ -266,6 +269,11 @@ function outcomeOf(claim: ClaimReply, claimToken: string): ClaimOutcome {
 /** What we wrote ourselves; a message that is none is a broken promise of ours, not a caller's mistake. */
 function messageFromWire(message: string | null): CommandMessage | null {
   return message === null ? null : CommandMessage.parse(JSON.parse(message));
+}
+
+/** The message, with the charge id of its reservation where that is not the command's id. */
+function reservedAs(message: CommandMessage | null, chargeId: string | null): CommandMessage | null {
+  return message === null || chargeId === null ? message : { ...message, chargeId };
 }
 
 async function reaching<T>(

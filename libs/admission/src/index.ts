@@ -4,3 +4,4 @@ export * from "./authenticate.ts";
 export * from "./authorize.ts";
 export { type Directory, type DirectoryOptions, createDirectory } from "./directory.ts";
 export * from "./known-accounts.ts";
+export * from "./repeated-refunds.ts";

@@ -50,6 +50,22 @@ export function isMarked(json: unknown): boolean {
   return typeof json === "object" && json !== null && MARK in json && json[MARK] === true;
 }
 
+/**
+ * The message in a row of the inbox, from its text as JSON. Throws if it has no form that a release
+ * has stored.
+ */
+export function storedMessage(json: unknown): CommandMessage {
+  return StoredMessage.parse(json);
+}
+
+/** Earlier releases stored fingerprints of any form. */
+const StoredMessage = CommandMessage.extend({ fingerprint: z.string() });
+
+/**
+ * Replaces an unreadable fingerprint: a stored message must parse when it is read from the inbox.
+ */
+const NO_FINGERPRINT = "0".repeat(64);
+
 /** Which command it is, whose, and what it has reserved; everything else only as far as it can be read. */
 const Named = z.object({
   commandId: z.uuid(),
@@ -60,8 +76,9 @@ const Named = z.object({
   managedAccountId: z.uuid().nullable().catch(null),
   requestId: z.string().catch(""),
   idempotencyKey: z.string().catch(""),
-  fingerprint: z.string().catch(""),
+  fingerprint: CommandMessage.shape.fingerprint.catch(NO_FINGERPRINT),
   reservedCredits: z.int().min(0).catch(0),
+  chargeId: z.uuid().optional().catch(undefined),
   createdAt: z.iso.datetime().catch(() => new Date(0).toISOString()),
   deadlineAt: z.iso.datetime().catch(() => new Date(0).toISOString()),
 });

@@ -4,11 +4,10 @@
  * the old lease, it ends it.
  */
 import type { TopicContract } from "@kapi/contracts";
-import { assertDefined } from "@kapi/kernel";
 import type { Queryable } from "@kapi/postgres";
 
 import { LEASE_MS } from "./limits.ts";
-import { CHECK_LEASES, RENEW_LEASES, TAKE_LEASES } from "./statements.ts";
+import { CHECK_LEASES, RENEW_LEASES, TAKE_LEASE } from "./statements.ts";
 
 /** A fence that this process took. */
 export interface Lease {
@@ -25,10 +24,20 @@ export class LeaseBook {
     this.#holder = holder;
   }
 
-  /** Takes the partition, whoever had it. */
-  async take(database: Queryable, partition: number): Promise<Lease> {
-    const rows = await database.query(TAKE_LEASES, [this.#topic.name, [partition], this.#holder, LEASE_MS]);
-    return assertDefined(rows[0], "the lease just taken");
+  /**
+   * Takes the partition's fence from any holder of the same or an earlier generation of the group.
+   * Returns null if a member of a later generation has it. An expired fence is free for every
+   * generation, because the numbers restart at 1 when Kafka deletes the group.
+   */
+  async take(database: Queryable, partition: number, generation: number): Promise<Lease | null> {
+    const [lease = null] = await database.query(TAKE_LEASE, [
+      this.#topic.name,
+      partition,
+      this.#holder,
+      LEASE_MS,
+      generation,
+    ]);
+    return lease;
   }
 
   /** Prolongs what is still held; returns the partitions for which that is so. */

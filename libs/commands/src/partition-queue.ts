@@ -5,11 +5,10 @@
  *
  * Invariant: of a lane either everything open is in memory, or everything below `spilledFrom` is and nothing from there.
  */
-import { CommandMessage } from "@kapi/contracts";
 import type { Database } from "@kapi/postgres";
 
 import { column } from "./columns.ts";
-import { type Incoming, isMarked } from "./decode.ts";
+import { type Incoming, isMarked, storedMessage } from "./decode.ts";
 import { type Entry, type Home, INTERNAL, orderKeyOf } from "./entry.ts";
 import type { Lease } from "./lease-book.ts";
 import { MAX_LOADED_PER_LANE, MAX_LOADED_PER_PARTITION, MIN_LOADED_PER_LANE, REOPEN_DELAY_MS } from "./limits.ts";
@@ -194,7 +193,7 @@ export class PartitionQueue implements Home {
 function fromRow(row: OpenRow): Loadable {
   const sealed: unknown = row.sealed_password === null ? null : JSON.parse(row.sealed_password);
   const json: unknown = JSON.parse(row.message);
-  const message = CommandMessage.parse({ ...(json as object), sealedPassword: sealed });
+  const message = storedMessage({ ...(json as object), sealedPassword: sealed });
   const refusal = isMarked(json) ? INTERNAL : null;
   return { message, refusal, offset: row.log_offset, attempts: row.attempts, maybeSent: true };
 }

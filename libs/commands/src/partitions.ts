@@ -1,13 +1,14 @@
 /**
- * The partitions that Kafka's group gave to this process, their fences and their commands. A fence that is lost while
- * the partition is still ours (a slow holder of an earlier generation took it, or the database was away for long) is
- * taken again after a pause; references make running a command twice harmless.
+ * The partitions that Kafka's group gave to this process, their fences and their commands. A fence
+ * that expired while the partition is still ours (a long database outage) is taken again after a
+ * pause; references make it safe to run a command twice. If the group has assigned the partition to
+ * another process and this process does not know yet, the other process keeps the fence, because its
+ * generation is higher.
  */
-import { CommandMessage } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 
-import type { Incoming } from "./decode.ts";
+import { type Incoming, storedMessage } from "./decode.ts";
 import type { Entry } from "./entry.ts";
 import type { Lease, LeaseBook } from "./lease-book.ts";
 import { LEASE_RENEWAL_MS, REOPEN_DELAY_MS } from "./limits.ts";
@@ -30,6 +31,8 @@ export class Partitions {
   readonly #stopping = new AbortController();
   readonly #opening = new Set<Promise<void>>();
   #assigned = false;
+  /** The group's generation that the last assignment came with. */
+  #generation = 0;
   #wasOpen = false;
 
   constructor(options: PartitionsOptions) {
@@ -71,7 +74,8 @@ export class Partitions {
    * takes its fence back before it joins the group again. What that other process wrote to the inbox is read now: its
    * offsets are committed, so the topic does not bring it again.
    */
-  async assign(partitions: readonly number[]): Promise<void> {
+  async assign(partitions: readonly number[], generation: number): Promise<void> {
+    this.#generation = generation;
     const given = new Set(partitions);
     for (const [partition, { lease }] of this.#queues) {
       if (!given.has(partition) || lease === null) this.#close(partition);
@@ -134,6 +138,10 @@ export class Partitions {
     this.#options.logger.warn({ partition }, "the fence of a partition was lost");
     this.#close(partition);
     const queue = this.#makeQueue(partition);
+    this.#openLater(queue);
+  }
+
+  #openLater(queue: PartitionQueue): void {
     void this.#track(delay(REOPEN_DELAY_MS, this.#stopping.signal).then(() => this.#openUntilDone(queue)));
   }
 
@@ -166,11 +174,16 @@ export class Partitions {
     return tracked;
   }
 
-  /** Takes the fence and reads what is open; tries until it works or the partition is gone. */
+  /**
+   * Takes the fence and reads the open commands; retries until both succeed or the partition is
+   * gone. If a member of a later generation has the fence, it returns and retries in the background:
+   * the next assignment waits until this one has been handled.
+   */
   async #openUntilDone(queue: PartitionQueue): Promise<void> {
     while (!queue.closed && !this.#stopping.signal.aborted) {
       try {
-        const lease = await this.#options.leases.take(this.#options.store.database, queue.partition);
+        const lease = await this.#options.leases.take(this.#options.store.database, queue.partition, this.#generation);
+        if (lease === null) return this.#openLater(queue);
         await this.#requeueLeased(queue.partition, lease);
         await queue.open(lease);
         return;
@@ -189,7 +202,7 @@ export class Partitions {
       const rows = await unit.query(LOCK_LEASED, [partition]);
       unit.change(
         rows.map(({ message, status, version, attempts }) => ({
-          command: { message: CommandMessage.parse(JSON.parse(message)), status, version, attempts },
+          command: { message: storedMessage(JSON.parse(message)), status, version, attempts },
           status: "queued",
           attempts,
           result: null,

@@ -113,14 +113,17 @@ export const WRITE_UNIT: Statement<{ id: number }> = statement(
    returning id`,
 );
 
-/** $1 topic, $2 partitions, $3 holder, $4 lease in ms. Whoever had them is fenced off from here on. */
-export const TAKE_LEASES: Statement<{ partition: number; token: number }> = statement(
-  "commands_take_leases",
-  `insert into partition_lease as l (topic, partition, token, holder, expires_at)
-   select $1, p, 1, $3, clock_timestamp() + $4 * interval '1 millisecond'
-   from unnest($2::integer[]) p order by p
+/**
+ * $1 topic, $2 partition, $3 holder, $4 lease in ms, $5 generation of the group. Whoever had it is
+ * fenced off from here on; no row where a member of a later generation has it.
+ */
+export const TAKE_LEASE: Statement<{ partition: number; token: number }> = statement(
+  "commands_take_lease",
+  `insert into partition_lease as l (topic, partition, token, holder, expires_at, generation)
+   values ($1, $2, 1, $3, clock_timestamp() + $4 * interval '1 millisecond', $5)
    on conflict (topic, partition) do update
-     set token = l.token + 1, holder = excluded.holder, expires_at = excluded.expires_at
+     set token = l.token + 1, holder = excluded.holder, expires_at = excluded.expires_at, generation = excluded.generation
+     where l.generation <= excluded.generation or l.expires_at < clock_timestamp()
    returning partition, token`,
 );
 

@@ -1,8 +1,8 @@
 /** One transaction's worth of work: collects state changes and messages, and writes them in one statement. */
 import {
-  CommandMessage,
   type CommandErrorCode,
   type CommandEvent,
+  type CommandMessage,
   type CommandStatus,
   isFinal,
   TOPICS,
@@ -12,6 +12,7 @@ import type { Statement, Transaction } from "@kapi/postgres";
 
 import { column } from "./columns.ts";
 import { assertMove } from "./command-state.ts";
+import { storedMessage } from "./decode.ts";
 import { toLines } from "./outbox-lines.ts";
 import { MESSAGES, type OpenState, READ_OPEN, WRITE_UNIT } from "./statements.ts";
 import type { FinalState, OpenCommand, OutboxMessage, WorkTransaction } from "./work.ts";
@@ -101,7 +102,7 @@ export class Unit implements WorkTransaction {
     }
     if (unknown.length === 0) return messages;
     for (const row of await this.query(MESSAGES, [column(unknown)])) {
-      messages.set(row.command_id, CommandMessage.parse(JSON.parse(row.message)));
+      messages.set(row.command_id, storedMessage(JSON.parse(row.message)));
     }
     return messages;
   }
@@ -153,7 +154,9 @@ function toEvent(
     result,
     errorCode,
     errorMessage,
-    settlement: isFinal(status) ? { chargeId: message.commandId, credits: message.reservedCredits, action } : null,
+    settlement: isFinal(status)
+      ? { chargeId: message.chargeId ?? message.commandId, credits: message.reservedCredits, action }
+      : null,
     occurredAt: now,
   };
 }

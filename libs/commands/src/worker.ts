@@ -97,9 +97,10 @@ export async function createCommandWorker<Effect>(
       groupId: worker,
       topics: [topic],
       onBatch: (batch) => takeIn(options, partitions, insert, batch),
-      onAssigned: async (assignment) => {
+      onAssigned: async (assignment, generation) => {
         const mine = assignment.filter((assigned) => assigned.topic.name === topic.name);
-        await partitions.assign(mine.flatMap((assigned) => assigned.partitions));
+        const given = mine.flatMap((assigned) => assigned.partitions);
+        await partitions.assign(given, generation);
       },
       maxBatchMessages: MAX_INBOX_BATCH,
       busyIntervalMs: BUSY_INTERVAL_MS,

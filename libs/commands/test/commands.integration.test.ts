@@ -281,6 +281,35 @@ describe("commands", () => {
     expect(JSON.stringify(await harness.row(message.commandId))).not.toContain(secret);
   });
 
+  it("settles a command whose fingerprint is damaged, also where it is read back from the inbox", async () => {
+    const before = commandMessage();
+    const { serverId, accountNumber } = before;
+    const damaged = commandMessage({ serverId, accountNumber, fingerprint: "damaged" });
+    harness.book.behave(accountNumber ?? "", "hang");
+    await harness.publish(before, damaged);
+    await harness.until(before.commandId, "leased");
+    expect(await eventually(() => harness.row(damaged.commandId))).toMatchObject({ status: "queued" });
+    await harness.database.query(STEAL_LEASE, [harness.partitionOf(before)]);
+    harness.book.behave(accountNumber ?? "", "apply");
+    harness.book.release();
+    await harness.until(before.commandId, "succeeded");
+    expect(await harness.until(damaged.commandId, "failed")).toMatchObject({ errorCode: "INTERNAL" });
+    expect(harness.book.executed).not.toContain(damaged.commandId);
+  });
+
+  it.each([
+    ["queued", 0],
+    ["leased", 1],
+  ])("settles a %s command that was stored without a fingerprint", async (status, version) => {
+    const message = commandMessage({ fingerprint: "" });
+    await harness.stopWorker();
+    const text = JSON.stringify({ ...message, unreadable: true });
+    const values = [message.commandId, harness.partitionOf(message), 3_000_000 + version, message.serverId, text];
+    await harness.database.query(INSERT_OPEN, [...values, status, version, version]);
+    await harness.startWorker();
+    expect(await harness.until(message.commandId, "failed")).toMatchObject({ errorCode: "INTERNAL" });
+  });
+
   it("settles a command whose message cannot be read where an earlier holder left it open", async () => {
     const message = commandMessage();
     await harness.stopWorker();

@@ -1,12 +1,15 @@
 import { TOPICS } from "@kapi/contracts";
+import { assertDefined, delay } from "@kapi/kernel";
 import { statement } from "@kapi/postgres";
 import { commandMessage, eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import type { Entry } from "../src/entry.ts";
 import { LeaseBook } from "../src/lease-book.ts";
+import { REOPEN_DELAY_MS } from "../src/limits.ts";
 import { Partitions } from "../src/partitions.ts";
 import type { Scheduler } from "../src/scheduler.ts";
+import type { CommandStore } from "../src/store.ts";
 import { Harness } from "./harness.ts";
 
 const PARTITION = 0;
@@ -15,11 +18,61 @@ const INSERT = statement<never>(
   `insert into command_inbox (command_id, partition, log_offset, server_id, message) values ($1, ${PARTITION}, $2, $3, $4)`,
 );
 
+const TOKEN = statement<{ token: number }>(
+  "test_fence_token",
+  "select token from partition_lease where topic = $1 and partition = $2",
+);
+const EXPIRE = statement<never>("test_expire_fences", "update partition_lease set expires_at = now() where topic = $1");
+
 let harness: Harness;
 beforeAll(async () => {
   harness = await Harness.create();
 });
 afterAll(() => harness.stop());
+
+const IDLE: Pick<Scheduler, "add" | "drop"> = { add: () => undefined, drop: () => undefined };
+
+function partitionsOf(
+  holder: string,
+  { store, leases, scheduler = IDLE }: { store: CommandStore; leases: LeaseBook; scheduler?: typeof IDLE },
+): Partitions {
+  const logger = harness.logger.child({ holder });
+  return new Partitions({ store, leases, scheduler: scheduler as Scheduler, logger });
+}
+
+it("leaves a partition to the member that the group gave it to later, however often a former owner looks again", async () => {
+  const store = harness.startStore();
+  const [formerLeases, laterLeases] = ["former", "later"].map(
+    (holder) => new LeaseBook(TOPICS.commandsAccount, holder),
+  );
+  const former = partitionsOf("former", { store: store.value, leases: assertDefined(formerLeases, "former") });
+  const later = partitionsOf("later", { store: store.value, leases: assertDefined(laterLeases, "later") });
+  const token = async (): Promise<number | undefined> => {
+    const [row] = await harness.database.query(TOKEN, [TOPICS.commandsAccount.name, PARTITION]);
+    return row?.token;
+  };
+  await former.assign([PARTITION], 7);
+  await eventually(async () => expect(await token()).toBe(1));
+  await later.assign([PARTITION], 8);
+  await eventually(async () => expect(await token()).toBe(2));
+
+  former.lose({ partition: PARTITION, token: 1 });
+  await delay(2 * REOPEN_DELAY_MS);
+  expect(await token()).toBe(2);
+
+  // A late assignment of the former generation does not wait for the fence either: the next
+  // assignment is handled after it.
+  await former.assign([PARTITION], 7);
+  expect(await token()).toBe(2);
+
+  // Its owner ends without a word; the group, made anew meanwhile, counts from the beginning.
+  await later.stop();
+  await harness.database.query(EXPIRE, [TOPICS.commandsAccount.name]);
+  await former.assign([PARTITION], 1);
+  await eventually(async () => expect(await token()).toBe(3));
+  await former.stop();
+  await store.stop();
+});
 
 it("runs what another process took in while the partition was its own, though the fence never changed hands since", async () => {
   const store = harness.startStore();
@@ -28,23 +81,19 @@ it("runs what another process took in while the partition was its own, though th
     add: (entry: Entry) => void scheduled.push(entry.message.commandId),
     drop: () => undefined,
   };
-  const partitions = new Partitions({
-    store: store.value,
-    leases: new LeaseBook(TOPICS.commandsFinance, "paused"),
-    scheduler: scheduler as Scheduler,
-    logger: harness.logger,
-  });
+  const leases = new LeaseBook(TOPICS.commandsFinance, "paused");
+  const partitions = partitionsOf("paused", { store: store.value, leases, scheduler });
   const takeInElsewhere = async (offset: number): Promise<string> => {
     const message = commandMessage();
     await harness.database.query(INSERT, [message.commandId, offset, message.serverId, JSON.stringify(message)]);
     return message.commandId;
   };
   const first = await takeInElsewhere(1);
-  await partitions.assign([PARTITION]);
+  await partitions.assign([PARTITION], 1);
   await eventually(() => expect(scheduled).toEqual([first]));
 
   const second = await takeInElsewhere(2);
-  await partitions.assign([PARTITION]);
+  await partitions.assign([PARTITION], 1);
   await eventually(() => expect(scheduled).toEqual([first, second]));
   await partitions.stop();
   await store.stop();

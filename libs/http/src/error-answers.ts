@@ -1,3 +1,4 @@
+import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 
 import { HEADERS } from "@kapi/contracts";
@@ -46,10 +47,16 @@ export function answerBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, r
     socket.destroy();
     return;
   }
-  const answer = new ApiError("VALIDATION_FAILED", { text: "The request is not valid HTTP" });
+  // Also where this process stood still meanwhile, and the request is whole: the caller may send it
+  // again.
+  const isLate = error.code === "ERR_HTTP_REQUEST_TIMEOUT";
+  const answer = isLate
+    ? new ApiError("DEPENDENCY_UNAVAILABLE")
+    : new ApiError("VALIDATION_FAILED", { text: "The request is not valid HTTP" });
   const body = JSON.stringify(answer.body());
   const head = [
-    "HTTP/1.1 400 Bad Request",
+    `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}`,
+    ...(isLate ? [`${HEADERS.retryAfter}: ${RETRY_AFTER_SECONDS}`] : []),
     `content-type: ${JSON_CONTENT_TYPE}`,
     `content-length: ${Buffer.byteLength(body)}`,
     `${HEADERS.errorCode}: ${answer.code}`,

@@ -1,4 +1,12 @@
-import { AssignerProtocol, type Cluster, type Consumer } from "kafkajs";
+import { assertDefined } from "@kapi/kernel";
+import {
+  AssignerProtocol,
+  type Cluster,
+  type Consumer,
+  type ConsumerConfig,
+  type Kafka,
+  type PartitionAssigner,
+} from "kafkajs";
 
 import type { ClientTuning, KafkaConnection } from "./connection.ts";
 
@@ -8,29 +16,40 @@ export interface ClusterClient {
   readonly cluster: Cluster;
 }
 
-/** kafkajs hands its cluster (connections, metadata, requests) to partition assigners; this one only keeps hold of it. */
-export function clusterClient(kafka: KafkaConnection, tuning: ClientTuning): ClusterClient {
-  let cluster: Cluster | null = null;
-  const client = kafka.client(tuning).consumer({
-    groupId: "never-joined",
+/**
+ * A kafkajs consumer and its way to the brokers, which kafkajs hands to partition assigners and to
+ * nobody else.
+ */
+export function consumerWithCluster(
+  kafka: Kafka,
+  config: ConsumerConfig,
+  assigner: PartitionAssigner,
+): { client: Consumer; cluster: Cluster } {
+  const found: Cluster[] = [];
+  const client = kafka.consumer({
+    ...config,
     allowAutoTopicCreation: false,
     partitionAssigners: [
-      (config) => {
-        cluster = config.cluster;
-        return {
-          name: "none",
-          version: 0,
-          assign: () => Promise.resolve([]),
-          protocol: ({ topics }) => ({
-            name: "none",
-            metadata: AssignerProtocol.MemberMetadata.encode({ version: 0, topics, userData: Buffer.alloc(0) }),
-          }),
-        };
+      (given) => {
+        found.push(given.cluster);
+        return assigner(given);
       },
     ],
   });
-  if (cluster === null) throw new TypeError("kafkajs did not hand over its cluster");
-  return { client, cluster };
+  return { client, cluster: assertDefined(found[0], "the cluster of kafkajs") };
+}
+
+/** A client that joins no group. */
+export function clusterClient(kafka: KafkaConnection, tuning: ClientTuning): ClusterClient {
+  return consumerWithCluster(kafka.client(tuning), { groupId: "never-joined" }, () => ({
+    name: "none",
+    version: 0,
+    assign: () => Promise.resolve([]),
+    protocol: ({ topics }) => ({
+      name: "none",
+      metadata: AssignerProtocol.MemberMetadata.encode({ version: 0, topics, userData: Buffer.alloc(0) }),
+    }),
+  }));
 }
 
 /**

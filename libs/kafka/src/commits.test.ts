@@ -8,7 +8,7 @@ import { type Commit, Commits } from "./commits.ts";
 const logger = createLogger({ service: "test", level: "silent" });
 
 function commit(partition: number, end: bigint, send: Commit["send"], isCurrent = (): boolean => true): Commit {
-  return { topic: "t", partition, offset: () => end, end, isCurrent, send };
+  return { topic: "t", partition, offset: () => end, end, topicId: "id", isCurrent, send };
 }
 
 test("of several offsets of a partition only the newest is committed, all partitions in one request", async () => {
@@ -25,8 +25,8 @@ test("of several offsets of a partition only the newest is committed, all partit
         {
           topic: "t",
           partitions: [
-            { partition: 0, offset: "9" },
-            { partition: 1, offset: "7" },
+            { partition: 0, offset: "9", metadata: "id" },
+            { partition: 1, offset: "7", metadata: "id" },
           ],
         },
       ],
@@ -46,11 +46,11 @@ test("an offset is never committed after its generation", async () => {
 });
 
 test("a commit that was refused is sent again, unless a newer one has taken its place", async () => {
-  const sent: string[] = [];
+  const sent: (string[] | undefined)[] = [];
   const refusal = deferred<void>();
   const commits = new Commits(logger);
   const send = async (offsets: Offsets): Promise<void> => {
-    sent.push(JSON.stringify(offsets.topics[0]?.partitions));
+    sent.push(offsets.topics[0]?.partitions.map(({ partition, offset }) => `${partition}:${offset}`));
     if (sent.length === 1) await refusal.promise;
   };
   commits.add(commit(0, 5n, send));
@@ -61,8 +61,8 @@ test("a commit that was refused is sent again, unless a newer one has taken its 
   await flushed;
   await commits.flush();
   expect(sent).toEqual([
-    '[{"partition":0,"offset":"5"},{"partition":1,"offset":"6"}]',
-    '[{"partition":0,"offset":"8"},{"partition":1,"offset":"6"}]',
+    ["0:5", "1:6"],
+    ["0:8", "1:6"],
   ]);
   commits.stop();
 });

@@ -15,6 +15,8 @@ export interface Commit {
   /** What may be committed by now; asked again, as long as it is below `end`. */
   readonly offset: () => bigint;
   readonly end: bigint;
+  /** The id of the topic, which tells whose offset it is. */
+  readonly topicId: string | null;
   readonly isCurrent: () => boolean;
   readonly send: (offsets: Offsets) => Promise<void>;
 }
@@ -109,11 +111,11 @@ function placeOf({ topic, partition }: Commit): string {
 }
 
 function byTopic(due: readonly Due[]): Offsets["topics"] {
-  const topics = new Map<string, { partition: number; offset: string }[]>();
+  const topics = new Map<string, { partition: number; offset: string; metadata: string | null }[]>();
   for (const { commit, offset } of due) {
-    const { topic, partition } = commit;
+    const { topic, partition, topicId: metadata } = commit;
     const partitions = topics.get(topic) ?? [];
-    partitions.push({ partition, offset: offset.toString() });
+    partitions.push({ partition, offset: offset.toString(), metadata });
     topics.set(topic, partitions);
   }
   return Array.from(topics, ([topic, partitions]) => ({ topic, partitions }));

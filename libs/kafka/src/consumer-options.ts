@@ -21,10 +21,12 @@ export interface ConsumerOptions {
    */
   readonly onBatch: (batch: Batch) => Promise<BatchOutcome>;
   /**
-   * Told after every join which partitions of each topic this process has (none: an empty list). No batch of the new
-   * generation comes before it resolves, and none of the earlier one runs any more when it is called.
+   * Told after every join which partitions of each topic this process has (none: an empty list). No
+   * batch of the new generation comes before it resolves, and none of the earlier one runs any more
+   * when it is called. `generation` is the group's own number of it, which rises with every join of
+   * anybody.
    */
-  readonly onAssigned?: (assignment: readonly PartitionAssignment[]) => Promise<void>;
+  readonly onAssigned?: (assignment: readonly PartitionAssignment[], generation: number) => Promise<void>;
   /**
    * Called when this consumer stops, after the last batch and before the last commit: resolves when what earlier batches
    * still had to make durable is so, as far as it can be soon. It is waited for 2 s.
@@ -56,7 +58,10 @@ export interface ConsumerOptions {
   readonly rebalanceTimeoutMs?: number;
   /** Default 3,000. */
   readonly heartbeatIntervalMs?: number;
-  /** A topic that was made again is read from its beginning: for whoever tells it by its id. Default: it is refused. */
+  /**
+   * A topic that was made again is read from its beginning, or from what the group committed where
+   * it holds as much: for whoever tells it by its id. Default: it is refused.
+   */
   readonly restartBeyondEnd?: boolean;
   readonly clock?: Clock;
 }

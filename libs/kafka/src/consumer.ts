@@ -1,10 +1,16 @@
 import { TOPICS, type TopicContract } from "@kapi/contracts";
 import { assertDefined, type Clock, deferred, delay, systemClock } from "@kapi/kernel";
-import { counter, observed, type Started } from "@kapi/runtime";
-import type { Consumer as KafkaConsumer, EachBatchPayload, Offsets } from "kafkajs";
+import { observed, type Started } from "@kapi/runtime";
+import kafkajs, {
+  type Cluster,
+  type Consumer as KafkaConsumer,
+  type ConsumerConfig,
+  type EachBatchPayload,
+  type Offsets,
+} from "kafkajs";
 
 import type { Batch, BatchOutcome, DeadLetter } from "./batch.ts";
-import { connectWaiting } from "./cluster.ts";
+import { connectWaiting, consumerWithCluster } from "./cluster.ts";
 import { Commits } from "./commits.ts";
 import { type Consumer, type ConsumerOptions, intervalAfter } from "./consumer-options.ts";
 import type { KafkaConnection } from "./connection.ts";
@@ -17,10 +23,12 @@ import {
   unreadableLetter,
 } from "./dead-letters.ts";
 import { asError, RetryableError } from "./errors.ts";
-import { Generations, membershipOf, type Run } from "./generations.ts";
+import { Generations, memberOf, type Run } from "./generations.ts";
+import { GroupTopics } from "./group-topics.ts";
 import { Lag } from "./lag.ts";
 import { Membership } from "./membership.ts";
 import { type FetchedRecord, fromWire, isReadable } from "./message.ts";
+import { Retries } from "./retries.ts";
 import { fetchBytesOf } from "./topics.ts";
 import { handleTraced } from "./traces.ts";
 
@@ -30,8 +38,6 @@ const HEARTBEAT_INTERVAL_MS = 3_000;
 const MAX_WAIT_MS = 250;
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_CONCURRENT_PARTITIONS = 4;
-const RETRY_DELAY_MIN_MS = 100;
-const RETRY_DELAY_MAX_MS = 5_000;
 /**
  * Ten minutes. A consumer that gave up earlier would come back as a new member, and the group would wait for the old one
  * until its session ends. The liveness check tells about it long before.
@@ -46,11 +52,8 @@ const JOIN_MARGIN_MS = 30_000;
 const STALLED_AFTER_MS = 60_000;
 const MEMBERSHIP_CHECK_MS = 1_000;
 
-const retries = counter(
-  "kafka.consumer.retries",
-  "Batches that are handled again later, by `group` and `topic`",
-  "{batch}",
-);
+/** Not imported by name, since Node does not find it in kafkajs. */
+const { PartitionAssigners } = kafkajs;
 
 /**
  * Joins the group and reads its topics from their beginning, or from what the group committed. Resolves after the first
@@ -58,7 +61,7 @@ const retries = counter(
  */
 export async function createConsumer(kafka: KafkaConnection, options: ConsumerOptions): Promise<Started<Consumer>> {
   let consumer: GroupConsumer | null = null;
-  const client = kafka.client({ retries: RETRIES, onProblem: () => consumer?.sign() }).consumer({
+  const config: ConsumerConfig = {
     retry: { retries: RETRIES },
     groupId: kafka.topicPrefix + options.groupId,
     sessionTimeout: kafka.sessionTimeoutMs,
@@ -67,10 +70,10 @@ export async function createConsumer(kafka: KafkaConnection, options: ConsumerOp
     maxWaitTimeInMs: options.maxWaitTimeInMs ?? MAX_WAIT_MS,
     minBytes: options.minBytes ?? 1,
     maxBytesPerPartition: Math.max(...options.topics.map(fetchBytesOf)),
-    allowAutoTopicCreation: false,
     readUncommitted: true,
-  });
-  const created = new GroupConsumer(kafka, client, options);
+  };
+  const client = kafka.client({ retries: RETRIES, onProblem: () => consumer?.sign() });
+  const created = new GroupConsumer(kafka, consumerWithCluster(client, config, PartitionAssigners.roundRobin), options);
   consumer = created;
   try {
     await created.start();
@@ -88,17 +91,16 @@ class GroupConsumer implements Consumer {
   readonly #clock: Clock;
   readonly #topics: ReadonlyMap<string, TopicContract>;
   readonly #generations: Generations;
+  readonly #groupTopics: GroupTopics;
   readonly #deadLetters: LazyProducer;
   readonly #commits: Commits;
-  /** How often the batch at the head of a partition was tried again, by partition. */
-  readonly #retries = new Map<string, number>();
+  readonly #retries: Retries;
   readonly #lag = new Lag();
   readonly #membership: Membership;
   readonly #membershipTimer: NodeJS.Timeout;
   /** Batches of other generations, and none of the current one, come since and until. */
   #dropped: { readonly sinceMs: number; readonly untilMs: number } | null = null;
   #endLag: () => void = () => undefined;
-  readonly #resumeTimers = new Set<NodeJS.Timeout>();
   readonly #joined = deferred<void>();
   #hasJoined = false;
   #isFlushing = false;
@@ -106,7 +108,11 @@ class GroupConsumer implements Consumer {
   #stopping = false;
   #lastSignMs: number;
 
-  constructor(kafka: KafkaConnection, client: KafkaConsumer, options: ConsumerOptions) {
+  constructor(
+    kafka: KafkaConnection,
+    { client, cluster }: { client: KafkaConsumer; cluster: Cluster },
+    options: ConsumerOptions,
+  ) {
     this.#kafka = kafka;
     this.#client = client;
     this.#options = options;
@@ -117,7 +123,12 @@ class GroupConsumer implements Consumer {
     this.#topics = new Map(options.topics.map((topic) => [kafka.topicName(topic), topic]));
     this.#deadLetters = new LazyProducer(kafka);
     this.#commits = new Commits(options.logger);
-    this.#generations = new Generations(async (assignment) => options.onAssigned?.(assignment));
+    this.#retries = new Retries(options);
+    this.#groupTopics = new GroupTopics(kafka, cluster, options);
+    this.#generations = new Generations(async (assignment, generation, isCurrent) => {
+      const checked = await this.#groupTopics.check(assignment, isCurrent);
+      if (isCurrent()) await options.onAssigned?.(checked, generation);
+    });
   }
 
   check(): string | null {
@@ -177,7 +188,7 @@ class GroupConsumer implements Consumer {
     this.#stopping = true;
     this.#endLag();
     clearInterval(this.#membershipTimer);
-    for (const timer of this.#resumeTimers) clearTimeout(timer);
+    this.#retries.stop();
     await Promise.race([this.#end(), delay(STOP_DEADLINE_MS)]);
   }
 
@@ -226,12 +237,11 @@ class GroupConsumer implements Consumer {
       const assignment = Array.from(this.#topics, ([name, topic]) => ({
         topic,
         partitions: [...(payload.memberAssignment[name] ?? [])].sort((left, right) => left - right),
+        topicId: null,
       }));
-      this.#retries.clear();
+      this.#retries.forget();
       this.#lag.forget();
-      this.#generations
-        .joinEnded(membershipOf(payload), assignment)
-        .catch((error: unknown) => this.#fail(asError(error)));
+      this.#generations.joinEnded(memberOf(payload), assignment).catch((error: unknown) => this.#fail(asError(error)));
       this.#hasJoined = true;
       this.#joined.resolve();
     });
@@ -242,20 +252,24 @@ class GroupConsumer implements Consumer {
     });
   }
 
-  /** Handles what kafkajs fetched of one partition. Leaving early is safe: the same messages are fetched again. */
+  /**
+   * Handles what kafkajs fetched of one partition. Leaving early is safe: the same messages are
+   * fetched again.
+   */
   async #eachBatch(payload: EachBatchPayload): Promise<void> {
     const { batch } = payload;
     if (this.#stopping) return;
-    const run = this.#generations.enter(membershipOf(batch));
+    const run = this.#generations.enter(memberOf(batch));
     if (run === null) return this.#drop();
     this.#dropped = null;
     const heartbeat = this.#keepAlive(payload);
     const begunMs = this.#clock.nowMs();
     try {
-      await run.ready;
       const topic = assertDefined(this.#topics.get(batch.topic), `the contract of topic ${batch.topic}`);
       const [end, first] = [BigInt(batch.highWatermark), BigInt(batch.firstOffset() ?? 0)];
+      // Before the wait: liveness tells of an assignment that is never taken in.
       this.#lag.fetched(topic.name, batch.partition, end, first, this.#clock.nowMs());
+      await run.ready;
       const size = this.#options.maxBatchMessages ?? MAX_BATCH_MESSAGES;
       for (let start = 0; start < batch.messages.length; start += size) {
         if (this.#stopping || this.#failed || !run.isCurrent() || payload.isStale()) return;
@@ -292,10 +306,10 @@ class GroupConsumer implements Consumer {
       const outcome =
         batch.messages.length === 0 ? {} : await handleTraced(this.#options.groupId, batch, this.#options.onBatch);
       await this.#publishDeadLetters(batch, [...unreadable, ...(outcome.deadLetters ?? [])]);
-      this.#retries.delete(place);
+      this.#retries.succeeded(topic, partition);
       return { ...outcome, ...behindUnreadable(batch, records, outcome) };
     } catch (thrown) {
-      if (thrown instanceof RetryableError) this.#retryLater(place, thrown, payload, batch.topic);
+      if (thrown instanceof RetryableError) this.#retries.later(topic, thrown, payload);
       else this.#fail(asError(thrown));
       return null;
     }
@@ -324,6 +338,7 @@ class GroupConsumer implements Consumer {
       partition: payload.batch.partition,
       offset: typeof commitOffset === "function" ? commitOffset : () => commitOffset,
       end: typeof commitOffset === "function" ? end : commitOffset,
+      topicId: this.#groupTopics.idOf(payload.batch.topic),
       // On the connection of a join that waits for the other members, a commit would wait behind it.
       isCurrent: () => run.isCurrent() && (!this.#generations.isJoining || this.#isFlushing),
       send: (offsets) => this.#commit(payload, run, offsets),
@@ -349,22 +364,6 @@ class GroupConsumer implements Consumer {
     const problem = this.#membership.problem();
     if (problem !== null)
       this.#fail(new Error(`the process is no member of group ${this.#options.groupId}: ${problem}`));
-  }
-
-  /** The other partitions go on; kafkajs fetches this one again, from the same message, once it is resumed. */
-  #retryLater(place: string, error: RetryableError, payload: EachBatchPayload, topic: TopicContract): void {
-    retries.add(1, { group: this.#options.groupId, topic: topic.name });
-    const tries = this.#retries.get(place) ?? 0;
-    this.#retries.set(place, tries + 1);
-    const delayMs = Math.min(RETRY_DELAY_MIN_MS * 2 ** tries, RETRY_DELAY_MAX_MS);
-    const fields = { place, tries: tries + 1, delayMs, reason: error.message };
-    this.#options.logger.warn(fields, "a batch will be tried again");
-    const resume = payload.pause();
-    const timer = setTimeout(() => {
-      this.#resumeTimers.delete(timer);
-      if (!this.#stopping) resume();
-    }, delayMs);
-    this.#resumeTimers.add(timer);
   }
 
   /** A batch may take longer than the session; what a heartbeat learns about the group, kafkajs's next one does too. */

@@ -1,13 +1,12 @@
-import { delay } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 import type { Cluster } from "kafkajs";
 
 import { asError, mayPass } from "./errors.ts";
 import { acknowledge, reject, type Waiting } from "./waiting.ts";
 
+/** In place of a broker's id: the brokers that have the partition are away. */
+const NO_LEADER = -1;
 const ACKS_ALL = -1;
-const RETRY_DELAY_MIN_MS = 50;
-const RETRY_DELAY_MAX_MS = 500;
 const NO_ERROR = 0;
 /**
  * Answers that say of every message that it is not in the log, where they come without an offset. A leader that is deposed while it
@@ -42,7 +41,7 @@ interface Part {
   readonly messages: readonly Waiting[];
 }
 
-/** Brings messages to the leaders of their partitions, again and again until each is answered. */
+/** Brings messages to the leaders of their partitions. */
 export class Delivery {
   readonly #cluster: Cluster;
   readonly #logger: Logger;
@@ -55,48 +54,35 @@ export class Delivery {
     this.#ackTimeoutMs = ackTimeoutMs;
   }
 
-  /** The broker that leads a partition, as far as is known; null where nothing is known of the topic yet. */
+  /**
+   * The broker that leads a partition; null where none does, or nothing is known of the topic yet.
+   */
   leaderOf(topic: string, partition: number): number | null {
     try {
       const found = this.#cluster
         .findTopicPartitionMetadata(topic)
         .find(({ partitionId }) => partitionId === partition);
-      return found?.leader ?? null;
+      return found === undefined || found.leader === NO_LEADER ? null : found.leader;
     } catch {
       return null;
     }
   }
 
   /**
-   * Resolves once every message is acknowledged, refused or past its deadline, and no request with any of them is under
-   * way: only then may the next messages of the same partitions follow, or they could overtake these.
+   * One request to each leader. Resolves once no request with any of the messages is under way:
+   * only then may the next messages of their partitions follow, or they could overtake these. The
+   * caller may send unsettled messages again.
    */
   async deliver(batch: readonly Waiting[]): Promise<void> {
-    let left = batch;
-    for (let retryDelayMs = RETRY_DELAY_MIN_MS; ; retryDelayMs = Math.min(retryDelayMs * 2, RETRY_DELAY_MAX_MS)) {
-      const failed = await this.#tryOnce(left);
-      left = failed.filter(({ settled }) => !settled);
-      if (left.length === 0) return;
-      await delay(retryDelayMs);
-      await this.#refresh();
-    }
-  }
-
-  /** One request to each leader. Gives the messages that another try may bring there. */
-  async #tryOnce(batch: readonly Waiting[]): Promise<Waiting[]> {
-    const leaders = new Map<number | null, Part[]>();
+    const leaders = new Map<number, Part[]>();
     for (const part of partsOf(batch)) {
       const leader = await this.#locate(part);
+      if (leader === null) continue;
       const parts = leaders.get(leader);
       if (parts === undefined) leaders.set(leader, [part]);
       else parts.push(part);
     }
-    const failed = await Promise.all(
-      Array.from(leaders, async ([leader, parts]) =>
-        leader === null ? parts.flatMap(({ messages }) => messages) : this.#request(leader, parts),
-      ),
-    );
-    return failed.flat();
+    await Promise.all(Array.from(leaders, ([leader, parts]) => this.#request(leader, parts)));
   }
 
   async #locate({ topic, partition }: Part): Promise<number | null> {
@@ -110,14 +96,14 @@ export class Delivery {
     return this.leaderOf(topic, partition);
   }
 
-  async #request(leader: number, given: readonly Part[]): Promise<Waiting[]> {
+  async #request(leader: number, given: readonly Part[]): Promise<void> {
     let parts: readonly Part[] = given;
     const storedBefore = new Set<Waiting>();
     try {
       const broker = await this.#cluster.findBroker({ nodeId: String(leader) });
       // What was answered while the connection was made must not go out any more.
       parts = unsettled(parts);
-      if (parts.length === 0) return [];
+      if (parts.length === 0) return;
       for (const { messages } of parts) {
         for (const waiting of messages) {
           if (waiting.maybeStored) storedBefore.add(waiting);
@@ -129,22 +115,21 @@ export class Delivery {
         timeout: this.#ackTimeoutMs,
         topicData: topicDataOf(parts),
       })) as { topics: ProducedTopic[] };
-      return this.#settle(parts, answer.topics, storedBefore, null);
+      this.#settle(parts, answer.topics, storedBefore, null);
     } catch (error) {
       this.#tellOf(error);
       const { topics = [] } = error as { topics?: ProducedTopic[] };
-      return this.#settle(parts, topics, storedBefore, error);
+      this.#settle(parts, topics, storedBefore, error);
     }
   }
 
-  /** Answers what the broker answered; gives the messages that are to be sent again. */
+  /** Answers what the broker answered, but for the messages that are to be sent again. */
   #settle(
     parts: readonly Part[],
     topics: readonly ProducedTopic[],
     storedBefore: ReadonlySet<Waiting>,
     error: unknown,
-  ): Waiting[] {
-    const again: Waiting[] = [];
+  ): void {
     for (const { topic, partition, messages } of parts) {
       const produced = topics
         .find(({ topicName }) => topicName === topic)
@@ -158,14 +143,13 @@ export class Delivery {
       if (isOwn && produced !== undefined && isRefused(produced) && NOT_STORED.has(typeOf(error))) {
         for (const waiting of messages) waiting.maybeStored = storedBefore.has(waiting);
       }
-      if (!isOwn || mayPass(error) || isTransport(error)) again.push(...messages);
-      else reject(messages, `not acknowledged: ${asError(error).message}`, error);
+      if (!isOwn || mayPass(error) || isTransport(error)) continue;
+      reject(messages, `not acknowledged: ${asError(error).message}`, error);
     }
-    return again;
   }
 
-  /** A leader that did not answer may lead no more. */
-  async #refresh(): Promise<void> {
+  /** Finds the leaders again: one that did not answer may lead no more. */
+  async refresh(): Promise<void> {
     try {
       await this.#cluster.connect();
       await this.#cluster.refreshMetadata();

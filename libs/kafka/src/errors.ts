@@ -39,6 +39,22 @@ export class PositionBeyondEnd extends Error {
   }
 }
 
+/**
+ * A topic was deleted and created again. Stored offsets belong to the deleted topic, even where the
+ * new topic has records at them.
+ */
+export class TopicRecreated extends Error {
+  override readonly name = "TopicRecreated";
+
+  /** @param remedy what to do once it is certain that nothing is missing. */
+  constructor(topic: string, storedId: string, topicId: string, remedy: string) {
+    super(
+      `topic ${topic} was deleted and made again (its id was ${storedId} and is ${topicId}): see to it that nothing is missing, ` +
+        `then ${remedy} (docs/operate.md, "A topic was deleted")`,
+    );
+  }
+}
+
 /** What was thrown, as an Error. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));

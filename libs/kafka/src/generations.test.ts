@@ -1,7 +1,11 @@
 import { deferred } from "@kapi/kernel";
 import { expect, test } from "vitest";
 
-import { Generations, type Run } from "./generations.ts";
+import { Generations, type Member, type Run } from "./generations.ts";
+
+function member(memberId: string, generationId: number): Member {
+  return { memberId, generationId };
+}
 
 const NOTHING = (): Promise<void> => Promise.resolve();
 
@@ -13,8 +17,8 @@ function entered(run: Run | null): Run {
 test("no batch begins before its assignment has been taken in", async () => {
   const announcement = deferred<void>();
   const generations = new Generations(() => announcement.promise);
-  const joined = generations.joinEnded("a/1", []);
-  const run = entered(generations.enter("a/1"));
+  const joined = generations.joinEnded(member("a", 1), []);
+  const run = entered(generations.enter(member("a", 1)));
   expect(run.isCurrent()).toBe(false);
   announcement.resolve();
   await joined;
@@ -25,10 +29,10 @@ test("no batch begins before its assignment has been taken in", async () => {
 test("an assignment is announced only after the batches of the generation before have ended", async () => {
   const announced: number[] = [];
   const generations = new Generations(() => Promise.resolve(void announced.push(1)));
-  await generations.joinEnded("a/1", []);
-  const run = entered(generations.enter("a/1"));
+  await generations.joinEnded(member("a", 1), []);
+  const run = entered(generations.enter(member("a", 1)));
   await run.ready;
-  const second = generations.joinEnded("a/2", []);
+  const second = generations.joinEnded(member("a", 2), []);
   expect(run.isCurrent()).toBe(false);
   await new Promise(setImmediate);
   expect(announced).toHaveLength(1);
@@ -39,23 +43,23 @@ test("an assignment is announced only after the batches of the generation before
 
 test("what was fetched under an earlier membership is not let in, whatever a broker that left still owes", async () => {
   const generations = new Generations(NOTHING);
-  await generations.joinEnded("a/1", []);
-  await generations.joinEnded("a/2", []);
-  expect(generations.enter("a/1")).toBeNull();
-  expect(generations.enter("b/2")).toBeNull();
-  expect(generations.enter("a/2")).not.toBeNull();
-  await generations.joinEnded("b/2", []);
-  expect(generations.enter("a/2")).toBeNull();
-  expect(generations.enter("b/2")).not.toBeNull();
+  await generations.joinEnded(member("a", 1), []);
+  await generations.joinEnded(member("a", 2), []);
+  expect(generations.enter(member("a", 1))).toBeNull();
+  expect(generations.enter(member("b", 2))).toBeNull();
+  expect(generations.enter(member("a", 2))).not.toBeNull();
+  await generations.joinEnded(member("b", 2), []);
+  expect(generations.enter(member("a", 2))).toBeNull();
+  expect(generations.enter(member("b", 2))).not.toBeNull();
 });
 
 test("a batch that waited for its assignment when the next join came is not run", async () => {
   const first = deferred<void>();
   const waits = [first.promise, Promise.resolve()];
   const generations = new Generations(() => waits.shift() ?? Promise.resolve());
-  const joined = generations.joinEnded("a/1", []);
-  const run = entered(generations.enter("a/1"));
-  const second = generations.joinEnded("a/1", []);
+  const joined = generations.joinEnded(member("a", 1), []);
+  const run = entered(generations.enter(member("a", 1)));
+  const second = generations.joinEnded(member("a", 1), []);
   first.resolve();
   await joined;
   await run.ready;
@@ -68,16 +72,16 @@ test("an assignment that was overtaken by the next is not announced", async () =
   const announced: string[] = [];
   const generations = new Generations((assignment) => Promise.resolve(void announced.push(String(assignment.length))));
   const topic = { name: "t", cleanup: "delete", key: "" } as const;
-  const first = generations.joinEnded("a/1", []);
-  const second = generations.joinEnded("a/2", [{ topic, partitions: [0] }]);
+  const first = generations.joinEnded(member("a", 1), []);
+  const second = generations.joinEnded(member("a", 2), [{ topic, partitions: [0], topicId: null }]);
   await Promise.all([first, second]);
   expect(announced).toEqual(["1"]);
 });
 
 test("an assignment that was not taken in lets no batch in", async () => {
   const generations = new Generations(() => Promise.reject(new Error("no memory")));
-  const joined = generations.joinEnded("a/1", []);
-  const run = entered(generations.enter("a/1"));
+  const joined = generations.joinEnded(member("a", 1), []);
+  const run = entered(generations.enter(member("a", 1)));
   await expect(joined).rejects.toThrow("no memory");
   await run.ready;
   expect(run.isCurrent()).toBe(false);

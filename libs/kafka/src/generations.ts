@@ -5,7 +5,19 @@ import { type Deferred, deferred } from "@kapi/kernel";
 export interface PartitionAssignment {
   readonly topic: TopicContract;
   readonly partitions: readonly number[];
+  /**
+   * The id of the topic; null where it does not exist now, or the consumer does not look
+   * (`restartBeyondEnd`).
+   */
+  readonly topicId: string | null;
 }
+
+type Announce = (
+  assignment: readonly PartitionAssignment[],
+  /** The group's own number of the generation. */
+  generation: number,
+  isCurrent: () => boolean,
+) => Promise<void>;
 
 /** One batch on its way through its generation. */
 export interface Run {
@@ -16,31 +28,39 @@ export interface Run {
   leave(): void;
 }
 
-/** The patched kafkajs names the membership in the event of a join, and on each batch that it fetched under it. */
-export function membershipOf(named: object): string {
-  const { memberId, generationId } = named as { memberId?: string; generationId?: number };
-  return `${memberId}/${generationId}`;
+/** As which member, and in which generation of the group, something was done. */
+export interface Member {
+  readonly memberId: string;
+  readonly generationId: number;
+}
+
+/**
+ * The patched kafkajs names the member in the event of a join, and on each batch that it fetched.
+ */
+export function memberOf(named: object): Member {
+  const { memberId = "", generationId = -1 } = named as Partial<Member>;
+  return { memberId, generationId };
 }
 
 /**
  * Keeps the generations of a consumer group apart inside one process: the batches of a generation end before the next
  * assignment is announced, and none of the next begins until the announcement has been taken in.
  *
- * The patched kafkajs names on each batch the membership (member id and generation) that fetched it. A batch of an
- * earlier membership is dropped: its messages are fetched again from the committed offset.
+ * The patched kafkajs names on each batch the member and generation that fetched it. A batch of an
+ * earlier one is dropped: its messages are fetched again from the committed offset.
  */
 export class Generations {
-  readonly #announce: (assignment: readonly PartitionAssignment[]) => Promise<void>;
+  readonly #announce: Announce;
   #current = 0;
-  /** Member id and generation of the last join. */
-  #membership: string | null = null;
+  /** Of the last join. */
+  #member: Member | null = null;
   #running = 0;
   #drained: Deferred<void> | null = null;
   #announced: Promise<void> = Promise.resolve();
   #joining: Deferred<void> | null = deferred<void>();
   #stopped = false;
 
-  constructor(announce: (assignment: readonly PartitionAssignment[]) => Promise<void>) {
+  constructor(announce: Announce) {
     this.#announce = announce;
   }
 
@@ -66,26 +86,30 @@ export class Generations {
   }
 
   /**
-   * A new generation, fetched under `membership`: announces `assignment` once the running batches have ended. Rejects as
-   * the announcement does.
+   * A new generation, fetched as `member`: announces `assignment` once the running batches have
+   * ended. Rejects as the announcement does.
    */
-  joinEnded(membership: string, assignment: readonly PartitionAssignment[]): Promise<void> {
+  joinEnded(member: Member, assignment: readonly PartitionAssignment[]): Promise<void> {
     this.#current += 1;
-    this.#membership = membership;
+    this.#member = member;
     this.#joining?.resolve();
     this.#joining = null;
     const generation = this.#current;
     const before = this.#announced.catch(() => undefined);
     this.#announced = before.then(async () => {
       await this.drained();
-      if (generation === this.#current && !this.#stopped) await this.#announce(assignment);
+      const isCurrent = (): boolean => generation === this.#current && !this.#stopped;
+      if (isCurrent()) await this.#announce(assignment, member.generationId, isCurrent);
     });
     return this.#announced;
   }
 
-  /** Lets a batch in; null if it was fetched under another membership than the current one, or all is over. */
-  enter(membership: string): Run | null {
-    if (this.#stopped || membership !== this.#membership) return null;
+  /**
+   * Lets a batch in; null if it was fetched as another member or in another generation, or all is
+   * over.
+   */
+  enter({ memberId, generationId }: Member): Run | null {
+    if (this.#stopped || memberId !== this.#member?.memberId || generationId !== this.#member.generationId) return null;
     const generation = this.#current;
     let entered = false;
     const isCurrent = (): boolean => generation === this.#current && !this.#stopped;

@@ -3,7 +3,7 @@ export * from "./batch.ts";
 export * from "./consumer.ts";
 export type { Consumer, ConsumerOptions } from "./consumer-options.ts";
 export { countDeadLetters } from "./dead-letters.ts";
-export { MessageTooLarge, PositionBeyondEnd, ProduceError, RetryableError } from "./errors.ts";
+export { MessageTooLarge, PositionBeyondEnd, ProduceError, RetryableError, TopicRecreated } from "./errors.ts";
 export type { PartitionAssignment } from "./generations.ts";
 export * from "./log-reader.ts";
 export * from "./message.ts";

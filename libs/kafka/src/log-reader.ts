@@ -6,6 +6,7 @@ import type { Cluster } from "kafkajs";
 import { type ClusterClient, clusterClient } from "./cluster.ts";
 import type { KafkaConnection } from "./connection.ts";
 import { asError, isAway, mayPass, PositionBeyondEnd } from "./errors.ts";
+import { endOf, type FetchedPartition, isFarFromEnd, unlessOver } from "./fetched.ts";
 import { type FetchedRecord, fromWire, type Message } from "./message.ts";
 import { fetchBytesOf } from "./topics.ts";
 
@@ -21,9 +22,10 @@ const STOP_DEADLINE_MS = 5_000;
 const RETRY_DELAY_MIN_MS = 50;
 const RETRY_DELAY_MAX_MS = 1_000;
 const STALLED_AFTER_MS = 30_000;
-/** With more records of a partition than this still to come, the next fetch does not wait until the last one was handled. */
-const FAR_FROM_END = 1_000n;
 const READ_UNCOMMITTED = 0;
+/** How `findLeaderForPartitions` names the leader of partitions that have none. */
+const NO_LEADER = "-1";
+const LEADERLESS_POLL_MS = 500;
 
 export interface LogReaderOptions {
   readonly topic: TopicContract;
@@ -75,12 +77,6 @@ export async function createLogReader(kafka: KafkaConnection, options: LogReader
     await client.disconnect();
     throw error;
   }
-}
-
-interface FetchedPartition {
-  readonly partition: number;
-  readonly highWatermark: string;
-  readonly messages: readonly FetchedRecord[];
 }
 
 interface Waiter {
@@ -194,18 +190,17 @@ class FetchingReader implements LogReader {
     return new Map((found?.partitions ?? []).map(({ partition, offset }) => [partition, BigInt(offset)]));
   }
 
-  /** One loop per broker that leads a partition; any failure ends all of them, and they are set up again. */
+  /**
+   * One loop per broker that leads a partition. Any failure ends all of them, and they are set up
+   * again once the last one has ended: a handler that still runs has its partition to itself.
+   */
   async #read(): Promise<void> {
     let retryDelayMs = RETRY_DELAY_MIN_MS;
     while (!this.#stopped.signal.aborted) {
-      const round = new AbortController();
       const startedMs = this.#clock.nowMs();
       try {
         await this.#cluster.refreshMetadataIfNecessary();
-        const leaders = this.#cluster.findLeaderForPartitions(this.#topic, [...this.#positions.keys()]);
-        await Promise.all(
-          Object.entries(leaders).map(([nodeId, partitions]) => this.#readFrom(nodeId, partitions, round)),
-        );
+        await this.#readOnce();
       } catch (error) {
         if (this.#stopped.signal.aborted) return;
         if (this.#clock.nowMs() - startedMs > RETRY_DELAY_MAX_MS) retryDelayMs = RETRY_DELAY_MIN_MS;
@@ -220,28 +215,54 @@ class FetchingReader implements LogReader {
     }
   }
 
-  async #readFrom(nodeId: string, partitions: readonly number[], round: AbortController): Promise<void> {
+  /** Reads until a loop fails, or a partition that had no leader has one. */
+  async #readOnce(): Promise<void> {
+    const round = new AbortController();
+    const over = AbortSignal.any([round.signal, this.#stopped.signal]);
+    const { leaders, leaderless } = this.#partitionsByLeader();
+    const loops = Array.from(leaders, ([nodeId, partitions]) => this.#readFrom(nodeId, partitions, over));
+    if (leaderless.length > 0) loops.push(this.#untilLed(leaderless, over));
+    const ends = await Promise.allSettled(loops.map((loop) => loop.finally(() => round.abort())));
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
+  }
+
+  #partitionsByLeader(): { leaders: Map<string, number[]>; leaderless: number[] } {
+    const found = this.#cluster.findLeaderForPartitions(this.#topic, [...this.#positions.keys()]);
+    const leaders = new Map(Object.entries(found));
+    const leaderless = leaders.get(NO_LEADER) ?? [];
+    leaders.delete(NO_LEADER);
+    return { leaders, leaderless };
+  }
+
+  /** The brokers that have these partitions are away; the others are read meanwhile. */
+  async #untilLed(partitions: readonly number[], over: AbortSignal): Promise<void> {
+    this.#options.logger.warn({ topic: this.#topic, partitions }, "partitions have no leader; waiting for one");
+    while (!over.aborted) {
+      await delay(LEADERLESS_POLL_MS, over);
+      await this.#cluster.refreshMetadataIfNecessary();
+      const { leaderless } = this.#partitionsByLeader();
+      if (partitions.some((partition) => !leaderless.includes(partition))) return;
+    }
+  }
+
+  async #readFrom(nodeId: string, partitions: readonly number[], over: AbortSignal): Promise<void> {
     let coming: Promise<readonly FetchedPartition[]> | null = null;
-    try {
-      while (!round.signal.aborted && !this.#stopped.signal.aborted) {
-        const begunMs = this.#clock.nowMs();
-        const fetched = await unlessStopped(coming ?? this.#fetch(nodeId, partitions), this.#stopped.signal);
-        // Far from the end the broker gets the next records ready while these are taken in.
-        coming = fetched.some(isFarFromEnd) ? this.#fetch(nodeId, partitions, new Map(fetched.map(endOf))) : null;
-        // Its failure is told where it is waited for, if it still is.
-        coming?.catch(() => undefined);
-        const somethingCame = fetched.some(({ messages }) => messages.length > 0);
-        for (const partition of fetched) await this.#take(partition, somethingCame);
-        this.#answerWaiters();
-        if (coming !== null) continue;
-        const isBusy = fetched.some(({ messages }) => messages.length > 1);
-        const intervalMs = isBusy ? (this.#options.busyIntervalMs ?? MIN_INTERVAL_MS) : MIN_INTERVAL_MS;
-        // At most the interval, also where the machine's clock was set back.
-        const leftMs = Math.min(intervalMs, begunMs + intervalMs - this.#clock.nowMs());
-        if (leftMs > 0) await delay(leftMs, this.#stopped.signal);
-      }
-    } finally {
-      round.abort();
+    while (!over.aborted) {
+      const begunMs = this.#clock.nowMs();
+      const fetched = await unlessOver(coming ?? this.#fetch(nodeId, partitions), over);
+      // Far from the end the broker gets the next records ready while these are taken in.
+      coming = fetched.some(isFarFromEnd) ? this.#fetch(nodeId, partitions, new Map(fetched.map(endOf))) : null;
+      // The next round awaits this fetch and reports its failure.
+      coming?.catch(() => undefined);
+      const somethingCame = fetched.some(({ messages }) => messages.length > 0);
+      for (const partition of fetched) if (!over.aborted) await this.#take(partition, somethingCame);
+      this.#answerWaiters();
+      if (coming !== null) continue;
+      const isBusy = fetched.some(({ messages }) => messages.length > 1);
+      const intervalMs = isBusy ? (this.#options.busyIntervalMs ?? MIN_INTERVAL_MS) : MIN_INTERVAL_MS;
+      // At most the interval, also where the machine's clock was set back.
+      const leftMs = Math.min(intervalMs, begunMs + intervalMs - this.#clock.nowMs());
+      if (leftMs > 0) await delay(leftMs, over);
     }
   }
 
@@ -324,7 +345,7 @@ class FetchingReader implements LogReader {
       await this.#cluster.connect();
       await this.#cluster.refreshMetadata();
       if (asError(error).name !== "KafkaJSOffsetOutOfRange") return;
-      const partitions = [...this.#positions.keys()];
+      const partitions = [...this.#partitionsByLeader().leaders.values()].flat();
       const begins = await this.#listOffsets(partitions, true);
       const ends = await this.#listOffsets(partitions, false);
       for (const partition of partitions) {
@@ -363,27 +384,4 @@ class FetchingReader implements LogReader {
       waiter.answer.resolve();
     }
   }
-}
-
-/** What a fetch brings, or nothing once `stopped`: what the broker still holds then is not waited for. */
-function unlessStopped(
-  coming: Promise<readonly FetchedPartition[]>,
-  stopped: AbortSignal,
-): Promise<readonly FetchedPartition[]> {
-  const answer = deferred<readonly FetchedPartition[]>();
-  const stop = (): void => answer.resolve([]);
-  stopped.addEventListener("abort", stop, { once: true });
-  void coming.then(answer.resolve, answer.reject).finally(() => stopped.removeEventListener("abort", stop));
-  return answer.promise;
-}
-
-/** The offset behind the last record of a partition's answer; null where there is none. */
-function endOf({ partition, messages }: FetchedPartition): [partition: number, end: bigint | null] {
-  const last = messages.at(-1);
-  return [partition, last === undefined ? null : last.bigOffset + 1n];
-}
-
-function isFarFromEnd(fetched: FetchedPartition): boolean {
-  const [, end] = endOf(fetched);
-  return end !== null && BigInt(fetched.highWatermark) - end > FAR_FROM_END;
 }

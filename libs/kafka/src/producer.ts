@@ -23,6 +23,8 @@ const PRODUCE_TIMEOUT_MS = 10_000;
 const MIN_REQUEST_TIMEOUT_MS = 1_500;
 /** A leader that waits for its replicas says so before its request times out, and keeps its connection. */
 const ACK_MARGIN_MS = 250;
+const RETRY_DELAY_MIN_MS = 50;
+const RETRY_DELAY_MAX_MS = 500;
 const MIN_INTERVAL_MS = 8;
 /** {@link ProducerOptions.minIntervalMs} of what is watched live: valuations, and the samples made of them. */
 export const LIVE_INTERVAL_MS = 5;
@@ -120,14 +122,14 @@ interface Queued extends Waiting {
   readonly place: Place;
 }
 
-/** What goes to one broker: one request after the other. */
+/** What goes to one broker, or waits until a leader is known: one request after the other. */
 interface Lane {
-  /** null: the leader is not known yet. */
-  readonly leader: number | null;
   queue: Queued[];
   inFlight: readonly Queued[];
   lastFlushMs: number;
   isScheduled: boolean;
+  /** How long it rests after a request that is to be sent again. */
+  retryDelayMs: number;
 }
 
 class BatchingProducer implements Producer {
@@ -136,6 +138,9 @@ class BatchingProducer implements Producer {
   readonly #delivery: Delivery;
   readonly #places: ReadonlyMap<string, readonly Place[]>;
   readonly #limits: Limits;
+  /**
+   * By broker; null for partitions without a leader, and for topics of which nothing is known yet.
+   */
   readonly #lanes = new Map<number | null, Lane>();
   #sweeping = false;
   #stopping = false;
@@ -210,7 +215,10 @@ class BatchingProducer implements Producer {
       await Promise.race([this.#idle.promise, delay(STOP_DEADLINE_MS)]);
     }
     for (const lane of this.#lanes.values()) {
-      reject(this.#leaveQueue(lane, lane.queue.length), "the producer was stopped");
+      reject(
+        this.#leaveQueue(lane, () => true),
+        "the producer was stopped",
+      );
       reject(lane.inFlight, "the producer was stopped before the answer came");
     }
     await Promise.race([this.#client.disconnect(), delay(DISCONNECT_DEADLINE_MS)]);
@@ -233,7 +241,7 @@ class BatchingProducer implements Producer {
   #lane(leader: number | null): Lane {
     let lane = this.#lanes.get(leader);
     if (lane === undefined) {
-      lane = { leader, queue: [], inFlight: [], lastFlushMs: 0, isScheduled: false };
+      lane = { queue: [], inFlight: [], lastFlushMs: 0, isScheduled: false, retryDelayMs: RETRY_DELAY_MIN_MS };
       this.#lanes.set(leader, lane);
     }
     return lane;
@@ -260,21 +268,34 @@ class BatchingProducer implements Producer {
     if (batch.length > 0) {
       lane.inFlight = batch;
       await this.#delivery.deliver(batch);
+      if (batch.some(({ settled }) => !settled)) await this.#rest(lane);
+      else lane.retryDelayMs = RETRY_DELAY_MIN_MS;
       lane.inFlight = [];
-      for (const { place } of batch) place.waiting -= 1;
+      const again = batch.filter(({ settled }) => !settled);
+      for (const { place, settled } of batch) if (settled) place.waiting -= 1;
+      // In front of newer messages, which keeps the order of each partition.
+      lane.queue.unshift(...again);
     }
     this.#tellIdle();
     this.#schedule(lane);
   }
 
-  /** Nothing of this lane is under way: partitions that another broker leads by now go on in that broker's lane. */
+  /** Before the next try, whose leaders may be others. */
+  async #rest(lane: Lane): Promise<void> {
+    await delay(lane.retryDelayMs);
+    lane.retryDelayMs = Math.min(lane.retryDelayMs * 2, RETRY_DELAY_MAX_MS);
+    await this.#delivery.refresh();
+  }
+
+  /**
+   * Nothing of this lane is under way: partitions that another broker leads by now, or none, go on
+   * in that lane.
+   */
   #moveToLeaders(lane: Lane): void {
     const targets = new Map<Place, Lane>();
     for (const { place } of lane.queue) {
       if (targets.has(place)) continue;
-      const leader = this.#delivery.leaderOf(place.topic, place.partition);
-      // Of an unknown leader the request itself finds out.
-      targets.set(place, leader === null ? lane : this.#lane(leader));
+      targets.set(place, this.#lane(this.#delivery.leaderOf(place.topic, place.partition)));
     }
     if (Array.from(targets.values()).every((target) => target === lane)) return;
     const queued = lane.queue;
@@ -297,8 +318,9 @@ class BatchingProducer implements Producer {
     return lane.queue.splice(0, length);
   }
 
-  #leaveQueue(lane: Lane, count: number): Queued[] {
-    const left = lane.queue.splice(0, count);
+  #leaveQueue(lane: Lane, leaves: (waiting: Waiting) => boolean): Queued[] {
+    const left = lane.queue.filter(leaves);
+    if (left.length > 0) lane.queue = lane.queue.filter((waiting) => !leaves(waiting));
     for (const { place } of left) place.waiting -= 1;
     return left;
   }
@@ -331,8 +353,7 @@ class BatchingProducer implements Producer {
     const nowMs = this.#limits.clock.nowMs();
     const late = (waiting: Waiting): boolean => waiting.expiresAtMs <= nowMs;
     reject(lane.inFlight.filter(late), "not acknowledged within its deadline");
-    const unsent = lane.queue.findIndex((waiting) => !late(waiting));
-    reject(this.#leaveQueue(lane, unsent === -1 ? lane.queue.length : unsent), "not sent within its deadline");
+    reject(this.#leaveQueue(lane, late), "not sent within its deadline");
   }
 }
 

@@ -42,17 +42,21 @@ export async function topicIds(
   await kafka.connect(client);
   try {
     await cluster.refreshMetadata();
-    const broker = (await cluster.findControllerBroker()) as SendingBroker;
-    return await Promise.all(topics.map((topic) => idOf(broker, kafka.topicName(topic))));
+    const broker = await cluster.findControllerBroker();
+    return await Promise.all(topics.map((topic) => topicIdFrom(broker, kafka.topicName(topic))));
   } finally {
     await client.disconnect();
   }
 }
 
-function idOf(broker: SendingBroker, name: string): Promise<string | null> {
+/**
+ * The id of the topic with this name in the cluster, as `broker` knows it; null where it does not
+ * exist.
+ */
+export function topicIdFrom(broker: Broker, name: string): Promise<string | null> {
   const asked = [varint(2), Buffer.alloc(UUID_BYTES), compact(name), NO_TAGS];
   const buffer = Buffer.concat([NO_TAGS, ...asked, NOTHING_MORE]);
-  return broker.connectionPool.send({
+  return (broker as SendingBroker).connectionPool.send({
     request: { ...METADATA, encode: () => Promise.resolve({ buf: buffer, buffer }) },
     response: {
       decode: (payload) => Promise.resolve(payload),

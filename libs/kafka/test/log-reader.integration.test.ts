@@ -1,5 +1,5 @@
 import { TOPICS } from "@kapi/contracts";
-import { deferred } from "@kapi/kernel";
+import { deferred, delay } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -14,7 +14,10 @@ import {
   offsetsForTime,
   type Producer,
 } from "../src/index.ts";
-import { deleteRecords, logger, ownTopics, unexpected, until } from "./support.ts";
+import { changed, deleteRecords, logger, ownTopics, unexpected, until, withCluster } from "./support.ts";
+
+/** Long enough for a reader to set its fetching up again meanwhile. */
+const HANDLER_MS = 500;
 
 let kafka: KafkaConnection;
 let drop: () => Promise<void>;
@@ -142,6 +145,53 @@ test("the position moves only after a batch has been handled", async () => {
   handled.resolve();
   await started.value.caughtUp;
   expect(started.value.position(partition)).toBe(1n);
+  await started.stop();
+});
+
+test("where one broker's fetch fails while a handler runs, no partition is handed over twice at once", async () => {
+  const topic = TOPICS.commandEvents;
+  await Promise.all(
+    [0, 1].map((partition) => producer.value.send(topic, { key: "k", value: `${partition}`, partition })),
+  );
+  const values: string[] = [];
+  const running = new Map<number, number>();
+  let overlaps = 0;
+  let failures = 0;
+  // One broker, named as two: partition 1 is fetched by a loop of its own.
+  const split = withCluster(kafka, (cluster) =>
+    changed(cluster, {
+      findLeaderForPartitions: (name: string, partitions: number[]) => {
+        const [[leader] = ["1"]] = Object.entries(cluster.findLeaderForPartitions(name, partitions));
+        return { [leader]: partitions.filter((partition) => partition !== 1), other: [1] };
+      },
+      findBroker: async ({ nodeId }: { nodeId: string }) => {
+        if (nodeId !== "other") return cluster.findBroker({ nodeId });
+        await until("the other loop's handler runs", () => running.get(0) === 1 || failures > 0);
+        if (failures === 0) {
+          failures += 1;
+          throw new Error("the broker is away");
+        }
+        const [[leader] = ["1"]] = Object.entries(cluster.findLeaderForPartitions(kafka.topicName(topic), [1]));
+        return cluster.findBroker({ nodeId: leader });
+      },
+    }),
+  );
+  const started = await createLogReader(split, {
+    topic,
+    from: "beginning",
+    logger,
+    fatal: unexpected,
+    onBatch: async (partition, messages) => {
+      const beside = running.get(partition) ?? 0;
+      if (beside > 0) overlaps += 1;
+      running.set(partition, beside + 1);
+      await delay(HANDLER_MS);
+      values.push(...messages.map(({ value }) => value.toString()));
+      running.set(partition, beside);
+    },
+  });
+  await started.value.caughtUp;
+  expect({ failures, overlaps, values: values.toSorted() }).toEqual({ failures: 1, overlaps: 0, values: ["0", "1"] });
   await started.stop();
 });
 

@@ -13,7 +13,7 @@ import {
   type Producer,
   ProduceError,
 } from "../src/index.ts";
-import { logger, ownTopics, PARTITIONS, unexpected, watchProduce } from "./support.ts";
+import { changed, logger, ownTopics, PARTITIONS, unexpected, watchProduce, withCluster } from "./support.ts";
 
 let kafka: KafkaConnection;
 let drop: () => Promise<void>;
@@ -214,4 +214,36 @@ test("a message larger than a request goes through a topic that takes it, and no
   expect(found.map(({ key }) => key).toSorted()).toEqual(keys);
   expect(found.find(({ key }) => key === "large")?.value.length).toBe(large.length);
   await expect(send("larger", `${large}${large}`)).rejects.toMatchObject({ outcome: "not-sent" });
+});
+
+test("a message whose partition has no leader holds up no other of its request, and goes out once there is one", async () => {
+  const topic = TOPICS.organizationDirectory;
+  const [led, leaderless] = [0, 1];
+  let isAway = true;
+  const connection = withCluster(kafka, (cluster) =>
+    changed(cluster, {
+      findTopicPartitionMetadata: (name: string) =>
+        cluster
+          .findTopicPartitionMetadata(name)
+          .map((found) =>
+            isAway && found.partitionId === leaderless ? Object.assign({}, found, { leader: -1 }) : found,
+          ),
+    }),
+  );
+  const own = await createProducer(connection);
+  const order: string[] = [];
+  const send = async (partition: number, value: string): Promise<void> => {
+    await own.value.send(topic, { key: "k", value, partition });
+    order.push(value);
+  };
+  const waiting = [send(leaderless, "first"), send(leaderless, "second")];
+  await send(led, "beside");
+  await send(led, "after");
+  expect(order).toEqual(["beside", "after"]);
+  isAway = false;
+  await Promise.all(waiting);
+  expect(order).toEqual(["beside", "after", "first", "second"]);
+  await own.stop();
+  const texts = [...(await read(topic)).entries()].filter(([place]) => place.startsWith(`${leaderless}/`));
+  expect(texts.map(([, { value }]) => value.toString())).toEqual(["first", "second"]);
 });

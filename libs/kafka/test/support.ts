@@ -66,21 +66,35 @@ export function watchProduce(
   kafka: KafkaConnection,
   onProduce: (records: number, produce: () => Promise<unknown>) => Promise<unknown>,
 ): KafkaConnection {
-  const watch = (cluster: Cluster): Cluster =>
-    new Proxy(cluster, {
-      get: (target, name) => {
-        const value: unknown = Reflect.get(target, name);
-        if (name !== "findBroker") return typeof value === "function" ? value.bind(target) : value;
-        return async (node: { nodeId: string }) => {
-          const broker = await target.findBroker(node);
-          const produce: typeof broker.produce = (request) => {
-            const records = request.topicData.flatMap(({ partitions }) => partitions.flatMap((data) => data.messages));
-            return onProduce(records.length, () => broker.produce(request));
-          };
-          return { produce };
-        };
-      },
-    });
+  const findBroker = async (cluster: Cluster, node: { nodeId: string }): Promise<object> => {
+    const broker = await cluster.findBroker(node);
+    const produce: typeof broker.produce = (request) => {
+      const records = request.topicData.flatMap(({ partitions }) => partitions.flatMap((data) => data.messages));
+      return onProduce(records.length, () => broker.produce(request));
+    };
+    return { produce };
+  };
+  return withCluster(kafka, (cluster) =>
+    changed(cluster, { findBroker: (node: { nodeId: string }) => findBroker(cluster, node) }),
+  );
+}
+
+/** `cluster` with other methods. */
+export function changed(cluster: Cluster, methods: Partial<Record<keyof Cluster, unknown>>): Cluster {
+  return new Proxy(cluster, {
+    get: (target, name) => {
+      if (Object.hasOwn(methods, name)) return Reflect.get(methods, name);
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+/**
+ * A connection whose producers, readers and consumers work with what `change` makes of their
+ * cluster.
+ */
+export function withCluster(kafka: KafkaConnection, change: (cluster: Cluster) => Cluster): KafkaConnection {
   return {
     ...kafka,
     client: (tuning) => {
@@ -90,10 +104,39 @@ export function watchProduce(
         consumerOf({
           ...config,
           partitionAssigners: (config.partitionAssigners ?? []).map(
-            (assigner) => (given) => assigner({ ...given, cluster: watch(given.cluster) }),
+            (assigner) => (given) => assigner({ ...given, cluster: change(given.cluster) }),
           ),
         });
       return client;
     },
   };
+}
+
+/** A connection whose fetch responses go through `change` before they are decoded. */
+export function changeFetched(kafka: KafkaConnection, change: (response: Buffer) => Buffer): KafkaConnection {
+  const FETCH = 1;
+  interface Sent {
+    readonly request: { readonly apiKey: number };
+    readonly response: { decode(response: Buffer): Promise<unknown> };
+  }
+  interface Pool {
+    send(sent: Sent): Promise<unknown>;
+  }
+  return withCluster(kafka, (cluster) => {
+    const { connectionPoolBuilder } = cluster as unknown as {
+      connectionPoolBuilder: { build(address: object): Promise<Pool> };
+    };
+    const build = connectionPoolBuilder.build.bind(connectionPoolBuilder);
+    connectionPoolBuilder.build = async (address) => {
+      const pool = await build(address);
+      const send = pool.send.bind(pool);
+      pool.send = (sent) => {
+        const { request, response } = sent;
+        if (request.apiKey !== FETCH) return send(sent);
+        return send({ ...sent, response: { ...response, decode: (bytes) => response.decode(change(bytes)) } });
+      };
+      return pool;
+    };
+    return cluster;
+  });
 }

@@ -3,7 +3,7 @@ import kafkajs, { type ProducerRecord } from "kafkajs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { createConsumer, createLogReader, type KafkaConnection, type Message } from "../src/index.ts";
-import { ownTopics, unexpected, until, logger } from "./support.ts";
+import { changeFetched, ownTopics, unexpected, until, logger } from "./support.ts";
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 type CompressionType = NonNullable<ProducerRecord["compression"]>;
@@ -11,6 +11,10 @@ type CompressionType = NonNullable<ProducerRecord["compression"]>;
 const AS_PRODUCED = TOPICS.financeEvents;
 const ZSTD_KEPT = TOPICS.commandsFinance;
 const MAX_LITERAL_BYTES = 60;
+/**
+ * Of a record batch: where its parts are, in bytes from its beginning, which is its first offset.
+ */
+const BATCH = { offsetBytes: 8, magicAt: 16, magic: 2, lastOffsetDeltaAt: 23 };
 
 let kafka: KafkaConnection;
 let drop: () => Promise<void>;
@@ -59,18 +63,18 @@ async function publish(topic: TopicContract, compression: CompressionType): Prom
   await producer.disconnect();
 }
 
-async function readAll(topic: TopicContract): Promise<Message[]> {
+async function readAll(topic: TopicContract, by = kafka): Promise<Message[]> {
   const found: Message[] = [];
   const onBatch = (_partition: number, messages: readonly Message[]): void => void found.push(...messages);
-  const reader = await createLogReader(kafka, { topic, from: "beginning", logger, fatal: unexpected, onBatch });
+  const reader = await createLogReader(by, { topic, from: "beginning", logger, fatal: unexpected, onBatch });
   await reader.value.caughtUp;
   await reader.stop();
   return found;
 }
 
-async function readByGroup(topic: TopicContract, groupId: string): Promise<string[]> {
+async function readByGroup(topic: TopicContract, groupId: string, by = kafka): Promise<string[]> {
   const found: string[] = [];
-  const consumer = await createConsumer(kafka, {
+  const consumer = await createConsumer(by, {
     topics: [topic],
     groupId,
     logger,
@@ -108,4 +112,98 @@ test("a batch compressed with ZSTD is read", async () => {
   const topic = ZSTD_KEPT;
   await publish(topic, CompressionTypes.ZSTD);
   expect((await readAll(topic)).map(({ value }) => value.toString())).toEqual(["before", "x", "y", "z", "after"]);
+});
+
+/**
+ * Counts the fetches of the batch that begins at `offset`, and gives it another header in the first
+ * `times` of them.
+ */
+function damageBatchAt(offset: bigint, times: number): { damage: (response: Buffer) => Buffer; fetches: () => number } {
+  let fetches = 0;
+  const begin = Buffer.alloc(BATCH.offsetBytes);
+  begin.writeBigInt64BE(offset);
+  const damage = (response: Buffer): Buffer => {
+    for (let at = response.indexOf(begin); at >= 0; at = response.indexOf(begin, at + 1)) {
+      if (response[at + BATCH.magicAt] !== BATCH.magic) continue;
+      fetches += 1;
+      if (fetches <= times) response.writeInt32BE(1_000, at + BATCH.lastOffsetDeltaAt);
+    }
+    return response;
+  };
+  return { damage, fetches: () => fetches };
+}
+
+test("a batch that was damaged on its way is fetched again, and nothing is passed over", async () => {
+  const topic = TOPICS.commandsAccount;
+  await publish(topic, CompressionTypes.None);
+  const { damage, fetches } = damageBatchAt(1n, 2);
+  expect((await readAll(topic, changeFetched(kafka, damage))).map(({ key }) => key)).toEqual([
+    "before",
+    "x",
+    "y",
+    "z",
+    "after",
+  ]);
+  expect(fetches()).toBe(3);
+});
+
+test("a batch that stays damaged is passed over up to the next one, whatever its own header says", async () => {
+  const topic = TOPICS.commandsExport;
+  await publish(topic, CompressionTypes.None);
+  const { damage } = damageBatchAt(1n, Infinity);
+  const damaged = changeFetched(kafka, damage);
+  expect((await readAll(topic, damaged)).map(({ key }) => key)).toEqual(["before", "after"]);
+  expect(await readByGroup(topic, "damaged", damaged)).toEqual(["before", "after"]);
+  const letter = (await readAll(TOPICS.deadLetter)).find(
+    ({ headers }) => headers[DEAD_LETTER_HEADERS.group] === "damaged",
+  );
+  expect(letter?.headers[DEAD_LETTER_HEADERS.reason]).toBe("offsets 1 to 3 cannot be read: its checksum is wrong");
+});
+
+test("a batch that is damaged for the first time beside one that stays damaged is not passed over", async () => {
+  const topic = TOPICS.creditsEvents;
+  const producer = kafka.client().producer({ allowAutoTopicCreation: false });
+  await producer.connect();
+  for (const [partition, values] of [
+    ["damaged", "after"],
+    ["whole", "last"],
+  ].entries()) {
+    for (const value of values) {
+      await producer.send({ topic: kafka.topicName(topic), messages: [{ key: value, value, partition }] });
+    }
+  }
+  await producer.disconnect();
+  let fetches = 0;
+  const spoil = (response: Buffer, text: string): void => {
+    const at = response.indexOf(text);
+    if (at >= 0) response.fill("?", at, at + text.length);
+  };
+  const damage = (response: Buffer): Buffer => {
+    if (!response.includes("damaged")) return response;
+    fetches += 1;
+    // The third time is the last one for the batch that stays damaged.
+    if (fetches === 3) spoil(response, "whole");
+    spoil(response, "damaged");
+    return response;
+  };
+  const found = await readAll(topic, changeFetched(kafka, damage));
+  expect(fetches).toBeGreaterThanOrEqual(3);
+  expect(found.map(({ key }) => key).sort()).toEqual(["after", "last", "whole"]);
+});
+
+test("a damaged batch with nothing behind it is passed over up to the end of the log", async () => {
+  const topic = TOPICS.organizationDirectory;
+  await publish(topic, CompressionTypes.None);
+  const { damage } = damageBatchAt(4n, Infinity);
+  const found: string[] = [];
+  const reader = await createLogReader(changeFetched(kafka, damage), {
+    topic,
+    from: "beginning",
+    logger,
+    fatal: unexpected,
+    onBatch: (_partition, messages) => void found.push(...messages.map(({ key }) => key)),
+  });
+  await reader.value.caughtUp;
+  expect({ found, position: reader.value.position(0) }).toEqual({ found: ["before", "x", "y", "z"], position: 5n });
+  await reader.stop();
 });

@@ -40,6 +40,11 @@ export function uuidV7(nowMs: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${random}`;
 }
 
+/** When a UUIDv7 was made, in milliseconds since 1970. */
+export function uuidV7TimeMs(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+}
+
 /** Whether `text` has the form of a UUID, of any version. */
 export function isUuid(text: string): boolean {
   return text.length === 36 && HEX_OF_UUID.test(text);

@@ -1,6 +1,7 @@
 import { DatabaseError } from "pg";
 
 const UNIQUE_VIOLATION = "23505";
+const CHECK_VIOLATION = "23514";
 /** Serialization failure, deadlock, lock not available, statement timeout, out of connections, server going down. */
 const TRANSIENT_CODES = new Set(["40001", "40P01", "55P03", "57014", "53300", "57P01", "57P02", "57P03"]);
 /** The server is a standby: it was demoted, or another took its place. */
@@ -27,6 +28,12 @@ const CONNECTION_LOST =
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   if (!(error instanceof DatabaseError) || error.code !== UNIQUE_VIOLATION) return false;
   return constraint === undefined || error.constraint === constraint;
+}
+
+/** Whether `error` says that no partition takes the row. */
+export function isMissingPartition(error: unknown): boolean {
+  // A check that a row breaks has the same code.
+  return error instanceof DatabaseError && error.code === CHECK_VIOLATION && error.routine === "ExecFindPartition";
 }
 
 /**

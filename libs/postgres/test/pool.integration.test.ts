@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import {
   createPool,
   type Database,
+  isMissingPartition,
   isTransient,
   isUniqueViolation,
   startDatabaseClock,
@@ -36,6 +37,22 @@ function pool(max: number, statementTimeoutMs: number): Promise<Started<Database
   return createPool({ connectionString: connectionString(), schema, applicationName, max, statementTimeoutMs, logger });
 }
 
+test("a transaction that stands still is ended before a consumer's session is over; a stream waits longer for its reader", async () => {
+  const KAFKA_SESSION_MS = 10_000;
+  const limit = statement<{ limit_ms: number }>(
+    "idle_limit",
+    "select setting::int as limit_ms from pg_settings where name = 'idle_in_transaction_session_timeout'",
+  );
+  const [inTransaction] = await database.value.transaction((tx) => tx.query(limit, []));
+  expect(inTransaction?.limit_ms).toBeGreaterThan(0);
+  expect(inTransaction?.limit_ms).toBeLessThan(KAFKA_SESSION_MS);
+  for await (const [row] of database.value.stream(limit, [], 10))
+    expect(row?.limit_ms).toBeGreaterThan(KAFKA_SESSION_MS);
+  // The stream's limit ends with it.
+  const [later] = await database.value.transaction((tx) => tx.query(limit, []));
+  expect(later?.limit_ms).toBe(inTransaction?.limit_ms);
+});
+
 test("unqualified names mean the tables of the schema", async () => {
   expect(await database.value.query(insert, [1])).toEqual([{ id: 1 }]);
   expect(await asAdmin(`select id::int from ${schema}.items where id = 1`)).toEqual([{ id: 1 }]);
@@ -50,6 +67,30 @@ test("int8 is a number, and an unsafe one is an error; numeric is a string; time
   expect(row).toEqual({ i: 7, a: [1, 2], n: "1.50", t: new Date("2026-01-02T03:04:05Z") });
   const unsafe = statement("unsafe", "select 9007199254740993::int8 as i");
   await expect(database.value.query(unsafe, [])).rejects.toThrow("not a safe integer");
+});
+
+test("with generic plans a statement is planned once, whatever its values", async () => {
+  const options = { connectionString: connectionString(), schema, applicationName: "generic", max: 1, logger };
+  const generic = await createPool({ ...options, genericPlans: true });
+  const plans = statement<{ generic: number; custom: number }>(
+    "plans",
+    "select generic_plans as generic, custom_plans as custom from pg_prepared_statements where name = 'count'",
+  );
+  for (let id = 1; id <= 3; id += 1) await generic.value.query(count, [id]);
+  expect(await generic.value.query(plans, [])).toEqual([{ generic: 3, custom: 0 }]);
+  await generic.stop();
+});
+
+test("a row that no partition takes is told from one that breaks a check", async () => {
+  await asAdmin(`
+    create table ${schema}.by_number (number integer check (number > 0)) partition by range (number);
+    create table ${schema}.small partition of ${schema}.by_number for values from (0) to (10)`);
+  const insertNumber = statement("insert_number", "insert into by_number values ($1)");
+  const errorOf = (number: number): Promise<unknown> =>
+    database.value.query(insertNumber, [number]).catch((error: unknown) => error);
+  expect(isMissingPartition(await errorOf(11))).toBe(true);
+  expect(isMissingPartition(await errorOf(0))).toBe(false);
+  expect(await database.value.query(insertNumber, [5])).toEqual([]);
 });
 
 test("a rejected transaction leaves nothing behind", async () => {

@@ -36,10 +36,14 @@ export interface ClaimRequest {
   readonly credits: number;
 }
 
-/** What became of a claim. `untouched`: another item of the call decided (mismatch or open), nothing was claimed. */
+/**
+ * What became of a claim. `untouched`: another item of the call decided (mismatch or open), nothing
+ * was claimed. `chargeId`: what the command's credits are reserved under, where that is not the
+ * command's id: an earlier reservation of it came back.
+ */
 export type ClaimReply =
-  | { readonly kind: "claimed" }
-  | { readonly kind: "taken_over"; readonly message: string | null }
+  | { readonly kind: "claimed"; readonly chargeId: string | null }
+  | { readonly kind: "taken_over"; readonly message: string | null; readonly chargeId: string | null }
   | { readonly kind: "duplicate"; readonly message: string | null }
   | { readonly kind: "open"; readonly ageMs: number }
   | { readonly kind: "mismatch" }
@@ -69,7 +73,10 @@ export type AdmitReply =
   | { readonly kind: "limited"; readonly retryAfterMs: number }
   | {
       readonly kind: "admitted";
-      /** Credits that this call consumed or reserved; of a taken-over claim those reserved by its first request. */
+      /**
+       * Credits that this call consumed or reserved; of a taken-over claim those reserved by an
+       * earlier request, if they are there.
+       */
       readonly charged: number;
       readonly wallet: WalletState;
       readonly claims: readonly ClaimReply[];
@@ -258,12 +265,12 @@ function admitReply(organizationId: string, reply: readonly unknown[]): AdmitRep
 }
 
 function claimReply(outcome: unknown): ClaimReply {
-  const [kind, detail] = arrayReply(outcome);
+  const [kind, detail, chargeId] = arrayReply(outcome);
   switch (kind) {
     case "fresh":
-      return { kind: "claimed" };
+      return { kind: "claimed", chargeId: textReply(chargeId) };
     case "taken":
-      return { kind: "taken_over", message: textReply(detail) };
+      return { kind: "taken_over", message: textReply(detail), chargeId: textReply(chargeId) };
     case "duplicate":
       return { kind: "duplicate", message: textReply(detail) };
     case "open":

@@ -26,6 +26,11 @@ export interface UsageEntry {
   readonly commandId: string | null;
   /** When it was written, ms since 1970, by the clock of Redis. */
   readonly atMs: number;
+  /**
+   * Of a refund: its credits are not known here, and no wallet has it. The ledger gives back what
+   * it finds consumed and not given back.
+   */
+  readonly asksLedger?: boolean;
   /** The span of the request that it bills (W3C), where that is recorded. */
   readonly traceparent?: string;
 }
@@ -67,6 +72,8 @@ export function usageFromWire([entryId, fields]: [string, string[]]): UsageEntry
     ENTRY.exec(fields[1] ?? "") ?? [];
   const leg = kind === "reserve" && fields[4] === "given_back" ? "release" : kind;
   assert(isLeg(leg), "a usage entry is of the library's form");
+  // What is reserved is reserved for a command: under its id, unless the entry names it.
+  const isReserved = leg === "reserve" || leg === "release";
   return {
     entryId,
     chargeId,
@@ -75,11 +82,17 @@ export function usageFromWire([entryId, fields]: [string, string[]]): UsageEntry
     operation,
     requestId,
     credits: Number(credits),
-    // What is reserved is reserved for a command, under its id.
-    commandId: leg === "reserve" || leg === "release" ? chargeId : null,
+    commandId: isReserved ? (fieldOf(fields, "command") ?? chargeId) : null,
     atMs: Number(entryId.split("-", 1)[0]),
+    ...(fieldOf(fields, "ask_ledger") === undefined ? {} : { asksLedger: true }),
     ...(fields[3] === undefined || fields[3] === "" ? {} : { traceparent: fields[3] }),
   };
+}
+
+/** The value of a field after the two that every entry may have. */
+function fieldOf(fields: readonly string[], name: string): string | undefined {
+  for (let at = 4; at < fields.length; at += 2) if (fields[at] === name) return fields[at + 1];
+  return undefined;
 }
 
 function isLeg(leg: string | undefined): leg is UsageEntry["leg"] {

@@ -1,4 +1,7 @@
 import { randomUUID } from "node:crypto";
+
+import { createLogger } from "@kapi/runtime";
+import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import {
@@ -12,6 +15,7 @@ import {
   refund,
   revokeKey,
   settle,
+  startRedisClock,
   tagOf,
 } from "../src/index.ts";
 import {
@@ -229,4 +233,26 @@ test("a Redis that may throw keys away is refused", async () => {
   } finally {
     await everywhere("CONFIG SET maxmemory-policy noeviction");
   }
+});
+
+test("the clock of Redis says its time, goes on while it cannot be asked, and is put right where it changed", async () => {
+  let apartMs = 0;
+  const shifted = {
+    commands: {
+      time: async () => {
+        if (Number.isNaN(apartMs)) throw new Error("no Redis");
+        const [seconds, microseconds] = await redis.commands.time();
+        return [Number(seconds) + apartMs / 1_000, Number(microseconds)];
+      },
+    },
+  } as unknown as Pick<RedisConnection, "commands">;
+  const logger = createLogger({ service: "redis-test", level: "silent" });
+  const apart = (): number => Math.round((clock.nowMs() - Date.now()) / 1_000);
+  const { value: clock, stop: stopClock } = await startRedisClock(shifted, { logger, intervalMs: 20 });
+  expect(Math.abs(apart())).toBe(0);
+  apartMs = 600_000;
+  await eventually(() => expect(apart()).toBe(600));
+  apartMs = Number.NaN;
+  await stopClock();
+  expect(apart()).toBe(600);
 });

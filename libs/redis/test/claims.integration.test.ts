@@ -14,9 +14,21 @@ import {
   forget,
   markAnswered,
   refund,
+  settle,
+  settledKey,
   tagOf,
 } from "../src/index.ts";
-import { answer, claim, connectEmpty, organizationWith, request, reserve, usageOf, walletOf } from "./support.ts";
+import {
+  EPOCH,
+  answer,
+  claim,
+  connectEmpty,
+  organizationWith,
+  request,
+  reserve,
+  usageOf,
+  walletOf,
+} from "./support.ts";
 
 /** Stands for the 5 s, so that the tests need not wait for them. */
 const QUICK = { ...CLAIM_SETTINGS, claimOpenMs: 150 };
@@ -253,6 +265,75 @@ test("what was never published gives its credits back at once, and is a new comm
   ]);
   const retry = await admit(redis, reserve(organizationId, [one, other]));
   expect(retry).toMatchObject({ claims: [{ kind: "claimed" }, { kind: "taken_over" }] });
+});
+
+test("a request after a give-back reserves again under an id of its own, and is refused where it cannot pay", async () => {
+  const organizationId = await organizationWith(redis, 5);
+  const wanted = claim();
+  const claims = [{ commandId: wanted.commandId, mayBePublished: false }];
+  const chargeIds: (string | null)[] = [];
+  for (let tries = 0; tries < 3; tries += 1) {
+    const call = reserve(organizationId, [wanted]);
+    const reply = await admit(redis, call);
+    expect(reply).toMatchObject({ charged: 5, claims: [{ kind: "claimed" }] });
+    expect(await admit(redis, call)).toEqual(reply);
+    expect(await walletOf(redis, organizationId)).toMatchObject({ available: 0, reserved: 5 });
+    const [outcome] = reply.kind === "admitted" ? reply.claims : [];
+    if (outcome?.kind === "claimed") chargeIds.push(outcome.chargeId);
+    expect(await refund(redis, { ...call, organizationId, claims })).toMatchObject({ credits: 5 });
+    expect(await claimedMessage(redis, organizationId, wanted.commandId)).toBeNull();
+  }
+  const [first, second, third] = chargeIds;
+  expect(first).toBeNull();
+  expect(new Set([wanted.commandId, second, third]).size).toBe(3);
+  const legs = (await usageOf(redis, organizationId)).map((entry) => [entry.leg, entry.chargeId, entry.commandId]);
+  expect(legs).toEqual(
+    [wanted.commandId, second, third].flatMap((chargeId) => [
+      ["reserve", chargeId, wanted.commandId],
+      ["release", chargeId, wanted.commandId],
+    ]),
+  );
+  await admit(redis, request(organizationId));
+  expect(await admit(redis, reserve(organizationId, [wanted]))).toEqual({ kind: "unpaid" });
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 4, reserved: 0, consumed: 1 });
+});
+
+test("a claim that is taken over after its reservation came back reserves again, unless the command is known or consumed", async () => {
+  const organizationId = await organizationWith(redis, 10);
+  const [orphan, known, consumed, lost] = [claim(), claim(), claim(), claim()] as const;
+  const settlement = { organizationId, credits: 5, epoch: EPOCH };
+  for (const [wanted, action] of [
+    [orphan, "release"],
+    [known, "release"],
+    [consumed, "consume"],
+    [lost, "release"],
+  ] as const) {
+    await admit(redis, reserve(organizationId, [wanted]), QUICK);
+    await settle(redis, [{ ...settlement, chargeId: wanted.commandId, action }]);
+  }
+  // Redis forgets how a settlement ended before it forgets the claim.
+  await redis.commands.del(settledKey(tagOf(organizationId), lost.commandId));
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 5, reserved: 0, consumed: 5 });
+  const ofKnown = await whileOpen(reserve(organizationId, [known], { knownDuplicates: [true] }));
+  expect(ofKnown).toMatchObject({ charged: 5, claims: [{ kind: "taken_over", chargeId: null }] });
+  const ofConsumed = await whileOpen(reserve(organizationId, [consumed]));
+  expect(ofConsumed).toMatchObject({ charged: 5, claims: [{ kind: "taken_over", chargeId: null }] });
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 5, reserved: 0, consumed: 5 });
+
+  const both = reserve(organizationId, [orphan, lost]);
+  expect(await whileOpen(both)).toEqual({ kind: "unpaid" });
+  const retry = reserve(organizationId, [orphan]);
+  const reply = await whileOpen(retry);
+  expect(reply).toMatchObject({ charged: 5, claims: [{ kind: "taken_over", message: orphan.message }] });
+  const [outcome] = reply.kind === "admitted" ? reply.claims : [];
+  const chargeId = (outcome?.kind === "taken_over" && outcome.chargeId) || "";
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 0, reserved: 5, consumed: 5 });
+  // The next one takes the same reservation over.
+  const next = await whileOpen(reserve(organizationId, [orphan]));
+  expect(next).toMatchObject({ charged: 5, claims: [{ kind: "taken_over", chargeId }] });
+  await settle(redis, [{ ...settlement, chargeId, action: "consume" }]);
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 0, reserved: 0, consumed: 10 });
+  expect(await whileOpen(reserve(organizationId, [lost]))).toEqual({ kind: "unpaid" });
 });
 
 test("what an earlier request reserved stays reserved where a later one, which found its claim lost, was never published", async () => {

@@ -70,6 +70,12 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
+/** Opens closed tags for the tests that follow, without wallets and with the first epoch again. */
+async function openEmpty(redis: RedisConnection, tags: readonly Tag[]): Promise<void> {
+  await Promise.all(tags.map((tag) => redis.commands.del(metaKey(tag))));
+  await Promise.all(tags.map((tag) => openTag(redis, tag, EPOCH, [])));
+}
+
 describe("in a cluster", async () => {
   await import("./admit.integration.test.ts");
 });
@@ -173,7 +179,7 @@ describe("a cluster", () => {
     expect(keys).toContain(metaKey(tag));
     // It lies in another Redis now: what its wallets are there, the ledger says.
     expect(await closedTags(redis, ALL_TAGS)).toEqual([tag]);
-    await openTag(redis, tag, EPOCH, []);
+    await openEmpty(redis, [tag]);
   });
 
   it("closes the tags of a node that was demoted and promoted again, and lost what its replica had taken in", async () => {
@@ -205,7 +211,7 @@ describe("a cluster", () => {
     expect(await admit(redis, request(organizationId))).toMatchObject({ wallet: { available: 48 } });
     await resume(cluster.replica);
     await eventually(async () => expect(await replicated(master)).toBe(true));
-    await Promise.all(tags.map((each) => openTag(redis, each, EPOCH, [])));
+    await openEmpty(redis, tags);
   });
 
   it("loses a node: its tags are closed once the replica has taken over, and all others go on meanwhile", async () => {
@@ -219,7 +225,7 @@ describe("a cluster", () => {
     await eventually(async () => expect(await closedTags(redis, ALL_TAGS)).toEqual(lostTags));
     // A master that has joined anew may have lost its libraries, too.
     await cluster.replica.ask("FUNCTION FLUSH SYNC");
-    await Promise.all(lostTags.map((tag) => openTag(redis, tag, EPOCH, [])));
+    await openEmpty(redis, lostTags);
     expect(await closedTags(redis, ALL_TAGS)).toEqual([]);
     const there = await organizationOn(redis, lostTags);
     expect(await admit(redis, request(there, { chargeId: randomUUID() }))).toMatchObject({ kind: "admitted" });

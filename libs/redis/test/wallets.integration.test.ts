@@ -245,6 +245,52 @@ test("an opening in parts sets what one call would, is open after the last alone
   await openAll(redis);
 });
 
+test("an opening that read the ledger before another one opened the tag sets nothing, also when the tag is closed again", async () => {
+  const [organizationId, other] = [randomUUID(), randomUUID()];
+  const tag = tagOf(organizationId);
+  const wallet = (available: number): OpeningWallet =>
+    openingWallet(organizationId, {
+      available,
+      reservations: Array.from({ length: 25 }, () => ({ chargeId: other, credits: 0 })),
+    });
+  // What a fail-over does: the replication id is another one, and the data stays.
+  const failOver = async (): Promise<void> => {
+    await redis.commands.hset(metaKey(tag), "replication", "0".repeat(40));
+  };
+  for (const parts of [1_000, 10]) {
+    await everywhere("FLUSHALL");
+    await openTag(redis, tag, EPOCH, []);
+    await failOver();
+    expect(await openTag(redis, tag, EPOCH + 2, [wallet(30)])).toBe("opened");
+    await failOver();
+    expect(await openTag(redis, tag, EPOCH + 1, [wallet(999)], parts)).toBe("overtaken");
+    expect(await openTag(redis, tag, EPOCH + 2, [wallet(999)], parts)).toBe("overtaken");
+    expect(await closedTags(redis, [tag])).toEqual([tag]);
+    expect(await redis.commands.hget(walletKey(tag, organizationId), "available")).toBe("30");
+
+    // Its first part was set before the other one opened; the rest comes when the tag is closed
+    // again.
+    let calls = 0;
+    const stalling: RedisConnection = {
+      ...redis,
+      call: async (name, keys, args) => {
+        if (calls === 1) {
+          expect(await openTag(redis, tag, EPOCH + 4, [wallet(40)])).toBe("opened");
+          await failOver();
+        }
+        calls += 1;
+        return redis.call(name, keys, args);
+      },
+    };
+    expect(await openTag(stalling, tag, EPOCH + 3, [wallet(999)], 10)).toBe("overtaken");
+    expect(await redis.commands.hget(walletKey(tag, organizationId), "available")).toBe("40");
+    expect(await openTag(redis, tag, EPOCH + 5, [wallet(50)], parts)).toBe("opened");
+    expect(await walletOf(redis, organizationId)).toMatchObject({ available: 50 });
+  }
+  await everywhere("FLUSHALL");
+  await openAll(redis);
+});
+
 test("an opening does not go on with wallets of an older one", async () => {
   const [organizationId, late] = [randomUUID(), randomUUID()];
   const tag = tagOf(organizationId);
@@ -279,6 +325,18 @@ test("a tag that the release before opened on this run of Redis stays open, and 
   await redis.commands.hset(metaKey(tag), "replication", "0".repeat(40));
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
   expect(await closedTags(redis, [tag])).toEqual([tag]);
+  await openAll(redis);
+});
+
+test("whoever looks after tags has the library of this release loaded, though a process of the release before loaded its own last", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const tag = tagOf(organizationId);
+  // What 0.1.0 opened, and what it says of it.
+  await redis.commands.hdel(metaKey(tag), "replication");
+  const older = "#!lua name=kapi\\nredis.register_function('kapi_tag_state', function() return 1 end)";
+  await everywhere(`FUNCTION LOAD REPLACE "${older}"`);
+  expect(await closedTags(redis, [tag])).toEqual([]);
+  expect(await redis.commands.hget(metaKey(tag), "replication")).toMatch(/^[0-9a-f]{40}$/);
   await openAll(redis);
 });
 

@@ -1,6 +1,14 @@
 import { configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
+/**
+ * Late messages are at most as old as topics keep them, a week; a month that lies two months back
+ * gets none.
+ */
+const MIN_KEPT_MONTHS = 2;
+const MAX_KEPT_MONTHS = 1_200;
+const DEFAULT_KEPT_MONTHS = 13;
+
 /** Everything that this service can be told, by the name of its environment variable. */
 export const ConfigSchema = z.object({
   HTTP_HOST: configFields.httpHost,
@@ -11,6 +19,10 @@ export const ConfigSchema = z.object({
   ...connectionFields.postgres,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
   ...connectionFields.redis,
+  /**
+   * Details of commands are kept for the current month and so many before it; their ids for good.
+   */
+  COMMANDS_KEPT_MONTHS: configFields.integer(MIN_KEPT_MONTHS, MAX_KEPT_MONTHS).default(DEFAULT_KEPT_MONTHS),
   INTERNAL_TOKEN: configFields.internalToken,
 });
 

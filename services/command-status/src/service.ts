@@ -9,13 +9,16 @@ import type { Config } from "./config.ts";
 import { registerListRoutes } from "./inbound/http/list-routes.ts";
 import { registerRoutes } from "./inbound/http/routes.ts";
 import { createEventConsumer, createMessageConsumer } from "./inbound/kafka/consumers.ts";
+import { startKeepingMonths } from "./operations/keep-months.ts";
 import { createIntake } from "./operations/take-in-commands.ts";
 import { CommandWaiters, startPolling, tellingWaiters } from "./operations/wait-for-command.ts";
 import { createLogEnds } from "./outbound/kafka/log-ends.ts";
 import { createCommandAges } from "./outbound/postgres/command-ages.ts";
 import { createCommandEnds, createCommandLists } from "./outbound/postgres/command-lists.ts";
 import { createCommandStore } from "./outbound/postgres/command-store.ts";
+import { createKnownTopics } from "./outbound/postgres/known-topics.ts";
 import { rememberingFinal } from "./outbound/postgres/final-commands.ts";
+import { createMonthStore } from "./outbound/postgres/months.ts";
 import { createClaimKeeper } from "./outbound/redis/claims.ts";
 
 const SERVICE = "command-status";
@@ -37,8 +40,14 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
       schema: SCHEMA,
       applicationName: SERVICE,
       max: config.POSTGRES_POOL_SIZE,
+      genericPlans: true,
       logger,
     }),
+  );
+  const months = createMonthStore(database);
+  await months.keep();
+  await scope.start("months", () =>
+    Promise.resolve(startKeepingMonths({ months, keptMonths: config.COMMANDS_KEPT_MONTHS, logger })),
   );
   const redis = await scope.start("redis", () => createRedis({ ...redisOptions(config), clientName: SERVICE, logger }));
   health.readiness("redis", () => redis.check());
@@ -49,6 +58,7 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
     sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     logger,
   });
+  const topics = createKnownTopics(database);
   const waiters = new CommandWaiters();
   const ends = createCommandEnds(database);
   const store = tellingWaiters(rememberingFinal(createCommandStore(database)), waiters);
@@ -70,11 +80,11 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
 
   const app = createHttpServer({ logger, health, clock });
   requireInternalToken(app, config.INTERNAL_TOKEN);
-  registerRoutes(app, { store, ends: createLogEnds(kafka), clock });
+  registerRoutes(app, { store, ends: createLogEnds(kafka), topics, clock });
   registerListRoutes(app, { store, lists: createCommandLists(database), ends, waiters, clock });
   const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
 
-  const needs = { kafka, intake, logger, fatal: (error: Error) => context.fatal(error) };
+  const needs = { kafka, intake, topics, logger, fatal: (error: Error) => context.fatal(error) };
   const [messages, events] = await Promise.all([
     scope.start("message consumer", () => createMessageConsumer(needs)),
     scope.start("event consumer", () => createEventConsumer(needs)),

@@ -218,7 +218,10 @@ describe("waiting for a command", () => {
     await publish([message]);
     const startedMs = Date.now();
     const waiting = wait(message, 10_000);
-    const end = statement("test_end", "update commands set status = 'succeeded', version = 7 where command_id = $1");
+    const end = statement(
+      "test_end",
+      "update commands_by_month set status = 'succeeded', version = 7 where command_id = $1",
+    );
     await database.value.query(end, [message.commandId]);
     expect(commandIn(await waiting).status).toBe("succeeded");
     expect(Date.now() - startedMs).toBeLessThan(5_000);

@@ -25,7 +25,7 @@ const TAKE_OVER_TIMEOUT_MS = 40_000;
 /** How often the messages of a command were taken in: it tells whether the late statement has run. */
 const TIMES_TAKEN_IN = statement<{ messages: number }>(
   "test_times_taken_in",
-  "select messages from commands where command_id = $1",
+  "select messages from commands_by_month where command_id = $1",
 );
 const POSITIONS = statement<{ partition: number; next_offset: number }>(
   "test_positions",

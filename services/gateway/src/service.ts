@@ -1,7 +1,7 @@
-import { createAdmission, createDirectory, createKnownAccounts } from "@kapi/admission";
+import { createAdmission, createDirectory, createKnownAccounts, startRepeatedRefunds } from "@kapi/admission";
 import { createHttpServer, createInternalClient, type InternalClient, listen } from "@kapi/http";
 import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
-import { CLAIM_SETTINGS, type ClaimSettings, createRedis, redisOptions } from "@kapi/redis";
+import { CLAIM_SETTINGS, type ClaimSettings, createRedis, redisOptions, startRedisClock } from "@kapi/redis";
 import type { MainContext } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
@@ -10,7 +10,6 @@ import { refuseOtherMethods } from "./inbound/http/refused-methods.ts";
 import { registerRoutes } from "./inbound/http/routes.ts";
 import { followAccountDeletions } from "./inbound/kafka/account-deletions.ts";
 import { createOperations } from "./operations/operations.ts";
-import { startRepeatedRefunds } from "./operations/repeated-refunds.ts";
 import { createServerConfigurations } from "./operations/server-configurations.ts";
 import { createAccounts } from "./outbound/http/accounts.ts";
 import { createCommandStatus } from "./outbound/http/command-status.ts";
@@ -52,11 +51,13 @@ export async function startService(
   context: MainContext<Config>,
   settings: ServiceSettings = {},
 ): Promise<{ url: string }> {
-  const { config, scope, logger, health, clock } = context;
+  const { config, scope, logger, health } = context;
   const redis = await scope.start("redis", () =>
     createRedis({ ...redisOptions(config), clientName: SERVICE, commandTimeoutMs: REDIS_TIMEOUT_MS, logger }),
   );
   health.readiness("redis", () => redis.check());
+  // A command's times are those of its claim, whatever the clock of this machine says.
+  const clock = await scope.start("redis clock", () => startRedisClock(redis, { logger }));
   const kafka = createKafka({
     ...kafkaOptions(config),
     clientId: SERVICE,

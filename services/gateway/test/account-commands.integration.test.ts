@@ -86,7 +86,7 @@ describe.each(QUEUED)("$operation", (queued) => {
     expect(command).toMatchObject({ status: "queued", managedAccountId: null, requestId: "r" });
     expect(first.body).not.toHaveProperty("credentials");
     const minutes = queued.operation === "account.history_export" ? 60 : 15;
-    expect(Date.parse(command.deadlineAt) - Date.parse(command.createdAt)).toBe(minutes * 60_000);
+    expect(Date.parse(command.deadlineAt ?? "") - Date.parse(command.createdAt)).toBe(minutes * 60_000);
     const again = await ask(queued, { key, account, body: { ...queued.body, requestId: "another", nonsense: [1] } });
     expect(again).toMatchObject({ status: 200, charged: 1, body: { duplicate: true, command: { id: command.id } } });
     expect(again.headers.get("idempotent-replayed")).toBe("true");

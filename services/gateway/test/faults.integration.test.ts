@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 
-import { TOPICS } from "@kapi/contracts";
+import { COMMAND_DEADLINE_MS, TOPICS, type TopicContract } from "@kapi/contracts";
 import { createLogReader } from "@kapi/kafka";
-import { assert } from "@kapi/kernel";
-import { tagOf, walletKey } from "@kapi/redis";
+import { assert, commandIdOf } from "@kapi/kernel";
+import { claimKey, settle, tagOf, walletKey } from "@kapi/redis";
 import { createLogger } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -45,13 +45,24 @@ async function neighbour(behave: RequestListener): Promise<string> {
 
 /** The ids of all commands in the log of account commands, one for each time they were published. */
 async function publishedCreations(): Promise<string[]> {
-  const ids: string[] = [];
+  const messages = (await everythingIn(TOPICS.commandsAccount)) as { commandId: string }[];
+  return messages.map(({ commandId }) => commandId);
+}
+
+/** How the reservation of a command ended, as its events tell. */
+async function settlements(commandId: string): Promise<unknown[]> {
+  const events = (await everythingIn(TOPICS.commandEvents)) as { commandId: string; settlement: unknown }[];
+  return events.flatMap((event) => (event.commandId === commandId && event.settlement ? [event.settlement] : []));
+}
+
+/** Every message of a topic. */
+async function everythingIn(topic: TopicContract): Promise<unknown[]> {
+  const values: unknown[] = [];
   const reader = await createLogReader(platform.kafka, {
-    topic: TOPICS.commandsAccount,
+    topic,
     from: "beginning",
     onBatch: (_partition, messages) => {
-      for (const message of messages)
-        ids.push((JSON.parse(message.value.toString()) as { commandId: string }).commandId);
+      for (const message of messages) values.push(JSON.parse(message.value.toString()));
     },
     logger: createLogger({ service: "test", level: "error" }),
     fatal: (error) => {
@@ -60,7 +71,7 @@ async function publishedCreations(): Promise<string[]> {
   });
   await reader.value.caughtUp;
   await reader.stop();
-  return ids;
+  return values;
 }
 
 describe("a gateway killed in the middle of a creation", () => {
@@ -98,6 +109,27 @@ describe("a gateway killed in the middle of a creation", () => {
     },
   );
 
+  it("whose reservation came back has its retry reserve again, under the charge id that its command is settled by", async () => {
+    const doomed = await platform.gatewayProcess({ FAULT_POINT: "gateway.claimed" });
+    const key = randomUUID();
+    const body = accountBody();
+    await expect(create(doomed.url, organization, key, body)).rejects.toThrow("fetch failed");
+    const commandId = commandIdOf(organization.id, key);
+    // As the organization service releases the reservation of a command that nobody heard of for
+    // long.
+    const release = { organizationId: organization.id, chargeId: commandId, credits: 10, action: "release" as const };
+    expect(await settle(platform.redis, [{ ...release, epoch: 2 }])).toEqual(["done"]);
+    const before = await getWallet(platform.url, organization);
+    const retry = await create(platform.url, organization, key, body);
+    expect(retry).toMatchObject({ status: 202, charged: 10, body: { duplicate: false } });
+    const after = await getWallet(platform.url, organization);
+    expect(after.reservedCredits - before.reservedCredits).toBe(10);
+    expect((await getCommand(platform.url, organization, commandId, 20)).body.command.status).toBe("succeeded");
+    const chargeId = await platform.redis.commands.hget(claimKey(tagOf(organization.id), commandId), "charge");
+    expect(await settlements(commandId)).toEqual([{ chargeId, credits: 10, action: "consume" }]);
+    expect(chargeId).not.toBe(commandId);
+  });
+
   it("has its claim taken over by exactly one of many equal retries", async () => {
     const doomed = await platform.gatewayProcess({ FAULT_POINT: "gateway.claimed" });
     const key = randomUUID();
@@ -107,6 +139,17 @@ describe("a gateway killed in the middle of a creation", () => {
     expect(retries.filter((retry) => retry.status === 202)).toHaveLength(1);
     expect(retries.filter((retry) => retry.status === 200)).toHaveLength(9);
   });
+});
+
+it.each([-10, 10])("a gateway whose clock is %i minutes off gives commands the times of Redis", async (minutes) => {
+  const offMs = minutes * 60_000;
+  const url = await platform.gateway({}, { nowMs: () => Date.now() + offMs });
+  const begunAtMs = Date.now();
+  const accepted = await create(url, organization, randomUUID(), accountBody());
+  expect(accepted.status).toBe(202);
+  const { createdAt, deadlineAt } = accepted.body.command;
+  expect(Math.abs(Date.parse(createdAt) - begunAtMs)).toBeLessThan(Math.abs(offMs) / 2);
+  expect(Date.parse(deadlineAt ?? "") - Date.parse(createdAt)).toBe(COMMAND_DEADLINE_MS);
 });
 
 describe("a gateway that is told to stop", () => {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import { type DirectoryEntry, directoryKey, type KeyEntry, type ServerEntry, TOPICS } from "@kapi/contracts";
 import { createKafka, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
-import { systemClock } from "@kapi/kernel";
+import { type Clock, systemClock } from "@kapi/kernel";
 import { CLAIM_SETTINGS, closedTags, createRedis, openTag, purchase, type RedisConnection, tagOf } from "@kapi/redis";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import { createTestEnvironment, eventually, keyEntry, serverEntry, type TestEnvironment } from "@kapi/testkit";
@@ -29,8 +29,10 @@ export interface Platform {
   publish(...entries: DirectoryEntry[]): Promise<void>;
   /** A key and a server of a new organization that has `credits`; with null it has no wallet. */
   organization(credits: number | null, key?: Partial<KeyEntry>): Promise<Organization>;
-  /** One more gateway in this process, with other variables. */
-  gateway(env: Readonly<Record<string, string>>): Promise<string>;
+  /**
+   * One more gateway in this process, with other variables, perhaps on a machine with another time.
+   */
+  gateway(env: Readonly<Record<string, string>>, clock?: Clock): Promise<string>;
   /** One more gateway as a process of its own, with other variables. */
   gatewayProcess(env: Readonly<Record<string, string>>): Promise<ChildService>;
   stop(): Promise<void>;
@@ -102,12 +104,12 @@ async function assemble(
     WEBHOOKS_URL: NOWHERE,
   };
   await Promise.all([...ports].map(([name, port]) => child(name, { ...base, ...ofNeighbours }, port)));
-  const gateway = async (env: Readonly<Record<string, string>>): Promise<string> => {
+  const gateway = async (env: Readonly<Record<string, string>>, clock: Clock = systemClock): Promise<string> => {
     const config = loadConfig(ConfigSchema, { ...base, HTTP_PORT: "0", ...env });
     const fatal = (error: unknown): void => {
       throw error;
     };
-    const context = { config, scope, logger, health: new Health(), clock: systemClock, fatal };
+    const context = { config, scope, logger, health: new Health(), clock, fatal };
     return (await startService(context, { claims: { ...CLAIM_SETTINGS, claimOpenMs: CLAIM_OPEN_MS } })).url;
   };
   const url = await gateway({});

@@ -1,7 +1,13 @@
 import { createServer, type Server } from "node:http";
 import { fileURLToPath } from "node:url";
 
-import { createAdmission, createAvailableCredits, createDirectory, type Directory } from "@kapi/admission";
+import {
+  createAdmission,
+  createAvailableCredits,
+  createDirectory,
+  type Directory,
+  startRepeatedRefunds,
+} from "@kapi/admission";
 import { accountKey, TOPICS } from "@kapi/contracts";
 import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
 import {
@@ -37,7 +43,7 @@ import { Rejections } from "./operations/rejections.ts";
 import { SampleLog } from "./operations/sample-log.ts";
 import { Sequencer } from "./operations/sequence-valuations.ts";
 import { Snapshots } from "./operations/store-snapshots.ts";
-import type { TopicWatch, WatchedTopic } from "./operations/topic-watch.ts";
+import type { TopicWatch } from "./operations/topic-watch.ts";
 import { Checkpoints } from "./operations/write-checkpoints.ts";
 import { createAccountExistence } from "./outbound/http/account-existence.ts";
 import { createRejectedValuationSink } from "./outbound/kafka/rejected-valuations.ts";
@@ -57,6 +63,8 @@ const MIB = 1_024 * 1_024;
 const EXPIRE_INTERVAL_MS = 5_000;
 const FORGET_DELETED_INTERVAL_MS = 3_600_000;
 const ACCOUNT_TIMEOUT_MS = 2_000;
+/** How long the end of a process waits for a topic that is deleted at this moment. */
+const RECREATED_TIMEOUT_MS = 3_000;
 /** Connections that wait to be taken: after a restart all clients come back at once. The kernel's own limit may be lower. */
 const LIVE_BACKLOG = 4_096;
 /** How often the coalescing interval is looked at: a twentieth of it, within these bounds. */
@@ -110,7 +118,7 @@ export async function startMetrics(context: Context): Promise<void> {
   const watch = await watchTopics({
     kafka,
     store: createTopicGenerationStore(stored.database),
-    leave: (topics) => sequencer?.leave(topics) ?? Promise.resolve(),
+    leave: () => sequencer?.leave() ?? Promise.resolve(),
     scope,
     logger,
     fatal,
@@ -171,8 +179,8 @@ export async function startMetrics(context: Context): Promise<void> {
 interface PreparedSequencer {
   readonly checkpoints: Checkpoints;
   start(progress: SampleProgress): Promise<void>;
-  /** Writes the last checkpoints, before the process ends because of these topics. */
-  leave(topics: readonly WatchedTopic[]): Promise<void>;
+  /** Writes the last checkpoints, before the process ends. */
+  leave(): Promise<void>;
 }
 
 /**
@@ -228,6 +236,12 @@ async function prepareSequencer(
     logger,
   });
   log.listen(checkpoints);
+  // Whatever ends the process, a topic may have been made again just before.
+  const leave = async (): Promise<void> => {
+    const recreated = await watch.recreated(RECREATED_TIMEOUT_MS);
+    if (recreated.includes("latest")) checkpoints.changeAll();
+    await checkpoints.leave(recreated.length > 0 ? "all" : partitions());
+  };
   const start = async (progress: SampleProgress): Promise<void> => {
     reading = progress;
     await scope.start("checkpoint timer", () => {
@@ -236,8 +250,7 @@ async function prepareSequencer(
         value: null,
         stop: async () => {
           await timer.stop();
-          // Where the group begins anew just now, no partition is ready: what was written last is this process's to tell.
-          await checkpoints.leave(sequencer.lastReadyPartitions);
+          await leave();
           sequencer.stop();
         },
       };
@@ -248,10 +261,6 @@ async function prepareSequencer(
       consumeValuations({ kafka, sequencer, watch, logger, fatal }),
     );
     health.liveness("valuations", () => consumer.check());
-  };
-  const leave = (topics: readonly WatchedTopic[]): Promise<void> => {
-    if (topics.includes("latest")) checkpoints.changeAll();
-    return checkpoints.leave(sequencer.lastReadyPartitions);
   };
   return { checkpoints, start, leave };
 }
@@ -322,6 +331,7 @@ async function startStream(
     clock,
     settings: { ...CLAIM_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
   });
+  const refunds = await scope.start("refunds", () => startRepeatedRefunds({ admission, clock, logger }));
   const livePort = config.LIVE_PORT;
   const host = config.LIVE_HOST ?? config.HTTP_HOST;
   const upgrades =
@@ -334,6 +344,7 @@ async function startStream(
       directory,
       existence,
       admission,
+      refunds,
       availableCredits: createAvailableCredits(redis, logger),
       clock,
       logger,

@@ -32,9 +32,8 @@ import {
   valuation,
 } from "@kapi/testkit";
 
-const EPOCH = 1;
 const MAIN = path.resolve(import.meta.dirname, "../src/main.ts");
-const READY_TIMEOUT_MS = 40_000;
+const READY_TIMEOUT_MS = 60_000;
 const logger = createLogger({ service: "metrics-test", level: "error" });
 
 /** A metrics process under test. */
@@ -64,6 +63,7 @@ export class World {
   readonly accounts = new Set<string>();
   /** The account numbers of each call in which the account service was asked whether they exist. */
   readonly asked: string[][] = [];
+  #epoch = 0;
   #account: Started<{ readonly url: string; readonly port: number }> | null = null;
   #accountPort = 0;
   readonly #measuredMs = new Map<string, number>();
@@ -192,7 +192,6 @@ export class World {
     const { organizationId } = this;
     await this.putDirectory(this.key);
     await this.putDirectory(serverEntry({ serverId: this.serverId, organizationId }));
-    await openTag(this.redis, tagOf(organizationId), EPOCH, []);
     await this.buy(organizationId, 10_000);
     await this.startAccountService();
     await this.scope.start("account", () => ({ value: null, stop: () => this.stopAccountService() }));
@@ -218,12 +217,14 @@ export class World {
 
   /** Fills an organization's wallet. */
   async buy(organizationId: string, credits: number): Promise<void> {
-    await openTag(this.redis, tagOf(organizationId), EPOCH, []);
+    // Above that of every opening before, as the ledger's are.
+    this.#epoch += 1;
+    await openTag(this.redis, tagOf(organizationId), this.#epoch, []);
     await purchase(this.redis, {
       organizationId,
       purchaseId: randomUUID(),
       credits,
-      epoch: EPOCH,
+      epoch: this.#epoch,
       walletId: randomUUID(),
       lowBalanceThreshold: 0,
       createdAtMs: Date.now(),

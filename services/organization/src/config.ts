@@ -5,6 +5,10 @@ import { z } from "zod";
 
 const BUILT_PAGE = fileURLToPath(new URL("../console/dist", import.meta.url));
 
+const MIN_POOL_SIZE = 2;
+const MIN_KEPT_MONTHS = 3;
+const MAX_KEPT_MONTHS = 1_200;
+
 const list = z.string().transform((text) => text.split(",").map((part) => part.trim()));
 
 /** The console, which is there where it has a port; it needs all the addresses then. */
@@ -38,8 +42,15 @@ export const Config = z.object({
   ...connectionFields.kafka,
   KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
   ...connectionFields.postgres,
-  POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
+  /** Two at least: an opening of a wallet shard reads its wallets on a second connection. */
+  POSTGRES_POOL_SIZE: configFields.integer(MIN_POOL_SIZE, 500).default(16),
   ...connectionFields.redis,
+  /**
+   * Months of credit entries that are kept before the current one. What is older is in wallets and
+   * daily usage alone. Three at least: an entry that is told again is looked for in the month
+   * before.
+   */
+  CREDIT_ENTRIES_KEPT_MONTHS: configFields.integer(MIN_KEPT_MONTHS, MAX_KEPT_MONTHS).default(25),
   /** Proves calls between services, both ways. */
   INTERNAL_TOKEN: configFields.internalToken,
   /** Asked for open reservations before wallets are set from the ledger. */

@@ -8,6 +8,7 @@ import { ALL_TAGS, createRedis, redisOptions, tagStates } from "@kapi/redis";
 import { gauge, type MainContext } from "@kapi/runtime";
 
 import { type Config, type ConsoleConfig, consoleConfig } from "./config.ts";
+import type { CreditMonths } from "./domain/ports.ts";
 import { installConsole } from "./inbound/http/console/console.ts";
 import { readAssets } from "./inbound/http/console/pages.ts";
 import { installCreditUsage } from "./inbound/http/credit-usage.ts";
@@ -21,6 +22,7 @@ import { applyPending } from "./operations/apply-pending.ts";
 import { checkDrift } from "./operations/check-drift.ts";
 import type { ConsoleContext, PeopleContext } from "./operations/console-context.ts";
 import type { LedgerContext } from "./operations/ledger-context.ts";
+import { keepCreditMonths } from "./operations/keep-credit-months.ts";
 import { LiveAccounts } from "./operations/live-accounts.ts";
 import { openClosedTags } from "./operations/open-tags.ts";
 import { publishDirectory } from "./operations/publish-directory.ts";
@@ -33,6 +35,7 @@ import { commandsOver } from "./outbound/http/commands.ts";
 import { samplesOver } from "./outbound/http/samples.ts";
 import { webhooksOver } from "./outbound/http/webhooks.ts";
 import { publishOutbox } from "./outbound/kafka/outbox-publisher.ts";
+import { createCreditMonths } from "./outbound/postgres/credit-months.ts";
 import { createStore } from "./outbound/postgres/store.ts";
 import { createUsageLines } from "./outbound/postgres/usage-lines.ts";
 import { createUsers } from "./outbound/postgres/users.ts";
@@ -55,6 +58,7 @@ const PENDING_PAUSE_MS = 500;
 const OUTBOX_PAUSE_MS = 500;
 const ORPHANS_PAUSE_MS = 60_000;
 const DRIFT_PAUSE_MS = 60_000;
+const CREDIT_MONTHS_PAUSE_MS = 10 * 60_000;
 /** How often live pictures are fed, and how soon those of a closed session end. */
 const LIVE_PAUSE_MS = 1_000;
 
@@ -104,6 +108,7 @@ export async function start(main: MainContext<Config>): Promise<void> {
   );
   const commandStatus = commandStatusOver(commandStatusClient);
   const store = createStore(database);
+  await startCreditMonths(main, createCreditMonths(database));
   const ledger: LedgerContext = { store, redis, clock, logger };
   logger.info({ entries: await publishDirectory(store, producer) }, "directory published");
 
@@ -206,6 +211,25 @@ export async function start(main: MainContext<Config>): Promise<void> {
   const consoleSettings = consoleConfig(config);
   if (consoleSettings === null) return;
   await startConsole(main, consoleSettings, { ...people, usageLines, commands: commandsOver(commandStatusClient) });
+}
+
+/**
+ * Before anything is recorded: a shard that was left alone for long must be in the month of now.
+ */
+async function startCreditMonths(
+  { config, scope, clock, logger }: MainContext<Config>,
+  months: CreditMonths,
+): Promise<void> {
+  const keep = (): Promise<void> => keepCreditMonths({ months, clock, logger }, config.CREDIT_ENTRIES_KEPT_MONTHS);
+  await keep();
+  await scope.start("credit months", () =>
+    startLoop({
+      name: "credit months",
+      logger,
+      pauseMs: CREDIT_MONTHS_PAUSE_MS,
+      round: () => keep().then(() => false),
+    }),
+  );
 }
 
 /** The console: its listener, which nothing internal is on, and what its live pictures are fed by. */

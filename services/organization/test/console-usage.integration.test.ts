@@ -35,7 +35,7 @@ const selectOfLines = statement<Day>(
   `select to_char(line.at at time zone 'UTC', 'YYYY-MM-DD') as day, coalesce(reserved.operation, line.operation) as operation,
      count(*) filter (where line.leg in ('consume', 'reserve')) as requests,
      sum(case when line.leg in ('consume', 'reserve') then line.credits else -line.credits end)::bigint as credits
-   from credit_legs as line left join credit_legs as reserved
+   from all_credit_entries as line left join all_credit_entries as reserved
      on line.leg = 'settle' and reserved.charge_id = line.charge_id and reserved.leg = 'reserve'
    where line.organization_id = $1 and line.credits > 0
      and (line.leg in ('consume', 'refund', 'reserve') or line.action = 'release')
@@ -200,7 +200,7 @@ test("the days of a ledger that was there before them are the same as those that
   ]);
   const before = await kept(organizationId);
   const text = readFileSync(MIGRATION, "utf8");
-  const insert = text.slice(text.indexOf("insert into usage_days"));
+  const insert = text.slice(text.indexOf("insert into usage_days")).replaceAll("credit_legs", "all_credit_entries");
   await world.database.transaction(async (tx) => {
     await tx.query(statement("test_usage_days_delete", `delete from usage_days`), []);
     await tx.query(statement("test_usage_days_fill", insert), []);

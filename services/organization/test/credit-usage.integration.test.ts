@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 
 import { CreditUsageAnswer, DEFAULT_PAGE_LIMIT } from "@kapi/contracts";
-import { statement } from "@kapi/postgres";
 import { admit, ALL_TAGS, refund } from "@kapi/redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -111,16 +110,4 @@ test("the pages part the list, and free requests are no lines", async () => {
   );
   expect(pages[0]?.pagination).toEqual({ page: 1, limit: 5, total: 11, totalPages: 3 });
   expect((await usage(randomUUID())).pagination).toMatchObject({ total: 0, totalPages: 0 });
-});
-
-test("an organization's page is read from its own index", async () => {
-  const plan = statement<{ "QUERY PLAN": string }>(
-    "test_usage_plan",
-    `explain select charge_id, leg, at from credit_legs
-     where organization_id = '${randomUUID()}' and credits > 0 and (leg in ('consume', 'refund', 'reserve') or action = 'release')
-     order by at desc, charge_id desc, leg desc limit 20`,
-  );
-  const lines = (await world.database.query(plan, [])).map((row) => row["QUERY PLAN"]).join("\n");
-  expect(lines).toContain("credit_legs_usage");
-  expect(lines).not.toContain("Sort");
 });

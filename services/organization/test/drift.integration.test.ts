@@ -22,7 +22,7 @@ const changeWallet = statement<object>(
 );
 const deleteLegs = statement<object>(
   "test_delete_legs",
-  `delete from credit_legs where organization_id = $1 and leg = $2`,
+  `delete from credit_entries where organization_id = $1 and leg = $2`,
 );
 
 const measured = measurements();

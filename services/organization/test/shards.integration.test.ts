@@ -9,6 +9,7 @@ import {
   createRedis,
   forget,
   metaKey,
+  refund,
   type RedisConnection,
   type Tag,
   tagOf,
@@ -21,7 +22,17 @@ import { applyPending } from "../src/operations/apply-pending.ts";
 import { openClosedTags } from "../src/operations/open-tags.ts";
 import { purchaseCredits } from "../src/operations/purchase-credits.ts";
 import { recordUsage } from "../src/operations/record-usage.ts";
-import { finish, ledgerSums, organizationWith, read, redisSums, reserve, startWorld, type World } from "./support.ts";
+import {
+  finish,
+  ledgerSums,
+  organizationWith,
+  read,
+  redisSums,
+  requestOf,
+  reserve,
+  startWorld,
+  type World,
+} from "./support.ts";
 
 const SLOTS = 16_384;
 const logger = createLogger({ service: "organization-test", level: "silent" });
@@ -32,6 +43,8 @@ let redis: RedisConnection;
 let stop: () => Promise<void>;
 /** Tags of the master that is lost. */
 let lostTags: readonly Tag[];
+/** Tags of the master that has a replica. */
+let replicatedTags: readonly Tag[];
 
 beforeAll(async () => {
   [cluster, world] = await Promise.all([startTestRedisCluster(), startWorld()]);
@@ -39,6 +52,7 @@ beforeAll(async () => {
   ({ value: redis, stop } = await createRedis({ url, cluster: true, clientName: "organization-test", logger }));
   world = { ...world, context: { ...world.context, redis } };
   const slots = await Promise.all(ALL_TAGS.map((tag) => redis.commands.cluster("KEYSLOT", metaKey(tag))));
+  replicatedTags = ALL_TAGS.filter((tag) => (slots[tag] ?? SLOTS) < Math.floor(SLOTS / 3));
   lostTags = ALL_TAGS.filter((tag) => (slots[tag] ?? 0) >= Math.floor((2 * SLOTS) / 3));
 });
 afterAll(async () => {
@@ -47,9 +61,13 @@ afterAll(async () => {
 });
 
 async function organizationIn(isLost: boolean): Promise<string> {
+  return organizationOf((tag) => lostTags.includes(tag) === isLost);
+}
+
+async function organizationOf(isWanted: (tag: Tag) => boolean): Promise<string> {
   for (;;) {
     const organizationId = await organizationWith(world, 100);
-    if (lostTags.includes(tagOf(organizationId)) === isLost) return organizationId;
+    if (isWanted(tagOf(organizationId))) return organizationId;
   }
 }
 
@@ -79,7 +97,7 @@ test("usage, settlements, purchases, openings and claims of the other nodes go o
   }));
   await context.store.insertPending(waiting);
   const bought = { organizationId: other, credits: 25, purchaseId: randomUUID() };
-  const { epoch } = await context.store.transaction((tx) => tx.readForOpening(tagOf(other)));
+  const epoch = await context.store.readForOpening(tagOf(other), (raised) => Promise.resolve(raised));
   await context.store.insertPending([
     { chargeId: randomUUID(), organizationId: other, kind: "release", credits: 0, epoch },
   ]);
@@ -129,4 +147,46 @@ test("a process starts while the node is lost", async () => {
     claims: [],
   };
   expect(await admit(redis, request)).toMatchObject({ kind: "admitted" });
+});
+
+test("a charge is given back once where its master is lost, with what the ledger had read and the replica had not", async () => {
+  const { context } = world;
+  const [master] = cluster.masters;
+  const organizationId = await organizationOf((tag) => replicatedTags.includes(tag));
+  const tag = tagOf(organizationId);
+  const charge = async () => {
+    const call = { ...requestOf(organizationId, randomUUID()), price: 3 };
+    expect(await admit(redis, call)).toMatchObject({ kind: "admitted", charged: 3 });
+    await recordUsage(context, ALL_TAGS);
+    return () =>
+      refund(redis, { organizationId, chargeId: call.chargeId, operation: "getCommand", requestId: "request" });
+  };
+  const giveBack = await charge();
+  const offset = async (): Promise<string | undefined> =>
+    /master_repl_offset:(\d+)/.exec((await master?.ask("INFO replication")) ?? "")?.[1];
+  await eventually(async () =>
+    expect(await cluster.replica.ask("INFO replication")).toContain(`slave_repl_offset:${await offset()}\r`),
+  );
+  // The replica hears nothing of the master from here on.
+  await master?.ask("ACL SETUSER default -psync -sync");
+  await cluster.replica.ask("CLIENT KILL TYPE master");
+  await eventually(async () =>
+    expect(await cluster.replica.ask("INFO replication")).toContain("master_link_status:down"),
+  );
+  const giveBackLater = await charge();
+  expect(await giveBack()).toMatchObject({ credits: 3 });
+  await recordUsage(context, ALL_TAGS);
+  expect((await ledgerSums(world, organizationId)).kept).toMatchObject({ available: 97, consumed: 3 });
+
+  await master?.crash();
+  await cluster.replica.ask("CLUSTER FAILOVER TAKEOVER");
+  await eventually(async () => expect((await openClosedTags(context, [tag])).opened).toEqual([tag]));
+  for (const again of [giveBack, giveBackLater, giveBack, giveBackLater]) await again();
+  await recordUsage(context, ALL_TAGS);
+  await applyPending(context);
+  await openClosedTags(context, [tag]);
+  await applyPending(context);
+  const sums = { purchased: 100, consumed: 0, available: 100, reserved: 0 };
+  expect((await ledgerSums(world, organizationId)).kept).toEqual(sums);
+  expect(await redisSums(context, organizationId)).toEqual(sums);
 });

@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
-import { type AdmitReply, admit, createRedis, tagOf } from "@kapi/redis";
+import { type AdmitReply, admit, claimKey, createRedis, tagOf } from "@kapi/redis";
 import { type CommandEvent, type Settlement } from "@kapi/contracts";
 import { systemClock, toIso } from "@kapi/kernel";
 import { createPool, type Database, migrate, statement } from "@kapi/postgres";
 import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
+import { expect } from "vitest";
 
 import type { CommandStatus, OpenCommand } from "../src/domain/ports.ts";
 import { createOrganization } from "../src/operations/create-organization.ts";
@@ -15,12 +16,14 @@ import { type OpeningContext, openClosedTags } from "../src/operations/open-tags
 import { recordSettlements } from "../src/operations/record-settlements.ts";
 import { createStore } from "../src/outbound/postgres/store.ts";
 
-const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
+export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 
 /** What command-status would answer; the tests fill it. */
 export interface KnownCommands {
   open: OpenCommand[];
   known: Set<string>;
+  /** Those of the known commands that are final. */
+  final: Set<string>;
 }
 
 export interface World {
@@ -31,13 +34,17 @@ export interface World {
   stop(): Promise<void>;
 }
 
-/** A ledger on a PostgreSQL and a Redis of its own, all tags closed. */
-export async function startWorld(): Promise<World> {
+/**
+ * A ledger on a PostgreSQL and a Redis of its own, all tags closed. `before`: what is done to the
+ * schema `organization` before its migrations.
+ */
+export async function startWorld(before?: (connectionString: string) => Promise<void>): Promise<World> {
   const scope = new Scope();
   const environment = await createTestEnvironment({ needs: ["postgres", "redis"] });
   await scope.start("environment", () => ({ value: environment, stop: () => environment.stop() }));
   const logger = createLogger({ service: "organization-test", level: "silent" });
   const connectionString = environment.postgresUrl;
+  await before?.(connectionString);
   await migrate({ connectionString, schema: "organization", directory: MIGRATIONS, logger });
   const database = await scope.start("postgres", () =>
     createPool({ connectionString, schema: "organization", applicationName: "organization-test", logger }),
@@ -45,7 +52,7 @@ export async function startWorld(): Promise<World> {
   const redis = await scope.start("redis", () =>
     createRedis({ url: environment.redisUrl, clientName: "organization-test", logger }),
   );
-  const commands: KnownCommands = { open: [], known: new Set() };
+  const commands: KnownCommands = { open: [], known: new Set(), final: new Set() };
   const nothing = (): Promise<Map<number, bigint>> => Promise.resolve(new Map());
   const context: OpeningContext = {
     store: createStore(database),
@@ -63,7 +70,13 @@ function commandStatusOf(commands: KnownCommands): CommandStatus {
     caughtUp: () => Promise.resolve(),
     open: (organizationIds) =>
       Promise.resolve(commands.open.filter((command) => organizationIds.includes(command.organizationId))),
-    known: (commandIds) => Promise.resolve(commandIds.map((commandId) => commands.known.has(commandId))),
+    states: (commandIds) =>
+      Promise.resolve(
+        commandIds.map((commandId) => {
+          if (!commands.known.has(commandId)) return "unknown";
+          return commands.final.has(commandId) ? "final" : "open";
+        }),
+      ),
   };
 }
 
@@ -116,18 +129,35 @@ export async function reserveAs(
 }
 
 function request(organizationId: string, price: number) {
+  return { ...requestOf(organizationId, randomUUID()), price };
+}
+
+/** A read under a charge id. */
+export function requestOf(organizationId: string, chargeId: string) {
   return {
     keyId: "aaaaaaaaaaaaaaaa",
     organizationId,
-    chargeId: randomUUID(),
+    chargeId,
     mode: "consume" as const,
-    price,
+    price: 1,
     readPrice: 1,
     operation: "getCommand",
     requestId: "request",
     rateLimit: null,
     claims: [],
   };
+}
+
+/**
+ * The charge id of a command's reservation, as the claim holds it; the gateway puts it into the
+ * message.
+ */
+export async function reservationOf(
+  { redis }: LedgerContext,
+  organizationId: string,
+  commandId: string,
+): Promise<string> {
+  return (await redis.commands.hget(claimKey(tagOf(organizationId), commandId), "charge")) ?? commandId;
 }
 
 /** The final event of a command arrives. */
@@ -137,8 +167,9 @@ export async function finish(
   commandId: string,
   credits: number,
   action: Settlement["action"] = "consume",
+  chargeId: string = commandId,
 ): Promise<void> {
-  const event = finalEvent(context, organizationId, commandId, credits, action);
+  const event = finalEvent(context, organizationId, commandId, credits, action, chargeId);
   await recordSettlements(context, [event], [{ partition: 0, nextOffset: 1n }]);
 }
 
@@ -149,6 +180,7 @@ export function finalEvent(
   commandId: string,
   credits: number,
   action: Settlement["action"] = "consume",
+  chargeId: string = commandId,
 ): CommandEvent {
   return {
     commandId,
@@ -163,7 +195,7 @@ export function finalEvent(
     result: null,
     errorCode: null,
     errorMessage: null,
-    settlement: { chargeId: commandId, credits, action },
+    settlement: { chargeId, credits, action },
     occurredAt: toIso(context.clock.nowMs()),
   };
 }
@@ -189,7 +221,7 @@ const selectSums = statement<Sums>(
 );
 const selectDerived = statement<Sums>(
   "test_select_derived",
-  `with legs as (select * from credit_legs where organization_id = $1),
+  `with legs as (select * from all_credit_entries where organization_id = $1),
      sums as (
        select coalesce(sum(credits) filter (where leg = 'purchase'), 0)::bigint as purchased,
          coalesce(sum(case when leg = 'reserve' then credits when leg = 'settle' then -credits end), 0)::bigint as reserved,
@@ -205,4 +237,12 @@ export async function ledgerSums({ database }: World, organizationId: string): P
   const [derived] = await database.query(selectDerived, [organizationId]);
   if (!kept || !derived) throw new Error("the organization has no wallet in the ledger");
   return { kept, derived };
+}
+
+/** Expects Redis, the sums of the ledger and its entries to give the same wallet. */
+export async function expectWallet(world: World, organizationId: string, sums: object): Promise<void> {
+  const { kept, derived } = await ledgerSums(world, organizationId);
+  expect(kept).toMatchObject(sums);
+  expect(derived).toEqual(kept);
+  expect(await redisSums(world.context, organizationId)).toEqual(kept);
 }

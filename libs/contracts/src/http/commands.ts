@@ -52,25 +52,28 @@ export const COMMAND_ERROR_CODES = [
 export const CommandErrorCode = z.enum(COMMAND_ERROR_CODES);
 export type CommandErrorCode = z.infer<typeof CommandErrorCode>;
 
-/** A command as the API shows it (interface, "Command"; the last five fields: decisions, 3.3). */
+/**
+ * A command as the API shows it (interface, "Command"; the last five fields: decisions, 3.3). The
+ * optional ones are always there until the command's details are dropped, after the retention.
+ */
 export const Command = z.object({
   id: z.uuid(),
   operation: CommandOperation,
   status: CommandStatus,
-  managedAccountId: z.uuid().nullable(),
+  managedAccountId: z.uuid().nullable().optional(),
   attempts: z.int().min(0),
-  payload: z.record(z.string(), z.unknown()),
+  payload: z.record(z.string(), z.unknown()).optional(),
   result: z.record(z.string(), z.unknown()).nullable(),
   errorCode: CommandErrorCode.nullable(),
-  errorMessage: z.string().nullable(),
+  errorMessage: z.string().nullable().optional(),
   idempotencyKey: z.string(),
   createdAt: z.iso.datetime(),
-  completedAt: z.iso.datetime().nullable(),
-  requestId: z.string(),
+  completedAt: z.iso.datetime().nullable().optional(),
+  requestId: z.string().optional(),
   serverId: z.guid(),
-  accountNumber: z.string().nullable(),
-  updatedAt: z.iso.datetime(),
-  deadlineAt: z.iso.datetime(),
+  accountNumber: z.string().nullable().optional(),
+  updatedAt: z.iso.datetime().optional(),
+  deadlineAt: z.iso.datetime().optional(),
 });
 export type Command = z.infer<typeof Command>;
 

@@ -21,7 +21,7 @@ export const CommandMessage = z.object({
   requestId: z.string(),
   idempotencyKey: z.string(),
   /** SHA-256 in hex of operation, path and canonical body without `requestId` (decisions, 2.3). */
-  fingerprint: z.string(),
+  fingerprint: z.string().regex(/^[0-9a-f]{64}$/),
   /** The body without `requestId` and without passwords; money as the caller gave it, in units of currency. */
   payload: z.record(z.string(), z.unknown()),
   /** A password that the caller supplied. */
@@ -31,8 +31,12 @@ export const CommandMessage = z.object({
    * same ones after the keys were rotated. Null where nothing is derived.
    */
   derivationKeyId: z.string().nullable(),
-  /** Credits reserved under the charge id `commandId` (decisions, 7.2). */
+  /** Credits reserved under `chargeId` (decisions, 7.2). */
   reservedCredits: z.int().min(0),
+  /**
+   * The reservation, where it is not `commandId`: an earlier reservation of the command came back.
+   */
+  chargeId: z.uuid().optional(),
   createdAt: z.iso.datetime(),
   deadlineAt: z.iso.datetime(),
   /** The W3C name of the span that it was taken up in. Never on the topic, whose header `traceparent` tells it. */

@@ -89,8 +89,9 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   withdrawAccountFunds:
     "Fails with `INSUFFICIENT_FUNDS` beyond the lower of balance and free margin. `result`: `{transactionId, balanceAfter}`.",
   getCommand:
-    "With `wait` the answer comes when the command is final or the time is over. A command can be read right after the 202 that queued it.",
-  listCommands: "`from` and `to` are inclusive, on `createdAt`.",
+    "With `wait` the answer comes when the command is final or the time is over. A command can be read right after the 202 that queued it, and for good: once its details are no longer kept (after 13 months, unless the operator decides otherwise), only `id`, `operation`, `status`, `attempts`, `errorCode`, `idempotencyKey`, `createdAt` and `serverId` are there, and `result` is null.",
+  listCommands:
+    "`from` and `to` are inclusive, on `createdAt`. Commands whose details are no longer kept (after 13 months, unless the operator decides otherwise) are not listed.",
   listAccountMetrics:
     "One snapshot per account and minute in which it changed, kept for 30 days, newest first. `since` is inclusive, `until` exclusive. With `accountNumber` and `limit=1` it is the latest one. These are not live values, and an empty answer does not mean that there is no risk.",
   createWebhook:

@@ -13,8 +13,8 @@ import { formatOnce, type KafkaPrograms, kafkaPrograms, SETTINGS, startBroker, w
 import { LocalError } from "../local-error.ts";
 import { freePort } from "../machine/ports.ts";
 import type { ServerContext } from "../server.ts";
-import { TcpProxy } from "../tcp-proxy.ts";
 import { type ClusterNode, endNodes, NodeProcess } from "./node.ts";
+import { type NodeProxy, Proxies } from "./proxies.ts";
 import { addVoter, removeVoter, type Voter } from "./raft-voters.ts";
 import { waitUntil } from "./wait.ts";
 
@@ -67,8 +67,9 @@ export interface KafkaCluster {
 /** Starts the brokers, and returns when all three have joined. */
 export async function startKafkaCluster(context: ServerContext): Promise<KafkaCluster> {
   const programs = await kafkaPrograms(context);
+  const proxies = new Proxies();
   const places: Place[] = [];
-  for (let at = 1; at <= NODES; at += 1) places.push(await newPlace(at));
+  for (let at = 1; at <= NODES; at += 1) places.push(await newPlace(at, proxies));
   const voters = places.map(({ id, directoryId, controllerPort }) => {
     return `${id}@${HOST}:${controllerPort}:${directoryId}`;
   });
@@ -81,7 +82,7 @@ export async function startKafkaCluster(context: ServerContext): Promise<KafkaCl
     stop: async () => {
       // All at once: the last ones would wait for a controller.
       await endNodes(context, nodes);
-      await Promise.all(nodes.map((node) => node.proxy.close()));
+      proxies.stop();
     },
   };
   try {
@@ -97,7 +98,7 @@ export async function startKafkaCluster(context: ServerContext): Promise<KafkaCl
 /** Where a broker is; the addresses stay when it is replaced. */
 interface Place {
   readonly name: string;
-  readonly proxy: TcpProxy;
+  readonly proxy: NodeProxy;
   readonly clientPort: number;
   readonly brokerPort: number;
   readonly controllerPort: number;
@@ -112,9 +113,9 @@ interface Shared {
   readonly places: readonly Place[];
 }
 
-async function newPlace(id: number): Promise<Place> {
+async function newPlace(id: number, proxies: Proxies): Promise<Place> {
   const [clientPort, brokerPort, controllerPort] = [await freePort(), await freePort(), await freePort()];
-  const proxy = await TcpProxy.open({ host: HOST, port: clientPort }, await freePort());
+  const proxy = await proxies.open({ host: HOST, port: clientPort }, await freePort());
   const directoryId = Buffer.alloc(16, id).toString("base64url");
   return { name: `kafka-${id}`, proxy, clientPort, brokerPort, controllerPort, id, directoryId };
 }

@@ -1,7 +1,7 @@
 import { endProcess, isAlive, pauseProcess, signalProcess } from "../machine/processes.ts";
 import type { NativeServer } from "../native.ts";
 import type { ServerContext } from "../server.ts";
-import type { TcpProxy } from "../tcp-proxy.ts";
+import type { NodeProxy } from "./proxies.ts";
 
 const GONE_DEADLINE_MS = 10_000;
 const PAUSE_DEADLINE_MS = 20_000;
@@ -12,7 +12,7 @@ export type NodeState = "running" | "paused" | "down";
 export interface ClusterNode {
   readonly name: string;
   /** Between the clients and this node. */
-  readonly proxy: TcpProxy;
+  readonly proxy: NodeProxy;
   readonly state: NodeState;
   /** Starts it on the data that it has, and waits until it answers. */
   start(): Promise<void>;
@@ -34,12 +34,12 @@ export async function endNodes({ ephemeral }: ServerContext, nodes: readonly Clu
 /** A {@link ClusterNode} whose process `launch` starts, each time anew. */
 export class NodeProcess implements ClusterNode {
   readonly name: string;
-  readonly proxy: TcpProxy;
+  readonly proxy: NodeProxy;
   readonly #launch: () => Promise<NativeServer>;
   #server: NativeServer | null = null;
   #paused = false;
 
-  constructor(name: string, proxy: TcpProxy, launch: () => Promise<NativeServer>) {
+  constructor(name: string, proxy: NodeProxy, launch: () => Promise<NativeServer>) {
     this.name = name;
     this.proxy = proxy;
     this.#launch = launch;

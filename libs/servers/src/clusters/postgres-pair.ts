@@ -13,9 +13,9 @@ import { LocalError } from "../local-error.ts";
 import { freePort } from "../machine/ports.ts";
 import { postgresAddress, startPostgresProcess } from "../postgres.ts";
 import type { ServerContext } from "../server.ts";
-import { TcpProxy } from "../tcp-proxy.ts";
 import { copyAsStandby } from "./base-backup.ts";
 import { type ClusterNode, endNodes, NodeProcess } from "./node.ts";
+import { type NodeProxy, Proxies } from "./proxies.ts";
 import { waitUntil } from "./wait.ts";
 
 const HOST = "127.0.0.1";
@@ -29,9 +29,9 @@ export interface PostgresPair {
   /** Through the proxy, as for POSTGRES_URL. */
   readonly url: string;
   /** Between the clients and the primary. */
-  readonly proxy: TcpProxy;
+  readonly proxy: NodeProxy;
   /** Between the standby and the primary. */
-  readonly replication: TcpProxy;
+  readonly replication: NodeProxy;
   readonly primary: ClusterNode;
   readonly standby: ClusterNode;
   /** Ends the primary if it still lives, promotes the standby and leads the clients there; nothing follows it until `rejoin`. */
@@ -49,9 +49,10 @@ export interface PostgresPair {
 export async function startPostgresPair(context: ServerContext): Promise<PostgresPair> {
   const ports = [await freePort(), await freePort()];
   const target = { host: HOST, port: ports[0] ?? 0 };
-  const proxy = await TcpProxy.open(target, await freePort());
-  const replication = await TcpProxy.open(target, await freePort());
-  const pair = new Pair(context, ports, proxy, replication);
+  const proxies = new Proxies();
+  const proxy = await proxies.open(target, await freePort());
+  const replication = await proxies.open(target, await freePort());
+  const pair = new Pair({ context, proxies, proxy, replication }, ports);
   try {
     await pair.primary.start();
     await pair.rejoin();
@@ -66,7 +67,7 @@ class PostgresNode extends NodeProcess {
   readonly port: number;
   readonly folder: string;
 
-  constructor(context: ServerContext, name: string, port: number, proxy: TcpProxy, replication: TcpProxy) {
+  constructor(context: ServerContext, name: string, port: number, proxy: NodeProxy, replication: NodeProxy) {
     super(name, proxy, () => startPostgresProcess(context, { name, port, settings: settingsOf(context, replication) }));
     this.port = port;
     this.folder = path.join(context.stateDir, name);
@@ -74,7 +75,7 @@ class PostgresNode extends NodeProcess {
 }
 
 /** The same for both nodes; each needs some of them only while it is the standby. */
-function settingsOf({ secrets }: ServerContext, replication: TcpProxy): string[] {
+function settingsOf({ secrets }: ServerContext, replication: NodeProxy): string[] {
   const login = `user=kapi password=${secrets.postgresPassword} application_name=${SLOT}`;
   return [
     "shared_buffers=128MB",
@@ -87,17 +88,26 @@ function settingsOf({ secrets }: ServerContext, replication: TcpProxy): string[]
   ];
 }
 
+interface Network {
+  readonly context: ServerContext;
+  readonly proxies: Proxies;
+  readonly proxy: NodeProxy;
+  readonly replication: NodeProxy;
+}
+
 class Pair implements PostgresPair {
   readonly url: string;
-  readonly proxy: TcpProxy;
-  readonly replication: TcpProxy;
+  readonly proxy: NodeProxy;
+  readonly replication: NodeProxy;
   readonly #context: ServerContext;
+  readonly #proxies: Proxies;
   #primary: PostgresNode;
   #standby: PostgresNode;
 
-  constructor(context: ServerContext, ports: readonly number[], proxy: TcpProxy, replication: TcpProxy) {
+  constructor({ context, proxies, proxy, replication }: Network, ports: readonly number[]) {
     const [first = 0, second = 0] = ports;
     this.#context = context;
+    this.#proxies = proxies;
     this.proxy = proxy;
     this.replication = replication;
     this.#primary = new PostgresNode(context, "postgres-1", first, proxy, replication);
@@ -127,8 +137,7 @@ class Pair implements PostgresPair {
     });
     [this.#primary, this.#standby] = [next, former];
     const target = { host: HOST, port: next.port };
-    this.proxy.retarget(target);
-    this.replication.retarget(target);
+    await Promise.all([this.proxy.retarget(target), this.replication.retarget(target)]);
     await Promise.all([this.proxy.pass(), this.replication.pass()]);
   }
 
@@ -163,7 +172,7 @@ class Pair implements PostgresPair {
     // The standby first: a primary that ends waits until its standby has everything.
     await endNodes(this.#context, [this.#standby]);
     await endNodes(this.#context, [this.#primary]);
-    await Promise.all([this.proxy.close(), this.replication.close()]);
+    this.#proxies.stop();
   }
 
   async #waitForStandby(names: string): Promise<void> {

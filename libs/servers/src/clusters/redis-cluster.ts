@@ -11,8 +11,8 @@ import { freePort } from "../machine/ports.ts";
 import type { NativeServer } from "../native.ts";
 import { askRedis, startRedisProcess } from "../redis.ts";
 import type { ServerContext } from "../server.ts";
-import { TcpProxy } from "../tcp-proxy.ts";
 import { type ClusterNode, endNodes, NodeProcess } from "./node.ts";
+import { type NodeProxy, Proxies } from "./proxies.ts";
 import { waitUntil } from "./wait.ts";
 
 const MASTERS = 3;
@@ -51,8 +51,9 @@ export interface RedisCluster {
 
 /** Starts the nodes, and returns when every slot is served and copied. */
 export async function startRedisCluster(context: ServerContext): Promise<RedisCluster> {
+  const proxies = new Proxies();
   const nodes: Node[] = [];
-  for (let at = 1; at <= MASTERS * 2; at += 1) nodes.push(await newNode(context, `redis-${at}`, nodes));
+  for (let at = 1; at <= MASTERS * 2; at += 1) nodes.push(await newNode({ context, proxies, nodes }, `redis-${at}`));
   const cluster: RedisCluster = {
     url: nodes.map(({ proxy }) => `redis://${proxy.address}`).join(","),
     nodes,
@@ -60,7 +61,7 @@ export async function startRedisCluster(context: ServerContext): Promise<RedisCl
     settled: () => settled(nodes),
     stop: async () => {
       await endNodes(context, nodes);
-      await Promise.all(nodes.map((node) => node.proxy.close()));
+      proxies.stop();
     },
   };
   try {
@@ -73,16 +74,22 @@ export async function startRedisCluster(context: ServerContext): Promise<RedisCl
   return cluster;
 }
 
+interface Shared {
+  readonly context: ServerContext;
+  readonly proxies: Proxies;
+  readonly nodes: readonly Node[];
+}
+
 interface Place {
   readonly name: string;
   readonly port: number;
   readonly busPort: number;
-  readonly proxy: TcpProxy;
+  readonly proxy: NodeProxy;
 }
 
-async function newNode(context: ServerContext, name: string, nodes: readonly Node[]): Promise<Node> {
+async function newNode({ context, proxies, nodes }: Shared, name: string): Promise<Node> {
   const [port, busPort] = [await freePort(), await freePort()];
-  const proxy = await TcpProxy.open({ host: HOST, port }, await freePort());
+  const proxy = await proxies.open({ host: HOST, port }, await freePort());
   return new Node(context, { name, port, busPort, proxy }, nodes);
 }
 

@@ -64,6 +64,32 @@ export interface CommandStore {
   positions(): Promise<readonly LogPosition[]>;
 }
 
+/**
+ * How an attempt to drop a month ended: `open`: a command in it is not final; `used`: a statement
+ * under way holds it.
+ */
+export type MonthDrop = "dropped" | "open" | "used";
+
+/** The partitions of commands by month. A month is its first day (UTC), as YYYY-MM-DD. */
+export interface MonthStore {
+  /** Makes the partitions of the current month, by the database's clock, and of the next ones. */
+  keep(): Promise<void>;
+  /** Gives ids of the old table their rows; returns whether more are left. */
+  fillIds(): Promise<boolean>;
+  /**
+   * The months that lie more than `kept` months before the current one, the oldest first. `isOpen`:
+   * a command is not final.
+   */
+  past(kept: number): Promise<readonly { readonly month: string; readonly isOpen: boolean }[]>;
+  /**
+   * Keeps what is kept for good of a month, from this page on; returns the page to go on with, null
+   * at the end.
+   */
+  keepOutcomes(month: string, firstPage: number): Promise<number | null>;
+  /** Drops the details of a month. */
+  drop(month: string): Promise<MonthDrop>;
+}
+
 /** A page of a server's commands. */
 export interface CommandPage {
   /** How many there are in all. */
@@ -98,4 +124,27 @@ export interface ClaimKeeper {
 export interface LogEnds {
   /** Of each partition that holds records: the offset after its last. */
   current(): Promise<readonly LogPosition[]>;
+  /** The ids of the topics by the names of their contracts, without those that do not exist. */
+  topicIds(): Promise<ReadonlyMap<string, string>>;
+}
+
+/** The topic that positions belong to: its contract's name, and the id that Kafka gave it. */
+export interface StoredTopic {
+  readonly topic: string;
+  readonly topicId: string;
+}
+
+/** A topic of which this process takes partitions in. */
+export interface AssignedTopic extends StoredTopic {
+  readonly partitions: readonly number[];
+}
+
+/** The topics that the positions belong to. */
+export interface KnownTopics {
+  /**
+   * Stores the ids beside the positions where none is stored; answers with those that are stored
+   * then.
+   */
+  remember(assigned: readonly AssignedTopic[]): Promise<readonly StoredTopic[]>;
+  stored(): Promise<readonly StoredTopic[]>;
 }

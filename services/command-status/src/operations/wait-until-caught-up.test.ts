@@ -1,16 +1,26 @@
 import { systemClock } from "@kapi/kernel";
 import { expect, it } from "vitest";
 
-import type { CommandStore, LogEnds, LogPosition } from "../domain/ports.ts";
+import type { CommandStore, KnownTopics, LogEnds, LogPosition } from "../domain/ports.ts";
 import { isCaughtUp, waitUntilCaughtUp } from "./wait-until-caught-up.ts";
 
 const DEADLINE_MS = 200;
 const at = (partition: number, nextOffset: bigint): LogPosition => ({ topic: "command.events", partition, nextOffset });
 
-/** The answer where the logs end at `current()` and the positions are `reached()`. */
-function caughtUp(current: LogEnds["current"], reached: () => readonly LogPosition[]): Promise<boolean> {
+/**
+ * The answer where the logs end at `current()` and the positions are `reached()`, of a topic that
+ * had the id `storedId` and has the id "now".
+ */
+function caughtUp(
+  current: LogEnds["current"],
+  reached: () => readonly LogPosition[],
+  storedId = "now",
+): Promise<boolean> {
   const store: Pick<CommandStore, "positions"> = { positions: async () => reached() };
-  return waitUntilCaughtUp({ store, ends: { current }, clock: systemClock }, DEADLINE_MS);
+  const stored = [{ topic: "command.events", topicId: storedId }];
+  const topics: KnownTopics = { remember: async () => stored, stored: async () => stored };
+  const ends: LogEnds = { current, topicIds: async () => new Map([["command.events", "now"]]) };
+  return waitUntilCaughtUp({ store, ends, topics, clock: systemClock }, DEADLINE_MS);
 }
 
 it("is true once each partition was read as far as its end was at the call, and false where one was not in time", async () => {
@@ -41,6 +51,15 @@ it("fails where a position is beyond the end of a topic that was made again, and
   let asked = 0;
   const grows = async () => [at(0, (asked += 1) === 1 ? 50n : 10_000n)];
   expect(await caughtUp(grows, reached)).toBe(true);
+});
+
+it("fails where the positions belong to a topic that was made again and holds as many records", async () => {
+  const answer = caughtUp(
+    async () => [at(0, 5n)],
+    () => [at(0, 5n)],
+    "former",
+  );
+  await expect(answer).rejects.toThrow(/command\.events was deleted and made again \(its id was former and is now\)/);
 });
 
 it("a partition that was never read is not caught up, and one without records is not asked for", () => {

@@ -1,6 +1,7 @@
 import { type Clock, delay } from "@kapi/kernel";
 
-import type { CommandStore, LogEnds, LogPosition } from "../domain/ports.ts";
+import type { CommandStore, KnownTopics, LogEnds, LogPosition } from "../domain/ports.ts";
+import { assertSameTopics } from "./check-topics.ts";
 
 /** How long a caller is kept waiting, and how often the positions are looked at meanwhile. */
 const CAUGHT_UP_DEADLINE_MS = 10_000;
@@ -15,18 +16,25 @@ export async function waitUntilCaughtUp(
   {
     store,
     ends,
+    topics,
     clock,
-  }: { readonly store: Pick<CommandStore, "positions">; readonly ends: LogEnds; readonly clock: Clock },
+  }: {
+    readonly store: Pick<CommandStore, "positions">;
+    readonly ends: LogEnds;
+    readonly topics: KnownTopics;
+    readonly clock: Clock;
+  },
   deadlineMs = CAUGHT_UP_DEADLINE_MS,
 ): Promise<boolean> {
   const expiresAtMs = clock.nowMs() + deadlineMs;
-  const published = await currentEnds(ends, deadlineMs);
+  const published = await inTime(() => ends.current(), deadlineMs);
   if (published === null) return false;
   for (;;) {
     const positions = await store.positions();
     if (isCaughtUp(published, positions)) {
-      await assertWithinEnds(positions, published, () => currentEnds(ends, deadlineMs));
-      return true;
+      await assertWithinEnds(positions, published, () => inTime(() => ends.current(), deadlineMs));
+      const same = assertSameTopics(topics, ends).then(() => true);
+      return (await inTime(() => same, deadlineMs)) ?? false;
     }
     if (clock.nowMs() + POLL_INTERVAL_MS > expiresAtMs) return false;
     await delay(POLL_INTERVAL_MS);
@@ -57,11 +65,11 @@ function beyond(positions: readonly LogPosition[], published: readonly LogPositi
   return positions.find((at) => at.nextOffset > (ends.get(`${at.topic}/${at.partition}`) ?? at.nextOffset));
 }
 
-/** Null where Kafka does not tell within `deadlineMs`. */
-async function currentEnds(ends: LogEnds, deadlineMs: number): Promise<readonly LogPosition[] | null> {
+/** Null where the answer does not come within `deadlineMs`. */
+async function inTime<T>(ask: () => Promise<T>, deadlineMs: number): Promise<T | null> {
   const told = new AbortController();
   try {
-    return await Promise.race([ends.current(), delay(deadlineMs, told.signal).then(() => null)]);
+    return await Promise.race([ask(), delay(deadlineMs, told.signal).then(() => null)]);
   } finally {
     told.abort();
   }

@@ -67,7 +67,7 @@ export async function queueCommand(needs: Needs, call: Call, request: QueueReque
   switch (outcome.kind) {
     case "claimed":
       faultPoint("gateway.claimed");
-      await publish(needs, call, message, claim.message);
+      await publishClaimed(needs, call, message, claim.message, outcome.chargeId);
       return accepted(needs, call, request, queuedAnswer(message), outcome.claimToken);
     case "taken_over":
       return takeOver(needs, call, request, outcome.message, outcome.claimToken);
@@ -182,6 +182,22 @@ export async function publish(
     call.claims.set(commandId, { mayBePublished: false });
     throw new ApiError("DEPENDENCY_UNAVAILABLE", { headers: RETRY_AFTER_HEADERS, cause: error });
   }
+}
+
+/**
+ * Publishes what the request has claimed. The message names its reservation where that is not the
+ * command's id.
+ */
+export function publishClaimed(
+  needs: Pick<Needs, "commandLog">,
+  call: Call,
+  message: CommandMessage,
+  value: string,
+  chargeId: string | null,
+): Promise<void> {
+  if (chargeId === null) return publish(needs, call, message, value);
+  const named = { ...message, chargeId };
+  return publish(needs, call, named, JSON.stringify(named));
 }
 
 /**

@@ -17,6 +17,7 @@ import {
   firstFinding,
   keyReused,
   publish,
+  publishClaimed,
   queuedAnswer,
   type QueueRequest,
   stillOpen,
@@ -101,7 +102,7 @@ function isHeld(outcome: ClaimOutcome): outcome is Held {
 
 /** Of a claim that was taken over the first request's message is published, unless the command is final already. */
 async function publishHeld(needs: Needs, call: Call, { message, claim }: Item, outcome: ClaimOutcome): Promise<void> {
-  if (outcome.kind === "claimed") await publish(needs, call, message, claim.message);
+  if (outcome.kind === "claimed") await publishClaimed(needs, call, message, claim.message, outcome.chargeId);
   else if (outcome.kind === "taken_over" && outcome.message !== null) {
     await publish(needs, call, outcome.message, JSON.stringify(outcome.message));
   }

@@ -43,8 +43,8 @@ function restored(records: readonly { readonly key: string; readonly value: stri
   for (const [offset, { key, value }] of records.entries()) {
     restoration.take(0, [{ key, value: Buffer.from(value), offset: BigInt(offset) }]);
   }
-  const starts = restoration.finish(log, new Map([[0, 10n]]), new Map([[0, 800n]]));
-  return { log, start: starts.get(0) };
+  const { starts, stale } = restoration.finish(log, new Map([[0, 10n]]), new Map([[0, 800n]]));
+  return { log, start: starts.get(0), stale };
 }
 
 const account = (number: number, checkpoint: object) => ({
@@ -77,6 +77,15 @@ describe("a restart", () => {
     const { log, start } = restored([account(1, { ...whole, sequence: 5, to: 50 }), account(1, whole), marker]);
     expect(log.find(`${SERVER}/10000001`)).toMatchObject({ sequence: 9, to: 90, checkpointed: 9 });
     expect(start).toBe(700n);
+  });
+
+  it("takes the highest sequence where a process that knew less wrote last, and tells the stale record", () => {
+    const older = account(1, { ...whole, sequence: 5, to: 50 });
+    const { log, stale } = restored([account(1, whole), older, account(2, whole), marker]);
+    expect(log.find(older.key)).toMatchObject({ sequence: 9, to: 90, checkpointed: 9 });
+    expect([...stale]).toEqual([[older.key, older.value]]);
+    // Nothing is stale any more once the highest one was written again.
+    expect(restored([account(1, whole), older, account(1, whole), marker]).stale.size).toBe(0);
   });
 
   it("reads all of the log where an account's newest record is no checkpoint", () => {

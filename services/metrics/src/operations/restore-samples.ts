@@ -13,10 +13,18 @@ export interface CheckpointRecord {
 
 interface Finding {
   marker: Found<PartitionCheckpoint> | null;
-  /** Of each account the newest record, not looked into before the topic's end is reached. */
+  /**
+   * Of each account the record with the highest sequence, not looked into before the topic's end is
+   * reached.
+   */
   readonly accounts: Map<string, Found<string>>;
+  /** Of each account whose newest record has a lower sequence, that record. */
+  readonly stale: Map<string, string>;
   readonly gone: Set<string>;
 }
+
+/** How the text of a checkpoint begins. */
+const SEQUENCE_FIRST = '{"sequence":';
 
 /**
  * Reads `metrics.latest` to its end and takes every account up from it. A record that is no checkpoint is passed over as
@@ -32,7 +40,12 @@ export class Restoration {
 
   /** Takes in records of one partition of `metrics.latest`, in log order. */
   take(partition: number, records: readonly CheckpointRecord[]): void {
-    const finding: Finding = this.#findings.get(partition) ?? { marker: null, accounts: new Map(), gone: new Set() };
+    const finding: Finding = this.#findings.get(partition) ?? {
+      marker: null,
+      accounts: new Map(),
+      stale: new Map(),
+      gone: new Set(),
+    };
     this.#findings.set(partition, finding);
     for (const record of records) {
       const at = Number(record.offset);
@@ -42,8 +55,9 @@ export class Restoration {
         finding.marker = marker === null ? null : { value: marker, at };
       } else if (record.value.length === 0) {
         finding.accounts.delete(record.key);
+        finding.stale.delete(record.key);
         finding.gone.add(record.key);
-      } else finding.accounts.set(record.key, { value: record.value.toString("utf8"), at });
+      } else takeCheckpoint(finding, record.key, { value: record.value.toString("utf8"), at });
     }
   }
 
@@ -51,14 +65,17 @@ export class Restoration {
    * Puts the accounts into `log`.
    * @param begins the first offset kept of each partition of `metrics.samples`.
    * @param windowOffsets the offset of each partition at the beginning of the replay window.
-   * @returns from where each partition must be read.
+   * @returns from where each partition must be read; and the stale records, by account, that
+   * `metrics.latest` would be left with after its compaction.
    */
   finish(
     log: SampleLog,
     begins: ReadonlyMap<number, bigint>,
     windowOffsets: ReadonlyMap<number, bigint>,
-  ): Map<number, bigint> {
+  ): { starts: Map<number, bigint>; stale: ReadonlyMap<string, string> } {
     const starts = new Map<number, bigint>();
+    const stale = new Map<string, string>();
+    for (const finding of this.#findings.values()) for (const [key, value] of finding.stale) stale.set(key, value);
     for (const [partition, begin] of begins) {
       const { gone, ...finding } = this.#found(partition);
       const wanted = readStart(finding, Number(windowOffsets.get(partition) ?? begin));
@@ -69,7 +86,7 @@ export class Restoration {
       starts.set(partition, BigInt(start));
     }
     this.#findings.clear();
-    return starts;
+    return { starts, stale };
   }
 
   /** What the records of a partition say. Where an account's newest one cannot be read, no marker speaks for the partition. */
@@ -92,6 +109,25 @@ export class Restoration {
   #warn(key: string): void {
     this.#logger.warn({ key }, "a record of metrics.latest is not a checkpoint");
   }
+}
+
+/**
+ * A process that knew less may have written after one that knew more: the highest sequence counts,
+ * not the newest record.
+ */
+function takeCheckpoint(finding: Finding, key: string, record: Found<string>): void {
+  const highest = finding.accounts.get(key);
+  if (highest !== undefined && sequenceOf(record.value) < sequenceOf(highest.value)) {
+    finding.stale.set(key, record.value);
+    return;
+  }
+  finding.accounts.set(key, record);
+  finding.stale.delete(key);
+}
+
+/** The sequence at the begin of a checkpoint's text; NaN for any other text. */
+function sequenceOf(text: string): number {
+  return text.startsWith(SEQUENCE_FIRST) ? Number.parseInt(text.slice(SEQUENCE_FIRST.length), 10) : Number.NaN;
 }
 
 /**

@@ -45,7 +45,6 @@ export class Sequencer implements SampleListener {
   readonly #context: SequencerContext;
   readonly #sends = new Map<number, Set<Promise<void>>>();
   #partitions = new Map<number, PartitionSequencer>();
-  #lastReady: readonly number[] = [];
   #inFlight = 0;
   #room: Deferred<void> | null = null;
 
@@ -67,15 +66,8 @@ export class Sequencer implements SampleListener {
     return [...this.#partitions.values()].filter(({ ready }) => ready).map(({ number }) => number);
   }
 
-  /** The partitions that it wrote last: when a topic is deleted, the group begins anew before anybody notices. */
-  get lastReadyPartitions(): readonly number[] {
-    const { readyPartitions } = this;
-    return readyPartitions.length > 0 ? readyPartitions : this.#lastReady;
-  }
-
   /** Begins anew with these partitions; valuations that no judged sample has are read again. */
   assign(partitions: readonly number[]): void {
-    this.#lastReady = this.lastReadyPartitions;
     for (const partition of this.#partitions.values()) partition.close();
     this.#partitions = new Map(partitions.map((number) => [number, new PartitionSequencer(number, this.#context)]));
   }

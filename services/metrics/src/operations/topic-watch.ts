@@ -1,4 +1,4 @@
-import { delay } from "@kapi/kernel";
+import { batcher, delay } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 
 import type { TopicGenerationStore } from "../domain/ports.ts";
@@ -8,6 +8,13 @@ import { firstPosition, type TopicPositions } from "../domain/topic-position.ts"
 export const TOPIC_CHECK_INTERVAL_MS = 2_000;
 /** How long a new generation is not read: by then every process has noticed it, and has left its checkpoints. */
 const SETTLE_MS = 10_000;
+/**
+ * How often a topic that is deleted at this moment is looked for, while the process waits for it to
+ * end.
+ */
+const RECREATED_POLL_MS = 200;
+/** Calls of `check` that one question answers: more than a process has partitions and readers. */
+const MAX_CALLS_TOGETHER = 10_000;
 
 /** The topics whose offsets the live stream compares. */
 const WATCHED_TOPICS = ["valuations", "samples", "latest"] as const;
@@ -19,7 +26,7 @@ export interface TopicWatchOptions {
   readonly ids: () => Promise<Readonly<Record<WatchedTopic, string | null>>>;
   readonly names: Readonly<Record<WatchedTopic, string>>;
   /** Called once, with the reason, when a topic was deleted and made again: the process must end. */
-  readonly changed: (topics: readonly WatchedTopic[], error: Error) => void;
+  readonly changed: (error: Error) => void;
   readonly logger: Logger;
 }
 
@@ -30,6 +37,10 @@ export interface TopicWatchOptions {
 export class TopicWatch {
   readonly #options: TopicWatchOptions;
   readonly #ids: Readonly<Record<WatchedTopic, string>>;
+  /**
+   * One question at a time. A call that comes while one is under way gets the answer of the next.
+   */
+  readonly #ask: (asked: null) => Promise<readonly WatchedTopic[]>;
   #changed: Error | null = null;
   /** Where the topics begin. */
   readonly positions: TopicPositions;
@@ -42,6 +53,14 @@ export class TopicWatch {
     this.#options = options;
     this.#ids = ids;
     this.positions = positions;
+    this.#ask = batcher({
+      load: async (calls) => {
+        const recreated = await this.#recreated();
+        return calls.map(() => recreated);
+      },
+      maxBatchSize: MAX_CALLS_TOGETHER,
+      maxConcurrentBatches: 1,
+    });
   }
 
   /** Registers the topics as they are now. Where one was made again lately, waits for the processes that knew the old one. */
@@ -67,18 +86,78 @@ export class TopicWatch {
 
   /**
    * Asks whether the topics are still those of the start.
-   * @throws the reason, where one of them was made again.
+   * @throws the reason, where one of them was made again; another error where that cannot be told.
    */
   async check(): Promise<void> {
     if (this.#changed !== null) throw this.#changed;
+    const recreated = await this.#ask(null);
+    if (recreated.length === 0) return;
+    throw this.#change(recreated);
+  }
+
+  /**
+   * The topics that were made again by now, before the process ends. One that is deleted at this
+   * moment is waited for, since nothing can be written to it. None where that cannot be told within
+   * `timeoutMs`.
+   */
+  async recreated(timeoutMs: number): Promise<readonly WatchedTopic[]> {
+    const over = new AbortController();
+    const late = delay(timeoutMs, over.signal).then((): readonly WatchedTopic[] => {
+      over.abort();
+      return [];
+    });
+    try {
+      while (!over.signal.aborted) {
+        const answer = await Promise.race([this.#ask(null), late]).catch((error: unknown) => {
+          this.#options.logger.warn({ err: error }, "it is not known yet whether a topic was made again");
+          return null;
+        });
+        if (answer !== null) return answer;
+        await delay(RECREATED_POLL_MS, over.signal);
+      }
+      return [];
+    } finally {
+      over.abort();
+    }
+  }
+
+  /**
+   * For a reader that cannot go on. Where that is because of a topic that was made again, the
+   * process ends as after {@link check}: not before its checkpoints can be written. Otherwise calls
+   * `fatal` with the error.
+   */
+  async fail(error: Error, fatal: (error: Error) => void): Promise<void> {
+    this.#options.logger.warn({ err: error }, "a reader has stopped");
+    while (this.#changed === null) {
+      try {
+        await this.check();
+        return fatal(error);
+      } catch (failure) {
+        this.#options.logger.info({ err: failure }, "it is not known yet whether a topic was made again");
+        await delay(TOPIC_CHECK_INTERVAL_MS);
+      }
+    }
+  }
+
+  /** @throws where a topic does not exist now: it may be one that is being made again. */
+  async #recreated(): Promise<readonly WatchedTopic[]> {
     const now = await this.#options.ids();
-    const topics = WATCHED_TOPICS.filter((topic) => now[topic] !== null && now[topic] !== this.#ids[topic]);
-    if (topics.length === 0) return;
-    const names = topics.map((topic) => this.#options.names[topic]).join(", ");
-    this.#changed ??= new Error(
-      `Kafka topic ${names} was deleted and made again: this process ends, and its next start goes on with the new topic`,
+    const missing = WATCHED_TOPICS.filter((topic) => now[topic] === null);
+    if (missing.length > 0) throw new Error(`Kafka topic ${this.#namesOf(missing)} does not exist: create the topics`);
+    return WATCHED_TOPICS.filter((topic) => now[topic] !== this.#ids[topic]);
+  }
+
+  #change(topics: readonly WatchedTopic[]): Error {
+    if (this.#changed !== null) return this.#changed;
+    this.#changed = new Error(
+      `Kafka topic ${this.#namesOf(topics)} was deleted and made again: this process ends, and its next start goes on ` +
+        "with the new topic",
     );
-    this.#options.changed(topics, this.#changed);
-    throw this.#changed;
+    this.#options.changed(this.#changed);
+    return this.#changed;
+  }
+
+  #namesOf(topics: readonly WatchedTopic[]): string {
+    return topics.map((topic) => this.#options.names[topic]).join(", ");
   }
 }

@@ -76,3 +76,13 @@ it("writes none for what is read again after a restart, and one for what comes a
   await checkpoints.write();
   expect(latest.slice(1).map(({ key }) => key)).toEqual([KEY, markerKey(PARTITION)]);
 });
+
+it("leaves the checkpoints of every partition where a topic was made again, and of its own ones otherwise", async () => {
+  const other = PARTITION + 1;
+  const { log, latest, checkpoints } = start();
+  log.apply(other, [record(1)]);
+  await checkpoints.leave([PARTITION]);
+  expect(latest.map(({ key }) => key)).toEqual([markerKey(PARTITION)]);
+  await checkpoints.leave("all");
+  expect(latest.slice(1).map(({ key }) => key)).toEqual([KEY, markerKey(other)]);
+});

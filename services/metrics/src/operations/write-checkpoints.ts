@@ -75,16 +75,25 @@ export class Checkpoints implements SampleListener {
 
   /** Writes what has changed; a call that comes while one is running waits for that one. */
   write(): Promise<void> {
-    this.#running ??= this.#writeAll(this.#options.partitions()).finally(() => {
+    return this.#running ?? this.#run(this.#options.partitions());
+  }
+
+  /**
+   * Writes what has changed in these partitions: the last of it, before the process ends. "all" is
+   * for a topic that was made again: whoever wrote a partition last may be gone, and every process
+   * knows all samples. Of the checkpoints that several processes write of one account, a start
+   * takes the one with the highest sequence.
+   */
+  async leave(partitions: readonly number[] | "all"): Promise<void> {
+    while (this.#running !== null) await this.#running;
+    await this.#run(partitions === "all" ? [...new Set([...this.#changed.keys(), ...this.#gone.keys()])] : partitions);
+  }
+
+  #run(partitions: readonly number[]): Promise<void> {
+    this.#running = this.#writeAll(partitions).finally(() => {
       this.#running = null;
     });
     return this.#running;
-  }
-
-  /** Writes what has changed in these partitions: the last of it, before the process ends. */
-  async leave(partitions: readonly number[]): Promise<void> {
-    await this.#running;
-    await this.#writeAll(partitions);
   }
 
   async #writeAll(partitions: readonly number[]): Promise<void> {

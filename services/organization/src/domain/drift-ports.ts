@@ -2,6 +2,7 @@ import type { Tag } from "@kapi/redis";
 
 import type { LedgerWallet } from "./drift.ts";
 import type { Leg, WalletDelta } from "./leg.ts";
+import type { LedgerPosition } from "./ports.ts";
 
 /** What a check found to be right. */
 export interface WalletCheck {
@@ -20,6 +21,8 @@ export interface CheckableWallet extends LedgerWallet {
   readonly waitsForRedis: boolean;
   /** The last check; null: there was none. */
   readonly checked: WalletCheck | null;
+  /** What the dropped months summed up to, and the last epoch of them; null: none was dropped. */
+  readonly closed: Pick<WalletCheck, "epoch" | "sums"> | null;
 }
 
 export interface WalletLook {
@@ -27,6 +30,8 @@ export interface WalletLook {
   readonly wallets: readonly CheckableWallet[];
   /** Every leg of the tag up to this epoch is in the sums of the wallets; those recorded later are of a higher one. */
   readonly throughEpoch: number;
+  /** Where the tag records from the look on. */
+  readonly position: LedgerPosition;
 }
 
 export interface LegSums {
@@ -44,7 +49,7 @@ export interface WalletChecks {
       /** Wallets of a tag, at most `limit`, of organizations after `afterId`. */
       look(tag: Tag, afterId: string, limit: number): Promise<WalletLook>;
       /** Those of `told` that the ledger does not have. */
-      unrecorded(told: readonly Leg[]): Promise<Leg[]>;
+      unrecorded(seen: WalletLook, told: readonly Leg[]): Promise<Leg[]>;
     }) => Promise<T>,
   ): Promise<T>;
   /** Sums up the legs of each organization above `afterEpoch`, up to `throughEpoch`. */

@@ -3,10 +3,10 @@ import { type Tag, readTag } from "@kapi/redis";
 import { gauge } from "@kapi/runtime";
 
 import { type Drift, creditsOf, driftOfLegs, driftOfRedis, plus } from "../domain/drift.ts";
-import type { CheckableWallet, WalletChecks, WalletLook } from "../domain/drift-ports.ts";
+import type { CheckableWallet, WalletCheck, WalletChecks, WalletLook } from "../domain/drift-ports.ts";
 import type { Leg } from "../domain/leg.ts";
 import type { LedgerContext } from "./ledger-context.ts";
-import { legFromEntry } from "./record-usage.ts";
+import { legFromEntry } from "./usage-legs.ts";
 
 /** Wallets that are looked at together. */
 const WALLETS_PER_LOOK = 500;
@@ -96,7 +96,7 @@ function lookAt({ checks, redis, logger }: DriftContext, tag: Tag, afterId: stri
       return { kind: "closed" } as const;
     });
     if (snapshot.kind !== "open") return { ...seen, driftsOfRedis: [] };
-    const unrecorded: readonly Leg[] = await tx.unrecorded(snapshot.usage.map(legFromEntry));
+    const unrecorded: readonly Leg[] = await tx.unrecorded(seen, snapshot.usage.map(legFromEntry));
     // A change that waits for Redis may be there already: nobody can tell.
     const comparable = seen.wallets.filter((wallet) => !wallet.waitsForRedis);
     return { ...seen, driftsOfRedis: driftOfRedis(comparable, snapshot.wallets, unrecorded) };
@@ -127,7 +127,8 @@ async function checkLegs(
   await checks.keep(
     wallets.flatMap(({ organizationId, sums }) => {
       const base = bases.get(organizationId);
-      const isNews = !base || (added.get(organizationId)?.legs ?? 0) > 0;
+      const isNews =
+        base === undefined || base === null || base.wholeAtMs === null || (added.get(organizationId)?.legs ?? 0) > 0;
       if (wrong.has(organizationId) || !isNews) return [];
       return [{ organizationId, sums, epoch: throughEpoch, wholeAtMs: base?.wholeAtMs ?? nowMs }];
     }),
@@ -135,8 +136,18 @@ async function checkLegs(
   return drifts;
 }
 
-/** What an earlier check found, to go on from; null: all legs are summed up. */
-function baseOf({ checked, usageLines }: CheckableWallet, nowMs: number): CheckableWallet["checked"] {
+interface Base extends Pick<WalletCheck, "epoch" | "sums"> {
+  /** When all legs were last read; null: they are read now. */
+  readonly wholeAtMs: number | null;
+}
+
+/**
+ * What an earlier check found, to go on from; else what the dropped months summed up to. Null: all
+ * legs are summed up.
+ */
+function baseOf({ checked, closed, usageLines }: CheckableWallet, nowMs: number): Base | null {
   const isDue = checked !== null && nowMs - checked.wholeAtMs > WHOLE_CHECK_INTERVAL_MS;
-  return isDue && usageLines <= MAX_WHOLE_LINES ? null : checked;
+  const isDropped = checked !== null && closed !== null && checked.epoch < closed.epoch;
+  if (checked !== null && !isDropped && !(isDue && usageLines <= MAX_WHOLE_LINES)) return checked;
+  return closed === null ? null : { ...closed, wholeAtMs: null };
 }

@@ -27,6 +27,6 @@ export async function createOrganization(
     });
     return { change, walletId: (await tx.readWallet(organizationId))?.id ?? "" };
   });
-  await applyNow(context, change);
+  if (change !== null) await applyNow(context, change);
   return { organizationId, walletId };
 }

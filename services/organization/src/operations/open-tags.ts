@@ -2,7 +2,7 @@ import { type Clock, delay } from "@kapi/kernel";
 import { type Tag, openTag, tagOf, tagStates } from "@kapi/redis";
 
 import type { Leg } from "../domain/leg.ts";
-import type { CommandStatus, EventLog, OpenCommand } from "../domain/ports.ts";
+import type { CommandStatus, EventLog, OpenCommand, WalletPlace } from "../domain/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { recordAllUsage } from "./record-usage.ts";
 
@@ -13,6 +13,8 @@ import { recordAllUsage } from "./record-usage.ts";
 const CONSUMPTION_WAIT_MS = 5_000;
 const CONSUMPTION_POLL_MS = 20;
 const RESERVATIONS_PER_BATCH = 1_000;
+/** Organizations whose open commands are asked for together. */
+const WALLETS_PER_QUESTION = 500;
 
 export interface OpeningContext extends LedgerContext {
   readonly commandStatus: CommandStatus;
@@ -38,26 +40,37 @@ export async function openClosedTags(context: OpeningContext, tags: readonly Tag
   const { closed, unreachable } = await tagStates(context.redis, tags);
   if (closed.length === 0) return { opened: [], closed, unreachable };
   const recorded = await recordAllUsage(context, closed);
-  const organizationIds = await context.store.organizationsOf(recorded);
-  if (organizationIds.length > 0) {
-    await recordOpenReservations(context, organizationIds);
-    await waitForOwnConsumption(context);
-  }
+  const organizations = await recordOpenReservations(context, recorded);
+  if (organizations > 0) await waitForOwnConsumption(context);
   const opened: Tag[] = [];
   for (const tag of recorded) if (await openFromLedger(context, tag)) opened.push(tag);
-  context.logger.info({ tags: opened.length, organizations: organizationIds.length }, "opened tags from the ledger");
+  context.logger.info({ tags: opened.length, organizations }, "opened tags from the ledger");
   return { opened, closed: closed.filter((tag) => !opened.includes(tag)), unreachable };
 }
 
-/** Reservations whose usage entry was lost with an earlier Redis: command-status knows their commands. */
-async function recordOpenReservations(context: OpeningContext, organizationIds: readonly string[]): Promise<void> {
-  const { commandStatus, clock } = context;
-  await commandStatus.caughtUp();
-  const open = await commandStatus.open(organizationIds);
+/**
+ * Reservations whose usage entry was lost with an earlier Redis: command-status knows their
+ * commands. Returns how many organizations have a wallet in `tags`.
+ */
+async function recordOpenReservations(context: OpeningContext, tags: readonly Tag[]): Promise<number> {
+  const { commandStatus, store } = context;
+  let organizations = 0;
+  let after: WalletPlace | null = null;
+  for (;;) {
+    const page: readonly WalletPlace[] = await store.walletsOf(tags, after, WALLETS_PER_QUESTION);
+    if (page.length === 0) return organizations;
+    if (after === null) await commandStatus.caughtUp();
+    await recordReservations(context, await commandStatus.open(page.map(({ organizationId }) => organizationId)));
+    organizations += page.length;
+    after = page.at(-1) ?? null;
+  }
+}
+
+async function recordReservations({ store, clock }: LedgerContext, open: readonly OpenCommand[]): Promise<void> {
   const legs = open.filter((command) => command.reservedCredits > 0).map((command) => legOf(command, clock));
   for (let from = 0; from < legs.length; from += RESERVATIONS_PER_BATCH) {
     const batch = legs.slice(from, from + RESERVATIONS_PER_BATCH);
-    await context.store.transaction(async (tx) => {
+    await store.transaction(async (tx) => {
       const tags = [...new Set(batch.map((leg) => tagOf(leg.organizationId)))];
       await tx.recordLegs(await tx.shareTagLocks(tags), batch, clock.nowMs());
     });
@@ -86,13 +99,14 @@ async function waitForOwnConsumption({ store, clock, eventLog, logger }: Opening
 
 /** Whether the tag is open now. */
 async function openFromLedger({ store, redis, logger }: OpeningContext, tag: Tag): Promise<boolean> {
-  const { epoch, wallets } = await store.transaction((tx) => tx.readForOpening(tag));
-  try {
-    return (await openTag(redis, tag, epoch, wallets)) !== "overtaken";
-  } catch (error) {
-    logger.warn({ err: error, tag }, "a tag could not be opened, and is tried again");
-    return false;
-  }
+  return store.readForOpening(tag, async (epoch, wallets) => {
+    try {
+      return (await openTag(redis, tag, epoch, wallets)) !== "overtaken";
+    } catch (error) {
+      logger.warn({ err: error, tag }, "a tag could not be opened, and is tried again");
+      return false;
+    }
+  });
 }
 
 function legOf(command: OpenCommand, clock: Clock): Leg {

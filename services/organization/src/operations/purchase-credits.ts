@@ -23,15 +23,19 @@ export interface PurchaseCredits {
 export async function purchaseCredits(context: LedgerContext, wanted: PurchaseCredits): Promise<void> {
   if (!(await context.store.organizationExists(wanted.organizationId))) throw new ApiError("NOT_FOUND");
   const change = await context.store.transaction((tx) => recordPurchase(tx, context.clock.nowMs(), wanted));
-  await applyNow(context, change);
+  if (change !== null) await applyNow(context, change);
 }
 
-/** Records a purchase in the ledger, and that Redis does not have it yet. */
+/**
+ * Records a purchase in the ledger, and that Redis does not have it yet. Null: the ledger had it. A
+ * repeat is never applied: Redis forgets in days that it has a purchase. One that still waits for
+ * Redis is in `pending_wallet_changes`.
+ */
 export async function recordPurchase(
   tx: StoreTransaction,
   nowMs: number,
   wanted: PurchaseCredits,
-): Promise<PendingWalletChange> {
+): Promise<PendingWalletChange | null> {
   const { organizationId, purchaseId, credits, lowBalanceThreshold = 0 } = wanted;
   await tx.insertWallet({ organizationId, id: uuidV7(nowMs), lowBalanceThreshold, createdAtMs: nowMs });
   const leg: Leg = {
@@ -47,15 +51,12 @@ export async function recordPurchase(
   };
   const epochs = await tx.shareTagLocks([tagOf(organizationId)]);
   const [recorded] = await tx.recordLegs(epochs, [leg], nowMs);
-  const change = {
-    chargeId: purchaseId,
-    organizationId,
-    kind: "purchase",
-    credits,
-    epoch: recorded?.epoch ?? 0,
-  } as const;
-  if (recorded?.isNew) await tx.insertPending([change]);
-  else await refuseOther(tx, wanted);
+  if (recorded?.isNew !== true) {
+    await refuseOther(tx, wanted);
+    return null;
+  }
+  const change = { chargeId: purchaseId, organizationId, kind: "purchase", credits, epoch: recorded.epoch } as const;
+  await tx.insertPending([change]);
   return change;
 }
 

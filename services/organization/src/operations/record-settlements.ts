@@ -12,8 +12,9 @@ import {
 } from "@kapi/redis";
 
 import type { Leg, RecordedLeg } from "../domain/leg.ts";
+import { keepAskedRefunds, usageLegs } from "./usage-legs.ts";
 import type { LedgerContext } from "./ledger-context.ts";
-import { legFromEntry, usageRecorded } from "./record-usage.ts";
+import { usageRecorded } from "./record-usage.ts";
 import { endsOfKnown, settleInRedis } from "./settle-in-redis.ts";
 import { takingUsage } from "./usage-spans.ts";
 
@@ -41,29 +42,50 @@ export async function recordSettlements(
   const legs = events.flatMap(legsOf);
   const tags = [...new Set(legs.map((leg) => tagOf(leg.organizationId)))];
   let usage: ReadonlyMap<Tag, readonly UsageEntry[]> = new Map();
-  const settlements = await context.store.transaction(async (tx) => {
-    let ended: SettlementRequest[] = [];
-    if (legs.length > 0) {
-      const epochs = await tx.shareTagLocks(tags);
-      usage = await readableUsage(context, tags);
-      // First the usage: of a leg that both tell of, it knows the request.
-      const entries = [...usage.values()].flat();
-      const used = entries.map(legFromEntry);
-      const recorded = await takingUsage(entries, () =>
-        tx.recordLegs(epochs, used.concat(legs), context.clock.nowMs()),
-      );
-      const late = await tx.recordLegs(epochs, consumedAfterRelease(legs, recorded), context.clock.nowMs());
-      ended = [
-        ...recorded.flatMap((one) => (one.leg.kind === "settle" ? settlementOf(one, context.clock.nowMs()) : [])),
-        ...(await endsOfKnown(tx, used, recorded)),
-        ...late.flatMap((one) => settlementOf(one, context.clock.nowMs())),
-      ];
+  const { settlements, late } = await context.store.transaction(async (tx) => {
+    if (legs.length === 0) {
+      tx.raiseConsumedOffsets(takenIn);
+      return { settlements: [], late: [] };
     }
-    tx.raiseConsumedOffsets(takenIn);
-    return ended;
+    const epochs = await tx.shareTagLocks(tags);
+    usage = await readableUsage(context, tags);
+    // First the usage: of a leg that both tell of, it knows the request.
+    const entries = [...usage.values()].flat();
+    const told = await usageLegs(tx, entries);
+    const used = told.legs;
+    const recorded = await takingUsage(entries, () => tx.recordLegs(epochs, used.concat(legs), context.clock.nowMs()));
+    await keepAskedRefunds(tx, told, recorded);
+    const ended = [
+      ...recorded.flatMap((one) => (one.leg.kind === "settle" ? settlementOf(one, context.clock.nowMs()) : [])),
+      ...(await endsOfKnown(tx, used, recorded)),
+    ];
+    const consumed = consumedAfterRelease(legs, recorded);
+    if (consumed.length === 0) tx.raiseConsumedOffsets(takenIn);
+    return { settlements: ended, late: consumed };
   });
+  const ofLate = late.length === 0 ? [] : await recordLate(context, late, takenIn);
   usageRecorded.add([...usage.values()].reduce((total, ofTag) => total + ofTag.length, 0));
-  await Promise.all([settleInRedis(context, settlements), deleteUsage(context.redis, usage)]);
+  await Promise.all([settleInRedis(context, [...settlements, ...ofLate]), deleteUsage(context.redis, usage)]);
+}
+
+/**
+ * Records consumptions that the first transaction found to be missing, in one of their own: it
+ * locks wallets, and two processes that locked more wallets while they hold some would wait for
+ * each other in a circle. Where the process dies in between, the events are read again and the same
+ * consumptions are missing.
+ */
+async function recordLate(
+  { store, clock }: LedgerContext,
+  late: readonly Leg[],
+  takenIn: readonly TakenIn[],
+): Promise<SettlementRequest[]> {
+  const tags = [...new Set(late.map((leg) => tagOf(leg.organizationId)))];
+  const recorded = await store.transaction(async (tx) => {
+    const legs = await tx.recordLegs(await tx.shareTagLocks(tags), late, clock.nowMs());
+    tx.raiseConsumedOffsets(takenIn);
+    return legs;
+  });
+  return recorded.flatMap((one) => settlementOf(one, clock.nowMs()));
 }
 
 /**
@@ -118,8 +140,13 @@ function legsOf(event: CommandEvent): Leg[] {
     commandId: event.commandId,
     atMs: Date.parse(event.occurredAt),
   };
-  return [
+  const legs: Leg[] = [
     { ...common, kind: "reserve", action: null },
     { ...common, kind: "settle", action },
   ];
+  if (chargeId === event.commandId) return legs;
+  // The command's first reservation came back. Whoever knows the command but not its charge id may
+  // have counted it as open.
+  const first = { ...common, chargeId: event.commandId };
+  return [{ ...first, kind: "reserve", action: null }, { ...first, kind: "settle", action: "release" }, ...legs];
 }

@@ -1,8 +1,8 @@
-import { type Tag, type UsageEntry, deleteUsage, readUsage, usageBacklog } from "@kapi/redis";
+import { type Tag, deleteUsage, readUsage, usageBacklog } from "@kapi/redis";
 import { counter, inBatchSpan } from "@kapi/runtime";
 
 import { fairShare } from "../domain/fair-share.ts";
-import type { Leg } from "../domain/leg.ts";
+import { keepAskedRefunds, usageLegs } from "./usage-legs.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { endsOfKnown, settleInRedis } from "./settle-in-redis.ts";
 import { takingUsage } from "./usage-spans.ts";
@@ -45,7 +45,8 @@ export async function recordUsage(context: LedgerContext, tags: readonly Tag[]):
     const found = await readUsage(redis, waiting, share);
     for (const tag of found.unreachable) unreachable.add(tag);
     const used = [...found.replies.values()].flat();
-    const legs = used.map(legFromEntry);
+    const told = await usageLegs(tx, used);
+    const { legs } = told;
     const recorded = await takingUsage(used, (members) =>
       inBatchSpan("record usage", members, () => tx.recordLegs(epochs, legs, clock.nowMs())),
     );
@@ -55,6 +56,7 @@ export async function recordUsage(context: LedgerContext, tags: readonly Tag[]):
         "usage of organizations without a wallet, or told twice",
       );
     }
+    await keepAskedRefunds(tx, told, recorded);
     return { entries: found.replies, ended: await endsOfKnown(tx, legs, recorded) };
   });
   const moved = [...entries.values()].reduce((total, ofTag) => total + ofTag.length, 0);
@@ -76,19 +78,4 @@ export async function recordAllUsage(context: LedgerContext, tags: readonly Tag[
     left = left.filter((tag) => !unreachable.has(tag));
     if (moved === 0) return left;
   }
-}
-
-/** The leg that an entry tells of. */
-export function legFromEntry(entry: UsageEntry): Leg {
-  return {
-    chargeId: entry.chargeId,
-    kind: entry.leg === "release" ? "settle" : entry.leg,
-    organizationId: entry.organizationId,
-    credits: entry.credits,
-    action: entry.leg === "release" ? "release" : null,
-    operation: entry.operation,
-    requestId: entry.requestId,
-    commandId: entry.commandId,
-    atMs: entry.atMs,
-  };
 }

@@ -3,7 +3,7 @@ import { tagOf } from "@kapi/redis";
 import { counter } from "@kapi/runtime";
 
 import type { Leg } from "../domain/leg.ts";
-import type { CommandStatus, PendingWalletChange, Reservation } from "../domain/ports.ts";
+import type { CommandState, CommandStatus, PendingWalletChange, Reservation } from "../domain/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 
 /**
@@ -20,8 +20,10 @@ const abandoned = counter(
 );
 
 /**
- * Gives credits back that were reserved for commands which were never published: their request ended 5xx and was not made
- * again. The ledger has it first; {@link applyPending} tells Redis. Returns how many reservations were released.
+ * Gives credits back that were reserved for commands which were never published: their request
+ * ended 5xx and was not made again. Also those of a later reservation whose command ended with an
+ * earlier one. The ledger has it first; {@link applyPending} tells Redis. Returns how many
+ * reservations were released.
  */
 export async function releaseOrphans(context: LedgerContext, commandStatus: CommandStatus): Promise<number> {
   const { store, clock } = context;
@@ -48,9 +50,9 @@ async function releaseUnknown(
   old: readonly Reservation[],
 ): Promise<number> {
   const { store, clock } = context;
-  const known = await commandStatus.known(old.map((reservation) => reservation.chargeId));
-  const orphans = old.filter((_, index) => !known[index]);
-  const legs = orphans.map(({ chargeId, organizationId, credits }) => ({
+  const states = await commandStatus.states(old.map((reservation) => reservation.commandId));
+  const orphans = old.filter((reservation, index) => isOrphan(reservation, states[index]));
+  const legs = orphans.map(({ chargeId, commandId, organizationId, credits }) => ({
     chargeId,
     organizationId,
     credits,
@@ -58,7 +60,7 @@ async function releaseUnknown(
     action: "release" as const,
     operation: "never published",
     requestId: null,
-    commandId: chargeId,
+    commandId,
     atMs: clock.nowMs(),
   }));
   const count = await store.transaction(async (tx) => {
@@ -71,6 +73,15 @@ async function releaseUnknown(
   });
   abandoned.add(count);
   return count;
+}
+
+/**
+ * A first reservation of a known command ends with the command's final event, whichever reservation
+ * that settles. A later one is settled only by the event that names it: the message that named an
+ * earlier one may have been carried out.
+ */
+function isOrphan({ chargeId, commandId }: Reservation, state: CommandState | undefined): boolean {
+  return state === "unknown" || (state === "final" && chargeId !== commandId);
 }
 
 function changeOf({ chargeId, organizationId, credits }: Leg): Omit<PendingWalletChange, "epoch"> {

@@ -12,12 +12,14 @@ export async function settleInRedis(context: LedgerContext, settlements: readonl
   );
   const left = settlements.filter((_, index) => !isApplied(replies[index]));
   await context.store.insertPending(
-    left.map(({ chargeId, organizationId, action, credits, epoch }) => ({
+    // An old one stays old: the wallet may have it, and Redis may not remember that.
+    left.map(({ chargeId, organizationId, action, credits, epoch, isOld = false }) => ({
       chargeId,
       organizationId,
       kind: action,
       credits,
       epoch,
+      isOld,
     })),
   );
 }
@@ -28,10 +30,13 @@ export function isApplied(reply: SettlementReply | undefined): boolean {
 }
 
 /**
- * The ends of reservations that the usage streams tell of although the ledger has had both for some time. Mostly the entry was
- * only read late, and Redis has the settlement. But where Redis lost the reservation, the ledger heard of its end before the
- * tag was opened again, and then the same command was asked for once more, Redis has reserved for it a second time: telling
- * the end once more gives that back. So does a command that was reserved for, given back unpublished, and asked for again.
+ * The ends of reservations that the usage streams tell of although the ledger has had both for some
+ * time. Mostly the entry was only read late, and Redis has the settlement. But where Redis lost the
+ * reservation, the ledger heard of its end before the tag was opened again, and then the same
+ * command was asked for once more, Redis has reserved for it a second time: telling the end once
+ * more gives that back. So does a command that was reserved for, given back unpublished, and asked
+ * for again. It is told as an old one: where there is no reservation, Redis has the end, however
+ * long ago.
  */
 export async function endsOfKnown(
   tx: StoreTransaction,
@@ -50,5 +55,7 @@ export async function endsOfKnown(
   const known = recorded.filter(
     ({ leg, isNew }) => leg.kind === "reserve" && told.has(leg.chargeId) && (!isNew || givenBack.has(leg.chargeId)),
   );
-  return known.length === 0 ? [] : tx.readSettlements(known.map(({ leg }) => leg.chargeId));
+  if (known.length === 0) return [];
+  const ends = await tx.readSettlements(known.map(({ leg }) => leg.chargeId));
+  return ends.map((end) => Object.assign(end, { isOld: true }));
 }

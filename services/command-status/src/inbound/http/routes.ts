@@ -2,7 +2,7 @@ import { ApiError, type FastifyInstance, parse } from "@kapi/http";
 import type { Clock } from "@kapi/kernel";
 import { z } from "zod";
 
-import type { CommandStore, LogEnds } from "../../domain/ports.ts";
+import type { CommandStore, KnownTopics, LogEnds } from "../../domain/ports.ts";
 import { lookUpCommands } from "../../operations/look-up-commands.ts";
 import { readCommands } from "../../operations/read-commands.ts";
 import { waitUntilCaughtUp } from "../../operations/wait-until-caught-up.ts";
@@ -20,6 +20,7 @@ const OpenBody = z.object({ organizationIds: z.array(z.guid()).max(MAX_ASKED) })
 export interface RouteNeeds {
   readonly store: CommandStore;
   readonly ends: LogEnds;
+  readonly topics: KnownTopics;
   readonly clock: Clock;
 }
 

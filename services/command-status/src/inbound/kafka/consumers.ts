@@ -9,12 +9,13 @@ import {
   RetryableError,
 } from "@kapi/kafka";
 import { batcher } from "@kapi/kernel";
-import { isTransient } from "@kapi/postgres";
+import { isTransient, isUniqueViolation } from "@kapi/postgres";
 import type { Logger, Started } from "@kapi/runtime";
 import type { z } from "zod";
 
 import { COMMAND_TOPICS } from "../../domain/command-topics.ts";
-import type { LogPosition } from "../../domain/ports.ts";
+import type { AssignedTopic, KnownTopics, LogPosition } from "../../domain/ports.ts";
+import { rememberTopics } from "../../operations/check-topics.ts";
 import type { CommandIntake } from "../../operations/take-in-commands.ts";
 
 /** Most records of one batch. */
@@ -26,6 +27,7 @@ const BUSY_INTERVAL_MS = 40;
 export interface ConsumerNeeds {
   readonly kafka: KafkaConnection;
   readonly intake: CommandIntake;
+  readonly topics: KnownTopics;
   readonly logger: Logger;
   readonly fatal: (error: Error) => void;
 }
@@ -65,17 +67,38 @@ interface Intake<T> {
 type Take<T> = (values: readonly T[], positions: readonly LogPosition[]) => Promise<void>;
 
 function createIntakeConsumer<T>(
-  { kafka, ...options }: Omit<ConsumerNeeds, "intake">,
+  { kafka, topics: known, ...options }: Omit<ConsumerNeeds, "intake">,
   { groupId, topics, schema, includeValue, take }: Intake<T>,
 ): Promise<Started<Consumer>> {
   const takeTogether = together(take);
+  let remembered: Promise<void> | null = null;
+  let assigned: readonly AssignedTopic[] = [];
+  /** Once for each assignment; where the database is away, the next batch tries again. */
+  const remember = async (): Promise<void> => {
+    remembered ??= rememberTopics(known, assigned);
+    const current = remembered;
+    try {
+      await current;
+    } catch (error) {
+      if (remembered === current) remembered = null;
+      throw error;
+    }
+  };
   return createConsumer(kafka, {
     ...options,
     groupId,
     topics,
     maxBatchMessages: MAX_BATCH_MESSAGES,
     busyIntervalMs: BUSY_INTERVAL_MS,
+    onAssigned: (assignment) => {
+      remembered = null;
+      assigned = assignment.flatMap(({ topic, topicId, partitions }) =>
+        topicId === null ? [] : [{ topic: topic.name, topicId, partitions }],
+      );
+      return Promise.resolve();
+    },
     onBatch: async (batch) => {
+      await retried(remember);
       const { values, deadLetters } = valuesOf(batch, schema, includeValue);
       await retried(() => takeTogether({ values, position: positionAfter(batch) }));
       return { deadLetters };
@@ -125,11 +148,16 @@ function positionAfter(batch: Batch): LogPosition {
   return { topic: batch.topic.name, partition: batch.partition, nextOffset };
 }
 
-async function retried<T>(work: () => Promise<T>): Promise<T> {
+/** Runs `work`; what may succeed a little later comes again with its batch. */
+export async function retried<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (isTransient(error)) throw new RetryableError("a store is not available", { cause: error });
+    // The old table has two unique indexes, and `on conflict` names one: a statement of the release
+    // before, which names the other, may insert the same row at the same moment. The next try finds
+    // that row.
+    if (isUniqueViolation(error)) throw new RetryableError("another process stored the same row", { cause: error });
     throw error;
   }
 }

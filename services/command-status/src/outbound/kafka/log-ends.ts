@@ -1,5 +1,5 @@
 import { TOPICS, type TopicContract } from "@kapi/contracts";
-import { beginOffsets, endOffsets, type KafkaConnection } from "@kapi/kafka";
+import { beginOffsets, endOffsets, type KafkaConnection, topicIds } from "@kapi/kafka";
 
 import { COMMAND_TOPICS } from "../../domain/command-topics.ts";
 import type { LogEnds, LogPosition } from "../../domain/ports.ts";
@@ -10,6 +10,11 @@ const ALL_TOPICS: readonly TopicContract[] = [...COMMAND_TOPICS, TOPICS.commandE
 export function createLogEnds(kafka: KafkaConnection): LogEnds {
   return {
     current: async () => (await Promise.all(ALL_TOPICS.map((topic) => endsOf(kafka, topic)))).flat(),
+    topicIds: async () => {
+      const ids = await topicIds(kafka, ALL_TOPICS);
+      const found = ALL_TOPICS.map(({ name }, index) => [name, ids[index] ?? null] as const);
+      return new Map(found.filter((entry): entry is [string, string] => entry[1] !== null));
+    },
   };
 }
 

@@ -14,7 +14,7 @@ const OPEN_STATES = statement<OpenState>(
   "open_states",
   `select status, count(*)::integer as commands,
      extract(epoch from clock_timestamp() - min(coalesce(created_at, updated_at)))::float8 as oldest_seconds
-   from commands where status in ('queued', 'leased') group by status`,
+   from commands_by_month where status in ('queued', 'leased') group by status`,
 );
 const OPEN = ["queued", "leased"] as const;
 /** Asked for twice within so many milliseconds, it is read once. */

@@ -3,20 +3,24 @@ import { type Database, type Statement, statement } from "@kapi/postgres";
 
 import { type CommandListQuery, daySpansOf, spanOf } from "../../domain/command-list.ts";
 import type { CommandEnds, CommandLists } from "../../domain/ports.ts";
+import { ASKED_COMMANDS, detailsOf, OLD_PLACE } from "./command-places.ts";
 import { COMMAND_COLUMNS, type CommandRow, fromRow, lacksResult, largeResults } from "./command-row.ts";
 
 /**
- * Lists of a server's commands. A list is put together from the conditions that its query gives and no others, so that a
- * plan never has to serve a filter that is not there; there are fewer than 300 such texts.
+ * Lists of a server's commands. A list is put together from the conditions that its query gives and
+ * no others, so that a plan never has to serve a filter that is not there; there are fewer than 300
+ * such texts.
  *
- * A page is found in an index alone and only its own rows are read. `total` comes from the counters (see
- * migrations/0002) wherever they can tell it, else from counting in the index of the filter.
+ * A page is found in the indexes of all months alone, and only its own rows are read. `total` comes
+ * from the counters (see migrations/0002) wherever they can tell it, else from counting in the
+ * index of the filter.
  */
 
 const FINAL_AMONG = statement<{ command_id: string }>(
   "final_commands_among",
-  `select command_id from commands
-   where command_id = any($1::uuid[]) and status in ('succeeded', 'failed', 'expired') and created_at is not null`,
+  `select known.asked_id as command_id from ${ASKED_COMMANDS}
+   where coalesce(commands.status, known.status, 'succeeded') in ('succeeded', 'failed', 'expired')
+     and coalesce(commands.created_at, known.created_at) is not null`,
 );
 
 interface Total {
@@ -73,13 +77,13 @@ function pageOf(database: Database, query: CommandListQuery, offset: number): Pr
   const listed = conditions(sql, query, sql.value(organizationId), sql.value(serverId));
   const text = `
     with page as (
-      select command_id from commands where ${listed}
+      select command_id from commands_by_month where ${listed}
       order by created_at desc, command_id desc
       limit ${sql.value(limit)} offset ${sql.value(offset)}
     )
-    select ${COMMAND_COLUMNS} from page join commands using (command_id)
-    where organization_id = $1
-    order by commands.created_at desc, command_id desc`;
+    select ${COMMAND_COLUMNS} from ${detailsOf("page as given")}
+    where commands.organization_id = $1
+    order by commands.created_at desc, commands.command_id desc`;
   return database.query(prepared<CommandRow>("list_commands", sql, text), sql.values);
 }
 
@@ -92,7 +96,7 @@ function totalOf(database: Database, query: CommandListQuery): Promise<Total[]> 
   if (narrow || (status !== undefined && status !== "succeeded")) {
     const owned = ownedBy(organization, server);
     const listed = conditions(sql, query, organization, server);
-    const text = `select case when ${owned} then (select count(*) from commands where ${listed}) else 0 end as total`;
+    const text = `select case when ${owned} then (select count(*) from commands_by_month where ${listed}) else 0 end as total`;
     return database.query(prepared<Total>("count_commands", sql, text), sql.values);
   }
   const listed = counted(sql, query, organization, server);
@@ -102,7 +106,7 @@ function totalOf(database: Database, query: CommandListQuery): Promise<Total[]> 
   sql.parts.push("succeeded");
   const others = (["queued", "leased", "failed", "expired"] as const).map((other) => {
     const rest = conditions(new NamelessSql(sql), { ...query, status: other }, organization, server);
-    return `(select count(*) from commands where ${rest})`;
+    return `(select count(*) from commands_by_month where ${rest})`;
   });
   const owned = ownedBy(organization, server);
   const text = `select case when ${owned} then ${listed} - ${others.join(" - ")} else 0 end as total`;
@@ -129,7 +133,7 @@ function counted(sql: Sql, query: CommandListQuery, organization: string, server
     from === undefined && to === undefined
       ? ""
       : ` and day >= ${sql.value(dayOf(days.from))}::date and day < ${sql.value(dayOf(days.before))}::date`;
-  const whole = `(select coalesce(sum(commands), 0)::bigint from command_counts
+  const whole = `(select coalesce(sum(commands), 0)::bigint from command_counts_by_month
     where organization_id = ${organization} and server_id = ${server}${ofDays}${ofOperation})`;
   if (ofDays === "") return whole;
   // The texts of other states beside it (see `totalOf`) depend on which of the two is given.
@@ -137,7 +141,7 @@ function counted(sql: Sql, query: CommandListQuery, organization: string, server
   if (to !== undefined) sql.parts.push("to");
   const owned = ownedBy(organization, server);
   const ends = [head, tail].map(
-    (end) => `(select count(*) from commands where server_id = ${server} and created_at is not null
+    (end) => `(select count(*) from commands_by_month where server_id = ${server} and created_at is not null
       and created_at >= ${sql.value(end.from)}::timestamptz and created_at < ${sql.value(end.before)}::timestamptz${ofOperation})`,
   );
   return `case when ${owned} then ${[whole, ...ends].join(" + ")} else 0 end`;
@@ -145,7 +149,7 @@ function counted(sql: Sql, query: CommandListQuery, organization: string, server
 
 /** Whether the server is the organization's: asked once, so that a count itself reads no rows. */
 function ownedBy(organization: string, server: string): string {
-  return `exists (select from command_counts where organization_id = ${organization} and server_id = ${server})`;
+  return `exists (select from command_counts_by_month where organization_id = ${organization} and server_id = ${server})`;
 }
 
 /** The date of a day's beginning, or the infinity it is. */
@@ -162,7 +166,9 @@ function conditions(sql: Sql, query: CommandListQuery, organization: string, ser
     all.push(condition);
   };
   if (idempotencyKey !== undefined) {
-    add("key", `command_id = ${sql.value(commandIdOf(query.organizationId, idempotencyKey))}`);
+    const commandId = `${sql.value(commandIdOf(query.organizationId, idempotencyKey))}::uuid`;
+    const month = `select month from command_ids where command_id = ${commandId}`;
+    add("key", `month = coalesce((${month}), ${OLD_PLACE}) and command_id = ${commandId}`);
   }
   if (requestId !== undefined) add("request", `request_id = ${sql.value(requestId)}`);
   if (accountNumber !== undefined) add("account", `account_number = ${sql.value(accountNumber)}`);

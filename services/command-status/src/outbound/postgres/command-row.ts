@@ -1,8 +1,9 @@
 import { type CommandStatus, isFinal } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";
-import { type Database, statement } from "@kapi/postgres";
+import { type Queryable, statement } from "@kapi/postgres";
 
 import type { StoredCommand } from "../../domain/ports.ts";
+import { ASKED_COMMANDS } from "./command-places.ts";
 
 /**
  * A larger result, in bytes, is not read with its row but by itself ({@link largeResults}), so that a thousand rows stay small.
@@ -10,7 +11,10 @@ import type { StoredCommand } from "../../domain/ports.ts";
  */
 const LARGE_RESULT_BYTES = 16 * 1024;
 
-/** A row as the read statements give it; times are already in the form of the API, JSON columns are text. */
+/**
+ * A row as the read statements give it; times are already in the form of the API, JSON columns are
+ * text. After the retention only what `command_ids` keeps is there.
+ */
 export interface CommandRow {
   readonly command_id: string;
   readonly organization_id: string;
@@ -18,13 +22,14 @@ export interface CommandRow {
   readonly account_number: string | null;
   readonly managed_account_id: string | null;
   readonly operation: string;
-  readonly request_id: string;
+  readonly request_id: string | null;
   readonly idempotency_key: string;
   readonly fingerprint: string;
   readonly derivation_key_id: string | null;
-  readonly payload: string;
+  /** Null after the retention. */
+  readonly payload: string | null;
   readonly created_at: string;
-  readonly deadline_at: string;
+  readonly deadline_at: string | null;
   readonly status: CommandStatus;
   readonly attempts: number;
   /** Null also where it is a large one. */
@@ -32,22 +37,32 @@ export interface CommandRow {
   readonly result_bytes: number;
   readonly error_code: string | null;
   readonly error_message: string | null;
-  readonly updated_at: string;
+  readonly updated_at: string | null;
   readonly completed_at: string | null;
 }
 
-const ISO = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
-const isoOf = (column: string): string => `to_char(commands.${column} at time zone 'UTC', ${ISO}) as ${column}`;
+const isoOf = (time: string, column: string): string =>
+  `to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as ${column}`;
+const eitherOf = (column: string): string => `coalesce(commands.${column}, known.${column}) as ${column}`;
 
-/** The select list of a {@link CommandRow}. */
-export const COMMAND_COLUMNS = `command_id, organization_id, server_id, account_number, managed_account_id, operation,
-  request_id, idempotency_key, fingerprint, derivation_key_id, payload::text as payload, ${isoOf("created_at")}, ${isoOf("deadline_at")},
-  status, attempts, case when result_bytes > ${LARGE_RESULT_BYTES} then null else result::text end as result,
-  coalesce(result_bytes, 0) as result_bytes, error_code, error_message, ${isoOf("updated_at")}, ${isoOf("completed_at")}`;
+/**
+ * The select list of a {@link CommandRow}, of `commands` (the details, null after the retention)
+ * and `known` (the row of `command_ids`, null where it is not filled in yet).
+ */
+export const COMMAND_COLUMNS = `${["command_id", "organization_id", "server_id", "operation"].map(eitherOf).join(", ")},
+  commands.account_number, commands.managed_account_id, commands.request_id, ${eitherOf("idempotency_key")},
+  coalesce(commands.fingerprint, encode(known.fingerprint, 'hex')) as fingerprint, ${eitherOf("derivation_key_id")},
+  commands.payload::text as payload, ${isoOf("coalesce(commands.created_at, known.created_at)", "created_at")},
+  ${isoOf("commands.deadline_at", "deadline_at")}, coalesce(commands.status, known.status, 'succeeded') as status,
+  coalesce(commands.attempts, known.attempts, 1) as attempts,
+  case when commands.result_bytes > ${LARGE_RESULT_BYTES} then null else commands.result::text end as result,
+  coalesce(commands.result_bytes, 0) as result_bytes, ${eitherOf("error_code")}, commands.error_message,
+  ${isoOf("commands.updated_at", "updated_at")}, ${isoOf("commands.completed_at", "completed_at")}`;
 
 const RESULTS = statement<{ command_id: string; result: string }>(
   "results_of_commands",
-  "select command_id, result::text as result from commands where command_id = any($1::uuid[])",
+  `select commands.command_id, commands.result::text as result from ${ASKED_COMMANDS}
+   where commands.result is not null`,
 );
 
 /** Whether the row was read without its result. */
@@ -57,7 +72,7 @@ export function lacksResult(row: CommandRow): boolean {
 
 /** The results of commands whose rows lack theirs, by command id. The caller bounds how many bytes they have together. */
 export async function largeResults(
-  database: Database,
+  database: Queryable,
   commandIds: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, string>> {
   if (commandIds.size === 0) return new Map();
@@ -71,15 +86,7 @@ export async function largeResults(
  */
 export function fromRow(row: CommandRow, largeResult?: string): StoredCommand {
   assert(lacksResult(row) === (largeResult !== undefined), "a large result is given where the row lacks it");
-  const result = largeResult ?? row.result ?? "null";
-  const json =
-    `{"id":"${row.command_id}","operation":"${row.operation}","status":"${row.status}",` +
-    `"managedAccountId":${quoted(row.managed_account_id)},"attempts":${row.attempts},"payload":${row.payload},` +
-    `"result":${result},"errorCode":${quoted(row.error_code)},` +
-    `"errorMessage":${text(row.error_message)},"idempotencyKey":${text(row.idempotency_key)},` +
-    `"createdAt":"${row.created_at}","completedAt":${quoted(row.completed_at)},"requestId":${text(row.request_id)},` +
-    `"serverId":"${row.server_id}","accountNumber":${quoted(row.account_number)},"updatedAt":"${row.updated_at}",` +
-    `"deadlineAt":"${row.deadline_at}"}`;
+  const json = row.payload === null ? shortJson(row) : fullJson(row, largeResult ?? row.result ?? "null");
   const { command_id: commandId, organization_id: organizationId, fingerprint } = row;
   return {
     commandId,
@@ -89,6 +96,27 @@ export function fromRow(row: CommandRow, largeResult?: string): StoredCommand {
     isFinal: isFinal(row.status),
     json,
   };
+}
+
+function fullJson(row: CommandRow, result: string): string {
+  return (
+    `{"id":"${row.command_id}","operation":"${row.operation}","status":"${row.status}",` +
+    `"managedAccountId":${quoted(row.managed_account_id)},"attempts":${row.attempts},"payload":${row.payload},` +
+    `"result":${result},"errorCode":${quoted(row.error_code)},` +
+    `"errorMessage":${text(row.error_message)},"idempotencyKey":${text(row.idempotency_key)},` +
+    `"createdAt":"${row.created_at}","completedAt":${quoted(row.completed_at)},"requestId":${text(row.request_id)},` +
+    `"serverId":"${row.server_id}","accountNumber":${quoted(row.account_number)},"updatedAt":${quoted(row.updated_at)},` +
+    `"deadlineAt":${quoted(row.deadline_at)}}`
+  );
+}
+
+/** A command after the retention: what the interface requires, its server, and why it failed. */
+function shortJson(row: CommandRow): string {
+  return (
+    `{"id":"${row.command_id}","operation":"${row.operation}","status":"${row.status}","attempts":${row.attempts},` +
+    `"result":null,"errorCode":${quoted(row.error_code)},"idempotencyKey":${text(row.idempotency_key)},` +
+    `"createdAt":"${row.created_at}","serverId":"${row.server_id}"}`
+  );
 }
 
 /** For ids, codes and times, which hold nothing that JSON escapes. */

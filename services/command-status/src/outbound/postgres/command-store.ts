@@ -1,110 +1,31 @@
-import { type CommandEvent, type CommandMessage, type CommandStatus, isFinal } from "@kapi/contracts";
-import { type Database, statement } from "@kapi/postgres";
+import { type CommandEvent, type CommandMessage, isFinal } from "@kapi/contracts";
+import { isMissingPartition, type Queryable, type Statement, statement } from "@kapi/postgres";
 
 import type { CommandStore, LogPosition, OpenCommand, TakenIn } from "../../domain/ports.ts";
 import { COMMAND_COLUMNS, type CommandRow, fromRow, lacksResult, largeResults } from "./command-row.ts";
+import { ASKED_COMMANDS } from "./command-places.ts";
+import { TAKE_IN_EVENTS, TAKE_IN_MESSAGES, type TakenInRow } from "./intake-statements.ts";
+import { makeMonths } from "./months.ts";
 
 /** Large results read together, in bytes; the caller asks again for the others. */
 const MAX_LARGE_BYTES = 16 * 1024 * 1024;
 
-interface TakenInRow {
-  readonly command_id: string;
-  readonly organization_id: string;
-  readonly status: CommandStatus;
-  readonly readable: boolean;
-}
-
-/**
- * Positions are written by the statement that takes the batch in, and only rise. A process that lost its partitions while it was
- * paused may still write: its position is lower than the new owner's, and is ignored (README, "Positions").
- */
-const MOVE_POSITION = `
-  with position as (
-    insert into positions (topic, partition, next_offset)
-    select * from unnest($1::text[], $2::integer[], $3::bigint[]) as moved (topic, partition, next_offset)
-    order by topic, partition
-    on conflict (topic, partition) do update set next_offset = excluded.next_offset
-      where excluded.next_offset > positions.next_offset
-  )`;
-
-/**
- * A message meets a row of its command where an event came first, or where it was published again; it fills what is
- * missing and changes nothing else. Rows that were complete are written unchanged, so that they are among the
- * answers: after a crash between commit and claims, the repeat must tell the claims again.
- *
- * A command is counted with its first message, which the row itself knows, so that no repeat and no other process counts
- * it again. All rows are locked before the first counter is: two such statements wait for each other in one order.
- */
-const TAKE_IN_MESSAGES = statement<TakenInRow>(
-  "take_in_messages",
-  `${MOVE_POSITION},
-  taken as (insert into commands (command_id, organization_id, server_id, account_number, managed_account_id, operation,
-    request_id, idempotency_key, fingerprint, derivation_key_id, payload, reserved_credits, created_at, deadline_at,
-    version, status, attempts, updated_at, messages)
-  select given.*, 0, 'queued', 0, given.created_at, 1
-  from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::text[], $11::text[],
-    $12::text[], $13::text[], $14::json[], $15::integer[], $16::timestamptz[], $17::timestamptz[])
-    as given (command_id, organization_id, server_id, account_number, managed_account_id, operation, request_id,
-      idempotency_key, fingerprint, derivation_key_id, payload, reserved_credits, created_at, deadline_at)
-  on conflict (command_id) do update set
-    request_id = coalesce(commands.request_id, excluded.request_id),
-    idempotency_key = coalesce(commands.idempotency_key, excluded.idempotency_key),
-    fingerprint = coalesce(commands.fingerprint, excluded.fingerprint),
-    derivation_key_id = coalesce(commands.derivation_key_id, excluded.derivation_key_id),
-    payload = coalesce(commands.payload, excluded.payload),
-    reserved_credits = coalesce(commands.reserved_credits, excluded.reserved_credits),
-    created_at = coalesce(commands.created_at, excluded.created_at),
-    deadline_at = coalesce(commands.deadline_at, excluded.deadline_at),
-    messages = commands.messages + 1
-  returning command_id, organization_id, server_id, operation, created_at, status, messages),
-  counted as (
-    insert into command_counts (organization_id, server_id, day, operation, commands)
-    select organization_id, server_id, (created_at at time zone 'UTC')::date, operation, count(*)
-    from taken where messages = 1 group by 1, 2, 3, 4 order by 1, 2, 3, 4
-    on conflict (organization_id, server_id, day, operation)
-      do update set commands = command_counts.commands + excluded.commands
-  )
-  select command_id, organization_id, status, true as readable from taken`,
-);
-
-/** `=` lets the repeat of an event be answered too; it writes what is there already. */
-const TAKE_IN_EVENTS = statement<TakenInRow>(
-  "take_in_events",
-  `${MOVE_POSITION}
-  insert into commands (command_id, organization_id, server_id, account_number, managed_account_id, operation,
-    version, status, attempts, result, error_code, error_message, updated_at, completed_at)
-  select given.*
-  from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::integer[], $11::text[],
-    $12::integer[], $13::json[], $14::text[], $15::text[], $16::timestamptz[], $17::timestamptz[])
-    as given (command_id, organization_id, server_id, account_number, managed_account_id, operation, version, status,
-      attempts, result, error_code, error_message, updated_at, completed_at)
-  on conflict (command_id) do update set
-    account_number = coalesce(excluded.account_number, commands.account_number),
-    managed_account_id = coalesce(excluded.managed_account_id, commands.managed_account_id),
-    version = excluded.version,
-    status = excluded.status,
-    attempts = excluded.attempts,
-    result = excluded.result,
-    error_code = excluded.error_code,
-    error_message = excluded.error_message,
-    updated_at = excluded.updated_at,
-    completed_at = excluded.completed_at
-  where excluded.version = commands.version
-    or (excluded.version > commands.version and commands.status not in ('succeeded', 'failed', 'expired'))
-  returning command_id, organization_id, status, created_at is not null as readable`,
-);
-
 const BY_IDS = statement<CommandRow>(
   "commands_by_ids",
-  `select ${COMMAND_COLUMNS}
-   from commands where command_id = any($1::uuid[]) and created_at is not null`,
+  `select ${COMMAND_COLUMNS} from ${ASKED_COMMANDS} where coalesce(commands.created_at, known.created_at) is not null`,
 );
 
 /** What is reserved for a command stands in its message; callers wait for both topics first (`caught-up`). */
 const OPEN_OF = statement<{ command_id: string; organization_id: string; reserved_credits: number }>(
   "open_commands_of",
   `select command_id, organization_id, coalesce(reserved_credits, 0) as reserved_credits
-   from commands where organization_id = any($1::uuid[]) and status in ('queued', 'leased')`,
+   from commands_by_month where organization_id = any($1::uuid[]) and status in ('queued', 'leased')`,
+);
+
+const DROPPED_AMONG = statement<{ command_id: string }>(
+  "commands_of_dropped_months",
+  `select command_id from command_ids
+   where command_id = any($1::uuid[]) and month not in (select month from attached_command_months())`,
 );
 
 const POSITIONS = statement<{ topic: string; partition: number; next_offset: number }>(
@@ -113,20 +34,13 @@ const POSITIONS = statement<{ topic: string; partition: number; next_offset: num
 );
 
 /** The commands in PostgreSQL. Each function is one statement; batches are sorted by id so that two cannot deadlock. */
-export function createCommandStore(database: Database): CommandStore {
+export function createCommandStore(database: Queryable): CommandStore {
   return {
-    takeInMessages: async (messages, positions) => {
-      const sorted = messages.toSorted(byCommandId);
-      return (await database.query(TAKE_IN_MESSAGES, [...placesOf(positions), ...messageColumns(sorted)])).map(
-        toTakenIn,
-      );
-    },
-    takeInEvents: async (events, positions) => {
-      const sorted = events.toSorted(byCommandId);
-      return (await database.query(TAKE_IN_EVENTS, [...placesOf(positions), ...eventColumns(sorted)])).map(toTakenIn);
-    },
+    takeInMessages: (messages, positions) => takeIn(database, TAKE_IN_MESSAGES, messages, messageColumns, positions),
+    takeInEvents: (events, positions) => takeIn(database, TAKE_IN_EVENTS, events, eventColumns, positions),
     byIds: async (commandIds) => {
-      const rows = new Map((await database.query(BY_IDS, [commandIds])).map((row) => [row.command_id, row]));
+      const found = await database.query(BY_IDS, [[...new Set(commandIds)]]);
+      const rows = new Map(found.map((row) => [row.command_id, row]));
       const asked = commandIds.map((commandId) => rows.get(commandId) ?? null);
       const fits = fitting(asked);
       const large = asked.filter((row, index) => row !== null && lacksResult(row) && fits[index] === true);
@@ -151,6 +65,32 @@ export function createCommandStore(database: Database): CommandStore {
   };
 }
 
+/**
+ * Takes a batch in. Where the partition of a month is missing, it is made; commands whose month was
+ * dropped are left out, for they were final long ago.
+ */
+async function takeIn<T extends { readonly commandId: string }>(
+  database: Queryable,
+  statementOf: Statement<TakenInRow>,
+  values: readonly T[],
+  columnsOf: (values: readonly T[]) => unknown[],
+  positions: readonly LogPosition[],
+): Promise<readonly TakenIn[]> {
+  const sorted = values.toSorted(byCommandId);
+  const write = async (written: readonly T[]): Promise<TakenIn[]> =>
+    (await database.query(statementOf, [...placesOf(positions), ...columnsOf(written)])).map(toTakenIn);
+  try {
+    return await write(sorted);
+  } catch (error) {
+    if (!isMissingPartition(error)) throw error;
+    await makeMonths(database);
+    const commandIds = sorted.map(({ commandId }) => commandId);
+    const dropped = await database.query(DROPPED_AMONG, [commandIds]);
+    const gone = new Set(dropped.map(({ command_id: commandId }) => commandId));
+    return write(sorted.filter(({ commandId }) => !gone.has(commandId)));
+  }
+}
+
 /** Which of the rows have room: large results have at most {@link MAX_LARGE_BYTES} together, but for the first one. */
 function fitting(asked: readonly (CommandRow | null)[]): boolean[] {
   let bytes = 0;
@@ -162,8 +102,9 @@ function fitting(asked: readonly (CommandRow | null)[]): boolean[] {
   });
 }
 
+/** In the order of PostgreSQL, which the statements that take batches in rely on. */
 function byCommandId(left: { commandId: string }, right: { commandId: string }): number {
-  return left.commandId < right.commandId ? -1 : 1;
+  return left.commandId.toLowerCase() < right.commandId.toLowerCase() ? -1 : 1;
 }
 
 function placesOf(positions: readonly LogPosition[]): [string[], number[], string[]] {

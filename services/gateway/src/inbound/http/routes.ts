@@ -7,6 +7,7 @@ import {
   ChargeUnknown,
   type Directory,
   type RefundRequest,
+  type RepeatedRefunds,
 } from "@kapi/admission";
 import {
   HEADERS,
@@ -22,7 +23,6 @@ import type { Logger } from "@kapi/runtime";
 
 import type { Wallets } from "../../domain/ports.ts";
 import type { Answer, Call, Operation } from "../../operations/call.ts";
-import type { RepeatedRefunds } from "../../operations/repeated-refunds.ts";
 
 const CALLER = "caller";
 const JSON_CONTENT_TYPE = "application/json; charset=utf-8";

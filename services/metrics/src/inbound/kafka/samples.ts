@@ -49,20 +49,22 @@ export async function readSamples(options: SamplesOptions): Promise<{ reader: Lo
     beginOffsets(kafka, TOPICS.metricsSamples),
     offsetsForTime(kafka, TOPICS.metricsSamples, startedMs - options.windowMs),
   ]);
-  const starts = restoration.finish(log, positionsOf(begins, first), positionsOf(windowOffsets, first));
+  const { starts, stale } = restoration.finish(log, positionsOf(begins, first), positionsOf(windowOffsets, first));
+  for (const [key, value] of stale) readBack(options.checkpoints, key, Buffer.from(value));
   const from = positionsOf(starts, -first);
   const reader = await scope.start("samples", () =>
     createLogReader(kafka, {
       topic: TOPICS.metricsSamples,
       from,
       onBatch: async (partition, records) => {
-        // The reader begins again where its offset is not in the log any more: also in a topic that was made again.
+        // The reader begins again where retention has passed its offset: also in a topic that was
+        // made again.
         if ((records[0]?.offset ?? 0n) + BigInt(first) < BigInt(log.position(partition))) await watch.check();
         await applyInTurns(log, partition, records, BigInt(first));
       },
       busyIntervalMs: BUSY_INTERVAL_MS,
       logger,
-      fatal,
+      fatal: (error) => void watch.fail(error, fatal),
     }),
   );
   await reader.caughtUp;
@@ -112,7 +114,7 @@ async function readCheckpoints(options: SamplesOptions): Promise<Restoration> {
         if (last !== undefined) checkpoints?.readUpTo(partition, Number(last.offset) + 1);
       },
       logger,
-      fatal,
+      fatal: (error) => void watch.fail(error, fatal),
     });
   if (checkpoints === null) {
     const reader = await start();

@@ -24,6 +24,7 @@ export function consumeSamples(options: {
   return createConsumer(kafka, {
     groupId: GROUP,
     topics: [TOPICS.metricsSamples],
+    restartBeyondEnd: true,
     minIntervalMs: MIN_INTERVAL_MS,
     maxBatchMessages: MAX_BATCH_MESSAGES,
     // One at a time: the live stream has the process's first claim.

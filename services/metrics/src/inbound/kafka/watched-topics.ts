@@ -4,7 +4,7 @@ import { delay } from "@kapi/kernel";
 import type { Logger, Scope } from "@kapi/runtime";
 
 import type { TopicGenerationStore } from "../../domain/ports.ts";
-import { TOPIC_CHECK_INTERVAL_MS, TopicWatch, type WatchedTopic } from "../../operations/topic-watch.ts";
+import { TOPIC_CHECK_INTERVAL_MS, TopicWatch } from "../../operations/topic-watch.ts";
 
 /** How long a process that must end may write its last checkpoints. */
 const LEAVE_TIMEOUT_MS = 5_000;
@@ -17,20 +17,20 @@ export async function watchTopics(options: {
   kafka: KafkaConnection;
   store: TopicGenerationStore;
   /** Writes the last checkpoints. */
-  leave: (topics: readonly WatchedTopic[]) => Promise<void>;
+  leave: () => Promise<void>;
   scope: Scope;
   logger: Logger;
   fatal: (error: Error) => void;
 }): Promise<TopicWatch> {
   const { kafka, store, leave, scope, logger, fatal } = options;
   const { tradingValuations, metricsSamples, metricsLatest } = TOPICS;
-  const end = async (topics: readonly WatchedTopic[], error: Error): Promise<void> => {
+  const end = async (reason: Error): Promise<void> => {
     try {
-      await Promise.race([leave(topics), delay(LEAVE_TIMEOUT_MS)]);
+      await Promise.race([leave(), delay(LEAVE_TIMEOUT_MS)]);
     } catch (failure) {
       logger.warn({ err: failure }, "the last checkpoints were not written");
     }
-    fatal(error);
+    fatal(reason);
   };
   const watch = await TopicWatch.start({
     store,
@@ -40,13 +40,23 @@ export async function watchTopics(options: {
       const [valuations = null, samples = null, latest = null] = found;
       return { valuations, samples, latest };
     },
-    changed: (topics, error) => void end(topics, error),
+    changed: (reason) => void end(reason),
     logger,
   });
-  const check = (): void =>
-    void watch.check().catch((error: unknown) => logger.info({ err: error }, "the ids of the topics were not checked"));
+  let isChecking = false;
+  const check = async (): Promise<void> => {
+    if (isChecking) return;
+    isChecking = true;
+    try {
+      await watch.check();
+    } catch (error) {
+      logger.info({ err: error }, "the ids of the topics were not checked");
+    } finally {
+      isChecking = false;
+    }
+  };
   await scope.start("topic watch", () => {
-    const timer = setInterval(check, TOPIC_CHECK_INTERVAL_MS);
+    const timer = setInterval(() => void check(), TOPIC_CHECK_INTERVAL_MS);
     return { value: null, stop: () => Promise.resolve(clearInterval(timer)) };
   });
   return watch;

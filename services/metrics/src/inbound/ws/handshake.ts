@@ -1,7 +1,15 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 
-import { type Admission, authenticate, authorize, type Directory } from "@kapi/admission";
+import {
+  type Admission,
+  type Admitted,
+  authenticate,
+  authorize,
+  ChargeUnknown,
+  type Directory,
+  type RepeatedRefunds,
+} from "@kapi/admission";
 import { HEADERS, type KeyEntry, LIVE_METRICS_PATH, LIVE_METRICS_SCOPE } from "@kapi/contracts";
 import { ApiError, DependencyError } from "@kapi/http";
 import { type Clock, uuidV7 } from "@kapi/kernel";
@@ -15,7 +23,8 @@ const WEBSOCKET_VERSION = "13";
 
 export interface HandshakeContext {
   readonly directory: Directory;
-  readonly admission: Admission;
+  readonly admission: Pick<Admission, "admit">;
+  readonly refunds: RepeatedRefunds;
   readonly clock: Clock;
   /** Told whose key it is, before anything is checked about it. */
   readonly seen: (organizationId: string) => void;
@@ -44,7 +53,7 @@ export async function admitHandshake(
   request: IncomingMessage,
   requestId: string,
 ): Promise<Admittance> {
-  const { directory, admission, clock } = context;
+  const { directory, clock } = context;
   const [path] = (request.url ?? "").split("?", 1);
   if (path !== LIVE_METRICS_PATH) throw new ApiError("NOT_FOUND");
   const key = authenticate(directory, clock, request.headers.authorization);
@@ -52,15 +61,7 @@ export async function admitHandshake(
   authorize(key, LIVE_METRICS_SCOPE, directory);
   context.checkRoom(key.organizationId);
   if (!isHandshake(request)) throw notAHandshake();
-  const { charged, remaining } = await admission.admit({
-    key,
-    operation: OPERATION,
-    requestId,
-    price: directory.prices().liveConnection,
-    mode: "consume",
-    readPrice: directory.prices().read,
-    chargeId: uuidV7(clock.nowMs()),
-  });
+  const { charged, remaining } = await charge(context, key, requestId);
   return {
     key,
     headers: [
@@ -69,6 +70,25 @@ export async function admitHandshake(
       `${HEADERS.creditsRemaining}: ${remaining}`,
     ],
   };
+}
+
+/**
+ * Where the reply of Redis is lost the handshake is answered 500, and costs nothing: what may be
+ * charged is given back.
+ */
+async function charge(
+  { directory, admission, refunds, clock }: HandshakeContext,
+  key: KeyEntry,
+  requestId: string,
+): Promise<Admitted> {
+  const billed = { key, operation: OPERATION, requestId, chargeId: uuidV7(clock.nowMs()) };
+  const { liveConnection: price, read: readPrice } = directory.prices();
+  try {
+    return await admission.admit({ ...billed, mode: "consume", price, readPrice });
+  } catch (error) {
+    if (error instanceof ChargeUnknown) refunds.add(billed);
+    throw error;
+  }
 }
 
 /**

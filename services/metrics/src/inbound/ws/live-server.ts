@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 
-import type { Admission, AvailableCredits } from "@kapi/admission";
+import type { Admission, AvailableCredits, RepeatedRefunds } from "@kapi/admission";
 import { type DirectoryEntry, HEADERS, LIVE_CLOSE_CODES } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { delay } from "@kapi/kernel";
@@ -38,6 +38,7 @@ export interface LiveServerOptions extends Omit<LiveContext, "limits"> {
   /** The HTTP server whose upgrades are taken. */
   readonly server: Server;
   readonly admission: Admission;
+  readonly refunds: RepeatedRefunds;
   readonly availableCredits: AvailableCredits;
   readonly limits: LiveContext["limits"] & {
     readonly maxSocketsPerOrganization: number;

@@ -55,7 +55,7 @@ function CommandView({ command }: { readonly command: Command }) {
             <State of={command.status} />
           </Fact>
           <Fact name="Account">
-            {accountNumber === null ? (
+            {accountNumber === null || accountNumber === undefined ? (
               <Nothing />
             ) : (
               <Link to={`/accounts/${part(serverId)}/${part(accountNumber)}`}>{accountNumber}</Link>
@@ -84,12 +84,16 @@ function CommandView({ command }: { readonly command: Command }) {
       </section>
       <section class="card">
         <h2>Payload</h2>
-        <Block text={JSON.stringify(command.payload, null, 2)} label="Payload" />
+        {command.payload === undefined ? (
+          <p class="quiet">No longer kept.</p>
+        ) : (
+          <Block text={JSON.stringify(command.payload, null, 2)} label="Payload" />
+        )}
       </section>
       <section class="card">
         <h2>Result</h2>
         {command.result === null ? (
-          <p class="quiet">None.</p>
+          <p class="quiet">{command.payload === undefined ? "No longer kept." : "None."}</p>
         ) : (
           <Block text={JSON.stringify(command.result, null, 2)} label="Result" />
         )}

@@ -1,6 +1,6 @@
 import { type CreditsFact, TOPICS } from "@kapi/contracts";
 import { type Queryable, statement, type Transaction } from "@kapi/postgres";
-import { type SettlementRequest, type Tag, tagOf } from "@kapi/redis";
+import { type Tag, tagOf } from "@kapi/redis";
 import { assertDefined, toIso, uuidV5 } from "@kapi/kernel";
 
 import {
@@ -11,10 +11,29 @@ import {
   distinctInOrder,
   legName,
 } from "../../domain/leg.ts";
+import type { LedgerPosition } from "../../domain/ports.ts";
 import { crossedThreshold } from "../../domain/low-balance.ts";
 import { isUsageLine } from "../../domain/usage-line.ts";
+import { type PositionRow, positionFromRow, tablesOf } from "./ledger-positions.ts";
+import {
+  type KnownEntry,
+  type Reserved,
+  insertEntries,
+  insertPurchases,
+  readKnown,
+  selectOpenReservations,
+  selectReserved,
+} from "./entries.ts";
 import { enqueue } from "./outbox.ts";
+import { withoutPast } from "./past-entries.ts";
 import { keepUsageDays } from "./usage-days.ts";
+
+/**
+ * With an older epoch nothing is recorded: every process raises those that are ten minutes old, so
+ * that a shard is in the month of now, and an entry that is told again within {@link PAST_AGE_MS}
+ * is in that month or the one before.
+ */
+const MAX_EPOCH_LAG_SECONDS = 24 * 3_600;
 
 // Openings take the lock alone, everything that records legs shares it: an opening then sees each leg either committed, with an
 // epoch below its own, or recorded after it, with its own. Advisory, so that sharing writes nothing.
@@ -24,9 +43,10 @@ const shareTags = statement<Record<string, never>>(
    from (select tag from unnest($1::int[]) as tag order by tag) as ordered`,
 );
 
-const readEpochs = statement<{ tag: number; epoch: number }>(
-  "ledger_read_epochs",
-  `select tag, epoch from tags where tag = any($1::smallint[])`,
+const readPositions = statement<PositionRow & { tag: Tag; lag_seconds: number }>(
+  "ledger_read_positions",
+  `select tag, epoch, previous_epoch, months_from, extract(epoch from now())::bigint - epoch as lag_seconds
+   from tags cross join credit_ledger where tag = any($1::smallint[])`,
 );
 
 const selectOrganizations = statement<{ organization_id: string }>(
@@ -34,40 +54,10 @@ const selectOrganizations = statement<{ organization_id: string }>(
   `select organization_id from wallets where organization_id = any($1::uuid[])`,
 );
 
-const insertLegs = statement<{ charge_id: string; leg: LegKind }>(
-  "ledger_insert_legs",
-  `insert into credit_legs
-     (charge_id, leg, organization_id, credits, action, operation, x_request_id, command_id, at, epoch)
-   select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::uuid[],
-     $9::timestamptz[], $10::bigint[])
-   on conflict (charge_id, leg) do nothing
-   returning charge_id, leg`,
-);
-
-const selectReserved = statement<{ charge_id: string; credits: number }>(
-  "ledger_select_reserved",
-  `select charge_id, credits from credit_legs where charge_id = any($1::uuid[]) and leg = 'reserve'`,
-);
-
-interface KnownLeg {
-  readonly charge_id: string;
-  readonly leg: LegKind;
-  readonly credits: number;
-  readonly action: Leg["action"];
-  readonly epoch: number;
-  readonly incomplete: boolean;
-}
-
-const readKnownLegs = statement<KnownLeg>(
-  "ledger_read_known_legs",
-  `select charge_id, leg, credits, action, epoch, leg = 'reserve' and x_request_id is null as incomplete from credit_legs
-   where (charge_id, leg) in (select * from unnest($1::uuid[], $2::text[]))`,
-);
-
 const insertOpenReservations = statement<Record<string, never>>(
   "ledger_insert_open_reservations",
-  `insert into open_reservations (charge_id, organization_id, credits, at)
-   select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::timestamptz[])`,
+  `insert into open_reservations (charge_id, organization_id, credits, at, operation, command_id)
+   select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::text[], $6::uuid[])`,
 );
 
 const deleteOpenReservations = statement<Record<string, never>>(
@@ -100,91 +90,107 @@ const addToWallets = statement<ChangedWallet>(
 );
 
 /**
- * Shares the locks of `tags` until the transaction ends and returns their epochs. It comes before anything is read from
- * Redis that the ledger shall record: no opening computes wallets in between.
+ * Shares the locks of `tags` until the transaction ends and returns where they record. It comes
+ * before anything is read from Redis that the ledger shall record: no opening computes wallets in
+ * between, and no month ends.
  */
-export async function shareTagLocks(tx: Queryable, tags: readonly Tag[]): Promise<Map<Tag, number>> {
-  const [, rows] = await Promise.all([tx.query(shareTags, [tags]), tx.query(readEpochs, [tags])]);
-  return new Map(rows.map((row) => [row.tag, row.epoch]));
+export async function shareTagLocks(tx: Queryable, tags: readonly Tag[]): Promise<Map<Tag, LedgerPosition>> {
+  const [, rows] = await Promise.all([tx.query(shareTags, [tags]), tx.query(readPositions, [tags])]);
+  for (const { tag, lag_seconds } of rows) {
+    if (lag_seconds <= MAX_EPOCH_LAG_SECONDS) continue;
+    throw new Error(
+      `the epoch of wallet shard ${tag} is ${lag_seconds} s old: its entries would be looked for in the wrong months; ` +
+        "see why the loop `credit months` fails",
+    );
+  }
+  return new Map(rows.map((row) => [row.tag, positionFromRow(row)]));
 }
 
 /**
  * Adds what the ledger does not have yet of `legs`, in any order and however often it is told; keeps the wallets' sums, the
  * use per day and the open reservations, and writes a fact where a wallet reaches its low-balance threshold. The tags'
  * locks must be shared. Returns every distinct leg as it was recorded first, with the epoch of that; legs of organizations
- * without a wallet are left out.
+ * without a wallet are left out, and those that are put aside as too old.
  */
 export async function recordLegs(
   tx: Transaction,
-  epochs: ReadonlyMap<Tag, number>,
+  positions: ReadonlyMap<Tag, LedgerPosition>,
   told: Iterable<Leg>,
   nowMs: number,
 ): Promise<RecordedLeg[]> {
-  const distinct = await ofKnownOrganizations(tx, distinctInOrder(told));
+  const { legs: distinct, past } = await withoutPast(tx, await ofKnownOrganizations(tx, distinctInOrder(told)), nowMs);
   if (distinct.length === 0) return [];
-  const epochOf = (leg: Leg): number => assertDefined(epochs.get(tagOf(leg.organizationId)), "the tag's lock");
-  const others = distinct.filter((leg) => leg.kind !== "settle");
+  const positionOf = (leg: Leg): LedgerPosition =>
+    assertDefined(positions.get(tagOf(leg.organizationId)), "the tag's lock");
+  const tables = tablesOf(distinct.map(positionOf));
+  const wanted = distinct.filter((leg) => !past.has(legName(leg)));
+  const others = wanted.filter((leg) => leg.kind !== "settle");
   const [added, ends] = await Promise.all([
-    insert(tx, others, epochOf),
+    insertOthers(tx, others, positionOf),
     // Reads what has just been inserted, too.
     atReservedPrice(
       tx,
-      distinct.filter((leg) => leg.kind === "settle"),
+      tables,
+      wanted.filter((leg) => leg.kind === "settle"),
     ),
   ]);
-  for (const name of await insert(tx, ends, epochOf)) added.add(name);
+  for (const name of await insertEntries(tx, ends, positionOf)) added.add(name);
   const legs = [...others, ...ends];
   const fresh = legs.filter((leg) => added.has(legName(leg)));
   const known = legs.filter((leg) => !added.has(legName(leg)));
   keepReservations(tx, fresh);
   // In this order: the statement on the days is the last that waits for anybody.
-  const [, earlier] = await Promise.all([keepWallets(tx, fresh, nowMs), keepDays(tx, fresh, known)]);
-  return legs.map((leg) => {
-    const before = earlier.get(legName(leg));
+  const [, earlier] = await Promise.all([keepWallets(tx, fresh, nowMs), keepDays(tx, tables, fresh, known)]);
+  return [...legs, ...distinct.filter((leg) => past.has(legName(leg)))].map((leg) => {
+    const before = earlier.get(legName(leg)) ?? past.get(legName(leg));
     return {
       leg: before === undefined ? leg : { ...leg, credits: before.credits, action: before.action },
-      epoch: before?.epoch ?? epochOf(leg),
+      epoch: before?.epoch ?? positionOf(leg).epoch,
       isNew: added.has(legName(leg)),
     };
   });
 }
 
-/** Adds legs, in their order; returns the names of those that were not there. */
-async function insert(tx: Queryable, legs: readonly Leg[], epochOf: (leg: Leg) => number): Promise<Set<string>> {
-  if (legs.length === 0) return new Set();
-  const inserted = await tx.query(insertLegs, [...legColumns(legs), legs.map(epochOf)]);
-  return new Set(inserted.map((row) => legName({ chargeId: row.charge_id, kind: row.leg })));
+/**
+ * Adds legs that settle nothing; of purchases those whose id is not known. Returns the names of
+ * those that were not there.
+ */
+async function insertOthers(
+  tx: Queryable,
+  legs: readonly Leg[],
+  positionOf: (leg: Leg) => LedgerPosition,
+): Promise<Set<string>> {
+  const purchases = legs.filter((leg) => leg.kind === "purchase");
+  if (purchases.length === 0) return insertEntries(tx, legs, positionOf);
+  const fresh = await insertPurchases(tx, purchases);
+  const wanted = legs.filter((leg) => leg.kind !== "purchase" || fresh.has(leg.chargeId));
+  return insertEntries(tx, wanted, positionOf);
 }
 
 /**
- * What was reserved is what settles (decisions, 7.2): the message of a command that was asked for again, after its claim was
- * lost, may name another price than the first one, for which the credits were set aside.
+ * What was reserved is what settles (decisions, 7.2): the message of a command that was asked for
+ * again, after its claim was lost, may name another price than the first one, for which the credits
+ * were set aside. The entry of a reservation that has been open for months may be dropped; then the
+ * open reservation tells its price and operation.
  */
-async function atReservedPrice(tx: Queryable, ends: readonly Leg[]): Promise<Leg[]> {
+async function atReservedPrice(tx: Queryable, tables: readonly string[], ends: readonly Leg[]): Promise<Leg[]> {
   if (ends.length === 0) return [];
-  const rows = await tx.query(selectReserved, [ends.map((leg) => leg.chargeId)]);
-  const reserved = new Map(rows.map((row) => [row.charge_id, row.credits]));
-  return ends.map((leg) => ({ ...leg, credits: reserved.get(leg.chargeId) ?? leg.credits }));
+  const reserved = new Map<string, Reserved>();
+  for (const select of [...tables.map(selectReserved), selectOpenReservations]) {
+    const missing = ends.filter((leg) => !reserved.has(leg.chargeId)).map((leg) => leg.chargeId);
+    if (missing.length === 0) break;
+    for (const row of await tx.query(select, [missing])) reserved.set(row.charge_id, row);
+  }
+  return ends.map((leg) => {
+    const { credits, operation } = reserved.get(leg.chargeId) ?? leg;
+    return { ...leg, credits, operation: operation ?? leg.operation };
+  });
 }
 
 async function ofKnownOrganizations(tx: Queryable, legs: readonly Leg[]): Promise<Leg[]> {
   const rows = await tx.query(selectOrganizations, [[...new Set(legs.map((leg) => leg.organizationId))]]);
   const known = new Set(rows.map((row) => row.organization_id));
   return legs.filter((leg) => known.has(leg.organizationId));
-}
-
-function legColumns(legs: readonly Leg[]): unknown[] {
-  return [
-    legs.map((leg) => leg.chargeId),
-    legs.map((leg) => leg.kind),
-    legs.map((leg) => leg.organizationId),
-    legs.map((leg) => leg.credits),
-    legs.map((leg) => leg.action),
-    legs.map((leg) => leg.operation),
-    legs.map((leg) => leg.requestId),
-    legs.map((leg) => leg.commandId),
-    legs.map((leg) => toIso(leg.atMs)),
-  ];
 }
 
 /** What is reserved and settled by the same legs is never open. */
@@ -199,6 +205,8 @@ function keepReservations(tx: Transaction, fresh: readonly Leg[]): void {
       reserved.map((leg) => leg.organizationId),
       reserved.map((leg) => leg.credits),
       reserved.map((leg) => toIso(leg.atMs)),
+      reserved.map((leg) => leg.operation),
+      reserved.map((leg) => leg.commandId),
     ]);
   }
   if (settled.length > 0) tx.execute(deleteOpenReservations, [settled.map((leg) => leg.chargeId)]);
@@ -243,57 +251,12 @@ function tellLowBalance(tx: Transaction, wallet: ChangedWallet, nowMs: number, c
 /** Keeps the use per day; returns what the ledger had of `known`. */
 async function keepDays(
   tx: Transaction,
+  tables: readonly string[],
   fresh: readonly Leg[],
   known: readonly Leg[],
-): Promise<ReadonlyMap<string, KnownLeg>> {
-  const earlier = await readKnown(tx, known);
+): Promise<ReadonlyMap<string, KnownEntry>> {
+  const earlier = await readKnown(tx, tables, known);
   const incomplete = known.filter((leg) => earlier.get(legName(leg))?.incomplete === true);
-  await keepUsageDays(tx, fresh, incomplete);
+  await keepUsageDays(tx, tables, fresh, incomplete);
   return earlier;
-}
-
-async function readKnown(tx: Queryable, known: readonly Leg[]): Promise<Map<string, KnownLeg>> {
-  if (known.length === 0) return new Map();
-  const rows = await tx.query(readKnownLegs, [known.map((leg) => leg.chargeId), known.map((leg) => leg.kind)]);
-  return new Map(rows.map((row) => [legName({ chargeId: row.charge_id, kind: row.leg }), row]));
-}
-
-interface SettlementRow {
-  readonly charge_id: string;
-  readonly organization_id: string;
-  readonly credits: number;
-  readonly action: SettlementRequest["action"];
-  readonly epoch: number;
-}
-
-const selectSettlements = statement<SettlementRow>(
-  "ledger_select_settlements",
-  `select charge_id, organization_id, credits, action, epoch from credit_legs
-   where charge_id = any($1::uuid[]) and leg = 'settle'`,
-);
-
-/** How the reservations of these charges ended, with the epoch that it was recorded under; of those that have. */
-export async function readSettlements(database: Queryable, chargeIds: readonly string[]): Promise<SettlementRequest[]> {
-  const rows = await database.query(selectSettlements, [chargeIds]);
-  return rows.map((row) => ({
-    chargeId: row.charge_id,
-    organizationId: row.organization_id,
-    credits: row.credits,
-    action: row.action,
-    epoch: row.epoch,
-  }));
-}
-
-const selectPurchase = statement<{ organization_id: string; credits: number }>(
-  "ledger_select_purchase",
-  `select organization_id, credits from credit_legs where charge_id = $1 and leg = 'purchase'`,
-);
-
-/** What a purchase id names, or null. */
-export async function readPurchase(
-  database: Queryable,
-  purchaseId: string,
-): Promise<{ organizationId: string; credits: number } | null> {
-  const [row] = await database.query(selectPurchase, [purchaseId]);
-  return row ? { organizationId: row.organization_id, credits: row.credits } : null;
 }

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from "@kapi/postgres";
 
-import type { Store, StoreTransaction } from "../../domain/ports.ts";
+import type { LedgerPosition, Store, StoreTransaction } from "../../domain/ports.ts";
 import { consumedOffsets, raiseConsumedOffsets } from "./consumed-offsets.ts";
 import {
   countKeys,
@@ -15,16 +15,18 @@ import {
   setServerStatus,
   upsertServer,
 } from "./directory.ts";
-import { readPurchase, readSettlements, recordLegs, shareTagLocks } from "./ledger.ts";
+import { tablesOf } from "./ledger-positions.ts";
+import { readConsumed, readPurchase, readSettlements } from "./entries.ts";
+import { recordLegs, shareTagLocks } from "./ledger.ts";
 import { countOrganizations, insertOrganization, organizationExists, readOrganizations } from "./organizations.ts";
 import { deletePending, insertPending, readPending } from "./pending-wallet-changes.ts";
 import {
   insertWallet,
   oldReservations,
-  organizationsOf,
   readForOpening,
   readWallet,
   setLowBalanceThreshold,
+  walletsOf,
 } from "./wallets.ts";
 
 /** The store on PostgreSQL. */
@@ -40,23 +42,29 @@ export function createStore(database: Database): Store {
     countServers: (organizationId) => countServers(database, organizationId),
     readServer: (organizationId, serverId) => readServer(database, organizationId, serverId),
     readWallet: (organizationId) => readWallet(database, organizationId),
-    organizationsOf: (tags) => organizationsOf(database, tags),
+    walletsOf: (tags, after, limit) => walletsOf(database, tags, after, limit),
+    readForOpening: (tag, open) => readForOpening(database, tag, open),
     oldReservations: (range, limit) => oldReservations(database, range, limit),
     consumedOffsets: () => consumedOffsets(database),
     insertPending: (changes) => insertPending(database, changes),
-    readPending: (limit, exceptTags) => readPending(database, limit, exceptTags),
+    readPending: (limit, exceptTags, oldAfterMs) => readPending(database, limit, exceptTags, oldAfterMs),
     deletePending: (chargeIds) => deletePending(database, chargeIds),
     readDirectory: () => readDirectory(database),
   };
 }
 
 function transactionOn(tx: Transaction): StoreTransaction {
+  const shared: LedgerPosition[] = [];
   return {
-    shareTagLocks: (tags) => shareTagLocks(tx, tags),
-    recordLegs: (epochs, told, nowMs) => recordLegs(tx, epochs, told, nowMs),
+    shareTagLocks: async (tags) => {
+      const positions = await shareTagLocks(tx, tags);
+      shared.push(...positions.values());
+      return positions;
+    },
+    recordLegs: (positions, told, nowMs) => recordLegs(tx, positions, told, nowMs),
     raiseConsumedOffsets: (reached) => raiseConsumedOffsets(tx, reached),
-    readForOpening: (tag) => readForOpening(tx, tag),
-    readSettlements: (chargeIds) => readSettlements(tx, chargeIds),
+    readSettlements: (chargeIds) => readSettlements(tx, tablesOf(shared), chargeIds),
+    readConsumed: (chargeIds) => readConsumed(tx, tablesOf(shared), chargeIds),
     readPurchase: (purchaseId) => readPurchase(tx, purchaseId),
     insertPending: (changes) => insertPending(tx, changes),
     insertOrganization: (id, name, nowMs) => insertOrganization(tx, id, name, nowMs),

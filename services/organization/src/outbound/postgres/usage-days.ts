@@ -1,14 +1,16 @@
 import { toIso } from "@kapi/kernel";
-import { type Queryable, statement, type Transaction } from "@kapi/postgres";
+import { type Queryable, type Statement, statement, type Transaction } from "@kapi/postgres";
 
 import type { Leg } from "../../domain/leg.ts";
 import { type UsageDay, summedUsageDays, usageDayOf, withdrawn } from "../../domain/usage-day.ts";
+import { perTable } from "./ledger-positions.ts";
 
 // The lock keeps a completion (below) from giving the reservation another operation before this transaction has committed.
-const lockReservations = statement<{ charge_id: string; operation: string }>(
+const lockReservations = perTable<{ charge_id: string; operation: string }>(
   "usage_days_lock_reservations",
-  `select charge_id, operation from credit_legs where charge_id = any($1::uuid[]) and leg = 'reserve'
-   order by charge_id for share`,
+  (table) =>
+    `select charge_id, operation from ${table} where charge_id = any($1::uuid[]) and leg = 'reserve'
+     order by charge_id for share`,
 );
 
 interface CompletedRow {
@@ -22,15 +24,16 @@ interface CompletedRow {
 }
 
 // The final event of a command, or an opening, may have told of its reservation first, without the details of the request.
-const completeReservationRows = statement<CompletedRow>(
+const completeReservationRows = perTable<CompletedRow>(
   "usage_days_complete_reservations",
-  `update credit_legs as kept
-   set operation = told.operation, x_request_id = told.x_request_id, at = told.at
-   from unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[]) as told (charge_id, operation, x_request_id, at)
-     join credit_legs as before on before.charge_id = told.charge_id and before.leg = 'reserve'
-   where kept.charge_id = told.charge_id and kept.leg = 'reserve' and kept.x_request_id is null
-   returning kept.charge_id, kept.organization_id, kept.credits, kept.operation, kept.at,
-     before.operation as old_operation, before.at as old_at`,
+  (table) =>
+    `update ${table} as kept
+     set operation = told.operation, x_request_id = told.x_request_id, at = told.at
+     from unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[]) as told (charge_id, operation, x_request_id, at)
+       join ${table} as before on before.charge_id = told.charge_id and before.leg = 'reserve'
+     where kept.charge_id = told.charge_id and kept.leg = 'reserve' and kept.x_request_id is null
+     returning kept.charge_id, kept.organization_id, kept.credits, kept.operation, kept.at,
+       before.operation as old_operation, before.at as old_at`,
 );
 
 interface ReleaseRow {
@@ -39,10 +42,11 @@ interface ReleaseRow {
   readonly at: Date;
 }
 
-const selectReleases = statement<ReleaseRow>(
+const selectReleases = perTable<ReleaseRow>(
   "usage_days_select_releases",
-  `select charge_id, credits, at from credit_legs
-   where charge_id = any($1::uuid[]) and leg = 'settle' and action = 'release'`,
+  (table) =>
+    `select charge_id, credits, at from ${table}
+     where charge_id = any($1::uuid[]) and leg = 'settle' and action = 'release'`,
 );
 
 const addToDays = statement<Record<string, never>>(
@@ -64,10 +68,16 @@ const selectDays = statement<{ day: string; operation: string; requests: number;
  * `incomplete` tells of: its operation and time, so that they may move to another day. One write for all of it, and the last
  * one of the ledger's, so that whoever waits for it holds nothing that another one of these could need.
  */
-export async function keepUsageDays(tx: Transaction, fresh: readonly Leg[], incomplete: readonly Leg[]): Promise<void> {
+export async function keepUsageDays(
+  tx: Transaction,
+  /** Where the legs and their reservations are. */
+  tables: readonly string[],
+  fresh: readonly Leg[],
+  incomplete: readonly Leg[],
+): Promise<void> {
   // In this order: a release of this very call is added under what its reservation was, and then moves along with it.
-  const added = await addedBy(tx, fresh);
-  const changes = summedUsageDays([...added, ...(await completeReservations(tx, incomplete))]);
+  const added = await addedBy(tx, tables, fresh);
+  const changes = summedUsageDays([...added, ...(await completeReservations(tx, tables, incomplete))]);
   if (changes.length === 0) return;
   tx.execute(addToDays, [
     changes.map((change) => change.organizationId),
@@ -78,9 +88,9 @@ export async function keepUsageDays(tx: Transaction, fresh: readonly Leg[], inco
   ]);
 }
 
-async function addedBy(tx: Queryable, fresh: readonly Leg[]): Promise<UsageDay[]> {
+async function addedBy(tx: Queryable, tables: readonly string[], fresh: readonly Leg[]): Promise<UsageDay[]> {
   const released = fresh.filter((leg) => leg.action === "release").map((leg) => leg.chargeId);
-  const reservations = released.length === 0 ? [] : await tx.query(lockReservations, [released]);
+  const reservations = released.length === 0 ? [] : await inAll(tx, tables, lockReservations, [released]);
   const operations = new Map(reservations.map((row) => [row.charge_id, row.operation]));
   return fresh.flatMap((leg) => {
     const operation = leg.kind === "settle" ? operations.get(leg.chargeId) : undefined;
@@ -89,19 +99,32 @@ async function addedBy(tx: Queryable, fresh: readonly Leg[]): Promise<UsageDay[]
 }
 
 /** The reservations that were completed, with their releases, from what they were to what they are. */
-async function completeReservations(tx: Queryable, incomplete: readonly Leg[]): Promise<UsageDay[]> {
+async function completeReservations(
+  tx: Queryable,
+  tables: readonly string[],
+  incomplete: readonly Leg[],
+): Promise<UsageDay[]> {
   const told = incomplete.filter((leg) => leg.requestId !== null);
   if (told.length === 0) return [];
-  const completed = await tx.query(completeReservationRows, [
+  const completed = await inAll(tx, tables, completeReservationRows, [
     told.map((leg) => leg.chargeId),
     told.map((leg) => leg.operation),
     told.map((leg) => leg.requestId),
     told.map((leg) => toIso(leg.atMs)),
   ]);
   if (completed.length === 0) return [];
-  const releases = await tx.query(selectReleases, [completed.map((row) => row.charge_id)]);
+  const releases = await inAll(tx, tables, selectReleases, [completed.map((row) => row.charge_id)]);
   const releaseOf = new Map(releases.map((row) => [row.charge_id, row]));
   return completed.flatMap((row) => movesOf(row, releaseOf.get(row.charge_id)));
+}
+
+async function inAll<Row>(
+  tx: Queryable,
+  tables: readonly string[],
+  statementOf: (table: string) => Statement<Row>,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  return (await Promise.all(tables.map((table) => tx.query(statementOf(table), values)))).flat();
 }
 
 function movesOf(row: CompletedRow, release: ReleaseRow | undefined): UsageDay[] {

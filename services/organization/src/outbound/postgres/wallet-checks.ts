@@ -2,9 +2,17 @@ import { toIso } from "@kapi/kernel";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 import type { Tag } from "@kapi/redis";
 
+import { plus } from "../../domain/drift.ts";
 import type { CheckableWallet, LegSums, WalletCheck, WalletChecks, WalletLook } from "../../domain/drift-ports.ts";
-import { type Leg, type LegKind, legName } from "../../domain/leg.ts";
+import { type Leg, legName } from "../../domain/leg.ts";
+import type { LedgerPosition } from "../../domain/ports.ts";
+import { readKnown } from "./entries.ts";
+import { perTable, tablesOf } from "./ledger-positions.ts";
 import { raiseEpochAlone } from "./wallets.ts";
+
+/** Entries that one statement sums up, but for the rest of the epoch that the last one is in. */
+const MAX_ENTRIES_PER_STATEMENT = 100_000;
+const NOTHING: LegSums = { legs: 0, sums: { purchased: 0, reserved: 0, consumed: 0 } };
 
 interface CheckableRow {
   readonly organization_id: string;
@@ -18,6 +26,10 @@ interface CheckableRow {
   readonly checked_reserved: number | null;
   readonly checked_consumed: number | null;
   readonly whole_at: Date | null;
+  readonly closed_epoch: number | null;
+  readonly closed_purchased: number;
+  readonly closed_reserved: number;
+  readonly closed_consumed: number;
 }
 
 const selectTags = statement<{ tag: Tag }>(
@@ -30,42 +42,54 @@ const selectWallets = statement<CheckableRow>(
   `select kept.organization_id, kept.purchased, kept.reserved, kept.consumed, kept.usage_lines,
      exists (select from pending_wallet_changes as pending where pending.organization_id = kept.organization_id) as waits,
      checked.epoch as checked_epoch, checked.purchased as checked_purchased, checked.reserved as checked_reserved,
-     checked.consumed as checked_consumed, checked.whole_at
-   from wallets as kept left join wallet_checks as checked on checked.organization_id = kept.organization_id
+     checked.consumed as checked_consumed, checked.whole_at,
+     extract(epoch from (dropped_through + interval '1 month') at time zone 'UTC')::bigint - 1 as closed_epoch,
+     coalesce(closed.purchased, 0) as closed_purchased, coalesce(closed.reserved, 0) as closed_reserved,
+     coalesce(closed.consumed, 0) as closed_consumed
+   from wallets as kept cross join credit_ledger
+     left join wallet_checks as checked on checked.organization_id = kept.organization_id
+     left join wallet_closings as closed
+       on closed.month = dropped_through and closed.organization_id = kept.organization_id
    where kept.tag = $1 and kept.organization_id > $2
    order by kept.organization_id limit $3`,
 );
 
-const selectRecorded = statement<{ charge_id: string; leg: LegKind }>(
-  "wallet_checks_select_recorded",
-  `select charge_id, leg from credit_legs where (charge_id, leg) in (select * from unnest($1::uuid[], $2::text[]))`,
-);
-
 interface SumsRow {
   readonly organization_id: string;
+  readonly through_epoch: number;
   readonly legs: number;
   readonly purchased: number;
   readonly reserved: number;
   readonly consumed: number;
 }
 
-// What each leg changes is told once more than in domain/leg.ts, on purpose: a check that computes as the ledger does would
-// find what the ledger finds.
-const sumLegs = statement<SumsRow>(
+// The entries of an organization that follow an epoch, up to the epoch of the one that is $4
+// entries on, whole. What each leg changes is told once more than in domain/leg.ts, on purpose: a
+// check that computes as the ledger does would find what the ledger finds.
+const sumLegs = perTable<SumsRow>(
   "wallet_checks_sum_legs",
-  `select asked.organization_id, found.legs, found.purchased, found.reserved, found.consumed
-   from unnest($1::uuid[], $2::bigint[]) as asked (organization_id, after_epoch),
-     lateral (
-       select count(*) as legs,
-         coalesce(sum(credits) filter (where leg = 'purchase'), 0)::bigint as purchased,
-         coalesce(sum(case leg when 'reserve' then credits when 'settle' then -credits end), 0)::bigint as reserved,
-         coalesce(sum(case when leg = 'consume' or action = 'consume' then credits when leg = 'refund' then -credits end), 0)
-           ::bigint as consumed
-       from credit_legs
-       where credit_legs.organization_id = asked.organization_id
-         and credit_legs.epoch > asked.after_epoch and credit_legs.epoch <= $3
-     ) as found`,
+  (table) =>
+    `select asked.organization_id, part.through_epoch, found.legs, found.purchased, found.reserved, found.consumed
+     from unnest($1::uuid[], $2::bigint[]) as asked (organization_id, after_epoch),
+       lateral (
+         select coalesce((
+           select epoch from ${table} as entry
+           where entry.organization_id = asked.organization_id and entry.epoch > asked.after_epoch and entry.epoch <= $3
+           order by entry.epoch offset $4 limit 1), $3) as through_epoch
+       ) as part,
+       lateral (
+         select count(*) as legs,
+           coalesce(sum(credits) filter (where leg = 'purchase'), 0)::bigint as purchased,
+           coalesce(sum(case leg when 'reserve' then credits when 'settle' then -credits end), 0)::bigint as reserved,
+           coalesce(sum(case when leg = 'consume' or action = 'consume' then credits when leg = 'refund' then -credits end), 0)
+             ::bigint as consumed
+         from ${table} as entry
+         where entry.organization_id = asked.organization_id
+           and entry.epoch > asked.after_epoch and entry.epoch <= part.through_epoch
+       ) as found`,
 );
+/** Before the months began, and the months. */
+const ENTRY_TABLES = ["credit_legs", "credit_entries"];
 
 const upsertChecks = statement<Record<string, never>>(
   "wallet_checks_upsert",
@@ -87,29 +111,50 @@ export function createWalletChecks(database: Database): WalletChecks {
       database.transaction((tx) =>
         work({
           look: (tag, afterId, limit) => look(tx, tag, afterId, limit),
-          unrecorded: (told) => unrecorded(tx, told),
+          unrecorded: (seen, told) => unrecorded(tx, seen.position, told),
         }),
       ),
     sumLegs: async (asked, throughEpoch) => {
-      const ids = asked.map((one) => one.organizationId);
-      const rows = await database.query(sumLegs, [ids, asked.map((one) => one.afterEpoch), throughEpoch]);
-      return new Map(rows.map((row) => [row.organization_id, sumsFromRow(row)]));
+      const sums = new Map<string, LegSums>(asked.map((one) => [one.organizationId, NOTHING]));
+      for (const table of ENTRY_TABLES) await sumInParts(database, table, asked, throughEpoch, sums);
+      return sums;
     },
     keep: (checks) => keep(database, checks),
   };
 }
 
 async function look(tx: Queryable, tag: Tag, afterId: string, limit: number): Promise<WalletLook> {
-  const raised = await raiseEpochAlone(tx, tag);
+  const position = await raiseEpochAlone(tx, tag);
   const rows = await tx.query(selectWallets, [tag, afterId, limit]);
-  return { throughEpoch: raised - 1, wallets: rows.map(walletFromRow) };
+  return { throughEpoch: position.epoch - 1, wallets: rows.map(walletFromRow), position };
 }
 
-async function unrecorded(tx: Queryable, told: readonly Leg[]): Promise<Leg[]> {
-  if (told.length === 0) return [];
-  const rows = await tx.query(selectRecorded, [told.map((leg) => leg.chargeId), told.map((leg) => leg.kind)]);
-  const recorded = new Set(rows.map((row) => legName({ chargeId: row.charge_id, kind: row.leg })));
+async function unrecorded(tx: Queryable, position: LedgerPosition, told: readonly Leg[]): Promise<Leg[]> {
+  const recorded = await readKnown(tx, tablesOf([position]), told);
   return told.filter((leg) => !recorded.has(legName(leg)));
+}
+
+/** Adds the sums of entries to `sums`, a bounded number of entries with each statement. */
+async function sumInParts(
+  database: Queryable,
+  table: string,
+  asked: readonly { readonly organizationId: string; readonly afterEpoch: number }[],
+  throughEpoch: number,
+  sums: Map<string, LegSums>,
+): Promise<void> {
+  let left = asked;
+  while (left.length > 0) {
+    const each = Math.max(1, Math.floor(MAX_ENTRIES_PER_STATEMENT / left.length));
+    const ids = left.map((one) => one.organizationId);
+    const rows = await database.query(sumLegs(table), [ids, left.map((one) => one.afterEpoch), throughEpoch, each - 1]);
+    for (const row of rows) {
+      const before = sums.get(row.organization_id) ?? NOTHING;
+      sums.set(row.organization_id, { legs: before.legs + row.legs, sums: plus(before.sums, row) });
+    }
+    left = rows
+      .filter((row) => row.through_epoch < throughEpoch)
+      .map((row) => ({ organizationId: row.organization_id, afterEpoch: row.through_epoch }));
+  }
 }
 
 async function keep(database: Queryable, checks: readonly WalletCheck[]): Promise<void> {
@@ -122,10 +167,6 @@ async function keep(database: Queryable, checks: readonly WalletCheck[]): Promis
     checks.map((check) => check.sums.consumed),
     checks.map((check) => toIso(check.wholeAtMs)),
   ]);
-}
-
-function sumsFromRow({ legs, purchased, reserved, consumed }: SumsRow): LegSums {
-  return { legs, sums: { purchased, reserved, consumed } };
 }
 
 function walletFromRow(row: CheckableRow): CheckableWallet {
@@ -149,5 +190,16 @@ function walletFromRow(row: CheckableRow): CheckableWallet {
     usageLines: row.usage_lines,
     waitsForRedis: row.waits,
     checked,
+    closed:
+      row.closed_epoch === null
+        ? null
+        : {
+            epoch: row.closed_epoch,
+            sums: {
+              purchased: row.closed_purchased,
+              reserved: row.closed_reserved,
+              consumed: row.closed_consumed,
+            },
+          },
   };
 }

@@ -1,8 +1,12 @@
 import { assertDefined, toIso } from "@kapi/kernel";
-import { type Queryable, statement } from "@kapi/postgres";
+import { type Database, type Queryable, statement } from "@kapi/postgres";
 import { type OpeningWallet, type Tag, tagOf } from "@kapi/redis";
 
-import type { OldReservations, Reservation, WalletRecord } from "../../domain/ports.ts";
+import type { LedgerPosition, OldReservations, Reservation, WalletPlace, WalletRecord } from "../../domain/ports.ts";
+import { type PositionRow, positionFromRow } from "./ledger-positions.ts";
+
+/** Wallets and reservations that are read at once for an opening. */
+const ROWS_PER_OPENING_BATCH = 1_000;
 
 interface WalletRow {
   readonly organization_id: string;
@@ -16,8 +20,15 @@ interface WalletRow {
   readonly updated_at: Date;
 }
 
+/** A wallet, with one of its reservations. */
+interface OpeningRow extends WalletRow {
+  readonly charge_id: string | null;
+  readonly reserved_credits: number | null;
+}
+
 interface ReservationRow {
   readonly charge_id: string;
+  readonly command_id: string;
   readonly organization_id: string;
   readonly credits: number;
 }
@@ -37,30 +48,50 @@ const lockTag = statement<Record<string, never>>(
   "wallets_lock_tag",
   `select pg_advisory_xact_lock(hashtext(current_schema()), $1::int)`,
 );
-const raiseEpoch = statement<{ epoch: number }>(
+/**
+ * Into another month the wallets of the shard are copied: 200,000 take 1.5 to 4.5 s, longer than
+ * another statement may.
+ */
+const RAISE_TIMEOUT_MS = 60_000;
+/** The server ends the statement first. */
+const RAISE_ANSWER_TIMEOUT_MS = RAISE_TIMEOUT_MS + 1_000;
+const allowRaise = statement<Record<string, never>>(
+  "wallets_allow_raise",
+  `set local statement_timeout = ${RAISE_TIMEOUT_MS}`,
+);
+const endRaise = statement<Record<string, never>>("wallets_end_raise", `set local statement_timeout to default`);
+// A trigger closes the month where the epoch comes into the next one; see migrations/0015.
+const raiseEpoch = statement<PositionRow>(
   "wallets_raise_epoch",
-  `update tags set epoch = greatest(epoch + 1, extract(epoch from now())::bigint) where tag = $1 returning epoch`,
+  `update tags set epoch = greatest(epoch + 1, extract(epoch from now())::bigint) where tag = $1
+   returning epoch, previous_epoch, (select months_from from credit_ledger) as months_from`,
+  { answerTimeoutMs: RAISE_ANSWER_TIMEOUT_MS },
 );
-const selectTagWallets = statement<WalletRow>("wallets_select_of_tag", `select * from wallets where tag = $1`);
-const selectTagReservations = statement<ReservationRow>(
-  "wallets_select_reservations",
-  `select open_reservations.charge_id, open_reservations.organization_id, open_reservations.credits
-   from open_reservations join wallets using (organization_id) where wallets.tag = $1`,
+// `offset 0` has the reservations of each wallet found by their index: else where one wallet has
+// most of all reservations, all are read again for every wallet.
+const selectForOpening = statement<OpeningRow>(
+  "wallets_select_for_opening",
+  `select wallets.*, open.charge_id, open.credits as reserved_credits
+   from wallets left join lateral (
+     select charge_id, credits from open_reservations as kept
+     where kept.organization_id = wallets.organization_id offset 0) as open on true
+   where wallets.tag = $1 order by wallets.tag, wallets.organization_id`,
 );
-const selectOrganizationsOfTags = statement<{ organization_id: string }>(
+const selectOrganizationsOfTags = statement<{ tag: Tag; organization_id: string }>(
   "wallets_select_organizations",
-  `select organization_id from wallets where tag = any($1::smallint[])`,
+  `select tag, organization_id from wallets
+   where tag = any($1::smallint[]) and (tag, organization_id) > ($2, $3)
+   order by tag, organization_id limit $4`,
 );
-const selectOldReservations = statement<ReservationRow & { at: Date }>(
+const BEFORE_ALL_WALLETS: WalletPlace = { tag: -1, organizationId: "00000000-0000-0000-0000-000000000000" };
+// Where the operation is not known, it may be an export.
+const selectOldReservations = statement<ReservationRow & { at: string }>(
   "wallets_select_old_reservations",
-  `select charge_id, organization_id, credits, date_trunc('milliseconds', at) as at from open_reservations as open
-   where at < $1 and (date_trunc('milliseconds', at), charge_id) > ($3, $4)
-     and (at < $2 or exists (
-       select from credit_legs
-       where credit_legs.charge_id = open.charge_id and leg = 'reserve' and operation not in ('exportAccountHistory', 'command')))
-   order by date_trunc('milliseconds', at), charge_id limit $5`,
+  `select charge_id, coalesce(command_id, charge_id) as command_id, organization_id, credits, at::text from open_reservations
+   where at < $1 and (at < $2 or operation not in ('exportAccountHistory', 'command')) and (at, charge_id) > ($3, $4)
+   order by open_reservations.at, charge_id limit $5`,
 );
-const BEFORE_ALL = { atMs: 0, chargeId: "00000000-0000-0000-0000-000000000000" };
+const BEFORE_ALL = { at: "-infinity", chargeId: "00000000-0000-0000-0000-000000000000" };
 
 /** Makes an organization's wallet, empty, unless it has one. */
 export async function insertWallet(tx: Queryable, wallet: WalletRecord): Promise<void> {
@@ -81,35 +112,66 @@ export async function setLowBalanceThreshold(
 /** An organization's wallet, or null. */
 export async function readWallet(database: Queryable, organizationId: string): Promise<WalletRecord | null> {
   const [row] = await database.query(selectWalletRow, [organizationId]);
-  return row ? walletFromRow(row, []) : null;
+  return row ? walletFromRow(row) : null;
 }
 
-/** The organizations with a wallet in one of `tags`. */
-export async function organizationsOf(database: Queryable, tags: readonly Tag[]): Promise<string[]> {
-  const rows = await database.query(selectOrganizationsOfTags, [tags]);
-  return rows.map((row) => row.organization_id);
+/** The wallets of `tags` in their order, as many as `limit` of those that come after one. */
+export async function walletsOf(
+  database: Queryable,
+  tags: readonly Tag[],
+  after: WalletPlace | null,
+  limit: number,
+): Promise<WalletPlace[]> {
+  const { tag, organizationId } = after ?? BEFORE_ALL_WALLETS;
+  const rows = await database.query(selectOrganizationsOfTags, [tags, tag, organizationId, limit]);
+  return rows.map((row) => ({ tag: row.tag, organizationId: row.organization_id }));
 }
 
 /**
- * Waits until nobody records in the tag, keeps it so until the transaction ends, and raises the tag's epoch. Returns the new
- * epoch: every leg recorded before is of an earlier one.
+ * Waits until nobody records in the tag, keeps it so until the transaction ends, and raises the
+ * tag's epoch. Returns where the tag records from then on: every leg recorded before is of an
+ * earlier epoch.
  */
-export async function raiseEpochAlone(tx: Queryable, tag: Tag): Promise<number> {
+export async function raiseEpochAlone(tx: Queryable, tag: Tag): Promise<LedgerPosition> {
   await tx.query(lockTag, [tag]);
+  await tx.query(allowRaise, []);
   const [raised] = await tx.query(raiseEpoch, [tag]);
-  return assertDefined(raised, "the tag's row").epoch;
+  await tx.query(endRaise, []);
+  return positionFromRow(assertDefined(raised, "the tag's row"));
 }
 
 /**
- * Raises the tag's epoch and reads its wallets and open reservations. Alone with the tag until the transaction ends: every leg
- * that the wallets include is of an earlier epoch, every later one of this epoch or above.
+ * Raises the tag's epoch, and gives `open` the tag's wallets and open reservations, {@link
+ * ROWS_PER_OPENING_BATCH} at a time: every leg that they include is of an earlier epoch, every
+ * later one of this epoch or above. They are read as of the moment in which the tag's lock is held
+ * alone; it is given back, and the epoch committed, before `open` is called.
  */
-export async function readForOpening(tx: Queryable, tag: Tag): Promise<{ epoch: number; wallets: OpeningWallet[] }> {
-  const epoch = await raiseEpochAlone(tx, tag);
-  const rows = await tx.query(selectTagWallets, [tag]);
-  const reservations = Map.groupBy(await tx.query(selectTagReservations, [tag]), (row) => row.organization_id);
-  const wallets = rows.map((row) => walletFromRow(row, reservations.get(row.organization_id) ?? []));
-  return { epoch, wallets };
+export async function readForOpening<T>(
+  database: Database,
+  tag: Tag,
+  open: (epoch: number, wallets: AsyncIterable<readonly OpeningWallet[]>) => Promise<T>,
+): Promise<T> {
+  // A second connection: the first one's commit would end the cursor.
+  const batches = database.stream(selectForOpening, [tag], ROWS_PER_OPENING_BATCH)[Symbol.asyncIterator]();
+  try {
+    const [epoch, first] = await database.transaction(async (tx) => {
+      const position = await raiseEpochAlone(tx, tag);
+      return [position.epoch, await batches.next()] as const;
+    });
+    return await open(epoch, openingWallets(first, batches));
+  } finally {
+    await batches.return?.();
+  }
+}
+
+async function* openingWallets(
+  first: IteratorResult<OpeningRow[]>,
+  batches: AsyncIterator<OpeningRow[]>,
+): AsyncGenerator<OpeningWallet[], void, undefined> {
+  for (let batch = first; batch.done !== true; batch = await batches.next()) {
+    const rows = Map.groupBy(batch.value, (row) => row.organization_id);
+    yield [...rows.values()].map((ofWallet) => openingWalletFromRows(ofWallet));
+  }
 }
 
 /** Old reservations, the oldest first. */
@@ -118,36 +180,37 @@ export async function oldReservations(
   { beforeMs, longBeforeMs, after }: OldReservations,
   limit: number,
 ): Promise<Reservation[]> {
-  const { atMs, chargeId } = after ?? BEFORE_ALL;
-  const rows = await database.query(selectOldReservations, [
-    toIso(beforeMs),
-    toIso(longBeforeMs),
-    toIso(atMs),
-    chargeId,
-    limit,
-  ]);
+  const { at, chargeId } = after ?? BEFORE_ALL;
+  const rows = await database.query(selectOldReservations, [toIso(beforeMs), toIso(longBeforeMs), at, chargeId, limit]);
   return rows.map((row) => ({
     chargeId: row.charge_id,
+    commandId: row.command_id,
     organizationId: row.organization_id,
     credits: row.credits,
-    atMs: row.at.getTime(),
+    at: row.at,
   }));
 }
 
-function walletFromRow(row: WalletRow, reservations: readonly ReservationRow[]): OpeningWallet {
+function openingWalletFromRows(rows: readonly OpeningRow[]): OpeningWallet {
+  const row = assertDefined(rows[0], "a wallet's row");
   return {
-    id: row.id,
-    organizationId: row.organization_id,
+    ...walletFromRow(row),
     available: row.available,
     reserved: row.reserved,
     consumed: row.consumed,
     purchased: row.purchased,
+    updatedAtMs: row.updated_at.getTime(),
+    reservations: rows.flatMap(({ charge_id: chargeId, reserved_credits: credits }) =>
+      chargeId === null || credits === null ? [] : [{ chargeId, credits }],
+    ),
+  };
+}
+
+function walletFromRow(row: WalletRow): WalletRecord {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
     lowBalanceThreshold: row.low_balance_threshold,
     createdAtMs: row.created_at.getTime(),
-    updatedAtMs: row.updated_at.getTime(),
-    reservations: reservations.map((reservation) => ({
-      chargeId: reservation.charge_id,
-      credits: reservation.credits,
-    })),
   };
 }

@@ -1,0 +1,80 @@
+import { delay, uuidV7 } from "@kapi/kernel";
+import { createLogger } from "@kapi/runtime";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+
+import type { RefundRequest } from "./admission.ts";
+import { startRepeatedRefunds } from "./repeated-refunds.ts";
+
+const REFUNDED = { credits: 1, remaining: 9 };
+const ROUND_MS = 1_000;
+/** How long Redis remembers a charge. */
+const REMEMBERED_MS = 120_000;
+const REDIS_TIMEOUT_MS = 600;
+/** What requests under way are given at a stop. */
+const STOPPED_WITHIN_MS = 8_000;
+const MANY = 5_000;
+
+const refund = vi.fn<(request: RefundRequest) => Promise<typeof REFUNDED>>();
+const logger = createLogger({ service: "test", level: "silent" });
+const error = vi.spyOn(logger, "error");
+const clock = { nowMs: () => Date.now() };
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  refund.mockReset().mockRejectedValue(new Error("no Redis"));
+  error.mockClear();
+});
+afterEach(() => vi.useRealTimers());
+
+function requestOf(chargeId: string): RefundRequest {
+  return { chargeId, operation: "getCommand", requestId: "r" } as RefundRequest;
+}
+
+it("a refund is tried each second until it is taken, one that fails beside others", async () => {
+  const { value: refunds, stop } = startRepeatedRefunds({ admission: { refund }, clock, logger });
+  const [one, other] = [uuidV7(clock.nowMs()), uuidV7(clock.nowMs())];
+  refunds.add(requestOf(one));
+  refunds.add(requestOf(other));
+  await vi.advanceTimersByTimeAsync(ROUND_MS);
+  expect(refund).toHaveBeenCalledTimes(2);
+  refund.mockImplementation(({ chargeId }) =>
+    chargeId === one ? Promise.resolve(REFUNDED) : Promise.reject(new Error("no Redis")),
+  );
+  await vi.advanceTimersByTimeAsync(2 * ROUND_MS);
+  expect(refund.mock.calls.map(([{ chargeId }]) => chargeId)).toEqual([one, other, one, other, other]);
+  expect(error).not.toHaveBeenCalled();
+  await stop();
+});
+
+it("a refund is given up while Redis remembers its charge, counted from the charge, and is logged with it", async () => {
+  const { value: refunds, stop } = startRepeatedRefunds({ admission: { refund }, clock, logger });
+  // The request itself took 100 of the 120 s.
+  const chargeId = uuidV7(clock.nowMs() - 100_000);
+  refunds.add(requestOf(chargeId));
+  await vi.advanceTimersByTimeAsync(REMEMBERED_MS - 100_000);
+  expect(error).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ chargeId }), expect.any(String));
+  refund.mockClear();
+  // Redis would answer that it gave nothing back.
+  refunds.add(requestOf(uuidV7(clock.nowMs() - REMEMBERED_MS)));
+  await vi.advanceTimersByTimeAsync(2 * ROUND_MS);
+  expect(error).toHaveBeenCalledTimes(2);
+  expect(refund).not.toHaveBeenCalled();
+  await stop();
+});
+
+it("a stop tries what waits once more, within a part of the time that it has, and logs the rest", async () => {
+  const { value: refunds, stop } = startRepeatedRefunds({ admission: { refund }, clock, logger });
+  for (let at = 0; at < MANY; at += 1) refunds.add(requestOf(uuidV7(clock.nowMs())));
+  refund.mockImplementation(async () => {
+    await delay(REDIS_TIMEOUT_MS);
+    throw new Error("no Redis");
+  });
+  const begunAtMs = clock.nowMs();
+  let stoppedAtMs = 0;
+  const stopping = stop().then(() => (stoppedAtMs = clock.nowMs()));
+  await vi.advanceTimersByTimeAsync(60_000);
+  await stopping;
+  expect(stoppedAtMs - begunAtMs).toBeLessThan(STOPPED_WITHIN_MS);
+  expect(refund.mock.calls.length).toBeGreaterThan(0);
+  expect(error).toHaveBeenCalledTimes(MANY);
+});

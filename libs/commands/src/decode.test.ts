@@ -1,0 +1,26 @@
+import { CommandMessage } from "@kapi/contracts";
+import type { Message } from "@kapi/kafka";
+import { commandMessage } from "@kapi/testkit";
+import { expect, it } from "vitest";
+
+import { decode, isMarked } from "./decode.ts";
+
+const record = (value: unknown): Message => ({
+  key: "",
+  value: Buffer.from(JSON.stringify(value)),
+  headers: {},
+  offset: 0n,
+  timestampMs: 0,
+});
+
+const NAMES = new Set(["commandId", "organizationId", "serverId", "operation"]);
+const fields = Object.keys(CommandMessage.shape).filter((field) => !NAMES.has(field));
+
+it.each(fields)("a message whose %s is damaged is stored in a form that can be read back", (field) => {
+  const incoming = decode(record({ ...commandMessage(), [field]: ["damaged"] }), 0);
+  if (typeof incoming === "string") throw new Error(incoming);
+  expect(incoming.unreadable).toContain(field);
+  const stored: unknown = JSON.parse(incoming.text);
+  expect(isMarked(stored)).toBe(true);
+  expect(CommandMessage.safeParse(stored).error).toBeUndefined();
+});

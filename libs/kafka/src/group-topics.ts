@@ -1,0 +1,111 @@
+import { delay } from "@kapi/kernel";
+import type { Broker, Cluster } from "kafkajs";
+
+import type { KafkaConnection } from "./connection.ts";
+import type { ConsumerOptions } from "./consumer-options.ts";
+import { asError, TopicRecreated } from "./errors.ts";
+import type { PartitionAssignment } from "./generations.ts";
+import { topicIdFrom } from "./topic-ids.ts";
+
+const RETRY_DELAY_MIN_MS = 100;
+const RETRY_DELAY_MAX_MS = 2_000;
+
+interface CommittedTopic {
+  readonly topic: string;
+  readonly partitions: readonly { readonly partition: number; readonly metadata?: string | null }[];
+}
+
+/**
+ * The topics that the offsets of a consumer group belong to. Each commit carries the id of its
+ * topic as metadata. A topic that was deleted and made again has another id: offsets of the deleted
+ * one say nothing about it, even where it holds as many records.
+ */
+export class GroupTopics {
+  readonly #kafka: KafkaConnection;
+  readonly #cluster: Cluster;
+  readonly #options: Pick<ConsumerOptions, "groupId" | "restartBeyondEnd" | "logger">;
+  readonly #groupId: string;
+  /** By the name in the cluster, as of the last join. */
+  readonly #ids = new Map<string, string>();
+
+  constructor(
+    kafka: KafkaConnection,
+    cluster: Cluster,
+    options: Pick<ConsumerOptions, "groupId" | "restartBeyondEnd" | "logger">,
+  ) {
+    this.#kafka = kafka;
+    this.#cluster = cluster;
+    this.#options = options;
+    this.#groupId = kafka.topicPrefix + options.groupId;
+  }
+
+  /** What a commit for `topic` carries, by its name in the cluster. */
+  idOf(topic: string): string | null {
+    return this.#ids.get(topic) ?? null;
+  }
+
+  /**
+   * The assignment with the ids of its topics. Holds them against the ids that this consumer knew,
+   * and those that the group committed for. A coordinator that is away is waited for, and the
+   * liveness of the consumer tells of it. Ends silently once another generation has begun.
+   * @throws TopicRecreated where a topic was deleted and made again.
+   */
+  async check(
+    assignment: readonly PartitionAssignment[],
+    isCurrent: () => boolean,
+  ): Promise<readonly PartitionAssignment[]> {
+    if (this.#options.restartBeyondEnd === true) return assignment;
+    for (let retryDelayMs = RETRY_DELAY_MIN_MS; isCurrent();) {
+      try {
+        await this.#checkOnce(assignment);
+        break;
+      } catch (error) {
+        if (error instanceof TopicRecreated) throw error;
+        const fields = { group: this.#options.groupId, error: asError(error).message };
+        this.#options.logger.warn(fields, "the ids of the topics are not known yet; trying again");
+        await delay(retryDelayMs);
+        retryDelayMs = Math.min(retryDelayMs * 2, RETRY_DELAY_MAX_MS);
+      }
+    }
+    return assignment.map((one) => ({ ...one, topicId: this.idOf(this.#kafka.topicName(one.topic)) }));
+  }
+
+  async #checkOnce(assignment: readonly PartitionAssignment[]): Promise<void> {
+    const coordinator = await this.#cluster.findGroupCoordinator({ groupId: this.#groupId });
+    for (const { topic } of assignment) {
+      const name = this.#kafka.topicName(topic);
+      const id = await topicIdFrom(coordinator, name);
+      // A topic that is deleted at this moment may come back as another.
+      if (id === null) continue;
+      this.#compare(name, this.#ids.get(name), id);
+      this.#ids.set(name, id);
+    }
+    const topics = assignment
+      .filter(({ partitions }) => partitions.length > 0)
+      .map(({ topic, partitions }) => ({ topic: this.#kafka.topicName(topic), partitions }));
+    if (topics.length === 0) return;
+    for (const { topic, partitions } of await committed(coordinator, this.#groupId, topics)) {
+      for (const { metadata } of partitions) this.#compare(topic, metadata, this.#ids.get(topic));
+    }
+  }
+
+  /** Commits of earlier releases carry no id. */
+  #compare(topic: string, before: string | null | undefined, now: string | undefined): void {
+    if (before === null || before === undefined || before === "" || now === undefined || before === now) return;
+    throw new TopicRecreated(topic, before, now, `reset the offsets of group ${this.#groupId}`);
+  }
+}
+
+async function committed(
+  coordinator: Broker,
+  groupId: string,
+  topics: readonly { readonly topic: string; readonly partitions: readonly number[] }[],
+): Promise<readonly CommittedTopic[]> {
+  const asked = topics.map(({ topic, partitions }) => ({
+    topic,
+    // The request needs the numbers only.
+    partitions: partitions.map((partition) => ({ partition, offset: "" })),
+  }));
+  const { responses } = await coordinator.offsetFetch({ groupId, topics: asked });
+  return responses;
+}

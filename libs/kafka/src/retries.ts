@@ -1,0 +1,63 @@
+import type { TopicContract } from "@kapi/contracts";
+import { counter } from "@kapi/runtime";
+import type { EachBatchPayload } from "kafkajs";
+
+import type { ConsumerOptions } from "./consumer-options.ts";
+import type { RetryableError } from "./errors.ts";
+
+const DELAY_MIN_MS = 100;
+const DELAY_MAX_MS = 5_000;
+
+const retries = counter(
+  "kafka.consumer.retries",
+  "Batches that are handled again later, by `group` and `topic`",
+  "{batch}",
+);
+
+/** Batches that are to be handled again: their partitions pause, and the others go on. */
+export class Retries {
+  readonly #options: Pick<ConsumerOptions, "groupId" | "logger">;
+  /** How often the batch at the head of a partition was tried again, by partition. */
+  readonly #tries = new Map<string, number>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+
+  constructor(options: Pick<ConsumerOptions, "groupId" | "logger">) {
+    this.#options = options;
+  }
+
+  /** kafkajs fetches the partition again, from the same message, once it is resumed. */
+  later(topic: TopicContract, error: RetryableError, payload: EachBatchPayload): void {
+    retries.add(1, { group: this.#options.groupId, topic: topic.name });
+    const place = placeOf(topic, payload.batch.partition);
+    const tries = this.#tries.get(place) ?? 0;
+    this.#tries.set(place, tries + 1);
+    const delayMs = Math.min(DELAY_MIN_MS * 2 ** tries, DELAY_MAX_MS);
+    const fields = { place, tries: tries + 1, delayMs, reason: error.message };
+    this.#options.logger.warn(fields, "a batch will be tried again");
+    const resume = payload.pause();
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      resume();
+    }, delayMs);
+    this.#timers.add(timer);
+  }
+
+  /** A batch of the partition was handled. */
+  succeeded(topic: TopicContract, partition: number): void {
+    this.#tries.delete(placeOf(topic, partition));
+  }
+
+  /** A new generation begins: its batches were not tried yet. */
+  forget(): void {
+    this.#tries.clear();
+  }
+
+  /** Nothing is resumed any more. */
+  stop(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+}
+
+function placeOf(topic: TopicContract, partition: number): string {
+  return `${topic.name}/${partition}`;
+}

@@ -1,0 +1,193 @@
+/**
+ * The release before knows one table of commands, this one has them by month. Processes of both run
+ * side by side for a while, on the same rows.
+ */
+import type { CommandMessage } from "@kapi/contracts";
+import { RetryableError } from "@kapi/kafka";
+import { statement } from "@kapi/postgres";
+import { commandMessage, eventually } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import type { CommandStore, MonthStore } from "../src/domain/ports.ts";
+import { retried } from "../src/inbound/kafka/consumers.ts";
+import { keepMonths } from "../src/operations/keep-months.ts";
+import { createCommandLists } from "../src/outbound/postgres/command-lists.ts";
+import { createCommandStore } from "../src/outbound/postgres/command-store.ts";
+import { createMonthStore } from "../src/outbound/postgres/months.ts";
+import { eventOf } from "./events.ts";
+import { createMonthsDatabase, logger, type MonthsDatabase } from "./months-database.ts";
+import { oldStore } from "./old-release.ts";
+
+const OLD_MONTH = "0001-01-01";
+/** More than one piece of filling in. */
+const EARLIER_COMMANDS = 2_500;
+const server = (({ organizationId, serverId }) => ({ organizationId, serverId }))(commandMessage());
+const anyCommand = (): CommandMessage => commandMessage({ serverId: server.serverId });
+
+let testDatabase: MonthsDatabase;
+let old: ReturnType<typeof oldStore>;
+let store: CommandStore;
+let months: MonthStore;
+const earlier = Array.from({ length: EARLIER_COMMANDS }, anyCommand);
+/** Commands that this release put into their month. */
+const byMonth: CommandMessage[] = [];
+
+beforeAll(async () => {
+  testDatabase = await createMonthsDatabase();
+  await testDatabase.migrateTo("0002");
+  old = oldStore(testDatabase.database);
+  store = createCommandStore(testDatabase.database);
+  months = createMonthStore(testDatabase.database);
+  await testDatabase.sql("insert into positions values ('commands.finance', 0, 1)");
+  await old.takeInMessages(earlier);
+  await old.takeInEvents(earlier.slice(10).map((message) => eventOf(message)));
+  await testDatabase.migrateTo();
+  await months.keep();
+});
+afterAll(() => testDatabase.stop());
+
+const rowsOf = ({ commandId }: CommandMessage) =>
+  testDatabase.sql<{ month: string; status: string; messages: number }>(
+    "select to_char(month, 'YYYY-MM-DD') as month, status, messages from commands_by_month where command_id = $1",
+    [commandId],
+  );
+const isOneRowOf = async (message: CommandMessage, month: string): Promise<void> => {
+  expect(await rowsOf(message)).toEqual([{ month, status: "succeeded", messages: 1 }]);
+  expect(await store.byIds([message.commandId])).toMatchObject([{ fingerprint: message.fingerprint, isFinal: true }]);
+};
+const keep = (keptMonths = 13): Promise<void> =>
+  keepMonths({ months, keptMonths, logger, signal: new AbortController().signal });
+
+it("for a day commands of either release are in the old table, whichever takes in what of them, and both read them", async () => {
+  const [ours, theirs, ourEvent, ourMessage, ourEventFirst, theirEventFirst] = Array.from(
+    { length: 6 },
+    anyCommand,
+  ) as [CommandMessage, CommandMessage, CommandMessage, CommandMessage, CommandMessage, CommandMessage];
+  await store.takeInMessages([ours, ourMessage], []);
+  await old.takeInMessages([theirs, ourEvent]);
+  await store.takeInEvents(
+    [ours, ourEvent, ourEventFirst].map((one) => eventOf(one)),
+    [],
+  );
+  await old.takeInEvents([theirs, ourMessage, theirEventFirst].map((one) => eventOf(one)));
+  await old.takeInMessages([ourEventFirst]);
+  await store.takeInMessages([theirEventFirst], []);
+  await keep();
+  for (const one of [ours, theirs, ourEvent, ourMessage, ourEventFirst, theirEventFirst]) {
+    await isOneRowOf(one, OLD_MONTH);
+    expect(await old.byIds([one.commandId])).toEqual([{ command_id: one.commandId, status: "succeeded" }]);
+    const { organizationId, serverId } = one;
+    const lists = createCommandLists(testDatabase.database);
+    expect((await lists.list({ organizationId, serverId, page: 1, limit: 10 })).total).toBe(1);
+  }
+  earlier.push(ourEventFirst);
+});
+
+it("then new commands go to their month, and those of the old table stay one row there", async () => {
+  const [month = ""] = (
+    await testDatabase.sql<{ month: string }>("select to_char(current_command_month(), 'YYYY-MM-DD') as month")
+  ).map((row) => row.month);
+  await testDatabase.sql("update command_placement set monthly_from = now()");
+  const [open, openToo, begun] = [...earlier.slice(0, 2), anyCommand()] as [
+    CommandMessage,
+    CommandMessage,
+    CommandMessage,
+  ];
+  await store.takeInEvents([eventOf(open)], []);
+  await isOneRowOf(open, OLD_MONTH);
+  await store.takeInMessages([openToo], []);
+  expect(await rowsOf(openToo)).toEqual([{ month: OLD_MONTH, status: "queued", messages: 2 }]);
+  await store.takeInMessages([begun], []);
+  await store.takeInEvents([eventOf(begun)], []);
+  await isOneRowOf(begun, month);
+
+  expect(await months.fillIds()).toBe(true);
+  await store.takeInEvents(
+    earlier.slice(2, 10).map((message) => eventOf(message)),
+    [],
+  );
+  await store.takeInEvents([eventOf(openToo)], []);
+  await keep();
+  expect(await months.fillIds()).toBe(false);
+  byMonth.push(begun);
+  const [{ missing } = { missing: null }] = await testDatabase.sql<{ missing: number | null }>(
+    `select count(*)::integer as missing from commands left join command_ids as known using (command_id)
+     where known.created_at is distinct from commands.created_at or known.month <> commands.month
+       or encode(known.fingerprint, 'hex') <> commands.fingerprint`,
+  );
+  expect(missing).toBe(0);
+});
+
+it("and the release before can store no command that this release would not find", async () => {
+  const refused = /release 0\.1\.0 can no longer store commands/;
+  const [unknown, started, placed] = [anyCommand(), anyCommand(), byMonth[0] ?? anyCommand()];
+  await expect(old.takeInMessages([unknown])).rejects.toThrow(refused);
+  await expect(old.takeInEvents([eventOf(started)])).rejects.toThrow(refused);
+  await expect(old.takeInEvents([eventOf(placed)])).rejects.toThrow(refused);
+  for (const one of [unknown, started]) expect(await rowsOf(one)).toEqual([]);
+  expect(await rowsOf(placed)).toHaveLength(1);
+
+  const [known] = earlier as [CommandMessage];
+  await old.takeInEvents([eventOf(known)]);
+  await isOneRowOf(known, OLD_MONTH);
+  await store.takeInMessages([unknown], []);
+  await store.takeInEvents([eventOf(unknown)], []);
+  expect(await store.byIds([unknown.commandId])).toMatchObject([{ isFinal: true }]);
+});
+
+it("until the old table is past the retention and goes as a month does", async () => {
+  await keep(2);
+  expect(await rowsOf(earlier[0] ?? anyCommand())).toHaveLength(1);
+  const later = "(date_trunc('month', now()) + interval '4 months')::date";
+  const [{ month } = { month: "" }] = await testDatabase.sql<{ month: string }>(
+    `select to_char(${later}, 'YYYY-MM-DD') as month`,
+  );
+  await testDatabase.setMonth(month);
+  await keep(2);
+  expect(await testDatabase.sql("select to_regclass('commands')::text as name")).toEqual([{ name: null }]);
+  const again = await store.byIds(earlier.map(({ commandId }) => commandId));
+  for (const [index, found] of again.entries())
+    expect(found).toMatchObject({ fingerprint: earlier[index]?.fingerprint, isFinal: true });
+  const next = anyCommand();
+  await store.takeInMessages([next], []);
+  await store.takeInEvents([eventOf(next)], []);
+  await isOneRowOf(next, month);
+});
+
+it("a batch that meets the same command in a statement of the release before comes again", async () => {
+  const race = await createMonthsDatabase();
+  try {
+    await race.migrateTo("0003");
+    // Index entries are written in the order in which the indexes were made: the release before
+    // pauses between those of its primary key and those of `commands_place`.
+    await race.sql(`create function pause(id uuid) returns uuid language plpgsql immutable as $$
+      begin perform pg_advisory_xact_lock_shared(1); return id; end $$`);
+    await race.sql("create index commands_pause on commands (pause(command_id))");
+    await race.sql("insert into positions values ('commands.finance', 0, 1)");
+    await race.migrateTo();
+    const ours = createCommandStore(race.database);
+    const message = anyCommand();
+    const waiting = (event: string) =>
+      eventually(async () => {
+        const text = `select wait_event from pg_stat_activity where datname = current_database() and wait_event = '${event}'`;
+        expect(await race.sql(text)).toHaveLength(1);
+      });
+    let first: Promise<unknown> = Promise.resolve();
+    let second: Promise<unknown> = Promise.resolve();
+    await race.database.transaction(async (tx) => {
+      await tx.query(statement("test_pause", "select pg_advisory_xact_lock(1)"), []);
+      first = oldStore(race.database).takeInMessages([message]);
+      await waiting("advisory");
+      second = retried(() => ours.takeInMessages([message], [])).catch((error: unknown) => error);
+      await waiting("spectoken");
+    });
+    await first;
+    expect(await second).toBeInstanceOf(RetryableError);
+    expect(await ours.takeInMessages([message], [])).toMatchObject([{ commandId: message.commandId, readable: true }]);
+    expect(await race.sql("select messages, month::text from commands_by_month")).toEqual([
+      { messages: 2, month: OLD_MONTH },
+    ]);
+  } finally {
+    await race.stop();
+  }
+});

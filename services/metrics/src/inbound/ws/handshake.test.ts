@@ -1,0 +1,47 @@
+import type { IncomingMessage } from "node:http";
+
+import { ChargeUnknown, type Directory, type RefundRequest } from "@kapi/admission";
+import { LIVE_METRICS_PATH } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+import { systemClock } from "@kapi/kernel";
+import { keyEntry } from "@kapi/testkit";
+import { expect, it } from "vitest";
+
+import { admitHandshake } from "./handshake.ts";
+
+const { entry, managementKey } = keyEntry({});
+const HEADERS = {
+  authorization: `Management ${managementKey}`,
+  upgrade: "websocket",
+  "sec-websocket-version": "13",
+  "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
+};
+
+/** The refunds that a handshake asks for whose admission fails with `error`. */
+async function refundsAfter(error: ApiError): Promise<{ refunds: RefundRequest[]; chargeIds: string[] }> {
+  const refunds: RefundRequest[] = [];
+  const chargeIds: string[] = [];
+  const context = {
+    directory: { key: () => entry, prices: () => ({ liveConnection: 1, read: 1 }) } as unknown as Directory,
+    admission: {
+      admit: ({ chargeId }: { chargeId: string }) => {
+        chargeIds.push(chargeId);
+        return Promise.reject(error);
+      },
+    },
+    refunds: { add: (request: RefundRequest) => void refunds.push(request) },
+    clock: systemClock,
+    seen: () => undefined,
+    checkRoom: () => undefined,
+  };
+  const request = { method: "GET", url: LIVE_METRICS_PATH, headers: HEADERS } as unknown as IncomingMessage;
+  await expect(admitHandshake(context, request, "request")).rejects.toBe(error);
+  return { refunds, chargeIds };
+}
+
+it("a handshake whose charge nobody knows of has it given back; one that was refused has not", async () => {
+  const unknown = await refundsAfter(new ChargeUnknown(new Error("the reply is lost")));
+  const [chargeId] = unknown.chargeIds;
+  expect(unknown.refunds).toEqual([{ key: entry, operation: "liveMetrics", requestId: "request", chargeId }]);
+  expect((await refundsAfter(new ApiError("INSUFFICIENT_CREDITS"))).refunds).toEqual([]);
+});

@@ -1,0 +1,72 @@
+import { deferred } from "@kapi/kernel";
+import { createLogger } from "@kapi/runtime";
+import { expect, it } from "vitest";
+
+import { TopicWatch, type WatchedTopic } from "./topic-watch.ts";
+
+type Ids = Record<WatchedTopic, string | null>;
+const FIRST: Ids = { valuations: "v1", samples: "s1", latest: "l1" };
+const WAIT_MS = 5_000;
+
+/** A watch that began with `FIRST`, then gets the answers of `ids`. */
+async function start(ids: () => Promise<Ids>) {
+  const changes: Error[] = [];
+  let asked = 0;
+  const watch = await TopicWatch.start({
+    store: { register: async () => ({ generation: 0, ageMs: 0 }) },
+    ids: () => ((asked += 1) === 1 ? Promise.resolve(FIRST) : ids()),
+    names: { valuations: "trading.valuations", samples: "metrics.samples", latest: "metrics.latest" },
+    changed: (error) => void changes.push(error),
+    logger: createLogger({ service: "test", level: "silent" }),
+  });
+  return { watch, changes };
+}
+
+it("ends the process once, and not before all topics exist again", async () => {
+  let now: Ids = FIRST;
+  const { watch, changes } = await start(async () => now);
+  await watch.check();
+  now = { valuations: "v2", samples: "s2", latest: null };
+  await expect(watch.check()).rejects.toThrow("metrics.latest does not exist");
+  expect(changes).toEqual([]);
+  now = { valuations: "v2", samples: "s2", latest: "l2" };
+  const checks = await Promise.allSettled([watch.check(), watch.check()]);
+  expect(checks.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(changes.map(({ message }) => message)).toEqual([
+    expect.stringContaining("metrics.latest was deleted and made"),
+  ]);
+});
+
+it("waits before the process ends for a topic that is deleted at that moment, and then tells all", async () => {
+  const answers: Ids[] = [{ ...FIRST, latest: null }];
+  const { watch } = await start(async () => answers.shift() ?? { ...FIRST, latest: "l2" });
+  expect(await watch.recreated(WAIT_MS)).toEqual(["latest"]);
+  const never = await start(async () => ({ ...FIRST, latest: null }));
+  expect(await never.watch.recreated(1)).toEqual([]);
+});
+
+it("asks one question at a time, and answers a call with a question that began after it", async () => {
+  const answers = [deferred<Ids>(), deferred<Ids>()];
+  let asked = 0;
+  const { watch } = await start(() => answers[asked++]?.promise ?? Promise.reject(new Error("asked too often")));
+  const early = watch.check();
+  await new Promise(setImmediate);
+  const late = watch.check();
+  await new Promise(setImmediate);
+  expect(asked).toBe(1);
+  answers[0]?.resolve(FIRST);
+  await early;
+  answers[1]?.resolve({ ...FIRST, samples: "s2" });
+  await expect(late).rejects.toThrow("metrics.samples was deleted and made again");
+  expect(asked).toBe(2);
+});
+
+it("a reader that stopped ends the process with its own error where no topic was made again", async () => {
+  const errors: Error[] = [];
+  const { watch, changes } = await start(async () => FIRST);
+  await watch.fail(new Error("broken"), (error) => void errors.push(error));
+  expect({ errors: errors.map(({ message }) => message), changes }).toEqual({ errors: ["broken"], changes: [] });
+  const again = await start(async () => ({ ...FIRST, samples: "s2" }));
+  await again.watch.fail(new Error("beyond the end"), (error) => void errors.push(error));
+  expect({ errors: errors.length, changes: again.changes.length }).toEqual({ errors: 1, changes: 1 });
+});

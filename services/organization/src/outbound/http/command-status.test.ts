@@ -1,0 +1,53 @@
+import { createHttpServer, createInternalClient, DependencyError, listen } from "@kapi/http";
+import { createLogger, Health, Scope } from "@kapi/runtime";
+import { afterAll, describe, expect, it } from "vitest";
+
+import type { CommandStatus } from "../../domain/ports.ts";
+import { commandStatusOver } from "./command-status.ts";
+
+const scope = new Scope();
+afterAll(() => scope.stop());
+
+/**
+ * command-status as it looks like over HTTP, whose look-ups answer `answerOf` each command, in
+ * order.
+ */
+async function lookingUp(answersOf: (commandIds: readonly string[]) => readonly unknown[]): Promise<CommandStatus> {
+  const app = createHttpServer({ logger: createLogger({ service: "test", level: "silent" }), health: new Health() });
+  app.post("/internal/commands/lookup", (request) => ({
+    commands: answersOf((request.body as { commandIds: string[] }).commandIds),
+  }));
+  const { url } = await scope.start("server", () => listen(app, { host: "127.0.0.1", port: 0 }));
+  return commandStatusOver(
+    await scope.start("client", () => createInternalClient({ baseUrl: url, token: "token", timeoutMs: 5_000 })),
+  );
+}
+
+describe("the states of commands", () => {
+  const STATUSES: Record<string, string> = {
+    a: "queued",
+    b: "leased",
+    c: "succeeded",
+    d: "expired",
+    e: "not yet made",
+  };
+  const lookedUp = (id: string) => (STATUSES[id] === undefined ? null : { command: { status: STATUSES[id] } });
+
+  it("are those of the ids, in order, whichever of them did not fit into an answer", async () => {
+    const asked: number[] = [];
+    const { states } = await lookingUp((commandIds) => {
+      asked.push(commandIds.length);
+      return commandIds.map((id, index) => (index < 2 ? lookedUp(id) : "later"));
+    });
+    const found = await states(["a", "b", "c", "a", "none", "d", "e"]);
+    expect(found).toEqual(["open", "open", "final", "open", "unknown", "final", "open"]);
+    expect(asked).toEqual([6, 4, 2]);
+  });
+
+  it("that are missing make it a failure: nothing is released for an answer that is cut off", async () => {
+    const cutOff = await lookingUp((commandIds) => commandIds.slice(1).map(lookedUp));
+    await expect(cutOff.states(["a", "b"])).rejects.toThrow(DependencyError);
+    const nothing = await lookingUp((commandIds) => commandIds.map(() => "later"));
+    await expect(nothing.states(["a", "b"])).rejects.toThrow(DependencyError);
+  });
+});

@@ -1,0 +1,179 @@
+/**
+ * The credit ledger while processes of the release before the months are still running, and after
+ * them.
+ */
+import { randomUUID } from "node:crypto";
+import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { createPool, type Database, migrate, statement } from "@kapi/postgres";
+import { ALL_TAGS, type Tag, tagOf } from "@kapi/redis";
+import { createLogger } from "@kapi/runtime";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import type { Leg } from "../src/domain/leg.ts";
+import { openClosedTags } from "../src/operations/open-tags.ts";
+import { purchaseCredits } from "../src/operations/purchase-credits.ts";
+import { createCreditMonths } from "../src/outbound/postgres/credit-months.ts";
+import { ledgerSums, MIGRATIONS, startWorld, type World } from "./support.ts";
+
+/** The first migration of the months. */
+const FIRST_NEW = "0014";
+const DAY_SECONDS = 24 * 3_600;
+
+// What processes of the release before run, word for word.
+const oldRaise = statement<{ epoch: number }>(
+  "test_old_raise_epoch",
+  `update tags set epoch = greatest(epoch + 1, extract(epoch from now())::bigint) where tag = $1 returning epoch`,
+);
+const oldInsert = statement<{ charge_id: string; leg: string }>(
+  "test_old_insert_legs",
+  `insert into credit_legs
+     (charge_id, leg, organization_id, credits, action, operation, x_request_id, command_id, at, epoch)
+   select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::uuid[],
+     $9::timestamptz[], $10::bigint[])
+   on conflict (charge_id, leg) do nothing
+   returning charge_id, leg`,
+);
+const oldReservations = statement<object>(
+  "test_old_open_reservations",
+  `insert into open_reservations (charge_id, organization_id, credits, at)
+   select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::timestamptz[])`,
+);
+const addToWallet = statement<object>(
+  "test_add_to_wallet",
+  `update wallets set purchased = purchased + $2, reserved = reserved + $3, consumed = consumed + $4 where organization_id = $1`,
+);
+
+const organizationId = randomUUID();
+const tag = tagOf(organizationId);
+const bought = { organizationId, credits: 100, purchaseId: randomUUID() };
+const reservation = { chargeId: randomUUID(), credits: 5 };
+const OLD_ROWS = [
+  `insert into organizations values ('${organizationId}', 'Old', now())`,
+  `insert into wallets (organization_id, id, tag, low_balance_threshold, created_at, updated_at, consumed, usage_lines)
+   values ('${organizationId}', gen_random_uuid(), ${tag}, 0, now(), now(), 1, 1)`,
+  `insert into credit_legs
+   values (gen_random_uuid(), 'consume', '${organizationId}', 1, null, 'getCommand', 'request', null, now(), 1)`,
+];
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld(async (connectionString) => {
+    const directory = mkdtempSync(path.join(tmpdir(), "kapi-migrations-"));
+    for (const file of readdirSync(MIGRATIONS).filter((name) => name < FIRST_NEW)) {
+      cpSync(path.join(MIGRATIONS, file), path.join(directory, file));
+    }
+    const logger = createLogger({ service: "organization-test", level: "silent" });
+    await migrate({ connectionString, schema: "organization", directory, logger });
+    rmSync(directory, { recursive: true });
+    const options = { connectionString, schema: "organization", applicationName: "release-before", logger };
+    const { value: database, stop } = await createPool(options);
+    for (const [index, text] of OLD_ROWS.entries()) await database.query(statement(`test_old_row_${index}`, text), []);
+    await stop();
+  });
+});
+afterAll(() => world.stop());
+
+/** Records a leg as the release before does; whether it was new. */
+async function tellOld(leg: Leg): Promise<boolean> {
+  const { database } = world;
+  return database.transaction(async (tx) => {
+    await tx.query(statement("test_share", `select pg_advisory_xact_lock_shared(hashtext(current_schema()), $1)`), [
+      tag,
+    ]);
+    const select = statement<{ epoch: number }>("test_old_epoch", `select epoch from tags where tag = $1`);
+    const [row] = await tx.query(select, [tag]);
+    const at = new Date(leg.atMs).toISOString();
+    const columns = [leg.chargeId, leg.kind, organizationId, leg.credits, leg.action, leg.operation, leg.requestId];
+    const values = [...columns, leg.commandId, at, row?.epoch].map((value) => [value]);
+    const isNew = (await tx.query(oldInsert, values)).length > 0;
+    if (!isNew) return false;
+    if (leg.kind === "reserve") {
+      await tx.query(oldReservations, [[leg.chargeId], [organizationId], [leg.credits], [at]]);
+    }
+    const of = (kind: Leg["kind"]): number => (leg.kind === kind ? leg.credits : 0);
+    await tx.query(addToWallet, [organizationId, of("purchase"), of("reserve"), of("consume")]);
+    return true;
+  });
+}
+
+async function tell(leg: Leg): Promise<boolean | undefined> {
+  const { store } = world.context;
+  const recorded = await store.transaction(async (tx) =>
+    tx.recordLegs(await tx.shareTagLocks([tag]), [leg], Date.now()),
+  );
+  return recorded[0]?.isNew;
+}
+
+function legOf(kind: Leg["kind"], more: Partial<Leg> = {}): Leg {
+  const names = { chargeId: randomUUID(), operation: "getCommand", requestId: "request", commandId: null };
+  return {
+    ...names,
+    kind,
+    organizationId,
+    credits: 1,
+    action: kind === "settle" ? "consume" : null,
+    atMs: Date.now(),
+    ...more,
+  };
+}
+
+async function raiseTo(database: Database, tags: readonly Tag[], epoch: number): Promise<void> {
+  const raise = statement<object>("test_raise_to", `update tags set epoch = $2 where tag = any($1::smallint[])`);
+  await database.query(raise, [tags, epoch]);
+}
+
+async function expectSums(sums: object): Promise<void> {
+  const { kept, derived } = await ledgerSums(world, organizationId);
+  expect(kept).toMatchObject(sums);
+  expect(derived).toEqual(kept);
+}
+
+test("both releases record side by side until the months begin, then the older one is refused, and nothing counts twice", async () => {
+  const { context, database } = world;
+  const monthsFrom = statement<{ months_from: number; now: number }>(
+    "test_months_from",
+    `select months_from, extract(epoch from now())::bigint as now from credit_ledger`,
+  );
+  const [ledger] = await database.query(monthsFrom, []);
+  const from = ledger?.months_from ?? 0;
+  expect(from - (ledger?.now ?? 0)).toBeGreaterThanOrEqual(7 * DAY_SECONDS);
+  await openClosedTags(context, ALL_TAGS);
+
+  const [byOld, byNew] = [legOf("consume"), legOf("consume")];
+  expect([await tellOld(byOld), await tell(byOld)]).toEqual([true, false]);
+  expect([await tell(byNew), await tellOld(byNew)]).toEqual([true, false]);
+  const both = legOf("consume");
+  expect((await Promise.all([tellOld(both), tell(both)])).filter((isNew) => isNew === true)).toHaveLength(1);
+  const purchase = legOf("purchase", { chargeId: bought.purchaseId, credits: bought.credits });
+  expect(await tellOld(purchase)).toBe(true);
+  await purchaseCredits(context, bought);
+  await expect(purchaseCredits(context, { ...bought, credits: 7 })).rejects.toMatchObject({ status: 400 });
+  const late = legOf("purchase", { credits: 10 });
+  expect(await tellOld(late)).toBe(true);
+  const reserve = legOf("reserve", reservation);
+  expect([await tellOld(reserve), await tell(reserve)]).toEqual([true, false]);
+  await expectSums({ purchased: 110, consumed: 4, reserved: 5 });
+
+  // The months begin, though a process of the release before still runs, and even raises the epoch.
+  await raiseTo(database, ALL_TAGS, from - 1);
+  await database.query(oldRaise, [tag]);
+  for (const leg of [byOld, byNew, both, reserve]) expect(await tell(leg)).toBe(false);
+  const fresh = legOf("consume");
+  expect(await tell(fresh)).toBe(true);
+  for (const leg of [fresh, byOld, legOf("consume")])
+    await expect(tellOld(leg)).rejects.toThrow("credit_legs_before_months");
+  await purchaseCredits(context, bought);
+  await purchaseCredits(context, { organizationId, purchaseId: late.chargeId, credits: 10 });
+  await expectSums({ purchased: 110, consumed: 5, reserved: 5 });
+
+  // The time before the months is dropped like a month.
+  for (let month = 1; month <= 2; month += 1) await raiseTo(database, ALL_TAGS, from + month * 32 * DAY_SECONDS);
+  expect(await createCreditMonths(database).dropOldest("9999-01-01")).toBe(true);
+  expect(await tell({ ...reserve, kind: "settle", action: "consume", credits: 50 })).toBe(true);
+  await purchaseCredits(context, bought);
+  await expect(purchaseCredits(context, { ...bought, credits: 7 })).rejects.toMatchObject({ status: 400 });
+  expect((await ledgerSums(world, organizationId)).kept).toMatchObject({ purchased: 110, consumed: 10, reserved: 0 });
+});

@@ -1,0 +1,42 @@
+/** The change of a wallet shard into the next month. */
+import { createPool, statement } from "@kapi/postgres";
+import { tagOf } from "@kapi/redis";
+import { expect, test } from "vitest";
+
+import { raiseEpochAlone } from "../src/outbound/postgres/wallets.ts";
+import { organizationWith, startWorld } from "./support.ts";
+
+test("a shard whose wallets take longer to copy than a statement may comes into the next month all the same", async () => {
+  const fresh = await startWorld();
+  const { value: impatient, stop } = await createPool({
+    connectionString: fresh.environment.postgresUrl,
+    schema: "organization",
+    applicationName: "impatient",
+    logger: fresh.context.logger,
+    statementTimeoutMs: 200,
+  });
+  try {
+    const tag = tagOf(await organizationWith(fresh, 100));
+    // Longer than a statement of this pool may take, and than its client waits for an answer after
+    // that.
+    const copySlowly = [
+      `create function copy_slowly() returns trigger language plpgsql as $$ begin perform pg_sleep(1.5); return new; end $$`,
+      `create trigger copy_slowly before insert on wallet_closings for each statement execute function copy_slowly()`,
+      `update tags set epoch = epoch - 40 * 86400`,
+    ];
+    for (const [index, text] of copySlowly.entries()) {
+      await fresh.database.query(statement(`test_copy_slowly_${index}`, text), []);
+    }
+    const limit = statement<{ statement_timeout: string }>("test_limit", `show statement_timeout`);
+    const after = await impatient.transaction(async (tx) => {
+      await raiseEpochAlone(tx, tag);
+      return tx.query(limit, []);
+    });
+    expect(after).toEqual([{ statement_timeout: "200ms" }]);
+    const closings = statement<{ count: number }>("test_count_closings", `select count(*) from wallet_closings`);
+    expect((await fresh.database.query(closings, []))[0]?.count).toBeGreaterThan(0);
+  } finally {
+    await stop();
+    await fresh.stop();
+  }
+});

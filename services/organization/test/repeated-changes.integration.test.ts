@@ -1,0 +1,353 @@
+/**
+ * Credits that come back, and changes that Redis may have already: each counts once, in the ledger
+ * and in Redis.
+ */
+import { randomUUID } from "node:crypto";
+
+import { EXPORT_DEADLINE_MS } from "@kapi/contracts";
+import { statement } from "@kapi/postgres";
+import { admit, ALL_TAGS, chargeKey, metaKey, refund, SETTLED_TTL_MS, settledKey, tagOf, usageKey } from "@kapi/redis";
+import { TestClock } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+
+import { applyPending } from "../src/operations/apply-pending.ts";
+import { openClosedTags } from "../src/operations/open-tags.ts";
+import { purchaseCredits } from "../src/operations/purchase-credits.ts";
+import { recordSettlements } from "../src/operations/record-settlements.ts";
+import { recordAllUsage } from "../src/operations/record-usage.ts";
+import { releaseOrphans } from "../src/operations/release-orphans.ts";
+import {
+  expectWallet,
+  finalEvent,
+  finish,
+  organizationWith,
+  redisSums,
+  reservationOf,
+  reserve,
+  requestOf,
+  reserveAs,
+  startWorld,
+  type World,
+} from "./support.ts";
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world.stop());
+
+test.each(["at once", "apart", "with the end"])(
+  "a command whose credits were given back unpublished, and that is asked for again, is reserved for and consumed once; its usage is read %s",
+  async (read) => {
+    const { context } = world;
+    const organizationId = await organizationWith(world, 100);
+    const commandId = randomUUID();
+    for (let tries = 0; tries < 2; tries += 1) {
+      const chargeId = await reserveAs(context, organizationId, commandId, 5);
+      const call = { organizationId, chargeId, operation: "depositAccountFunds", requestId: "request" };
+      const claims = [{ commandId, mayBePublished: false }];
+      expect(await refund(context.redis, { ...call, claims })).toMatchObject({ credits: 5 });
+      if (read === "apart") await recordAllUsage(context, ALL_TAGS);
+    }
+    await reserve(context, organizationId, 5, commandId);
+    expect(await redisSums(context, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
+    if (read !== "with the end") {
+      await recordAllUsage(context, ALL_TAGS);
+      await expectWallet(world, organizationId, { available: 95, reserved: 5, consumed: 0 });
+    }
+    const reservation = await reservationOf(context, organizationId, commandId);
+    const end = (): Promise<void> => finish(context, organizationId, commandId, 5, "consume", reservation);
+    await end();
+    await end();
+    await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
+    await context.redis.commands.hdel(metaKey(tagOf(organizationId)), "replication", "run");
+    await openClosedTags(context, ALL_TAGS);
+    await end();
+    await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
+  },
+);
+
+test("a reservation after a give-back that only command-status knew of at an opening is settled, and none stays open", async () => {
+  const { context, commands } = world;
+  const organizationId = await organizationWith(world, 100);
+  const commandId = randomUUID();
+  const chargeId = await reserveAs(context, organizationId, commandId, 5);
+  const call = { organizationId, chargeId, operation: "depositAccountFunds", requestId: "request" };
+  await refund(context.redis, { ...call, claims: [{ commandId, mayBePublished: false }] });
+  await reserve(context, organizationId, 5, commandId);
+  const reservation = await reservationOf(context, organizationId, commandId);
+  expect(reservation).not.toBe(commandId);
+  await context.redis.commands.flushall();
+  commands.open = [{ commandId, organizationId, reservedCredits: 5 }];
+  commands.known = new Set([commandId]);
+  await openClosedTags(context, ALL_TAGS);
+  await expectWallet(world, organizationId, { available: 95, reserved: 5, consumed: 0 });
+  commands.open = [];
+  await recordSettlements(context, [finalEvent(context, organizationId, commandId, 5, "consume", reservation)], []);
+  await applyPending(context);
+  await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
+});
+
+/**
+ * A command whose first reservation came back unpublished, reserved for again; returns both ids.
+ */
+async function reservedAgain(organizationId: string): Promise<{ commandId: string; reservation: string }> {
+  const { context } = world;
+  const commandId = randomUUID();
+  const chargeId = await reserveAs(context, organizationId, commandId, 5);
+  const call = { organizationId, chargeId, operation: "depositAccountFunds", requestId: "request" };
+  await refund(context.redis, { ...call, claims: [{ commandId, mayBePublished: false }] });
+  await reserve(context, organizationId, 5, commandId);
+  await recordAllUsage(context, ALL_TAGS);
+  const reservation = await reservationOf(context, organizationId, commandId);
+  expect(reservation).not.toBe(commandId);
+  return { commandId, reservation };
+}
+
+/** Looks for orphans when every command that nobody knows has expired. */
+async function releaseLater(): Promise<void> {
+  const { context } = world;
+  const later = new TestClock(context.clock.nowMs() + EXPORT_DEADLINE_MS + 3_600_000);
+  await releaseOrphans({ ...context, clock: later }, context.commandStatus);
+  await applyPending(context);
+}
+
+test("a reservation after a give-back stays for as long as its command waits, and comes back if nobody knows the command", async () => {
+  const { context, commands } = world;
+  const organizationId = await organizationWith(world, 100);
+  const waiting = await reservedAgain(organizationId);
+  await reservedAgain(organizationId);
+  await expectWallet(world, organizationId, { available: 90, reserved: 10, consumed: 0 });
+  commands.known = new Set([waiting.commandId]);
+  await releaseLater();
+  await expectWallet(world, organizationId, { available: 95, reserved: 5, consumed: 0 });
+  await finish(context, organizationId, waiting.commandId, 5, "consume", waiting.reservation);
+  await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
+});
+
+// A process of the release before does not name the command.
+const forgetCommand = statement<Record<string, never>>(
+  "test_forget_command",
+  `update open_reservations set command_id = null where charge_id = $1`,
+);
+
+test("a reservation after a give-back comes back where its command ended with the first one", async () => {
+  const { context, commands } = world;
+  const organizationId = await organizationWith(world, 100);
+  const { commandId } = await reservedAgain(organizationId);
+  const first = await reserve(context, organizationId, 7);
+  await recordAllUsage(context, ALL_TAGS);
+  await world.database.query(forgetCommand, [first]);
+  commands.known = new Set([commandId, first]);
+  // The message that names the first reservation was published all the same.
+  await finish(context, organizationId, commandId, 5);
+  await releaseLater();
+  await expectWallet(world, organizationId, { available: 83, reserved: 12, consumed: 5 });
+  commands.final = new Set([commandId, first]);
+  await releaseLater();
+  // The end of a first reservation is on its way in `command.events`.
+  await expectWallet(world, organizationId, { available: 88, reserved: 7, consumed: 5 });
+  commands.final = new Set();
+});
+
+const agePending = statement<Record<string, never>>(
+  "test_age_pending",
+  `update pending_wallet_changes set created_at = now() - make_interval(mins => $2) where charge_id = any($1::uuid[])`,
+);
+
+/** A Redis that carries calls out and whose replies are lost. */
+function deafRedis(): World["context"]["redis"] {
+  const { redis } = world.context;
+  return {
+    ...redis,
+    call: async (name, keys, args) => {
+      await redis.call(name, keys, args);
+      throw new Error("the reply is lost");
+    },
+  };
+}
+
+test.each([
+  ["Redis still remembers", 10, false],
+  ["Redis may have forgotten", 61, true],
+])("a change whose reply was lost is applied once; it is repeated when %s it", async (_what, minutes, isForgotten) => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 100);
+  const tag = tagOf(organizationId);
+  const commandId = await reserve(context, organizationId, 5);
+  await recordAllUsage(context, ALL_TAGS);
+  const deaf = { ...context, redis: deafRedis() };
+  await finish(deaf, organizationId, commandId, 5);
+  const purchaseId = randomUUID();
+  await purchaseCredits(deaf, { organizationId, credits: 25, purchaseId });
+  await world.database.query(agePending, [[commandId, purchaseId], minutes]);
+  if (isForgotten) await context.redis.commands.del(settledKey(tag, commandId), settledKey(tag, purchaseId));
+  const warn = vi.spyOn(context.logger, "warn");
+  for (let round = 0; round < 3; round += 1) await applyPending(context);
+  expect(warn).toHaveBeenCalledTimes(isForgotten ? 1 : 0);
+  warn.mockRestore();
+  // What may be in the wallet already is not told again: the wallets are set from the ledger.
+  expect(await openClosedTags(context, [tag])).toMatchObject({ opened: isForgotten ? [tag] : [] });
+  await applyPending(context);
+  await expectWallet(world, organizationId, { purchased: 125, available: 120, reserved: 0, consumed: 5 });
+  // What the opening included is not waited for any more.
+  expect(await context.store.readPending(100, [], 0)).toEqual([]);
+});
+
+test("a settlement that is heard again long after, and whose reply is lost once more, is applied once", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 100);
+  const tag = tagOf(organizationId);
+  const commandId = await reserve(context, organizationId, 5);
+  await recordAllUsage(context, ALL_TAGS);
+  const event = finalEvent(context, organizationId, commandId, 5);
+  // The process ends before it settles in Redis, and before it notes that.
+  const dying = { ...context.store, insertPending: () => Promise.resolve() };
+  const down = { ...context.redis, call: () => Promise.reject(new Error("no Redis")) };
+  await recordSettlements({ ...context, store: dying, redis: down }, [event], []);
+  const later = new TestClock(context.clock.nowMs() + SETTLED_TTL_MS);
+  await recordSettlements({ ...context, clock: later, redis: deafRedis() }, [event], []);
+  expect(await redisSums(context, organizationId)).toMatchObject({ available: 95, reserved: 0, consumed: 5 });
+  await context.redis.commands.del(settledKey(tag, commandId));
+  await applyPending(context);
+  await openClosedTags(context, [tag]);
+  await applyPending(context);
+  await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
+  expect(await context.store.readPending(100, [], 0)).toEqual([]);
+});
+
+/**
+ * The world's ledger, whose second recording begins once `others` have made their first. Tells when
+ * its own first is made.
+ */
+function pausing(others: Promise<unknown>, made: () => void): World["context"] {
+  const { context } = world;
+  let recordings = 0;
+  const transaction: World["context"]["store"]["transaction"] = (work) =>
+    context.store.transaction((tx) =>
+      work({
+        ...tx,
+        recordLegs: async (...told) => {
+          recordings += 1;
+          if (recordings === 2) await others;
+          const recorded = await tx.recordLegs(...told);
+          if (recordings === 1) made();
+          return recorded;
+        },
+      }),
+    );
+  return { ...context, store: { ...context.store, transaction } };
+}
+
+test("commands that were carried out after their reservations came back are consumed by two processes at once", async () => {
+  const { context } = world;
+  const one = await organizationWith(world, 100);
+  const other = await organizationWith(world, 100);
+  const commandOf = async (organizationId: string, isReleased: boolean): Promise<string> => {
+    const commandId = await reserve(context, organizationId, 5);
+    if (isReleased) await finish(context, organizationId, commandId, 5, "release");
+    return commandId;
+  };
+  const endOf = async (organizationId: string, isReleased: boolean) =>
+    finalEvent(context, organizationId, await commandOf(organizationId, isReleased), 5);
+  // Each process has the wallet that the other one needs for a late consumption.
+  const batches = [
+    [await endOf(one, false), await endOf(other, true)],
+    [await endOf(other, false), await endOf(one, true)],
+  ];
+  await recordAllUsage(context, ALL_TAGS);
+  const first = Promise.withResolvers<void>();
+  const second = Promise.withResolvers<void>();
+  await Promise.all([
+    recordSettlements(pausing(second.promise, first.resolve), batches[0] ?? [], []),
+    recordSettlements(pausing(first.promise, second.resolve), batches[1] ?? [], []),
+  ]);
+  for (const id of [one, other]) await expectWallet(world, id, { available: 90, reserved: 0, consumed: 10 });
+});
+
+test("a reservation that is read again long after its end changes nothing", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 100);
+  const tag = tagOf(organizationId);
+  const commandId = await reserve(context, organizationId, 5);
+  await recordAllUsage(context, ALL_TAGS);
+  await finish(context, organizationId, commandId, 5);
+  await context.redis.commands.del(settledKey(tag, commandId));
+  const entry = `reserve 5 ${commandId} ${organizationId} depositAccountFunds request`;
+  await context.redis.commands.xadd(usageKey(tag), "*", "entry", entry);
+  await recordAllUsage(context, ALL_TAGS);
+  await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
+});
+
+/**
+ * A replica takes over that has everything but what the test takes from it; its tag is opened from
+ * the ledger.
+ */
+async function failOver(organizationId: string, change: () => Promise<unknown>): Promise<void> {
+  const { context } = world;
+  const tag = tagOf(organizationId);
+  await change();
+  await context.redis.commands.hset(metaKey(tag), "replication", "0".repeat(40));
+  expect(await openClosedTags(context, [tag])).toMatchObject({ opened: [tag] });
+}
+
+/** A failed request, charged 3 credits: the ledger has the charge. */
+async function chargedRead(organizationId: string) {
+  const { context } = world;
+  const chargeId = randomUUID();
+  await admit(context.redis, { ...requestOf(organizationId, chargeId), mode: "consume", price: 3 });
+  await recordAllUsage(context, ALL_TAGS);
+  const key = chargeKey(tagOf(organizationId), chargeId);
+  const call = { organizationId, chargeId, operation: "getCommand", requestId: "request", claims: [] };
+  return { key, giveBack: () => refund(context.redis, call) };
+}
+
+/** What the processes of the service do in turn. */
+async function allRounds(organizationId: string): Promise<void> {
+  const { context } = world;
+  await recordAllUsage(context, ALL_TAGS);
+  await applyPending(context);
+  await openClosedTags(context, [tagOf(organizationId)]);
+  await applyPending(context);
+}
+
+test("a charge whose refund the replica has, or lacks while the ledger has it, is given back once over a fail-over", async () => {
+  const { context } = world;
+  for (const isRefundLost of [false, true]) {
+    const organizationId = await organizationWith(world, 100);
+    const { key, giveBack } = await chargedRead(organizationId);
+    const record = await context.redis.commands.getBuffer(key);
+    await giveBack();
+    await recordAllUsage(context, ALL_TAGS);
+    await failOver(organizationId, async () => {
+      if (isRefundLost) await context.redis.commands.set(key, record ?? "");
+    });
+    await giveBack();
+    await giveBack();
+    await allRounds(organizationId);
+    await expectWallet(world, organizationId, { available: 100, consumed: 0 });
+  }
+});
+
+test("a charge is given back after a fail-over, also where the replica lacks the charge and the ledger has it", async () => {
+  const { context } = world;
+  for (const isChargeLost of [false, true]) {
+    const organizationId = await organizationWith(world, 100);
+    const { key, giveBack } = await chargedRead(organizationId);
+    await failOver(organizationId, async () => {
+      if (isChargeLost) await context.redis.commands.del(key);
+    });
+    await giveBack();
+    await giveBack();
+    await allRounds(organizationId);
+    await expectWallet(world, organizationId, { available: 100, consumed: 0 });
+  }
+});
+
+test("a charge that nobody has is not given back", async () => {
+  const organizationId = await organizationWith(world, 100);
+  const call = { organizationId, chargeId: randomUUID(), operation: "getCommand", requestId: "request" };
+  expect(await refund(world.context.redis, call)).toMatchObject({ credits: 0 });
+  await allRounds(organizationId);
+  await expectWallet(world, organizationId, { available: 100, consumed: 0 });
+});

@@ -1,0 +1,91 @@
+/**
+ * `npm run bench:opening`: how long an opening of one wallet shard holds Redis, and how much memory
+ * it takes. A shard gets BENCH_WALLETS (200,000) wallets, one of which has BENCH_RESERVATIONS
+ * (200,000) open reservations; then Redis is emptied and the shard is opened from the ledger.
+ * Printed: the longest call as this process sees it and as Redis measured it. Takes PostgreSQL and
+ * Redis from POSTGRES_URL and REDIS_URL where they are given, else starts its own.
+ */
+import { fileURLToPath } from "node:url";
+
+import { createPool, migrate, statement } from "@kapi/postgres";
+import { createRedis, openTag, type RedisConnection } from "@kapi/redis";
+import { createLogger } from "@kapi/runtime";
+import { createTestEnvironment } from "@kapi/testkit";
+import { Redis } from "ioredis";
+
+import { readForOpening } from "../../services/organization/src/outbound/postgres/wallets.ts";
+
+const MIGRATIONS = fileURLToPath(new URL("../../services/organization/migrations", import.meta.url));
+const WALLETS = Number(process.env["BENCH_WALLETS"] ?? 200_000);
+const RESERVATIONS = Number(process.env["BENCH_RESERVATIONS"] ?? 200_000);
+const TAG = 7;
+const STATEMENT_TIMEOUT_MS = 120_000;
+const BYTES_PER_MIB = 1024 * 1024;
+
+const fill = [
+  `insert into organizations select gen_random_uuid(), 'Bench', now() from generate_series(1, ${WALLETS})`,
+  `insert into wallets (organization_id, id, tag, low_balance_threshold, created_at, updated_at)
+   select id, id, ${TAG}, 0, now(), now() from organizations`,
+  `insert into open_reservations (charge_id, organization_id, credits, at)
+   select gen_random_uuid(), (select min(organization_id::text)::uuid from wallets), 1, now()
+   from generate_series(1, ${RESERVATIONS})`,
+  `analyze`,
+];
+
+function at(durationsMs: readonly number[], share: number): string {
+  const sorted = durationsMs.toSorted((a, b) => a - b);
+  return (sorted[Math.ceil(sorted.length * share) - 1] ?? 0).toFixed(1);
+}
+
+const environment = await createTestEnvironment({ needs: ["postgres", "redis"] });
+const logger = createLogger({ service: "bench-opening", level: "warn" });
+const options = { connectionString: environment.postgresUrl, schema: "organization", logger };
+await migrate({ ...options, directory: MIGRATIONS });
+const { value: database, stop: stopDatabase } = await createPool({
+  ...options,
+  applicationName: "bench-opening",
+  statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+});
+const { value: redis, stop: stopRedis } = await createRedis({
+  url: environment.redisUrl,
+  clientName: "bench-opening",
+  logger,
+});
+const inspector = new Redis(environment.redisUrl);
+try {
+  for (const [index, text] of fill.entries()) await database.query(statement(`bench_fill_${index}`, text), []);
+  await inspector.config("SET", "slowlog-log-slower-than", "0", "slowlog-max-len", "100000");
+  await inspector.slowlog("RESET");
+  const durations: number[] = [];
+  let heapMiB = 0;
+  const measuring: RedisConnection = {
+    ...redis,
+    call: async (name, keys, args) => {
+      const beganMs = performance.now();
+      const reply = await redis.call(name, keys, args);
+      durations.push(performance.now() - beganMs);
+      heapMiB = Math.max(heapMiB, process.memoryUsage().heapUsed / BYTES_PER_MIB);
+      return reply;
+    },
+  };
+  const beganMs = performance.now();
+  const lockedMs: number[] = [];
+  const outcome = await readForOpening(database, TAG, (epoch, wallets) => {
+    lockedMs.push(performance.now() - beganMs);
+    return openTag(measuring, TAG, epoch, wallets);
+  });
+  const tookMs = performance.now() - beganMs;
+  const entries = (await inspector.slowlog("GET", "100000")) as [number, number, number, string[]][];
+  const inRedisMs = entries
+    .filter(([, , , [name]]) => name?.toLowerCase() === "fcall")
+    .map(([, , micros]) => micros / 1_000);
+  console.log(`${outcome}: ${WALLETS} wallets and ${RESERVATIONS} reservations of one shard in ${durations.length} calls and ${tookMs.toFixed(0)} ms
+the shard's lock was held for ${(lockedMs[0] ?? 0).toFixed(0)} ms
+a call took ${at(inRedisMs, 0.5)} ms of Redis (p50), ${at(inRedisMs, 0.99)} ms (p99), ${at(inRedisMs, 1)} ms at most, and ${Math.max(...durations).toFixed(1)} ms at most as this process sees it
+the heap had ${heapMiB.toFixed(0)} MiB at most`);
+} finally {
+  inspector.disconnect();
+  await stopRedis();
+  await stopDatabase();
+  await environment.stop();
+}
