@@ -54,7 +54,8 @@ export interface AccountView {
   readonly openPositionCount: number;
 }
 
-const COMMAND_DEADLINE_MS = 60_000;
+/** Less than a test's own time, so that a test that waits in vain names the command. */
+const COMMAND_DEADLINE_MS = 45_000;
 const POLL_INTERVAL_MS = 20;
 /** How often a creation that was told to come again does so. */
 const RETRIES = 10;

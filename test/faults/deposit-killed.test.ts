@@ -1,7 +1,9 @@
 /**
- * The finance service is killed with SIGKILL at marked points of a deposit, and started again. Whatever the point, the
- * deposit happens exactly once, and its command ends as what happened.
+ * The finance service or the gateway is killed with SIGKILL at marked points of a deposit, and started again. Whatever
+ * the point, the deposit happens exactly once, and its command ends as what happened.
  */
+import { randomUUID } from "node:crypto";
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { readLedger } from "../e2e/ledger-view.ts";
@@ -10,7 +12,7 @@ import { type RunningSystem, startSystem } from "../e2e/system.ts";
 import { TradingControl } from "../e2e/trading-control.ts";
 
 /** In the order in which a deposit passes them. */
-const POINTS = [
+const FINANCE_POINTS = [
   "finance.after-inbox",
   "finance.before-execute",
   "finance.after-answer",
@@ -18,6 +20,9 @@ const POINTS = [
   "finance.after-commit",
   "finance.after-publish",
 ];
+
+/** Between a request's claim and its answer, in the order in which the request passes them. */
+const GATEWAY_POINTS = ["gateway.claimed", "gateway.published", "gateway.answered"];
 
 let system: RunningSystem;
 
@@ -29,8 +34,8 @@ afterAll(async () => {
   await system.stop();
 });
 
-describe("a deposit whose worker is killed", () => {
-  it.each(POINTS)("at %s happens exactly once", async (point) => {
+describe("a deposit on its way when a process is killed", () => {
+  it.each(FINANCE_POINTS)("at %s, the worker's, happens exactly once", async (point) => {
     const client = new OutsideClient(system.demo);
     const finance = system.stack.process("finance");
     const account = await client.openAccount(100);
@@ -53,26 +58,23 @@ describe("a deposit whose worker is killed", () => {
     expect((await client.account(account)).balance).toBe(112.34);
   });
 
-  it("between its claim and its answer by the gateway's death, is accepted once by the retry", async () => {
+  it.each(GATEWAY_POINTS)("at %s, the gateway's, is accepted once by the retry", async (point) => {
     const client = new OutsideClient(system.demo);
     const gateway = system.stack.process("gateway");
-    const account = await client.openAccount(0);
-    for (const point of ["gateway.claimed", "gateway.published", "gateway.answered"]) {
-      const before = (await client.account(account)).balance;
-      await gateway.restart({ FAULT_POINT: point });
-      const key = `killed-at-${point}`;
-      const request = { amount: 5, requestId: point };
-      await expect(client.deposit(account, request, key)).rejects.toThrow();
-      expect((await gateway.ended()).signal).toBe("SIGKILL");
-      await gateway.start();
-      const retried = await client.deposit(account, request, key);
-      expect([200, 202]).toContain(retried.status);
-      expect((await client.finished(retried.body.command.id)).status).toBe("succeeded");
-      const again = await client.deposit(account, request, key);
-      expect(again).toMatchObject({ status: 200, body: { duplicate: true } });
-      expect((await client.account(account)).balance).toBe(before + 5);
-    }
+    const account = await client.openAccount(10);
+    await gateway.restart({ FAULT_POINT: point });
+    const key = randomUUID();
+    const request = { amount: 5, requestId: key };
+    await expect(client.deposit(account, request, key)).rejects.toThrow();
+    expect((await gateway.ended()).signal).toBe("SIGKILL");
+    await gateway.start();
+    const retried = await client.deposit(account, request, key);
+    expect([200, 202]).toContain(retried.status);
+    expect((await client.finished(retried.body.command.id)).status).toBe("succeeded");
+    const again = await client.deposit(account, request, key);
+    expect(again).toMatchObject({ status: 200, body: { duplicate: true } });
+    expect((await client.account(account)).balance).toBe(15);
     const ledger = await readLedger(system.stack.servers.postgresUrl, system.demo.serverId, account);
-    expect(ledger.map((row) => row.amountMinor)).toEqual([500, 500, 500]);
+    expect(ledger.map((row) => row.amountMinor)).toEqual([1_000, 500]);
   });
 });

@@ -18,7 +18,7 @@ import {
 } from "@kapi/servers";
 import { type Environment, serviceFolder } from "./plan.ts";
 
-const READY_DEADLINE_MS = 60_000;
+const READY_DEADLINE_MS = 45_000;
 const READY_POLL_MS = 50;
 const READY_REQUEST_TIMEOUT_MS = 2_000;
 /** A service ends itself within 25 s of being asked. */
