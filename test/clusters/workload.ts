@@ -12,7 +12,7 @@ import type { Organization } from "./world.ts";
 
 const TURN_MS = 20;
 /** Most operations under way at once; where kapi cannot keep up, one more is not sent. */
-const MAX_UNDER_WAY = 3_000;
+const MAX_UNDER_WAY = 1_000;
 const FIRST_PAUSE_MS = 500;
 /**
  * Between two tries of one operation: each pause is longer than the one before, up to this, and

@@ -17,7 +17,8 @@ const PORT = 5432;
 const USER = "kapi";
 /** The database that is always there. */
 const MAINTENANCE_DATABASE = "postgres";
-const PROBE_TIMEOUT_MS = 1_000;
+/** A connection takes several answers, each of which waits for the processor on a busy machine. */
+const PROBE_TIMEOUT_MS = 5_000;
 const INIT_TIMEOUT_MS = 60_000;
 /** PostgreSQL refuses to run as root; there it runs as nobody, who exists on every machine. */
 const NOBODY = 65_534;

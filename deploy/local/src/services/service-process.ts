@@ -121,13 +121,16 @@ export class ServiceProcess {
     this.#forget(life);
   }
 
-  /** Waits until the service says that it is ready; throws with the end of its log when it ends or takes too long. */
+  /**
+   * Waits until the service says that it is ready; throws with the end of its log when it ends (unless it is started
+   * again by itself) or takes too long.
+   */
   async ready(timeoutMs = READY_DEADLINE_MS): Promise<void> {
-    const life = assertDefined(this.#life ?? undefined, `a started ${this.name}`);
     const end = Date.now() + timeoutMs;
     let reason = "it does not answer";
     while (Date.now() < end) {
-      if (!isAlive(life.id)) throw this.#failure("ended before it was ready");
+      const life = assertDefined(this.#life ?? undefined, `a started ${this.name}`);
+      if (!this.#supervised && !isAlive(life.id)) throw this.#failure("ended before it was ready");
       const answer = await readiness(this.url);
       if (answer === null) return;
       reason = answer;

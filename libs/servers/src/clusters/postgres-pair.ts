@@ -20,7 +20,7 @@ import { waitUntil } from "./wait.ts";
 
 const HOST = "127.0.0.1";
 const SLOT = "standby";
-const CONNECT_TIMEOUT_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 30_000;
 const STATEMENT_TIMEOUT_MS = 60_000;
 const STREAMING_DEADLINE_MS = 60_000;
 const PROMOTION_DEADLINE_S = 60;
