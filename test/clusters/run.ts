@@ -5,6 +5,7 @@
  */
 import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 
 import { delay } from "@kapi/kernel";
 import { StateRecord } from "@kapi/servers";
@@ -34,6 +35,8 @@ const LAST_TRIES_MS = 120_000;
 const BESIDES_MS = 25 * 60_000;
 const STOP_DEADLINE_MS = 90_000;
 const COMPLAINTS = 5;
+const LOOK_EVERY_MS = 5_000;
+const STANDSTILL_MS = 500;
 /**
  * Where the logs of a run with findings are kept; the next such run with the same seed takes their
  * place.
@@ -53,6 +56,15 @@ const findings = new Findings((text) => say(`FINDING  ${text}`));
 const book = new Book();
 /** What is to be stopped when the run ends, the last first. */
 const stops: (() => Promise<void>)[] = [];
+
+/** What holds up the oracle itself is told: it must not be mistaken for what kapi or a server takes. */
+const standstills = monitorEventLoopDelay({ resolution: 100 });
+standstills.enable();
+setInterval(() => {
+  const longestMs = standstills.max / 1e6;
+  standstills.reset();
+  if (longestMs > STANDSTILL_MS) say(`  the oracle stood still for ${(longestMs / 1_000).toFixed(1)} s`);
+}, LOOK_EVERY_MS).unref();
 
 /** The last resort against a run that hangs: says what it waits for. What it leaves is ended by the next run. */
 setTimeout(
