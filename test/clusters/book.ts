@@ -40,12 +40,24 @@ export class Book {
   /** The request id of one read that was served. */
   servedRead: string | null = null;
 
+  readonly #acceptedOf = new Map<number, Operation[]>();
+
   get accepted(): Operation[] {
     return this.operations.filter(({ commandId }) => commandId !== null);
   }
 
-  ofOrganization(organization: number): Operation[] {
-    return this.accepted.filter((operation) => operation.organization === organization);
+  /** The accepted operations of an organization, in the order of their answers. */
+  ofOrganization(organization: number): readonly Operation[] {
+    return this.#acceptedOf.get(organization) ?? [];
+  }
+
+  /** `operation` was answered with the command `commandId`. */
+  wasAccepted(operation: Operation, commandId: string): void {
+    operation.commandId = commandId;
+    operation.acceptedMs = Date.now();
+    const accepted = this.#acceptedOf.get(operation.organization) ?? [];
+    accepted.push(operation);
+    this.#acceptedOf.set(operation.organization, accepted);
   }
 
   /** `operation` is final now. */

@@ -8,7 +8,7 @@ import path from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
 import { delay } from "@kapi/kernel";
-import { StateRecord } from "@kapi/servers";
+import { raisePriority, StateRecord } from "@kapi/servers";
 import { loggedWarnings, startTestClusters, startTestStack, STATE_VARIABLE } from "@kapi/testkit";
 
 import { removeRun, sweepDeadRuns, TEST_STATE_ROOT } from "../../libs/testkit/src/state-folder.ts";
@@ -186,6 +186,8 @@ try {
   const world = await openWorld(stack, settings, dice.fork(), findings);
   stops.push(() => world.stop());
   say(`${world.organizations.length} organizations, ${world.accounts.length} accounts`);
+  // From here on the oracle is other people's machines, which have nothing to do with how busy this one is.
+  raisePriority();
   await trial(world, { clusters, stack, dice: dice.fork() }, dice.fork());
 } catch (error) {
   const reason = `the run failed: ${error instanceof Error ? error.stack : String(error)}`;

@@ -161,7 +161,7 @@ export class Workload {
   }
 
   #accept(operation: Operation, reply: Reply): void {
-    const { findings, recovery } = this.#options;
+    const { book, findings, recovery } = this.#options;
     const { command, duplicate, credentials } = reply.body as EnvelopeView;
     const isNew = reply.status === 202;
     const told = `${operation.kind} with key ${operation.key}`;
@@ -171,8 +171,7 @@ export class Workload {
       const wasLost = operation.tries.some(({ status }) => status === null);
       if (isNew || !wasLost) findings.add(`${told}: nobody was told its passwords, after ${answersOf(operation)}`);
     }
-    operation.commandId = command.id;
-    operation.acceptedMs = Date.now();
+    book.wasAccepted(operation, command.id);
     recovery.accepted(operation);
     const { account } = operation;
     if (account === null || this.#watched.has(account)) return;

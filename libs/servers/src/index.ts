@@ -8,6 +8,7 @@ export {
   lastLines,
   pauseProcess,
   type ProcessId,
+  raisePriority,
   signalProcess,
   spawnProcess,
 } from "./machine/processes.ts";

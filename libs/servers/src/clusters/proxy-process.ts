@@ -1,13 +1,9 @@
 /**
  * The program of the proxies' process; see proxies.ts. It ends with the process that started it.
  */
-import { setPriority } from "node:os";
-
+import { raisePriority } from "../machine/processes.ts";
 import { TcpProxy } from "../tcp-proxy.ts";
 import type { ProxyAnswer, ProxyRequest } from "./proxies.ts";
-
-/** The network does not wait for a processor that is busy. */
-const PRIORITY = -10;
 
 const proxies = new Map<number, TcpProxy>();
 
@@ -27,11 +23,7 @@ async function carryOut(request: ProxyRequest): Promise<void> {
   await proxy[call]();
 }
 
-try {
-  setPriority(PRIORITY);
-} catch {
-  // Only the superuser may ask for it; without it the proxies wait like all the others.
-}
+raisePriority();
 process.on("message", (request: ProxyRequest) => {
   const answer = (error: string | null): void => {
     process.send?.({ id: request.id, error } satisfies ProxyAnswer);
