@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { getPriority, setPriority } from "node:os";
 import path from "node:path";
 
@@ -9,6 +9,8 @@ const POLL_MS = 20;
 /** What is started has it, also after {@link raisePriority}. */
 const INITIAL_PRIORITY = getPriority();
 const RAISED_PRIORITY = -10;
+/** Of Linux's autogroup scheduling, where it is on. */
+const SESSION_PRIORITY_FILE = "/proc/self/autogroup";
 
 /** One process of this machine. A pid alone comes back to life as another program; with its start time it is that process for ever. */
 export interface ProcessId {
@@ -23,6 +25,9 @@ export interface ProcessId {
 export function raisePriority(): void {
   try {
     setPriority(RAISED_PRIORITY);
+    // Linux shares the processors among sessions, of which every process that is started here has one, and only then
+    // among the processes of a session.
+    if (existsSync(SESSION_PRIORITY_FILE)) writeFileSync(SESSION_PRIORITY_FILE, String(RAISED_PRIORITY));
   } catch {
     // Not permitted.
   }
