@@ -28,7 +28,7 @@ export function settingsOf(env: Readonly<Record<string, string | undefined>>): S
     seed: Number(env["CLUSTERS_SEED"] ?? Date.now() % 1_000_000),
     rate: Number(env["CLUSTERS_RATE"] ?? 100),
     organizations: Number(env["CLUSTERS_ORGANIZATIONS"] ?? 6),
-    accountsEach: Number(env["CLUSTERS_ACCOUNTS"] ?? 20),
+    accountsEach: Number(env["CLUSTERS_ACCOUNTS"] ?? 10),
     twice: list("CLUSTERS_TWICE", "command-status,finance"),
     faults: list("CLUSTERS_FAULTS", ""),
     wrong,
