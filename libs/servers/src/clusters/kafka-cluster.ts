@@ -20,7 +20,7 @@ import { waitUntil } from "./wait.ts";
 
 const NODES = 3;
 const HOST = "127.0.0.1";
-const HEAP = ["-Xms128m", "-Xmx256m", "-XX:+UseSerialGC"];
+const HEAP = ["-Xms128m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
 const REPLICATION = String(NODES);
 const MIN_INSYNC = "2";
 const CONTROLLER = "CONTROLLER";
