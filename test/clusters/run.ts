@@ -174,6 +174,8 @@ stops.push(
   () => removeRun(stateDir),
   () => record.close(),
 );
+// The oracle and the servers are other machines, which have nothing to do with how busy kapi's is.
+raisePriority();
 try {
   const clusters = await startTestClusters();
   stops.push(() => clusters.stop());
@@ -186,8 +188,6 @@ try {
   const world = await openWorld(stack, settings, dice.fork(), findings);
   stops.push(() => world.stop());
   say(`${world.organizations.length} organizations, ${world.accounts.length} accounts`);
-  // From here on the oracle is other people's machines, which have nothing to do with how busy this one is.
-  raisePriority();
   await trial(world, { clusters, stack, dice: dice.fork() }, dice.fork());
 } catch (error) {
   const reason = `the run failed: ${error instanceof Error ? error.stack : String(error)}`;

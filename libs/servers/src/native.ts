@@ -27,7 +27,7 @@ export async function startNative(
 ): Promise<NativeServer> {
   const logFile = path.join(context.stateDir, "logs", `${name}.log`);
   const { address, stopSignal, ...spawn } = plan;
-  const { id } = await spawnProcess({ ...spawn, logFile });
+  const { id } = await spawnProcess({ ...spawn, logFile, asThis: true });
   const entry = { kind: "process", name, ...id, stopSignal } as const;
   context.record.add(entry);
   const stop = async (): Promise<void> => {

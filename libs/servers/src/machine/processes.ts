@@ -6,11 +6,9 @@ import path from "node:path";
 import { delay } from "@kapi/kernel";
 
 const POLL_MS = 20;
-/** What is started has it, also after {@link raisePriority}. */
+/** What is started has it, unless it is asked to have the raised one. */
 const INITIAL_PRIORITY = getPriority();
 const RAISED_PRIORITY = -10;
-/** Of Linux's autogroup scheduling, where it is on. */
-const SESSION_PRIORITY_FILE = "/proc/self/autogroup";
 
 /** One process of this machine. A pid alone comes back to life as another program; with its start time it is that process for ever. */
 export interface ProcessId {
@@ -19,18 +17,26 @@ export interface ProcessId {
 }
 
 /**
- * Has this process go before the others of a busy machine, as what stands for another machine in a
- * test. Only the superuser gets it; anybody else's waits like all the others.
+ * Has this process, and those that are started `asThis`, go before the others of a busy machine, as
+ * what stands for other machines in a test. Only the superuser gets it; anybody else's wait like
+ * all the others.
  */
 export function raisePriority(): void {
   try {
-    setPriority(RAISED_PRIORITY);
-    // Linux shares the processors among sessions, of which every process that is started here has one, and only then
-    // among the processes of a session.
-    if (existsSync(SESSION_PRIORITY_FILE)) writeFileSync(SESSION_PRIORITY_FILE, String(RAISED_PRIORITY));
+    prioritize(process.pid, RAISED_PRIORITY);
   } catch {
     // Not permitted.
   }
+}
+
+/**
+ * Linux may share the processors among sessions, of which every process that is started here has
+ * one, and only then among the processes of a session.
+ */
+function prioritize(pid: number, priority: number): void {
+  setPriority(pid, priority);
+  const session = `/proc/${pid}/autogroup`;
+  if (existsSync(session)) writeFileSync(session, String(priority));
 }
 
 /** When the process began, as text to compare; null where there is none (or only its remains). */
@@ -64,6 +70,8 @@ export interface SpawnOptions {
   readonly cwd?: string;
   /** Takes what the process prints; appended to. */
   readonly logFile: string;
+  /** Has the priority of this process now, instead of the one that this process began with. */
+  readonly asThis?: boolean;
   readonly uid?: number;
   readonly gid?: number;
 }
@@ -73,7 +81,7 @@ export interface SpawnOptions {
  * Throws where the command cannot be run.
  */
 export async function spawnProcess(options: SpawnOptions): Promise<{ id: ProcessId; child: ChildProcess }> {
-  const { command, args, logFile, ...rest } = options;
+  const { command, args, logFile, asThis = false, ...rest } = options;
   mkdirSync(path.dirname(logFile), { recursive: true });
   const log = openSync(logFile, "a");
   try {
@@ -83,7 +91,8 @@ export async function spawnProcess(options: SpawnOptions): Promise<{ id: Process
       throw await new Promise<Error>((resolve) => child.once("error", resolve));
     }
     child.on("error", () => child.kill("SIGKILL"));
-    if (getPriority() !== INITIAL_PRIORITY) setPriority(pid, INITIAL_PRIORITY);
+    const priority = getPriority();
+    if (priority !== INITIAL_PRIORITY) prioritize(pid, asThis ? priority : INITIAL_PRIORITY);
     return { id: { pid, startedAt: startTimeOf(pid) ?? "gone" }, child };
   } finally {
     closeSync(log);
