@@ -174,7 +174,7 @@ stops.push(
   () => removeRun(stateDir),
   () => record.close(),
 );
-// The oracle and the servers are other machines, which have nothing to do with how busy kapi's is.
+// The oracle stands for other machines, which have nothing to do with how busy this one is.
 raisePriority();
 try {
   const clusters = await startTestClusters();

@@ -6,9 +6,10 @@ import path from "node:path";
 import { delay } from "@kapi/kernel";
 
 const POLL_MS = 20;
-/** What is started has it, unless it is asked to have the raised one. */
+/** What is started has it, also after {@link raisePriority}. */
 const INITIAL_PRIORITY = getPriority();
 const RAISED_PRIORITY = -10;
+const OWN_SESSION = "/proc/self/autogroup";
 
 /** One process of this machine. A pid alone comes back to life as another program; with its start time it is that process for ever. */
 export interface ProcessId {
@@ -17,26 +18,18 @@ export interface ProcessId {
 }
 
 /**
- * Has this process, and those that are started `asThis`, go before the others of a busy machine, as
- * what stands for other machines in a test. Only the superuser gets it; anybody else's wait like
- * all the others.
+ * Has this process go before the others of a busy machine, as what stands for another machine in a
+ * test. Only the superuser gets it; anybody else's waits like all the others.
  */
 export function raisePriority(): void {
   try {
-    prioritize(process.pid, RAISED_PRIORITY);
+    setPriority(RAISED_PRIORITY);
+    // Linux may share the processors among sessions, of which every process that is started here has one, and only then
+    // among the processes of a session.
+    if (existsSync(OWN_SESSION)) writeFileSync(OWN_SESSION, String(RAISED_PRIORITY));
   } catch {
     // Not permitted.
   }
-}
-
-/**
- * Linux may share the processors among sessions, of which every process that is started here has
- * one, and only then among the processes of a session.
- */
-function prioritize(pid: number, priority: number): void {
-  setPriority(pid, priority);
-  const session = `/proc/${pid}/autogroup`;
-  if (existsSync(session)) writeFileSync(session, String(priority));
 }
 
 /** When the process began, as text to compare; null where there is none (or only its remains). */
@@ -70,8 +63,6 @@ export interface SpawnOptions {
   readonly cwd?: string;
   /** Takes what the process prints; appended to. */
   readonly logFile: string;
-  /** Has the priority of this process now, instead of the one that this process began with. */
-  readonly asThis?: boolean;
   readonly uid?: number;
   readonly gid?: number;
 }
@@ -81,7 +72,7 @@ export interface SpawnOptions {
  * Throws where the command cannot be run.
  */
 export async function spawnProcess(options: SpawnOptions): Promise<{ id: ProcessId; child: ChildProcess }> {
-  const { command, args, logFile, asThis = false, ...rest } = options;
+  const { command, args, logFile, ...rest } = options;
   mkdirSync(path.dirname(logFile), { recursive: true });
   const log = openSync(logFile, "a");
   try {
@@ -91,8 +82,7 @@ export async function spawnProcess(options: SpawnOptions): Promise<{ id: Process
       throw await new Promise<Error>((resolve) => child.once("error", resolve));
     }
     child.on("error", () => child.kill("SIGKILL"));
-    const priority = getPriority();
-    if (priority !== INITIAL_PRIORITY) prioritize(pid, asThis ? priority : INITIAL_PRIORITY);
+    if (getPriority() !== INITIAL_PRIORITY) setPriority(pid, INITIAL_PRIORITY);
     return { id: { pid, startedAt: startTimeOf(pid) ?? "gone" }, child };
   } finally {
     closeSync(log);
