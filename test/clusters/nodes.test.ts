@@ -1,15 +1,18 @@
 /**
- * The nodes of the clusters fail as they say. That a broker and a Redis node are replaced under a new id, which takes longer, is among the
- * faults of `npm run test:clusters`.
+ * The nodes of the clusters fail as they say. That a Redis node is replaced under a new id is among the faults of
+ * `npm run test:clusters`.
  */
 import { Kafka, logLevel, type Producer } from "kafkajs";
 import { Client } from "pg";
 
+import { delay } from "@kapi/kernel";
 import type { Clusters } from "@kapi/servers";
 import { eventually, startTestClusters } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const RECOVERY_MS = 60_000;
+/** A controller that is silent for 3 s loses the lead. */
+const LEAD_MOVES_MS = 6_000;
 const TOPIC = "nodes";
 
 describe("clusters", () => {
@@ -55,6 +58,27 @@ describe("clusters", () => {
         await clusters.kafka.settled();
       },
       2 * RECOVERY_MS,
+    );
+
+    it(
+      "a broker is replaced under a new id, whichever controller leads by then",
+      async () => {
+        const [first, second, third] = clusters.kafka.nodes;
+        await third?.replace();
+        // The lead moves, and no connection between brokers ends.
+        for (const node of [first, second, third]) {
+          await node?.pause();
+          await delay(LEAD_MOVES_MS);
+          node?.resume();
+          await clusters.kafka.settled();
+        }
+        const former = clusters.kafka.nodes.map(({ id }) => id);
+        await second?.replace();
+        await first?.replace();
+        await send();
+        for (const { id } of [first, second].filter((node) => node !== undefined)) expect(former).not.toContain(id);
+      },
+      6 * RECOVERY_MS,
     );
   });
 

@@ -138,18 +138,20 @@ class Broker extends NodeProcess implements KafkaNode {
     const place = this.#place;
     const { places } = this.#shared;
     const former: Voter = { nodeId: place.id, directoryId: place.directoryId };
+    const others = places.filter((candidate) => candidate !== place);
+    const controllers = others.map(({ controllerPort }) => `${HOST}:${controllerPort}`);
     await this.kill();
     rmSync(folderOf(this.#shared, place), { recursive: true, force: true });
-    place.id = Math.max(...places.map(({ id }) => id)) + 1;
-    await launchReplacement(this.#shared, place, () => this.start());
-    const other = `${HOST}:${places.find((candidate) => candidate !== place)?.brokerPort}`;
-    const listener = { name: CONTROLLER, host: HOST, port: place.controllerPort };
-    await waitUntil(`${place.name} getting a vote`, JOIN_DEADLINE_MS, async () => {
-      await addVoter(other, { nodeId: place.id, directoryId: place.directoryId }, listener);
+    // First, so that two of two votes decide meanwhile, and not all three that are left of four.
+    await waitUntil(`broker ${former.nodeId} losing its vote`, JOIN_DEADLINE_MS, async () => {
+      await removeVoter(controllers, former);
       return true;
     });
-    await waitUntil(`broker ${former.nodeId} losing its vote`, JOIN_DEADLINE_MS, async () => {
-      await removeVoter(other, former);
+    place.id = Math.max(...places.map(({ id }) => id)) + 1;
+    await launchReplacement(this.#shared, place, () => this.start());
+    const listener = { name: CONTROLLER, host: HOST, port: place.controllerPort };
+    await waitUntil(`${place.name} getting a vote`, JOIN_DEADLINE_MS, async () => {
+      await addVoter(controllers, { nodeId: place.id, directoryId: place.directoryId }, listener);
       return true;
     });
     await withAdmin(places, (admin) => reassign(admin, former.nodeId, place.id));

@@ -5,10 +5,12 @@
 import net from "node:net";
 
 import { CLUSTER_ID } from "../kafka.ts";
-import { LocalError } from "../local-error.ts";
+import { LocalError, messageOf } from "../local-error.ts";
 
 const ADD_VOTER = 80;
 const REMOVE_VOTER = 81;
+const DUPLICATE_VOTER = 126;
+const VOTER_NOT_FOUND = 127;
 const ANSWER_TIMEOUT_MS = 10_000;
 const NO_TAGS = Buffer.from([0]);
 
@@ -19,22 +21,41 @@ export interface Voter {
   readonly directoryId: string;
 }
 
-/** Gives `voter` a vote; `broker` (host:port) passes the request on to the controller. */
-export function addVoter(
-  broker: string,
+/**
+ * Gives `voter` a vote, which it may have already. Asks the `controllers` (host:port) one after another, for only the
+ * one that leads does it: a broker would go on passing the request to whoever led when it asked last.
+ */
+export async function addVoter(
+  controllers: readonly string[],
   voter: Voter,
   listener: { readonly name: string; readonly host: string; readonly port: number },
 ): Promise<void> {
   const port = Buffer.alloc(2);
   port.writeUInt16BE(listener.port);
   const listeners = Buffer.concat([Buffer.from([2]), text(listener.name), text(listener.host), port, NO_TAGS]);
-  const body = [text(CLUSTER_ID), int32(ANSWER_TIMEOUT_MS), identity(voter), listeners, NO_TAGS];
-  return request(broker, ADD_VOTER, Buffer.concat(body));
+  const body = Buffer.concat([text(CLUSTER_ID), int32(ANSWER_TIMEOUT_MS), identity(voter), listeners, NO_TAGS]);
+  await changeVoters(controllers, ADD_VOTER, body, DUPLICATE_VOTER);
 }
 
-/** Takes the vote of `voter`, which may be gone. */
-export function removeVoter(broker: string, voter: Voter): Promise<void> {
-  return request(broker, REMOVE_VOTER, Buffer.concat([text(CLUSTER_ID), identity(voter), NO_TAGS]));
+/** Takes the vote of `voter`, which may be gone; asks the `controllers` like {@link addVoter}. */
+export async function removeVoter(controllers: readonly string[], voter: Voter): Promise<void> {
+  const body = Buffer.concat([text(CLUSTER_ID), identity(voter), NO_TAGS]);
+  await changeVoters(controllers, REMOVE_VOTER, body, VOTER_NOT_FOUND);
+}
+
+/** Throws what the last controller answered where none did it; `done` is the error that says that it is so already. */
+async function changeVoters(controllers: readonly string[], api: number, body: Buffer, done: number): Promise<void> {
+  const refusals: string[] = [];
+  for (const controller of controllers) {
+    try {
+      const { error, message } = await request(controller, api, body);
+      if (error === 0 || error === done) return;
+      refusals.push(`${controller} answered error ${error} ${message}`.trim());
+    } catch (failure) {
+      refusals.push(messageOf(failure));
+    }
+  }
+  throw new LocalError(`Kafka refused to change its voters: ${refusals.join("; ")}`);
 }
 
 function identity({ nodeId, directoryId }: Voter): Buffer {
@@ -53,32 +74,34 @@ function text(value: string): Buffer {
   return Buffer.concat([Buffer.from([bytes.length + 1]), bytes]);
 }
 
-async function request(broker: string, api: number, body: Buffer): Promise<void> {
+async function request(
+  controller: string,
+  api: number,
+  body: Buffer,
+): Promise<{ readonly error: number; readonly message: string }> {
   // Header version 2: API, version, correlation id, client id (none), tags.
   const header = Buffer.alloc(11);
   header.writeInt16BE(api, 0);
   header.writeInt32BE(1, 4);
   header.writeInt16BE(-1, 8);
-  const answer = await exchange(broker, Buffer.concat([int32(header.length + body.length), header, body]));
+  const answer = await exchange(controller, Buffer.concat([int32(header.length + body.length), header, body]));
   // Size, correlation id, tags, throttle time, then the error and its text.
   const error = answer.readInt16BE(13);
-  if (error === 0) return;
   const length = answer.readUInt8(15);
-  const message = length <= 1 ? "" : answer.toString("utf8", 16, 15 + length);
-  throw new LocalError(`Kafka refused to change its voters: error ${error} ${message}`);
+  return { error, message: length <= 1 ? "" : answer.toString("utf8", 16, 15 + length) };
 }
 
-function exchange(broker: string, bytes: Buffer): Promise<Buffer> {
-  const { hostname, port } = new URL(`kafka://${broker}`);
+function exchange(address: string, bytes: Buffer): Promise<Buffer> {
+  const { hostname, port } = new URL(`kafka://${address}`);
   return new Promise((resolve, reject) => {
     const socket = net.connect({ host: hostname, port: Number(port) });
     let answer = Buffer.alloc(0);
     const late = (): void =>
-      void socket.destroy(new LocalError(`${broker} did not answer API ${bytes.readInt16BE(4)}`));
+      void socket.destroy(new LocalError(`${address} did not answer API ${bytes.readInt16BE(4)}`));
     socket.setTimeout(ANSWER_TIMEOUT_MS * 2, late);
     socket.once("connect", () => socket.write(bytes));
     socket.once("error", reject);
-    socket.once("close", () => reject(new LocalError(`${broker} closed the connection`)));
+    socket.once("close", () => reject(new LocalError(`${address} closed the connection`)));
     socket.on("data", (chunk) => {
       answer = Buffer.concat([answer, chunk]);
       if (answer.length < 4 || answer.length < 4 + answer.readInt32BE(0)) return;
