@@ -6,6 +6,8 @@ const CHECK_VIOLATION = "23514";
 const TRANSIENT_CODES = new Set(["40001", "40P01", "55P03", "57014", "53300", "57P01", "57P02", "57P03"]);
 /** The server is a standby: it was demoted, or another took its place. */
 const READ_ONLY = "25006";
+/** A statement was ignored, for one before it in the same transaction has failed. */
+const FAILED_TRANSACTION = "25P02";
 const CONNECTION_CLASS = "08";
 const NETWORK_CODES = new Set([
   "ECONNABORTED",
@@ -66,4 +68,9 @@ export function breaksConnection(error: unknown): boolean {
 /** Whether the server takes no writes. */
 export function isReadOnly(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === READ_ONLY;
+}
+
+/** Whether `error` only tells that an earlier statement of the same transaction has failed. */
+export function isOfFailedTransaction(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === FAILED_TRANSACTION;
 }

@@ -2,7 +2,7 @@ import { assert, delay } from "@kapi/kernel";
 import { type Health, type Logger, observed, type Started } from "@kapi/runtime";
 import { Pool, type PoolClient } from "pg";
 
-import { breaksConnection, isConnectionLost, isReadOnly } from "./errors.ts";
+import { breaksConnection, isConnectionLost, isOfFailedTransaction, isReadOnly } from "./errors.ts";
 import { assertIdentifier } from "./identifier.ts";
 import { Pulse } from "./pulse.ts";
 import { clientOptions, type ServerOptions, unusable } from "./settings.ts";
@@ -175,9 +175,10 @@ class PoolDatabase implements Database {
         await tx.commit();
         return result;
       } catch (error) {
-        this.#note(error);
-        lent.broken ||= isConnectionLost(error) || isReadOnly(error) || !(await tx.rollback()) || tx.leavesBroken();
-        throw error;
+        const cause = tx.causeOf(error);
+        this.#note(cause);
+        lent.broken ||= isConnectionLost(cause) || isReadOnly(cause) || !(await tx.rollback()) || tx.leavesBroken();
+        throw cause;
       }
     });
   }
@@ -296,6 +297,11 @@ class ClientTransaction implements Transaction {
     this.#isEnded = true;
     this.#isRolledBack = true;
     return rolledBack(this.#client);
+  }
+
+  /** What made the transaction fail, where `error` only tells that a statement was ignored because of it. */
+  causeOf(error: unknown): unknown {
+    return isOfFailedTransaction(error) ? (this.#failures[0] ?? error) : error;
   }
 
   /** A statement failed without the server's saying so: whether its name is still prepared is not known. */

@@ -146,6 +146,15 @@ test("a failure of a statement that nobody waits for is the transaction's, and n
   expect(await database.value.query(count, [24])).toEqual([{ n: 0 }]);
 });
 
+test("what made a transaction fail is told, not that the statements after it were ignored", async () => {
+  const work = database.value.transaction(async (tx) => {
+    tx.execute(sleep, [5]);
+    await tx.query(count, [29]);
+  });
+  await expect(work).rejects.toThrow("statement timeout");
+  await expect(work).rejects.toSatisfy(isTransient);
+});
+
 test("a statement that cannot even be sent keeps the others from being committed", async () => {
   const unsendable = {
     toPostgres: () => {
