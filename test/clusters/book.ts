@@ -1,6 +1,9 @@
 /** The oracle's own book: every operation with its key, every try with its answer. */
 import type { Reply } from "./public-api.ts";
 
+/** Answers are due within 5 s (this machine may be slow by a moment). */
+export const DUE_MS = 5_500;
+
 export type OperationKind = "deposit" | "withdrawal" | "rename" | "creation";
 
 export interface Account {

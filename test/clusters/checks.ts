@@ -1,4 +1,6 @@
 /** What must hold once every fault is over and kapi is quiet: the book against the API and the trading server. */
+import { assertDefined } from "@kapi/kernel";
+
 import { TradingControl } from "../e2e/trading-control.ts";
 import type { Account, Operation } from "./book.ts";
 import type { Case, TransactionView } from "./case.ts";
@@ -60,7 +62,8 @@ async function checkCommands(one: Case): Promise<ReadonlyMap<string, CommandView
   });
   for (const [end, operations] of ends) {
     one.say(`  ${operations.length} commands ${end}`);
-    if (end.startsWith("failed")) findings.add(`${operations.length} commands ${end}, such as ${told(operations[0])}`);
+    if (/^(failed|expired)/.test(end))
+      findings.add(`${operations.length} commands ${end}, such as ${told(operations[0])}`);
   }
   return commands;
 }
@@ -156,15 +159,26 @@ function differentEffects(rows: readonly TransactionView[], done: readonly Opera
   return found.size === done.length ? null : `${found.size - done.length} transactions of no accepted command`;
 }
 
-/** Every client of the live stream ends at the same sequence of each account. */
+/**
+ * Every client of the live stream ends at the same sequence of each account, with the balance that
+ * the account has.
+ */
 async function checkLive({ world, findings, waits }: Case): Promise<void> {
   for (const checker of world.checkers) checker.cutting = false;
-  const behind = (): string | null => {
+  const behind = async (): Promise<string | null> => {
     for (const { number, organization } of world.accounts) {
+      const control = new TradingControl(
+        assertDefined(world.organizations[organization], "an organization").client.demo,
+      );
+      const { balanceMinor } = await control.account(number);
       const clients = world.checkers.filter((checker) => checker.organization === organization);
       const ends = clients.map((checker) => checker.processed(number));
       if (new Set(ends).size > 1) return `account ${number}: clients are at ${ends.join(" and ")}`;
       if (ends[0] === 0) return `account ${number}: no sample has come`;
+      const shown = clients.map((checker) => checker.balanceMinor(number));
+      if (shown.some((balance) => balance !== balanceMinor)) {
+        return `account ${number}: its balance is ${balanceMinor} cents, live clients were told ${shown.join(" and ")}`;
+      }
     }
     return null;
   };

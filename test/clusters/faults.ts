@@ -9,6 +9,8 @@ const BEYOND_SESSION_S = [12, 25] as const;
 /** A fault that a client meets and waits through. */
 const SHORT_S = [3, 10] as const;
 const READY_TIMEOUT_MS = 120_000;
+/** Longer than a group keeps a member that is silent, and than any pause between two tries. */
+const MINUTES_AWAY_MS = 180_000;
 /** What a cluster manager takes to notice that a node is gone, and to act. */
 const MANAGER_MS = 3_000;
 
@@ -49,15 +51,7 @@ function kafka(): Kind[] {
     ],
     ...proxyFaults("kafka: broker", node, BEYOND_SESSION_S),
     ["kafka: broker replaced under a new id", (scene) => replaced(node(scene))],
-    [
-      "kafka: all brokers killed and restarted",
-      async (scene) => {
-        const { nodes } = scene.clusters.kafka;
-        await Promise.all(nodes.map((broker) => broker.kill()));
-        await seconds(scene, SHORT_S);
-        await Promise.all(nodes.map((broker) => broker.start()));
-      },
-    ],
+    ["kafka: all brokers killed and restarted", (scene) => allRestarted(scene, scene.clusters.kafka.nodes)],
     [
       "kafka: all brokers paused",
       async (scene) => {
@@ -65,6 +59,15 @@ function kafka(): Kind[] {
         await Promise.all(nodes.map((broker) => broker.pause()));
         await seconds(scene, BEYOND_SESSION_S);
         for (const broker of nodes) broker.resume();
+      },
+    ],
+    [
+      "kafka: all brokers away for minutes",
+      async (scene) => {
+        const { nodes } = scene.clusters.kafka;
+        await Promise.all(nodes.map((broker) => broker.kill()));
+        await delay(MINUTES_AWAY_MS);
+        await Promise.all(nodes.map((broker) => broker.start()));
       },
     ],
   ];
@@ -95,17 +98,19 @@ function redis(): Kind[] {
       },
     ],
     ["redis: node killed", (scene) => killed(scene, node(scene))],
-    ...proxyFaults("redis: node", node, SHORT_S),
-    ["redis: node replaced under a new id", (scene) => replaced(node(scene))],
     [
-      "redis: all nodes killed and restarted",
+      "redis: all nodes killed after command-status was paused",
       async (scene) => {
-        const { nodes } = scene.clusters.redis;
-        await Promise.all(nodes.map((one) => one.kill()));
-        await seconds(scene, SHORT_S);
-        await Promise.all(nodes.map((one) => one.start()));
+        const former = scene.stack.process("command-status");
+        former.kill("SIGSTOP");
+        await seconds(scene, BEYOND_SESSION_S);
+        former.kill("SIGCONT");
+        await allRestarted(scene, scene.clusters.redis.nodes);
       },
     ],
+    ...proxyFaults("redis: node", node, SHORT_S),
+    ["redis: node replaced under a new id", (scene) => replaced(node(scene))],
+    ["redis: all nodes killed and restarted", (scene) => allRestarted(scene, scene.clusters.redis.nodes)],
   ];
 }
 
@@ -205,6 +210,12 @@ function proxyFaults(
     faulty("that refuses", (proxy) => proxy.refuse()),
     faulty("300 ms away", (proxy) => proxy.delay(300)),
   ];
+}
+
+async function allRestarted(scene: Scene, nodes: readonly ClusterNode[]): Promise<void> {
+  await Promise.all(nodes.map((node) => node.kill()));
+  await seconds(scene, SHORT_S);
+  await Promise.all(nodes.map((node) => node.start()));
 }
 
 async function killed(scene: Scene, node: ClusterNode): Promise<void> {

@@ -1,4 +1,6 @@
-import type { Account, Operation } from "./book.ts";
+import { type Account, DUE_MS, type Operation } from "./book.ts";
+
+const MAX_EXAMPLES = 3;
 
 /** How kapi came through one fault, as its clients saw it. Times are in milliseconds from the beginning of the fault. */
 export interface FaultRecord {
@@ -8,36 +10,43 @@ export interface FaultRecord {
   readonly acceptedMs: number | null;
   /** Until every account had such an operation carried out. */
   readonly completedMs: number | null;
+  /** Until every account had a live sample that was measured after the fault began. */
+  readonly liveMs: number | null;
+  /** Until every organization was delivered an event that happened after the fault began. */
+  readonly deliveredMs: number | null;
   /** The longest that an operation of this time took to be accepted, with all its tries. */
   readonly slowestAcceptMs: number;
   /** Operations of this time that needed more than one try. */
   readonly retried: number;
+  /** Answers to operations of this time that took longer than they may. */
+  readonly late: number;
 }
 
-/** Watches operations while a fault lasts and until every account is served again. */
+/** Watches what comes, live and by webhook too, while a fault lasts, and until everybody is served again. */
 export class Recovery {
   readonly records: FaultRecord[] = [];
-  readonly #accounts: readonly Account[];
+  #accounts: readonly Account[] = [];
+  readonly #accepted = new Awaited<Account>();
+  readonly #completed = new Awaited<Account>();
+  readonly #live = new Awaited<Account>();
+  readonly #delivered = new Awaited<number>();
   #name: string | null = null;
   #beganMs = 0;
   #lastedMs = 0;
-  #notAccepted = new Set<Account>();
-  #notCompleted = new Set<Account>();
-  #acceptedMs: number | null = null;
-  #completedMs: number | null = null;
   #operations: Operation[] = [];
 
-  constructor(accounts: readonly Account[]) {
+  /** Who is to be served. */
+  expect(accounts: readonly Account[]): void {
     this.#accounts = accounts;
   }
 
   begin(name: string): void {
     this.#name = name;
     this.#beganMs = Date.now();
-    this.#notAccepted = new Set(this.#accounts);
-    this.#notCompleted = new Set(this.#accounts);
-    [this.#acceptedMs, this.#completedMs, this.#lastedMs] = [null, null, 0];
+    this.#lastedMs = 0;
     this.#operations = [];
+    for (const kind of [this.#accepted, this.#completed, this.#live]) kind.begin(this.#accounts);
+    this.#delivered.begin(this.#accounts.map(({ organization }) => organization));
   }
 
   /** The fault has been taken back. */
@@ -50,41 +59,79 @@ export class Recovery {
   }
 
   accepted(operation: Operation): void {
-    if (!this.#counts(operation) || operation.account === null) return;
-    this.#notAccepted.delete(operation.account);
-    if (this.#notAccepted.size === 0) this.#acceptedMs ??= Date.now() - this.#beganMs;
+    if (operation.account !== null && this.#counts(operation.firstSentMs)) this.#accepted.saw(operation.account);
   }
 
   completed(operation: Operation): void {
-    if (!this.#counts(operation) || operation.account === null) return;
-    this.#notCompleted.delete(operation.account);
-    if (this.#notCompleted.size === 0) this.#completedMs ??= Date.now() - this.#beganMs;
+    if (operation.account !== null && this.#counts(operation.firstSentMs)) this.#completed.saw(operation.account);
   }
 
-  /** Null once every account is served; else how many wait. */
+  /** A live sample of `account` came that was measured at `measuredMs`. */
+  sampled(account: Account, measuredMs: number): void {
+    if (this.#counts(measuredMs)) this.#live.saw(account);
+  }
+
+  /** An event of `organization` was delivered that happened at `happenedMs`. */
+  delivered(organization: number, happenedMs: number): void {
+    if (this.#counts(happenedMs)) this.#delivered.saw(organization);
+  }
+
+  /** Null once everybody is served; else who waits for what. */
   missing(): string | null {
-    const [accepting, completing] = [this.#notAccepted.size, this.#notCompleted.size];
-    if (accepting + completing === 0) return null;
-    const numbers = [...this.#notCompleted].slice(0, 3).map(({ number }) => number);
-    return `${accepting} accounts without an accepted, ${completing} without a completed operation (${numbers.join(", ")})`;
+    const waiting = [
+      [this.#accepted, "an accepted operation"],
+      [this.#completed, "a completed operation"],
+      [this.#live, "a live sample"],
+    ] as const;
+    const texts = waiting.flatMap(([{ left }, what]) => {
+      if (left.size === 0) return [];
+      const examples = [...left].slice(0, MAX_EXAMPLES).map((one) => `${one.organization}/${one.number}`);
+      return [`${left.size} accounts without ${what} (${examples.join(", ")})`];
+    });
+    const { left } = this.#delivered;
+    if (left.size > 0) texts.push(`organizations ${[...left].join(", ")} without a delivery`);
+    return texts.length === 0 ? null : texts.join("; ");
   }
 
   end(): void {
     if (this.#name === null) return;
     const nowMs = Date.now();
     const times = this.#operations.map(({ acceptedMs, firstSentMs }) => (acceptedMs ?? nowMs) - firstSentMs);
+    const after = ({ servedAtMs }: { readonly servedAtMs: number | null }): number | null =>
+      servedAtMs === null ? null : servedAtMs - this.#beganMs;
     this.records.push({
       name: this.#name,
       lastedMs: this.#lastedMs,
-      acceptedMs: this.#acceptedMs,
-      completedMs: this.#completedMs,
+      acceptedMs: after(this.#accepted),
+      completedMs: after(this.#completed),
+      liveMs: after(this.#live),
+      deliveredMs: after(this.#delivered),
       slowestAcceptMs: Math.max(0, ...times),
       retried: this.#operations.filter(({ tries }) => tries.length > 1).length,
+      late: this.#operations.flatMap(({ tries }) => tries).filter(({ tookMs }) => tookMs > DUE_MS).length,
     });
     this.#name = null;
   }
 
-  #counts({ firstSentMs }: Operation): boolean {
-    return this.#name !== null && firstSentMs >= this.#beganMs;
+  #counts(atMs: number): boolean {
+    return this.#name !== null && atMs >= this.#beganMs;
+  }
+}
+
+/** Who has not been served yet. */
+class Awaited<T> {
+  readonly left = new Set<T>();
+  /** When the last of them was served. */
+  servedAtMs: number | null = null;
+
+  begin(all: Iterable<T>): void {
+    this.left.clear();
+    for (const one of all) this.left.add(one);
+    this.servedAtMs = null;
+  }
+
+  saw(one: T): void {
+    this.left.delete(one);
+    if (this.left.size === 0) this.servedAtMs ??= Date.now();
   }
 }

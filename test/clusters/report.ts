@@ -7,20 +7,24 @@ export function reportLines(book: Book, faults: readonly FaultRecord[], findings
   const { reads, duplicates, notSent, late, slowestMs } = book.counts;
   return [
     "",
-    `${"fault".padEnd(52)}  lasted  accepted  completed  slowest  retried`,
+    `${"fault".padEnd(52)}  lasted  accepted  completed  live  delivered  slowest  retried  late`,
     ...faults.map((one) =>
       [
         one.name.padEnd(52),
         seconds(one.lastedMs).padStart(6),
         seconds(one.acceptedMs).padStart(8),
         seconds(one.completedMs).padStart(9),
+        seconds(one.liveMs).padStart(4),
+        seconds(one.deliveredMs).padStart(9),
         seconds(one.slowestAcceptMs).padStart(7),
         String(one.retried).padStart(7),
+        String(one.late).padStart(4),
       ].join("  "),
     ),
     "",
-    "Seconds from the beginning of the fault until every account had a new operation accepted and one carried out; slowest",
-    "is the longest that one took to be accepted. A dash: not before the deadline.",
+    "Seconds from the beginning of the fault until every account had a new operation accepted, one carried out and a new live",
+    "sample, and every organization a new event delivered. Slowest is the longest that an operation took to be accepted, late",
+    "the number of answers after more than 5.5 s. A dash: not before the deadline.",
     "",
     `operations  ${kinds.map(([kind, all]) => `${all.length} ${kind}s`).join(", ")}, ${reads} reads, ${duplicates} equal keys, ${notSent} not sent`,
     `answers     ${[...book.answers].map(([kind, count]) => `${count} × ${kind}`).join(", ")}`,

@@ -23,7 +23,7 @@ import { settingsOf } from "./settings.ts";
 import { Waits } from "./waits.ts";
 import { Workload } from "./workload.ts";
 import { openWorld, type World } from "./world.ts";
-import { expectWrongly } from "./wrong.ts";
+import { goWrong } from "./wrong.ts";
 
 const WARM_UP_MS = 10_000;
 const FAULT_DEADLINE_MS = 240_000;
@@ -54,6 +54,8 @@ function say(text: string): void {
 const waits = new Waits(say);
 const findings = new Findings((text) => say(`FINDING  ${text}`));
 const book = new Book();
+/** Of each process: how many of its endings have been looked at. */
+const endings = new Map<{ readonly name: string }, number>();
 /** What is to be stopped when the run ends, the last first. */
 const stops: (() => Promise<void>)[] = [];
 
@@ -90,6 +92,17 @@ async function disturb(scene: Scene, recovery: Recovery): Promise<void> {
   }
 }
 
+/** Faults kill with SIGKILL; whatever else ended a process was its own doing. */
+function findEndings({ stack }: Scene, { name }: Fault): void {
+  for (const one of stack.processes.values()) {
+    const known = endings.get(one) ?? 0;
+    endings.set(one, one.endings.length);
+    for (const { code, signal } of one.endings.slice(known).filter((ending) => ending.signal !== "SIGKILL")) {
+      findings.add(`${one.name} ended by itself (${signal ?? `exit code ${code}`}) while "${name}" was seen through`);
+    }
+  }
+}
+
 async function inflict(fault: Fault, scene: Scene, recovery: Recovery): Promise<void> {
   say(fault.name);
   recovery.begin(fault.name);
@@ -105,6 +118,7 @@ async function inflict(fault: Fault, scene: Scene, recovery: Recovery): Promise<
   if (missing !== null) {
     findings.add(`after "${fault.name}" kapi did not recover within ${RECOVERY_DEADLINE_MS / 1_000} s: ${missing}`);
   }
+  findEndings(scene, fault);
   await delay(scene.dice.whole(1, 5) * 1_000);
 }
 
@@ -117,8 +131,7 @@ function shuffled<T>(items: readonly T[], dice: Dice): T[] {
   return left;
 }
 
-async function trial(world: World, scene: Scene, dice: Dice): Promise<void> {
-  const recovery = new Recovery(world.accounts);
+async function trial(world: World, scene: Scene, recovery: Recovery, dice: Dice): Promise<void> {
   const { organizations, accounts } = world;
   const workload = new Workload({ organizations, accounts, book, recovery, findings, dice });
   workload.start(settings.rate);
@@ -128,13 +141,13 @@ async function trial(world: World, scene: Scene, dice: Dice): Promise<void> {
   const missing = await waits.until("every account to be served", RECOVERY_DEADLINE_MS, () => recovery.missing());
   recovery.end();
   if (missing !== null) throw new Error(`kapi does not even work without a fault: ${missing}`);
+  await goWrong(settings.wrong, book, world, scene.stack);
   await disturb(scene, recovery);
   say("every fault is over");
   await waits.within("every node to be back", HEAL_DEADLINE_MS, healAll(scene));
   const giveUpMs = LAST_TRIES_MS + 60_000;
   await waits.within("the last answers", giveUpMs, workload.stop(LAST_TRIES_MS));
   await waits.within("trading to end", HEAL_DEADLINE_MS, world.endTrading());
-  expectWrongly(settings.wrong, book, world);
   await checkAll({ world, book, findings, waits, say });
   const complaints = findings.count > 0 ? loggedWarnings(COMPLAINTS) : [];
   for (const line of [...complaints, ...reportLines(book, recovery.records, findings.kept)]) {
@@ -185,10 +198,12 @@ try {
   stops.push(() => stack.stop());
   say(`kapi runs: ${[...stack.processes.keys()].join(", ")}`);
   const dice = new Dice(settings.seed);
-  const world = await openWorld(stack, settings, dice.fork(), findings);
+  const recovery = new Recovery();
+  const world = await openWorld(stack, settings, dice.fork(), findings, recovery);
+  recovery.expect(world.accounts);
   stops.push(() => world.stop());
   say(`${world.organizations.length} organizations, ${world.accounts.length} accounts`);
-  await trial(world, { clusters, stack, dice: dice.fork() }, dice.fork());
+  await trial(world, { clusters, stack, dice: dice.fork() }, recovery, dice.fork());
 } catch (error) {
   const reason = `the run failed: ${error instanceof Error ? error.stack : String(error)}`;
   findings.add(reason);

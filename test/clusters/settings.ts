@@ -1,3 +1,6 @@
+const WRONGS = ["amount", "charge", "command", "delivery", "ending", "live"] as const;
+type Wrong = (typeof WRONGS)[number];
+
 /** What a run is made of; every value can be set by the environment. */
 export interface Settings {
   readonly minutes: number;
@@ -12,7 +15,7 @@ export interface Settings {
   /** Only faults whose name holds one of these texts; all where it is empty. */
   readonly faults: readonly string[];
   /** A wrong expectation on purpose, which must make the run red. */
-  readonly wrong: "" | "amount" | "delivery" | "charge" | "command";
+  readonly wrong: "" | Wrong;
 }
 
 /** CLUSTERS_MINUTES (30), CLUSTERS_SEED, CLUSTERS_RATE (100) and so on, as the README of this folder says. */
@@ -20,9 +23,7 @@ export function settingsOf(env: Readonly<Record<string, string | undefined>>): S
   const list = (name: string, fallback: string): string[] =>
     (env[name] ?? fallback).split(",").filter((entry) => entry !== "");
   const wrong = env["CLUSTERS_WRONG"] ?? "";
-  if (wrong !== "" && wrong !== "amount" && wrong !== "delivery" && wrong !== "charge" && wrong !== "command") {
-    throw new Error(`CLUSTERS_WRONG is "${wrong}"; it can be amount, charge, command or delivery.`);
-  }
+  if (!isWrong(wrong)) throw new Error(`CLUSTERS_WRONG is "${wrong}"; it can be ${WRONGS.join(", ")}.`);
   return {
     minutes: Number(env["CLUSTERS_MINUTES"] ?? 30),
     seed: Number(env["CLUSTERS_SEED"] ?? Date.now() % 1_000_000),
@@ -33,4 +34,8 @@ export function settingsOf(env: Readonly<Record<string, string | undefined>>): S
     faults: list("CLUSTERS_FAULTS", ""),
     wrong,
   };
+}
+
+function isWrong(text: string): text is Settings["wrong"] {
+  return text === "" || WRONGS.some((wrong) => wrong === text);
 }

@@ -5,7 +5,7 @@ import { delay } from "@kapi/kernel";
 import type { EnvelopeView } from "../e2e/outside-client.ts";
 import type { Dice } from "../live/dice.ts";
 import type { Findings } from "../live/findings.ts";
-import type { Account, Book, Operation, OperationKind } from "./book.ts";
+import { type Account, type Book, DUE_MS, type Operation, type OperationKind } from "./book.ts";
 import type { Reply } from "./public-api.ts";
 import type { Recovery } from "./recovery.ts";
 import type { Organization } from "./world.ts";
@@ -20,8 +20,6 @@ const FIRST_PAUSE_MS = 500;
  */
 const MAX_PAUSE_MS = 5_000;
 const PAUSE_GROWTH = 1.5;
-/** Answers are due within 5 s (this machine may be slow by a moment). */
-export const DUE_MS = 5_500;
 const MAX_AMOUNT_MINOR = 10_000;
 /** Seconds that a look at a command lasts at most. */
 const WAIT_S = 10;

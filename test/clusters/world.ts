@@ -11,6 +11,7 @@ import type { Findings } from "../live/findings.ts";
 import { SampleLedger } from "../live/sample-ledger.ts";
 import type { Account } from "./book.ts";
 import { PublicApi } from "./public-api.ts";
+import type { Recovery } from "./recovery.ts";
 import type { Settings } from "./settings.ts";
 
 const CREDITS = 100_000_000;
@@ -20,6 +21,8 @@ export const INITIAL_BALANCE_MINOR = INITIAL_BALANCE * 100;
 const TRADING_EACH = 1;
 const TRADE_EVERY_TICKS = 5;
 const KNOWN_TIMEOUT_MS = 60_000;
+/** Where the endpoints of organizations begin; the organization follows. */
+const HOOKS = "/hook/";
 /** Clients of the live stream for each organization. */
 const CHECKERS_EACH = 2;
 /** How often a client cuts its own socket, on average. */
@@ -28,10 +31,22 @@ const MEAN_CUT_MS = 30_000;
 /** A client of the live stream, of the accounts of one organization. */
 export class OrganizationChecker extends Checker {
   readonly organization: number;
+  readonly #balances = new Map<string, number>();
 
   constructor(organization: number, options: CheckerOptions) {
-    super(options);
+    super({
+      ...options,
+      onSample: (sample) => {
+        this.#balances.set(sample.accountNumber, Math.round(sample.balance * 100));
+        options.onSample?.(sample);
+      },
+    });
     this.organization = organization;
+  }
+
+  /** The balance in the last sample of an account that it processed. */
+  balanceMinor(accountNumber: string): number | null {
+    return this.#balances.get(accountNumber) ?? null;
   }
 }
 
@@ -53,8 +68,17 @@ export interface World {
   stop(): Promise<void>;
 }
 
-export async function openWorld(stack: TestStack, settings: Settings, dice: Dice, findings: Findings): Promise<World> {
-  const receiver = await WebhookReceiver.start();
+/** Opens it; `recovery` is told of live samples and deliveries as they come. */
+export async function openWorld(
+  stack: TestStack,
+  settings: Settings,
+  dice: Dice,
+  findings: Findings,
+  recovery: Recovery,
+): Promise<World> {
+  const receiver = await WebhookReceiver.start(({ path, event }) => {
+    recovery.delivered(Number(path.replace(HOOKS, "")), Date.parse(event.timestamp));
+  });
   const organizations: Organization[] = [];
   for (let at = 0; at < settings.organizations; at += 1)
     organizations.push(await openOrganization(stack, receiver, at));
@@ -73,6 +97,7 @@ export async function openWorld(stack: TestStack, settings: Settings, dice: Dice
     const ledger = new SampleLedger(findings);
     return Array.from({ length: CHECKERS_EACH }, (_, at) => {
       const own = accounts.filter((account) => account.organization === organization);
+      const byNumber = new Map(own.map((account) => [account.number, account]));
       const checker = new OrganizationChecker(organization, {
         name: `live ${organization}-${at}`,
         managementKey,
@@ -82,6 +107,10 @@ export async function openWorld(stack: TestStack, settings: Settings, dice: Dice
         findings,
         ledger,
         dice: dice.fork(),
+        onSample: ({ accountNumber, measuredAt }) => {
+          const account = byNumber.get(accountNumber);
+          if (account !== undefined) recovery.sampled(account, Date.parse(measuredAt));
+        },
         ...(at === 0 ? {} : { meanCutMs: MEAN_CUT_MS }),
       });
       checker.start();
@@ -103,7 +132,7 @@ async function openOrganization(stack: TestStack, receiver: WebhookReceiver, at:
   const demo = { ...made, baseUrl: stack.baseUrl, wsBase: stack.wsBase, tradingServerUrl: stack.tradingServerUrl };
   const api = new PublicApi(stack.baseUrl, made.managementKey);
   await eventually(() => api.get("/credits/balance"), { timeoutMs: KNOWN_TIMEOUT_MS, intervalMs: 200 });
-  const hook = `/hook/${at}`;
+  const hook = HOOKS + at;
   const url = `http://127.0.0.1:${receiver.port}${hook}`;
   await eventually(
     async () => {

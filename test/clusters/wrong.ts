@@ -1,9 +1,15 @@
+import type { TestStack } from "@kapi/testkit";
+
 import type { Book } from "./book.ts";
 import type { Settings } from "./settings.ts";
 import type { World } from "./world.ts";
 
-/** Puts one wrong expectation into the book, by which it is seen that the checks look: the run must be red. */
-export function expectWrongly(kind: Settings["wrong"], book: Book, { receiver }: World): void {
+/**
+ * Puts one wrong expectation into the book, or does one thing that must not happen, by which it is seen that the checks
+ * look: the run must be red.
+ */
+export async function goWrong(kind: Settings["wrong"], book: Book, world: World, stack: TestStack): Promise<void> {
+  const { receiver, checkers } = world;
   const deposit = book.accepted.find((operation) => operation.kind === "deposit");
   if (kind === "amount" && deposit !== undefined) deposit.amountMinor += 1;
   if (kind === "command" && deposit !== undefined) deposit.commandId = "00000000-0000-4000-8000-000000000000";
@@ -13,4 +19,7 @@ export function expectWrongly(kind: Settings["wrong"], book: Book, { receiver }:
     receiver.received.splice(0, receiver.received.length, ...kept);
   }
   if (kind === "charge" && book.servedRead !== null) book.failedReads.add(book.servedRead);
+  if (kind === "live")
+    await Promise.all(checkers.filter(({ organization }) => organization === 0).map((one) => one.stop()));
+  if (kind === "ending") stack.process("export").kill("SIGTERM");
 }

@@ -31,13 +31,16 @@ export class WebhookReceiver {
   readonly received: Received[] = [];
   reply: { status: number; body: string } = { status: 200, body: "thanks" };
   readonly #server: Server;
+  readonly #onReceived: (received: Received) => void;
 
-  private constructor() {
+  private constructor(onReceived: (received: Received) => void) {
+    this.#onReceived = onReceived;
     this.#server = createServer((request, response) => void this.#take(request, response));
   }
 
-  static async start(): Promise<WebhookReceiver> {
-    const receiver = new WebhookReceiver();
+  /** Listens at a port that is free; `onReceived` is told of every delivery. */
+  static async start(onReceived: (received: Received) => void = () => undefined): Promise<WebhookReceiver> {
+    const receiver = new WebhookReceiver(onReceived);
     await receiver.listen(0);
     return receiver;
   }
@@ -74,7 +77,9 @@ export class WebhookReceiver {
     const body = Buffer.concat(chunks).toString("utf8");
     const event = JSON.parse(body) as ReceivedEvent;
     const headers = request.headers as Record<string, string>;
-    this.received.push({ path: request.url ?? "", headers, body, event, atMs: Date.now() });
+    const received = { path: request.url ?? "", headers, body, event, atMs: Date.now() };
+    this.received.push(received);
+    this.#onReceived(received);
     response.writeHead(this.reply.status, { "content-type": "text/html" }).end(this.reply.body);
   }
 }

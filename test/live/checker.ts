@@ -31,6 +31,8 @@ export interface CheckerOptions {
   readonly dice: Dice;
   /** Mean time between two cuts of its own; none without it. */
   readonly meanCutMs?: number;
+  /** Told of every sample, live or replayed. */
+  readonly onSample?: (sample: AccountMetricsFrame) => void;
   /** How long it stays away now and then, and how often after a cut. */
   readonly longAbsence?: { readonly ms: number; readonly probability: number };
 }
@@ -232,6 +234,7 @@ export class Checker {
     if (fault !== null) this.#tell(`${accountNumber}: ${fault}`);
     ledger.saw(accountNumber, sequence, bytes, name);
     this.counts.samples += 1;
+    this.#options.onSample?.(sample);
     if (sequence > place.replayedUpTo) this.delays.add(Date.now() - Date.parse(sample.measuredAt));
   }
 

@@ -69,6 +69,7 @@ export class ServiceProcess {
   #life: Life | null = null;
   #supervised = false;
   #deaths = 0;
+  readonly #endings: Ending[] = [];
 
   constructor(options: ServiceOptions) {
     this.#options = options;
@@ -82,6 +83,11 @@ export class ServiceProcess {
   /** The process id, or null while it does not run. */
   get pid(): number | null {
     return this.#life !== null && isAlive(this.#life.id) ? this.#life.id.pid : null;
+  }
+
+  /** How its processes ended that nobody asked to, in their order: killed, or by themselves. */
+  get endings(): readonly Ending[] {
+    return this.#endings;
   }
 
   /** Starts the process, with `extra` environment variables besides its own, and waits until it is ready. */
@@ -169,6 +175,7 @@ export class ServiceProcess {
   async #died(life: Life, ending: Ending): Promise<void> {
     this.#forget(life);
     if (!this.#supervised || this.#life !== life) return;
+    this.#endings.push(ending);
     const { report } = this.#options;
     this.#deaths = Date.now() - life.beganMs > STEADY_MS ? 1 : this.#deaths + 1;
     const waitMs = Math.min(FIRST_RETRY_MS * 2 ** (this.#deaths - 1), LAST_RETRY_MS);
