@@ -21,5 +21,8 @@ export async function goWrong(kind: Settings["wrong"], book: Book, world: World,
   if (kind === "charge" && book.servedRead !== null) book.failedReads.add(book.servedRead);
   if (kind === "live")
     await Promise.all(checkers.filter(({ organization }) => organization === 0).map((one) => one.stop()));
-  if (kind === "ending") stack.process("export").kill("SIGTERM");
+  if (kind === "ending") {
+    stack.process("export").kill("SIGTERM");
+    await stack.process("export").ended();
+  }
 }
