@@ -1,12 +1,14 @@
 /**
  * `docs/reference/bounds.md` names everything that is stored, and nothing else: topics, tables, Redis keys and the limits of what
- * processes hold in memory, as the code has them.
+ * processes hold in memory, as the code has them. What is stored or held has a size, and a retention is that of the code.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 
 import { TOPICS, type TopicContract } from "@kapi/contracts";
 import { describe, expect, it } from "vitest";
+
+import { limitsOfCode } from "./bounds.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 /** Services whose schema has the tables of `libs/commands`. */
@@ -16,11 +18,52 @@ const DROPPED = /^\s*drop table (?:if exists )?(\w+)/gim;
 /** The kind of a key: after the shard, or the first two words of the console's. */
 const KEY_NAMES = [/\(tag\)\}:([a-z]+)/g, /`\{?(console:session|sign-in\}?:[a-z]+)/g];
 const LIMIT = /^`(?<text>(?<name>[A-Z_]+) = [^`]+)` in `(?<file>[^`]+)`$/;
+/** A limit that is a setting of a process. */
 const SETTING = /^`(?<name>[A-Z_]+)`$/;
+/** What grows with accounts or organizations, without a limit: the member that holds it. */
+const WITHOUT_LIMIT = /^none: `(?<name>#?\w+)` in `(?<file>[^`]+)`$/;
+
+const COMMAND_MONTHS = "services/command-status/src/config.ts DEFAULT_KEPT_MONTHS";
+const CREDIT_MONTHS = "services/organization/src/config.ts DEFAULT_KEPT_MONTHS";
+const WEBHOOK_DAYS = "services/webhooks/src/operations/keep-days.ts KEPT_DAYS";
+const PURCHASE_TTL = "libs/redis/src/wallet-functions.ts PURCHASED_TTL_MS";
+/** The constants behind the numbers of a row's "kept", in the order of the page. */
+const NUMBERS: Readonly<Record<string, readonly string[]>> = {
+  "command_status.commands_by_month": [COMMAND_MONTHS],
+  "metrics.account_metric_snapshots": ["services/metrics/src/operations/store-snapshots.ts KEPT_DAYS"],
+  "organization.credit_entries": [CREDIT_MONTHS],
+  "organization.tags": ["libs/redis/src/keys.ts TAG_COUNT"],
+  "webhooks.events": [WEBHOOK_DAYS],
+  "webhooks.deliveries": [WEBHOOK_DAYS, "services/webhooks/src/outbound/postgres/delivery-store.ts KEPT_ATTEMPTS"],
+  "webhooks.waiting_events": [
+    "services/webhooks/src/outbound/postgres/event-store.ts MAX_WAIT_MS",
+    "services/webhooks/src/domain/source-order.ts MAX_WAITING",
+  ],
+  meta: ["libs/redis/src/keys.ts TAG_COUNT"],
+  usage: ["libs/redis/src/usage-stream.ts USAGE_STREAM_LIMIT"],
+  bucket: ["libs/redis/src/kapi.lua BUCKET_SPARE_MS"],
+  charge: ["libs/redis/src/claim-functions.ts CHARGE_TTL_MS"],
+  claim: ["libs/redis/src/claim-functions.ts CLAIM_TTL_MS", "libs/redis/src/claim-functions.ts FINAL_CLAIM_TTL_MS"],
+  settled: ["libs/redis/src/wallet-functions.ts SETTLED_TTL_MS", PURCHASE_TTL],
+  "console:session": [
+    "libs/redis/src/console-functions.ts SESSION_IDLE_MS",
+    "libs/redis/src/console-functions.ts SESSION_ABSOLUTE_MS",
+  ],
+  "sign-in:email": ["libs/redis/src/console-functions.ts SIGN_IN_WINDOW_MS"],
+  "sign-in:known": ["libs/redis/src/console-functions.ts KNOWN_NETWORK_MS"],
+};
+const NUMBER = /(?<count>\d[\d,]*)(?: (?<unit>minute|hour|day|month)s?\b)?/g;
+/** A size, which the last cell of a row begins with. */
+const BYTES = /^~?(\d[\d,]*)/;
+const UNITS_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+
+function read(file = ""): string {
+  return readFileSync(path.join(ROOT, file), "utf8");
+}
 
 /** The cells of the table below a heading, without their padding. */
 function rowsBelow(heading: string): string[][] {
-  const page = readFileSync(path.join(ROOT, "docs/reference/bounds.md"), "utf8");
+  const page = read("docs/reference/bounds.md");
   const section = page.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? "";
   const lines = section.split("\n").filter((line) => line.startsWith("|"));
   return lines.slice(2).map((line) =>
@@ -39,7 +82,7 @@ function namesBelow(heading: string): string[] {
 function tablesOf(folder: string): string[] {
   const tables = new Set<string>();
   for (const file of readdirSync(path.join(ROOT, folder, "migrations")).toSorted()) {
-    const text = readFileSync(path.join(ROOT, folder, "migrations", file), "utf8");
+    const text = read(path.join(folder, "migrations", file));
     for (const [, name = ""] of text.matchAll(CREATED)) tables.add(name);
     for (const [, name = ""] of text.matchAll(DROPPED)) tables.delete(name);
   }
@@ -64,6 +107,41 @@ function keptFor({ cleanup, retentionMs = 0 }: TopicContract): string {
   return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
+/** A number with its unit, so that 24 hours are 1 day. */
+function quantityOf(count: number, unit: string): string {
+  const ms = UNITS_MS[unit as keyof typeof UNITS_MS];
+  return ms === undefined ? `${count} ${unit}`.trim() : `${count * ms} ms`;
+}
+
+function numbersIn(cell: string): string[] {
+  return Array.from(cell.matchAll(NUMBER), ([, count = "", unit = ""]) =>
+    quantityOf(Number(count.replaceAll(",", "")), unit),
+  );
+}
+
+/** The value of a constant that is named as `<file> <name>`. Its unit is the end of the name. */
+async function valueOf(place: string): Promise<string> {
+  const [file = "", name = ""] = place.split(" ");
+  const value = file.endsWith(".lua")
+    ? Number(new RegExp(`^local ${name} = (\\d+)$`, "m").exec(read(file))?.[1])
+    : ((await import(path.join(ROOT, file))) as Record<string, unknown>)[name];
+  if (typeof value !== "number" || Number.isNaN(value)) throw new Error(`${place} is not an exported number`);
+  if (name.endsWith("_MS")) return `${value} ms`;
+  return quantityOf(value, /_(?<unit>DAY|MONTH)S$/.exec(name)?.groups?.["unit"]?.toLowerCase() ?? "");
+}
+
+/** What a cell names as `a` + 2 × `b`, summed up by the last number of each row. */
+function sumOf(cell: string): number {
+  const rows = ["Topics", "Tables", "Redis keys"].flatMap((heading) => rowsBelow(heading));
+  const bytes = new Map(
+    rows.map((row) => [row[0] ?? "", Number(BYTES.exec(row.at(-1) ?? "")?.[1]?.replaceAll(",", ""))]),
+  );
+  return cell.split(" + ").reduce((sum, part) => {
+    const { times = "1", name = "" } = /^(?:(?<times>\d+) × )?(?<name>`[^`]+`)$/.exec(part)?.groups ?? {};
+    return sum + Number(times) * (bytes.get(name) ?? Number.NaN);
+  }, 0);
+}
+
 describe("the page of bounds", () => {
   it("has every topic, with its retention", () => {
     const topics: readonly TopicContract[] = Object.values(TOPICS);
@@ -80,7 +158,7 @@ describe("the page of bounds", () => {
   });
 
   it("has every kind of Redis key", () => {
-    const source = readFileSync(path.join(ROOT, "libs/redis/src/keys.ts"), "utf8");
+    const source = read("libs/redis/src/keys.ts");
     const kinds = KEY_NAMES.flatMap((form) =>
       Array.from(source.matchAll(form), ([, kind = ""]) => kind.replace("}", "")),
     );
@@ -97,10 +175,48 @@ describe("the page of bounds", () => {
           row.join(" "),
         ).toEqual([]);
     }
+    const settings = limitsOfCode(ROOT).bounds.map((place) => /config\.ts (?<name>\w+)$/.exec(place)?.groups?.["name"]);
     for (const [, limit = ""] of rowsBelow("Memory")) {
       const { text, file } = LIMIT.exec(limit)?.groups ?? {};
-      if (text === undefined || file === undefined) expect(limit).toMatch(SETTING);
-      else expect(readFileSync(path.join(ROOT, file), "utf8"), limit).toContain(`const ${text};`);
+      const held = WITHOUT_LIMIT.exec(limit)?.groups;
+      if (held !== undefined)
+        expect(read(held["file"]), limit).toMatch(new RegExp(`${held["name"]}\\b.*new (?:Map|Set)`));
+      else if (text === undefined) expect(settings).toContain(SETTING.exec(limit)?.groups?.["name"]);
+      else expect(read(file), limit).toContain(`const ${text};`);
     }
+  });
+
+  it("has every limit of the code that bounds something stored or held", () => {
+    const { bounds, needless } = limitsOfCode(ROOT);
+    const limits = rowsBelow("Memory").map(
+      ([, limit = ""]) => LIMIT.exec(limit)?.groups ?? SETTING.exec(limit)?.groups,
+    );
+    const onPage = new Set([
+      ...Object.values(NUMBERS).flat(),
+      ...limits.map((limit) => `${limit?.["file"]} ${limit?.["name"]}`),
+    ]);
+    const page = read("docs/reference/bounds.md");
+    const isOnPage = (place: string): boolean => {
+      const [file = "", name] = place.split(" ");
+      return onPage.has(place) || (file.endsWith("/config.ts") && page.includes(`\`${name}\``));
+    };
+    expect(bounds.filter((place) => !isOnPage(place))).toEqual([]);
+    expect(needless).toEqual([]);
+  });
+
+  it("has the retentions and counts of the code", async () => {
+    for (const [name = "", , kept = ""] of [...rowsBelow("Tables"), ...rowsBelow("Redis keys")]) {
+      const places = NUMBERS[name.replaceAll("`", "")] ?? [];
+      expect(numbersIn(kept), name).toEqual(await Promise.all(places.map(valueOf)));
+    }
+  });
+
+  it("has the size of each, and of what a command, an account and a sample leave", () => {
+    for (const heading of ["Topics", "Tables", "Redis keys", "Memory"])
+      for (const row of rowsBelow(heading)) expect(row.at(-1), row.join(" ")).toMatch(BYTES);
+    const sums = rowsBelow("Per command, account and sample");
+    expect(sums.length).toBeGreaterThan(5);
+    for (const [of = "", parts = "", , bytes = ""] of sums)
+      expect(bytes, `${of}: ${parts}`).toBe(sumOf(parts).toLocaleString("en"));
   });
 });

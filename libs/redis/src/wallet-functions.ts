@@ -9,7 +9,7 @@ import { callPerTag, type ShardReplies } from "./shard-replies.ts";
  */
 export const SETTLED_TTL_MS = 2 * 3_600_000;
 /** The same for purchases, which are few. */
-const PURCHASED_TTL_MS = 7 * 24 * 3_600_000;
+export const PURCHASED_TTL_MS = 7 * 24 * 3_600_000;
 /** Most settlements handed to one function call, so that none holds Redis for long. */
 const MAX_SETTLEMENTS_PER_CALL = 200;
 

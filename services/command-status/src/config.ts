@@ -7,7 +7,8 @@ import { z } from "zod";
  */
 const MIN_KEPT_MONTHS = 2;
 const MAX_KEPT_MONTHS = 1_200;
-const DEFAULT_KEPT_MONTHS = 13;
+/** Months of details before the current one, unless told otherwise. */
+export const DEFAULT_KEPT_MONTHS = 13;
 
 /** Everything that this service can be told, by the name of its environment variable. */
 export const ConfigSchema = z.object({

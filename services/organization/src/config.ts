@@ -8,6 +8,8 @@ const BUILT_PAGE = fileURLToPath(new URL("../console/dist", import.meta.url));
 const MIN_POOL_SIZE = 2;
 const MIN_KEPT_MONTHS = 3;
 const MAX_KEPT_MONTHS = 1_200;
+/** Months of credit entries before the current one, unless told otherwise. */
+export const DEFAULT_KEPT_MONTHS = 25;
 
 const list = z.string().transform((text) => text.split(",").map((part) => part.trim()));
 
@@ -50,7 +52,7 @@ export const Config = z.object({
    * daily usage alone. Three at least: an entry that is told again is looked for in the month
    * before.
    */
-  CREDIT_ENTRIES_KEPT_MONTHS: configFields.integer(MIN_KEPT_MONTHS, MAX_KEPT_MONTHS).default(25),
+  CREDIT_ENTRIES_KEPT_MONTHS: configFields.integer(MIN_KEPT_MONTHS, MAX_KEPT_MONTHS).default(DEFAULT_KEPT_MONTHS),
   /** Proves calls between services, both ways. */
   INTERNAL_TOKEN: configFields.internalToken,
   /** Asked for open reservations before wallets are set from the ledger. */

@@ -8,7 +8,7 @@ import { accountKey } from "@kapi/contracts";
 import type { IncomingEvent, Source, SourcePlace } from "./facts.ts";
 
 /** Events of one account and source that wait, at most. With more, the missing one is given up: it will not come any more. */
-const MAX_WAITING = 500;
+export const MAX_WAITING = 500;
 
 /** How far an account is recorded: per source the newest sequence; null: not known, the first to come begins. */
 export type RecordedSequences = Record<Source, number | null>;

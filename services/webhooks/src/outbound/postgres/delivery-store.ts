@@ -5,7 +5,7 @@ import { type Database, statement } from "@kapi/postgres";
 import type { DeliveryStore, Leased, Recorded } from "../../domain/ports.ts";
 
 /** Attempts that a delivery keeps; of more the oldest go. */
-const KEPT_ATTEMPTS = 20;
+export const KEPT_ATTEMPTS = 20;
 
 /** One step of the index per endpoint that has anything open, however much that is. */
 export const DUE_ENDPOINTS = statement<{ endpoint_id: string; due_at: Date }>(

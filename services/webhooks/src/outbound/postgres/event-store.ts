@@ -39,7 +39,7 @@ const CLOCK_SKEW_MS = DAY_MS;
  * How long an event waits for an older one of its account. A publisher that is frozen holds rows for about a minute; what is still missing
  * after five was lost from the topic, or is older than what the topic keeps.
  */
-const MAX_WAIT_MS = 5 * 60_000;
+export const MAX_WAIT_MS = 5 * 60_000;
 
 /** An event with its place. */
 interface Placed {

@@ -1,0 +1,133 @@
+/**
+ * The limits in the code that bound what is stored or held. A limit is known by its name, so a new one has a row in
+ * `docs/reference/bounds.md` or stands among the exceptions here, with the reason.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+const FOLDERS = ["services", "libs"];
+/** Constants of limits, by their names. */
+const LIMIT = /^(?:export )?const ((?:\w+_)?(?:MAX|KEPT|TTL)(?:_\w+)?|\w+_(?:LIMIT|BUDGET)(?:_\w+)?)(?:: [^=]+)? =/gm;
+/** The same among the settings of a process. */
+const SETTING = /^\s+((?:\w+_)?(?:MAX|KEPT|TTL|LIMIT|BUDGET)(?:_\w+)?): configFields\b/gm;
+
+/** Code that holds nothing in production, or only says what one request or record looks like. */
+const WITHOUT_BOUNDS = /^libs\/(?:testkit|servers|contracts)\//;
+
+/** Limits that bound nothing stored or held, by their names; names with `TTL` or `KEPT` are never among them. */
+const KINDS: readonly RegExp[] = [
+  // How long something waits or may be old, in time.
+  /_(?:MS|S|SECONDS|MINUTES)$/,
+  // The size of one call or batch: what waits behind it has a limit of its own.
+  /BATCH|_PER_\w*(?:CALL|LOAD|LOOK|STATEMENT|TRY)$|_EACH$/,
+  // Calls at once.
+  /_(?:TOGETHER|AT_ONCE)$|^MAX_(?:CONCURRENT|PARALLEL)/,
+  // Tries before something is given up.
+  /_(?:TRIES|RESENDS|ATTEMPTS|FAILURES|REDIRECTIONS|PINGS)$/,
+  // The length of one text.
+  /^MAX_\w+_(?:CHARACTERS|LENGTH)$/,
+];
+const RETENTION = /(?:^|_)(?:TTL|KEPT)(?:_|$)/;
+
+/** Further limits that bound nothing stored or held, as `<file> <name>`. */
+const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
+  "the size of one request, answer or call": [
+    "libs/admission/src/admission.ts MAX_CLAIMS",
+    "libs/commands/src/limits.ts OUTBOX_POLL_MAX_BYTES",
+    "libs/http/src/body.ts MAX_DRAINED_BYTES",
+    "libs/http/src/parse.ts MAX_ISSUES",
+    "libs/trading-server/src/contract.ts MAX_HISTORY_LIMIT",
+    "services/account/src/inbound/http/routes.ts DEFAULT_LIMIT",
+    "services/account/src/inbound/http/routes.ts MAX_EXISTING",
+    "services/account/src/inbound/http/routes.ts MAX_OVERVIEWS",
+    "services/account/src/operations/delete-trading-account-immediately.ts MAX_DUE",
+    "services/account/src/outbound/http/samples.ts MAX_ACCOUNTS",
+    "services/command-status/src/inbound/http/routes.ts MAX_ASKED",
+    "services/command-status/src/operations/list-commands.ts MAX_WHOLE_BYTES",
+    "services/command-status/src/outbound/postgres/command-store.ts MAX_LARGE_BYTES",
+    "services/metrics/src/domain/judge.ts MAX_FRAME_BYTES",
+    "services/metrics/src/inbound/http/latest-samples.ts MAX_ACCOUNTS",
+    "services/metrics/src/inbound/ws/fan-out.ts MAX_PIECE_BYTES",
+    "services/metrics/src/inbound/ws/live-server.ts MAX_MESSAGE_BYTES",
+    "services/metrics/src/outbound/postgres/snapshot-store.ts MAX_ROWS",
+    "services/organization/src/operations/list-keys.ts MAX_KEYS",
+    "services/organization/src/operations/list-servers.ts MAX_SERVERS",
+    "services/organization/src/operations/record-settlements.ts MAX_USAGE_PER_TAG",
+    "services/trading-server/src/domain/market.ts MAX_QUOTES_PER_TICK",
+    "services/trading-server/src/inbound/http/control-schemas.ts MAX_TICKS",
+    "services/webhooks/src/operations/list-events.ts MAX_PLACES",
+    "services/webhooks/src/outbound/http/sender.ts MAX_REPLY_BYTES",
+  ],
+  "calls at once": [
+    "libs/trading-server/src/event-feed/booking-queue.ts MAX_UNITS",
+    "libs/trading-server/src/event-feed/booking-queue.ts MAX_UNIT_EVENTS",
+    "libs/trading-server/src/event-feed/gap-filler.ts MAX_FILLS",
+    "services/account/src/operations/change-trading-accounts.ts MAX_CATCH_UPS",
+    "services/account/src/outbound/postgres/server-register.ts MAX_TELLINGS",
+    "services/finance/src/operations/reconcile.ts MAX_CALLS",
+    "services/organization/src/outbound/passwords.ts MAX_RUNNING",
+  ],
+  "a number that a value may have": [
+    "libs/postgres/src/statement.ts MAX_NAME_BYTES",
+    "libs/runtime/src/config-fields.ts MAX_PORT",
+    "libs/runtime/src/redaction.ts MAX_DEPTH",
+    "services/command-status/src/config.ts MAX_KEPT_MONTHS",
+    "services/command-status/src/config.ts MIN_KEPT_MONTHS",
+    "services/metrics/src/domain/judge.ts MAX_DIGITS",
+    "services/metrics/src/domain/topic-position.ts MAX_GENERATION",
+    "services/metrics/src/inbound/kafka/valuations.ts MAX_OFFSET",
+    "services/metrics/src/inbound/ws/fan-out.ts NOTHING_KEPT",
+    "services/organization/src/config.ts MAX_KEPT_MONTHS",
+    "services/organization/src/config.ts MIN_KEPT_MONTHS",
+    "services/organization/src/inbound/http/routes.ts MAX_CREDITS",
+    "services/trading-server/src/domain/account.ts MAX_BALANCE_MINOR",
+    "services/trading-server/src/domain/symbols.ts MAX_VOLUME",
+    "services/webhooks/src/config.ts MAX_PORT",
+    "services/webhooks/src/outbound/http/sender.ts KEPT_ALIVE",
+  ],
+  "when or how often something is done, counted or logged": [
+    "libs/trading-server/src/event-feed/gap-filler.ts MAX_COUNTED",
+    "services/finance/src/operations/reconcile.ts MAX_LOGGED_DIFFERENCES",
+    "services/metrics/src/config.ts MAX_MESSAGES_PER_SECOND",
+    "services/metrics/src/inbound/ws/fan-out.ts MAX_UNSENT",
+    "services/organization/src/operations/check-drift.ts MAX_WHOLE_LINES",
+    "services/organization/src/outbound/postgres/usage-lines.ts MAX_RESERVED_DAYS",
+    "services/trading-server/src/domain/auto-trader.ts MAX_WAITING_ORDERS",
+    "services/trading-server/src/operations/run-market.ts MAX_MISSED_NIGHTS",
+    "services/webhooks/src/service.ts MAX_COUNTED",
+  ],
+};
+
+/** What the code limits, each as `<file> <name>`. */
+export interface CodeLimits {
+  /** Those that bound something stored or held: each belongs on the page. */
+  readonly bounds: readonly string[];
+  /** Exceptions that name nothing in the code. */
+  readonly needless: readonly string[];
+}
+
+/** The limits of all services and libraries below `root`: constants, and settings of processes. */
+export function limitsOfCode(root: string): CodeLimits {
+  const places = FOLDERS.flatMap((folder) => sourcesIn(root, folder)).flatMap((file) => {
+    const text = readFileSync(path.join(root, file), "utf8");
+    const found = [...text.matchAll(LIMIT), ...text.matchAll(SETTING)];
+    return found.map(([, name = ""]) => ({ place: `${file} ${name}`, name }));
+  });
+  const exceptions = new Set(Object.values(NO_BOUNDS).flat());
+  const isBound = ({ place, name }: { place: string; name: string }): boolean =>
+    !exceptions.has(place) && (RETENTION.test(name) || !KINDS.some((names) => names.test(name)));
+  const known = new Set(places.map(({ place }) => place));
+  return {
+    bounds: places.filter(isBound).map(({ place }) => place),
+    needless: [...exceptions].filter((place) => !known.has(place)),
+  };
+}
+
+/** The TypeScript files that run in production, below `folder`. */
+function sourcesIn(root: string, folder: string): string[] {
+  return readdirSync(path.join(root, folder)).flatMap((member) =>
+    readdirSync(path.join(root, folder, member, "src"), { recursive: true, encoding: "utf8" })
+      .map((file) => path.posix.join(folder, member, "src", file))
+      .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts") && !WITHOUT_BOUNDS.test(file)),
+  );
+}
