@@ -94,6 +94,7 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "services/organization/src/outbound/postgres/usage-lines.ts MAX_RESERVED_DAYS",
     "services/trading-server/src/domain/auto-trader.ts MAX_WAITING_ORDERS",
     "services/trading-server/src/operations/run-market.ts MAX_MISSED_NIGHTS",
+    "services/webhooks/src/operations/take-in-events.ts MAX_LOGGED_ACCOUNTS",
     "services/webhooks/src/service.ts MAX_COUNTED",
   ],
 };

@@ -105,7 +105,7 @@ export async function startService(
     async () => [{ value: await deliveries.countOpen(MAX_COUNTED) }],
   );
 
-  const takeIn = eventIntake({ events, deliverer, due, leaseMs, clock });
+  const takeIn = eventIntake({ events, deliverer, due, leaseMs, clock, logger });
   await scope.start("overdue events", () =>
     every(
       OVERDUE_INTERVAL_MS,

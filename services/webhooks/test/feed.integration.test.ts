@@ -143,7 +143,8 @@ it("records what came too early in the order of its source, and without the miss
   await takeIn([five]);
   expect(await store.overdue(10)).toEqual([]);
   await database.query(MAKE_OVERDUE, [six.eventId]);
-  await takeIn(await store.overdue(10));
+  const { missing } = await takeIn(await store.overdue(10));
+  expect(missing).toEqual([{ ...account, source: "finance", first: 4, last: 4, reason: "overdue" }]);
   await takeIn([six, one]);
   const { events } = await page(organizationId);
   expect(events.map(({ id }) => id)).toEqual([...recorded, five, six].map(({ eventId }) => eventId));

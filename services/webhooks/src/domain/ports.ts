@@ -10,6 +10,7 @@ import type { SealedPassword } from "@kapi/kernel";
 import type { Reply, Verdict } from "./attempt.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { IncomingEvent } from "./facts.ts";
+import type { MissingEvents } from "./source-order.ts";
 
 /** Names a delivery: `day` is that of its event, as YYYY-MM-DD. */
 export interface DeliveryName {
@@ -52,6 +53,8 @@ export interface TakenIn {
   readonly leased: readonly Leased[];
   /** Endpoints for which there is more than that. */
   readonly more: readonly string[];
+  /** Older events of the recorded ones' accounts that did not come. */
+  readonly missing: readonly MissingEvents[];
 }
 
 /** How many deliveries to an endpoint this process can take up now. */

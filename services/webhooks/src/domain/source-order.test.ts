@@ -23,9 +23,15 @@ function order(
   events: readonly IncomingEvent[],
   recorded: RecordedSequences,
   waiting: readonly WaitingEvent[] = [],
-): { ready: string[]; early: string[] } {
-  const { ready, early } = inSourceOrder(events, waiting, new Map([[ACCOUNT, recorded]]));
-  return { ready: ready.map(({ eventId }) => eventId), early: early.map(({ eventId }) => eventId) };
+): { ready: string[]; early: string[]; missing?: string[] } {
+  const { ready, early, missing } = inSourceOrder(events, waiting, new Map([[ACCOUNT, recorded]]));
+  return {
+    ready: ready.map(({ eventId }) => eventId),
+    early: early.map(({ eventId }) => eventId),
+    ...(missing.length > 0 && {
+      missing: missing.map(({ source, first, last, reason }) => `${source} ${first}-${last} ${reason}`),
+    }),
+  };
 }
 
 describe("the order of an account's events", () => {
@@ -59,7 +65,11 @@ describe("the order of an account's events", () => {
       { event: event("f2", "finance", 2), overdue: false },
       { event: event("f8", "finance", 8), overdue: false },
     ];
-    expect(order([], { account: 0, finance: 0 }, waiting)).toEqual({ ready: ["f2", "f4", "f5"], early: ["f8"] });
+    expect(order([], { account: 0, finance: 0 }, waiting)).toEqual({
+      ready: ["f2", "f4", "f5"],
+      early: ["f8"],
+      missing: ["finance 1-1 overdue", "finance 3-3 overdue"],
+    });
   });
 
   it("goes on without a missing one when more than 500 wait for it", () => {
@@ -69,7 +79,11 @@ describe("the order of an account's events", () => {
     }));
     expect(order([], { account: 0, finance: 0 }, waiting).early).toHaveLength(500);
     const one = [event("f502", "finance", 502)];
-    expect(order(one, { account: 0, finance: 0 }, waiting)).toMatchObject({ ready: { length: 501 }, early: [] });
+    expect(order(one, { account: 0, finance: 0 }, waiting)).toMatchObject({
+      ready: { length: 501 },
+      early: [],
+      missing: ["finance 1-1 too_many"],
+    });
   });
 
   it("takes the numbers of a restored source as they come", () => {

@@ -20,11 +20,24 @@ export interface WaitingEvent {
   readonly overdue: boolean;
 }
 
+/** Events of an account and source that later ones no longer wait for: those numbered `first` to `last`. */
+export interface MissingEvents {
+  readonly serverId: string | null;
+  readonly accountNumber: string | null;
+  readonly source: Source;
+  readonly first: number;
+  readonly last: number;
+  /** `overdue`: waited for long enough; `too_many`: more than {@link MAX_WAITING} events waited. */
+  readonly reason: "overdue" | "too_many";
+}
+
 export interface Ordered {
   /** To be recorded now, in this order. */
   readonly ready: readonly IncomingEvent[];
   /** To wait. */
   readonly early: readonly IncomingEvent[];
+  /** Not there, and behind what is ready. */
+  readonly missing: readonly MissingEvents[];
 }
 
 /**
@@ -42,16 +55,17 @@ export function inSourceOrder(
   const all = [...waiting.map(({ event }) => event), ...events.filter(({ eventId }) => !waitingIds.has(eventId))];
   const next = new Map<string, IncomingEvent[]>();
   const early: IncomingEvent[] = [];
+  const missing: MissingEvents[] = [];
   for (const [name, ofSource] of Map.groupBy(all.filter(isPlaced), nameOf)) {
     const sorted = ofSource.toSorted((a, b) => a.place.sequence - b.place.sequence);
     const sequences = recorded.get(keyOf(sorted[0]));
-    const ready = sequences === undefined ? sorted : takeReady(sorted, sequences, overdue);
+    const ready = sequences === undefined ? sorted : takeReady(sorted, sequences, overdue, missing);
     next.set(name, ready);
     early.push(...sorted.slice(ready.length));
   }
   // Each keeps a place of its source in the order of arrival.
   const ready = all.flatMap((event) => (isPlaced(event) ? (next.get(nameOf(event))?.splice(0, 1) ?? []) : [event]));
-  return { ready, early };
+  return { ready, early, missing };
 }
 
 type Placed = IncomingEvent & { readonly place: SourcePlace };
@@ -68,15 +82,28 @@ function nameOf(event: Placed): string {
   return `${event.place.source}/${keyOf(event)}`;
 }
 
-/** The events at the beginning of `sorted` that need not wait. More than {@link MAX_WAITING} do not wait for a missing one. */
-function takeReady(sorted: readonly Placed[], sequences: RecordedSequences, overdue: ReadonlySet<string>): Placed[] {
+/**
+ * The events at the beginning of `sorted` that need not wait. More than {@link MAX_WAITING} do not wait for a missing one. What they
+ * no longer wait for is added to `missing`.
+ */
+function takeReady(
+  sorted: readonly Placed[],
+  sequences: RecordedSequences,
+  overdue: ReadonlySet<string>,
+  missing: MissingEvents[],
+): Placed[] {
   const upTo = Math.max(0, ...sorted.map(({ eventId, place }) => (overdue.has(eventId) ? place.sequence : 0)));
   const ready: Placed[] = [];
   for (const event of sorted) {
     const { source, sequence } = event.place;
     const last = sequences[source];
-    const isEarly = last !== null && sequence > last + 1 && sequence > upTo;
-    if (isEarly && sorted.length - ready.length <= MAX_WAITING) break;
+    if (last !== null && sequence > last + 1) {
+      const isOverdue = sequence <= upTo;
+      if (!isOverdue && sorted.length - ready.length <= MAX_WAITING) break;
+      const reason = isOverdue ? "overdue" : "too_many";
+      const { serverId, accountNumber } = event;
+      missing.push({ serverId, accountNumber, source, first: last + 1, last: sequence - 1, reason });
+    }
     sequences[source] = Math.max(last ?? 0, sequence);
     ready.push(event);
   }

@@ -1,6 +1,8 @@
 /** What is measured of events and deliveries, beside what waits. */
 import { counter, histogram } from "@kapi/runtime";
 
+import type { MissingEvents } from "../domain/source-order.ts";
+
 const MS_PER_SECOND = 1_000;
 
 const attempts = counter("webhooks.attempts", "Attempts to deliver, by `outcome` (succeeded, failed)");
@@ -10,6 +12,11 @@ const duration = histogram(
   "s",
 );
 const events = counter("webhooks.events", "Events that were recorded", "{event}");
+const missing = counter(
+  "webhooks.events.missing",
+  "Events that later ones of their account no longer waited for, by `reason` (overdue, too_many)",
+  "{event}",
+);
 const disabled = counter(
   "webhooks.endpoints.disabled",
   "Endpoints that were disabled for what their receivers did, by `reason` (gone, failing)",
@@ -25,6 +32,11 @@ export function measureAttempt(outcome: "succeeded" | "failed", tookMs: number):
 /** Events were recorded and committed. */
 export function countEvents(recorded: number): void {
   events.add(recorded);
+}
+
+/** Later events of an account were recorded without `events` older ones. */
+export function countMissing(events: number, reason: MissingEvents["reason"]): void {
+  missing.add(events, { reason });
 }
 
 /** An endpoint was disabled. */

@@ -1,14 +1,17 @@
 import { batcher, type Clock } from "@kapi/kernel";
-import { inBatchSpan } from "@kapi/runtime";
+import { inBatchSpan, type Logger } from "@kapi/runtime";
 
 import type { IncomingEvent } from "../domain/facts.ts";
 import type { EventStore } from "../domain/ports.ts";
+import type { MissingEvents } from "../domain/source-order.ts";
 import type { Deliverer } from "./deliver.ts";
-import { countEvents } from "./measures.ts";
+import { countEvents, countMissing } from "./measures.ts";
 import type { DueDeliveries } from "./take-up-due.ts";
 
 /** Batches of different partitions that one transaction records. */
 const MAX_BATCHES_TOGETHER = 16;
+/** Accounts with missing events that one line of the log names, at most. */
+const MAX_LOGGED_ACCOUNTS = 10;
 
 export interface TakeInOptions {
   readonly events: Pick<EventStore, "takeIn">;
@@ -16,6 +19,7 @@ export interface TakeInOptions {
   readonly due: Pick<DueDeliveries, "expect">;
   readonly leaseMs: number;
   readonly clock: Clock;
+  readonly logger: Logger;
 }
 
 /**
@@ -23,17 +27,18 @@ export interface TakeInOptions {
  * together share a transaction: of one organization they would wait for each other anyway.
  */
 export function eventIntake(options: TakeInOptions): (events: readonly IncomingEvent[]) => Promise<void> {
-  const { events, deliverer, due, leaseMs, clock } = options;
+  const { events, deliverer, due, leaseMs, clock, logger } = options;
   const take = batcher<readonly IncomingEvent[], void>({
     load: async (batches) => {
       const nowMs = clock.nowMs();
       const roomOf = (endpointId: string): number => deliverer.roomOf(endpointId);
       const given = batches.flat();
       const members = given.map(({ traceparent }) => traceparent);
-      const { recorded, leased, more } = await inBatchSpan("record events", members, () =>
+      const { recorded, leased, more, missing } = await inBatchSpan("record events", members, () =>
         events.takeIn(given, roomOf, nowMs, nowMs + leaseMs),
       );
       countEvents(recorded);
+      reportMissing(missing, logger);
       deliverer.add(leased);
       if (more.length > 0) due.expect(more);
       return batches.map(() => undefined);
@@ -44,4 +49,15 @@ export function eventIntake(options: TakeInOptions): (events: readonly IncomingE
   return async (given) => {
     if (given.length > 0) await take(given);
   };
+}
+
+/** The feed and `accountSequence` go on without these events: a receiver learns of them late, or never. */
+function reportMissing(missing: readonly MissingEvents[], logger: Logger): void {
+  if (missing.length === 0) return;
+  for (const { first, last, reason } of missing) countMissing(last - first + 1, reason);
+  const named = missing.slice(0, MAX_LOGGED_ACCOUNTS);
+  logger.warn(
+    { gaps: missing.length, missing: named },
+    "older events of accounts did not come; later ones are recorded",
+  );
 }

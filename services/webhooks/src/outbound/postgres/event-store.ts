@@ -40,6 +40,7 @@ const CLOCK_SKEW_MS = DAY_MS;
  * after five was lost from the topic, or is older than what the topic keeps.
  */
 export const MAX_WAIT_MS = 5 * 60_000;
+const NOTHING_TAKEN_IN: TakenIn = { recorded: 0, leased: [], more: [], missing: [] };
 
 /** An event with its place. */
 interface Placed {
@@ -100,20 +101,20 @@ async function takeIn(
   const organizationIds = [...new Set(given.map(({ organizationId }) => organizationId))];
   const { positions, endpoints } = await lockOrganizations(tx, organizationIds);
   const asked = given.filter(({ type, organizationId }) => isAsked(type, endpoints.get(organizationId) ?? []));
-  if (asked.length === 0) return { recorded: 0, leased: [], more: [] };
+  if (asked.length === 0) return NOTHING_TAKEN_IN;
   const accounts = accountsOf(asked);
   const [events, sequences, waiting] = await Promise.all([
     withoutKnown(tx, asked, nowMs),
     accountSequences(tx, accounts),
     waitingEvents(tx, accounts),
   ]);
-  const { ready, early } = inSourceOrder(events, await withoutRecorded(tx, waiting, nowMs), sequences);
+  const { ready, early, missing } = inSourceOrder(events, await withoutRecorded(tx, waiting, nowMs), sequences);
   keepWaiting(tx, early, waiting);
-  if (ready.length === 0) return { recorded: 0, leased: [], more: [] };
+  if (ready.length === 0) return NOTHING_TAKEN_IN;
   const placed = ready.map((event) => place(event, positions, sequences));
   insertEvents(tx, placed, positions, sequences, nowMs);
   const begun = insertDeliveries(tx, placed, endpoints, roomOf, nowMs, leaseUntilMs);
-  return { recorded: placed.length, ...begun };
+  return { recorded: placed.length, ...begun, missing };
 }
 
 /** Events of commands are recorded only where an endpoint asks for them. */
@@ -298,7 +299,7 @@ function insertDeliveries(
   roomOf: RoomOf,
   nowMs: number,
   leaseUntilMs: number,
-): Omit<TakenIn, "recorded"> {
+): Pick<TakenIn, "leased" | "more"> {
   const day = dayOf(nowMs);
   const [now, leaseUntil] = [toIso(nowMs), toIso(leaseUntilMs)];
   const rooms = new Map<string, number>();

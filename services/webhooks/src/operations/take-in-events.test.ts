@@ -1,0 +1,54 @@
+import { randomUUID } from "node:crypto";
+
+import { createLogger } from "@kapi/runtime";
+import { measurements, TestClock } from "@kapi/testkit";
+import { expect, it } from "vitest";
+
+import type { MissingEvents } from "../domain/source-order.ts";
+import { eventIntake } from "./take-in-events.ts";
+
+const measured = measurements();
+const METRIC = "webhooks.events.missing";
+
+it("counts and logs the older events that an account goes on without, once they are committed", async () => {
+  const lines: string[] = [];
+  const logger = createLogger({ service: "test", level: "warn", destination: { write: (line) => lines.push(line) } });
+  const serverId = randomUUID();
+  const account = { serverId, accountNumber: "10000001" };
+  const missing: MissingEvents[] = [
+    { ...account, source: "finance", first: 3, last: 5, reason: "overdue" },
+    { ...account, source: "account", first: 1, last: 1, reason: "too_many" },
+  ];
+  const results = [
+    () => Promise.reject(new Error("the connection was lost")),
+    () => Promise.resolve({ recorded: 2, leased: [], more: [], missing }),
+    () => Promise.resolve({ recorded: 1, leased: [], more: [], missing: [] }),
+  ];
+  const takeIn = eventIntake({
+    events: { takeIn: () => results.shift()?.() ?? Promise.reject(new Error("one call too many")) },
+    deliverer: { roomOf: () => 0, add: () => undefined },
+    due: { expect: () => undefined },
+    leaseMs: 1_000,
+    clock: new TestClock(),
+    logger,
+  });
+  const event = {
+    eventId: randomUUID(),
+    organizationId: randomUUID(),
+    ...account,
+    type: "margin.call" as const,
+    timestamp: "2026-03-02T10:04:00.000Z",
+    record: {},
+    place: null,
+    onlyFor: null,
+  };
+  await expect(takeIn([event])).rejects.toThrow("connection");
+  expect([measured.total(METRIC, { reason: "overdue" }), lines.length]).toEqual([0, 0]);
+  await takeIn([event]);
+  await takeIn([event]);
+  expect(measured.total(METRIC, { reason: "overdue" })).toBe(3);
+  expect(measured.total(METRIC, { reason: "too_many" })).toBe(1);
+  expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
+    expect.objectContaining({ level: expect.anything() as unknown, gaps: 2, missing }),
+  ]);
+});

@@ -1,0 +1,114 @@
+/**
+ * A commit whose reply is lost: the process cannot know that its outbox has the fact, and publishes it seconds later, behind newer facts
+ * of the account. Receivers of webhooks see the order of the commits all the same.
+ */
+import { COMMANDS_MIGRATIONS, type CommandStore, createCommandStore } from "@kapi/commands";
+import { type FinanceFact, TOPICS, WebhookEvent } from "@kapi/contracts";
+import { createKafka, createLogReader } from "@kapi/kafka";
+import { systemClock } from "@kapi/kernel";
+import { createPool, type Database, migrate, statement } from "@kapi/postgres";
+import { createLogger } from "@kapi/runtime";
+import { TcpProxy } from "@kapi/servers";
+import { eventually } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { z } from "zod";
+
+import { anyOwner, transaction } from "../../services/webhooks/test/facts.ts";
+import { Receiver } from "../../services/webhooks/test/receiver.ts";
+import { World } from "../../services/webhooks/test/world.ts";
+
+const SCHEMA = "lost_commit_reply";
+/** The lost reply is found out within 5 s, the row left behind is published after 5 more. */
+const TOLD_WITHIN_MS = 30_000;
+/** The row of a fact: its transaction has committed. */
+const LEFT_BEHIND = statement<{ id: number }>("left_behind", "select id from outbox where messages like $1");
+const FactOnTopic = z.object({ transaction: z.object({ sequence: z.number() }) });
+
+const logger = createLogger({ service: "test", level: "silent" });
+/** `transaction.sequence` of the facts, in the order of the topic. */
+const published: number[] = [];
+let world: World;
+let receiver: Receiver;
+let proxy: TcpProxy;
+let store: CommandStore;
+/** Past the proxy. */
+let direct: Database;
+
+beforeAll(async () => {
+  world = await World.start();
+  const { scope, environment, producer } = world;
+  receiver = await scope.start("receiver", async () => {
+    const value = await Receiver.start();
+    return { value, stop: () => value.stop() };
+  });
+  const front = await TcpProxy.inFrontOf(environment.postgresUrl);
+  ({ proxy } = front);
+  await scope.start("proxy", () => ({ value: null, stop: () => proxy.close() }));
+  const directories = [COMMANDS_MIGRATIONS];
+  await migrate({ connectionString: environment.postgresUrl, schema: SCHEMA, directories, logger });
+  const open = (connectionString: string) =>
+    scope.start("database", () => createPool({ connectionString, schema: SCHEMA, applicationName: "test", logger }));
+  direct = await open(environment.postgresUrl);
+  const database = await open(front.url);
+  const options = { worker: "test", database, producer, clock: systemClock, logger };
+  store = await scope.start("store", () => createCommandStore(options));
+  const brokers = environment.kafkaBrokers.split(",");
+  const kafka = createKafka({ brokers, clientId: "test", topicPrefix: environment.topicPrefix, logger });
+  await scope.start("facts", () =>
+    createLogReader(kafka, {
+      topic: TOPICS.financeEvents,
+      from: "beginning",
+      onBatch: (_partition, messages) => {
+        for (const { value } of messages)
+          published.push(FactOnTopic.parse(JSON.parse(value.toString())).transaction.sequence);
+      },
+      logger,
+      fatal: (error) => {
+        throw error;
+      },
+    }),
+  );
+});
+afterAll(() => world.stop());
+
+it("lets newer facts overtake on the topic, and none in what a receiver is told", async () => {
+  const owner = { ...anyOwner(), organizationId: world.organizationId };
+  await world.createEndpoint({ url: receiver.url });
+  const factAt = (sequence: number): FinanceFact => {
+    const fact = transaction(owner);
+    return { ...fact, transaction: { ...fact.transaction, sequence } } as FinanceFact;
+  };
+  const key = `${owner.serverId}/${owner.accountNumber}`;
+  const messageOf = (fact: FinanceFact) => ({ topic: TOPICS.financeEvents, key, value: JSON.stringify(fact) });
+  const commit = (sequence: number): Promise<void> =>
+    store.transact((unit) => Promise.resolve(unit.enqueue([messageOf(factAt(sequence))])));
+
+  await commit(1);
+  const second = factAt(2);
+  let tries = 0;
+  let passed = Promise.resolve();
+  await store.transact(async (unit) => {
+    tries += 1;
+    // As finance does: what an unanswered commit has done already is not done again.
+    if (tries > 1) return;
+    unit.enqueue([messageOf(second)]);
+    await proxy.dropReplies();
+    passed = eventually(async () =>
+      expect(await direct.query(LEFT_BEHIND, [`%${second.eventId}%`])).toHaveLength(1),
+    ).then(() => proxy.pass());
+  });
+  await passed;
+  expect(tries).toBe(2);
+  await commit(3);
+  await commit(4);
+
+  await eventually(() => expect(published).toHaveLength(4), { timeoutMs: TOLD_WITHIN_MS });
+  expect(published).toEqual([1, 3, 4, 2]);
+  await eventually(() => expect(receiver.received).toHaveLength(4), { timeoutMs: TOLD_WITHIN_MS });
+  const told = receiver.received.map(({ body }) => WebhookEvent.parse(JSON.parse(body)).data);
+  const inOrder = told.toSorted((one, other) => Number(one.accountSequence) - Number(other.accountSequence));
+  expect(inOrder.map(({ accountSequence }) => accountSequence)).toEqual([1, 2, 3, 4]);
+  expect(inOrder.map((data) => (data as { sequence?: number }).sequence)).toEqual([1, 2, 3, 4]);
+  const { events } = await world.events();
+  expect(events.map(({ data }) => data.accountSequence)).toEqual([1, 2, 3, 4]);
+});
