@@ -75,6 +75,22 @@ it("a snapshot is kept for 30 days, and its whole day dropped after that", async
   expect(await names()).toContain(dayOf(today + DAY_MS));
 });
 
+it("leaves a day that is in use to the next turn, and holds up nobody meanwhile", async () => {
+  const [old, kept] = [today - (KEPT_DAYS + 5) * DAY_MS, today - (KEPT_DAYS + 4) * DAY_MS];
+  await store.keepDays(old, old);
+  const name = new Date(old).toISOString().slice(0, 10).replaceAll("-", "");
+  const count = statement<{ rows: number }>(
+    "test_count",
+    `select count(*)::integer as rows from account_metric_snapshots_${name}`,
+  );
+  await database.transaction(async (tx) => {
+    expect(await tx.query(count, [])).toEqual([{ rows: 0 }]);
+    expect(await store.dropDaysBefore(kept)).toBe(0);
+    expect(await database.query(count, [])).toEqual([{ rows: 0 }]);
+  });
+  expect(await store.dropDaysBefore(kept)).toBe(1);
+});
+
 it("lists are read from the days' indexes, the newest day first", async () => {
   const plan = statement<{ "QUERY PLAN": string }>(
     "test_plan",
