@@ -1,5 +1,5 @@
 import { TOPICS, type TopicContract } from "@kapi/contracts";
-import { assertDefined, type Clock, deferred, delay, systemClock } from "@kapi/kernel";
+import { assertDefined, type Clock, deferred, delay, monotonicClock } from "@kapi/kernel";
 import { observed, type Started } from "@kapi/runtime";
 import kafkajs, {
   type Cluster,
@@ -116,7 +116,7 @@ class GroupConsumer implements Consumer {
     this.#kafka = kafka;
     this.#client = client;
     this.#options = options;
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = options.clock ?? monotonicClock;
     this.#lastSignMs = this.#clock.nowMs();
     this.#membership = new Membership(kafka.sessionTimeoutMs, this.#lastSignMs);
     this.#membershipTimer = setInterval(() => this.#checkMembership(), MEMBERSHIP_CHECK_MS);
@@ -282,8 +282,7 @@ class GroupConsumer implements Consumer {
         this.#lag.reached(topic.name, batch.partition, handled);
       }
       const intervalMs = intervalAfter(batch.messages.length, this.#options);
-      // At most the interval, also where the machine's clock was set back.
-      const leftMs = Math.min(intervalMs, begunMs + intervalMs - this.#clock.nowMs());
+      const leftMs = begunMs + intervalMs - this.#clock.nowMs();
       if (leftMs > 0 && !this.#stopping) await delay(leftMs);
     } finally {
       clearInterval(heartbeat);
@@ -393,6 +392,9 @@ class GroupConsumer implements Consumer {
     void this.#commits.flush();
     this.#generations.stop();
     this.#pauseAll();
+    // A start that waits for the first join ends with this error too, at once.
+    this.#joined.promise.catch(() => undefined);
+    this.#joined.reject(error);
     this.#options.fatal(error);
   }
 }

@@ -1,5 +1,5 @@
 import type { TopicContract } from "@kapi/contracts";
-import { type Clock, type Deferred, deferred, delay, systemClock } from "@kapi/kernel";
+import { type Clock, type Deferred, deferred, delay, monotonicClock } from "@kapi/kernel";
 import { type Logger, observed, type Started } from "@kapi/runtime";
 import type { Cluster } from "kafkajs";
 
@@ -105,7 +105,7 @@ class FetchingReader implements LogReader {
     this.#client = client;
     this.#cluster = cluster;
     this.#options = options;
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = options.clock ?? monotonicClock;
     this.#lastFetchMs = this.#clock.nowMs();
     this.#endLag = observed(
       "kafka.reader.lag",
@@ -260,8 +260,7 @@ class FetchingReader implements LogReader {
       if (coming !== null) continue;
       const isBusy = fetched.some(({ messages }) => messages.length > 1);
       const intervalMs = isBusy ? (this.#options.busyIntervalMs ?? MIN_INTERVAL_MS) : MIN_INTERVAL_MS;
-      // At most the interval, also where the machine's clock was set back.
-      const leftMs = Math.min(intervalMs, begunMs + intervalMs - this.#clock.nowMs());
+      const leftMs = begunMs + intervalMs - this.#clock.nowMs();
       if (leftMs > 0) await delay(leftMs, over);
     }
   }

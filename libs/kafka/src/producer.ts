@@ -1,5 +1,5 @@
 import type { TopicContract } from "@kapi/contracts";
-import { type Clock, type Deferred, deferred, delay, systemClock } from "@kapi/kernel";
+import { type Clock, type Deferred, deferred, delay, monotonicClock } from "@kapi/kernel";
 import { type Started, TRACEPARENT_HEADER } from "@kapi/runtime";
 import type { Message as WireMessage } from "kafkajs";
 
@@ -103,7 +103,7 @@ export async function createProducer(
     maxQueuedMessages: options.maxQueuedMessages ?? MAX_QUEUED_MESSAGES,
     minIntervalMs: options.minIntervalMs ?? MIN_INTERVAL_MS,
     produceTimeoutMs,
-    clock: options.clock ?? systemClock,
+    clock: options.clock ?? monotonicClock,
   });
   return { value: producer, stop: () => producer.stop() };
 }
@@ -256,8 +256,7 @@ class BatchingProducer implements Producer {
       void this.#flush(lane);
     };
     const { minIntervalMs, clock } = this.#limits;
-    // At most the interval, also where the machine's clock was set back.
-    const leftMs = Math.min(minIntervalMs, lane.lastFlushMs + minIntervalMs - clock.nowMs());
+    const leftMs = lane.lastFlushMs + minIntervalMs - clock.nowMs();
     if (leftMs > 0 && !this.#stopping) setTimeout(flush, leftMs);
     else setImmediate(flush);
   }

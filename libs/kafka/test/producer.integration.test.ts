@@ -1,7 +1,7 @@
 import { TOPICS } from "@kapi/contracts";
-import { deferred } from "@kapi/kernel";
+import { deferred, delay } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import {
   createLogReader,
@@ -203,6 +203,21 @@ test("what still waits for a request at its deadline is rejected, and certainly 
   expect(notSent).toBeGreaterThan(0);
   const ends = await endOffsets(kafka, TOPICS.deadLetter);
   expect([...ends.values()].reduce((sum, end) => sum + end, 0n)).toBe(BigInt(sends.length - notSent));
+});
+
+test("what is under way is not late because the machine's clock is set forward", async () => {
+  const answer = deferred<void>();
+  const slow = await createProducer(watchProduce(kafka, (_records, produce) => answer.promise.then(produce)));
+  const sent = slow.value.send(TOPICS.creditsEvents, { key: "k", value: "x" });
+  const outcome = sent.then(() => "stored").catch(({ message }: Error) => message);
+  const setForward = Date.now() + 10 * 60_000;
+  const machine = vi.spyOn(Date, "now").mockImplementation(() => setForward);
+  // Deadlines are looked at every 100 ms.
+  await delay(300);
+  machine.mockRestore();
+  answer.resolve();
+  expect(await outcome).toBe("stored");
+  await slow.stop();
 });
 
 test("a message larger than a request goes through a topic that takes it, and nothing behind it is held up", async () => {

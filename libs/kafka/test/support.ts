@@ -112,13 +112,18 @@ export function withCluster(kafka: KafkaConnection, change: (cluster: Cluster) =
   };
 }
 
-/** A connection whose fetch responses go through `change` before they are decoded. */
-export function changeFetched(kafka: KafkaConnection, change: (response: Buffer) => Buffer): KafkaConnection {
-  const FETCH = 1;
-  interface Sent {
-    readonly request: { readonly apiKey: number };
-    readonly response: { decode(response: Buffer): Promise<unknown> };
-  }
+/** What kafkajs sends to a broker: a request, and how its response is decoded. */
+interface Sent {
+  readonly request: { readonly apiKey: number };
+  readonly response: { decode(response: Buffer): Promise<unknown> };
+}
+
+/** A connection whose requests of one kind go through `change`, which is given the way on. */
+export function changeRequests(
+  kafka: KafkaConnection,
+  kind: number,
+  change: (sent: Sent, send: (sent: Sent) => Promise<unknown>) => Promise<unknown>,
+): KafkaConnection {
   interface Pool {
     send(sent: Sent): Promise<unknown>;
   }
@@ -130,13 +135,18 @@ export function changeFetched(kafka: KafkaConnection, change: (response: Buffer)
     connectionPoolBuilder.build = async (address) => {
       const pool = await build(address);
       const send = pool.send.bind(pool);
-      pool.send = (sent) => {
-        const { request, response } = sent;
-        if (request.apiKey !== FETCH) return send(sent);
-        return send({ ...sent, response: { ...response, decode: (bytes) => response.decode(change(bytes)) } });
-      };
+      pool.send = (sent) => (sent.request.apiKey === kind ? change(sent, send) : send(sent));
       return pool;
     };
     return cluster;
+  });
+}
+
+/** A connection whose fetch responses go through `change` before they are decoded. */
+export function changeFetched(kafka: KafkaConnection, change: (response: Buffer) => Buffer): KafkaConnection {
+  const FETCH = 1;
+  return changeRequests(kafka, FETCH, (sent, send) => {
+    const { response } = sent;
+    return send({ ...sent, response: { ...response, decode: (bytes) => response.decode(change(bytes)) } });
   });
 }

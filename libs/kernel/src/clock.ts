@@ -7,6 +7,12 @@ export interface Clock {
 /** The machine's clock. */
 export const systemClock: Clock = { nowMs: () => Date.now() };
 
+/**
+ * For durations and deadlines within this process: begins with the machine's time and goes on evenly, also where the machine's
+ * clock is set meanwhile. What several processes must agree on goes by the clock of a server that they share.
+ */
+export const monotonicClock: Clock = { nowMs: () => Math.round(performance.timeOrigin + performance.now()) };
+
 /** ISO 8601 with milliseconds and `Z`, the form of every date-time that kapi writes. */
 export function toIso(ms: number): string {
   return new Date(ms).toISOString();

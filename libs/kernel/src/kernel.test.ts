@@ -1,7 +1,25 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 
-import { amountFromMinor, canonicalJson, derivePassword, isUuid, minorFromAmount, uuidV5, uuidV7 } from "./index.ts";
+import {
+  amountFromMinor,
+  canonicalJson,
+  derivePassword,
+  isUuid,
+  minorFromAmount,
+  monotonicClock,
+  uuidV5,
+  uuidV7,
+} from "./index.ts";
+
+it("the monotonic clock goes on evenly where the machine's clock is set", () => {
+  const beforeMs = monotonicClock.nowMs();
+  expect(Math.abs(beforeMs - Date.now())).toBeLessThan(60_000);
+  const machine = vi.spyOn(Date, "now").mockReturnValue(0);
+  expect(monotonicClock.nowMs() - beforeMs).toBeLessThan(10_000);
+  expect(monotonicClock.nowMs()).toBeGreaterThanOrEqual(beforeMs);
+  machine.mockRestore();
+});
 
 describe("money", () => {
   it("reads an amount within 1e-6 of a whole cent as that cent, and refuses any other", () => {

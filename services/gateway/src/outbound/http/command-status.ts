@@ -1,6 +1,6 @@
 import { Command } from "@kapi/contracts";
 import { DependencyError, type InternalClient, unexpected, withQuery } from "@kapi/http";
-import { batcher, systemClock } from "@kapi/kernel";
+import { batcher, monotonicClock } from "@kapi/kernel";
 import { z } from "zod";
 
 import type { CommandStatus, KnownCommand } from "../../domain/ports.ts";
@@ -102,11 +102,11 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
  * least one in every answer.
  */
 async function untilItFits<V>(ask: () => Promise<V | typeof LATER>): Promise<V> {
-  const giveUpAtMs = systemClock.nowMs() + LATER_TIMEOUT_MS;
+  const giveUpAtMs = monotonicClock.nowMs() + LATER_TIMEOUT_MS;
   for (;;) {
     const answer = await ask();
     if (answer !== LATER) return answer;
-    if (systemClock.nowMs() >= giveUpAtMs) throw new DependencyError("command-status had no room for the command");
+    if (monotonicClock.nowMs() >= giveUpAtMs) throw new DependencyError("command-status had no room for the command");
   }
 }
 
