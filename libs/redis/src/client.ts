@@ -45,9 +45,9 @@ async function connectOne(options: RedisOptions): Promise<Started<RedisConnectio
     call: (name, keys, args) => callFunction(redis, send, name, keys, args),
     check: () => (redis.status === "ready" ? null : `redis connection is ${redis.status}`),
   };
-  const stopPinging = keepPinging(() => [redis]);
+  const pings = keepPinging(() => [redis]);
   const stop = (): Promise<void> => {
-    stopPinging();
+    pings.stop();
     return close(redis);
   };
   return { value, stop };

@@ -55,14 +55,15 @@ export async function connectCluster(options: RedisOptions): Promise<Started<Red
     cluster.disconnect();
     throw error;
   }
+  // Not the status alone: it stays "ready" as long as any replica is there.
+  const pings = keepPinging(() => cluster.nodes("master"));
   const value: RedisConnection = {
     commands: cluster,
     call: (name, keys, args) => callFunction(cluster, name, keys, args),
-    check: () => (cluster.status === "ready" ? null : `redis cluster is ${cluster.status}`),
+    check: () => (cluster.status === "ready" ? pings.check() : `redis cluster is ${cluster.status}`),
   };
-  const stopPinging = keepPinging(() => cluster.nodes("master"));
   const stop = (): Promise<void> => {
-    stopPinging();
+    pings.stop();
     return close(cluster);
   };
   return { value, stop };

@@ -17,6 +17,8 @@ const CONNECT_TIMEOUT_MS = 2_500;
 const SOCKET_TIMEOUT_MS = 2_500;
 /** How often a connection is asked for a sign of life: one that fell silent without a word is dropped within 4.5 s. */
 const PING_INTERVAL_MS = 2_000;
+/** Two pings without an answer, of whichever connection. */
+const SILENT_AFTER_MS = 4_500;
 const RECONNECT_STEP_MS = 50;
 const MAX_RECONNECT_DELAY_MS = 1_000;
 const ENCRYPTED = "rediss:";
@@ -92,15 +94,32 @@ export async function connect(client: Redis, url: string): Promise<void> {
   }
 }
 
+/** What asks clients for signs of life. */
+export interface Pings {
+  /** Null, or for how long none of the clients has answered. */
+  check(): string | null;
+  stop(): void;
+}
+
 /**
- * Asks each client for a sign of life from time to time, so that a dead connection is noticed though nobody uses it. Returns what ends
- * it. A ping that fails needs no handling: the socket timeout drops the connection.
+ * Asks each client for a sign of life from time to time, so that a dead connection is noticed though nobody uses it. A ping that
+ * fails needs no handling: the socket timeout drops the connection. A client that is not connected yet connects for its ping.
  */
-export function keepPinging(clients: () => readonly Redis[]): () => void {
+export function keepPinging(clients: () => readonly Redis[]): Pings {
+  let answeredMs = performance.now();
+  const answered = (): void => {
+    answeredMs = performance.now();
+  };
   const timer = setInterval(() => {
-    for (const client of clients()) if (client.status === "ready") client.ping().catch(() => undefined);
+    for (const client of clients()) client.ping().then(answered, () => undefined);
   }, PING_INTERVAL_MS);
-  return () => clearInterval(timer);
+  return {
+    check: () => {
+      const silentMs = Math.round(performance.now() - answeredMs);
+      return silentMs > SILENT_AFTER_MS ? `no node answers for ${silentMs} ms` : null;
+    },
+    stop: () => clearInterval(timer),
+  };
 }
 
 /** One line that tells which Redis cannot be used and why; its password is not part of it. */

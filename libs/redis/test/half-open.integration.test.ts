@@ -8,6 +8,7 @@ import {
   startTestRedisCluster,
   type TestEnvironment,
   type TestRedisCluster,
+  type TestRedisNode,
 } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -16,6 +17,8 @@ import { ALL_TAGS, createRedis, tagStates, usageKey } from "../src/index.ts";
 const HOST = "127.0.0.1";
 /** By when a client must have found out. */
 const NOTICED_WITHIN_MS = 5_000;
+/** By when it must be well again: the map of slots is read anew, from nodes that did not answer before, too. */
+const BACK_WITHIN_MS = 20_000;
 const CLIENT = { clientName: "redis-test", logger: createLogger({ service: "redis-test", level: "silent" }) };
 
 /** A TCP proxy whose connections can be frozen: those that are open stay frozen for ever, new ones until `thaw`. */
@@ -93,21 +96,24 @@ test("a frozen connection is noticed by an idle client, shown, and replaced", as
   proxy.close();
 });
 
-test("a frozen connection to one node of a cluster is replaced, and the tags of the others are served all the time", async () => {
-  const node = cluster.masters[1];
-  if (node === undefined) throw new Error("the cluster has masters");
-  const proxy = await FreezingProxy.to(Number(new URL(node.url).port));
-  await node.ask(`CONFIG SET cluster-announce-port ${proxy.port}`);
+/** A proxy in front of `master`, known to all nodes as its address. */
+async function proxyOf(master: TestRedisNode): Promise<FreezingProxy> {
+  const proxy = await FreezingProxy.to(Number(new URL(master.url).port));
+  await master.ask(`CONFIG SET cluster-announce-port ${proxy.port}`);
   // The other nodes take a changed address over with the port for TLS alone.
-  await node.ask(`CONFIG SET cluster-announce-tls-port ${proxy.port}`);
-  const urls = [cluster.masters[0]?.url ?? "", cluster.masters[2]?.url ?? ""];
+  await master.ask(`CONFIG SET cluster-announce-tls-port ${proxy.port}`);
   await eventually(async () => {
-    for (const url of urls) {
-      expect(await cluster.masters.find((master) => master.url === url)?.ask("CLUSTER SLOTS")).toContain(
-        `:${proxy.port}\r`,
-      );
-    }
+    for (const node of [...cluster.masters, cluster.replica])
+      expect(await node.ask("CLUSTER SLOTS")).toContain(`:${proxy.port}\r`);
   });
+  return proxy;
+}
+
+test("a frozen connection to one node of a cluster is replaced, and the tags of the others are served all the time", async () => {
+  const [first, node, third] = cluster.masters;
+  if (first === undefined || node === undefined || third === undefined) throw new Error("the cluster has masters");
+  const proxy = await proxyOf(node);
+  const urls = [first.url, third.url];
   const { value: redis, stop } = await createRedis({ ...CLIENT, url: urls, cluster: true });
   expect((await tagStates(redis, ALL_TAGS)).unreachable).toEqual([]);
 
@@ -122,4 +128,22 @@ test("a frozen connection to one node of a cluster is replaced, and the tags of 
   await eventually(async () => expect((await tagStates(redis, ALL_TAGS)).unreachable).toEqual([]));
   await stop();
   proxy.close();
+});
+
+test("where the connections to all masters of a cluster are frozen, an idle client shows it, and is well again afterwards", async () => {
+  const proxies = await Promise.all(cluster.masters.map(proxyOf));
+  const { value: redis, stop } = await createRedis({ ...CLIENT, url: cluster.replica.url, cluster: true });
+  expect((await tagStates(redis, ALL_TAGS)).unreachable).toEqual([]);
+
+  for (const proxy of proxies) proxy.freeze();
+  const frozenAtMs = performance.now();
+  await eventually(() => expect(redis.check()).not.toBeNull(), { timeoutMs: NOTICED_WITHIN_MS });
+  expect(performance.now() - frozenAtMs).toBeLessThan(NOTICED_WITHIN_MS);
+  expect((await tagStates(redis, ALL_TAGS)).unreachable).toEqual(ALL_TAGS);
+  for (const proxy of proxies) proxy.thaw();
+  // Also where nobody calls: a process that is not ready is asked for nothing.
+  await eventually(() => expect(redis.check()).toBeNull(), { timeoutMs: BACK_WITHIN_MS });
+  await eventually(async () => expect((await tagStates(redis, ALL_TAGS)).unreachable).toEqual([]));
+  await stop();
+  for (const proxy of proxies) proxy.close();
 });

@@ -1,5 +1,6 @@
 import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
 import { createKafka, kafkaOptions } from "@kapi/kafka";
+import { monotonicClock } from "@kapi/kernel";
 import { createPool, migrate, postgresOptions } from "@kapi/postgres";
 import { createRedis, redisOptions } from "@kapi/redis";
 import { type MainContext, observed } from "@kapi/runtime";
@@ -41,6 +42,7 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
       applicationName: SERVICE,
       max: config.POSTGRES_POOL_SIZE,
       genericPlans: true,
+      health,
       logger,
     }),
   );
@@ -50,7 +52,6 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
     Promise.resolve(startKeepingMonths({ months, keptMonths: config.COMMANDS_KEPT_MONTHS, logger })),
   );
   const redis = await scope.start("redis", () => createRedis({ ...redisOptions(config), clientName: SERVICE, logger }));
-  health.readiness("redis", () => redis.check());
 
   const kafka = createKafka({
     ...kafkaOptions(config),
@@ -65,7 +66,7 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   await scope.start("waiters", () => startPolling(waiters, ends, logger));
   const claims = await scope.start("claims", () => createClaimKeeper(redis, logger));
   const intake = createIntake({ store, claims });
-  const openStates = createCommandAges(database, () => clock.nowMs());
+  const openStates = createCommandAges(database, () => monotonicClock.nowMs());
   observed("command_status.commands.open", "Commands that are not final, by `status`", "{command}", async () =>
     (await openStates()).map(({ status, commands }) => ({ value: commands, attributes: { status } })),
   );
@@ -80,8 +81,10 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
 
   const app = createHttpServer({ logger, health, clock });
   requireInternalToken(app, config.INTERNAL_TOKEN);
-  registerRoutes(app, { store, ends: createLogEnds(kafka), topics, clock });
-  registerListRoutes(app, { store, lists: createCommandLists(database), ends, waiters, clock });
+  // What the routes measure begins and ends in this process.
+  const waits = { store, clock: monotonicClock };
+  registerRoutes(app, { ...waits, ends: createLogEnds(kafka), topics });
+  registerListRoutes(app, { ...waits, lists: createCommandLists(database), ends, waiters });
   const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
 
   const needs = { kafka, intake, topics, logger, fatal: (error: Error) => context.fatal(error) };

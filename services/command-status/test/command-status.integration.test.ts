@@ -8,7 +8,7 @@ import {
 } from "@kapi/contracts";
 import { createRedis, type RedisConnection, claimKey, tagOf } from "@kapi/redis";
 import { createLogger, type Started } from "@kapi/runtime";
-import { commandMessage, eventually } from "@kapi/testkit";
+import { commandMessage, createTestEnvironment, eventually, TcpProxy, type TestEnvironment } from "@kapi/testkit";
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -16,17 +16,28 @@ import { z } from "zod";
 import { eventOf } from "./events.ts";
 import { type Running, startRunning } from "./running.ts";
 
+let environment: TestEnvironment;
+/** Between the service and its servers. */
+let proxies: Readonly<Record<"postgres" | "redis", TcpProxy>>;
 let running: Running;
 let redis: Started<RedisConnection>;
 
 beforeAll(async () => {
-  running = await startRunning();
+  environment = await createTestEnvironment();
+  const [postgresFront, redisFront] = await Promise.all([
+    TcpProxy.inFrontOf(environment.postgresUrl),
+    TcpProxy.inFrontOf(environment.redisUrl),
+  ]);
+  proxies = { postgres: postgresFront.proxy, redis: redisFront.proxy };
+  running = await startRunning(environment, { POSTGRES_URL: postgresFront.url, REDIS_URL: redisFront.url });
   const logger = createLogger({ service: "test", level: "error" });
   redis = await createRedis({ url: running.environment.redisUrl, clientName: "test", logger });
 });
 afterAll(async () => {
   await redis.stop();
   await running.stop();
+  await Promise.all([proxies.postgres.close(), proxies.redis.close()]);
+  await environment.stop();
 });
 
 async function publishMessage(message: CommandMessage): Promise<void> {
@@ -237,4 +248,19 @@ it("is ready once its consumers have joined, and lets nobody in without the inte
     body: '{"reads":[]}',
   });
   expect(answer.status).toBe(401);
+});
+
+it("is not ready while PostgreSQL does not answer, and does not need Redis to be", async () => {
+  await proxies.redis.refuse();
+  await proxies.postgres.blackhole();
+  await eventually(() => {
+    expect(running.health.ready().reasons).toEqual({ postgres: expect.stringContaining("does not answer") });
+  });
+  await proxies.postgres.pass();
+  await eventually(() => expect(running.health.ready().ok).toBe(true));
+  const message = commandMessage();
+  await Promise.all([publishMessage(message), publishEvent(eventOf(message))]);
+  await caughtUp();
+  expect(await read(message)).toMatchObject([{ status: "succeeded" }]);
+  await proxies.redis.pass();
 });

@@ -18,13 +18,16 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** Starts it; `stop` ends everything, but for an environment that was `given`. */
-export async function startRunning(given?: TestEnvironment): Promise<Running> {
+/** Starts it, with other variables where `env` has them; `stop` ends everything, but for an environment that was `given`. */
+export async function startRunning(
+  given?: TestEnvironment,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Running> {
   const environment = given ?? (await createTestEnvironment());
   const scope = new Scope();
   const logger = createLogger({ service: "command-status", level: "error" });
   const health = new Health();
-  const config = loadConfig(ConfigSchema, { ...environment.env, HTTP_PORT: "0" });
+  const config = loadConfig(ConfigSchema, { ...environment.env, HTTP_PORT: "0", ...env });
   const fatal = (error: unknown): void => {
     throw error;
   };

@@ -268,6 +268,7 @@ async function prepareSequencer(
 async function startStore(context: Context): Promise<{ database: Database; store: SnapshotStore }> {
   const { config, scope, logger } = context;
   await migrateDatabase(context);
+  // Without `health`: the live stream and the latest samples need no PostgreSQL, and stay reachable while it is away.
   const database = await scope.start("postgres", () =>
     createPool({
       ...postgresOptions(config),

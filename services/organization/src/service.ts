@@ -88,6 +88,7 @@ export async function start(main: MainContext<Config>): Promise<void> {
       schema: SERVICE,
       applicationName: SERVICE,
       max: config.POSTGRES_POOL_SIZE,
+      health,
       logger,
     }),
   );

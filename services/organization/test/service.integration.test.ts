@@ -7,7 +7,7 @@ import { createKafka, createProducer, type Producer } from "@kapi/kafka";
 import { systemClock, toIso } from "@kapi/kernel";
 import { admit, createRedis, type RedisConnection, type WalletState } from "@kapi/redis";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
-import { createTestEnvironment, eventually, serverEntry, type TestEnvironment } from "@kapi/testkit";
+import { createTestEnvironment, eventually, serverEntry, TcpProxy, type TestEnvironment } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 
@@ -24,6 +24,8 @@ const scope = new Scope();
 const health = new Health();
 const logger = createLogger({ service: "organization-test", level: "silent" });
 let environment: TestEnvironment;
+/** Between the service and PostgreSQL. */
+let postgres: TcpProxy;
 let commandStatus: StandIn;
 let client: InternalClient;
 let redis: RedisConnection;
@@ -36,7 +38,9 @@ beforeAll(async () => {
   const token = environment.secrets.internalToken;
   commandStatus = await scope.start("command-status", () => startCommandStatus(token));
   const port = await freePort();
-  const addresses = { HTTP_PORT: String(port), COMMAND_STATUS_URL: commandStatus.url };
+  const front = await TcpProxy.inFrontOf(environment.postgresUrl);
+  postgres = await scope.start("proxy", () => ({ value: front.proxy, stop: () => front.proxy.close() }));
+  const addresses = { HTTP_PORT: String(port), COMMAND_STATUS_URL: commandStatus.url, POSTGRES_URL: front.url };
   const config = loadConfig(Config, { ...environment.env, ...addresses });
   const fatal = (error: unknown): never => {
     throw error;
@@ -185,6 +189,13 @@ test("a Redis that is killed and comes back without its data serves the same wal
   await eventually(async () => {
     expect(await walletOf(organizationId, keyId)).toMatchObject({ available: 65, reserved: 0, consumed: 35 });
   });
+});
+
+test("it is not ready while PostgreSQL does not answer", async () => {
+  await postgres.blackhole();
+  await eventually(() => expect(health.ready().reasons["postgres"]).toContain("does not answer"));
+  await postgres.pass();
+  await eventually(() => health.ready().ok);
 });
 
 async function usageIsEmpty(): Promise<boolean> {

@@ -48,6 +48,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       schema: SCHEMA,
       applicationName: "trading-server",
       max: config.POSTGRES_POOL_SIZE,
+      health,
       logger,
     }),
   );

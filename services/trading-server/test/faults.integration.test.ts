@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-import { anyAccountNumber, createTestEnvironment, eventually, type TestEnvironment } from "@kapi/testkit";
+import { anyAccountNumber, createTestEnvironment, eventually, TcpProxy, type TestEnvironment } from "@kapi/testkit";
 import { TradingServerUnreachable } from "@kapi/trading-server";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
@@ -9,18 +9,23 @@ import { configuredServer, creation, deposit, type Running, startTradingServer }
 const LATE_MS = 150;
 
 let environment: TestEnvironment;
+/** Between the service and PostgreSQL. */
+let postgres: TcpProxy;
 let running: Running;
 let serverId: string;
 let account: string;
 
 beforeAll(async () => {
   environment = await createTestEnvironment({ needs: ["kafka", "postgres"] });
-  running = await startTradingServer(environment);
+  const front = await TcpProxy.inFrontOf(environment.postgresUrl);
+  postgres = front.proxy;
+  running = await startTradingServer(environment, { POSTGRES_URL: front.url });
   serverId = await configuredServer(running);
 });
 
 afterAll(async () => {
   await running.kill("SIGTERM");
+  await postgres.close();
   await environment.stop();
 });
 
@@ -133,4 +138,12 @@ describe("who may call", () => {
   it("a server that is not configured gives no clear answer, so that the caller asks again", async () => {
     await expect(running.client.change(randomUUID(), [deposit(account, 1)])).rejects.toThrow(TradingServerUnreachable);
   });
+});
+
+it("is not ready while PostgreSQL does not answer", async () => {
+  const ready = (): Promise<Response> => fetch(`${running.url}/readyz`);
+  await postgres.blackhole();
+  await eventually(async () => expect(await (await ready()).json()).toHaveProperty("reasons.postgres"));
+  await postgres.pass();
+  await eventually(async () => expect((await ready()).ok).toBe(true));
 });
