@@ -223,17 +223,15 @@ test("a refused statement keeps its connection, a lost connection is replaced", 
   await one.stop();
 });
 
-test("the database's clock is that of the database, however far this machine's is from it, and moves with its own", async () => {
-  const clock = { nowMs: () => Date.now() };
+test("the database's clock is that of the database, however far this machine's is from it, and whatever it is set to", async () => {
   const real = Date.now();
-  const machine = vi.spyOn(Date, "now").mockImplementation(() => real + 10 * 60_000);
-  const started = await startDatabaseClock(database.value, { clock, logger });
-  const foundMs = started.value.nowMs();
-  machine.mockImplementation(() => real + 10 * 60_000 + 500);
-  expect(started.value.nowMs() - foundMs).toBe(500);
+  const machine = vi.spyOn(Date, "now").mockReturnValue(real + 10 * 60_000);
+  const started = await startDatabaseClock(database.value, { logger });
+  expect(Math.abs(started.value.nowMs() - real)).toBeLessThan(60_000);
+  machine.mockReturnValue(real - 10 * 60_000);
+  expect(Math.abs(started.value.nowMs() - real)).toBeLessThan(60_000);
   machine.mockRestore();
   await started.stop();
-  expect(Math.abs(foundMs - real)).toBeLessThan(60_000);
 });
 
 test("a statement ends at its timeout, as something that may be tried again", async () => {

@@ -22,3 +22,16 @@ export class TestClock implements Clock {
     this.#nowMs = nowMs;
   }
 }
+
+/** Above every deadline of a command. */
+const OFF_MS = 2 * 3_600_000;
+
+/** The clock of a machine that nobody looks after: two hours ahead. Nothing that processes share may go by it. */
+export const wrongClock: Clock = { nowMs: () => Date.now() + OFF_MS };
+
+/** The environment of a process whose machine's clock is two hours ahead or behind. */
+export function onWrongClock(direction: "ahead" | "behind"): { readonly NODE_OPTIONS: string } {
+  const offMs = direction === "ahead" ? OFF_MS : -OFF_MS;
+  const source = `const now = Date.now; Date.now = () => now() + ${offMs};`;
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(source)}` };
+}

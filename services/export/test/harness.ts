@@ -1,7 +1,6 @@
 import { accountKey, CommandEvent, type CommandMessage, directoryKey, type ServerEntry, TOPICS } from "@kapi/contracts";
 import { createInternalClient, type InternalClient } from "@kapi/http";
 import { createKafka, createLogReader, createProducer, type Producer } from "@kapi/kafka";
-import { systemClock } from "@kapi/kernel";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import {
   anyAccountNumber,
@@ -11,6 +10,7 @@ import {
   serverEntry,
   startTestStack,
   type TestEnvironment,
+  wrongClock,
 } from "@kapi/testkit";
 
 import { ConfigSchema } from "../src/config.ts";
@@ -151,7 +151,7 @@ async function startExport(
     FINANCE_URL: owners.finance.url,
   });
   const logger = createLogger({ service: "export", level: process.env["TEST_LOG_LEVEL"] ?? "silent" });
-  const context = { config, logger, health, clock: systemClock, fatal: unexpected };
+  const context = { config, logger, health, clock: wrongClock, fatal: unexpected };
   await scope.start("export", async () => {
     const service = new Scope({ stopDeadlineMs: 30_000 });
     await startService({ ...context, scope: service });

@@ -11,10 +11,16 @@ import {
   type TradingEvent,
 } from "@kapi/contracts";
 import { createKafka, createLogReader, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
-import { systemClock } from "@kapi/kernel";
 import { createPool, type Database, statement } from "@kapi/postgres";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
-import { anyAccountNumber, createTestEnvironment, eventually, serverEntry, type TestEnvironment } from "@kapi/testkit";
+import {
+  anyAccountNumber,
+  createTestEnvironment,
+  eventually,
+  serverEntry,
+  type TestEnvironment,
+  wrongClock,
+} from "@kapi/testkit";
 import { createTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
 
 import { ConfigSchema } from "../src/config.ts";
@@ -130,7 +136,7 @@ export class Harness {
     const fatal = (error: unknown): void => {
       throw error;
     };
-    await startService({ config, scope, logger, health, clock: systemClock, fatal });
+    await startService({ config, scope, logger, health, clock: wrongClock, fatal });
     await eventually(() => health.ready().ok);
   }
 

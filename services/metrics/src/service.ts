@@ -18,7 +18,7 @@ import {
   kafkaOptions,
   LIVE_INTERVAL_MS,
 } from "@kapi/kafka";
-import { createPool, type Database, migrate, postgresOptions } from "@kapi/postgres";
+import { createPool, type Database, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
 import { CLAIM_SETTINGS, createRedis, redisOptions } from "@kapi/redis";
 import { type MainContext, observed, type Started } from "@kapi/runtime";
 
@@ -80,8 +80,11 @@ export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "c
 }
 
 /** Starts a metrics process: what it reads first, then its roles. */
-export async function startMetrics(context: Context): Promise<void> {
-  const { config, scope, logger, health, clock, fatal } = context;
+export async function startMetrics(main: Context): Promise<void> {
+  const { config, scope, logger, health, fatal } = main;
+  const stored = await startStore(main);
+  const clock = await scope.start("database clock", () => startDatabaseClock(stored.database, main));
+  const context = { ...main, clock };
   const kafka = createKafka({
     ...kafkaOptions(config),
     clientId: SERVICE,
@@ -110,7 +113,6 @@ export async function startMetrics(context: Context): Promise<void> {
   const fanOut = new FanOut({ log, clock });
   log.listen(fanOut);
   log.listen({ gone: (key) => existence.forget(key) });
-  const stored = await startStore(context);
   for await (const gone of stored.store.deleted()) {
     for (const { serverId, accountNumber, deletedAtMs } of gone)
       log.remove(accountKey(serverId, accountNumber), deletedAtMs);

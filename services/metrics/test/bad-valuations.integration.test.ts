@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import { AccountMetricsFrame, accountKey, TOPICS, type Valuation } from "@kapi/contracts";
 import type { Message, Position } from "@kapi/kafka";
-import { anyAccountNumber, eventually, serverEntry, valuation } from "@kapi/testkit";
+import { anyAccountNumber, eventually, onWrongClock, serverEntry, valuation } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { LiveClient } from "./live-client.ts";
@@ -17,7 +17,7 @@ let client: LiveClient;
 
 beforeAll(async () => {
   world = await World.start({ partitions: PARTITIONS });
-  const { wsUrl } = await world.metrics({ REJECTED_SAMPLES_PER_MINUTE: "1000" });
+  const { wsUrl } = await world.metrics({ REJECTED_SAMPLES_PER_MINUTE: "1000", ...onWrongClock("behind") });
   client = await LiveClient.connect(wsUrl, world.managementKey);
 });
 
@@ -199,11 +199,11 @@ describe("a valuation that cannot be used is a dead letter that says why and whe
     }
   });
 
-  it("measured long before the one before it, or ahead of this machine's clock by more than a clock may be", async () => {
+  it("measured long before the one before it, or ahead of the database's clock by more than a clock may be", async () => {
     const [early, ahead, far] = [world.account(), world.account(), world.account()];
     const old = body(early, { measuredAt: new Date(Date.now() - HOUR_MS).toISOString() });
     const tomorrow = body(ahead, { measuredAt: new Date(Date.now() + 23 * HOUR_MS).toISOString() });
-    const reason = /^measuredAt is more than 5 minutes ahead of this machine's clock$/;
+    const reason = /^measuredAt is more than 5 minutes ahead of the database's clock$/;
     await expectPassedOver([
       {
         account: early,

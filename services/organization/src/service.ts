@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { TOPICS } from "@kapi/contracts";
 import { createHttpServer, createInternalClient, type InternalClient, listen, requireInternalToken } from "@kapi/http";
 import { beginOffsets, createConsumer, createKafka, createProducer, endOffsets, kafkaOptions } from "@kapi/kafka";
-import { createPool, isTransient, migrate, postgresOptions } from "@kapi/postgres";
+import { createPool, isTransient, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
 import { ALL_TAGS, createRedis, redisOptions, tagStates } from "@kapi/redis";
 import { gauge, type MainContext } from "@kapi/runtime";
 
@@ -79,9 +79,9 @@ export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "c
 }
 
 /** The organization service: directory, keys, wallets and the credit ledger. */
-export async function start(main: MainContext<Config>): Promise<void> {
-  const { config, scope, logger, health, clock } = main;
-  await migrateDatabase(main);
+export async function start(context: MainContext<Config>): Promise<void> {
+  const { config, scope, logger, health } = context;
+  await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
     createPool({
       ...postgresOptions(config),
@@ -92,6 +92,8 @@ export async function start(main: MainContext<Config>): Promise<void> {
       logger,
     }),
   );
+  const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
+  const main = { ...context, clock };
   const redis = await scope.start("redis", () => createRedis({ ...redisOptions(config), clientName: SERVICE, logger }));
   const kafka = createKafka({
     ...kafkaOptions(config),

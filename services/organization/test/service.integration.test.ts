@@ -7,7 +7,14 @@ import { createKafka, createProducer, type Producer } from "@kapi/kafka";
 import { systemClock, toIso } from "@kapi/kernel";
 import { admit, createRedis, type RedisConnection, type WalletState } from "@kapi/redis";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
-import { createTestEnvironment, eventually, serverEntry, TcpProxy, type TestEnvironment } from "@kapi/testkit";
+import {
+  createTestEnvironment,
+  eventually,
+  serverEntry,
+  TcpProxy,
+  type TestEnvironment,
+  wrongClock,
+} from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 
@@ -19,6 +26,8 @@ import { freePort } from "./free-port.ts";
 const Created = z.object({ organizationId: z.guid(), walletId: z.guid() });
 const CreatedKey = z.object({ keyId: z.string(), managementKey: z.string() });
 const CreatedServer = z.object({ serverId: z.guid() });
+
+const KEY_LIFE_MS = 10 * 60_000;
 
 const scope = new Scope();
 const health = new Health();
@@ -45,7 +54,7 @@ beforeAll(async () => {
   const fatal = (error: unknown): never => {
     throw error;
   };
-  await start({ config, scope, logger, health, clock: systemClock, fatal });
+  await start({ config, scope, logger, health, clock: wrongClock, fatal });
   const baseUrl = `http://127.0.0.1:${port}`;
   client = await scope.start("client", () => createInternalClient({ baseUrl, token, timeoutMs: 5_000 }));
   redis = await scope.start("redis", () => createRedis({ url: environment.redisUrl, clientName: "test", logger }));
@@ -62,7 +71,9 @@ async function organizationWith(
 ): Promise<{ organizationId: string; keyId: string; managementKey: string }> {
   const { organizationId } = await client.json("POST", "/internal/organizations", { name: "Test", credits }, Created);
   const path = `/internal/organizations/${organizationId}/keys`;
-  return { organizationId, ...(await client.json("POST", path, { scopes: SCOPES }, CreatedKey)) };
+  // Long over by the clock of the machine.
+  const expiresAt = toIso(systemClock.nowMs() + KEY_LIFE_MS);
+  return { organizationId, ...(await client.json("POST", path, { scopes: SCOPES, expiresAt }, CreatedKey)) };
 }
 
 function call(organizationId: string, keyId: string, price: number) {

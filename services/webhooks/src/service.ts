@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 
 import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
 import { createKafka, kafkaOptions } from "@kapi/kafka";
+import type { Clock } from "@kapi/kernel";
 import { createPool, isTransient, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
 import { gauge, type MainContext, observed, type Started } from "@kapi/runtime";
 
@@ -34,9 +35,10 @@ const OVERDUE_INTERVAL_MS = 10_000;
 const OVERDUE_BATCH = 20;
 
 export interface Outside {
-  /** How names become addresses, and the chance in the jitter; a test brings its own. */
+  /** How names become addresses, the chance in the jitter, and the time (else the database's); a test brings its own. */
   readonly resolve?: Resolve;
   readonly random?: () => number;
+  readonly clock?: Clock;
 }
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
@@ -47,7 +49,7 @@ export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "c
 /** Starts the service: schema and days, what delivers, the routes, and last the facts that feed it. */
 export async function startService(
   context: MainContext<Config>,
-  { resolve = systemResolve, random = Math.random }: Outside = {},
+  { resolve = systemResolve, random = Math.random, clock: given }: Outside = {},
 ): Promise<{ url: string }> {
   const { config, scope, logger, health, fatal } = context;
   await migrateDatabase(context);
@@ -61,7 +63,7 @@ export async function startService(
       logger,
     }),
   );
-  const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
+  const clock = given ?? (await scope.start("database clock", () => startDatabaseClock(database, context)));
   const days = createDayStore(database);
   await startDays({ ...context, clock }, days);
   const endpoints = createEndpointStore(database);

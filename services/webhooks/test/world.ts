@@ -13,6 +13,7 @@ import {
 } from "@kapi/contracts";
 import { createInternalClient, type InternalClient } from "@kapi/http";
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
+import { systemClock } from "@kapi/kernel";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import { createTestEnvironment, eventually, TestClock, type TestEnvironment } from "@kapi/testkit";
 import type { z } from "zod";
@@ -74,12 +75,12 @@ export class World {
         scope,
         logger,
         health: new Health(),
-        clock: this.clock,
+        clock: systemClock,
         fatal: (error) => {
           throw error;
         },
       },
-      { random: () => 0, ...outside },
+      { random: () => 0, clock: this.clock, ...outside },
     );
     await this.scope.start("service", () => ({ value: null, stop: () => scope.stop() }));
     await this.connect(url);
