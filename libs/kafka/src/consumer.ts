@@ -150,6 +150,7 @@ class GroupConsumer implements Consumer {
 
   async start(): Promise<void> {
     this.#watch();
+    this.#joined.promise.catch(() => undefined);
     await connectWaiting(this.#kafka, this.#client);
     const { restartBeyondEnd = false } = this.#options;
     const subscription = { topics: [...this.#topics.keys()], fromBeginning: true, restartBeyondEnd };
@@ -393,7 +394,6 @@ class GroupConsumer implements Consumer {
     this.#generations.stop();
     this.#pauseAll();
     // A start that waits for the first join ends with this error too, at once.
-    this.#joined.promise.catch(() => undefined);
     this.#joined.reject(error);
     this.#options.fatal(error);
   }
