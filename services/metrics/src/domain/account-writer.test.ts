@@ -61,6 +61,8 @@ describe("a writer of one account", () => {
     expect(writer.take(reading(11, { equityMinor: 99_00 }), 400, COALESCE_MS)).toBe("waits");
     expect(writer.isDue(999, COALESCE_MS)).toBe(false);
     expect(writer.isDue(1_000, COALESCE_MS)).toBe(true);
+    // The clock was set back.
+    expect(writer.isDue(-60_000, COALESCE_MS)).toBe(true);
   });
 
   it("publishes at once when the balance or the number of open positions changes", () => {

@@ -98,9 +98,9 @@ export class AccountWriter {
     return this.isDue(nowMs, coalesceMs) ? "due" : "waits";
   }
 
-  /** Whether a sample is to be cut at `nowMs`. */
+  /** Whether a sample is to be cut at `nowMs`; also where the clock was set back since the last one. */
   isDue(nowMs: number, coalesceMs: number): boolean {
-    return this.waits && (this.#urgent || this.#publishedAtMs + coalesceMs <= nowMs);
+    return this.waits && (this.#urgent || Math.abs(nowMs - this.#publishedAtMs) >= coalesceMs);
   }
 
   /** Makes the next sample of everything that waits; something must. */

@@ -125,8 +125,11 @@ export class PartitionSequencer {
     const { coalesceMs } = this.#context;
     while (this.#firstCut < this.#cuts.length && this.#context.hasRoom()) {
       const cut = this.#cuts[this.#firstCut];
+      if (cut === undefined) break;
       // What would fall due before the next sweep goes now: no valuation is held back longer than the interval.
-      if (cut === undefined || cut.atMs + coalesceMs > nowMs + sweepMs) break;
+      const leftMs = cut.atMs + coalesceMs - (nowMs + sweepMs);
+      // More than the interval is left where the clock was set back.
+      if (leftMs > 0 && leftMs <= coalesceMs) break;
       this.#firstCut += 1;
       const { writer, atMs } = cut;
       const current = writer.publishedAtMs === atMs && this.#accounts.get(writer.key) === writer;

@@ -157,6 +157,18 @@ describe("the sequencer", () => {
     await eventually(() => partition.counted.length === 6);
   });
 
+  it("holds nothing back for longer where the clock is set back", async () => {
+    const clock = new TestClock(600_000);
+    const partition = new Partition([], 1_000, clock);
+    await partition.sequencer.take(PARTITION, records([1, 2, 3]));
+    await eventually(() => partition.counted.length === 3);
+    await partition.sequencer.take(PARTITION, records([4, 5, 6], 3));
+    clock.set(0);
+    partition.sequencer.sweep(50);
+    expect(partition.sequencer.counts.samples).toBe(6);
+    await eventually(() => partition.counted.length === 6);
+  });
+
   it("rejects what is on another partition than its account's, and goes on", async () => {
     const partition = new Partition([]);
     partition.elsewhere.add(`${SERVER}/${ACCOUNTS[0]}`);

@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import type { Admission, AvailableCredits, RepeatedRefunds } from "@kapi/admission";
 import { type DirectoryEntry, HEADERS, LIVE_CLOSE_CODES } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
-import { delay } from "@kapi/kernel";
+import { delay, monotonicClock } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
 import { type ServerOptions, WebSocket, WebSocketServer } from "ws";
 
@@ -113,28 +113,27 @@ class LiveConnections implements LiveServer {
   }
 
   async stop(): Promise<void> {
-    const { server, clock } = this.#options;
+    const { server } = this.#options;
     this.#stopping = true;
     server.off("upgrade", this.#onUpgrade);
     server.on("upgrade", (request: IncomingMessage, socket: Duplex) => this.#refuseStopping(request, socket));
     await this.#closeSpread();
     this.#endWatch();
     for (const timer of this.#timers) clearInterval(timer);
-    const deadlineMs = clock.nowMs() + STOP_TIMEOUT_MS;
-    while (this.#sockets.size > 0 && clock.nowMs() < deadlineMs) await delay(CLOSED_POLL_MS);
+    const deadlineMs = monotonicClock.nowMs() + STOP_TIMEOUT_MS;
+    while (this.#sockets.size > 0 && monotonicClock.nowMs() < deadlineMs) await delay(CLOSED_POLL_MS);
     for (const socket of this.#sockets) socket.terminate();
   }
 
   /** Closes the sockets that are there now, in their order; one whose handshake ends later is closed as it opens. */
   async #closeSpread(): Promise<void> {
-    const { clock } = this.#options;
     const open = [...this.#sockets];
     const eachMs = Math.min(CLOSE_INTERVAL_MS, CLOSE_SPREAD_MS / open.length);
-    const begunMs = clock.nowMs();
+    const begunMs = monotonicClock.nowMs();
     let closed = 0;
     for (const socket of open) {
       // Several at once where the timers cannot keep up.
-      while (clock.nowMs() < begunMs + closed * eachMs) await delay(CLOSE_INTERVAL_MS);
+      while (monotonicClock.nowMs() < begunMs + closed * eachMs) await delay(CLOSE_INTERVAL_MS);
       socket.close(LIVE_CLOSE_CODES.restart);
       closed += 1;
     }

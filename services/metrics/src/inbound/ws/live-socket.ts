@@ -11,7 +11,7 @@ import {
 } from "@kapi/contracts";
 import { authorize, type Directory, isInForce } from "@kapi/admission";
 import { ApiError } from "@kapi/http";
-import { type Clock, delay } from "@kapi/kernel";
+import { type Clock, delay, monotonicClock } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 import type { WebSocket } from "ws";
 
@@ -73,7 +73,7 @@ export class LiveSocket {
     this.#key = options.key;
     this.keyId = options.key.keyId;
     this.organizationId = options.key.organizationId;
-    this.#rate = new ReadingRate(this.#context.limits.maxMessagesPerSecond, this.#context.clock);
+    this.#rate = new ReadingRate(this.#context.limits.maxMessagesPerSecond, monotonicClock);
     const connected: ConnectedFrame = { type: "connected", sessionId: options.sessionId };
     this.#outlet.push(textFrame(JSON.stringify(connected)));
     this.#ws.on("message", (data, isBinary) => this.#receive(data, isBinary));
