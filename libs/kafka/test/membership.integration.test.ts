@@ -13,8 +13,8 @@ import {
 import { changeRequests, logger, ownTopics, unexpected, until } from "./support.ts";
 
 const OFFSET_COMMIT = 8;
-/** Below what any broker allows. */
-const REFUSED_SESSION_TIMEOUT_MS = 1_000;
+/** Above what brokers allow, half an hour. */
+const REFUSED_SESSION_TIMEOUT_MS = 24 * 3_600_000;
 /** So many times faster than the machine's: 30 s without an acknowledgement are 3 s. */
 const SPEED = 10;
 const clock = { nowMs: () => Math.round(performance.now() * SPEED) };

@@ -109,7 +109,8 @@ export async function startMetrics(main: Context): Promise<void> {
     budgetBytes: config.WINDOW_BUDGET_MIB * MIB,
     slabBytes: SLAB_BYTES,
   });
-  const log = new SampleLog({ windows, clock });
+  // Samples carry the time of the machine that wrote them.
+  const log = new SampleLog({ windows, clock: main.clock });
   const fanOut = new FanOut({ log, clock });
   log.listen(fanOut);
   log.listen({ gone: (key) => existence.forget(key) });
@@ -139,7 +140,7 @@ export async function startMetrics(main: Context): Promise<void> {
     checkpoints,
     watch,
     windowMs: WINDOW_MS,
-    clock,
+    clock: main.clock,
     logger,
     fatal,
   });

@@ -34,7 +34,7 @@ it("a delivery whose process is killed between sending and recording is sent aga
   );
   expect(await gone).toEqual([null, "SIGKILL"]);
   expect(receiver.received).toHaveLength(1);
-  // By the clock of its machine, the lease of the first process is not over for hours.
+  // By the clock of its machine, the lease of the first process is not over for long.
   await world.spawn({ ...QUICK, ...onWrongClock("behind") });
   await eventually(() => expect(receiver.received).toHaveLength(2), { timeoutMs: 15_000 });
   expect(new Set(receiver.idsAt()).size).toBe(1);
