@@ -2,7 +2,8 @@ import { ApiError } from "@kapi/http";
 import { commandMessage } from "@kapi/testkit";
 import { expect, it } from "vitest";
 
-import { firstFinding, takenOverNow } from "./queue-command.ts";
+import { NotPublished } from "../domain/ports.ts";
+import { firstFinding, publish, takenOverNow } from "./queue-command.ts";
 
 const BAD = new ApiError("LEVERAGE_NOT_SUPPORTED");
 const MISSING = new ApiError("ACCOUNT_NOT_FOUND");
@@ -24,3 +25,17 @@ it("a message that is taken over begins its time anew, and is the same command i
     deadlineAt: "2026-01-01T06:00:00.000Z",
   });
 });
+
+it.each([
+  ["certainly not", new NotPublished("no broker"), false],
+  ["perhaps", new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": "1" } }), true],
+])(
+  "what is %s published is 500 with Retry-After, and the refund is told which it is",
+  async (_what, error, mayBePublished) => {
+    const call = { claims: new Map<string, { mayBePublished: boolean }>() };
+    const message = commandMessage();
+    const published = publish({ commandLog: { publish: () => Promise.reject(error) } }, call, message, "{}");
+    await expect(published).rejects.toMatchObject({ code: "DEPENDENCY_UNAVAILABLE", headers: { "retry-after": "1" } });
+    expect(call.claims.get(message.commandId)).toEqual({ mayBePublished });
+  },
+);

@@ -169,7 +169,7 @@ export async function claimOrWait(
 /** Publishes what the request holds. Until it is certain that it is not in the log, its reservation stays. */
 export async function publish(
   { commandLog }: Pick<Needs, "commandLog">,
-  call: Call,
+  call: Pick<Call, "claims">,
   message: CommandMessage,
   value: string,
 ): Promise<void> {

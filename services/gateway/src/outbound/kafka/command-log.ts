@@ -7,7 +7,7 @@ import { activeTraceparent } from "@kapi/runtime";
 import { type CommandLog, NotPublished } from "../../domain/ports.ts";
 
 /** The logs of commands in Kafka; messages that come together share one produce request. */
-export function createCommandLog(producer: Producer): CommandLog {
+export function createCommandLog(producer: Pick<Producer, "send">): CommandLog {
   return {
     publish: async (message, value) => {
       try {
