@@ -17,7 +17,7 @@ import {
   markAnswered,
   refund,
   tagOf,
-  wasNotSent,
+  wasNotCarriedOut,
 } from "@kapi/redis";
 import { activeTraceparent } from "@kapi/runtime";
 
@@ -179,7 +179,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
             knownDuplicates,
             traceparent: activeTraceparent(),
           }),
-        (error) => (wasNotSent(error) ? unavailable(error) : new ChargeUnknown(error)),
+        (error) => (wasNotCarriedOut(error) ? unavailable(error) : new ChargeUnknown(error)),
       );
       return admittedOr4xx(request, reply);
     },

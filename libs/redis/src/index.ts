@@ -2,7 +2,7 @@ export * from "./claim-functions.ts";
 export * from "./client.ts";
 export * from "./console-functions.ts";
 export * from "./keys.ts";
-export { wasNotSent } from "./node.ts";
+export { wasNotCarriedOut } from "./node.ts";
 export { startRedisClock } from "./redis-clock.ts";
 export { type WalletState } from "./replies.ts";
 export { type ShardReplies } from "./shard-replies.ts";

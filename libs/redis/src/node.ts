@@ -147,12 +147,15 @@ export async function loadLibraries(client: Redis): Promise<void> {
   for (const library of LIBRARIES) await client.function("LOAD", "REPLACE", library);
 }
 
-/** What ioredis rejects a call with that it never wrote to a connection. */
-const NOT_SENT = /^Stream isn't writeable|^Cluster isn't ready/;
+/**
+ * What ioredis rejects a call with that it never wrote to a connection, and what Redis refuses a function with before that
+ * writes anything: its disk or its memory is full.
+ */
+const NOT_CARRIED_OUT = /^Stream isn't writeable|^Cluster isn't ready|^(MISCONF|OOM) /;
 
-/** Whether a call that failed certainly did not reach Redis. */
-export function wasNotSent(error: unknown): boolean {
-  return error instanceof Error && NOT_SENT.test(error.message);
+/** Whether a call that failed certainly changed nothing in Redis. */
+export function wasNotCarriedOut(error: unknown): boolean {
+  return error instanceof Error && NOT_CARRIED_OUT.test(error.message);
 }
 
 /** Whether Redis does not have the libraries, or not any more: nothing was done. */
