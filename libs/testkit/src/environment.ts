@@ -180,7 +180,8 @@ async function ownRedis(
 ): Promise<{ value: TestRedis; stop(): Promise<void> }> {
   if (clusters === undefined) return startTestRedis(context);
   const impossible = (): Promise<never> => Promise.reject(new Error("On clusters, use clusters.redis."));
-  return { value: { url: clusters.redisUrl, crash: impossible, restart: impossible }, stop: endsWithClusters };
+  const faults = { crash: impossible, restart: impossible, refuseWrites: impossible, takeWrites: impossible };
+  return { value: { url: clusters.redisUrl, ...faults }, stop: endsWithClusters };
 }
 
 /** What was made on clusters goes with them; they may be broken when a test is over. */

@@ -1,7 +1,8 @@
-import { rmSync } from "node:fs";
+import { mkdirSync, rmdirSync, rmSync } from "node:fs";
 import path from "node:path";
 
 import {
+  askRedis,
   endProcess,
   LocalError,
   type NativeServer,
@@ -11,16 +12,24 @@ import {
   startRedisProcess,
 } from "@kapi/servers";
 
+import { eventually } from "./eventually.ts";
+
 const NAME = "redis";
 const CRASH_DEADLINE_MS = 5_000;
+/** Where Redis puts its snapshot. */
+const SNAPSHOT = "dump.rdb";
 
-/** A Redis of one test file's own, which it may crash. */
+/** A Redis of one test file's own, which it may crash, and whose disk it may fill. */
 export interface TestRedis {
   readonly url: string;
   /** Ends it with SIGKILL; what it had written in the last second may be lost. */
   crash(): Promise<void>;
   /** Starts it again on the same port; with `wipe` without its data, as on a new machine. */
   restart(options?: { wipe?: boolean }): Promise<void>;
+  /** Has it refuse every write with MISCONF, as where its disk is full: it cannot store its snapshot. */
+  refuseWrites(): Promise<void>;
+  /** Has it take writes again. */
+  takeWrites(): Promise<void>;
 }
 
 /** Starts a redis-server process; where this machine cannot have one, a container, which cannot be crashed. */
@@ -32,6 +41,9 @@ export async function startTestRedis(context: ServerContext): Promise<{ value: T
     if (!(error instanceof LocalError)) throw error;
     return fromContainer(await redis.container(context));
   }
+  const folder = path.join(context.stateDir, NAME);
+  const snapshot = path.join(folder, SNAPSHOT);
+  const ask = (command: string): Promise<string> => askRedis(server.address, command);
   const crash = (): Promise<void> => endProcess(server.id, "SIGKILL", CRASH_DEADLINE_MS);
   const value: TestRedis = {
     url: server.address,
@@ -39,8 +51,19 @@ export async function startTestRedis(context: ServerContext): Promise<{ value: T
     restart: async ({ wipe = false } = {}) => {
       await crash();
       await server.stop();
-      if (wipe) rmSync(path.join(context.stateDir, NAME), { recursive: true, force: true });
+      if (wipe) rmSync(folder, { recursive: true, force: true });
       server = await startRedisProcess(context, { name: NAME, port: Number(new URL(server.address).port) });
+    },
+    refuseWrites: async () => {
+      // No file takes the place of a folder.
+      mkdirSync(snapshot);
+      await ask('CONFIG SET save "3600 1"');
+      await ask("BGSAVE");
+      await eventually(async () => /rdb_last_bgsave_status:err/.test(await ask("INFO persistence")));
+    },
+    takeWrites: async () => {
+      rmdirSync(snapshot);
+      await ask('CONFIG SET save ""');
     },
   };
   return { value, stop: () => server.stop() };
@@ -49,5 +72,6 @@ export async function startTestRedis(context: ServerContext): Promise<{ value: T
 function fromContainer(server: RunningServer): { value: TestRedis; stop(): Promise<void> } {
   const impossible = (): Promise<never> =>
     Promise.reject(new LocalError("A test that crashes Redis needs redis-server on the PATH."));
-  return { value: { url: server.address, crash: impossible, restart: impossible }, stop: () => server.stop() };
+  const value = { crash: impossible, restart: impossible, refuseWrites: impossible, takeWrites: impossible };
+  return { value: { url: server.address, ...value }, stop: () => server.stop() };
 }

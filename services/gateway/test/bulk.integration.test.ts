@@ -1,12 +1,18 @@
 import { randomUUID } from "node:crypto";
 
-import { BulkEnvelopesAnswer, type CommandEnvelope, type ErrorBody, TOPICS } from "@kapi/contracts";
+import {
+  BulkEnvelopesAnswer,
+  COMMAND_DEADLINE_MS,
+  type CommandEnvelope,
+  type ErrorBody,
+  TOPICS,
+} from "@kapi/contracts";
 import { endOffsets } from "@kapi/kafka";
 import { commandIdOf } from "@kapi/kernel";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { accountBody, type Answer, call, create, getCommand, getWallet } from "./client.ts";
-import { type Organization, type Platform, startPlatform } from "./platform.ts";
+import { backdateClaim, type Organization, type Platform, startPlatform } from "./platform.ts";
 
 interface Bulk {
   readonly results: CommandEnvelope[];
@@ -246,14 +252,25 @@ describe("a gateway killed in the middle of a bulk", () => {
     },
   );
 
-  it("has its claims taken over by exactly one of many equal retries", async () => {
+  it("has its claims taken over by exactly one of many equal retries, and the time of the commands begins with that one", async () => {
     const doomed = await platform.gatewayProcess({ FAULT_POINT: "gateway.claimed" });
     const key = randomUUID();
     const accounts = bodies(4);
     await expect(bulk(key, accounts, organization, doomed.url)).rejects.toThrow("fetch failed");
+    for (const index of accounts.keys()) {
+      const commandId = commandIdOf(organization.id, `${key}:${index}`);
+      await backdateClaim(platform, organization.id, commandId, 2 * COMMAND_DEADLINE_MS);
+    }
     const retries = await Promise.all(Array.from({ length: 8 }, () => bulk(key, accounts)));
-    expect(retries.filter((retry) => !duplicates(retry).includes(true))).toHaveLength(1);
+    const taken = retries.filter((retry) => !duplicates(retry).includes(true));
+    expect(taken).toHaveLength(1);
     expect(retries.filter((retry) => !duplicates(retry).includes(false))).toHaveLength(7);
+    for (const { command } of taken[0]?.body.results ?? []) {
+      const { id, createdAt, deadlineAt } = command;
+      const final = await getCommand(platform.url, organization, id, 20);
+      expect(final.body.command).toMatchObject({ status: "succeeded", createdAt, deadlineAt });
+      expect(Date.parse(deadlineAt ?? "")).toBeGreaterThan(Date.now());
+    }
   });
 });
 

@@ -11,10 +11,12 @@ import { eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
 import { accountBody, call, create, createdAccount, deposit, getCommand, getWallet } from "./client.ts";
-import { CLAIM_OPEN_MS, type Organization, type Platform, startPlatform } from "./platform.ts";
+import { backdateClaim, CLAIM_OPEN_MS, type Organization, type Platform, startPlatform } from "./platform.ts";
 
 /** Every answer comes within this time, whatever is down (decisions, 1.5). */
 const ANSWER_WITHIN_MS = 5_000;
+/** A gateway's clock and this machine's are apart by this much at most: it is set anew where it is 50 ms wrong. */
+const CLOCK_TOLERANCE_MS = 200;
 const UNAVAILABLE = { status: 500, charged: 0, body: { error: "Internal server error" } };
 
 let platform: Platform;
@@ -130,14 +132,22 @@ describe("a gateway killed in the middle of a creation", () => {
     expect(chargeId).not.toBe(commandId);
   });
 
-  it("has its claim taken over by exactly one of many equal retries", async () => {
+  it("has its claim taken over by exactly one of many equal retries, and the command's time begins with that one", async () => {
     const doomed = await platform.gatewayProcess({ FAULT_POINT: "gateway.claimed" });
     const key = randomUUID();
     const body = accountBody();
     await expect(create(doomed.url, organization, key, body)).rejects.toThrow("fetch failed");
+    await backdateClaim(platform, organization.id, commandIdOf(organization.id, key), 2 * COMMAND_DEADLINE_MS);
+    const retriedAtMs = Date.now();
     const retries = await Promise.all(Array.from({ length: 10 }, () => create(platform.url, organization, key, body)));
-    expect(retries.filter((retry) => retry.status === 202)).toHaveLength(1);
     expect(retries.filter((retry) => retry.status === 200)).toHaveLength(9);
+    const taken = retries.filter((retry) => retry.status === 202);
+    expect(taken).toHaveLength(1);
+    const { id, createdAt, deadlineAt } = taken[0]?.body.command ?? {};
+    const final = await getCommand(platform.url, organization, id ?? "", 20);
+    expect(final.body.command).toMatchObject({ status: "succeeded", createdAt, deadlineAt });
+    expect(Date.parse(createdAt ?? "")).toBeGreaterThan(retriedAtMs - CLOCK_TOLERANCE_MS);
+    expect(Date.parse(deadlineAt ?? "") - Date.parse(createdAt ?? "")).toBe(COMMAND_DEADLINE_MS);
   });
 });
 

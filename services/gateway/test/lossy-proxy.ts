@@ -2,13 +2,17 @@ import net from "node:net";
 
 const HOST = "127.0.0.1";
 
-/** A TCP proxy before Redis that can lose replies: the call is carried out, and the connection ends before its reply comes. */
+/**
+ * A TCP proxy before Redis that can lose replies: the call is carried out, and the connection ends before its reply comes.
+ * It can also have something happen just before a call reaches Redis.
+ */
 export class LossyProxy {
   readonly url: string;
   readonly #server: net.Server;
   readonly #sockets = new Set<net.Socket>();
   #losing: RegExp | null = null;
   #left = 0;
+  #next: { readonly request: RegExp; readonly work: () => Promise<void> } | null = null;
 
   private constructor(server: net.Server, url: string) {
     this.#server = server;
@@ -33,8 +37,14 @@ export class LossyProxy {
     this.#left = count;
   }
 
+  /** Has `work` done before the next request that matches reaches Redis. */
+  before(request: RegExp, work: () => Promise<void>): void {
+    this.#next = { request, work };
+  }
+
   heal(): void {
     this.#losing = null;
+    this.#next = null;
   }
 
   close(): void {
@@ -57,11 +67,22 @@ export class LossyProxy {
     }
     let isLost = false;
     near.on("data", (data) => {
-      if (this.#losing?.test(data.toString("latin1")) === true && this.#left > 0) {
+      const text = data.toString("latin1");
+      if (this.#losing?.test(text) === true && this.#left > 0) {
         this.#left -= 1;
         isLost = true;
       }
-      far.write(data);
+      const next = this.#next;
+      if (next === null || !next.request.test(text)) {
+        far.write(data);
+        return;
+      }
+      this.#next = null;
+      near.pause();
+      void next.work().then(() => {
+        far.write(data);
+        near.resume();
+      });
     });
     far.on("data", (data) => {
       if (isLost) near.destroy();

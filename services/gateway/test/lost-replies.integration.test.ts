@@ -1,57 +1,148 @@
-/** Replies of Redis that are lost: what it did is not known to the gateway, and nobody pays for it or goes without an answer. */
+/**
+ * Redis and Kafka whose replies are lost, that refuse what they are asked for, or are away: nobody pays for what was not
+ * done, or goes without an answer.
+ */
 import { randomUUID } from "node:crypto";
 
-import { commandIdOf } from "@kapi/kernel";
-import { claimKey, tagOf } from "@kapi/redis";
-import { eventually } from "@kapi/testkit";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import type { Wallet } from "@kapi/contracts";
+import { commandIdOf, delay } from "@kapi/kernel";
+import { claimKey, tagOf, walletKey } from "@kapi/redis";
+import { eventually, type TcpProxy } from "@kapi/testkit";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
-import { accountBody, create, getCommand, getWallet } from "./client.ts";
+import { accountBody, type Answer, call, create, getCommand, getWallet } from "./client.ts";
+import { proxyOfKafka } from "./kafka-proxy.ts";
 import { LossyProxy } from "./lossy-proxy.ts";
 import { type Organization, type Platform, startPlatform } from "./platform.ts";
 
 const ADMISSION = /kapi_admit/;
 const MARKING = /kapi_mark/;
 const MARKING_AND_REFUND = /kapi_mark|kapi_give_back|kapi_refund/;
+const REFUND_OF_READ = /kapi_give_back[^]*getCommand/;
 const REFUNDED_WITHIN_MS = 60_000;
+/** Every answer comes within this time, whatever is down (decisions, 1.5). */
+const ANSWER_WITHIN_MS = 5_000;
+/** Longer than a client of Kafka tries by itself, about 10 s. */
+const KAFKA_AWAY_MS = 13_000;
+const NOWHERE = "http://127.0.0.1:1";
 
 let platform: Platform;
 let organization: Organization;
 let proxy: LossyProxy;
+/** A gateway whose Redis is behind `proxy`. */
 let url: string;
+let kafka: TcpProxy;
+let stopKafkaProxy: () => Promise<void>;
+/** A gateway whose Kafka is behind `kafka`. */
+let kafkaUrl: string;
 
 beforeAll(async () => {
   platform = await startPlatform();
   organization = await platform.organization(100_000);
   proxy = await LossyProxy.to(platform.environment.redisUrl);
   url = await platform.gateway({ REDIS_URL: proxy.url });
+  ({ proxy: kafka, stop: stopKafkaProxy } = await proxyOfKafka(platform.environment.kafkaBrokers));
+  kafkaUrl = await platform.gateway({ KAFKA_BROKERS: kafka.address });
 });
-afterEach(() => proxy.heal());
+afterEach(async () => {
+  proxy.heal();
+  await kafka.pass();
+});
 afterAll(async () => {
   await platform.stop();
   proxy.close();
+  await stopKafkaProxy();
 });
 
-it("a creation whose marking was carried out is answered with its credentials", async () => {
+/** 500 for now, and nothing charged. */
+function isUnavailable({ status, charged, headers }: Answer<unknown>): boolean {
+  const code = headers.get("x-error-code");
+  return status === 500 && charged === 0 && headers.get("retry-after") === "1" && code === "DEPENDENCY_UNAVAILABLE";
+}
+
+/** How the wallet differs from before; the look itself costs 1. */
+async function changeOfWallet(before: Wallet): Promise<{ available: number; reserved: number; consumed: number }> {
+  const now = await getWallet(platform.url, organization);
+  return {
+    available: now.availableCredits - before.availableCredits,
+    reserved: now.reservedCredits - before.reservedCredits,
+    consumed: now.lifetimeConsumed - before.lifetimeConsumed,
+  };
+}
+
+/** The refund of a creation that may be published is carried out: the next equal request takes its claim over. */
+async function untilGivenUp(key: string): Promise<void> {
+  const claim = claimKey(tagOf(organization.id), commandIdOf(organization.id, key));
+  await eventually(async () => expect(await platform.redis.commands.hget(claim, "at")).toBe("0"));
+}
+
+it("a creation whose marking was carried out is answered with its credentials, and reserved once", async () => {
+  const before = await getWallet(platform.url, organization);
   proxy.lose(MARKING, 1);
   const answer = await create(url, organization, randomUUID(), accountBody());
   expect(answer).toMatchObject({ status: 202, body: { duplicate: false } });
   expect(answer.body).toHaveProperty("credentials");
+  // The second look at the wallet is consumed.
+  expect(await changeOfWallet(before)).toEqual({ available: -10 - 1, reserved: 10, consumed: 1 });
 });
 
-it("a creation that is answered 500 although it was marked gives its credentials to the retry", async () => {
+it("a creation that is answered 500 although it was marked gives its credentials to the retry, and is reserved once", async () => {
   const key = randomUUID();
   const body = accountBody();
+  const before = await getWallet(platform.url, organization);
   proxy.lose(MARKING_AND_REFUND, Number.POSITIVE_INFINITY);
   const failed = await create(url, organization, key, body);
   expect(failed).toMatchObject({ status: 500, charged: 0 });
-  const claim = claimKey(tagOf(organization.id), commandIdOf(organization.id, key));
   proxy.heal();
-  await eventually(async () => expect(await platform.redis.commands.hget(claim, "answered")).toBe("0"));
+  await untilGivenUp(key);
+  // It is published: the end of the command settles what is reserved.
+  expect(await changeOfWallet(before)).toEqual({ available: -10 - 1, reserved: 10, consumed: 1 });
   const retry = await create(url, organization, key, body);
   expect(retry).toMatchObject({ status: 202, charged: 10, body: { duplicate: false } });
   expect(retry.body).toHaveProperty("credentials");
   expect(await create(url, organization, key, body)).toMatchObject({ status: 200, body: { duplicate: true } });
+  // Two looks at the wallet, and the last repeat.
+  expect(await changeOfWallet(before)).toEqual({ available: -10 - 3, reserved: 10, consumed: 3 });
+});
+
+it("a disk that is full when a read is refunded: it is refunded later; meanwhile requests are 500, and none is charged", async () => {
+  const withoutStatus = await platform.gateway({ REDIS_URL: proxy.url, COMMAND_STATUS_URL: NOWHERE });
+  const before = await getWallet(platform.url, organization);
+  proxy.before(REFUND_OF_READ, () => platform.environment.redis.refuseWrites());
+  const read = await getCommand(withoutStatus, organization, randomUUID());
+  expect(read).toMatchObject({ status: 500, charged: 0 });
+  const wallet = walletKey(tagOf(organization.id), organization.id);
+  expect(await platform.redis.commands.hget(wallet, "available")).toBe(String(before.availableCredits - 1));
+  const [key, body] = [randomUUID(), accountBody()];
+  const refused = await Promise.all([
+    create(url, organization, key, body),
+    getCommand(url, organization, randomUUID()),
+  ]);
+  for (const answer of refused) expect(answer).toSatisfy(isUnavailable);
+  await platform.environment.redis.takeWrites();
+  let looks = 0;
+  await eventually(
+    async () => {
+      looks += 1;
+      expect(await changeOfWallet(before)).toEqual({ available: -looks, reserved: 0, consumed: looks });
+    },
+    { timeoutMs: REFUNDED_WITHIN_MS, intervalMs: 250 },
+  );
+  expect(await create(url, organization, key, body)).toMatchObject({ status: 202, charged: 10 });
+});
+
+it("a disk that is full when a creation is marked: its retry gets the credentials, and it is reserved once", async () => {
+  const [key, body] = [randomUUID(), accountBody()];
+  const before = await getWallet(platform.url, organization);
+  proxy.before(MARKING, () => platform.environment.redis.refuseWrites());
+  expect(await create(url, organization, key, body)).toMatchObject({ status: 500, charged: 0 });
+  await platform.environment.redis.takeWrites();
+  await untilGivenUp(key);
+  expect(await changeOfWallet(before)).toEqual({ available: -10 - 1, reserved: 10, consumed: 1 });
+  const retry = await create(url, organization, key, body);
+  expect(retry).toMatchObject({ status: 202, charged: 10, body: { duplicate: false } });
+  expect(retry.body).toHaveProperty("credentials");
+  expect(await changeOfWallet(before)).toEqual({ available: -10 - 2, reserved: 10, consumed: 2 });
 });
 
 it("a request is not charged whose admission was carried out, and that was answered 500: reads and commands", async () => {
@@ -77,3 +168,67 @@ it("a request is not charged whose admission was carried out, and that was answe
     { timeoutMs: REFUNDED_WITHIN_MS, intervalMs: 250 },
   );
 });
+
+describe("Kafka that is away", () => {
+  it("has a gateway that starts wait for it, and serve once it is there", async () => {
+    await kafka.refuse();
+    const starting = platform.gateway({ KAFKA_BROKERS: kafka.address });
+    starting.catch(() => undefined);
+    expect(await Promise.race([starting, delay(KAFKA_AWAY_MS).then(() => "waits")])).toBe("waits");
+    await kafka.pass();
+    const accepted = await create(await starting, organization, randomUUID());
+    expect(accepted.status).toBe(202);
+  });
+
+  it("and refuses connections: mutations are 500 within 5 s, and what was certainly not published is not reserved", async () => {
+    const [key, body] = [randomUUID(), accountBody()];
+    const before = await getWallet(platform.url, organization);
+    await kafka.refuse();
+    const beganAt = Date.now();
+    const answers = await Promise.all([
+      create(kafkaUrl, organization, key, body),
+      call(kafkaUrl, organization, `servers/${organization.server.serverId}/accounts/bulk`, {
+        body: { accounts: [accountBody(), accountBody()] },
+        headers: { "idempotency-key": randomUUID() },
+      }),
+    ]);
+    expect(Date.now() - beganAt).toBeLessThan(ANSWER_WITHIN_MS);
+    for (const answer of answers) expect(answer).toSatisfy(isUnavailable);
+    expect(await changeOfWallet(before)).toEqual({ available: -1, reserved: 0, consumed: 1 });
+    await kafka.pass();
+    const retry = await acceptedInTheEnd(key, body);
+    expect(retry).toMatchObject({ charged: 10, body: { duplicate: false } });
+    expect(retry.body).toHaveProperty("credentials");
+    const final = await getCommand(platform.url, organization, retry.body.command.id, 20);
+    expect(final.body.command.status).toBe("succeeded");
+    // Two looks at the wallet, and the read.
+    expect(await changeOfWallet(before)).toEqual({ available: -10 - 3, reserved: 10, consumed: 3 });
+  });
+
+  it("and loses its replies: what may be published stays reserved, and the retry answers for it", async () => {
+    const [key, body] = [randomUUID(), accountBody()];
+    const before = await getWallet(platform.url, organization);
+    await kafka.dropReplies();
+    const beganAt = Date.now();
+    expect(await create(kafkaUrl, organization, key, body)).toSatisfy(isUnavailable);
+    expect(Date.now() - beganAt).toBeLessThan(ANSWER_WITHIN_MS);
+    expect(await changeOfWallet(before)).toEqual({ available: -10 - 1, reserved: 10, consumed: 1 });
+    await kafka.pass();
+    const retry = await acceptedInTheEnd(key, body);
+    expect(retry).toMatchObject({ charged: 10, body: { duplicate: false } });
+    expect(retry.body).toHaveProperty("credentials");
+    const final = await getCommand(platform.url, organization, retry.body.command.id, 20);
+    expect(final.body.command).toMatchObject({ status: "succeeded", attempts: 1 });
+    // Two looks at the wallet, and the read.
+    expect(await changeOfWallet(before)).toEqual({ available: -10 - 3, reserved: 10, consumed: 3 });
+  });
+});
+
+/** The 202 of a creation that is asked for until Kafka is found again. */
+function acceptedInTheEnd(key: string, body: unknown): ReturnType<typeof create> {
+  return eventually(async () => {
+    const answer = await create(kafkaUrl, organization, key, body);
+    expect(answer.status).toBe(202);
+    return answer;
+  });
+}

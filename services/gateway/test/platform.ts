@@ -1,9 +1,25 @@
 import { randomUUID } from "node:crypto";
 
-import { type DirectoryEntry, directoryKey, type KeyEntry, type ServerEntry, TOPICS } from "@kapi/contracts";
+import {
+  CommandMessage,
+  type DirectoryEntry,
+  directoryKey,
+  type KeyEntry,
+  type ServerEntry,
+  TOPICS,
+} from "@kapi/contracts";
 import { createKafka, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
-import { type Clock, systemClock } from "@kapi/kernel";
-import { CLAIM_SETTINGS, closedTags, createRedis, openTag, purchase, type RedisConnection, tagOf } from "@kapi/redis";
+import { type Clock, systemClock, toIso } from "@kapi/kernel";
+import {
+  CLAIM_SETTINGS,
+  claimKey,
+  closedTags,
+  createRedis,
+  openTag,
+  purchase,
+  type RedisConnection,
+  tagOf,
+} from "@kapi/redis";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import { createTestEnvironment, eventually, keyEntry, serverEntry, type TestEnvironment } from "@kapi/testkit";
 
@@ -136,6 +152,20 @@ async function assemble(
   const gatewayProcess = async (env: Readonly<Record<string, string>>): Promise<ChildService> =>
     child("gateway", { ...base, ...env }, await freePort());
   return { environment, kafka, redis, url, neighbour, publish, organization, gateway, gatewayProcess };
+}
+
+/** Changes the message that a claim holds as if the command had been claimed `byMs` earlier. */
+export async function backdateClaim(
+  { redis }: Platform,
+  organizationId: string,
+  commandId: string,
+  byMs: number,
+): Promise<void> {
+  const claim = claimKey(tagOf(organizationId), commandId);
+  const message = CommandMessage.parse(JSON.parse((await redis.commands.hget(claim, "message")) ?? "null"));
+  const earlier = (time: string): string => toIso(Date.parse(time) - byMs);
+  const backdated = { ...message, createdAt: earlier(message.createdAt), deadlineAt: earlier(message.deadlineAt) };
+  await redis.commands.hset(claim, "message", JSON.stringify(backdated));
 }
 
 async function publishEntries(producer: Producer, entries: readonly DirectoryEntry[]): Promise<void> {
