@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
 
-import { COMMAND_DEADLINE_MS } from "@kapi/contracts";
+import { COMMAND_DEADLINE_MS, EXPORT_DEADLINE_MS } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
 import {
+  admit,
   ALL_TAGS,
-  CLAIM_TTL_MS,
-  FINAL_CLAIM_TTL_MS,
   metaKey,
   purchase,
   readUsage,
@@ -31,10 +30,14 @@ import {
   organizationWith,
   read,
   redisSums,
+  requestOf,
   reserve,
   startWorld,
   type World,
 } from "./support.ts";
+
+/** After its deadline a command that nobody knows is waited for so long that clocks and readers may be behind. */
+const WAITED_FOR_MS = 6 * 60_000;
 
 let world: World;
 beforeAll(async () => {
@@ -154,17 +157,27 @@ test("two openings at once set the wallets once", async () => {
   await expectWallet(world, organizationId, { purchased: 100, consumed: 5, available: 95 });
 });
 
-test("credits reserved for a command that was never published come back when its claim is over; others stay", async () => {
+test("credits of a command that was never published come back minutes after its deadline, an export's after its own; others stay", async () => {
   const { context, commands } = world;
   const organizationId = await organizationWith(world, 100);
   const orphan = await reserve(context, organizationId, 5);
   const published = await reserve(context, organizationId, 7);
+  const claims = [{ commandId: randomUUID(), fingerprint: "print", message: "{}", credits: 20 }];
+  const request = requestOf(organizationId, randomUUID());
+  await admit(context.redis, { ...request, operation: "exportAccountHistory", mode: "reserve", claims });
   commands.known = new Set([published]);
   await recordAllUsage(context, ALL_TAGS);
   expect(await releaseOrphans(context, context.commandStatus)).toBe(0);
-  const later = new TestClock(context.clock.nowMs() + CLAIM_TTL_MS + 2 * FINAL_CLAIM_TTL_MS);
-  await releaseOrphans({ ...context, clock: later }, context.commandStatus);
-  await applyPending(context);
+  const releaseAfter = async (ms: number): Promise<void> => {
+    const clock = new TestClock(context.clock.nowMs() + ms);
+    await releaseOrphans({ ...context, clock }, context.commandStatus);
+    await applyPending(context);
+  };
+  await releaseAfter(COMMAND_DEADLINE_MS + WAITED_FOR_MS);
+  await expectWallet(world, organizationId, { available: 73, reserved: 27, consumed: 0 });
+  await releaseAfter(EXPORT_DEADLINE_MS);
+  await expectWallet(world, organizationId, { available: 73, reserved: 27, consumed: 0 });
+  await releaseAfter(EXPORT_DEADLINE_MS + WAITED_FOR_MS);
   await expectWallet(world, organizationId, { available: 93, reserved: 7, consumed: 0 });
   await reserve(context, organizationId, 5, orphan);
   await expectWallet(world, organizationId, { available: 93, reserved: 7, consumed: 0 });
@@ -176,7 +189,7 @@ test("credits that are given back come back also where the process that found th
   await reserve(context, organizationId, 5);
   await recordAllUsage(context, ALL_TAGS);
   commands.known = new Set();
-  const later = new TestClock(context.clock.nowMs() + CLAIM_TTL_MS + 3_600_001);
+  const later = new TestClock(context.clock.nowMs() + COMMAND_DEADLINE_MS + WAITED_FOR_MS);
   expect(await releaseOrphans({ ...context, clock: later }, context.commandStatus)).toBeGreaterThan(0);
   // Another process begins here.
   await applyPending(context);
@@ -221,7 +234,7 @@ test("what was given back and is asked for again long after is not reserved for 
   const commandId = await reserve(context, organizationId, 5);
   await recordAllUsage(context, ALL_TAGS);
   commands.known = new Set();
-  const later = new TestClock(context.clock.nowMs() + CLAIM_TTL_MS + 3_600_001);
+  const later = new TestClock(context.clock.nowMs() + COMMAND_DEADLINE_MS + WAITED_FOR_MS);
   await releaseOrphans({ ...context, clock: later }, context.commandStatus);
   await applyPending(context);
   // Redis forgets a settlement and a claim in time.
@@ -242,7 +255,7 @@ test("a command that is carried out after its reservation came back as an orphan
   await releaseOrphans({ ...context, clock: beforeDeadline }, context.commandStatus);
   await applyPending(context);
   await expectWallet(world, organizationId, { available: 95, reserved: 5, consumed: 0 });
-  const later = new TestClock(context.clock.nowMs() + COMMAND_DEADLINE_MS + 6 * 60_000);
+  const later = new TestClock(context.clock.nowMs() + COMMAND_DEADLINE_MS + WAITED_FOR_MS);
   await releaseOrphans({ ...context, clock: later }, context.commandStatus);
   await applyPending(context);
   await expectWallet(world, organizationId, { available: 100, reserved: 0, consumed: 0 });
