@@ -248,7 +248,12 @@ describe("a Kafka that hangs for longer than anybody waits", () => {
       world.environment.kafka.resume();
     }
     await eventually(() => world.value(account, [400]), { timeoutMs: BROKER_MS });
-    await eventually(() => client.samples(account).at(-1)?.equity === 4, { timeoutMs: BROKER_MS });
+    try {
+      await eventually(() => client.samples(account).at(-1)?.equity === 4, { timeoutMs: BROKER_MS });
+    } catch (error) {
+      const [livez, readyz] = [await fetch(`${metrics.url}/livez`), await fetch(`${metrics.url}/readyz`)];
+      throw new Error(`no sample; live: ${await livez.text()}; ready: ${await readyz.text()}`, { cause: error });
+    }
     expect(client.sequences(account)).toEqual(range(1, client.last(account)));
     const other = await connect();
     other.subscribe(world.serverId, account, 0);

@@ -123,7 +123,8 @@ export class PartitionSequencer {
   sweep(nowMs: number, sweepMs: number): void {
     if (!this.#mayWrite()) return;
     const { coalesceMs } = this.#context;
-    while (this.#firstCut < this.#cuts.length && this.#context.hasRoom()) {
+    const end = this.#cuts.length;
+    while (this.#firstCut < end && this.#context.hasRoom()) {
       const cut = this.#cuts[this.#firstCut];
       if (cut === undefined) break;
       // What would fall due before the next sweep goes now: no valuation is held back longer than the interval.
@@ -132,8 +133,10 @@ export class PartitionSequencer {
       if (leftMs > 0 && leftMs <= coalesceMs) break;
       this.#firstCut += 1;
       const { writer, atMs } = cut;
-      const current = writer.publishedAtMs === atMs && this.#accounts.get(writer.key) === writer;
-      if (current && writer.waits) this.#publish(writer, nowMs);
+      if (writer.publishedAtMs !== atMs || this.#accounts.get(writer.key) !== writer) continue;
+      if (writer.waits) this.#publish(writer, nowMs);
+      // What comes before the clock has caught up is still held back by this cut.
+      else if (leftMs > 0) this.#cuts.push(cut);
     }
     if (this.#firstCut > this.#cuts.length / 2) {
       this.#cuts = this.#cuts.slice(this.#firstCut);

@@ -169,6 +169,24 @@ describe("the sequencer", () => {
     await eventually(() => partition.counted.length === 6);
   });
 
+  it("shows what comes soon after the clock was set back a little", async () => {
+    const clock = new TestClock(600_000);
+    const partition = new Partition([], 1_000, clock);
+    await partition.sequencer.take(PARTITION, records([1, 2, 3]));
+    await eventually(() => partition.counted.length === 3);
+    clock.set(599_880);
+    partition.sequencer.sweep(50);
+    clock.set(600_030);
+    await partition.sequencer.take(PARTITION, records([4, 5, 6], 3));
+    expect(partition.sequencer.counts.samples).toBe(3);
+    for (const nowMs of [600_500, 601_000, 602_000]) {
+      clock.set(nowMs);
+      partition.sequencer.sweep(50);
+    }
+    expect(partition.sequencer.counts.samples).toBe(6);
+    await eventually(() => partition.counted.length === 6);
+  });
+
   it("rejects what is on another partition than its account's, and goes on", async () => {
     const partition = new Partition([]);
     partition.elsewhere.add(`${SERVER}/${ACCOUNTS[0]}`);
