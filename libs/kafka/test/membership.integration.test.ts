@@ -12,7 +12,10 @@ import {
 } from "../src/index.ts";
 import { changeRequests, logger, ownTopics, unexpected, until } from "./support.ts";
 
+const METADATA = 3;
 const OFFSET_COMMIT = 8;
+const JOIN_GROUP = 11;
+const SYNC_GROUP = 14;
 /** Above what brokers allow, half an hour. */
 const REFUSED_SESSION_TIMEOUT_MS = 24 * 3_600_000;
 /** So many times faster than the machine's: 30 s without an acknowledgement are 3 s. */
@@ -65,6 +68,18 @@ function withoutHeartbeats(by: KafkaConnection): KafkaConnection {
   };
 }
 
+interface MetadataAnswer {
+  readonly topicMetadata: readonly { readonly partitionMetadata: readonly object[] }[];
+}
+
+function withoutBrokers(answer: MetadataAnswer): object {
+  const topicMetadata = answer.topicMetadata.map((topic) => ({
+    ...topic,
+    partitionMetadata: topic.partitionMetadata.map((partition) => ({ ...partition, leader: -1 })),
+  }));
+  return { ...answer, brokers: [], topicMetadata };
+}
+
 test.each([
   ["no heartbeat was acknowledged", (by: KafkaConnection) => withoutHeartbeats(by)],
   [
@@ -83,6 +98,41 @@ test.each([
   await zombie.stop();
   await well.stop();
   expect(errors).toHaveLength(1);
+});
+
+test("a consumer that joins while no broker is named goes on as soon as one is", async () => {
+  // A broker that was fenced names none, not even itself, and answers as the coordinator for a moment more.
+  let isFenced = false;
+  const joins = changeRequests(kafka, JOIN_GROUP, async (sent, send) => {
+    const answer = await send(sent);
+    isFenced = true;
+    return answer;
+  });
+  const syncs = changeRequests(joins, SYNC_GROUP, (sent, send) => {
+    isFenced = false;
+    return send(sent);
+  });
+  const fenced = changeRequests(syncs, METADATA, (sent, send) => {
+    const decode = async (bytes: Buffer): Promise<unknown> => {
+      const answer = (await sent.response.decode(bytes)) as MetadataAnswer;
+      return isFenced ? withoutBrokers(answer) : answer;
+    };
+    return send({ ...sent, response: { ...sent.response, decode } });
+  });
+  let handled = 0;
+  const started = await createConsumer(fenced, {
+    groupId: "fenced",
+    topics: [TOPICS.commandsAccount],
+    restartBeyondEnd: true,
+    logger,
+    fatal: unexpected,
+    onBatch: ({ messages }) => {
+      handled += messages.length;
+      return Promise.resolve({});
+    },
+  });
+  await until("the message is handled", () => handled === 1);
+  await started.stop();
 });
 
 test("an error before the first join is told as it is, once, and ends the start", async () => {
