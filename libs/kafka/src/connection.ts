@@ -26,9 +26,10 @@ const RETRIES = 25;
  * join) have their wait added. A frozen connection is noticed within 5 s.
  */
 export const REQUEST_TIMEOUT_MS = 4_000;
-const CONNECTION = "Connection";
-/** The parts of kafkajs that log every try. */
-const FREQUENT = new Set([CONNECTION, "BrokerPool"]);
+/** The parts of kafkajs that log every try to reach a broker. */
+const FREQUENT = new Set(["Connection", "BrokerPool"]);
+/** How kafkajs begins what it logs of an answer that is an error. */
+const ANSWER = "Response ";
 
 /** Where a Kafka cluster is and how this process calls itself there. */
 export interface KafkaOptions {
@@ -47,13 +48,15 @@ export interface KafkaOptions {
   readonly sasl?: SASLOptions;
 }
 
+type OnProblem = (isAnswer: boolean) => void;
+
 /** What one kind of client needs otherwise than the others. */
 export interface ClientTuning {
   readonly requestTimeoutMs?: number;
   /** How often kafkajs tries again, half a second apart, before it gives up. */
   readonly retries?: number;
-  /** Called for each try to reach a broker that fails. */
-  readonly onProblem?: () => void;
+  /** Called for each try to reach a broker that fails, and (`isAnswer`) where one answers with an error. */
+  readonly onProblem?: OnProblem;
 }
 
 /** A way to reach a cluster. It holds no connection itself: producers, consumers and readers each have their own. */
@@ -77,7 +80,7 @@ export interface KafkaConnection {
 /** Describes how to reach a cluster; connects nowhere yet. */
 export function createKafka(options: KafkaOptions): KafkaConnection {
   const at = `Kafka at ${options.brokers.join(",")}`;
-  const configOf = (onProblem?: () => void): KafkaConfig => ({
+  const configOf = (onProblem?: OnProblem): KafkaConfig => ({
     brokers: [...options.brokers],
     clientId: options.clientId,
     connectionTimeout: CONNECT_TIMEOUT_MS,
@@ -129,9 +132,9 @@ const openSocket: NonNullable<KafkaConfig["socketFactory"]> = ({ host, port, ssl
  * connections would tell so several times a second. Of an entry's fields only those named here are kept: no part of a
  * message can reach the log.
  */
-function logTo(logger: Logger, onProblem: () => void = () => undefined): (entry: LogEntry) => void {
+function logTo(logger: Logger, onProblem: OnProblem = () => undefined): (entry: LogEntry) => void {
   return ({ level, namespace, log }) => {
-    if (namespace === CONNECTION && level === logLevel.ERROR) onProblem();
+    if (FREQUENT.has(namespace) && level === logLevel.ERROR) onProblem(log.message.startsWith(ANSWER));
     const fields = {
       kafkajs: namespace,
       broker: text(log["broker"]),

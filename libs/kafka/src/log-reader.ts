@@ -67,12 +67,16 @@ export interface LogReader {
  * without a join, cannot be rebalanced, and sees the end of the log itself.
  */
 export async function createLogReader(kafka: KafkaConnection, options: LogReaderOptions): Promise<Started<LogReader>> {
-  const { client, cluster } = clusterClient(kafka, {});
+  let reader: FetchingReader | null = null;
+  const { client, cluster } = clusterClient(kafka, {
+    onProblem: (isAnswer) => (isAnswer ? undefined : reader?.sign()),
+  });
   await kafka.connectWaiting(client);
   try {
-    const reader = new FetchingReader(kafka.topicName(options.topic), client, cluster, options);
-    await reader.start();
-    return { value: reader, stop: () => reader.stop() };
+    reader = new FetchingReader(kafka.topicName(options.topic), client, cluster, options);
+    const started = reader;
+    await started.start();
+    return { value: started, stop: () => started.stop() };
   } catch (error) {
     await client.disconnect();
     throw error;
@@ -97,7 +101,7 @@ class FetchingReader implements LogReader {
   readonly #stopped = new AbortController();
   readonly #caughtUp = deferred<void>();
   #running: Promise<void> = Promise.resolve();
-  #lastFetchMs: number;
+  #lastSignMs: number;
   readonly #endLag: () => void;
 
   constructor(topic: string, client: ClusterClient["client"], cluster: Cluster, options: LogReaderOptions) {
@@ -106,7 +110,7 @@ class FetchingReader implements LogReader {
     this.#cluster = cluster;
     this.#options = options;
     this.#clock = options.clock ?? monotonicClock;
-    this.#lastFetchMs = this.#clock.nowMs();
+    this.#lastSignMs = this.#clock.nowMs();
     this.#endLag = observed(
       "kafka.reader.lag",
       "Messages between the end of a partition, as last fetched, and what a reader of the whole topic has, by `topic` and `partition`",
@@ -142,8 +146,13 @@ class FetchingReader implements LogReader {
 
   check(): string | null {
     if (this.#stopped.signal.aborted) return `the reader of ${this.#topic} has stopped`;
-    const silentMs = this.#clock.nowMs() - this.#lastFetchMs;
-    return silentMs > STALLED_AFTER_MS ? `nothing was fetched from ${this.#topic} for ${silentMs} ms` : null;
+    const silentMs = this.#clock.nowMs() - this.#lastSignMs;
+    return silentMs > STALLED_AFTER_MS ? `the reader of ${this.#topic} tried nothing for ${silentMs} ms` : null;
+  }
+
+  /** A fetch was answered; or brokers are away, or lead none of these partitions: the process waits. */
+  sign(): void {
+    this.#lastSignMs = this.#clock.nowMs();
   }
 
   /** Finds where to begin and which end counts as caught up, then reads until `stop`. */
@@ -203,6 +212,7 @@ class FetchingReader implements LogReader {
         await this.#readOnce();
       } catch (error) {
         if (this.#stopped.signal.aborted) return;
+        if (isAway(error)) this.sign();
         if (this.#clock.nowMs() - startedMs > RETRY_DELAY_MAX_MS) retryDelayMs = RETRY_DELAY_MIN_MS;
         this.#options.logger.warn(
           { topic: this.#topic, error: asError(error).message },
@@ -221,6 +231,7 @@ class FetchingReader implements LogReader {
     const over = AbortSignal.any([round.signal, this.#stopped.signal]);
     const { leaders, leaderless } = this.#partitionsByLeader();
     const loops = Array.from(leaders, ([nodeId, partitions]) => this.#readFrom(nodeId, partitions, over));
+    if (leaders.size === 0 && leaderless.length === 0) throw new Error(`no partition of ${this.#topic} is known`);
     if (leaderless.length > 0) loops.push(this.#untilLed(leaderless, over));
     const ends = await Promise.allSettled(loops.map((loop) => loop.finally(() => round.abort())));
     for (const end of ends) if (end.status === "rejected") throw end.reason;
@@ -240,6 +251,7 @@ class FetchingReader implements LogReader {
     while (!over.aborted) {
       await delay(LEADERLESS_POLL_MS, over);
       await this.#cluster.refreshMetadataIfNecessary();
+      this.sign();
       const { leaderless } = this.#partitionsByLeader();
       if (partitions.some((partition) => !leaderless.includes(partition))) return;
     }
@@ -289,7 +301,7 @@ class FetchingReader implements LogReader {
         },
       ],
     });
-    this.#lastFetchMs = this.#clock.nowMs();
+    this.sign();
     return answer.responses.flatMap((topic) => topic.partitions);
   }
 
@@ -362,6 +374,7 @@ class FetchingReader implements LogReader {
         { topic: this.#topic, error: asError(failure).message },
         "the cluster is not reachable",
       );
+      if (isAway(failure)) this.sign();
     }
   }
 

@@ -18,6 +18,9 @@ import { changed, deleteRecords, logger, ownTopics, unexpected, until, withClust
 
 /** Long enough for a reader to set its fetching up again meanwhile. */
 const HANDLER_MS = 500;
+/** So many times faster than the machine's: 30 s without a fetch are 1.5 s. */
+const SPEED = 20;
+const LONGER_THAN_STALLED_MS = 40_000;
 
 let kafka: KafkaConnection;
 let drop: () => Promise<void>;
@@ -192,6 +195,50 @@ test("where one broker's fetch fails while a handler runs, no partition is hande
   });
   await started.value.caughtUp;
   expect({ failures, overlaps, values: values.toSorted() }).toEqual({ failures: 1, overlaps: 0, values: ["0", "1"] });
+  await started.stop();
+});
+
+test.each([
+  [
+    "whose cluster is away waits for it, and is well",
+    Object.assign(new Error("refused"), { code: "ECONNREFUSED" }),
+    null,
+  ],
+  ["whose fetches fail otherwise is not well", new Error("broken"), /^the reader of .* tried nothing for \d+ ms$/],
+])("a reader %s", async (_name, error, problem) => {
+  const topic = TOPICS.financeEvents;
+  let isFailing = false;
+  const cut = withCluster(kafka, (cluster) => {
+    const fails = (name: "findBroker" | "connect" | "refreshMetadata" | "refreshMetadataIfNecessary") => {
+      const method = cluster[name].bind(cluster) as (...args: unknown[]) => Promise<unknown>;
+      return (...args: unknown[]) => (isFailing ? Promise.reject(error) : method(...args));
+    };
+    const { findBroker, connect } = { findBroker: fails("findBroker"), connect: fails("connect") };
+    const [refreshMetadata, refreshMetadataIfNecessary] = [
+      fails("refreshMetadata"),
+      fails("refreshMetadataIfNecessary"),
+    ];
+    return changed(cluster, { findBroker, connect, refreshMetadata, refreshMetadataIfNecessary });
+  });
+  const clock = { nowMs: () => Math.round(performance.now() * SPEED) };
+  const values: string[] = [];
+  const started = await createLogReader(cut, {
+    topic,
+    from: new Map(await endOffsets(kafka, topic)),
+    logger,
+    clock,
+    fatal: unexpected,
+    onBatch: (_partition, messages) => void values.push(...messages.map(({ value }) => value.toString())),
+  });
+  await started.value.caughtUp;
+  isFailing = true;
+  const sinceMs = clock.nowMs();
+  await until("the reader would have stalled", () => clock.nowMs() > sinceMs + LONGER_THAN_STALLED_MS);
+  if (problem === null) expect(started.value.check()).toBeNull();
+  else expect(started.value.check()).toMatch(problem);
+  isFailing = false;
+  await producer.value.send(topic, { key: "k", value: "after" });
+  await until("the reader goes on", () => values.includes("after") && started.value.check() === null);
   await started.stop();
 });
 
