@@ -13,6 +13,11 @@ export const systemClock: Clock = { nowMs: () => Date.now() };
  */
 export const monotonicClock: Clock = { nowMs: () => Math.round(performance.timeOrigin + performance.now()) };
 
+/** The time of whichever clock is furthest: where one of them is behind, what the others measured is not of the future. */
+export function latestOf(...clocks: readonly Clock[]): Clock {
+  return { nowMs: () => Math.max(...clocks.map((clock) => clock.nowMs())) };
+}
+
 /** ISO 8601 with milliseconds and `Z`, the form of every date-time that kapi writes. */
 export function toIso(ms: number): string {
   return new Date(ms).toISOString();

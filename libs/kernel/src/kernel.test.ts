@@ -7,6 +7,7 @@ import {
   derivePassword,
   isUuid,
   minorFromAmount,
+  latestOf,
   monotonicClock,
   uuidV5,
   uuidV7,
@@ -19,6 +20,12 @@ it("the monotonic clock goes on evenly where the machine's clock is set", () => 
   expect(monotonicClock.nowMs() - beforeMs).toBeLessThan(10_000);
   expect(monotonicClock.nowMs()).toBeGreaterThanOrEqual(beforeMs);
   machine.mockRestore();
+});
+
+it("of several clocks the one furthest ahead counts", () => {
+  const [behind, ahead] = [{ nowMs: () => -1 }, { nowMs: () => 5 }];
+  expect(latestOf(behind, ahead).nowMs()).toBe(5);
+  expect(latestOf(ahead, behind).nowMs()).toBe(5);
 });
 
 describe("money", () => {

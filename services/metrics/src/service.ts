@@ -20,6 +20,7 @@ import {
 } from "@kapi/kafka";
 import { createPool, type Database, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
 import { CLAIM_SETTINGS, createRedis, redisOptions } from "@kapi/redis";
+import { latestOf, systemClock } from "@kapi/kernel";
 import { type MainContext, observed, type Started } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
@@ -198,7 +199,9 @@ async function prepareSequencer(
   existence: AccountExistence,
   watch: TopicWatch,
 ): Promise<PreparedSequencer> {
-  const { config, scope, logger, health, clock, fatal } = context;
+  const { config, scope, logger, health, fatal } = context;
+  // Were it the database's alone, one that is minutes behind would stop every live stream.
+  const clock = latestOf(context.clock, systemClock);
   const producer = await scope.start("producer", () => createProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
   // One of its own: no sample waits behind thousands of checkpoints.
   const background = await scope.start("checkpoint producer", () => createProducer(kafka));

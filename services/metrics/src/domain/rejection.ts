@@ -1,5 +1,5 @@
 const MINUTE_MS = 60_000;
-/** Largest difference between the clocks of a trading server and of the database, in minutes. */
+/** Largest difference between the clocks of a trading server and of kapi, in minutes. */
 const MAX_CLOCK_DIFFERENCE_MINUTES = 5;
 /** How long after its measurement a valuation that is sent again may come, in minutes. */
 const MAX_REPEAT_AGE_MINUTES = 5;
@@ -38,7 +38,7 @@ export const UNKNOWN_ACCOUNT = { reason: "unknown_account", fault: "the account 
 export const DELETED_ACCOUNT = { reason: "deleted_account", fault: "the account was deleted" } as const;
 export const MEASURED_AHEAD = {
   reason: "measured_ahead",
-  fault: `measuredAt is more than ${MAX_CLOCK_DIFFERENCE_MINUTES} minutes ahead of the database's clock`,
+  fault: `measuredAt is more than ${MAX_CLOCK_DIFFERENCE_MINUTES} minutes ahead of the database's and of this machine's clock`,
 } as const;
 export const MEASURED_BEFORE = {
   reason: "measured_before",
