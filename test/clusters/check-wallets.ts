@@ -44,7 +44,8 @@ async function different(
 ): Promise<string | null> {
   // The lines first: reading them costs credits too, which the wallet has by then.
   const lines = new Map<string, UsageView>();
-  for await (const line of pagesOf<UsageView>(api, "/credits/usage", "usage")) {
+  let pages = 0;
+  for await (const line of pagesOf<UsageView>(api, "/credits/usage", "usage", () => (pages += 1))) {
     // A line may move to the next page while they are read.
     lines.set(JSON.stringify(line), line);
   }
@@ -66,7 +67,7 @@ async function different(
   const byRequest = sums([...lines.values()], ({ xRequestId }) => xRequestId);
   const charged = [...book.failedReads].filter((requestId) => (byRequest.get(requestId) ?? 0) !== 0);
   if (charged.length > 0) return `${charged.length} reads that were answered 5xx are charged, such as ${charged[0]}`;
-  return sumDiffers([...lines.values()], lifetimeConsumed);
+  return sumDiffers([...lines.values()], pages, lifetimeConsumed);
 }
 
 /** Credits by what `keyOf` says; what is given back counts against what was taken. */
@@ -79,10 +80,9 @@ function sums(lines: readonly UsageView[], keyOf: (line: UsageView) => string | 
   return found;
 }
 
-/** What was consumed after the first page was read is not in the lines: at most one credit for each page. */
-function sumDiffers(lines: readonly UsageView[], consumed: number): string | null {
+/** What was consumed after the first page was read is not in the lines: a credit for each page, and one for the balance. */
+function sumDiffers(lines: readonly UsageView[], pages: number, consumed: number): string | null {
   const sum = lines.reduce((credits, line) => credits + line.credits, 0);
-  const pages = Math.ceil(lines.length / 100) + 2;
-  if (sum <= consumed && consumed - sum <= pages) return null;
+  if (sum <= consumed && consumed - sum <= pages + 1) return null;
   return `${consumed} credits are consumed, the lines of usage say ${sum}`;
 }

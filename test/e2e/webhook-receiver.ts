@@ -35,7 +35,10 @@ export class WebhookReceiver {
 
   private constructor(onReceived: (received: Received) => void) {
     this.#onReceived = onReceived;
-    this.#server = createServer((request, response) => void this.#take(request, response));
+    this.#server = createServer((request, response) => {
+      // A delivery that was cut off is none; the sender sends it again.
+      this.#take(request, response).catch(() => response.destroy());
+    });
   }
 
   /** Listens at a port that is free; `onReceived` is told of every delivery. */

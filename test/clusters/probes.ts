@@ -1,0 +1,66 @@
+import type { TestStack } from "@kapi/testkit";
+
+import type { Findings } from "../live/findings.ts";
+
+const PROBE_INTERVAL_MS = 5_000;
+const PROBE_TIMEOUT_MS = 2_000;
+/** As the chart has it: three probes in a row, ten seconds apart. */
+const KILLED_AFTER_MS = 20_000;
+const NO_ANSWER = "it does not answer";
+
+/** What an orchestrator asks: a process that says for so long that it does not live would be killed by it. */
+export class LivenessProbes {
+  readonly #stack: TestStack;
+  readonly #findings: Findings;
+  readonly #dyingSinceMs = new Map<string, number>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(stack: TestStack, findings: Findings) {
+    this.#stack = stack;
+    this.#findings = findings;
+    this.#timer = setInterval(() => void this.#probe(), PROBE_INTERVAL_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #probe(): Promise<void> {
+    await Promise.all(
+      Array.from(this.#stack.processes.values(), async ({ name, url }) => {
+        const problem = await problemAt(`${url}/livez`);
+        // One that does not answer is paused, or starts.
+        if (problem === null || problem === NO_ANSWER) {
+          this.#dyingSinceMs.delete(name);
+          return;
+        }
+        const sinceMs = this.#dyingSinceMs.get(name) ?? Date.now();
+        this.#dyingSinceMs.set(name, sinceMs);
+        if (Date.now() - sinceMs < KILLED_AFTER_MS) return;
+        this.#findings.add(`${name} would be killed for its liveness: ${problem}`);
+        this.#dyingSinceMs.set(name, Number.POSITIVE_INFINITY);
+      }),
+    );
+  }
+}
+
+/** null where every process is ready, or which are not and why. */
+export async function unready(stack: TestStack): Promise<string | null> {
+  const all = Array.from(stack.processes.values(), async ({ name, url }) => {
+    const problem = await problemAt(`${url}/readyz`);
+    return problem === null ? null : `${name} is not ready: ${problem}`;
+  });
+  const problems = (await Promise.all(all)).filter((problem) => problem !== null);
+  return problems.length === 0 ? null : problems.join("; ");
+}
+
+/** What a probe is answered other than 200. */
+async function problemAt(url: string): Promise<string | null> {
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
+    const text = await answer.text();
+    return answer.ok ? null : text.trim();
+  } catch {
+    return NO_ANSWER;
+  }
+}
