@@ -11,6 +11,7 @@ import { INITIAL_BALANCE_MINOR, type Organization } from "./world.ts";
 
 const FINAL_DEADLINE_MS = 180_000;
 const MONEY_DEADLINE_MS = 60_000;
+const ACCOUNTS_DEADLINE_MS = 60_000;
 const LIVE_DEADLINE_MS = 60_000;
 /** What is booked without a command. */
 const TRADING_TYPES = new Set(["realized_pnl", "commission", "swap"]);
@@ -32,6 +33,8 @@ export async function checkAll(one: Case): Promise<void> {
   say("checks: balances at trading server, API and sum of transactions; sequences");
   const transactions = new Map<Account, readonly TransactionView[]>();
   for (const account of world.accounts) transactions.set(account, await checkMoney(one, account, commands));
+  say("checks: accounts that were created");
+  await checkAccounts(one, commands);
   say("checks: wallets and usage");
   await checkWallets(one, commands);
   say("checks: webhooks and the feed");
@@ -72,6 +75,26 @@ async function readCommands(organization: Organization | undefined, into: Map<st
   if (organization === undefined) return;
   const path = `/servers/${organization.serverId}/commands`;
   for await (const command of pagesOf<CommandView>(organization.api, path, "commands")) into.set(command.id, command);
+}
+
+/** Each creation that succeeded made one account, whatever was repeated meanwhile; nothing else made one. */
+async function checkAccounts(one: Case, commands: ReadonlyMap<string, CommandView>): Promise<void> {
+  const { book, findings, waits, world } = one;
+  for (const [index, { api, serverId }] of world.organizations.entries()) {
+    const created = book.ofOrganization(index).filter(({ kind, commandId }) => {
+      return kind === "creation" && commands.get(commandId ?? "")?.status === "succeeded";
+    });
+    const before = world.accounts.filter(({ organization }) => organization === index);
+    const expected = before.length + created.length;
+    const wrong = await waits.until(`the accounts of organization ${index}`, ACCOUNTS_DEADLINE_MS, async () => {
+      const { accounts } = await api.get<{ accounts: readonly { accountNumber: string }[] }>(
+        `/servers/${serverId}/accounts`,
+      );
+      const { size } = new Set(accounts.map(({ accountNumber }) => accountNumber));
+      return size === expected ? null : `${size} accounts are listed, ${expected} were created`;
+    });
+    if (wrong !== null) findings.add(`organization ${index}: ${wrong}`);
+  }
 }
 
 async function checkMoney(
