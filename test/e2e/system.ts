@@ -8,10 +8,10 @@ const CREDITS = 1_000_000;
 const KNOWN_DEADLINE_MS = 20_000;
 
 /**
- * The session timeout is the shortest that a broker allows: how long a killed service's work rests until it is taken up
- * again. Quotes named for one test are not another's market.
+ * The session timeout is how long a killed service's work rests until it is taken up again. Quotes named for one test are not
+ * another's market.
  */
-const FOR_TESTS = { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "" };
+const FOR_TESTS = { KAFKA_SESSION_TIMEOUT_MS: "3000", QUOTES_FILE: "" };
 
 /** A whole kapi of a test's own on the servers of the test run: every service as a process, and a demo organization. */
 export interface RunningSystem {

@@ -5,6 +5,7 @@ import type { Logger } from "@kapi/runtime";
 import type { Batch, BatchOutcome } from "./batch.ts";
 import type { PartitionAssignment } from "./generations.ts";
 
+const MAX_HEARTBEAT_INTERVAL_MS = 3_000;
 const MIN_INTERVAL_MS = 5;
 /**
  * A larger batch of a partition means that messages come in numbers. Were it one, an interval of 40 ms would keep itself up at 50
@@ -56,7 +57,7 @@ export interface ConsumerOptions {
   readonly minBytes?: number;
   /** How long a rebalance waits for the members to join. Default 30,000. */
   readonly rebalanceTimeoutMs?: number;
-  /** Default 3,000. */
+  /** Default: a third of the session timeout, but 3,000 at most. */
   readonly heartbeatIntervalMs?: number;
   /**
    * A topic that was made again is read from its beginning, or from what the group committed where
@@ -69,6 +70,14 @@ export interface ConsumerOptions {
 export interface Consumer {
   /** null, or why this consumer is not well; for the liveness of the process. */
   check(): string | null;
+}
+
+/** Kafka advises a third of the session at most: a heartbeat that is late must not end the membership. */
+export function heartbeatIntervalOf(
+  { sessionTimeoutMs }: { readonly sessionTimeoutMs: number },
+  { heartbeatIntervalMs }: Pick<ConsumerOptions, "heartbeatIntervalMs">,
+): number {
+  return heartbeatIntervalMs ?? Math.min(sessionTimeoutMs / 3, MAX_HEARTBEAT_INTERVAL_MS);
 }
 
 /** Least time from the begin of a batch of `count` messages to the next fetch, in milliseconds. */

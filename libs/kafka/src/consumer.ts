@@ -12,7 +12,7 @@ import kafkajs, {
 import type { Batch, BatchOutcome, DeadLetter } from "./batch.ts";
 import { connectWaiting, consumerWithCluster } from "./cluster.ts";
 import { Commits } from "./commits.ts";
-import { type Consumer, type ConsumerOptions, intervalAfter } from "./consumer-options.ts";
+import { type Consumer, type ConsumerOptions, heartbeatIntervalOf, intervalAfter } from "./consumer-options.ts";
 import type { KafkaConnection } from "./connection.ts";
 import { within } from "./deadline.ts";
 import {
@@ -33,7 +33,6 @@ import { fetchBytesOf } from "./topics.ts";
 import { handleTraced } from "./traces.ts";
 
 const REBALANCE_TIMEOUT_MS = 30_000;
-const HEARTBEAT_INTERVAL_MS = 3_000;
 /** Each fetch costs broker and process the same whether it finds something or not; the end of a consumer waits for one. */
 const MAX_WAIT_MS = 250;
 const MAX_BATCH_MESSAGES = 1_000;
@@ -66,7 +65,7 @@ export async function createConsumer(kafka: KafkaConnection, options: ConsumerOp
     groupId: kafka.topicPrefix + options.groupId,
     sessionTimeout: kafka.sessionTimeoutMs,
     rebalanceTimeout: options.rebalanceTimeoutMs ?? REBALANCE_TIMEOUT_MS,
-    heartbeatInterval: options.heartbeatIntervalMs ?? HEARTBEAT_INTERVAL_MS,
+    heartbeatInterval: heartbeatIntervalOf(kafka, options),
     maxWaitTimeInMs: options.maxWaitTimeInMs ?? MAX_WAIT_MS,
     minBytes: options.minBytes ?? 1,
     maxBytesPerPartition: Math.max(...options.topics.map(fetchBytesOf)),
@@ -368,7 +367,7 @@ class GroupConsumer implements Consumer {
 
   /** A batch may take longer than the session; what a heartbeat learns about the group, kafkajs's next one does too. */
   #keepAlive(payload: EachBatchPayload): NodeJS.Timeout {
-    const intervalMs = (this.#options.heartbeatIntervalMs ?? HEARTBEAT_INTERVAL_MS) / 2;
+    const intervalMs = heartbeatIntervalOf(this.#kafka, this.#options) / 2;
     return setInterval(() => {
       payload.heartbeat().catch((error: unknown) => {
         this.#options.logger.debug({ error: asError(error).message }, "a heartbeat failed during a batch");

@@ -21,7 +21,7 @@ import { clusterClient } from "../src/cluster.ts";
 import { logger, ownTopics, PARTITIONS, unexpected, until } from "./support.ts";
 
 /** The shortest that a broker allows by default. */
-const SESSION_TIMEOUT_MS = 6_000;
+const SESSION_TIMEOUT_MS = 2_000;
 
 let kafka: KafkaConnection;
 let drop: () => Promise<void>;
@@ -272,7 +272,6 @@ test("a batch that takes longer than the session keeps its place in the group", 
       logger,
       fatal: unexpected,
       groupId: "long",
-      heartbeatIntervalMs: 1_000,
       onAssigned: (assignment) => Promise.resolve(void assignments.push(assignment.length)),
       onBatch: async () => {
         handled += 1;

@@ -29,7 +29,7 @@ describe("an account service that is killed", () => {
 
   beforeAll(async () => {
     stack = await scope.start("stack", async () => {
-      const env = { "trading-server": { TICK_INTERVAL_MS: "0" }, all: { KAFKA_SESSION_TIMEOUT_MS: "6000" } };
+      const env = { "trading-server": { TICK_INTERVAL_MS: "0" }, all: { KAFKA_SESSION_TIMEOUT_MS: "3000" } };
       const value = await startTestStack({ services: ["trading-server", "account"], env });
       return { value, stop: () => value.stop() };
     });

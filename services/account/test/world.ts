@@ -21,8 +21,8 @@ import { type Neighbours, startNeighbours } from "./neighbours.ts";
 const logger = createLogger({ service: "test", level: "silent" });
 /** Well below what a test waits. */
 const TRADING_SERVER_TIMEOUT_MS = 1_500;
-/** The least that a broker takes: a killed process gives its partitions up after this. */
-const KAFKA_SESSION_TIMEOUT_MS = 6_000;
+/** A killed process gives its partitions up after this. */
+const KAFKA_SESSION_TIMEOUT_MS = 3_000;
 
 /** One answer of an internal route. */
 export interface Answer {

@@ -111,7 +111,7 @@ export class World {
       ACCOUNT_URL: `http://127.0.0.1:${this.#accountPort}`,
       COALESCE_MS: "0",
       CHECKPOINT_INTERVAL_MS: "300",
-      KAFKA_SESSION_TIMEOUT_MS: "6000",
+      KAFKA_SESSION_TIMEOUT_MS: "3000",
     };
   }
 

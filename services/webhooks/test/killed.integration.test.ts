@@ -9,7 +9,7 @@ import { anyOwner, position } from "./facts.ts";
 import { hang, ok, Receiver, verified } from "./receiver.ts";
 import { World } from "./world.ts";
 
-const SESSION = { KAFKA_SESSION_TIMEOUT_MS: "6000" };
+const SESSION = { KAFKA_SESSION_TIMEOUT_MS: "3000" };
 const QUICK = { ...SESSION, WEBHOOK_TIMEOUT_MS: "500", WEBHOOK_LEASE_MS: "2500" };
 
 let world: World;
