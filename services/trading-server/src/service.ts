@@ -52,7 +52,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       logger,
     }),
   );
-  const journal = createJournal(database, clock, appliedOutcome);
+  const journal = createJournal(database, appliedOutcome);
   const restored = await restore(createStoredState(database), feed);
 
   const kafka = createKafka({

@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
 
 import type { TradingEvent } from "@kapi/contracts";
+import { assertDefined, deferred, delay } from "@kapi/kernel";
+import { createPool, statement } from "@kapi/postgres";
+import { createLogger } from "@kapi/runtime";
 import { anyAccountNumber, createTestEnvironment, eventually, type TestEnvironment } from "@kapi/testkit";
 import { TradingServerUnreachable } from "@kapi/trading-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -14,6 +17,14 @@ import {
   startTradingServer,
   type Topics,
 } from "./support.ts";
+
+/** By then a process that waits for nothing has read what is stored. */
+const STARTED_WITHIN_MS = 3_000;
+const WRITE_LATE = statement<Record<string, never>>(
+  "test_write_late",
+  `insert into journal (position, server_id, account_number, sequence, reference, event)
+   select max(position) + 1, $1::uuid, $2, 3, $3, $4 from journal`,
+);
 
 let environment: TestEnvironment;
 let topics: Topics;
@@ -120,6 +131,41 @@ describe("a restart", () => {
       expect(last?.balanceMinor).toBe(700);
     });
     await second.kill("SIGTERM");
+  });
+
+  it("waits for what the last process is still writing, and goes on behind it", async () => {
+    const first = await startTradingServer(environment);
+    const serverId = await configuredServer(first);
+    const account = anyAccountNumber();
+    await first.client.change(serverId, [creation(account), deposit(account, 100)]);
+    await eventually(() => expect(sequencesOf(account)).toEqual([1, 2]));
+    await first.kill("SIGKILL");
+
+    // As where its last statement waits for a standby.
+    const pool = await createPool({
+      connectionString: environment.postgresUrl,
+      schema: "trading_server",
+      applicationName: "test",
+      logger: createLogger({ service: "test", level: "error" }),
+    });
+    const last = assertDefined(eventsOf(account).at(-1), "an event");
+    const late = { ...last, sequence: 3, amountMinor: 50, balanceMinor: last.balanceMinor + 50 };
+    const written = deferred<void>();
+    const writing = pool.value.transaction(async (tx) => {
+      await tx.query(WRITE_LATE, [serverId, account, randomUUID(), JSON.stringify(late)]);
+      await written.promise;
+    });
+    const starting = startTradingServer(environment);
+    await delay(STARTED_WITHIN_MS);
+    written.resolve();
+    await writing;
+
+    const second = await starting;
+    expect(await second.client.change(serverId, [deposit(account, 1)])).toMatchObject([
+      { status: "applied", event: { sequence: 4, balanceMinor: 151 } },
+    ]);
+    await second.kill("SIGTERM");
+    await pool.stop();
   });
 
   it("in the middle of many deposits books each exactly once", async () => {

@@ -22,6 +22,7 @@ export interface Restored {
  * together with its account's state, so what the journal is ahead by is balance and sequence.
  */
 export async function restore(stored: StoredState, feed: Feed): Promise<Restored> {
+  await stored.settled();
   const progress = await stored.progress();
   const servers = new Map<string, TradingServer>();
   for (const { serverId, state } of await stored.servers()) {

@@ -1,5 +1,5 @@
 /** The journal and the stored states in PostgreSQL. */
-import { type Clock, delay } from "@kapi/kernel";
+import { delay } from "@kapi/kernel";
 import { type Database, isTransient, isUniqueViolation, statement } from "@kapi/postgres";
 
 import type { CommitBatch, Journal, Progress, PublishableEvent } from "../../domain/ports.ts";
@@ -9,8 +9,6 @@ import type { CommitBatch, Journal, Progress, PublishableEvent } from "../../dom
  * such a text much faster than it reads an array literal with every quote of every event escaped.
  */
 const SEPARATOR = "\u001f";
-/** How long a turn is tried again while the database cannot be reached. */
-const WRITE_DEADLINE_MS = 30_000;
 const RETRY_DELAY_MS = 200;
 
 /** One statement stores a whole turn, so that it is one round trip and one transaction. */
@@ -70,13 +68,9 @@ const SAVE_PROGRESS = statement<Record<string, never>>(
 );
 
 /** Makes the {@link Journal}. `outcomeOf` writes the outcome of a reference whose change made an event. */
-export function createJournal(
-  database: Database,
-  clock: Clock,
-  outcomeOf: (reference: string, event: string) => string,
-): Journal {
+export function createJournal(database: Database, outcomeOf: (reference: string, event: string) => string): Journal {
   return {
-    write: (batch) => write(database, clock, batch),
+    write: (batch) => write(database, batch),
     outcomesOf: async (serverId, references) => {
       const rows = await database.query(OUTCOMES, [serverId, references.join(SEPARATOR)]);
       return new Map(
@@ -105,12 +99,12 @@ export function createJournal(
 }
 
 /**
- * Stores a turn. While the database cannot be reached it is tried again; whether a try whose answer was lost had stored
- * the turn is seen at the turn's last position. A position that another process took is never taken again.
+ * Stores a turn. While the database cannot be reached it is tried again, for as long as that lasts: what waits behind it is
+ * bounded ({@link Committer}). Whether a try whose answer was lost had stored the turn is seen at the turn's last position. A
+ * position that another process took is never taken again.
  */
-async function write(database: Database, clock: Clock, batch: CommitBatch): Promise<void> {
+async function write(database: Database, batch: CommitBatch): Promise<void> {
   const values = valuesOf(batch);
-  const deadlineMs = clock.nowMs() + WRITE_DEADLINE_MS;
   for (let isRetry = false; ; isRetry = true) {
     try {
       if (isRetry && (await isStored(database, batch))) return;
@@ -118,7 +112,7 @@ async function write(database: Database, clock: Clock, batch: CommitBatch): Prom
       return;
     } catch (error) {
       const isUnclear = isTransient(error) || (isRetry && isUniqueViolation(error));
-      if (!isUnclear || clock.nowMs() > deadlineMs) throw error;
+      if (!isUnclear) throw error;
       await delay(RETRY_DELAY_MS);
     }
   }

@@ -1,9 +1,16 @@
-import { type Database, statement } from "@kapi/postgres";
+import { delay } from "@kapi/kernel";
+import { type Database, isTransient, statement } from "@kapi/postgres";
 
 import type { JournalTail, Progress, StoredAccount, StoredServer, StoredState } from "../../domain/ports.ts";
 
 /** Rows read at a time. */
 const BATCH_ROWS = 1_000;
+const SETTLED_RETRY_MS = 200;
+
+const UNTIL_WRITTEN = statement<Record<string, never>>(
+  "trading_server_until_written",
+  "lock table journal in share mode",
+);
 
 const SERVERS = statement<{ server_id: string; state: string }>(
   "trading_server_servers",
@@ -30,6 +37,7 @@ const UNPUBLISHED_ACCOUNTS = statement<{ server_id: string; account_number: stri
 /** What the last process left. */
 export function createStoredState(database: Database): StoredState {
   return {
+    settled: () => settled(database),
     progress: async () => (await database.query(PROGRESS, []))[0] ?? { checkpoint: 0, published: 0 },
     lastPosition: async () => (await database.query(LAST_POSITION, []))[0]?.position ?? 0,
     servers: async () => (await database.query(SERVERS, [])).map(serverFromRow),
@@ -44,6 +52,18 @@ export function createStoredState(database: Database): StoredState {
       return rows.map((row) => ({ serverId: row.server_id, accountNumber: row.account_number }));
     },
   };
+}
+
+async function settled(database: Database): Promise<void> {
+  for (;;) {
+    try {
+      await database.transaction((tx) => tx.query(UNTIL_WRITTEN, []));
+      return;
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+      await delay(SETTLED_RETRY_MS);
+    }
+  }
 }
 
 function serverFromRow(row: { server_id: string; state: string }): StoredServer {
