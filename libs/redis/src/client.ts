@@ -42,6 +42,7 @@ async function connectOne(options: RedisOptions): Promise<Started<RedisConnectio
   const send = sharingWrites(redis);
   const value: RedisConnection = {
     commands: redis,
+    masters: () => [redis],
     call: (name, keys, args) => callFunction(redis, send, name, keys, args),
     check: () => (redis.status === "ready" ? null : `redis connection is ${redis.status}`),
   };

@@ -36,7 +36,7 @@ const DEFAULT_PORT = 6379;
  */
 const NOT_CARRIED_OUT = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN) |^All keys in the pipeline should belong to the same slots/;
 /** Sent by themselves: ioredis then follows their slots by itself. Only calls of functions are many enough to share requests. */
-const UNSHARED_COMMANDS = ["del", "exists", "hdel", "hget", "hset", "time", "xdel", "xlen", "xrange"];
+const UNSHARED_COMMANDS = ["del", "exists", "hdel", "hget", "hset", "xdel", "xlen", "xrange"];
 
 /** As `createRedis`, for a cluster: through whichever of the nodes given answers first. */
 export async function connectCluster(options: RedisOptions): Promise<Started<RedisConnection>> {
@@ -59,6 +59,7 @@ export async function connectCluster(options: RedisOptions): Promise<Started<Red
   const pings = keepPinging(() => cluster.nodes("master"));
   const value: RedisConnection = {
     commands: cluster,
+    masters: () => cluster.nodes("master"),
     call: (name, keys, args) => callFunction(cluster, name, keys, args),
     check: () => (cluster.status === "ready" ? pings.check() : `redis cluster is ${cluster.status}`),
   };

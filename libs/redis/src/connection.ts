@@ -1,5 +1,5 @@
 import type { Logger } from "@kapi/runtime";
-import type { RedisCommander } from "ioredis";
+import type { Redis, RedisCommander } from "ioredis";
 
 /** What `createRedis` needs. */
 export interface RedisOptions {
@@ -22,6 +22,8 @@ export interface RedisConnection {
   readonly call: (name: string, keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>;
   /** Plain commands; in a cluster each goes to the node that has its key. */
   readonly commands: RedisCommander<{ type: "default"; mapping: "resp2" }>;
+  /** What each master is asked by itself; of a Redis that is no cluster, the one there is. */
+  readonly masters: () => readonly Pick<Redis, "time">[];
   /** Whether the connection is usable now; for health checks. Null, or what is wrong. */
   readonly check: () => string | null;
 }

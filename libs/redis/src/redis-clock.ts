@@ -3,8 +3,9 @@
  * a claim. Clocks of machines are apart by minutes where nobody looks after them, and are set.
  * Between two looks the time goes on with the monotonic clock of the process, which is not set.
  */
-import type { Clock } from "@kapi/kernel";
+import { assertDefined, type Clock } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
+import type { Redis } from "ioredis";
 
 import type { RedisConnection } from "./connection.ts";
 import { numberReply } from "./replies.ts";
@@ -16,23 +17,24 @@ import { numberReply } from "./replies.ts";
 const MEASURE_INTERVAL_MS = 5_000;
 /** A smaller difference is left: times should not go to and fro with the load. */
 const TOLERANCE_MS = 50;
-/**
- * In a cluster any node is asked, and one may be down. After so many tries the clock begins with
- * the machine's own time.
- */
+/** After so many tries in which not most masters answer the clock begins with the machine's own time. */
 const MAX_FIRST_TRIES = 5;
 
-/** Starts a clock. While Redis is away it goes on by itself. */
+interface Measurement {
+  /** How far the time of a node is ahead of the monotonic clock of this process. */
+  readonly apartMs: number;
+  readonly tookMs: number;
+}
+
+/** Starts a clock. While Redis is away it goes on by itself. Of a cluster the time of most masters counts. */
 export async function startRedisClock(
-  redis: Pick<RedisConnection, "commands">,
+  redis: Pick<RedisConnection, "masters">,
   { logger, intervalMs = MEASURE_INTERVAL_MS }: { readonly logger: Logger; readonly intervalMs?: number },
 ): Promise<Started<Clock>> {
   let offsetMs: number | null = null;
   const measure = async (): Promise<void> => {
-    const begunMs = performance.now();
-    const [seconds, microseconds] = await redis.commands.time();
-    const tookMs = performance.now() - begunMs;
-    const apartMs = numberReply(seconds) * 1_000 + numberReply(microseconds) / 1_000 - (begunMs + tookMs / 2);
+    const answers = await Promise.allSettled(redis.masters().map(measureOne));
+    const { apartMs, tookMs } = middle(answers, offsetMs);
     if (offsetMs !== null && Math.abs(apartMs - offsetMs) <= TOLERANCE_MS + tookMs / 2) return;
     if (offsetMs !== null) logger.warn({ byMs: Math.round(apartMs - offsetMs) }, "the time of Redis has changed");
     offsetMs = apartMs;
@@ -57,4 +59,28 @@ export async function startRedisClock(
       return Promise.resolve();
     },
   };
+}
+
+async function measureOne(master: Pick<Redis, "time">): Promise<Measurement> {
+  const begunMs = performance.now();
+  const [seconds, microseconds] = await master.time();
+  const tookMs = performance.now() - begunMs;
+  const timeMs = numberReply(seconds) * 1_000 + numberReply(microseconds) / 1_000;
+  return { apartMs: timeMs - (begunMs + tookMs / 2), tookMs };
+}
+
+/**
+ * The time of most: one node whose clock is wrong moves nothing. Of an even number the one that is nearer to `offsetMs`.
+ * @throws where not most of the masters answer.
+ */
+function middle(answers: readonly PromiseSettledResult<Measurement>[], offsetMs: number | null): Measurement {
+  const measured = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  if (measured.length <= answers.length / 2) {
+    throw new Error(`${measured.length} of ${answers.length} masters of Redis told their time`);
+  }
+  measured.sort((one, other) => one.apartMs - other.apartMs);
+  const upper = assertDefined(measured[Math.floor(measured.length / 2)], "the time of a master of Redis");
+  const lower = measured[Math.floor((measured.length - 1) / 2)] ?? upper;
+  if (offsetMs === null) return lower;
+  return Math.abs(lower.apartMs - offsetMs) <= Math.abs(upper.apartMs - offsetMs) ? lower : upper;
 }

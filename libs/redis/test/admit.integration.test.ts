@@ -237,15 +237,15 @@ test("a Redis that may throw keys away is refused", async () => {
 
 test("the clock of Redis says its time, goes on while it cannot be asked, and is put right where it changed", async () => {
   let apartMs = 0;
-  const shifted = {
-    commands: {
-      time: async () => {
-        if (Number.isNaN(apartMs)) throw new Error("no Redis");
-        const [seconds, microseconds] = await redis.commands.time();
-        return [Number(seconds) + apartMs / 1_000, Number(microseconds)];
-      },
-    },
-  } as unknown as Pick<RedisConnection, "commands">;
+  const [master] = redis.masters();
+  const time = async (byMs: number): Promise<number[]> => {
+    if (Number.isNaN(byMs)) throw new Error("no Redis");
+    const [seconds, microseconds] = (await master?.time()) ?? [];
+    return [Number(seconds) + byMs / 1_000, Number(microseconds)];
+  };
+  // One of three masters is always wrong.
+  const masters = [{ time: () => time(-3_600_000) }, { time: () => time(apartMs) }, { time: () => time(apartMs) }];
+  const shifted = { masters: () => masters } as unknown as Pick<RedisConnection, "masters">;
   const logger = createLogger({ service: "redis-test", level: "silent" });
   const apart = (): number => Math.round((clock.nowMs() - Date.now()) / 1_000);
   const { value: clock, stop: stopClock } = await startRedisClock(shifted, { logger, intervalMs: 20 });
