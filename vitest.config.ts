@@ -13,7 +13,6 @@ const LONGEST = [
   "services/metrics/test/restart.integration.test.ts",
   "test/clusters/kafka.test.ts",
   "services/account/test/deletion.integration.test.ts",
-  "test/rolling/rolling-restart.test.ts",
   "test/faults/deposit-killed.test.ts",
   "test/browser/console.test.ts",
   "services/gateway/test/owners.integration.test.ts",
@@ -58,7 +57,7 @@ export default defineConfig({
           name: "integration",
           include: [
             ...TESTS.map((folder) => `${folder}/**/*.integration.test.ts`),
-            "test/{browser,clusters,contract,e2e,faults,live,properties,rolling}/**/*.test.ts",
+            "test/{browser,clusters,contract,e2e,faults,live,properties}/**/*.test.ts",
           ],
           // What the servers of tests do is looked at by `npm run test:nodes`.
           exclude: [...EVERYWHERE, "test/clusters/nodes.test.ts"],

@@ -30,9 +30,7 @@ export interface DrillSettings {
   /** Requests a second. */
   readonly mutations: number;
   readonly reads: number;
-  /** Whether of the services with two processes each of them is restarted, or the first one alone. */
-  readonly both: boolean;
-  readonly tell?: (text: string) => void;
+  readonly tell: (text: string) => void;
 }
 
 /** How one process was restarted. */
@@ -81,7 +79,7 @@ async function drillIn(house: House, settings: DrillSettings): Promise<DrillRepo
   const kafka = createKafka({ brokers, clientId: "rolling", topicPrefix: stack.topicPrefix, logger });
   const { serverId, managementKey } = demo;
   const { accounts } = floor;
-  const tell = settings.tell ?? ((): void => undefined);
+  const { tell } = settings;
   const trial = await Trial.start({ kafka, logger, serverId, managementKey, accounts, dice: dice.fork(), tell });
   const { findings } = trial;
   const client = new OutsideClient(demo);
@@ -90,7 +88,7 @@ async function drillIn(house: House, settings: DrillSettings): Promise<DrillRepo
     await openSockets(trial, demo.wsBase, accounts, settings.sockets);
     traffic.start(settings);
     const restarts: Restart[] = [];
-    for (const name of [...house.first, ...(settings.both ? house.second : [])]) {
+    for (const name of [...house.first, ...house.second]) {
       traffic.isServerAway = name === TRADING_SERVER;
       restarts.push(await restart(house, name, findings));
       const { mutations, lost } = traffic.counts;

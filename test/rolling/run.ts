@@ -24,7 +24,6 @@ try {
   const { findings, complaints, restarts, traffic, late, live } = await drill({
     ...LOAD,
     seed: SEED,
-    both: true,
     tell: say,
   });
   for (const complaint of complaints) say(complaint);
