@@ -6,7 +6,7 @@ import { pagesOf } from "./pages.ts";
 import type { Organization } from "./world.ts";
 
 const WALLET_DEADLINE_MS = 90_000;
-/** The line of a charge is written a moment after it. */
+/** The line of a usage charge is written shortly after the charge. */
 const LINES_SETTLE_MS = 5_000;
 const MAX_EXAMPLES = 3;
 /** Credits that a command costs. */
@@ -47,7 +47,7 @@ async function different(
   commands: ReadonlyMap<string, { readonly status: string }>,
 ): Promise<string | null> {
   const { wallet } = await api.get<{ wallet: WalletView }>("/credits/balance");
-  // Nothing else is asked meanwhile, so that what is listed later and is older is what the wallet has.
+  // No other request runs meanwhile: the lines up to this time are those that the wallet contains.
   const askedMs = Date.now() + LINES_SETTLE_MS / 2;
   await delay(LINES_SETTLE_MS);
   const lines = new Map<string, UsageView>();

@@ -77,7 +77,7 @@ async function readCommands(organization: Organization | undefined, into: Map<st
   for await (const command of pagesOf<CommandView>(organization.api, path, "commands")) into.set(command.id, command);
 }
 
-/** Each creation that succeeded made one account, whatever was repeated meanwhile; nothing else made one. */
+/** Each successful creation made exactly one account, also if it was repeated. */
 async function checkAccounts(one: Case, commands: ReadonlyMap<string, CommandView>): Promise<void> {
   const { book, findings, waits, world } = one;
   for (const [index, { api, serverId }] of world.organizations.entries()) {

@@ -4,11 +4,11 @@ import type { Findings } from "../live/findings.ts";
 
 const PROBE_INTERVAL_MS = 5_000;
 const PROBE_TIMEOUT_MS = 2_000;
-/** As the chart has it: three probes in a row, ten seconds apart. */
+/** As in the chart: three failed probes, ten seconds apart. */
 const KILLED_AFTER_MS = 20_000;
 const NO_ANSWER = "it does not answer";
 
-/** What an orchestrator asks: a process that says for so long that it does not live would be killed by it. */
+/** Liveness probes as an orchestrator sends them. A process that it would kill is a finding. */
 export class LivenessProbes {
   readonly #stack: TestStack;
   readonly #findings: Findings;
@@ -29,7 +29,7 @@ export class LivenessProbes {
     await Promise.all(
       Array.from(this.#stack.processes.values(), async ({ name, url }) => {
         const problem = await problemAt(`${url}/livez`);
-        // One that does not answer is paused, or starts.
+        // A process that does not answer is paused or starting.
         if (problem === null || problem === NO_ANSWER) {
           this.#dyingSinceMs.delete(name);
           return;
@@ -44,7 +44,7 @@ export class LivenessProbes {
   }
 }
 
-/** null where every process is ready, or which are not and why. */
+/** null if every process is ready; otherwise the processes that are not, with the reasons. */
 export async function unready(stack: TestStack): Promise<string | null> {
   const all = Array.from(stack.processes.values(), async ({ name, url }) => {
     const problem = await problemAt(`${url}/readyz`);
@@ -54,7 +54,7 @@ export async function unready(stack: TestStack): Promise<string | null> {
   return problems.length === 0 ? null : problems.join("; ");
 }
 
-/** What a probe is answered other than 200. */
+/** null if the probe is answered 200; otherwise the answer. */
 async function problemAt(url: string): Promise<string | null> {
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });

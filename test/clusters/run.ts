@@ -27,7 +27,7 @@ import { openWorld, type World } from "./world.ts";
 import { goWrong } from "./wrong.ts";
 
 const WARM_UP_MS = 10_000;
-/** All brokers are away for three minutes, and three of them start at once on a machine that is busy. */
+/** The longest fault stops all brokers for three minutes and then starts them together. */
 const FAULT_DEADLINE_MS = 420_000;
 const RECOVERY_DEADLINE_MS = 120_000;
 const HEAL_DEADLINE_MS = 300_000;

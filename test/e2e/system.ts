@@ -8,8 +8,8 @@ const CREDITS = 1_000_000;
 const KNOWN_DEADLINE_MS = 20_000;
 
 /**
- * The session timeout is how long a killed service's work rests until it is taken up again. Quotes named for one test are not
- * another's market.
+ * A short session: the work of a killed service is taken over after this time. Without quotes: they
+ * belong to other tests.
  */
 const FOR_TESTS = { KAFKA_SESSION_TIMEOUT_MS: "3000", QUOTES_FILE: "" };
 

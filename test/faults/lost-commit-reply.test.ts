@@ -1,6 +1,6 @@
 /**
- * A commit whose reply is lost: the process cannot know that its outbox has the fact, and publishes it seconds later, behind newer facts
- * of the account. Receivers of webhooks see the order of the commits all the same.
+ * The reply to a commit is lost. The process then publishes the event seconds later, behind newer
+ * events of the account. Webhook receivers still get the events in the order of the commits.
  */
 import { COMMANDS_MIGRATIONS, type CommandStore, createCommandStore } from "@kapi/commands";
 import { type FinanceFact, TOPICS, WebhookEvent } from "@kapi/contracts";
@@ -92,7 +92,7 @@ it("lets newer facts overtake on the topic, and none in what a receiver is told"
     // As finance does: what an unanswered commit has done already is not done again.
     if (tries > 1) return;
     unit.enqueue([messageOf(second)]);
-    // The begin has its reply before replies are dropped: the write and the commit go out without waiting for theirs.
+    // Replies are dropped after that of `begin`. The write and the commit do not wait for replies.
     await unit.query(LEFT_BEHIND, [""]);
     await proxy.dropReplies();
     passed = eventually(async () =>

@@ -1,6 +1,6 @@
 /**
- * `docs/reference/bounds.md` names everything that is stored, and nothing else: topics, tables, Redis keys and the limits of what
- * processes hold in memory, as the code has them. What is stored or held has a size, and a retention is that of the code.
+ * `docs/reference/bounds.md` lists exactly what the code stores: topics, tables, Redis keys, and
+ * the limits of what processes hold in memory. Each has a size, and the retention of the code.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";

@@ -1,6 +1,6 @@
 /**
- * The limits in the code that bound what is stored or held. A limit is known by its name, so a new one has a row in
- * `docs/reference/bounds.md` or stands among the exceptions here, with the reason.
+ * The limits on stored or held data in the code, found by their names. A new limit needs a row in
+ * `docs/reference/bounds.md`, or an exception here with its reason.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -14,7 +14,7 @@ const SETTING = /^\s+((?:\w+_)?(?:MAX|KEPT|TTL|LIMIT|BUDGET)(?:_\w+)?): configFi
 /** Code that holds nothing in production, or only says what one request or record looks like. */
 const WITHOUT_BOUNDS = /^libs\/(?:testkit|servers|contracts)\//;
 
-/** Limits that bound nothing stored or held, by their names; names with `TTL` or `KEPT` are never among them. */
+/** Limits of other things, by name. Names with `TTL` or `KEPT` are never exceptions. */
 const KINDS: readonly RegExp[] = [
   // How long something waits or may be old, in time.
   /_(?:MS|S|SECONDS|MINUTES)$/,

@@ -26,10 +26,10 @@ const RETRIES = 25;
  * join) have their wait added. A frozen connection is noticed within 5 s.
  */
 export const REQUEST_TIMEOUT_MS = 4_000;
-/** The parts of kafkajs that log every try to reach a broker. */
+/** kafkajs namespaces that log every try to reach a broker. */
 const FREQUENT = new Set(["Connection", "BrokerPool"]);
-/** How kafkajs begins what it logs of an answer that is an error. */
-const ANSWER = "Response ";
+/** How kafkajs begins its log entry of an error response. */
+const ERROR_RESPONSE = "Response ";
 
 /** Where a Kafka cluster is and how this process calls itself there. */
 export interface KafkaOptions {
@@ -55,7 +55,7 @@ export interface ClientTuning {
   readonly requestTimeoutMs?: number;
   /** How often kafkajs tries again, half a second apart, before it gives up. */
   readonly retries?: number;
-  /** Called for each try to reach a broker that fails, and (`isAnswer`) where one answers with an error. */
+  /** Called for each failed try to reach a broker; `isAnswer`: a broker answered with an error. */
   readonly onProblem?: OnProblem;
 }
 
@@ -134,7 +134,7 @@ const openSocket: NonNullable<KafkaConfig["socketFactory"]> = ({ host, port, ssl
  */
 function logTo(logger: Logger, onProblem: OnProblem = () => undefined): (entry: LogEntry) => void {
   return ({ level, namespace, log }) => {
-    if (FREQUENT.has(namespace) && level === logLevel.ERROR) onProblem(log.message.startsWith(ANSWER));
+    if (FREQUENT.has(namespace) && level === logLevel.ERROR) onProblem(log.message.startsWith(ERROR_RESPONSE));
     const fields = {
       kafkajs: namespace,
       broker: text(log["broker"]),

@@ -72,7 +72,10 @@ export interface Consumer {
   check(): string | null;
 }
 
-/** Kafka advises a third of the session at most: a heartbeat that is late must not end the membership. */
+/**
+ * Milliseconds between two heartbeats. Kafka advises at most a third of the session, so that one
+ * late heartbeat does not end the membership.
+ */
 export function heartbeatIntervalOf(
   { sessionTimeoutMs }: { readonly sessionTimeoutMs: number },
   { heartbeatIntervalMs }: Pick<ConsumerOptions, "heartbeatIntervalMs">,

@@ -392,7 +392,7 @@ class GroupConsumer implements Consumer {
     void this.#commits.flush();
     this.#generations.stop();
     this.#pauseAll();
-    // A start that waits for the first join ends with this error too, at once.
+    // A start that still waits for the first join rejects at once.
     this.#joined.reject(error);
     this.#options.fatal(error);
   }

@@ -150,7 +150,7 @@ class FetchingReader implements LogReader {
     return silentMs > STALLED_AFTER_MS ? `the reader of ${this.#topic} tried nothing for ${silentMs} ms` : null;
   }
 
-  /** A fetch was answered; or brokers are away, or lead none of these partitions: the process waits. */
+  /** A sign of life: a fetch was answered, or the reader waits for brokers or partition leaders. */
   sign(): void {
     this.#lastSignMs = this.#clock.nowMs();
   }

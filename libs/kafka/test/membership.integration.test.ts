@@ -1,4 +1,4 @@
-/** Whether a consumer is a member of its group is checked from outside kafkajs, and what ends it is told as it is. */
+/** Group membership is checked independently of kafkajs; a fatal error is reported unchanged. */
 import { TOPICS } from "@kapi/contracts";
 import type { Started } from "@kapi/runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -100,8 +100,8 @@ test.each([
   expect(errors).toHaveLength(1);
 });
 
-test("a consumer that joins while no broker is named goes on as soon as one is", async () => {
-  // A broker that was fenced names none, not even itself, and answers as the coordinator for a moment more.
+test("a consumer that joins while metadata list no broker continues once they list one", async () => {
+  // A fenced broker lists no brokers, not even itself, and still answers as the coordinator.
   let isFenced = false;
   const joins = changeRequests(kafka, JOIN_GROUP, async (sent, send) => {
     const answer = await send(sent);
@@ -135,7 +135,7 @@ test("a consumer that joins while no broker is named goes on as soon as one is",
   await started.stop();
 });
 
-test("an error before the first join is told as it is, once, and ends the start", async () => {
+test("an error before the first join rejects the start and is reported once, unchanged", async () => {
   const errors: Error[] = [];
   const started = consumer(
     { ...kafka, sessionTimeoutMs: REFUSED_SESSION_TIMEOUT_MS },

@@ -8,12 +8,12 @@ export interface Clock {
 export const systemClock: Clock = { nowMs: () => Date.now() };
 
 /**
- * For durations and deadlines within this process: begins with the machine's time and goes on evenly, also where the machine's
- * clock is set meanwhile. What several processes must agree on goes by the clock of a server that they share.
+ * For durations and deadlines within this process. Starts at the machine's time and is not affected
+ * when the machine's clock is set. Times that several processes share come from a server's clock.
  */
 export const monotonicClock: Clock = { nowMs: () => Math.round(performance.timeOrigin + performance.now()) };
 
-/** The time of whichever clock is furthest: where one of them is behind, what the others measured is not of the future. */
+/** The latest time of several clocks, so that one clock that is behind has no effect. */
 export function latestOf(...clocks: readonly Clock[]): Clock {
   return { nowMs: () => Math.max(...clocks.map((clock) => clock.nowMs())) };
 }

@@ -19,8 +19,8 @@ const NOW = statement<{ ms: number }>(
 );
 
 /**
- * Starts a clock. It begins with the machine's time and goes on with the monotonic clock of the process, put right by how far it is from
- * the database's: the machine's clock may be set meanwhile. While the database is away it goes on by itself.
+ * Starts a clock that follows the database's time. Between measurements, and while the database is
+ * unavailable, it advances with the monotonic clock of the process.
  */
 export async function startDatabaseClock(
   database: Queryable,

@@ -22,7 +22,7 @@ export interface RedisConnection {
   readonly call: (name: string, keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>;
   /** Plain commands; in a cluster each goes to the node that has its key. */
   readonly commands: RedisCommander<{ type: "default"; mapping: "resp2" }>;
-  /** What each master is asked by itself; of a Redis that is no cluster, the one there is. */
+  /** A client for each master; without a cluster, the single server. */
   readonly masters: () => readonly Pick<Redis, "time">[];
   /** Whether the connection is usable now; for health checks. Null, or what is wrong. */
   readonly check: () => string | null;

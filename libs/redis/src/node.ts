@@ -94,16 +94,16 @@ export async function connect(client: Redis, url: string): Promise<void> {
   }
 }
 
-/** What asks clients for signs of life. */
+/** Pings clients at an interval. */
 export interface Pings {
-  /** Null, or for how long none of the clients has answered. */
+  /** Null, or a text that says for how long no client has answered. */
   check(): string | null;
   stop(): void;
 }
 
 /**
- * Asks each client for a sign of life from time to time, so that a dead connection is noticed though nobody uses it. A ping that
- * fails needs no handling: the socket timeout drops the connection. A client that is not connected yet connects for its ping.
+ * Pings each client at an interval, so that a dead idle connection is noticed. A failed ping needs
+ * no handling: the socket timeout drops the connection. A ping connects a disconnected client.
  */
 export function keepPinging(clients: () => readonly Redis[]): Pings {
   let answeredMs = performance.now();
@@ -148,8 +148,8 @@ export async function loadLibraries(client: Redis): Promise<void> {
 }
 
 /**
- * What ioredis rejects a call with that it never wrote to a connection, and what Redis refuses a function with before that
- * writes anything: its disk or its memory is full.
+ * ioredis never wrote the call to a connection, or Redis refused the function before it ran because
+ * its disk (MISCONF) or memory (OOM) is full.
  */
 const NOT_CARRIED_OUT = /^Stream isn't writeable|^Cluster isn't ready|^(MISCONF|OOM) /;
 

@@ -17,7 +17,7 @@ import { numberReply } from "./replies.ts";
 const MEASURE_INTERVAL_MS = 5_000;
 /** A smaller difference is left: times should not go to and fro with the load. */
 const TOLERANCE_MS = 50;
-/** After so many tries in which not most masters answer the clock begins with the machine's own time. */
+/** Tries to get an answer from most masters. After them the clock starts at the machine's time. */
 const MAX_FIRST_TRIES = 5;
 
 interface Measurement {
@@ -26,7 +26,10 @@ interface Measurement {
   readonly tookMs: number;
 }
 
-/** Starts a clock. While Redis is away it goes on by itself. Of a cluster the time of most masters counts. */
+/**
+ * Starts a clock that follows the median time of the Redis masters. While most masters are
+ * unavailable, it advances with the monotonic clock of the process.
+ */
 export async function startRedisClock(
   redis: Pick<RedisConnection, "masters">,
   { logger, intervalMs = MEASURE_INTERVAL_MS }: { readonly logger: Logger; readonly intervalMs?: number },
@@ -34,7 +37,7 @@ export async function startRedisClock(
   let offsetMs: number | null = null;
   const measure = async (): Promise<void> => {
     const answers = await Promise.allSettled(redis.masters().map(measureOne));
-    const { apartMs, tookMs } = middle(answers, offsetMs);
+    const { apartMs, tookMs } = median(answers, offsetMs);
     if (offsetMs !== null && Math.abs(apartMs - offsetMs) <= TOLERANCE_MS + tookMs / 2) return;
     if (offsetMs !== null) logger.warn({ byMs: Math.round(apartMs - offsetMs) }, "the time of Redis has changed");
     offsetMs = apartMs;
@@ -70,13 +73,14 @@ async function measureOne(master: Pick<Redis, "time">): Promise<Measurement> {
 }
 
 /**
- * The time of most: one node whose clock is wrong moves nothing. Of an even number the one that is nearer to `offsetMs`.
- * @throws where not most of the masters answer.
+ * The median, so that one wrong clock has no effect. Of two middle values, the one nearer to
+ * `offsetMs`.
+ * @throws if half of the masters or fewer answered.
  */
-function middle(answers: readonly PromiseSettledResult<Measurement>[], offsetMs: number | null): Measurement {
+function median(answers: readonly PromiseSettledResult<Measurement>[], offsetMs: number | null): Measurement {
   const measured = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
   if (measured.length <= answers.length / 2) {
-    throw new Error(`${measured.length} of ${answers.length} masters of Redis told their time`);
+    throw new Error(`only ${measured.length} of ${answers.length} Redis masters reported their time`);
   }
   measured.sort((one, other) => one.apartMs - other.apartMs);
   const upper = assertDefined(measured[Math.floor(measured.length / 2)], "the time of a master of Redis");

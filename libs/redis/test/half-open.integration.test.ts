@@ -17,7 +17,7 @@ import { ALL_TAGS, createRedis, tagStates, usageKey } from "../src/index.ts";
 const HOST = "127.0.0.1";
 /** By when a client must have found out. */
 const NOTICED_WITHIN_MS = 5_000;
-/** By when it must be well again: the map of slots is read anew, from nodes that did not answer before, too. */
+/** Longest time to recover; it includes reading the slot map anew. */
 const BACK_WITHIN_MS = 20_000;
 const CLIENT = { clientName: "redis-test", logger: createLogger({ service: "redis-test", level: "silent" }) };
 

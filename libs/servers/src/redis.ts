@@ -111,7 +111,7 @@ function answers(address: string): Promise<boolean> {
   });
 }
 
-/** Has the Redis at `url` carry out one command, as it is typed in redis-cli; the reply as it comes over the line. */
+/** Sends one inline command to the Redis at `url`; returns the raw reply. */
 export function askRedis(url: string, command: string): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {

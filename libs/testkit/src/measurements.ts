@@ -4,7 +4,7 @@ import { createNoopMeter, type Meter, metrics } from "@opentelemetry/api";
 export interface Measurements {
   /** What a gauge said last; undefined: nothing. */
   last(name: string): number | undefined;
-  /** What was added to a counter with these attributes; 0: nothing. */
+  /** The sum that was added to a counter with exactly these attributes; 0 if none. */
   total(name: string, attributes?: Readonly<Record<string, string>>): number;
 }
 

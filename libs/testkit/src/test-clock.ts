@@ -25,10 +25,10 @@ export class TestClock implements Clock {
 
 /** Above every deadline of a command. */
 const FAR_OFF_MS = 2 * 3_600_000;
-/** Above the deadlines of most, and below the hour that Kafka lets the time of a message be ahead. */
+/** More than most deadlines; less than the hour by which a message's time may be ahead in Kafka. */
 const OFF_MS = 20 * 60_000;
 
-/** The clock of a machine that nobody looks after: two hours ahead. Nothing that processes share may go by it. */
+/** A machine's clock that is two hours ahead. No shared time may come from it. */
 export const wrongClock: Clock = { nowMs: () => Date.now() + FAR_OFF_MS };
 
 /** The environment of a process whose machine's clock is 20 minutes ahead or behind. */

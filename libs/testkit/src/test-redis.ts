@@ -16,7 +16,7 @@ import { eventually } from "./eventually.ts";
 
 const NAME = "redis";
 const CRASH_DEADLINE_MS = 5_000;
-/** Where Redis puts its snapshot. */
+/** The file name of Redis' snapshot. */
 const SNAPSHOT = "dump.rdb";
 
 /** A Redis of one test file's own, which it may crash, and whose disk it may fill. */
@@ -26,9 +26,9 @@ export interface TestRedis {
   crash(): Promise<void>;
   /** Starts it again on the same port; with `wipe` without its data, as on a new machine. */
   restart(options?: { wipe?: boolean }): Promise<void>;
-  /** Has it refuse every write with MISCONF, as where its disk is full: it cannot store its snapshot. */
+  /** Makes Redis refuse every write with MISCONF, because it cannot store its snapshot. */
   refuseWrites(): Promise<void>;
-  /** Has it take writes again. */
+  /** Makes Redis accept writes again. */
   takeWrites(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export async function startTestRedis(context: ServerContext): Promise<{ value: T
       server = await startRedisProcess(context, { name: NAME, port: Number(new URL(server.address).port) });
     },
     refuseWrites: async () => {
-      // No file takes the place of a folder.
+      // Redis cannot replace a folder with its snapshot file.
       mkdirSync(snapshot);
       await ask('CONFIG SET save "3600 1"');
       await ask("BGSAVE");

@@ -18,7 +18,7 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** Starts it, with other variables where `env` has them; `stop` ends everything, but for an environment that was `given`. */
+/** Starts the service; `env` overrides variables. `stop` keeps an environment that was `given`. */
 export async function startRunning(
   given?: TestEnvironment,
   env: Readonly<Record<string, string>> = {},

@@ -15,7 +15,7 @@ import { backdateClaim, CLAIM_OPEN_MS, type Organization, type Platform, startPl
 
 /** Every answer comes within this time, whatever is down (decisions, 1.5). */
 const ANSWER_WITHIN_MS = 5_000;
-/** A gateway's clock and this machine's are apart by this much at most: it is set anew where it is 50 ms wrong. */
+/** Largest difference between the clocks of a gateway and of this machine. */
 const CLOCK_TOLERANCE_MS = 200;
 const UNAVAILABLE = { status: 500, charged: 0, body: { error: "Internal server error" } };
 

@@ -7,8 +7,8 @@ const HOST = "127.0.0.1";
 const LENGTH_BYTES = 4;
 
 /**
- * Opens a proxy before a Kafka of one broker. A broker tells its clients its own address, and they connect to that: in its
- * answers stands the proxy's port instead, so that all connections go through the proxy. `stop` closes it.
+ * Opens a proxy before a Kafka of one broker. A relay replaces the broker's port in its responses
+ * with the proxy's port, so that clients connect to the proxy. `stop` closes both.
  */
 export async function proxyOfKafka(broker: string): Promise<{ proxy: TcpProxy; stop: () => Promise<void> }> {
   const { hostname: host, port } = new URL(`kafka://${broker}`);

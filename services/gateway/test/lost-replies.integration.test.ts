@@ -1,6 +1,6 @@
 /**
- * Redis and Kafka whose replies are lost, that refuse what they are asked for, or are away: nobody pays for what was not
- * done, or goes without an answer.
+ * Redis and Kafka that lose replies, refuse requests or are down: every request is answered, and no
+ * organization pays for a command that was not queued.
  */
 import { randomUUID } from "node:crypto";
 
@@ -70,7 +70,7 @@ async function changeOfWallet(before: Wallet): Promise<{ available: number; rese
   };
 }
 
-/** The refund of a creation that may be published is carried out: the next equal request takes its claim over. */
+/** Waits for the refund of a creation that may be published. An equal request then reclaims it. */
 async function untilGivenUp(key: string): Promise<void> {
   const claim = claimKey(tagOf(organization.id), commandIdOf(organization.id, key));
   await eventually(async () => expect(await platform.redis.commands.hget(claim, "at")).toBe("0"));

@@ -18,9 +18,9 @@ import {
   kafkaOptions,
   LIVE_INTERVAL_MS,
 } from "@kapi/kafka";
+import { latestOf, systemClock } from "@kapi/kernel";
 import { createPool, type Database, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
 import { CLAIM_SETTINGS, createRedis, redisOptions } from "@kapi/redis";
-import { latestOf, systemClock } from "@kapi/kernel";
 import { type MainContext, observed, type Started } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
@@ -200,7 +200,7 @@ async function prepareSequencer(
   watch: TopicWatch,
 ): Promise<PreparedSequencer> {
   const { config, scope, logger, health, fatal } = context;
-  // Were it the database's alone, one that is minutes behind would stop every live stream.
+  // The database's clock alone, minutes behind, would reject every valuation.
   const clock = latestOf(context.clock, systemClock);
   const producer = await scope.start("producer", () => createProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
   // One of its own: no sample waits behind thousands of checkpoints.
@@ -274,7 +274,7 @@ async function prepareSequencer(
 async function startStore(context: Context): Promise<{ database: Database; store: SnapshotStore }> {
   const { config, scope, logger } = context;
   await migrateDatabase(context);
-  // Without `health`: the live stream and the latest samples need no PostgreSQL, and stay reachable while it is away.
+  // No `health`: the live stream and the latest samples do not need PostgreSQL.
   const database = await scope.start("postgres", () =>
     createPool({
       ...postgresOptions(config),

@@ -36,7 +36,7 @@ import {
   type World,
 } from "./support.ts";
 
-/** After its deadline a command that nobody knows is waited for so long that clocks and readers may be behind. */
+/** Time after the deadline of an unknown command before its reservation counts as an orphan. */
 const WAITED_FOR_MS = 6 * 60_000;
 
 let world: World;

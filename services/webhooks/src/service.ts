@@ -35,7 +35,7 @@ const OVERDUE_INTERVAL_MS = 10_000;
 const OVERDUE_BATCH = 20;
 
 export interface Outside {
-  /** How names become addresses, the chance in the jitter, and the time (else the database's); a test brings its own. */
+  /** Replaced by tests: name resolution, jitter, and the clock (by default the database's). */
   readonly resolve?: Resolve;
   readonly random?: () => number;
   readonly clock?: Clock;

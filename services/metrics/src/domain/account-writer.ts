@@ -98,7 +98,7 @@ export class AccountWriter {
     return this.isDue(nowMs, coalesceMs) ? "due" : "waits";
   }
 
-  /** Whether a sample is to be cut at `nowMs`; also where the clock was set back since the last one. */
+  /** Whether a sample is due at `nowMs`. Also true if the clock was set back by an interval. */
   isDue(nowMs: number, coalesceMs: number): boolean {
     return this.waits && (this.#urgent || Math.abs(nowMs - this.#publishedAtMs) >= coalesceMs);
   }

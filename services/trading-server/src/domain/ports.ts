@@ -90,7 +90,7 @@ export interface JournalTail {
 
 /** What the last process left. */
 export interface StoredState {
-  /** Resolves when nothing of the last process is still being written: a statement can wait long for a standby. */
+  /** Resolves once the last process writes no more: its statement may still wait for a standby. */
   settled(): Promise<void>;
   progress(): Promise<Progress>;
   /** Position of the last journal row; 0 where there is none. */

@@ -53,7 +53,7 @@ export interface TakenIn {
   readonly leased: readonly Leased[];
   /** Endpoints for which there is more than that. */
   readonly more: readonly string[];
-  /** Older events of the recorded ones' accounts that did not come. */
+  /** Events that are older than the recorded ones of their account and did not arrive. */
   readonly missing: readonly MissingEvents[];
 }
 

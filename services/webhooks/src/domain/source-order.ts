@@ -20,7 +20,7 @@ export interface WaitingEvent {
   readonly overdue: boolean;
 }
 
-/** Events of an account and source that later ones no longer wait for: those numbered `first` to `last`. */
+/** Missing events `first` to `last` of an account and source. Later events do not wait for them. */
 export interface MissingEvents {
   readonly serverId: string | null;
   readonly accountNumber: string | null;
@@ -36,7 +36,7 @@ export interface Ordered {
   readonly ready: readonly IncomingEvent[];
   /** To wait. */
   readonly early: readonly IncomingEvent[];
-  /** Not there, and behind what is ready. */
+  /** Missing events that are older than the ready ones. */
   readonly missing: readonly MissingEvents[];
 }
 
@@ -83,8 +83,8 @@ function nameOf(event: Placed): string {
 }
 
 /**
- * The events at the beginning of `sorted` that need not wait. More than {@link MAX_WAITING} do not wait for a missing one. What they
- * no longer wait for is added to `missing`.
+ * The events at the beginning of `sorted` that need not wait. More than {@link MAX_WAITING} events
+ * do not wait for a missing one. Adds what they no longer wait for to `missing`.
  */
 function takeReady(
   sorted: readonly Placed[],

@@ -10,7 +10,7 @@ import type { DueDeliveries } from "./take-up-due.ts";
 
 /** Batches of different partitions that one transaction records. */
 const MAX_BATCHES_TOGETHER = 16;
-/** Accounts with missing events that one line of the log names, at most. */
+/** Maximum number of accounts with missing events in one log line. */
 const MAX_LOGGED_ACCOUNTS = 10;
 
 export interface TakeInOptions {
@@ -51,7 +51,7 @@ export function eventIntake(options: TakeInOptions): (events: readonly IncomingE
   };
 }
 
-/** The feed and `accountSequence` go on without these events: a receiver learns of them late, or never. */
+/** The feed continues without these events: receivers get them late or never. */
 function reportMissing(missing: readonly MissingEvents[], logger: Logger): void {
   if (missing.length === 0) return;
   for (const { first, last, reason } of missing) countMissing(last - first + 1, reason);

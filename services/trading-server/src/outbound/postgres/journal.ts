@@ -99,9 +99,9 @@ export function createJournal(database: Database, outcomeOf: (reference: string,
 }
 
 /**
- * Stores a turn. While the database cannot be reached it is tried again, for as long as that lasts: what waits behind it is
- * bounded ({@link Committer}). Whether a try whose answer was lost had stored the turn is seen at the turn's last position. A
- * position that another process took is never taken again.
+ * Stores a turn. Retries for as long as the database is unavailable; the rows that wait meanwhile
+ * are bounded ({@link Committer}). After a lost answer the turn's last position shows whether the
+ * turn was stored. A position that another process wrote is never overwritten.
  */
 async function write(database: Database, batch: CommitBatch): Promise<void> {
   const values = valuesOf(batch);
