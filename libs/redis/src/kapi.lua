@@ -1,8 +1,9 @@
 #!lua name=kapi
 
--- Admission, claims and wallets, as one Redis function library. All keys of a call carry one hash tag, so that it runs on a
--- Redis Cluster; every key is declared. What each function takes and gives is documented beside its typed wrapper
--- (claim-functions.ts, wallet-functions.ts), and the rules it keeps in README.md.
+-- Admission, claims and wallets, as one Redis function library. All keys of a call carry one hash
+-- tag, so that it runs on a Redis Cluster; every key but one is declared (see marker_of). What each
+-- function takes and gives is documented beside its typed wrapper (claim-functions.ts,
+-- wallet-functions.ts), and the rules it keeps in README.md.
 
 local WALLET_FIELDS = { 'id', 'available', 'reserved', 'consumed', 'purchased', 'threshold', 'created', 'updated' }
 local AVAILABLE, RESERVED, CONSUMED, UPDATED = 2, 3, 4, 8
@@ -145,7 +146,7 @@ local function judge_claims(keys, args, first_key, first_arg, count, request, no
       if kept[1] ~= args[at + 1] then
         outcome = { 'mismatch' }
       elseif kept[2] == '1' then
-        outcome = { 'duplicate', kept[5] }
+        outcome = { 'duplicate', kept[5], has_token = kept[4] }
       elseif age < open_ms and kept[4] ~= request then
         outcome = { 'open', age }
       else
@@ -165,6 +166,12 @@ end
 -- How a settled reservation ended. A marker of the release before, '1', does not tell.
 local SETTLED_BY_RELEASE = 'release'
 
+-- The marker of how a later reservation of the command was settled. Only the claim knows the charge
+-- id of that, so the key cannot be declared. It has the tag of `settled`, the command's own marker.
+local function marker_of(settled, command_id, charge_id)
+  return string.sub(settled, 1, -#command_id - 1) .. charge_id
+end
+
 -- Credits to reserve for a claim that is new, 0 where they are reserved or settled already.
 local function credits_of_fresh(outcome, command_id, price, settled, reserved)
   local charge_id = outcome[3] or command_id
@@ -178,11 +185,10 @@ end
 -- or consumed, needs none.
 local function credits_of_taken(outcome, command_id, price, settled, reserved, is_known)
   if is_known or not outcome[2] then return 0 end
-  if redis.call('HEXISTS', reserved, outcome[3] or command_id) == 1 then return 0 end
-  if not outcome[3] then
-    local ended = redis.call('GET', settled)
-    if ended and ended ~= SETTLED_BY_RELEASE then return 0 end
-  end
+  local charge_id = outcome[3] or command_id
+  if redis.call('HEXISTS', reserved, charge_id) == 1 then return 0 end
+  local ended = redis.call('GET', marker_of(settled, command_id, charge_id))
+  if ended and ended ~= SETTLED_BY_RELEASE then return 0 end
   return outcome.kept > 0 and outcome.kept or price
 end
 
@@ -354,6 +360,9 @@ local function admit_one(call, keys, args, first_key, first_arg)
   for i, outcome in ipairs(outcomes) do
     local at, claim = claim_arg + (i - 1) * 5, keys[first_claim + (i - 1) * 2]
     local credits = outcome.credits or 0
+    -- What a caller is told to be a duplicate stays one: the request that marked it answered cannot
+    -- give it up any more.
+    if outcome[1] == 'duplicate' and outcome.has_token then redis.call('HDEL', claim, 'token') end
     if outcome[1] == 'taken' then
       redis.call('HSET', claim, 'token', charge_id, 'at', now)
       if credits > 0 then redis.call('HSET', claim, 'credits', credits) end

@@ -245,6 +245,40 @@ test("the next equal request takes over at once what was published by one that f
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
 });
 
+test("what was told as a duplicate stays one, however late its first request, answered 500, is given back", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = claim();
+  const first = reserve(organizationId, [wanted]);
+  await admit(redis, first);
+  // It is marked, and the reply is lost: the caller is answered 500, and comes again.
+  expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId)).toBe(true);
+  const duplicate = { claims: [{ kind: "duplicate", message: wanted.message }] };
+  expect(await admit(redis, reserve(organizationId, [wanted]))).toMatchObject(duplicate);
+  const claims = [{ commandId: wanted.commandId, mayBePublished: true }];
+  expect(await refund(redis, { ...first, organizationId, claims })).toMatchObject({ credits: 0 });
+  expect(await admit(redis, reserve(organizationId, [wanted]))).toMatchObject(duplicate);
+});
+
+test("a command that was consumed under a reservation of a later request is not reserved for again", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = claim();
+  const giveBack = (call: ReturnType<typeof reserve>, mayBePublished: boolean) =>
+    refund(redis, { ...call, organizationId, claims: [{ commandId: wanted.commandId, mayBePublished }] });
+  const unpublished = reserve(organizationId, [wanted]);
+  await admit(redis, unpublished);
+  await giveBack(unpublished, false);
+  const published = reserve(organizationId, [wanted]);
+  const reply = await admit(redis, published);
+  const [outcome] = reply.kind === "admitted" ? reply.claims : [];
+  const chargeId = (outcome?.kind === "claimed" && outcome.chargeId) || "";
+  await settle(redis, [{ organizationId, credits: 5, epoch: EPOCH, chargeId, action: "consume" }]);
+  // Command-status has not heard of it yet.
+  await giveBack(published, true);
+  const retry = await admit(redis, reserve(organizationId, [wanted]));
+  expect(retry).toMatchObject({ claims: [{ kind: "taken_over", chargeId }] });
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 0, consumed: 5 });
+});
+
 test("what was never published gives its credits back at once, and is a new command for the next equal request", async () => {
   const organizationId = await organizationWith(redis, 100);
   const [one, other, known] = [claim(), claim(), claim()];
