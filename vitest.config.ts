@@ -36,9 +36,6 @@ export default defineConfig({
   test: {
     // Two files at once: more would have the servers and the tests take the processor from each other on a small machine.
     maxWorkers: 2,
-    // Where nobody watches, a test that failed is tried once more: on a machine with other work a wait can be too short. The
-    // report names each that needed it. Here, and whenever a test is worked on, the first failure counts.
-    retry: process.env["CI"] === "true" ? 1 : 0,
     passWithNoTests: false,
     sequence: { sequencer: LongestFirst },
     projects: [
