@@ -15,11 +15,14 @@ import {
   claimedMessage,
   closedTags,
   markAnswered,
+  markTold,
   refund,
   tagOf,
   wasNotCarriedOut,
 } from "@kapi/redis";
 import { activeTraceparent } from "@kapi/runtime";
+
+export type { AnsweredClaims } from "@kapi/redis";
 
 import type { Directory } from "./directory.ts";
 import { together } from "./together.ts";
@@ -101,11 +104,12 @@ export interface Admission {
    */
   readonly admit: (request: AdmissionRequest) => Promise<Admitted>;
   /** After Kafka's acknowledgement and before the 202, for all claims of the request. False: no 202 may be sent. */
-  readonly markAnswered: (
-    organizationId: string,
-    commandIds: readonly string[],
-    claimToken: string,
-  ) => Promise<boolean>;
+  readonly markAnswered: (organizationId: string, answered: AnsweredClaims) => Promise<boolean>;
+  /**
+   * Says that a 202 with passwords is being sent. Without it an equal request answers them once more,
+   * within two minutes: the 202 may never have been sent.
+   */
+  readonly markTold: (organizationId: string, answered: AnsweredClaims) => Promise<void>;
   /**
    * For a request that is answered 5xx: gives back what it consumed, and what it reserved for commands that were certainly not
    * published; also where {@link ChargeUnknown} was thrown. Once, however often it is called. Returns what was given back and what is
@@ -183,11 +187,12 @@ export function createAdmission(options: AdmissionOptions): Admission {
       );
       return admittedOr4xx(request, reply);
     },
-    markAnswered: (organizationId, commandIds, claimToken) => {
-      const mark = (): Promise<boolean> => markTogether(tagOf(organizationId), { commandIds, claimToken });
+    markAnswered: (organizationId, answered) => {
+      const mark = (): Promise<boolean> => markTogether(tagOf(organizationId), answered);
       // The reply may be lost where the mark is set: the same token learns that, whoever else asks sees an answered request.
       return reaching(() => mark().catch(() => delay(MARK_REPEAT_MS).then(mark)));
     },
+    markTold: (organizationId, answered) => reaching(() => markTold(redis, organizationId, answered)),
     refund: async ({ key, operation, requestId, chargeId, claims = [] }) => {
       const { organizationId } = key;
       const traceparent = activeTraceparent();

@@ -132,7 +132,9 @@ test("a queued command is claimed, answered, and then a duplicate with its messa
   expect(await admission.claimedMessage(key.organizationId, message.commandId)).toEqual(message);
   const [claim] = admitted.claims;
   const token = claim?.kind === "claimed" ? claim.claimToken : "";
-  expect(await admission.markAnswered(key.organizationId, [message.commandId], token)).toBe(true);
+  expect(await admission.markAnswered(key.organizationId, { commandIds: [message.commandId], claimToken: token })).toBe(
+    true,
+  );
   const again = await admission.admit(deposit(key, message));
   expect(again).toMatchObject({ charged: 1, remaining: 94, claims: [{ kind: "duplicate", message }] });
 });

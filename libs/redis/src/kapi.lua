@@ -132,6 +132,10 @@ local function has_room(usage, entries, limit)
   return true
 end
 
+-- Passwords that were marked as answered, and that nobody is known to have been told: so long after
+-- its claim an equal request answers them in place of the first one, which may have been unable to.
+local UNTOLD_MS = 120000
+
 -- What each claim of the call is, with nothing written yet. An outcome is { kind, message, charge
 -- id }; the charge id is there where the reservation has another one than the command's id.
 local function judge_claims(keys, args, first_key, first_arg, count, request, now, open_ms)
@@ -139,13 +143,14 @@ local function judge_claims(keys, args, first_key, first_arg, count, request, no
   for i = 1, count do
     local at = first_arg + (i - 1) * 5
     local kept = redis.call('HMGET', keys[first_key + (i - 1) * 2], 'fingerprint', 'answered', 'at', 'token', 'message', 'credits',
-      'charge', 'given_back')
+      'charge', 'given_back', 'untold')
     local outcome
     if kept[1] then
       local age = now - tonumber(kept[3])
+      local is_untold = kept[9] and age < UNTOLD_MS
       if kept[1] ~= args[at + 1] then
         outcome = { 'mismatch' }
-      elseif kept[2] == '1' then
+      elseif kept[2] == '1' and not is_untold then
         outcome = { 'duplicate', kept[5], has_token = kept[4] }
       elseif age < open_ms and kept[4] ~= request then
         outcome = { 'open', age }
@@ -364,7 +369,7 @@ local function admit_one(call, keys, args, first_key, first_arg)
     -- give it up any more.
     if outcome[1] == 'duplicate' and outcome.has_token then redis.call('HDEL', claim, 'token') end
     if outcome[1] == 'taken' then
-      redis.call('HSET', claim, 'token', charge_id, 'at', now)
+      redis.call('HSET', claim, 'token', charge_id, 'at', now, 'answered', '0')
       if credits > 0 then redis.call('HSET', claim, 'credits', credits) end
     elseif outcome[1] == 'fresh' then
       redis.call('HSET', claim, 'fingerprint', args[at + 1], 'message', args[at + 2], 'credits', credits, 'token', charge_id,
@@ -429,19 +434,25 @@ local function admit(keys, args)
   return answer
 end
 
--- MARK ANSWERED. keys: the claims of one request, then those of the next. args: openMs, then per request: claimToken, how many
--- claims it has. Of each request all of them, or none; 1 or 0 per request. Once they are marked under its token they are the
--- request's for good, however late it asks again: nobody takes over what is answered.
+-- MARK ANSWERED. keys: the claims of one request, then those of the next. args: openMs, then per
+-- request: claimToken, how many claims it has, 1 where its answer tells passwords. Of each request
+-- all of them, or none; 1 or 0 per request. Once they are marked under its token they are the
+-- request's for good, however late it asks again: nobody takes over what is answered. Passwords are
+-- untold until the request marks them told.
 local function mark_all_answered(keys, args)
   local now, open_ms, outcomes, first = now_ms(), tonumber(args[1]), {}, 1
-  for i = 1, (#args - 1) / 2 do
-    local token, last, held = args[i * 2], first + tonumber(args[i * 2 + 1]) - 1, 1
+  for i = 1, (#args - 1) / 3 do
+    local at_request = i * 3 - 1
+    local token, last, held = args[at_request], first + tonumber(args[at_request + 1]) - 1, 1
     for at = first, last do
       local kept = redis.call('HMGET', keys[at], 'token', 'at', 'answered')
       if kept[1] ~= token or (kept[3] ~= '1' and now - tonumber(kept[2]) >= open_ms) then held = 0 end
     end
     if held == 1 then
-      for at = first, last do redis.call('HSET', keys[at], 'answered', '1') end
+      for at = first, last do
+        redis.call('HSET', keys[at], 'answered', '1')
+        if args[at_request + 2] == '1' then redis.call('HSET', keys[at], 'untold', '1') end
+      end
     end
     outcomes[i] = held
     first = last + 1
@@ -451,7 +462,15 @@ end
 
 -- The same as processes of the version before ask for it: one request. args: claimToken openMs
 local function mark_answered(keys, args)
-  return mark_all_answered(keys, { args[2], args[1], #keys })[1]
+  return mark_all_answered(keys, { args[2], args[1], #keys, '0' })[1]
+end
+
+-- MARK TOLD. keys: the claims of one request. args: claimToken. The request sends the passwords now.
+local function mark_told(keys, args)
+  for _, claim in ipairs(keys) do
+    if redis.call('HGET', claim, 'token') == args[1] then redis.call('HDEL', claim, 'untold') end
+  end
+  return 'OK'
 end
 
 -- The credits of a claim that its request never published come back, and of the claim only a mark
@@ -736,6 +755,7 @@ redis.register_function('kapi_admit_all', admit_all)
 redis.register_function('kapi_admit', admit)
 redis.register_function('kapi_mark_all_answered', mark_all_answered)
 redis.register_function('kapi_mark_answered', mark_answered)
+redis.register_function('kapi_mark_told', mark_told)
 redis.register_function('kapi_refund', refund)
 redis.register_function('kapi_give_back', give_back)
 redis.register_function('kapi_forget', forget)

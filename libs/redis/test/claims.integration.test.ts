@@ -1,10 +1,6 @@
-import { delay, systemClock } from "@kapi/kernel";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import {
-  type AdmitReply,
-  type AdmitRequest,
-  CLAIM_SETTINGS,
   CLAIM_TTL_MS,
   FINAL_CLAIM_TTL_MS,
   type RedisConnection,
@@ -12,7 +8,6 @@ import {
   claimKey,
   claimedMessage,
   forget,
-  markAnswered,
   refund,
   settle,
   settledKey,
@@ -28,12 +23,10 @@ import {
   reserve,
   usageOf,
   walletOf,
+  whileOpen,
+  DEADLINE_MS,
+  QUICK,
 } from "./support.ts";
-
-/** Stands for the 5 s, so that the tests need not wait for them. */
-const QUICK = { ...CLAIM_SETTINGS, claimOpenMs: 150 };
-const POLL_MS = 10;
-const DEADLINE_MS = 5_000;
 
 let redis: RedisConnection;
 let stop: () => Promise<void>;
@@ -41,17 +34,6 @@ beforeAll(async () => {
   ({ redis, stop } = await connectEmpty());
 });
 afterAll(() => stop());
-
-/** Calls again, as the gateway does, while the claim is open. */
-async function whileOpen(call: AdmitRequest): Promise<AdmitReply> {
-  const until = systemClock.nowMs() + DEADLINE_MS;
-  for (;;) {
-    const reply = await admit(redis, call, QUICK);
-    const open = reply.kind === "admitted" && reply.claims.some((outcome) => outcome.kind === "open");
-    if (!open || systemClock.nowMs() > until) return reply;
-    await delay(POLL_MS);
-  }
-}
 
 test("an equal request waits for an open claim, and is a duplicate once that is answered", async () => {
   const organizationId = await organizationWith(redis, 100);
@@ -73,7 +55,7 @@ test("one of many equal requests takes a claim over that stayed open, publishes 
   const first = reserve(organizationId, [wanted]);
   await admit(redis, first, QUICK);
   const equals = Array.from({ length: 5 }, () => reserve(organizationId, [{ ...wanted, message: "{}" }]));
-  const firstPoll = await Promise.race(equals.map(whileOpen));
+  const firstPoll = await Promise.race(equals.map((equal) => whileOpen(redis, equal)));
   expect(firstPoll).toMatchObject({ charged: 5, claims: [{ kind: "taken_over", message: wanted.message }] });
   expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId, QUICK)).toBe(false);
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
@@ -89,55 +71,6 @@ test("of many equal requests at once exactly one claims", async () => {
   expect(kinds.filter((kind) => kind === "claimed")).toHaveLength(1);
   expect(kinds.filter((kind) => kind === "open")).toHaveLength(29);
   expect((await walletOf(redis, organizationId)).reserved).toBe(5);
-});
-
-test("no answer is sent for a claim that is older than its time", async () => {
-  const organizationId = await organizationWith(redis, 100);
-  const wanted = claim();
-  const call = reserve(organizationId, [wanted]);
-  await admit(redis, call, QUICK);
-  expect(await answer(redis, organizationId, [wanted.commandId], call.chargeId, { ...QUICK, claimOpenMs: 0 })).toBe(
-    false,
-  );
-  expect(await answer(redis, organizationId, [wanted.commandId], "another", QUICK)).toBe(false);
-  expect(await answer(redis, organizationId, [wanted.commandId], call.chargeId)).toBe(true);
-});
-
-test("of several requests marked in one call each is answered by itself, all of its claims or none", async () => {
-  const organizationId = await organizationWith(redis, 1_000);
-  const bulk = reserve(organizationId, [claim(), claim()]);
-  const torn = reserve(organizationId, [claim(), claim(), claim()]);
-  const single = reserve(organizationId, [claim()]);
-  for (const call of [bulk, torn, single]) await admit(redis, call, QUICK);
-  // Another request has taken one of its three over meanwhile.
-  const [, taken] = torn.claims;
-  if (taken === undefined) throw new Error("torn has three claims");
-  await whileOpen(reserve(organizationId, [taken]));
-  const marked = await markAnswered(
-    redis,
-    tagOf(organizationId),
-    [bulk, torn, single].map(({ claims, chargeId }) => ({
-      commandIds: claims.map(({ commandId }) => commandId),
-      claimToken: chargeId,
-    })),
-  );
-  expect(marked).toEqual([true, false, true]);
-  const answered = [bulk, torn, single].map(({ claims }) =>
-    Promise.all(
-      claims.map(({ commandId }) => redis.commands.hget(claimKey(tagOf(organizationId), commandId), "answered")),
-    ),
-  );
-  expect(await Promise.all(answered)).toEqual([["1", "1"], ["0", "0", "0"], ["1"]]);
-});
-
-test("a process of the version before marks its claims as it did", async () => {
-  const organizationId = await organizationWith(redis, 100);
-  const wanted = claim();
-  const call = reserve(organizationId, [wanted]);
-  await admit(redis, call);
-  const keys = [claimKey(tagOf(organizationId), wanted.commandId)];
-  expect(await redis.call("kapi_mark_answered", keys, ["another", CLAIM_SETTINGS.claimOpenMs])).toBe(0);
-  expect(await redis.call("kapi_mark_answered", keys, [call.chargeId, CLAIM_SETTINGS.claimOpenMs])).toBe(1);
 });
 
 test("a different request under a used key claims nothing and pays the read price", async () => {
@@ -189,7 +122,7 @@ test("an open claim counts before what command-status knows", async () => {
   await admit(redis, reserve(organizationId, [wanted]), QUICK);
   const retry = reserve(organizationId, [wanted], { knownDuplicates: [true] });
   expect(await admit(redis, retry, QUICK)).toMatchObject({ claims: [{ kind: "open" }] });
-  expect(await whileOpen(retry)).toMatchObject({ claims: [{ kind: "taken_over" }] });
+  expect(await whileOpen(redis, retry)).toMatchObject({ claims: [{ kind: "taken_over" }] });
 });
 
 test("a claim lasts a day, and when its command is final an hour more, without the message", async () => {
@@ -211,52 +144,6 @@ test("a claim lasts a day, and when its command is final an hour more, without t
   expect(await claimedMessage(redis, organizationId, wanted.commandId)).toBeNull();
   const reply = await admit(redis, reserve(organizationId, [wanted]));
   expect(reply).toMatchObject({ claims: [{ kind: "duplicate", message: null }] });
-});
-
-test("a request that was marked answered learns so however late it asks again; nobody else does", async () => {
-  const organizationId = await organizationWith(redis, 100);
-  const wanted = claim();
-  const first = reserve(organizationId, [wanted]);
-  await admit(redis, first, QUICK);
-  expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId, QUICK)).toBe(true);
-  await delay(QUICK.claimOpenMs);
-  expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId, QUICK)).toBe(true);
-  expect(await answer(redis, organizationId, [wanted.commandId], "another", QUICK)).toBe(false);
-});
-
-test("the next equal request takes over at once what was published by one that failed, even if it was marked answered", async () => {
-  const organizationId = await organizationWith(redis, 100);
-  const wanted = claim();
-  const first = reserve(organizationId, [wanted]);
-  await admit(redis, first);
-  expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId)).toBe(true);
-  const failed = {
-    ...first,
-    organizationId,
-    claims: [{ commandId: wanted.commandId, mayBePublished: true }],
-  };
-  expect(await refund(redis, failed)).toMatchObject({ credits: 0 });
-  expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId)).toBe(false);
-  const retry = reserve(organizationId, [wanted]);
-  expect(await admit(redis, retry)).toMatchObject({ charged: 5, claims: [{ kind: "taken_over" }] });
-  // The failed request tells once more, late: the claim is the retry's.
-  expect(await refund(redis, failed)).toMatchObject({ credits: 0 });
-  expect(await answer(redis, organizationId, [wanted.commandId], retry.chargeId)).toBe(true);
-  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
-});
-
-test("what was told as a duplicate stays one, however late its first request, answered 500, is given back", async () => {
-  const organizationId = await organizationWith(redis, 100);
-  const wanted = claim();
-  const first = reserve(organizationId, [wanted]);
-  await admit(redis, first);
-  // It is marked, and the reply is lost: the caller is answered 500, and comes again.
-  expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId)).toBe(true);
-  const duplicate = { claims: [{ kind: "duplicate", message: wanted.message }] };
-  expect(await admit(redis, reserve(organizationId, [wanted]))).toMatchObject(duplicate);
-  const claims = [{ commandId: wanted.commandId, mayBePublished: true }];
-  expect(await refund(redis, { ...first, organizationId, claims })).toMatchObject({ credits: 0 });
-  expect(await admit(redis, reserve(organizationId, [wanted]))).toMatchObject(duplicate);
 });
 
 test("a command that was consumed under a reservation of a later request is not reserved for again", async () => {
@@ -348,26 +235,26 @@ test("a claim that is taken over after its reservation came back reserves again,
   // Redis forgets how a settlement ended before it forgets the claim.
   await redis.commands.del(settledKey(tagOf(organizationId), lost.commandId));
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 5, reserved: 0, consumed: 5 });
-  const ofKnown = await whileOpen(reserve(organizationId, [known], { knownDuplicates: [true] }));
+  const ofKnown = await whileOpen(redis, reserve(organizationId, [known], { knownDuplicates: [true] }));
   expect(ofKnown).toMatchObject({ charged: 5, claims: [{ kind: "taken_over", chargeId: null }] });
-  const ofConsumed = await whileOpen(reserve(organizationId, [consumed]));
+  const ofConsumed = await whileOpen(redis, reserve(organizationId, [consumed]));
   expect(ofConsumed).toMatchObject({ charged: 5, claims: [{ kind: "taken_over", chargeId: null }] });
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 5, reserved: 0, consumed: 5 });
 
   const both = reserve(organizationId, [orphan, lost]);
-  expect(await whileOpen(both)).toEqual({ kind: "unpaid" });
+  expect(await whileOpen(redis, both)).toEqual({ kind: "unpaid" });
   const retry = reserve(organizationId, [orphan]);
-  const reply = await whileOpen(retry);
+  const reply = await whileOpen(redis, retry);
   expect(reply).toMatchObject({ charged: 5, claims: [{ kind: "taken_over", message: orphan.message }] });
   const [outcome] = reply.kind === "admitted" ? reply.claims : [];
   const chargeId = (outcome?.kind === "taken_over" && outcome.chargeId) || "";
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 0, reserved: 5, consumed: 5 });
   // The next one takes the same reservation over.
-  const next = await whileOpen(reserve(organizationId, [orphan]));
+  const next = await whileOpen(redis, reserve(organizationId, [orphan]));
   expect(next).toMatchObject({ charged: 5, claims: [{ kind: "taken_over", chargeId }] });
   await settle(redis, [{ ...settlement, chargeId, action: "consume" }]);
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 0, reserved: 0, consumed: 10 });
-  expect(await whileOpen(reserve(organizationId, [lost]))).toEqual({ kind: "unpaid" });
+  expect(await whileOpen(redis, reserve(organizationId, [lost]))).toEqual({ kind: "unpaid" });
 });
 
 test("what an earlier request reserved stays reserved where a later one, which found its claim lost, was never published", async () => {

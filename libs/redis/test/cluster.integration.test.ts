@@ -83,6 +83,9 @@ describe("in a cluster", async () => {
   await import("./claims.integration.test.ts");
 });
 describe("in a cluster", async () => {
+  await import("./answers.integration.test.ts");
+});
+describe("in a cluster", async () => {
   await import("./console.integration.test.ts");
 });
 describe("in a cluster", async () => {

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 
+import { delay, systemClock } from "@kapi/kernel";
 import { createLogger } from "@kapi/runtime";
 import { askRedis, createTestEnvironment, type TestRedisCluster } from "@kapi/testkit";
 
 import {
   ALL_TAGS,
+  type AdmitReply,
   type AdmitRequest,
   CLAIM_SETTINGS,
   type ClaimRequest,
@@ -165,4 +167,20 @@ export async function answer(
   settings: ClaimSettings = CLAIM_SETTINGS,
 ): Promise<boolean | undefined> {
   return (await markAnswered(redis, tagOf(organizationId), [{ commandIds, claimToken }], settings))[0];
+}
+
+/** Stands for the 5 s, so that tests need not wait for them. */
+export const QUICK: ClaimSettings = { ...CLAIM_SETTINGS, claimOpenMs: 150 };
+const POLL_MS = 10;
+export const DEADLINE_MS = 5_000;
+
+/** Calls again, as the gateway does, while the claim is open. */
+export async function whileOpen(redis: RedisConnection, call: AdmitRequest): Promise<AdmitReply> {
+  const until = systemClock.nowMs() + DEADLINE_MS;
+  for (;;) {
+    const reply = await admit(redis, call, QUICK);
+    const open = reply.kind === "admitted" && reply.claims.some((outcome) => outcome.kind === "open");
+    if (!open || systemClock.nowMs() > until) return reply;
+    await delay(POLL_MS);
+  }
 }

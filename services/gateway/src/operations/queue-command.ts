@@ -1,4 +1,4 @@
-import type { Claim, ClaimOutcome } from "@kapi/admission";
+import type { AnsweredClaims, Claim, ClaimOutcome } from "@kapi/admission";
 import {
   type Command,
   type CommandMessage,
@@ -15,7 +15,7 @@ import { fingerprintOf } from "../domain/fingerprint.ts";
 import { type KnownCommand, NotPublished } from "../domain/ports.ts";
 import type { Answer, Call } from "./call.ts";
 import { refuse } from "./charge-read.ts";
-import { countClaims, countLateClaims } from "./claim-counts.ts";
+import { countClaims, countLateClaims, countUntoldClaims } from "./claim-counts.ts";
 import type { Needs } from "./needs.ts";
 
 /** How often a request looks again whether the equal request before it was answered. */
@@ -233,7 +233,8 @@ async function accepted(
   { command, derivationKeyId }: AnsweredCommand,
   claimToken: string,
 ): Promise<Answer> {
-  await answerClaims(admission, call, [command.id], claimToken);
+  const tellsPasswords = request.oneTime !== undefined;
+  await answerClaims(admission, call, { commandIds: [command.id], claimToken, tellsPasswords });
   return {
     status: 202,
     body: JSON.stringify({
@@ -247,13 +248,14 @@ async function accepted(
 
 /** Marks what was published as answered, all or none. Throws where the 202 would come too late. */
 export async function answerClaims(
-  admission: Needs["admission"],
+  admission: Pick<Needs["admission"], "markAnswered" | "markTold">,
   call: Call,
-  commandIds: readonly string[],
-  claimToken: string,
+  answered: AnsweredClaims,
 ): Promise<void> {
+  const { organizationId } = call.key;
+  const { commandIds } = answered;
   faultPoint("gateway.published");
-  if (!(await admission.markAnswered(call.key.organizationId, commandIds, claimToken))) {
+  if (!(await admission.markAnswered(organizationId, answered))) {
     countLateClaims(commandIds.length);
     throw new ApiError("DEPENDENCY_UNAVAILABLE", {
       headers: RETRY_AFTER_HEADERS,
@@ -261,6 +263,10 @@ export async function answerClaims(
     });
   }
   faultPoint("gateway.answered");
+  // Where this fails, an equal request may be told the passwords too.
+  if (answered.tellsPasswords === true) {
+    admission.markTold(organizationId, answered).catch(() => countUntoldClaims(commandIds.length));
+  }
 }
 
 function duplicate(request: QueueRequest, { command, derivationKeyId }: AnsweredCommand): Answer {

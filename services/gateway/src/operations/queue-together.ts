@@ -92,7 +92,8 @@ async function answerAll(
   const sent = await Promise.allSettled(done.map(({ item, outcome }) => publishHeld(needs, call, item, outcome)));
   for (const result of sent) if (result.status === "rejected") throw result.reason;
   const results = await Promise.all(done.map(({ item, outcome }) => envelopeOf(needs, item, outcome)));
-  if (claimToken !== undefined) await answerClaims(needs.admission, call, commandIds, claimToken);
+  const tellsPasswords = true;
+  if (claimToken !== undefined) await answerClaims(needs.admission, call, { commandIds, claimToken, tellsPasswords });
   return { status: 202, body: JSON.stringify({ results }), replayed: claimToken === undefined };
 }
 
