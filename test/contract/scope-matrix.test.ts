@@ -1,13 +1,15 @@
 /** Who may call what: every operation with every key that has one scope, with none, with another server, with another owner. */
 import { randomUUID } from "node:crypto";
 
+import { type OperationContract, type OperationId, OPERATIONS as CONTRACTS } from "@kapi/contracts";
 import { createOrganization } from "@kapi/local";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
+import { OutsideClient } from "../e2e/outside-client.ts";
 import { type Answer, Caller, type Target } from "./caller.ts";
 import { ERROR_TEXTS, OPERATIONS, type OperationRow, SCOPES, SERVER_ACCESS_TEXT } from "./interface-tables.ts";
-import { pathOf, startWorld, type World } from "./world.ts";
+import { finished, pathOf, startWorld, type World } from "./world.ts";
 
 const MANY_CREDITS = 10_000;
 
@@ -93,5 +95,101 @@ describe("what is not under a server shows another organization nothing", () => 
     type WalletOnly = { wallet: { organizationId: string } };
     const [own, other] = await Promise.all([world.owner.send("GET", path), stranger.send("GET", path)]);
     expect((other.body as WalletOnly).wallet.organizationId).not.toBe((own.body as WalletOnly).wallet.organizationId);
+  });
+});
+
+/** What an operation without a server in its path is about. */
+type About = "the organization" | "all servers" | "a command";
+type WithoutServer = {
+  [Id in OperationId]: (typeof CONTRACTS)[Id]["server"] extends true ? never : Id;
+}[OperationId];
+
+/** By hand: whoever adds an operation without a server in its path decides what it is about. */
+const ABOUT: Readonly<Record<WithoutServer, About>> = {
+  getCreditBalance: "the organization",
+  getCreditPrices: "the organization",
+  listCreditUsage: "all servers",
+  getCommand: "a command",
+  createWebhook: "all servers",
+  listWebhooks: "all servers",
+  getWebhook: "all servers",
+  updateWebhook: "all servers",
+  deleteWebhook: "all servers",
+  rotateWebhookSecret: "all servers",
+  testWebhook: "all servers",
+  replayWebhook: "all servers",
+  listWebhookDeliveries: "all servers",
+  redeliverWebhook: "all servers",
+  listEvents: "all servers",
+};
+
+const CELLS = (Object.entries(CONTRACTS) as [OperationId, OperationContract][]).flatMap(([id, contract]) =>
+  (["all servers", "this server", "another server"] as const).map((reach) => ({ id, contract, reach })),
+);
+
+describe("a key that is limited to servers", () => {
+  const callerOf = (reach: (typeof CELLS)[number]["reach"]): Caller =>
+    ({ "all servers": world.owner, "this server": world.within, "another server": world.limited })[reach];
+
+  it.each(CELLS)("$id, by a key for $reach", async ({ id, contract, reach }) => {
+    const { serverId, accountNumber, commandId } = world.target;
+    const path = contract.path
+      .replace(":serverId", serverId)
+      .replace(":accountNumber", contract.method === "GET" ? accountNumber : "99999999")
+      .replace(":commandId", commandId)
+      .replaceAll(/:\w+/g, randomUUID());
+    const options = contract.body === undefined ? {} : { body: {} };
+    const answer = await callerOf(reach).send(contract.method, path, options);
+    const about = contract.path.includes(":serverId") ? "a server" : ABOUT[id as WithoutServer];
+    expect(about, "what a limited key gets of it").toBeDefined();
+    if (about === "all servers" && reach !== "all servers") {
+      expectRefused(answer, "Missing server access: all servers of the organization");
+    } else if (about === "a server" && reach === "another server") expectRefused(answer, noAccess(serverId));
+    else if (about === "a command" && reach === "another server") {
+      expect(answer).toMatchObject({ status: 404, body: { error: "Command not found" }, charged: 1 });
+    } else {
+      // The endpoint of the path does not exist, and what is no read has no valid body.
+      const admitted = contract.method !== "GET" ? [400, 404] : contract.path.includes(":endpointId") ? [404] : [200];
+      expect(admitted, answer.text).toContain(answer.status);
+    }
+  });
+
+  it("live metrics: subscribes to accounts of its servers alone", async () => {
+    const { stack, owner, within, limited, target } = world;
+    const { baseUrl, wsBase, tradingServerUrl } = stack;
+    const named = { serverId: target.serverId, accountNumber: target.accountNumber };
+    const first = async (caller: Caller): Promise<unknown> => {
+      const { managementKey } = caller;
+      const demo = { baseUrl, wsBase, tradingServerUrl, managementKey, organizationId: "", serverId: target.serverId };
+      const socket = await new OutsideClient(demo).live();
+      expect((await socket.next()).type).toBe("connected");
+      socket.send({ type: "subscribe", ...named });
+      const message = await socket.next();
+      socket.close();
+      return message;
+    };
+    for (const caller of [owner, within])
+      expect(await first(caller)).toMatchObject({ type: "account.metrics", ...named });
+    expect(await first(limited)).toMatchObject({ type: "error", code: "SERVER_ACCESS_DENIED", ...named });
+  });
+
+  it("reads no result of a command of another server, and does not wait for it", async () => {
+    const { owner, within, limited, target } = world;
+    const path = `/api/v1/management/servers/${target.serverId}/accounts/${target.accountNumber}/exports/history`;
+    const body = { requestId: "limited" };
+    const { command } = (await owner.send("POST", path, { body, idempotencyKey: randomUUID() })).body as {
+      command: { id: string };
+    };
+    const commandPath = `/api/v1/management/commands/${command.id}`;
+    const beganMs = Date.now();
+    for (const wait of ["", "?wait=30"]) {
+      expect(await limited.send("GET", commandPath + wait)).toMatchObject({ status: 404, charged: 1 });
+    }
+    expect(Date.now() - beganMs).toBeLessThan(10_000);
+    expect(await finished(within, command.id)).toMatchObject({ status: "succeeded", result: { truncated: false } });
+    for (const wait of ["", "?wait=30"]) {
+      const answer = await limited.send("GET", commandPath + wait);
+      expect(answer).toMatchObject({ status: 404, body: { error: "Command not found" } });
+    }
   });
 });

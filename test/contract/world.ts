@@ -27,8 +27,10 @@ export interface World {
   /** Keys of the owner's organization with exactly one scope each. */
   readonly single: ReadonlyMap<Scope, Caller>;
   readonly withoutScope: Caller;
-  /** All scopes, but not on the target's server. */
+  /** All scopes, but not on the target's server: on the other one. */
   readonly limited: Caller;
+  /** All scopes, on the target's server alone. */
+  readonly within: Caller;
   /** All scopes, one request in a long while. */
   readonly slow: Caller;
   /** All scopes of an organization that was never given a wallet. */
@@ -90,12 +92,15 @@ async function furnish(stack: TestStack, directory: Producer): Promise<Omit<Worl
   );
   const withoutScope = await publishKey({ scopes: [] });
   const limited = await publishKey({ serverIds: [otherServerId] });
+  const within = await publishKey({ serverIds: [rich.serverId] });
   const slow = await publishKey({ rateLimit: { perSecond: 0.001, burst: 1 } });
   const walletless = await publishKey({ organizationId: randomUUID() });
   const owner = caller(rich.managementKey);
   const poorCaller = caller(poor.managementKey);
   await Promise.all(
-    [owner, poorCaller, ...single.values(), withoutScope, limited, slow, walletless].map((known) => untilKnown(known)),
+    [owner, poorCaller, ...single.values(), withoutScope, limited, within, slow, walletless].map((known) =>
+      untilKnown(known),
+    ),
   );
   const anotherOwner = async (): Promise<Caller> => {
     const { managementKey } = await createOrganization(stack, { name: "Another", credits: CREDITS });
@@ -114,6 +119,7 @@ async function furnish(stack: TestStack, directory: Producer): Promise<Omit<Worl
     single,
     withoutScope,
     limited,
+    within,
     slow,
     walletless,
     removedServerId,

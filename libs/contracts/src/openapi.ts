@@ -26,6 +26,8 @@ export { SAMPLE_BASE_URL } from "./openapi/code-samples.ts";
 
 const SECURITY_SCHEME = "managementKey";
 const TOO_MANY_REQUESTS = 429;
+const ALL_SERVERS_TEXT =
+  "This operation concerns all servers of your organization: a key that is limited to some servers is answered 403.";
 /** Operations whose envelope always shows the new password (interface, "Command envelope"). */
 const PASSWORD_RESETS: ReadonlySet<OperationId> = new Set(["resetTradingPassword", "resetInvestorPassword"]);
 
@@ -79,7 +81,9 @@ function describeOperation(id: OperationId, operation: OperationContract): JsonS
     operationId: id,
     tags: [operation.group],
     summary: titleOf(id),
-    description: [`${operation.summary}.`, ...(text === undefined ? [] : [text]), terms].join("\n\n"),
+    description: [`${operation.summary}.`, text, operation.allServers && ALL_SERVERS_TEXT, terms]
+      .filter((part) => part !== undefined)
+      .join("\n\n"),
     parameters: [...pathParameters(operation), ...headerParameters(operation), ...queryParameters(operation)],
     ...(operation.body === undefined ? {} : { requestBody: requestBody(operation.body, example.body) }),
     responses: responses(id, operation, example.answer),
@@ -219,11 +223,12 @@ function headerParameters({ idempotencyKey }: OperationContract): JsonSchema[] {
 function queryParameters({ query }: OperationContract): JsonSchema[] {
   if (query === undefined) return [];
   if (!(query instanceof z.ZodObject)) throw new Error("the query of an operation is an object schema");
-  return Object.entries(query.shape as Record<string, z.ZodType>).map(([name, field]) => ({
-    name,
-    in: "query",
-    required: false,
-    description: QUERY_TEXTS[name],
-    schema: parameterSchema(field),
-  }));
+  return Object.entries(query.shape as Record<string, z.ZodType>).map(([name, field]) => queryParameter(name, field));
+}
+
+function queryParameter(name: string, field: z.ZodType): JsonSchema {
+  const schema = parameterSchema(field);
+  // Lists stand in one parameter, with commas.
+  const form = schema["type"] === "array" ? { style: "form", explode: false } : {};
+  return { name, in: "query", required: false, description: QUERY_TEXTS[name], ...form, schema };
 }

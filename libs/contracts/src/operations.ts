@@ -131,6 +131,7 @@ export const OPERATIONS = {
     success: [200],
     errors: [400, 401, 402, 403, 500],
     server: false,
+    allServers: true,
     group: "Credits",
     summary: "Every billed request, newest first",
     query: PageQuery,

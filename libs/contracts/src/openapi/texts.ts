@@ -8,7 +8,8 @@ credits that pay for it.
 ## Authentication
 
 Every request carries \`Authorization: Management kapi.<key_id>.<secret>\`. A key has scopes; each operation names the one it
-needs. Keys belong on a trusted server: never call this API from a browser or a mobile application.
+needs. A key that is limited to some servers reads and changes nothing of the other servers. Keys belong on a trusted
+server: never call this API from a browser or a mobile application.
 
 ## Commands
 
@@ -24,8 +25,8 @@ A request refused with a 4xx status does not use its key up. After a 5xx status 
 
 ## Credits
 
-Every answer tells in \`X-Credits-Charged\` what it cost and in \`X-Credits-Remaining\` what is left. Refused requests (400,
-404, 409) and duplicates cost the price of a read; 401, 402, 403, 429 and 5xx cost nothing. The price of a queued command is
+Every answer tells in \`X-Credits-Charged\` what it cost and in \`X-Credits-Remaining\` what is left; the latter is absent where
+no wallet was looked at, as in a 401. Refused requests (400, 404, 409) and duplicates cost the price of a read; 401, 402, 403, 429 and 5xx cost nothing. The price of a queued command is
 reserved, consumed when it succeeds or fails, and released when it expires.
 
 ## Live metrics
@@ -41,16 +42,19 @@ any offset. Send \`X-Request-Id\` to find a request again in your usage and our 
 `.trim();
 
 export const GROUP_TEXTS: Readonly<Record<OperationGroup, string>> = {
-  Credits: "The wallet that pays for requests.",
+  Credits:
+    "The wallet that pays for requests. Keys that are limited to some servers read the balance and the prices, and no usage.",
   Servers: "Configuration of the trading servers that your organization owns.",
   Accounts: "Trading accounts from creation to deletion.",
   History: "What happened on an account. Lists are newest first and paged.",
   Finance: "Money to and from an account. Amounts are in units of the account's currency, with at most two decimals.",
   Commands: "How queued changes end.",
   Metrics: "Stored snapshots of account values. Live values are on the WebSocket `/api/v1/management/live-metrics`.",
-  Webhooks:
-    "What happened, sent to your endpoints, signed; and the same events as a feed. These operations concern all servers of your organization: a key that is limited to some is answered 403.",
+  Webhooks: "What happened, sent to your endpoints, signed; and the same events as a feed.",
 };
+
+const PASSWORD_RESET_TEXT =
+  "Without `password` one is generated. A retry with the same `Idempotency-Key` shows the same password again, and only to the management key that made the reset: a request with another management key is a different request, and is refused with 400 (`IDEMPOTENCY_KEY_REUSED`). `result`: `{changedAt}`.";
 
 /** What a caller should know beyond the summary. Markdown. */
 export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
@@ -76,10 +80,8 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   archiveAccount: "Fails with `ACCOUNT_HAS_OPEN_POSITIONS` while a position is open. `result`: `{status, changed}`.",
   queueAccountDeletion:
     "Fails with `ACCOUNT_HAS_OPEN_POSITIONS` while a position is open. `result`: `{accountNumber, deleted: true}`.",
-  resetTradingPassword:
-    "Without `password` one is generated. A retry with the same key shows the same password again. `result`: `{changedAt}`.",
-  resetInvestorPassword:
-    "Without `password` one is generated. A retry with the same key shows the same password again. `result`: `{changedAt}`.",
+  resetTradingPassword: PASSWORD_RESET_TEXT,
+  resetInvestorPassword: PASSWORD_RESET_TEXT,
   listAccountPositions:
     "`status=open&limit=1` tells whether any position is left: `pagination.total` is 0 when there is none. That answer waits until everything that the trading server did is booked; if that takes more than two seconds it is 500 and can be repeated.",
   listAccountDeals: "One record for each execution: a partial close keeps its own time.",
@@ -89,7 +91,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   withdrawAccountFunds:
     "Fails with `INSUFFICIENT_FUNDS` beyond the lower of balance and free margin. `result`: `{transactionId, balanceAfter}`.",
   getCommand:
-    "With `wait` the answer comes when the command is final or the time is over. A command can be read right after the 202 that queued it, and for good: once its details are no longer kept (after 13 months, unless the operator decides otherwise), only `id`, `operation`, `status`, `attempts`, `errorCode`, `idempotencyKey`, `createdAt` and `serverId` are there, and `result` is null.",
+    "A key that is limited to some servers finds the commands of these servers alone; another command is 404. With `wait` the answer comes when the command is final or the time is over. A command can be read right after the 202 that queued it, and for good: once its details are no longer kept (after 13 months, unless the operator decides otherwise), only `id`, `operation`, `status`, `attempts`, `errorCode`, `idempotencyKey`, `createdAt` and `serverId` are there, and `result` is null.",
   listCommands:
     "`from` and `to` are inclusive, on `createdAt`. Commands whose details are no longer kept (after 13 months, unless the operator decides otherwise) are not listed.",
   listAccountMetrics:

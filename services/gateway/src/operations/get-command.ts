@@ -1,6 +1,7 @@
-import { Guid, queuedCommand } from "@kapi/contracts";
+import { Guid, type KeyEntry, queuedCommand } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { delay } from "@kapi/kernel";
+import { z } from "zod";
 
 import type { Call, Operation } from "./call.ts";
 import { chargeBeside, refuse } from "./charge-read.ts";
@@ -15,6 +16,8 @@ const MAX_WAIT_S = 30;
 const WAIT_SLICE_MS = 5_000;
 /** How soon it is asked again about a command that only the claim knows yet. */
 const NOT_THERE_YET_MS = 50;
+/** The server of a command, in the body of an answer. */
+const ServerOfCommand = z.object({ command: z.object({ serverId: Guid }) });
 const STATUS_MEMBER = Buffer.from('"status":"');
 /** First letters of `queued` and `leased`; no final state begins with them. */
 const OPEN_STATES: ReadonlySet<number | undefined> = new Set(Buffer.from("ql"));
@@ -22,13 +25,16 @@ const OPEN_STATES: ReadonlySet<number | undefined> = new Set(Buffer.from("ql"));
 /**
  * GET a command: command-status's bytes. What it does not have yet is answered from the claim, so that a read right after
  * the 202 always finds the command (decisions, 3.7). Where Redis has lost its claims, the answer is 500 until command-status has
- * caught up, and not 404. A malformed id is 404, for the operation has no 400.
+ * caught up, and not 404. A malformed id is 404, for the operation has no 400. A command of a server
+ * that the key does not reach is 404 (decisions, 3.3).
  */
 export function getCommand(needs: Needs): Operation {
   return async (call) => {
     const id = Guid.safeParse(call.params["commandId"]);
     if (!id.success) return refuse(needs, call, new ApiError("COMMAND_NOT_FOUND"));
     let body = await chargeBeside(needs, call, () => findCommand(needs, call.key.organizationId, id.data));
+    // Before any wait. The server of a command never changes.
+    if (body !== null && !reachesCommand(call.key, body)) body = null;
     const waitMs = waitOf(call);
     if (waitMs > 0) body = await waitUntilFinal(needs, call, id.data, body, waitMs);
     if (body === null) throw new ApiError("COMMAND_NOT_FOUND");
@@ -47,6 +53,15 @@ async function findCommand(
   if (claimed !== null) return Buffer.from(JSON.stringify({ command: queuedCommand(claimed) }));
   // The claim may have given way to command-status between the two questions. What is in neither now was never accepted.
   return commandStatus.read(organizationId, commandId);
+}
+
+/**
+ * Whether the key reaches the server of the command. Only for keys that are limited to servers the
+ * body is parsed. Its bytes cannot be searched: a caller wrote parts of them.
+ */
+function reachesCommand({ serverIds }: KeyEntry, body: Buffer): boolean {
+  if (serverIds === null) return true;
+  return serverIds.includes(ServerOfCommand.parse(JSON.parse(body.toString("utf8"))).command.serverId);
 }
 
 async function waitUntilFinal(
