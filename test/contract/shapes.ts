@@ -51,7 +51,8 @@ export const Command = z.strictObject({
     "finance.withdraw",
   ]),
   status: z.enum(["queued", "leased", "succeeded", "failed", "expired"]),
-  managedAccountId: uuid.nullable(),
+  // Null in the interface; decisions, 3.3: that of the account on every command.
+  managedAccountId: uuid,
   attempts: integer,
   payload: z.record(z.string(), z.unknown()),
   result: z.record(z.string(), z.unknown()).nullable(),

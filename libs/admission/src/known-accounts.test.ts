@@ -10,7 +10,9 @@ function remembering(existing: Set<string>, maxEntries = 10) {
     maxEntries,
     load: (names) => {
       loads.push([...names]);
-      return Promise.resolve(names.map((name) => existing.has(name.accountNumber)));
+      return Promise.resolve(
+        names.map(({ accountNumber }) => (existing.has(accountNumber) ? `id of ${accountNumber}` : null)),
+      );
     },
   });
   return { accounts, loads };
@@ -19,36 +21,48 @@ function remembering(existing: Set<string>, maxEntries = 10) {
 test("an account that exists is asked for once; one that does not is asked for again each time", async () => {
   const { accounts, loads } = remembering(new Set(["1000"]));
   for (let time = 0; time < 3; time += 1) {
-    expect(await accounts.exists(SERVER, "1000")).toBe(true);
-    expect(await accounts.exists(SERVER, "2000")).toBe(false);
+    expect(await accounts.find(SERVER, "1000")).toBe("id of 1000");
+    expect(await accounts.find(SERVER, "2000")).toBeNull();
   }
   expect(loads.flat().map((name) => name.accountNumber)).toEqual(["1000", "2000", "2000", "2000"]);
 });
 
 test("misses that come together are asked for together", async () => {
   const { accounts, loads } = remembering(new Set(["1000", "2000"]));
-  expect(await Promise.all(["1000", "2000", "3000"].map((number) => accounts.exists(SERVER, number)))).toEqual([
-    true,
-    true,
-    false,
+  expect(await Promise.all(["1000", "2000", "3000"].map((number) => accounts.find(SERVER, number)))).toEqual([
+    "id of 1000",
+    "id of 2000",
+    null,
   ]);
   expect(loads).toHaveLength(1);
 });
 
 test("the memory keeps to its limit, and forgets what it is told to", async () => {
   const { accounts, loads } = remembering(new Set(["1000", "2000", "3000"]), 2);
-  for (const number of ["1000", "2000", "3000"]) await accounts.exists(SERVER, number);
+  for (const number of ["1000", "2000", "3000"]) await accounts.find(SERVER, number);
   accounts.forget(SERVER, "3000");
-  for (const number of ["2000", "1000", "3000"]) await accounts.exists(SERVER, number);
+  for (const number of ["2000", "1000", "3000"]) await accounts.find(SERVER, number);
   expect(loads.flat().map((name) => name.accountNumber)).toEqual(["1000", "2000", "3000", "1000", "3000"]);
 });
 
 test("an answer from before a deletion is not remembered after it", async () => {
   const existing = new Set(["1000"]);
   const { accounts } = remembering(existing);
-  const before = accounts.exists(SERVER, "1000");
+  const before = accounts.find(SERVER, "1000");
   accounts.forget(SERVER, "1000");
-  expect(await before).toBe(true);
+  expect(await before).toBe("id of 1000");
   existing.delete("1000");
-  expect(await accounts.exists(SERVER, "1000")).toBe(false);
+  expect(await accounts.find(SERVER, "1000")).toBeNull();
+});
+
+test("an answer that is not lasting is given and asked for again", async () => {
+  let loads = 0;
+  const accounts = createKnownAccounts({
+    maxEntries: 10,
+    load: () => Promise.resolve([{ id: (loads += 1) === 1 ? null : "an id" }]),
+    isLasting: ({ id }) => id !== null,
+  });
+  expect(await accounts.find(SERVER, "1000")).toEqual({ id: null });
+  for (let time = 0; time < 2; time += 1) expect(await accounts.find(SERVER, "1000")).toEqual({ id: "an id" });
+  expect(loads).toBe(2);
 });

@@ -10,50 +10,56 @@ export interface AccountName {
   readonly accountNumber: string;
 }
 
-export interface KnownAccountsOptions {
-  /** Asks the account service; one answer per account, in order. */
-  readonly load: (accounts: readonly AccountName[]) => Promise<readonly boolean[]>;
+export interface KnownAccountsOptions<A> {
+  /** Asks the account service; one answer per account, in order: null for no such account. */
+  readonly load: (accounts: readonly AccountName[]) => Promise<readonly (A | null)[]>;
+  /** Whether an answer is remembered; every one unless told. */
+  readonly isLasting?: (account: A) => boolean;
   /** Most accounts remembered; the one known longest gives way. */
   readonly maxEntries: number;
 }
 
 /**
- * Which accounts exist. Only existence is remembered, never absence: an account may be created at any moment. One that is
- * deleted has to be forgotten by who hears of it (design, 3, "A read").
+ * Which accounts exist, with what is loaded of each (`A`), which never changes. Only existence is
+ * remembered, never absence: an account may be created at any moment. One that is deleted has to be
+ * forgotten by who hears of it (design, 3, "A read").
  */
-export interface KnownAccounts {
-  readonly exists: (serverId: string, accountNumber: string) => Promise<boolean>;
+export interface KnownAccounts<A> {
+  /** Null where there is no such account. */
+  readonly find: (serverId: string, accountNumber: string) => Promise<A | null>;
   /** Makes the memory forget an account, after its deletion; an answer that is under way is not remembered either. */
   readonly forget: (serverId: string, accountNumber: string) => void;
 }
 
 /** Makes an empty memory; misses that come together share one `load`. */
-export function createKnownAccounts(options: KnownAccountsOptions): KnownAccounts {
-  const known = new Set<string>();
+export function createKnownAccounts<A>(options: KnownAccountsOptions<A>): KnownAccounts<A> {
+  const { isLasting = () => true } = options;
+  const known = new Map<string, A>();
   let forgotten = 0;
-  const load = batcher<AccountName, boolean>({
+  const load = batcher<AccountName, A | null>({
     load: options.load,
     maxBatchSize: MAX_ACCOUNTS_PER_LOAD,
     maxConcurrentBatches: MAX_CONCURRENT_LOADS,
   });
-  const remember = (key: string): void => {
+  const remember = (key: string, account: A): void => {
     if (known.size >= options.maxEntries) {
-      for (const oldest of known) {
+      for (const oldest of known.keys()) {
         known.delete(oldest);
         break;
       }
     }
-    known.add(key);
+    known.set(key, account);
   };
   return {
-    exists: async (serverId, accountNumber) => {
+    find: async (serverId, accountNumber) => {
       const key = accountKey(serverId, accountNumber);
-      if (known.has(key)) return true;
+      const remembered = known.get(key);
+      if (remembered !== undefined) return remembered;
       const forgottenBefore = forgotten;
-      const exists = await load({ serverId, accountNumber });
+      const found = await load({ serverId, accountNumber });
       // The answer may be older than a deletion that was heard of meanwhile; one that is not remembered is asked for again.
-      if (exists && forgotten === forgottenBefore) remember(key);
-      return exists;
+      if (found !== null && forgotten === forgottenBefore && isLasting(found)) remember(key, found);
+      return found;
     },
     forget: (serverId, accountNumber) => {
       forgotten += 1;

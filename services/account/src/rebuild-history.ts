@@ -71,7 +71,7 @@ async function run({ server: serverId, account }: z.infer<typeof Arguments>): Pr
       return EXIT_USAGE;
     }
     const named = account === undefined ? [] : [{ serverId, accountNumber: account }];
-    if ((await createAccountReader(database).existing(named)).includes(false)) {
+    if ((await createAccountReader(database).ids(named)).includes(null)) {
       process.stderr.write(`server ${serverId} has no account ${account}\n`);
       return EXIT_USAGE;
     }

@@ -5,6 +5,7 @@ import { CLAIM_SETTINGS, type ClaimSettings, createRedis, redisOptions, startRed
 import type { MainContext } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
+import { UNTOLD_ID } from "./domain/ports.ts";
 import { registerReference } from "./inbound/http/reference.ts";
 import { refuseOtherMethods } from "./inbound/http/refused-methods.ts";
 import { registerRoutes } from "./inbound/http/routes.ts";
@@ -38,7 +39,7 @@ const ACCOUNT_READ_TIMEOUT_MS = 3_500;
 const DELETE_TIMEOUT_MS = 15_000;
 /** Most requests that wait for the end of a command at once; one more is told to come again. Each holds a connection. */
 const MAX_WAITING_REQUESTS = 1_000;
-/** Most accounts that are remembered to exist: about 200 bytes each. */
+/** Maximum number of accounts whose ids are remembered: about 250 bytes each. */
 const MAX_KNOWN_ACCOUNTS = 500_000;
 
 /** What only tests set otherwise. */
@@ -95,7 +96,11 @@ export async function startService(
     checkTimeoutMs: CHECK_TIMEOUT_MS,
     deleteTimeoutMs: DELETE_TIMEOUT_MS,
   });
-  const knownAccounts = createKnownAccounts({ load: accounts.existing, maxEntries: MAX_KNOWN_ACCOUNTS });
+  const knownAccounts = createKnownAccounts<string>({
+    load: accounts.ids,
+    isLasting: (id) => id !== UNTOLD_ID,
+    maxEntries: MAX_KNOWN_ACCOUNTS,
+  });
   const deletions = await scope.start("account deletions", () =>
     followAccountDeletions({ kafka, knownAccounts, logger, fatal: (error) => context.fatal(error) }),
   );

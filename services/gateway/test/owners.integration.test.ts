@@ -297,7 +297,8 @@ describe("an account that was deleted", () => {
     let exists = true;
     const server = createServer((request, response) => {
       request.resume();
-      const found = request.url === "/internal/accounts/existing" ? { existing: [exists] } : { commands: [null] };
+      const ids = [exists ? randomUUID() : null];
+      const found = request.url === "/internal/accounts/existing" ? { existing: [exists], ids } : { commands: [null] };
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(found));
     }).listen(0, "127.0.0.1");
     servers.push(server);

@@ -48,8 +48,8 @@ export type CreationEnd =
 export interface AccountReader {
   server(serverId: string): Promise<ServerConfiguration | null>;
   account(serverId: string, accountNumber: string): Promise<Account | null>;
-  /** For each pair, whether such an account exists (in any state but deleted). */
-  existing(accounts: readonly AccountName[]): Promise<boolean[]>;
+  /** The id of each account, in order; null where there is none (deleted ones are none). */
+  ids(accounts: readonly AccountName[]): Promise<(string | null)[]>;
   /** One page, newest first, and how many there are in all. */
   page(serverId: string, query: PageQuery): Promise<{ accounts: Account[]; total: number }>;
   /** All accounts of a server that match, newest first, in chunks. */

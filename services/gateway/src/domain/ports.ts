@@ -37,6 +37,9 @@ export interface CommandStatus {
 /** Reads one page of an account's records: the exact body of the answer, or null where there is no such account. */
 export type ReadRecords<Q> = (serverId: string, accountNumber: string, query: Q) => Promise<Buffer | null>;
 
+/** Id of an account that exists, where the account service is of release 0.1.0 and tells no ids. */
+export const UNTOLD_ID = "";
+
 /** The service that owns servers and accounts. Every function throws DependencyError where it is away. */
 export interface Accounts {
   /** The exact body of the answer to getServerConfiguration. */
@@ -51,7 +54,10 @@ export interface Accounts {
   readonly accountBytes: (serverId: string, accountNumber: string) => Promise<Buffer | null>;
   /** The exact body of the answer to listTradingAccounts, as it comes. */
   readonly list: (serverId: string, query: ListTradingAccountsQuery) => Promise<Readable>;
-  readonly existing: (accounts: readonly { serverId: string; accountNumber: string }[]) => Promise<readonly boolean[]>;
+  /** The id of each account, in order, or {@link UNTOLD_ID}; null for no such account. */
+  readonly ids: (
+    accounts: readonly { serverId: string; accountNumber: string }[],
+  ) => Promise<readonly (string | null)[]>;
   readonly orders: ReadRecords<PageQuery>;
   /** With `status=open` never stale: it fails where it cannot be fresh. */
   readonly positions: ReadRecords<ListPositionsQuery>;

@@ -24,7 +24,7 @@ export function creationOf(
     idempotencyKey,
     body,
     reusedStatus: 409,
-    stateFinding: () => stateFinding(needs, call, serverId, body.leverage),
+    state: async () => ({ finding: await stateFinding(needs, call, serverId, body.leverage), accountId: null }),
     oneTime: (commandId, keyId) => ({
       credentials: {
         tradingPassword: body.password ?? generatedPassword(needs, commandId, keyId, "trading"),

@@ -19,7 +19,7 @@ export function deleteTradingAccountImmediately(needs: Needs): Operation {
     if (error !== null) return refuse(needs, call, error);
     await chargeAtOnce(needs, call);
     // The deletion may take long; an owner that is away is found out by this question, in time (decisions, 1.5).
-    await needs.accounts.existing([{ serverId, accountNumber }]);
+    await needs.accounts.ids([{ serverId, accountNumber }]);
     let body: Buffer | null;
     try {
       body = await needs.accounts.deleteNow(serverId, accountNumber);

@@ -10,7 +10,7 @@ import { readAccountRecords } from "./read-account-records.ts";
  */
 export function listTradingAccountTransactions(needs: Needs): Operation {
   return readAccountRecords(needs, PageQuery, async (serverId, accountNumber, query) => {
-    if (!(await needs.knownAccounts.exists(serverId, accountNumber))) return null;
+    if ((await needs.knownAccounts.find(serverId, accountNumber)) === null) return null;
     return needs.ledger.transactions(serverId, accountNumber, query);
   });
 }

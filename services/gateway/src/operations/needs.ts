@@ -8,7 +8,8 @@ import type { ServerConfigurations } from "./server-configurations.ts";
 export interface Needs {
   readonly directory: Pick<Directory, "prices">;
   readonly admission: Admission;
-  readonly knownAccounts: KnownAccounts;
+  /** The ids of accounts that exist, as `Accounts.ids` tells them. */
+  readonly knownAccounts: KnownAccounts<string>;
   readonly accounts: Accounts;
   readonly ledger: Ledger;
   readonly snapshots: Snapshots;

@@ -3,6 +3,7 @@ import { ApiError } from "@kapi/http";
 import type { z } from "zod";
 
 import type { CommandDraft } from "../domain/command-message.ts";
+import { UNTOLD_ID } from "../domain/ports.ts";
 import type { Operation } from "./call.ts";
 import { refuse } from "./charge-read.ts";
 import type { Needs } from "./needs.ts";
@@ -44,21 +45,18 @@ export function queueAccountCommand<B extends CommandDraft["body"]>(
       idempotencyKey,
       body,
       reusedStatus: 400,
-      // Of a removed server nothing else can be asked.
-      stateFinding: async () =>
-        removedServer(call) ??
-        firstFinding(
-          await Promise.all([serverFinding?.(serverId, body) ?? null, missingAccount(needs, serverId, accountNumber)]),
-        ),
+      state: async () => {
+        const removed = removedServer(call);
+        // Of a removed server nothing else can be asked.
+        if (removed !== null) return { finding: removed, accountId: null };
+        const [ofServer, accountId] = await Promise.all([
+          serverFinding?.(serverId, body) ?? null,
+          needs.knownAccounts.find(serverId, accountNumber),
+        ]);
+        const missing = accountId === null ? new ApiError("ACCOUNT_NOT_FOUND") : null;
+        return { finding: firstFinding([ofServer, missing]), accountId: accountId === UNTOLD_ID ? null : accountId };
+      },
       ...(everyTime === undefined ? {} : { everyTime: (commandId, keyId) => everyTime(commandId, keyId, body) }),
     });
   };
-}
-
-async function missingAccount(
-  { knownAccounts }: Needs,
-  serverId: string,
-  accountNumber: string,
-): Promise<ApiError | null> {
-  return (await knownAccounts.exists(serverId, accountNumber)) ? null : new ApiError("ACCOUNT_NOT_FOUND");
 }

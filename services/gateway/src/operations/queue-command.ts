@@ -32,14 +32,21 @@ export interface QueueRequest {
   readonly accountNumber: string | null;
   readonly idempotencyKey: string;
   readonly body: CommandDraft["body"];
-  /** What the state of server and account says against it: 400 before 404 before 409; null: nothing. */
-  readonly stateFinding: () => Promise<ApiError | null>;
+  readonly state: () => Promise<RequestState>;
   /** Status of a key that was used for another request (decisions, 2.3). */
   readonly reusedStatus: 400 | 409;
   /** What only the answer to the first request carries, as members of the envelope. */
   readonly oneTime?: OneTimeParts;
   /** What every answer carries, that to a repeat too. */
   readonly everyTime?: OneTimeParts;
+}
+
+/** What server and account say about a request. */
+export interface RequestState {
+  /** What stands against it: 400 before 404 before 409; null: nothing. */
+  readonly finding: ApiError | null;
+  /** The id of the account that it concerns; null: not known, or a creation. */
+  readonly accountId: string | null;
 }
 
 /**
@@ -59,9 +66,10 @@ export interface AnsweredCommand {
  * answered → 202. An equal request before it makes it a 200 with that command; a different one is refused.
  */
 export async function queueCommand(needs: Needs, call: Call, request: QueueRequest): Promise<Answer> {
-  const { message, claim } = claimOf(needs, call, request, call.contract);
-  const { known, finding } = await findEarlier(needs, request, message);
+  const wish = wishOf(needs, call, request, call.contract);
+  const { known, finding, message } = await findEarlier(needs, request, wish);
   if (finding !== null) return refuse(needs, call, finding);
+  const claim = claimOf(message);
   const [outcome] = await claimOrWait(needs, call, [claim], [known !== null]);
   assert(outcome !== undefined, "one claim has one outcome");
   switch (outcome.kind) {
@@ -81,13 +89,13 @@ export async function queueCommand(needs: Needs, call: Call, request: QueueReque
   }
 }
 
-/** The command that a request asks for, and the claim on it. `contract` says its path and what it costs. */
-export function claimOf(
+/** The command that a request asks for. `contract` says its path and what it costs. */
+export function wishOf(
   needs: Needs,
   call: Call,
   request: QueueRequest,
   contract: Pick<OperationContract, "path" | "price">,
-): { message: CommandMessage; claim: Claim } {
+): CommandMessage {
   const { organizationId } = call.key;
   const { operation, serverId, accountNumber, idempotencyKey, body } = request;
   const commandId = commandIdOf(organizationId, idempotencyKey);
@@ -95,11 +103,24 @@ export function claimOf(
   const fingerprint = fingerprintOf({ operation, path, body }, needs.fingerprintKey);
   const price = needs.directory.prices()[contract.price];
   const nowMs = needs.clock.nowMs();
-  const message = commandMessageOf(
+  return commandMessageOf(
     { commandId, organizationId, serverId, accountNumber, operation, idempotencyKey, fingerprint, body, price, nowMs },
     needs,
   );
-  return { message, claim: { commandId, fingerprint, message: JSON.stringify(message), credits: price } };
+}
+
+/** The claim on the command that a message names. */
+export function claimOf(message: CommandMessage): Claim {
+  const { commandId, fingerprint, reservedCredits } = message;
+  return { commandId, fingerprint, message: JSON.stringify(message), credits: reservedCredits };
+}
+
+/** What came before a request, and the message that it queues where nothing did. */
+export interface Earlier {
+  /** The command of an equal request, where command-status has it. */
+  readonly known: KnownCommand | null;
+  readonly finding: ApiError | null;
+  readonly message: CommandMessage;
 }
 
 /**
@@ -107,24 +128,20 @@ export function claimOf(
  * things the first in the order 400, 404, 409. What state says does not stand against the repeat of a request that was
  * accepted before the state changed.
  */
-export async function findEarlier(
-  needs: Needs,
-  request: QueueRequest,
-  { organizationId, commandId, fingerprint }: CommandMessage,
-): Promise<{ known: KnownCommand | null; finding: ApiError | null }> {
-  const [known, finding] = await Promise.all([needs.commandStatus.lookUp(commandId), request.stateFinding()]);
+export async function findEarlier(needs: Needs, request: QueueRequest, wish: CommandMessage): Promise<Earlier> {
+  const { commandId, organizationId, fingerprint } = wish;
+  const [known, { finding, accountId }] = await Promise.all([needs.commandStatus.lookUp(commandId), request.state()]);
+  const message = { ...wish, managedAccountId: wish.managedAccountId ?? accountId };
   if (known !== null) {
     assert(known.organizationId === organizationId, "a command id belongs to one organization");
-    if (known.fingerprint === fingerprint) return { known, finding: null };
-    return { known: null, finding: firstFinding([finding, keyReused(request)]) };
+    if (known.fingerprint === fingerprint) return { known, finding: null, message };
+    return { known: null, finding: firstFinding([finding, keyReused(request)]), message };
   }
-  if (finding === null) return { known, finding };
+  if (finding === null) return { known, finding, message };
   const claimed = await needs.admission.claimedMessage(organizationId, commandId);
-  if (claimed === null) return { known, finding };
-  return {
-    known,
-    finding: claimed.fingerprint === fingerprint ? null : firstFinding([finding, keyReused(request)]),
-  };
+  if (claimed === null) return { known, finding, message };
+  const isEqual = claimed.fingerprint === fingerprint;
+  return { known, finding: isEqual ? null : firstFinding([finding, keyReused(request)]), message };
 }
 
 /** Of what stands against a request, what is told: 400 before 404 before 409 (decisions, 1.1). */

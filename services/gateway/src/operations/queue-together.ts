@@ -22,6 +22,7 @@ import {
   type QueueRequest,
   stillOpen,
   takenOverNow,
+  wishOf,
 } from "./queue-command.ts";
 
 /** One creation of a bulk on its way. */
@@ -44,9 +45,8 @@ export async function queueTogether(needs: Needs, call: Call, requests: readonly
   const contract = { path: CREATION_PATH, price: call.contract.price };
   const found = await Promise.all(
     requests.map(async (request) => {
-      const { message, claim } = claimOf(needs, call, request, contract);
-      const { known, finding } = await findEarlier(needs, request, message);
-      return { item: { request, message, claim, known }, finding };
+      const { known, finding, message } = await findEarlier(needs, request, wishOf(needs, call, request, contract));
+      return { item: { request, message, claim: claimOf(message), known }, finding };
     }),
   );
   const finding = firstFinding(found.map((one) => one.finding));

@@ -5,7 +5,7 @@ import { ApiError, type FastifyInstance, parse } from "@kapi/http";
 import { z } from "zod";
 
 import type { ServerConfiguration } from "../../domain/account.ts";
-import type { AccountName, AccountReader } from "../../domain/ports.ts";
+import type { AccountReader } from "../../domain/ports.ts";
 import { getServerConfiguration } from "../../operations/get-server-configuration.ts";
 import { type AccountDetailsSources, getTradingAccount } from "../../operations/get-trading-account.ts";
 import { pageOfTradingAccounts, streamTradingAccounts } from "../../operations/list-trading-accounts.ts";
@@ -56,7 +56,8 @@ export function registerRoutes(app: FastifyInstance, sources: AccountDetailsSour
   });
   app.post("/internal/accounts/existing", async (request) => {
     const { accounts } = parse(ExistingBody, request.body);
-    return { existing: await existing(sources.reader, accounts) };
+    const ids = accounts.length === 0 ? [] : await sources.reader.ids(accounts);
+    return { existing: ids.map((id) => id !== null), ids };
   });
 }
 
@@ -64,8 +65,4 @@ async function knownServer(reader: AccountReader, serverId: string): Promise<Ser
   const server = await reader.server(serverId);
   if (server === null) throw new ApiError("SERVER_NOT_FOUND");
   return server;
-}
-
-function existing(reader: AccountReader, accounts: readonly AccountName[]): Promise<boolean[]> {
-  return accounts.length === 0 ? Promise.resolve([]) : reader.existing(accounts);
 }

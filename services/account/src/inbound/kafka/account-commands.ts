@@ -63,9 +63,11 @@ export function createAccountCommands(options: AccountCommandsOptions): CommandE
   };
 }
 
+/** Of a change that failed no row is locked by id. */
 function accountIdOf({ message, outcome }: AppliedOutcome<Effect>): string[] {
   if (outcome.kind === "succeeded" && "account" in outcome.effect) return [outcome.effect.account.id];
-  return message.managedAccountId === null ? [] : [message.managedAccountId];
+  if (message.operation !== "account.create" || message.managedAccountId === null) return [];
+  return [message.managedAccountId];
 }
 
 type Outcomes = Promise<CommandOutcome<Effect>[]>;

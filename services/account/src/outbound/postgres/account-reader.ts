@@ -13,9 +13,9 @@ const SELECT_ACCOUNT = statement<AccountRow>(
   "account-select",
   `select ${ACCOUNT_COLUMNS} from accounts where server_id = $1 and account_number = $2 and status <> 'deleted'`,
 );
-const SELECT_EXISTING = statement<{ existing: boolean }>(
-  "account-existing",
-  `select a.id is not null as existing
+const SELECT_IDS = statement<{ id: string | null }>(
+  "account-ids",
+  `select a.id
    from unnest($1::uuid[], $2::text[]) with ordinality as asked(server_id, account_number, position)
    left join accounts a on a.server_id = asked.server_id and a.account_number = asked.account_number
      and a.status <> 'deleted'
@@ -60,7 +60,7 @@ export function createAccountReader(database: Database): AccountReader {
   return {
     server: (serverId) => selectServer(database, serverId),
     account: (serverId, accountNumber) => account(database, serverId, accountNumber),
-    existing: (accounts) => existing(database, accounts),
+    ids: (accounts) => ids(database, accounts),
     page: (serverId, query) => page(database, serverId, query),
     all: (serverId, filter) => all(database, serverId, filter),
   };
@@ -71,12 +71,12 @@ async function account(database: Queryable, serverId: string, accountNumber: str
   return row === undefined ? null : fromRow(row);
 }
 
-async function existing(database: Queryable, accounts: readonly AccountName[]): Promise<boolean[]> {
-  const rows = await database.query(SELECT_EXISTING, [
+async function ids(database: Queryable, accounts: readonly AccountName[]): Promise<(string | null)[]> {
+  const rows = await database.query(SELECT_IDS, [
     accounts.map((asked) => asked.serverId),
     accounts.map((asked) => asked.accountNumber),
   ]);
-  return rows.map((row) => row.existing);
+  return rows.map((row) => row.id);
 }
 
 async function page(

@@ -11,7 +11,7 @@ const Fact = z.object({ type: z.string(), serverId: z.guid(), accountNumber: z.s
 
 export interface AccountDeletionsNeeds {
   readonly kafka: KafkaConnection;
-  readonly knownAccounts: Pick<KnownAccounts, "forget">;
+  readonly knownAccounts: Pick<KnownAccounts<string>, "forget">;
   readonly logger: Logger;
   /** Called once if the topic can no longer be read: deleted accounts would be remembered for good. */
   readonly fatal: (error: Error) => void;

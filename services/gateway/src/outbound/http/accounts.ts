@@ -2,11 +2,12 @@ import { type Issue, Server } from "@kapi/contracts";
 import { type InternalClient, unexpected, withQuery } from "@kapi/http";
 import { z } from "zod";
 
-import type { Accounts } from "../../domain/ports.ts";
+import { type Accounts, UNTOLD_ID } from "../../domain/ports.ts";
 import { accountPath, bytesOf, foundBytesOf } from "./owner-bytes.ts";
 
 const ConfigurationAnswer = z.object({ server: Server });
-const ExistingAnswer = z.object({ existing: z.array(z.boolean()) });
+/** Release 0.1.0 tells no ids. */
+const ExistingAnswer = z.object({ existing: z.array(z.boolean()), ids: z.array(z.string().nullable()).optional() });
 const RefusedAnswer = z.object({
   issues: z.array(
     z.object({ path: z.array(z.union([z.string(), z.number()])), code: z.string(), message: z.string() }),
@@ -43,9 +44,11 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
       body.destroy();
       throw unexpected(path, status);
     },
-    existing: async (accounts) => {
+    ids: async (accounts) => {
       const asking = { ...checking, repeatable: true };
-      return (await client.json("POST", "/internal/accounts/existing", { accounts }, ExistingAnswer, asking)).existing;
+      const path = "/internal/accounts/existing";
+      const { existing, ids } = await client.json("POST", path, { accounts }, ExistingAnswer, asking);
+      return ids ?? existing.map((exists) => (exists ? UNTOLD_ID : null));
     },
     orders: (serverId, accountNumber, query) =>
       bytesOf(client, withQuery(`${accountPath(serverId, accountNumber)}/orders`, query)),

@@ -17,11 +17,12 @@ export function createAccountExistence(account: InternalClient): AccountExistenc
       const path = "/internal/accounts/existing";
       const { existing } = await account.json("POST", path, { accounts }, Existing, { repeatable: true });
       if (existing.length !== accounts.length) throw new DependencyError("not one answer per account");
-      return existing;
+      return existing.map((exists) => (exists ? true : null));
     },
   });
   return {
-    exist: (accounts) => Promise.all(accounts.map((one) => known.exists(one.serverId, one.accountNumber))),
+    exist: (accounts) =>
+      Promise.all(accounts.map(async (one) => (await known.find(one.serverId, one.accountNumber)) !== null)),
     forget: (key) => {
       const account = accountOfKey(key);
       if (account !== null) known.forget(account.serverId, account.accountNumber);
