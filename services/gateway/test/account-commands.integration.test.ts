@@ -1,7 +1,9 @@
-import { randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 
-import { CommandEnvelope, type ErrorBody, TOPICS } from "@kapi/contracts";
+import { type Command, CommandEnvelope, type CommandMessage, type ErrorBody, ERRORS, TOPICS } from "@kapi/contracts";
 import { endOffsets } from "@kapi/kafka";
+import { admit } from "@kapi/redis";
+import { commandMessage, eventually, keyEntry } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { type Answer, call, createdAccount, getCommand, getWallet } from "./client.ts";
@@ -33,17 +35,31 @@ const QUEUED: readonly Queued[] = [
   { operation: "finance.deposit", path: "/finance/deposits", body: { amount: 1 }, price: 5 },
   { operation: "finance.withdraw", path: "/finance/withdrawals", body: { amount: 1 }, price: 5 },
 ];
+const DAY_MS = 86_400_000;
 const RESETS = QUEUED.filter(({ operation }) => operation.endsWith("password_reset"));
 
 let platform: Platform;
 let organization: Organization;
 let accountNumber: string;
+/** The organization with another key of its own. */
+let colleague: Organization;
+/** The same, limited to a server that is not the organization's. */
+let limited: Organization;
 
 beforeAll(async () => {
   platform = await startPlatform();
   organization = await platform.organization(1_000_000);
   accountNumber = await createdAccount(platform.url, organization);
+  [colleague, limited] = await Promise.all([otherKey(null), otherKey([randomUUID()])]);
 });
+
+async function otherKey(serverIds: string[] | null): Promise<Organization> {
+  const { entry: key, managementKey } = keyEntry({ organizationId: organization.id, serverIds });
+  await platform.publish(key);
+  const other = { ...organization, key, managementKey };
+  await eventually(async () => (await call(platform.url, other, "credits/balance")).status === 200);
+  return other;
+}
 afterAll(() => platform.stop());
 
 interface Asked {
@@ -61,6 +77,33 @@ function ask(queued: Queued, asked: Asked = {}): Promise<Answer<CommandEnvelope 
     body: { requestId: "r", ...body },
     headers: { "idempotency-key": key },
   });
+}
+
+/** The account's own id, as its details show it. */
+async function idOf(account: string): Promise<string> {
+  const path = `servers/${organization.server.serverId}/accounts/${account}`;
+  return (await call<{ account: { id: string } }>(platform.url, organization, path)).body.account.id;
+}
+
+/** A command that only its claim holds: its request never published it. */
+async function claimedAlone(change: Partial<CommandMessage>): Promise<CommandMessage> {
+  const named = { organizationId: organization.id, serverId: organization.server.serverId };
+  const message = commandMessage({ ...named, ...change });
+  const { commandId, fingerprint, reservedCredits: credits } = message;
+  const reply = await admit(platform.redis, {
+    keyId: organization.key.keyId,
+    organizationId: organization.id,
+    chargeId: randomUUID(),
+    mode: "reserve",
+    price: 0,
+    readPrice: 1,
+    operation: "test",
+    requestId: "r",
+    rateLimit: null,
+    claims: [{ commandId, fingerprint, message: JSON.stringify(message), credits }],
+  });
+  expect(reply).toMatchObject({ kind: "admitted", claims: [{ kind: "claimed" }] });
+  return message;
 }
 
 /** How many commands were ever published. */
@@ -83,7 +126,7 @@ describe.each(QUEUED)("$operation", (queued) => {
     expect(CommandEnvelope.strict().parse(first.body)).toEqual(first.body);
     const { command } = first.body;
     expect(command).toMatchObject({ operation: queued.operation, accountNumber: account, idempotencyKey: key });
-    expect(command).toMatchObject({ status: "queued", managedAccountId: null, requestId: "r" });
+    expect(command).toMatchObject({ status: "queued", managedAccountId: await idOf(account), requestId: "r" });
     expect(first.body).not.toHaveProperty("credentials");
     const minutes = queued.operation === "account.history_export" ? 60 : 15;
     expect(Date.parse(command.deadlineAt ?? "") - Date.parse(command.createdAt)).toBe(minutes * 60_000);
@@ -93,7 +136,13 @@ describe.each(QUEUED)("$operation", (queued) => {
     expect(again.body).not.toHaveProperty("credentials");
     expect(await published()).toBe(before + 1);
     const read = await getCommand(platform.url, organization, command.id);
-    expect(read.body.command).toMatchObject({ id: command.id, createdAt: command.createdAt });
+    const { managedAccountId } = command;
+    expect(read.body.command).toMatchObject({ id: command.id, createdAt: command.createdAt, managedAccountId });
+    // Only the account service carries commands out here. The final state comes from its event.
+    if (queued.operation.startsWith("account.") && queued.operation !== "account.history_export") {
+      const final = await getCommand(platform.url, organization, command.id, 20);
+      expect(final.body.command).toMatchObject({ status: "succeeded", managedAccountId });
+    }
   });
 
   it("asked many times at once is one command: one 202, the rest 200, one price", async () => {
@@ -148,6 +197,61 @@ describe.each(RESETS)("the answer to $operation", (queued) => {
     expect(await ask(queued, { key, body: { password: "battery horse correct" } })).toMatchObject({ status: 400 });
     expect(await ask(queued, { key, body: {} })).toMatchObject({ status: 400 });
     expect(await ask(queued, { body: { password: "short" } })).toMatchObject({ status: 400, charged: 1 });
+  });
+});
+
+describe.each(RESETS)("$operation, repeated with another key of the organization", (queued) => {
+  const refused = { status: 400, charged: 1, body: { error: ERRORS.IDEMPOTENCY_KEY_REUSED.text } };
+
+  it("is another request: at once, and when it is done; its own key still reads the password", async () => {
+    for (const body of [{}, { password: "correct horse battery" }]) {
+      const key = randomUUID();
+      const first = await ask(queued, { key, body });
+      expect(first.status).toBe(202);
+      const before = await published();
+      expect(await ask(queued, { key, body, caller: colleague })).toMatchObject(refused);
+      await getCommand(platform.url, organization, first.body.command.id, 20);
+      const again = await ask(queued, { key, body, caller: colleague });
+      expect(again).toMatchObject(refused);
+      expect(JSON.stringify(again.body)).not.toContain(first.body.password);
+      const { password } = first.body;
+      expect(await ask(queued, { key, body })).toMatchObject({ status: 200, body: { password, duplicate: true } });
+      expect(await published()).toBe(before);
+    }
+  });
+
+  it("is the same request for a while where a process of release 0.1.0 took it up, answered or not", async () => {
+    const path = `/api/v1/management/servers/${organization.server.serverId}/accounts/${accountNumber}${queued.path}`;
+    const fingerprint = hash("sha256", `${queued.operation}\n${path}\n{}`, "hex");
+    const derivationKeyId = "k1";
+    const change = { operation: queued.operation as Command["operation"], accountNumber, fingerprint, derivationKeyId };
+    const message = await claimedAlone({ ...change, payload: {} });
+    // Its request died: the repeat takes it over, publishes it and shows the password.
+    const first = await ask(queued, { key: message.idempotencyKey });
+    expect(first).toMatchObject({ status: 202, body: { duplicate: false, command: { id: message.commandId } } });
+    const { password } = first.body;
+    const again = await ask(queued, { key: message.idempotencyKey });
+    expect(again).toMatchObject({ status: 200, body: { duplicate: true, password } });
+    await getCommand(platform.url, organization, message.commandId, 20);
+    const done = await ask(queued, { key: message.idempotencyKey });
+    expect(done).toMatchObject({ status: 200, body: { duplicate: true, password, command: { status: "succeeded" } } });
+    // A day later it is nobody's.
+    const old = await claimedAlone({ ...change, payload: {}, createdAt: new Date(Date.now() - DAY_MS).toISOString() });
+    expect(await ask(queued, { key: old.idempotencyKey })).toMatchObject(refused);
+  });
+});
+
+describe("a key that is limited to another server", () => {
+  it("finds no command: neither in its claim alone nor published, nor with wait", async () => {
+    const claimed = await claimedAlone({ accountNumber });
+    const queued = await ask({ operation: "account.enable", path: "/enable", body: {}, price: 5 });
+    for (const id of [claimed.commandId, queued.body.command.id]) {
+      for (const wait of [0, 30]) {
+        const answer = await getCommand(platform.url, limited, id, wait);
+        expect(answer).toMatchObject({ status: 404, charged: 1, body: { error: ERRORS.COMMAND_NOT_FOUND.text } });
+      }
+      expect((await getCommand(platform.url, colleague, id)).status).toBe(200);
+    }
   });
 });
 

@@ -1,13 +1,17 @@
+import { createHash } from "node:crypto";
+
 import { describe, expect, it } from "vitest";
 
-import { type FingerprintInput, fingerprintOf } from "./fingerprint.ts";
+import { earlierFingerprintOf, type FingerprintInput, fingerprintOf } from "./fingerprint.ts";
 
 const KEY = Buffer.alloc(32, 7);
 const REQUEST: FingerprintInput = {
   operation: "account.create",
   path: "/api/v1/management/servers/6f1d0c1e-52b4-4a8e-9d0a-1f0e3f2a7c11/accounts",
   body: { accountName: "Ada", initialBalance: 100, leverage: 100, requestId: "r-1" },
+  keyId: "a".repeat(16),
 };
+const RESETS = ["account.password_reset", "account.investor_password_reset"] as const;
 
 const of = (change: Partial<FingerprintInput> = {}, body: Record<string, unknown> = {}): string =>
   fingerprintOf({ ...REQUEST, ...change, body: { ...REQUEST.body, ...body } }, KEY);
@@ -37,5 +41,31 @@ describe("the fingerprint of a request", () => {
       Buffer.alloc(32, 8),
     );
     expect(otherKey).not.toBe(one);
+  });
+
+  it.each(RESETS)("of %s differs between two management keys, whatever the password", (operation) => {
+    for (const body of [{}, { password: "correct horse" }]) {
+      expect(of({ operation, keyId: "b".repeat(16) }, body)).not.toBe(of({ operation }, body));
+    }
+    expect(of({ operation })).toBe(of({ operation }));
+  });
+
+  it("of everything else is the same for every key of the organization", () => {
+    for (const { operation } of [REQUEST, { operation: "finance.deposit" as const }]) {
+      expect(of({ operation, keyId: "b".repeat(16) })).toBe(of({ operation }));
+    }
+  });
+
+  it("was the same for every key in release 0.1.0: of a reset as it was then, of everything else as it is", () => {
+    const earlier = (change: Partial<FingerprintInput>): string | null =>
+      earlierFingerprintOf({ ...REQUEST, ...change }, KEY);
+    expect(earlier({})).toBeNull();
+    for (const operation of RESETS) {
+      expect(earlier({ operation, keyId: "b".repeat(16) })).toBe(earlier({ operation }));
+      expect(earlier({ operation })).not.toBe(of({ operation }));
+    }
+    const reset = { operation: RESETS[0], path: "/accounts/10000001/password-reset", body: { requestId: "r-1" } };
+    const fingerprint = createHash("sha256").update(`${reset.operation}\n${reset.path}\n{}`).digest("hex");
+    expect(earlier(reset)).toBe(fingerprint);
   });
 });

@@ -10,14 +10,33 @@ export interface FingerprintInput {
   readonly path: string;
   /** The body as its schema gives it: unknown fields are gone. */
   readonly body: Readonly<Record<string, unknown>>;
+  /** The management key of the caller. */
+  readonly keyId: string;
 }
 
+/** Operations whose repeat shows a password: only the key that made the request may repeat it. */
+const OPERATIONS_OF_KEY: ReadonlySet<CommandOperation> = new Set([
+  "account.password_reset",
+  "account.investor_password_reset",
+]);
+
 /**
- * SHA-256, in hex, of operation, path and canonical body without `requestId`; a supplied password enters as a keyed hash,
- * so that the fingerprint does not help to guess it (decisions, 2.3).
+ * SHA-256, in hex, of operation, path and canonical body without `requestId`; a supplied password
+ * enters as a keyed hash, so that the fingerprint does not help to guess it. Password resets by two
+ * management keys are different requests (decisions, 2.3).
  */
-export function fingerprintOf({ operation, path, body }: FingerprintInput, key: Buffer): string {
+export function fingerprintOf(input: FingerprintInput, key: Buffer): string {
+  const text = canonicalTextOf(input, key);
+  return hash("sha256", OPERATIONS_OF_KEY.has(input.operation) ? `${text}\n${input.keyId}` : text, "hex");
+}
+
+/** The fingerprint that release 0.1.0 gave the request; null where it is the same as today. */
+export function earlierFingerprintOf(input: FingerprintInput, key: Buffer): string | null {
+  return OPERATIONS_OF_KEY.has(input.operation) ? hash("sha256", canonicalTextOf(input, key), "hex") : null;
+}
+
+function canonicalTextOf({ operation, path, body }: FingerprintInput, key: Buffer): string {
   const { requestId: _correlationOnly, password, ...rest } = body;
   const judged = typeof password === "string" ? { ...rest, password: passwordFingerprint(key, password) } : rest;
-  return hash("sha256", `${operation}\n${path}\n${canonicalJson(judged)}`, "hex");
+  return `${operation}\n${path}\n${canonicalJson(judged)}`;
 }

@@ -3,7 +3,13 @@ import { commandMessage } from "@kapi/testkit";
 import { expect, it } from "vitest";
 
 import { NotPublished } from "../domain/ports.ts";
-import { firstFinding, publish, takenOverNow } from "./queue-command.ts";
+import {
+  EARLIER_RESET_REPEATABLE_MS,
+  equalFingerprint,
+  firstFinding,
+  publish,
+  takenOverNow,
+} from "./queue-command.ts";
 
 const BAD = new ApiError("LEVERAGE_NOT_SUPPORTED");
 const MISSING = new ApiError("ACCOUNT_NOT_FOUND");
@@ -39,3 +45,19 @@ it.each([
     expect(call.claims.get(message.commandId)).toEqual({ mayBePublished });
   },
 );
+
+it("an earlier request is the same one by its fingerprint, or for a while by that of release 0.1.0", () => {
+  const message = commandMessage({ operation: "account.password_reset" });
+  const earlierFingerprint = "e".repeat(64);
+  const wish = { message, earlierFingerprint };
+  const nowMs = Date.parse("2026-01-01T05:00:00.000Z");
+  const aged = (ageMs: number): string => new Date(nowMs - ageMs).toISOString();
+  for (const ageMs of [0, EARLIER_RESET_REPEATABLE_MS, 100 * EARLIER_RESET_REPEATABLE_MS]) {
+    expect(equalFingerprint(wish, message.fingerprint, aged(ageMs), nowMs)).toBe(message.fingerprint);
+    expect(equalFingerprint(wish, "d".repeat(64), aged(ageMs), nowMs)).toBeNull();
+  }
+  const ofEarlier = (ageMs: number): string | null => equalFingerprint(wish, earlierFingerprint, aged(ageMs), nowMs);
+  expect(ofEarlier(EARLIER_RESET_REPEATABLE_MS - 1)).toBe(earlierFingerprint);
+  expect(ofEarlier(EARLIER_RESET_REPEATABLE_MS)).toBeNull();
+  expect(equalFingerprint({ message, earlierFingerprint: null }, earlierFingerprint, aged(0), nowMs)).toBeNull();
+});

@@ -11,7 +11,7 @@ import { assert, commandIdOf, delay } from "@kapi/kernel";
 import { faultPoint } from "@kapi/runtime";
 
 import { type CommandDraft, commandMessageOf, commandTimes } from "../domain/command-message.ts";
-import { fingerprintOf } from "../domain/fingerprint.ts";
+import { earlierFingerprintOf, fingerprintOf } from "../domain/fingerprint.ts";
 import { type KnownCommand, NotPublished } from "../domain/ports.ts";
 import type { Answer, Call } from "./call.ts";
 import { refuse } from "./charge-read.ts";
@@ -22,6 +22,13 @@ import type { Needs } from "./needs.ts";
 const OPEN_CLAIM_POLL_MS = 50;
 /** How long it does so: a claim is open for 5 s (decisions, 2.6), and then it is answered or ours. */
 const OPEN_CLAIM_WAIT_MS = 8_000;
+
+/**
+ * How long after a password reset that release 0.1.0 accepted a repeat is answered, whichever key
+ * it comes from: that fingerprint does not include the key. As long as Redis remembers an
+ * idempotency key (decisions, 2.5). Later repeats are refused as IDEMPOTENCY_KEY_REUSED.
+ */
+export const EARLIER_RESET_REPEATABLE_MS = 3_600_000;
 
 const RETRY_AFTER_HEADERS = { "retry-after": "1" };
 
@@ -47,6 +54,13 @@ export interface RequestState {
   readonly finding: ApiError | null;
   /** The id of the account that it concerns; null: not known, or a creation. */
   readonly accountId: string | null;
+}
+
+/** The command that a request asks for, before earlier requests are looked up. */
+export interface CommandWish {
+  readonly message: CommandMessage;
+  /** The fingerprint of the same request in release 0.1.0; null: the same. */
+  readonly earlierFingerprint: string | null;
 }
 
 /**
@@ -95,18 +109,20 @@ export function wishOf(
   call: Call,
   request: QueueRequest,
   contract: Pick<OperationContract, "path" | "price">,
-): CommandMessage {
-  const { organizationId } = call.key;
+): CommandWish {
+  const { organizationId, keyId } = call.key;
   const { operation, serverId, accountNumber, idempotencyKey, body } = request;
   const commandId = commandIdOf(organizationId, idempotencyKey);
   const path = contract.path.replace(":serverId", serverId).replace(":accountNumber", accountNumber ?? "");
-  const fingerprint = fingerprintOf({ operation, path, body }, needs.fingerprintKey);
+  const judged = { operation, path, body, keyId };
+  const fingerprint = fingerprintOf(judged, needs.fingerprintKey);
   const price = needs.directory.prices()[contract.price];
   const nowMs = needs.clock.nowMs();
-  return commandMessageOf(
+  const message = commandMessageOf(
     { commandId, organizationId, serverId, accountNumber, operation, idempotencyKey, fingerprint, body, price, nowMs },
     needs,
   );
+  return { message, earlierFingerprint: earlierFingerprintOf(judged, needs.fingerprintKey) };
 }
 
 /** The claim on the command that a message names. */
@@ -128,20 +144,38 @@ export interface Earlier {
  * things the first in the order 400, 404, 409. What state says does not stand against the repeat of a request that was
  * accepted before the state changed.
  */
-export async function findEarlier(needs: Needs, request: QueueRequest, wish: CommandMessage): Promise<Earlier> {
-  const { commandId, organizationId, fingerprint } = wish;
+export async function findEarlier(needs: Needs, request: QueueRequest, wish: CommandWish): Promise<Earlier> {
+  const { commandId, organizationId } = wish.message;
   const [known, { finding, accountId }] = await Promise.all([needs.commandStatus.lookUp(commandId), request.state()]);
-  const message = { ...wish, managedAccountId: wish.managedAccountId ?? accountId };
+  const message = { ...wish.message, managedAccountId: wish.message.managedAccountId ?? accountId };
   if (known !== null) {
     assert(known.organizationId === organizationId, "a command id belongs to one organization");
-    if (known.fingerprint === fingerprint) return { known, finding: null, message };
+    const fingerprint = equalFingerprint(wish, known.fingerprint, known.command.createdAt, needs.clock.nowMs());
+    if (fingerprint !== null) return { known, finding: null, message: { ...message, fingerprint } };
     return { known: null, finding: firstFinding([finding, keyReused(request)]), message };
   }
-  if (finding === null) return { known, finding, message };
+  // Admission compares with the claim, but not by the fingerprint of release 0.1.0.
+  if (finding === null && wish.earlierFingerprint === null) return { known, finding, message };
   const claimed = await needs.admission.claimedMessage(organizationId, commandId);
   if (claimed === null) return { known, finding, message };
-  const isEqual = claimed.fingerprint === fingerprint;
-  return { known, finding: isEqual ? null : firstFinding([finding, keyReused(request)]), message };
+  const fingerprint = equalFingerprint(wish, claimed.fingerprint, claimed.createdAt, needs.clock.nowMs());
+  if (fingerprint !== null) return { known, finding: null, message: { ...message, fingerprint } };
+  return { known, finding: firstFinding([finding, keyReused(request)]), message };
+}
+
+/**
+ * The fingerprint of an earlier request if that is the same request, else null. A fingerprint of
+ * release 0.1.0 counts for {@link EARLIER_RESET_REPEATABLE_MS}.
+ */
+export function equalFingerprint(
+  { message, earlierFingerprint }: CommandWish,
+  fingerprint: string,
+  createdAt: string,
+  nowMs: number,
+): string | null {
+  if (fingerprint === message.fingerprint) return fingerprint;
+  const isRepeatable = nowMs - Date.parse(createdAt) < EARLIER_RESET_REPEATABLE_MS;
+  return fingerprint === earlierFingerprint && isRepeatable ? fingerprint : null;
 }
 
 /** Of what stands against a request, what is told: 400 before 404 before 409 (decisions, 1.1). */
