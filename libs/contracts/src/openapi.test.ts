@@ -63,6 +63,28 @@ describe("the OpenAPI document", () => {
     });
   });
 
+  it("says of every list that must not repeat a value that its values are unique, also of one with commas", () => {
+    const schemas = (document["components"] as { schemas: Record<string, { properties: Record<string, unknown> }> })
+      .schemas;
+    for (const [body, name] of [
+      ["CreateWebhook", "kinds"],
+      ["CreateWebhook", "serverIds"],
+      ["UpdateWebhook", "kinds"],
+      ["UpdateWebhook", "serverIds"],
+      ["ReplayWebhook", "kinds"],
+    ] as const) {
+      expect(JSON.stringify(schemas[body]?.properties[name]), `${body}.${name}`).toContain('"uniqueItems":true');
+    }
+    const events = described.find((operation) => operation["operationId"] === "listEvents");
+    const parameters = events?.["parameters"] as { name?: string }[];
+    // An empty list is `?kinds=`, which is refused.
+    expect(parameters.find(({ name }) => name === "kinds")).toMatchObject({
+      style: "form",
+      explode: false,
+      schema: { type: "array", minItems: 1, maxItems: WEBHOOK_KINDS.length, uniqueItems: true },
+    });
+  });
+
   it("gives each operation a sample for the terminal and one for a program, with a placeholder for the key", () => {
     for (const operation of described) {
       const samples = operation["x-codeSamples"] as { label: string; source: string }[];

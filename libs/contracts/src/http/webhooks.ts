@@ -57,8 +57,10 @@ export const FEED_NOW = "now";
 
 const distinct = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
 const NO_REPEAT = { error: "must not repeat a value" };
-const Kinds = z.array(WebhookKind).min(1).max(WEBHOOK_KINDS.length).refine(distinct, NO_REPEAT);
-const ServerIds = z.array(Guid).min(1).max(MAX_WEBHOOK_SERVERS).refine(distinct, NO_REPEAT);
+/** The kinds that an endpoint or a feed is limited to. */
+export const WebhookKinds = z.array(WebhookKind).min(1).max(WEBHOOK_KINDS.length).refine(distinct, NO_REPEAT);
+/** The servers that an endpoint is limited to. */
+export const WebhookServerIds = z.array(Guid).min(1).max(MAX_WEBHOOK_SERVERS).refine(distinct, NO_REPEAT);
 const Url = z.string().min(1).max(MAX_WEBHOOK_URL_LENGTH);
 const Description = z.string().max(250);
 
@@ -90,8 +92,8 @@ export type WebhookEndpoint = z.infer<typeof WebhookEndpoint>;
 export const CreateWebhookBody = z.object({
   url: Url,
   description: Description.default(""),
-  kinds: Kinds.nullable().default(null),
-  serverIds: ServerIds.nullable().default(null),
+  kinds: WebhookKinds.nullable().default(null),
+  serverIds: WebhookServerIds.nullable().default(null),
 });
 export type CreateWebhookBody = z.infer<typeof CreateWebhookBody>;
 
@@ -100,8 +102,8 @@ export const UpdateWebhookBody = z
   .object({
     url: Url.optional(),
     description: Description.optional(),
-    kinds: Kinds.nullable().optional(),
-    serverIds: ServerIds.nullable().optional(),
+    kinds: WebhookKinds.nullable().optional(),
+    serverIds: WebhookServerIds.nullable().optional(),
     status: WebhookStatus.optional(),
   })
   .refine((body) => Object.values(body).some((value) => value !== undefined), {
@@ -111,7 +113,11 @@ export const UpdateWebhookBody = z
 export type UpdateWebhookBody = z.infer<typeof UpdateWebhookBody>;
 
 /** Body of replayWebhook: the events that were recorded from `since` (inclusive) to `until` (exclusive). */
-export const ReplayWebhookBody = z.object({ since: DateTime, until: DateTime.optional(), kinds: Kinds.optional() });
+export const ReplayWebhookBody = z.object({
+  since: DateTime,
+  until: DateTime.optional(),
+  kinds: WebhookKinds.optional(),
+});
 export type ReplayWebhookBody = z.infer<typeof ReplayWebhookBody>;
 
 /** What the data of every event begins with; null where it does not apply. */
@@ -205,7 +211,7 @@ export type FeedEvent = z.infer<typeof FeedEvent>;
 const KindsQuery = z
   .string()
   .transform((text) => text.split(","))
-  .pipe(Kinds);
+  .pipe(WebhookKinds);
 
 /** Query of listEvents. Without `after` the feed begins with the oldest event that is kept. */
 export const ListEventsQuery = z.object({

@@ -36,15 +36,18 @@ import {
   ListEventsQuery,
   ReplayWebhookBody,
   UpdateWebhookBody,
+  WEBHOOK_KINDS,
   WebhookAnswer,
   WebhookDeliveriesAnswer,
   WebhookDelivery,
   WebhookDeliveryAnswer,
   WebhookEndpoint,
   WebhookKind,
+  WebhookKinds,
   WebhookReplayAnswer,
   WebhooksAnswer,
   WebhookSecretAnswer,
+  WebhookServerIds,
   WebhookTestAnswer,
 } from "../http/webhooks.ts";
 import { Prices } from "../prices.ts";
@@ -119,6 +122,15 @@ const anyOfRequired = (...names: readonly string[]): JsonSchema => ({
   anyOf: names.map((name) => ({ required: [name] })),
 });
 
+/** In a query string: with commas, for which the parameter says `explode: false`. */
+const LIST_OF_KINDS: JsonSchema = {
+  type: "array",
+  items: { $ref: uriOf("WebhookKind") },
+  minItems: 1,
+  maxItems: WEBHOOK_KINDS.length,
+  uniqueItems: true,
+};
+
 /** Rules that are functions in zod, said in the words of JSON Schema. */
 const RULES = new Map<z.ZodType, JsonSchema>([
   [CreateTradingAccountBody.shape.initialBalance, { multipleOf: 0.01 }],
@@ -131,7 +143,9 @@ const RULES = new Map<z.ZodType, JsonSchema>([
   [GetCommandQuery.shape.wait, { type: ["integer", "string"], default: 0, pattern: undefined, description: undefined }],
   [UpdateTradingAccountBody, anyOfRequired("accountName", "leverage")],
   [UpdateWebhookBody, anyOfRequired("url", "description", "kinds", "serverIds", "status")],
-  [ListEventsQuery.shape.kinds, { type: "string" }],
+  [WebhookKinds, { uniqueItems: true }],
+  [WebhookServerIds, { uniqueItems: true }],
+  [ListEventsQuery.shape.kinds, { ...LIST_OF_KINDS, pattern: undefined }],
 ]);
 
 /** Text of a caller holds no U+0000, which no database keeps. */
