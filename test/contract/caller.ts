@@ -25,7 +25,7 @@ export interface Answer {
   readonly text: string;
   /** The text as JSON. */
   readonly body: unknown;
-  /** `X-Credits-Charged` and `X-Credits-Remaining`. */
+  /** `X-Credits-Charged` and `X-Credits-Remaining`; NaN without the header. */
   readonly charged: number;
   readonly remaining: number;
 }

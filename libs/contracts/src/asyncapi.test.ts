@@ -82,13 +82,11 @@ describe("the AsyncAPI document", () => {
     }
     expect(text).not.toContain("<scope>");
     for (const { status, headers } of handshakeAnswers()) {
-      for (const name of ["X-Request-Id", "X-Credits-Charged", "X-Credits-Remaining"]) {
-        expect(headers, String(status)).toHaveProperty(name, {
-          required: true,
-          description: expect.any(String),
-          schema: expect.anything(),
-        });
+      const shown = { description: expect.any(String) as string, schema: expect.anything() as object };
+      for (const name of ["X-Request-Id", "X-Credits-Charged"]) {
+        expect(headers, String(status)).toHaveProperty(name, { required: true, ...shown });
       }
+      expect(headers, String(status)).toHaveProperty("X-Credits-Remaining", shown);
     }
     expect((document["info"] as { description: string }).description).toContain(
       `costs ${DEFAULT_PRICES.liveConnection} credit `,

@@ -11,7 +11,7 @@ export interface Answer<T> {
   readonly headers: Headers;
   /** `X-Credits-Charged`, as a number. */
   readonly charged: number;
-  /** `X-Credits-Remaining`, as a number. */
+  /** `X-Credits-Remaining`, as a number; NaN without the header. */
   readonly remaining: number;
 }
 

@@ -75,8 +75,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, JsonSchema>> = {
   },
   "X-Credits-Charged": integerHeader("Credits that this request consumed or reserved."),
   "X-Credits-Remaining": {
-    description: "Credits that are available after it.",
-    required: true,
+    description: "Credits that are available after it. Absent where no wallet was looked at, as in a 401.",
     schema: { type: "integer" },
   },
   "Idempotent-Replayed": {
@@ -86,7 +85,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, JsonSchema>> = {
   "Retry-After": { description: "Seconds after which to come again.", schema: { type: "integer", minimum: 0 } },
 };
 
-/** Headers of every answer: also a refusal says that it cost nothing, and what is left (decisions, 1.6). */
+/** Headers of every answer, the last one where it is known what is left (decisions, 1.6). */
 export const EVERY_ANSWER: readonly string[] = ["X-Request-Id", "X-Credits-Charged", "X-Credits-Remaining"];
 
 /** References to the headers that every answer carries, and `more`. */

@@ -120,6 +120,6 @@ export interface CommandLog {
 
 /** What an organization has available, in credits; for answers that no admission gave a number to. */
 export interface Wallets {
-  /** 0 where there is no wallet, or where it cannot be known now. */
-  readonly available: (organizationId: string) => Promise<number>;
+  /** 0 without a wallet; null where it cannot be known now. */
+  readonly available: (organizationId: string) => Promise<number | null>;
 }

@@ -53,7 +53,8 @@ export function registerRoutes(
 ): void {
   app.decorateRequest(CALLER, null);
   app.addHook("onRequest", (_request, reply, done) => {
-    reply.header(HEADERS.creditsCharged, NOTHING).header(HEADERS.creditsRemaining, NOTHING);
+    // What is available is shown by those answers alone for which a wallet was looked at.
+    reply.header(HEADERS.creditsCharged, NOTHING);
     done();
   });
   for (const [operation, contract] of Object.entries(OPERATIONS) as [OperationId, OperationContract][]) {
@@ -109,7 +110,7 @@ async function admitCaller(
     }
     request.setDecorator<Caller>(CALLER, { key, server });
   } catch (error) {
-    reply.header(HEADERS.creditsRemaining, String(await wallets.available(key.organizationId)));
+    showRemaining(reply, await wallets.available(key.organizationId));
     throw error;
   }
 }
@@ -156,7 +157,7 @@ function toReply(call: Call, { status, body, replayed }: Answer, reply: FastifyR
 async function settleFailure(needs: RouteNeeds, call: Call, error: unknown, reply: FastifyReply): Promise<void> {
   const status = error instanceof ApiError ? error.status : 500;
   let charged = call.admitted?.charged ?? 0;
-  let remaining = call.admitted?.remaining;
+  let remaining: number | null = call.admitted?.remaining ?? null;
   if (status >= 500) {
     // Redis did not answer just now: nobody waits for it a second time.
     if (error instanceof ChargeUnknown) needs.refunds.add(refundOf(call));
@@ -166,7 +167,13 @@ async function settleFailure(needs: RouteNeeds, call: Call, error: unknown, repl
     charged = 0;
   }
   remaining ??= await needs.wallets.available(call.key.organizationId);
-  reply.header(HEADERS.creditsCharged, String(charged)).header(HEADERS.creditsRemaining, String(remaining));
+  reply.header(HEADERS.creditsCharged, String(charged));
+  showRemaining(reply, remaining);
+}
+
+/** Null: not known, and not shown (decisions, 1.6). */
+function showRemaining(reply: FastifyReply, credits: number | null): void {
+  if (credits !== null) reply.header(HEADERS.creditsRemaining, String(credits));
 }
 
 /** What is available after it; null where that is not known. A refund that fails is made again in the background. */

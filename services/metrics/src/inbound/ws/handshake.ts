@@ -92,10 +92,10 @@ async function charge(
 }
 
 /**
- * Answers a handshake that failed, in the form of every error, and closes. `remaining`: the organization's credits
- * (decisions, 1.6). Returns the status.
+ * Answers a handshake that failed, in the form of every error, and closes. `remaining`: the
+ * organization's credits, null where they are not known (decisions, 1.6). Returns the status.
  */
-export function refuseHandshake(socket: Duplex, error: unknown, requestId: string, remaining: number): number {
+export function refuseHandshake(socket: Duplex, error: unknown, requestId: string, remaining: number | null): number {
   const answer = toApiError(error);
   const body = JSON.stringify(answer.body());
   const lines = [
@@ -105,7 +105,7 @@ export function refuseHandshake(socket: Duplex, error: unknown, requestId: strin
     `${HEADERS.errorCode}: ${answer.code}`,
     `${HEADERS.requestId}: ${requestId}`,
     `${HEADERS.creditsCharged}: 0`,
-    `${HEADERS.creditsRemaining}: ${remaining}`,
+    ...(remaining === null ? [] : [`${HEADERS.creditsRemaining}: ${remaining}`]),
     ...Object.entries(answer.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
     "connection: close",
   ];

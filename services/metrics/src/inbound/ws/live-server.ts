@@ -142,7 +142,7 @@ class LiveConnections implements LiveServer {
   #refuseStopping(request: IncomingMessage, socket: Duplex): void {
     socket.on("error", () => socket.destroy());
     const error = new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { [HEADERS.retryAfter]: COME_AGAIN_S } });
-    refuseHandshake(socket, error, requestIdOf(request, this.#options.clock), 0);
+    refuseHandshake(socket, error, requestIdOf(request, this.#options.clock), null);
   }
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
@@ -170,7 +170,7 @@ class LiveConnections implements LiveServer {
       if (!(error instanceof ApiError) || error.status >= 500) {
         this.#options.logger.warn({ err: error, requestId }, "a live handshake failed");
       }
-      const remaining = whose === null ? 0 : await this.#options.availableCredits(whose);
+      const remaining = whose === null ? null : await this.#options.availableCredits(whose);
       countHandshake(refuseHandshake(socket, error, requestId, remaining));
     }
   }
