@@ -288,27 +288,49 @@ describe("an immediate delete", () => {
   });
 });
 
+/** A gateway whose account service tells this of accounts, and whose command-status knows no command. */
+async function gatewayTold(existing: () => object): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume();
+    const found = request.url === "/internal/accounts/existing" ? existing() : { commands: [null] };
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(found));
+  }).listen(0, "127.0.0.1");
+  servers.push(server);
+  await once(server, "listening");
+  const address = server.address();
+  assert(address !== null && typeof address === "object", "a TCP server has a port");
+  const standIn = `http://127.0.0.1:${address.port}`;
+  return platform.gateway({ ACCOUNT_URL: standIn, COMMAND_STATUS_URL: standIn });
+}
+
+const depositAt = (url: string, account: string): ReturnType<typeof deposit> =>
+  deposit(url, organization, account, randomUUID(), { amount: 0.01, requestId: "r" });
+
+describe("the id of an account", () => {
+  it("is asked for again while the account service is of release 0.1.0, which tells none", async () => {
+    const account = await createdAccount(platform.url, organization);
+    const id = randomUUID();
+    let told: object = { existing: [true] };
+    const remembering = await gatewayTold(() => told);
+    const accepted = async (): Promise<unknown> =>
+      (await depositAt(remembering, account)).body.command.managedAccountId;
+    expect(await accepted()).toBeNull();
+    told = { existing: [true], ids: [id] };
+    expect(await accepted()).toBe(id);
+    told = { existing: [false], ids: [null] };
+    expect(await accepted()).toBe(id);
+  });
+});
+
 describe("an account that was deleted", () => {
-  const missing = async (url: string, account: string): Promise<number> =>
-    (await deposit(url, organization, account, randomUUID(), { amount: 0.01, requestId: "r" })).status;
+  const missing = async (url: string, account: string): Promise<number> => (await depositAt(url, account)).status;
 
   it("by another gateway or a command is known to be gone by every gateway", async () => {
     const account = await createdAccount(platform.url, organization);
-    let exists = true;
-    const server = createServer((request, response) => {
-      request.resume();
-      const ids = [exists ? randomUUID() : null];
-      const found = request.url === "/internal/accounts/existing" ? { existing: [exists], ids } : { commands: [null] };
-      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(found));
-    }).listen(0, "127.0.0.1");
-    servers.push(server);
-    await once(server, "listening");
-    const address = server.address();
-    assert(address !== null && typeof address === "object", "a TCP server has a port");
-    const standIn = `http://127.0.0.1:${address.port}`;
-    const remembering = await platform.gateway({ ACCOUNT_URL: standIn, COMMAND_STATUS_URL: standIn });
+    let id: string | null = randomUUID();
+    const remembering = await gatewayTold(() => ({ existing: [id !== null], ids: [id] }));
     expect(await missing(remembering, account)).toBe(202);
-    exists = false;
+    id = null;
     expect(await missing(remembering, account)).toBe(202);
     const producer = await createProducer(platform.kafka);
     const { serverId } = organization.server;
