@@ -126,6 +126,7 @@ describe.each(QUEUED)("$operation", (queued) => {
   it("is queued once under its key: 202, then 200 with the same command; without its one-time parts in either", async () => {
     // An account of its own: what is done here must not come in the way of the others.
     const account = await createdAccount(platform.url, organization);
+    const managedAccountId = await idOf(account);
     const key = randomUUID();
     const before = await published();
     const first = await ask(queued, { key, account });
@@ -133,7 +134,7 @@ describe.each(QUEUED)("$operation", (queued) => {
     expect(CommandEnvelope.strict().parse(first.body)).toEqual(first.body);
     const { command } = first.body;
     expect(command).toMatchObject({ operation: queued.operation, accountNumber: account, idempotencyKey: key });
-    expect(command).toMatchObject({ status: "queued", managedAccountId: await idOf(account), requestId: "r" });
+    expect(command).toMatchObject({ status: "queued", managedAccountId, requestId: "r" });
     expect(first.body).not.toHaveProperty("credentials");
     const minutes = queued.operation === "account.history_export" ? 60 : 15;
     expect(Date.parse(command.deadlineAt ?? "") - Date.parse(command.createdAt)).toBe(minutes * 60_000);
@@ -143,7 +144,6 @@ describe.each(QUEUED)("$operation", (queued) => {
     expect(again.body).not.toHaveProperty("credentials");
     expect(await published()).toBe(before + 1);
     const read = await getCommand(platform.url, organization, command.id);
-    const { managedAccountId } = command;
     expect(read.body.command).toMatchObject({ id: command.id, createdAt: command.createdAt, managedAccountId });
     // The final state comes from the worker's event.
     if (!NEEDS_MORE_SERVICES.has(queued.operation)) {
