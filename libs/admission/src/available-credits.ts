@@ -1,15 +1,21 @@
-import { type RedisConnection, tagOf, walletKey } from "@kapi/redis";
+import { closedTags, type RedisConnection, tagOf, walletKey } from "@kapi/redis";
 import type { Logger } from "@kapi/runtime";
 
-/** Available credits of an organization: 0 without a wallet, null where Redis does not answer. */
+/**
+ * Available credits of an organization: 0 without a wallet, null where they are not known: Redis
+ * does not answer, or has lost its wallets.
+ */
 export type AvailableCredits = (organizationId: string) => Promise<number | null>;
 
-/** Looks at wallets in Redis, for answers that no admission gave a number to (decisions, 1.6). Changes nothing. */
+/** Looks at wallets in Redis, for answers that no admission gave a number to (decisions, 1.6). Changes no wallet. */
 export function createAvailableCredits(redis: RedisConnection, logger: Logger): AvailableCredits {
   return async (organizationId) => {
     try {
-      const wallet = walletKey(tagOf(organizationId), organizationId);
-      return Number((await redis.commands.hget(wallet, "available")) ?? 0);
+      const tag = tagOf(organizationId);
+      const available = await redis.commands.hget(walletKey(tag, organizationId), "available");
+      if (available !== null) return Number(available);
+      // While the tag is closed, the wallet may be in the ledger alone.
+      return (await closedTags(redis, [tag])).length > 0 ? null : 0;
     } catch (error) {
       logger.debug({ err: error }, "no wallet to show with an error answer");
       return null;

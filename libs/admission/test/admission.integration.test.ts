@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type CommandMessage, DEFAULT_PRICES, type KeyEntry, TOPICS, Wallet, directoryKey } from "@kapi/contracts";
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
-import { createRedis, openTag, purchase, type RedisConnection, revokeKey, tagOf } from "@kapi/redis";
+import { createRedis, metaKey, openTag, purchase, type RedisConnection, revokeKey, tagOf } from "@kapi/redis";
 import { createLogger, Scope } from "@kapi/runtime";
 import { commandMessage, createTestEnvironment, eventually, keyEntry, type TestEnvironment } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -13,6 +13,7 @@ import {
   type AdmissionRequest,
   authenticate,
   createAdmission,
+  createAvailableCredits,
   createDirectory,
   type Directory,
   walletToWire,
@@ -112,6 +113,16 @@ test("each refusal is the interface's error, and costs nothing", async () => {
   const revoked = await keyWith(10);
   await revokeKey(redis, revoked.organizationId, revoked.keyId);
   await expect(admission.admit(read(revoked))).rejects.toMatchObject({ status: 401 });
+});
+
+test("credits without an admission: those of the wallet, 0 without one, unknown where Redis lost it", async () => {
+  const availableCredits = createAvailableCredits(redis, logger);
+  const rich = await keyWith(12);
+  expect(await availableCredits(rich.organizationId)).toBe(12);
+  const { organizationId } = await keyWith(null);
+  expect(await availableCredits(organizationId)).toBe(0);
+  await redis.commands.del(metaKey(tagOf(organizationId)));
+  expect(await availableCredits(organizationId)).toBeNull();
 });
 
 test("a request that ended 5xx gets its credits back once", async () => {
