@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 
+import { revokeKey } from "@kapi/redis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { accountBody, type Answer, call, create, createdAccount, deposit, getWallet } from "./client.ts";
@@ -52,6 +53,13 @@ describe("a caller who is not known", () => {
     await expect
       .poll(async () => (await call(platform.url, revoked, "credits/balance")).status, { timeout: 2_000 })
       .toBe(401);
+  });
+
+  it("whose key was revoked gets the same 401 before the directory tells of it", async () => {
+    const revoked = await platform.organization(100);
+    await revokeKey(platform.redis, revoked.id, revoked.key.keyId);
+    const answer = await call(platform.url, revoked, "credits/balance");
+    expectError(answer, 401, "AUTHENTICATION_REQUIRED", "Management API authentication required", 0);
   });
 });
 

@@ -27,6 +27,7 @@ import type { Answer, Call, Operation } from "../../operations/call.ts";
 const CALLER = "caller";
 const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
 const NOTHING = "0";
+const UNAUTHORIZED = 401;
 /** What a key that is limited to some servers lacks. */
 const ALL_SERVERS_TEXT = "Missing server access: all servers of the organization";
 
@@ -166,7 +167,8 @@ async function settleFailure(needs: RouteNeeds, call: Call, error: unknown, repl
     }
     charged = 0;
   }
-  remaining ??= await needs.wallets.available(call.key.organizationId);
+  // A key that was revoked just now is answered as an unknown one (decisions, 12).
+  if (status !== UNAUTHORIZED) remaining ??= await needs.wallets.available(call.key.organizationId);
   reply.header(HEADERS.creditsCharged, String(charged));
   showRemaining(reply, remaining);
 }

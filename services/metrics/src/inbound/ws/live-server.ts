@@ -170,7 +170,9 @@ class LiveConnections implements LiveServer {
       if (!(error instanceof ApiError) || error.status >= 500) {
         this.#options.logger.warn({ err: error, requestId }, "a live handshake failed");
       }
-      const remaining = whose === null ? null : await this.#options.availableCredits(whose);
+      // A key that was revoked just now is answered as an unknown one (decisions, 12).
+      const isUnknown = error instanceof ApiError && error.code === "AUTHENTICATION_REQUIRED";
+      const remaining = whose === null || isUnknown ? null : await this.#options.availableCredits(whose);
       countHandshake(refuseHandshake(socket, error, requestId, remaining));
     }
   }
