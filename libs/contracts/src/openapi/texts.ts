@@ -25,9 +25,10 @@ A request refused with a 4xx status does not use its key up. After a 5xx status 
 
 ## Credits
 
-Every answer tells in \`X-Credits-Charged\` what it cost and in \`X-Credits-Remaining\` what is left; the latter is absent where
-no wallet was looked at, as in a 401. Refused requests (400, 404, 409) and duplicates cost the price of a read; 401, 402, 403, 429 and 5xx cost nothing. The price of a queued command is
-reserved, consumed when it succeeds or fails, and released when it expires.
+Every answer tells in \`X-Credits-Charged\` what it cost and in \`X-Credits-Remaining\` what is left; the latter is absent
+where no wallet was looked at, as in a 401. Refused requests (400, 404, 409) and duplicates cost the price of a read; 401,
+402, 403, 429 and 5xx cost nothing. The price of a queued command is reserved, consumed when it succeeds or fails, and
+released when it expires.
 
 ## Live metrics
 
