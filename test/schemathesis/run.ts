@@ -63,7 +63,13 @@ async function examine(demo: Demo, accountNumber: string, spare: string): Promis
   const limits = ["--max-examples", EXAMPLES, "--seed", SEED, "--workers", "1", "--request-timeout", TIMEOUT_S];
   const options = ["--checks", "all", ...limits, "--no-color"];
   const args = ["--config-file", config, "run", `${demo.baseUrl}/openapi.json`, ...options];
-  const hooks = { PYTHONPATH: import.meta.dirname, SCHEMATHESIS_HOOKS: "hooks", SPARE_ACCOUNT: spare };
+  const hooks = {
+    PYTHONPATH: import.meta.dirname,
+    SCHEMATHESIS_HOOKS: "hooks",
+    SPARE_ACCOUNT: spare,
+    BASE_URL: demo.baseUrl,
+    AUTHORIZATION: `Management ${demo.managementKey}`,
+  };
   return run(SCHEMATHESIS, args, { ...hooks, PYTHONDONTWRITEBYTECODE: "1" });
 }
 
@@ -75,6 +81,12 @@ headers = { Authorization = "Management ${managementKey}" }
 [parameters]
 "path.serverId" = "${serverId}"
 "path.accountNumber" = "${accountNumber}"
+
+# A link replaces the wrong endpoint id of a request by that of a real endpoint. Schemathesis still
+# expects the request to be refused.
+[[operations]]
+include-operation-id = "deleteWebhook"
+checks.negative_data_rejection.enabled = false
 `;
 }
 
