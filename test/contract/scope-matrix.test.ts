@@ -173,6 +173,26 @@ describe("a key that is limited to servers", () => {
     expect(await first(limited)).toMatchObject({ type: "error", code: "SERVER_ACCESS_DENIED", ...named });
   });
 
+  it("learns nothing of a command of another server by using its Idempotency-Key", async () => {
+    const { owner, limited, target, otherServerId } = world;
+    const idempotencyKey = randomUUID();
+    const body = { accountName: "Limited", initialBalance: 1, leverage: 100, requestId: "limited" };
+    const create = (caller: Caller, serverId: string): Promise<Answer> =>
+      caller.send("POST", `/api/v1/management/servers/${serverId}/accounts`, { body, idempotencyKey });
+    const { command } = (await create(owner, target.serverId)).body as { command: { id: string } };
+    const expectNothing = async (): Promise<void> => {
+      expectRefused(await create(limited, target.serverId), noAccess(target.serverId));
+      const elsewhere = await create(limited, otherServerId);
+      expect({ status: elsewhere.status, body: elsewhere.body }).toEqual({
+        status: 409,
+        body: { error: "Idempotency-Key was already used for a different request" },
+      });
+    };
+    await expectNothing();
+    expect(await finished(owner, command.id)).toMatchObject({ status: "succeeded" });
+    await expectNothing();
+  });
+
   it("reads no result of a command of another server, and does not wait for it", async () => {
     const { owner, within, limited, target } = world;
     const path = `/api/v1/management/servers/${target.serverId}/accounts/${target.accountNumber}/exports/history`;
