@@ -20,7 +20,10 @@ export const CommandMessage = z.object({
   operation: CommandOperation,
   requestId: z.string(),
   idempotencyKey: z.string(),
-  /** SHA-256 in hex of operation, path and canonical body without `requestId` (decisions, 2.3). */
+  /**
+   * SHA-256 in hex of operation, path and canonical body without `requestId`; of a password reset
+   * also of the management key's id (decisions, 2.3).
+   */
   fingerprint: z.string().regex(/^[0-9a-f]{64}$/),
   /** The body without `requestId` and without passwords; money as the caller gave it, in units of currency. */
   payload: z.record(z.string(), z.unknown()),
