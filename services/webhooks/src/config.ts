@@ -1,3 +1,4 @@
+import { MAX_WEBHOOK_ENDPOINTS } from "@kapi/contracts";
 import { configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
@@ -35,6 +36,8 @@ export const ConfigSchema = z
     WEBHOOK_LEASE_MS: configFields.integer(1_000, 600_000).default(60_000),
     /** Deliveries under way at once from this process; half of the slots are kept for endpoints that have none yet. */
     WEBHOOK_CONCURRENCY: configFields.integer(1, 10_000).default(512),
+    /** Of them to the endpoints of one organization: an endpoint of it always has one, however many of them hang. */
+    WEBHOOK_ORGANIZATION_CONCURRENCY: configFields.integer(2 * MAX_WEBHOOK_ENDPOINTS, 10_000).default(64),
     /** Of them to one endpoint. */
     WEBHOOK_ENDPOINT_CONCURRENCY: configFields.integer(1, 1_000).default(8),
   })

@@ -15,7 +15,8 @@ import { EndpointBook } from "./operations/endpoint-book.ts";
 import { keepDays } from "./operations/keep-days.ts";
 import { eventIntake } from "./operations/take-in-events.ts";
 import { DueDeliveries } from "./operations/take-up-due.ts";
-import { createAddressGuard, type Resolve, systemResolve } from "./outbound/http/resolve.ts";
+import { openNames, type Resolve, shareLookups } from "./outbound/http/names.ts";
+import { createAddressGuard } from "./outbound/http/resolve.ts";
 import { createSender } from "./outbound/http/sender.ts";
 import { createDayStore } from "./outbound/postgres/days.ts";
 import { createDeliveryStore } from "./outbound/postgres/delivery-store.ts";
@@ -37,6 +38,8 @@ const OVERDUE_BATCH = 20;
 export interface Outside {
   /** Replaced by tests: name resolution, jitter, and the clock (by default the database's). */
   readonly resolve?: Resolve;
+  /** The name servers that are asked, with their ports; by default those of the machine. */
+  readonly nameServers?: readonly string[];
   readonly random?: () => number;
   readonly clock?: Clock;
 }
@@ -47,11 +50,9 @@ export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "c
 }
 
 /** Starts the service: schema and days, what delivers, the routes, and last the facts that feed it. */
-export async function startService(
-  context: MainContext<Config>,
-  { resolve = systemResolve, random = Math.random, clock: given }: Outside = {},
-): Promise<{ url: string }> {
+export async function startService(context: MainContext<Config>, outside: Outside = {}): Promise<{ url: string }> {
   const { config, scope, logger, health, fatal } = context;
+  const { random = Math.random, clock: given } = outside;
   await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
     createPool({
@@ -72,6 +73,7 @@ export async function startService(
 
   const allowInsecure = config.WEBHOOK_ALLOW_INSECURE === "true";
   const rules = { allowedPorts: config.WEBHOOK_ALLOWED_PORTS, allowInsecure };
+  const resolve = shareLookups(outside.resolve ?? (await openNames(outside.nameServers)));
   const timeoutMs = config.WEBHOOK_TIMEOUT_MS;
   const leaseMs = config.WEBHOOK_LEASE_MS;
   const sender = await scope.start("sender", () => createSender({ rules, resolve, timeoutMs }));
@@ -79,7 +81,11 @@ export async function startService(
   const book = new EndpointBook({ store: endpoints, keys, clock });
   const deliverer = await scope.start("deliverer", () => {
     const value = new Deliverer({
-      limits: { concurrency: config.WEBHOOK_CONCURRENCY, perEndpoint: config.WEBHOOK_ENDPOINT_CONCURRENCY },
+      limits: {
+        concurrency: config.WEBHOOK_CONCURRENCY,
+        perOrganization: config.WEBHOOK_ORGANIZATION_CONCURRENCY,
+        perEndpoint: config.WEBHOOK_ENDPOINT_CONCURRENCY,
+      },
       sender,
       book,
       deliveries,
@@ -133,7 +139,7 @@ export async function startService(
     takeIn,
     onChanged: (endpointId) => book.forget(endpointId),
     onEnded: (endpointId) => due.cancel(endpointId),
-    onDue: (endpointId) => due.expect([endpointId]),
+    onDue: (endpoint) => due.expect([endpoint]),
     clock,
   });
   const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));

@@ -5,7 +5,9 @@ import { TOPICS, WebhookEvent } from "@kapi/contracts";
 import { eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
+import { RESOLVE_TIMEOUT_MS } from "../src/outbound/http/names.ts";
 import { account, anyOwner, commandEvent, lowBalance, position, transaction } from "./facts.ts";
+import { NameServer } from "./name-server.ts";
 import { hang, ok, Receiver, status, verified } from "./receiver.ts";
 import { World } from "./world.ts";
 
@@ -17,11 +19,19 @@ const MIB = 1_024 * 1_024;
 
 let world: World;
 let receiver: Receiver;
+/** Silent about every name but this one. */
+let nameServer: NameServer;
+const NAME = "hooks.receiver.example";
 
 beforeAll(async () => {
-  world = await World.start({ WEBHOOK_TIMEOUT_MS: String(TIMEOUT_MS), WEBHOOK_CONCURRENCY: "40" });
+  nameServer = await NameServer.start((name) => (name === NAME ? { address: "127.0.0.1" } : "silent"));
+  const env = { WEBHOOK_TIMEOUT_MS: String(TIMEOUT_MS), WEBHOOK_CONCURRENCY: "40" };
+  world = await World.start(env, { nameServers: [nameServer.address] });
 });
-afterAll(() => world.stop());
+afterAll(async () => {
+  await world.stop();
+  await nameServer.stop();
+});
 beforeEach(async () => {
   receiver = await Receiver.start();
 });
@@ -306,6 +316,24 @@ describe("an endpoint", () => {
     expect(receiver.idsAt("/hanging").length).toBeLessThanOrEqual(8 + afterwards);
     const expected = facts.map(({ eventId }) => eventId).toSorted();
     expect(receiver.idsAt("/a").toSorted()).toEqual(expected);
+  });
+
+  it("whose name server never answers delays only itself, however many of them there are", async () => {
+    const silent = Array.from({ length: 16 }, (_, index) => `http://hooks-${index}.silent.example/hook`);
+    for (const url of silent) await world.createEndpoint({ url });
+    for (const host of ["localhost", NAME])
+      await world.createEndpoint({ url: `http://${host}:${receiver.port}/${host}` });
+    const of = owner();
+    const facts = Array.from({ length: 20 }, () => position("position.closed", of));
+    await Promise.all(facts.map((fact) => world.publish(TOPICS.accountEvents, fact)));
+    // With four of libuv's threads waiting for a name server, this took longer than its deadline.
+    await eventually(
+      () => {
+        for (const host of ["localhost", NAME]) expect(receiver.idsAt(`/${host}`)).toHaveLength(facts.length);
+      },
+      { timeoutMs: RESOLVE_TIMEOUT_MS },
+    );
+    expect(nameServer.asked.filter((name) => name.endsWith("silent.example")).length).toBeGreaterThanOrEqual(16);
   });
 
   it("whose owner replays a time gets all of it again, with the same ids, and what was never sent to it", async () => {

@@ -55,7 +55,8 @@ function event(organizationId: string, change: Partial<IncomingEvent> = {}): Inc
   };
 }
 
-const takeIn = (events: readonly IncomingEvent[]) => store.takeIn(events, () => 0, clock.nowMs(), clock.nowMs());
+const takeIn = (events: readonly IncomingEvent[]) =>
+  store.takeIn(events, () => ({ take: () => false }), clock.nowMs(), clock.nowMs());
 
 async function page(organizationId: string, after?: string, limit = 100, kinds?: WebhookKind[]) {
   const query = { limit, ...(after === undefined ? {} : { after }), ...(kinds === undefined ? {} : { kinds }) };
@@ -260,7 +261,7 @@ it("knows a repeat across midnight where the clock of whoever recorded it first 
   const midnightMs = Math.ceil(clock.nowMs() / DAY_MS) * DAY_MS;
   const late = event(organizationId, { timestamp: new Date(midnightMs + 4 * 60_000).toISOString() });
   for (const nowMs of [midnightMs - 5 * 60_000, midnightMs + 5 * 60_000]) {
-    await store.takeIn([late], () => 0, nowMs, nowMs);
+    await store.takeIn([late], () => ({ take: () => false }), nowMs, nowMs);
   }
   expect(await readAll(organizationId, 10)).toEqual([late.eventId]);
 });

@@ -47,7 +47,7 @@ async function endpointWithDue(count: number): Promise<string> {
   const at = new Date(clock.nowMs()).toISOString();
   const events = Array.from({ length: count }, () => testEvent(endpoint, randomUUID(), at));
   const store = createEventStore(database, createDayStore(database));
-  await store.takeIn(events, () => 0, clock.nowMs(), clock.nowMs() + LEASE_MS);
+  await store.takeIn(events, () => ({ take: () => false }), clock.nowMs(), clock.nowMs() + LEASE_MS);
   return endpoint.id;
 }
 

@@ -21,6 +21,7 @@ export interface DeliveryName {
 
 /** A delivery that this process has taken up. */
 export interface Leased extends DeliveryName {
+  readonly organizationId: string;
   readonly eventId: string;
   /** The text to sign and send. */
   readonly payload: string;
@@ -40,9 +41,14 @@ export interface Recorded {
   readonly verdict: Verdict;
 }
 
-/** An endpoint with something to send, and since when the oldest of it is due. */
-export interface DueEndpoint {
+/** Names an endpoint of an organization. */
+export interface EndpointName {
+  readonly organizationId: string;
   readonly endpointId: string;
+}
+
+/** An endpoint with something to send, and since when the oldest of it is due. */
+export interface DueEndpoint extends EndpointName {
   readonly dueAtMs: number;
 }
 
@@ -52,20 +58,23 @@ export interface TakenIn {
   /** Deliveries that are this process's from their beginning. */
   readonly leased: readonly Leased[];
   /** Endpoints for which there is more than that. */
-  readonly more: readonly string[];
+  readonly more: readonly EndpointName[];
   /** Events that are older than the recorded ones of their account and did not arrive. */
   readonly missing: readonly MissingEvents[];
 }
 
-/** How many deliveries to an endpoint this process can take up now. */
-export type RoomOf = (endpointId: string) => number;
+/** What this process can take up now. */
+export interface Room {
+  /** Whether there is room for one more delivery to this endpoint; if so, it is counted. */
+  take(endpoint: EndpointName): boolean;
+}
 
 export interface EventStore {
   /**
    * Records events that are not there yet, each with its place in feed and account, and a delivery to every endpoint that
-   * takes it, in one transaction. Deliveries that `roomOf` has room for are leased until `leaseUntilMs`.
+   * takes it, in one transaction. Deliveries that there is room for are leased until `leaseUntilMs`.
    */
-  takeIn(events: readonly IncomingEvent[], roomOf: RoomOf, nowMs: number, leaseUntilMs: number): Promise<TakenIn>;
+  takeIn(events: readonly IncomingEvent[], openRoom: () => Room, nowMs: number, leaseUntilMs: number): Promise<TakenIn>;
   /** Events that have waited for an older one of their account for too long, `limit` at most; `takeIn` records them. */
   overdue(limit: number): Promise<readonly IncomingEvent[]>;
   /** Whether any enabled endpoint asks for events of commands. */

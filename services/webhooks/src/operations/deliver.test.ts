@@ -52,7 +52,7 @@ function world(endpoints: readonly Endpoint[]) {
   const reply: Reply = { status: 200, error: null, durationMs: 1, replyStart: "", retryAfter: undefined };
   const store = { find: (ids: readonly string[]) => Promise.resolve(endpoints.filter(({ id }) => ids.includes(id))) };
   const deliverer = new Deliverer({
-    limits: { concurrency: 4, perEndpoint: 2 },
+    limits: { concurrency: 4, perOrganization: 4, perEndpoint: 2 },
     sender: {
       send: async () => {
         state.sent += 1;
@@ -82,10 +82,11 @@ function world(endpoints: readonly Endpoint[]) {
     random: () => 0,
     logger: createLogger({ service: "test", level: "silent" }),
   });
-  const lease = ({ id: endpointId }: Endpoint, leaseMs = LEASE_MS): Leased => {
+  const lease = ({ id: endpointId, organizationId }: Endpoint, leaseMs = LEASE_MS): Leased => {
     const id = randomUUID();
     const leaseUntilMs = clock.nowMs() + leaseMs;
-    return { day: "2026-01-01", endpointId, id, eventId: id, payload: "{}", attemptCount: 0, step: 0, leaseUntilMs };
+    const name = { day: "2026-01-01", organizationId, endpointId, id };
+    return { ...name, eventId: id, payload: "{}", attemptCount: 0, step: 0, leaseUntilMs };
   };
   return { clock, state, deliverer, lease };
 }
@@ -151,6 +152,6 @@ describe("the deliverer", () => {
     await stopped;
     expect(state.recorded).toHaveLength(2);
     expect(state.released).toEqual(all.slice(2).map(({ id }) => id));
-    expect(deliverer.roomOf(endpoint.id)).toBe(0);
+    expect(deliverer.room().take({ organizationId: endpoint.organizationId, endpointId: endpoint.id })).toBe(false);
   });
 });

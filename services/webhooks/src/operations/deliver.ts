@@ -4,7 +4,7 @@ import { faultPoint, inBatchSpan, type Logger, TRACEPARENT_HEADER, type Tracepar
 
 import { judge, type Reply, type Verdict } from "../domain/attempt.ts";
 import { FAILING_LIMIT_MS } from "../domain/endpoint.ts";
-import type { DeliveryStore, EndpointStore, Leased, Outgoing, Recorded, Sender } from "../domain/ports.ts";
+import type { DeliveryStore, EndpointStore, Leased, Outgoing, Recorded, Room, Sender } from "../domain/ports.ts";
 import { signatureOf } from "../domain/signature.ts";
 import { endAttempt, startAttempt } from "./attempt-span.ts";
 import type { EndpointBook, OpenEndpoint } from "./endpoint-book.ts";
@@ -26,6 +26,8 @@ const NOT_SIGNED: Reply = {
   replyStart: "",
   retryAfter: undefined,
 };
+
+const NO_ROOM: Room = { take: () => false };
 
 /** An attempt that was made. */
 interface Sent {
@@ -80,9 +82,9 @@ export class Deliverer {
     });
   }
 
-  /** How many deliveries of an endpoint can be taken up now. */
-  roomOf(endpointId: string): number {
-    return this.#stopping ? 0 : this.#lanes.roomOf(endpointId, this.#options.clock.nowMs());
+  /** What can be taken up now, and added in the same turn. */
+  room(): Room {
+    return this.#stopping ? NO_ROOM : this.#lanes.room(this.#options.clock.nowMs());
   }
 
   /** What is under way now. */

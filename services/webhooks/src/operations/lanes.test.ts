@@ -1,16 +1,19 @@
 import { describe, expect, it } from "vitest";
 
 import type { Leased } from "../domain/ports.ts";
-import { Lanes } from "./lanes.ts";
+import { type LaneLimits, Lanes } from "./lanes.ts";
 
 const NOW_MS = 1_000;
+/** As many deliveries as nobody takes up at once. */
+const MANY = 2_000;
 let made = 0;
 
-function delivery(endpointId: string): Leased {
+function delivery(endpointId: string, organizationId = "organization"): Leased {
   made += 1;
   const id = `${endpointId}-${made}`;
   return {
     day: "2026-01-01",
+    organizationId,
     endpointId,
     id,
     eventId: id,
@@ -21,8 +24,8 @@ function delivery(endpointId: string): Leased {
   };
 }
 
-function lanesWith(waiting: Readonly<Record<string, number>>, limits = { concurrency: 100, perEndpoint: 8 }): Lanes {
-  const lanes = new Lanes(limits);
+function lanesWith(waiting: Readonly<Record<string, number>>, limits: Partial<LaneLimits> = {}): Lanes {
+  const lanes = new Lanes({ concurrency: 100, perOrganization: 1_000, perEndpoint: 8, ...limits });
   for (const [endpointId, count] of Object.entries(waiting)) {
     for (let index = 0; index < count; index += 1) lanes.add(delivery(endpointId));
   }
@@ -36,6 +39,14 @@ function started(lanes: Lanes, nowMs = NOW_MS): Record<string, number> {
     counts[next.endpointId] = (counts[next.endpointId] ?? 0) + 1;
   }
   return counts;
+}
+
+/** How many deliveries of an endpoint can be taken up. */
+function roomOf(lanes: Lanes, endpointId: string, nowMs = NOW_MS, organizationId = "organization"): number {
+  const room = lanes.room(nowMs);
+  let taken = 0;
+  while (taken < MANY && room.take({ organizationId, endpointId })) taken += 1;
+  return taken;
 }
 
 const ended = { well: true, tookMs: 5, quietUntilMs: null };
@@ -94,7 +105,7 @@ describe("the lanes of endpoints", () => {
     const lanes = lanesWith({ a: 50 });
     expect(started(lanes)).toEqual({ a: 8 });
     for (let index = 0; index < 8; index += 1) lanes.ended("a", { ...ended, well: false });
-    expect(lanes.roomOf("a", NOW_MS)).toBe(0);
+    expect(roomOf(lanes, "a")).toBe(0);
     expect(started(lanes)).toEqual({ a: 1 });
     lanes.ended("a", ended);
     expect(started(lanes)).toEqual({ a: 8 });
@@ -105,21 +116,46 @@ describe("the lanes of endpoints", () => {
     started(lanes);
     lanes.ended("a", { well: false, tookMs: 5, quietUntilMs: 5_000 });
     for (let index = 0; index < 7; index += 1) lanes.ended("a", { ...ended, well: false });
-    expect(lanes.roomOf("a", 4_999)).toBe(0);
+    expect(roomOf(lanes, "a", 4_999)).toBe(0);
     expect(started(lanes, 4_999)).toEqual({});
     expect(lanes.waiting).toBe(0);
-    expect(lanes.roomOf("a", 5_000)).toBe(1);
+    expect(roomOf(lanes, "a", 5_000)).toBe(1);
   });
 
   it("take up no more than an endpoint will soon have been sent", () => {
     const lanes = lanesWith({ slow: 1 }, { concurrency: 100, perEndpoint: 2 });
-    expect(lanes.roomOf("never seen", NOW_MS)).toBe(80);
+    expect(roomOf(lanes, "never seen")).toBe(80);
     for (let index = 0; index < 40; index += 1) {
       lanes.add(delivery("slow"));
       lanes.next(NOW_MS);
       lanes.ended("slow", { ...ended, tookMs: 10_000 });
     }
-    expect(lanes.roomOf("slow", NOW_MS)).toBe(2);
+    expect(roomOf(lanes, "slow")).toBe(2);
+  });
+
+  it("give an organization no more than its share, of which half is kept for endpoints that have none yet", () => {
+    const lanes = lanesWith({}, { concurrency: 100, perOrganization: 40, perEndpoint: 8 });
+    for (let endpoint = 0; endpoint < 20; endpoint += 1) {
+      for (let index = 0; index < 8; index += 1) lanes.add(delivery(`hanging ${endpoint}`, "attacker"));
+    }
+    const hanging = Object.values(started(lanes));
+    expect(hanging).toHaveLength(20);
+    expect(hanging.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(40);
+    for (let index = 0; index < 8; index += 1) lanes.add(delivery("quick", "victim"));
+    expect(started(lanes)).toEqual({ quick: 8 });
+    lanes.ended("hanging 0", ended);
+    expect(started(lanes)).toEqual({ "hanging 0": 1 });
+  });
+
+  it("leave room for others in memory, however many endpoints of an organization have more than they can send", () => {
+    const lanes = lanesWith({});
+    const room = lanes.room(NOW_MS);
+    const wanted = Array.from({ length: MANY }, (_, index) => delivery(`hanging ${index % 20}`, "attacker"));
+    for (const one of wanted.filter((each) => room.take(each))) lanes.add(one);
+    expect(lanes.waiting).toBe(1_000);
+    expect(roomOf(lanes, "hanging 0", NOW_MS, "attacker")).toBe(0);
+    expect(roomOf(lanes, "another", NOW_MS, "attacker")).toBe(1);
+    expect(roomOf(lanes, "quick", NOW_MS, "victim")).toBe(256);
   });
 
   it("hand everything that waits back at the end", () => {

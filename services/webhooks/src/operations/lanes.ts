@@ -1,20 +1,28 @@
-import type { Leased } from "../domain/ports.ts";
+import { assertDefined } from "@kapi/kernel";
+
+import type { Leased, Room } from "../domain/ports.ts";
 
 /** Deliveries of one endpoint that wait in memory, at most. */
 const MAX_WAITING_PER_LANE = 256;
-/** Deliveries of all endpoints that wait in memory, at most. */
+/** Deliveries of all endpoints that wait in memory, at most; beyond that each endpoint still has one. */
 const MAX_WAITING = 10_000;
+/** Of one organization's endpoints. */
+const MAX_WAITING_PER_ORGANIZATION = 1_000;
 /** A lane takes up what it will have sent in so long, in milliseconds: well within a lease. */
 const HORIZON_MS = 10_000;
 /** What an endpoint is thought to take that was never sent anything, in milliseconds. */
 const FIRST_GUESS_MS = 250;
 /** Weight of the newest attempt in what an endpoint takes. */
 const NEWEST_WEIGHT = 0.2;
-/** Of all slots, those in which an endpoint may have its second and further ones, and those that failing endpoints may have. */
+/**
+ * Of all slots, and of those of an organization: the share in which an endpoint may have its second and further ones. Of
+ * all slots also the share that failing endpoints may have.
+ */
 const COMMON_SHARE = 0.5;
 
 /** What waits and what runs for one endpoint. */
 interface Lane {
+  readonly organizationId: string;
   readonly waiting: Leased[];
   running: number;
   /** The last attempt failed: until one succeeds there is only one at a time. */
@@ -28,6 +36,8 @@ interface Lane {
 export interface LaneLimits {
   /** Deliveries under way at once, in all. */
   readonly concurrency: number;
+  /** To the endpoints of one organization; at least twice as many as it may have endpoints. */
+  readonly perOrganization: number;
   /** To one endpoint. */
   readonly perEndpoint: number;
 }
@@ -36,7 +46,8 @@ export interface LaneLimits {
  * Who is next. One lane for each endpoint, served in turn, so that an endpoint only ever waits for itself: it has its own
  * few slots, one that fails has a single one, and what waits for it stays in the database beyond what it will soon take.
  * Nor do many that hang at once take all slots: once half of them are in use each further one is an endpoint's first, and
- * those that failed last never have more than half.
+ * those that failed last never have more than half. An organization has its own share of the slots, in which the same
+ * holds among its endpoints.
  */
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
@@ -45,6 +56,11 @@ export class Lanes {
   readonly #limits: LaneLimits;
   /** Slots that may be in use before each endpoint has but one more, and those that failing ones have together. */
   readonly #common: number;
+  /** The same of an organization's slots. */
+  readonly #commonOfOrganization: number;
+  /** What runs and what waits, by organization. */
+  readonly #runningOf = new Counts();
+  readonly #waitingOf = new Counts();
   #running = 0;
   /** Of those, the ones of endpoints that failed last. */
   #failing = 0;
@@ -53,6 +69,7 @@ export class Lanes {
   constructor(limits: LaneLimits) {
     this.#limits = limits;
     this.#common = Math.ceil(limits.concurrency * COMMON_SHARE);
+    this.#commonOfOrganization = Math.ceil(limits.perOrganization * COMMON_SHARE);
   }
 
   get running(): number {
@@ -63,21 +80,30 @@ export class Lanes {
     return this.#waiting;
   }
 
-  /** How many deliveries of an endpoint may be taken up now. */
-  roomOf(endpointId: string, nowMs: number): number {
-    const lane = this.#lanes.get(endpointId);
-    const free = MAX_WAITING - this.#waiting;
-    if (lane === undefined) return Math.min(free, capacity(this.#limits.perEndpoint, FIRST_GUESS_MS));
-    if (nowMs < lane.quietUntilMs) return 0;
-    const slots = this.#slotsOf(lane);
-    const wanted = lane.failing ? slots : capacity(slots, lane.takesMs);
-    return Math.max(0, Math.min(free, wanted - lane.waiting.length - lane.running));
+  /** The room that there is now, for one who then adds what it has taken up. */
+  room(nowMs: number): Room {
+    let free = MAX_WAITING - this.#waiting;
+    const endpoints = new Map<string, number>();
+    const organizations = new Map<string, number>();
+    return {
+      take: ({ organizationId, endpointId }) => {
+        const ofEndpoint = endpoints.get(endpointId) ?? this.#roomOf(endpointId, nowMs);
+        const used = organizations.get(organizationId) ?? 0;
+        const ofOrganization = MAX_WAITING_PER_ORGANIZATION - this.#waitingOf.get(organizationId) - used;
+        const isFirst = !endpoints.has(endpointId) && (this.#lanes.get(endpointId)?.waiting.length ?? 0) === 0;
+        if (ofEndpoint <= 0 || (Math.min(free, ofOrganization) <= 0 && !isFirst)) return false;
+        free -= 1;
+        endpoints.set(endpointId, ofEndpoint - 1);
+        organizations.set(organizationId, used + 1);
+        return true;
+      },
+    };
   }
 
   add(delivery: Leased): void {
-    const lane = this.#lane(delivery.endpointId);
+    const lane = this.#lane(delivery);
     lane.waiting.push(delivery);
-    this.#waiting += 1;
+    this.#countWaiting(lane, 1);
     this.#queue(delivery.endpointId, lane);
   }
 
@@ -85,19 +111,19 @@ export class Lanes {
   next(nowMs: number): Leased | undefined {
     if (this.#running >= this.#limits.concurrency) return undefined;
     for (const endpointId of this.#turns) {
-      const lane = this.#lane(endpointId);
+      const lane = this.#known(endpointId);
       // It keeps its turn.
       if (this.#leavesToOthers(lane)) continue;
       this.#turns.delete(endpointId);
       if (nowMs < lane.quietUntilMs) {
         // What the receiver does not want now waits in the database: the leases run out by themselves.
-        this.#waiting -= lane.waiting.length;
+        this.#countWaiting(lane, -lane.waiting.length);
         lane.waiting.length = 0;
         continue;
       }
       const delivery = lane.waiting.shift();
       if (delivery === undefined) continue;
-      this.#waiting -= 1;
+      this.#countWaiting(lane, -1);
       this.#count(lane, 1);
       this.#queue(endpointId, lane);
       return delivery;
@@ -127,12 +153,23 @@ export class Lanes {
   drain(): Leased[] {
     const all = [...this.#lanes.values()].flatMap(({ waiting }) => waiting.splice(0));
     this.#turns.clear();
+    this.#waitingOf.clear();
     this.#waiting = 0;
     return all;
   }
 
+  /** How many deliveries of an endpoint may be taken up now, whatever waits for others. */
+  #roomOf(endpointId: string, nowMs: number): number {
+    const lane = this.#lanes.get(endpointId);
+    if (lane === undefined) return capacity(this.#limits.perEndpoint, FIRST_GUESS_MS);
+    if (nowMs < lane.quietUntilMs) return 0;
+    const slots = this.#slotsOf(lane);
+    const wanted = lane.failing ? slots : capacity(slots, lane.takesMs);
+    return Math.max(0, wanted - lane.waiting.length - lane.running);
+  }
+
   #release(endpointId: string): Lane {
-    const lane = this.#lane(endpointId);
+    const lane = this.#known(endpointId);
     this.#count(lane, -1);
     return lane;
   }
@@ -140,11 +177,20 @@ export class Lanes {
   #count(lane: Lane, change: 1 | -1): void {
     lane.running += change;
     this.#running += change;
+    this.#runningOf.add(lane.organizationId, change);
     if (lane.failing) this.#failing += change;
+  }
+
+  #countWaiting({ organizationId }: Lane, change: number): void {
+    this.#waiting += change;
+    this.#waitingOf.add(organizationId, change);
   }
 
   /** Whether what is still free is not for this one. */
   #leavesToOthers(lane: Lane): boolean {
+    const ofOrganization = this.#runningOf.get(lane.organizationId);
+    if (ofOrganization >= this.#limits.perOrganization) return true;
+    if (ofOrganization >= this.#commonOfOrganization && lane.running > 0) return true;
     if (lane.failing) return this.#failing >= this.#common;
     return this.#running >= this.#common && lane.running > 0;
   }
@@ -163,13 +209,37 @@ export class Lanes {
     return lane.failing ? 1 : this.#limits.perEndpoint;
   }
 
-  #lane(endpointId: string): Lane {
+  #lane({ endpointId, organizationId }: Leased): Lane {
     let lane = this.#lanes.get(endpointId);
     if (lane === undefined) {
-      lane = { waiting: [], running: 0, failing: false, takesMs: FIRST_GUESS_MS, quietUntilMs: 0 };
+      const fresh = { running: 0, failing: false, takesMs: FIRST_GUESS_MS, quietUntilMs: 0 };
+      lane = { organizationId, waiting: [], ...fresh };
       this.#lanes.set(endpointId, lane);
     }
     return lane;
+  }
+
+  #known(endpointId: string): Lane {
+    return assertDefined(this.#lanes.get(endpointId), "the lane of a delivery");
+  }
+}
+
+/** Numbers by name; only those that are not 0 are kept. */
+class Counts {
+  readonly #counts = new Map<string, number>();
+
+  get(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  add(name: string, change: number): void {
+    const count = this.get(name) + change;
+    if (count === 0) this.#counts.delete(name);
+    else this.#counts.set(name, count);
+  }
+
+  clear(): void {
+    this.#counts.clear();
   }
 }
 

@@ -12,6 +12,6 @@ export async function redeliverWebhook(
   await enabledEndpoint(needs, name);
   const delivery = await needs.deliveries.redeliver(name.endpointId, deliveryId, needs.clock.nowMs());
   if (delivery === null) throw new ApiError("DELIVERY_NOT_FOUND");
-  needs.onDue(name.endpointId);
+  needs.onDue(name);
   return { delivery };
 }

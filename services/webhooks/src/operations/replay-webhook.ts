@@ -29,6 +29,6 @@ export async function replayWebhook(
   if (count > MAX_REPLAY_EVENTS) throw new ApiError("TOO_MANY_EVENTS");
   let after: number | null = 0;
   while (after !== null) after = await events.replay(replay, after, STEP_EVENTS, nowMs);
-  onDue(name.endpointId);
+  onDue(name);
   return { events: count };
 }

@@ -15,7 +15,7 @@ const MAX_LOGGED_ACCOUNTS = 10;
 
 export interface TakeInOptions {
   readonly events: Pick<EventStore, "takeIn">;
-  readonly deliverer: Pick<Deliverer, "roomOf" | "add">;
+  readonly deliverer: Pick<Deliverer, "room" | "add">;
   readonly due: Pick<DueDeliveries, "expect">;
   readonly leaseMs: number;
   readonly clock: Clock;
@@ -31,11 +31,10 @@ export function eventIntake(options: TakeInOptions): (events: readonly IncomingE
   const take = batcher<readonly IncomingEvent[], void>({
     load: async (batches) => {
       const nowMs = clock.nowMs();
-      const roomOf = (endpointId: string): number => deliverer.roomOf(endpointId);
       const given = batches.flat();
       const members = given.map(({ traceparent }) => traceparent);
       const { recorded, leased, more, missing } = await inBatchSpan("record events", members, () =>
-        events.takeIn(given, roomOf, nowMs, nowMs + leaseMs),
+        events.takeIn(given, () => deliverer.room(), nowMs, nowMs + leaseMs),
       );
       countEvents(recorded);
       reportMissing(missing, logger);

@@ -1,7 +1,7 @@
 import type { Clock } from "@kapi/kernel";
 import { type Gauge, inBatchSpan, type Logger } from "@kapi/runtime";
 
-import type { DeliveryStore, DueEndpoint } from "../domain/ports.ts";
+import type { DeliveryStore, DueEndpoint, EndpointName } from "../domain/ports.ts";
 import type { Deliverer } from "./deliver.ts";
 import type { EndpointBook } from "./endpoint-book.ts";
 
@@ -15,7 +15,7 @@ const MS_PER_SECOND = 1_000;
 
 export interface DueOptions {
   readonly deliveries: Pick<DeliveryStore, "dueEndpoints" | "lease" | "cancelOpen">;
-  readonly deliverer: Pick<Deliverer, "roomOf" | "add" | "running">;
+  readonly deliverer: Pick<Deliverer, "room" | "add" | "running">;
   readonly book: EndpointBook;
   readonly leaseMs: number;
   readonly gauges: { readonly oldest: Gauge; readonly running: Gauge };
@@ -29,8 +29,8 @@ export interface DueOptions {
  */
 export class DueDeliveries {
   readonly #options: DueOptions;
-  /** Endpoints that have more than this process has taken up. */
-  readonly #more = new Set<string>();
+  /** Endpoints that have more than this process has taken up, with their organizations. */
+  readonly #more = new Map<string, string>();
   /** Endpoints whose open deliveries are to be cancelled. */
   readonly #ended = new Set<string>();
   #working: Promise<void> | null = null;
@@ -43,8 +43,8 @@ export class DueDeliveries {
   }
 
   /** These endpoints have something due; taken up as soon as there is room. */
-  expect(endpointIds: readonly string[]): void {
-    for (const endpointId of endpointIds) this.#more.add(endpointId);
+  expect(endpoints: readonly EndpointName[]): void {
+    for (const { endpointId, organizationId } of endpoints) this.#more.set(endpointId, organizationId);
     this.#wake();
   }
 
@@ -66,7 +66,7 @@ export class DueDeliveries {
     const due = await deliveries.dueEndpoints(nowMs);
     gauges.running.record(deliverer.running);
     gauges.oldest.record(ageOf(due, nowMs) / MS_PER_SECOND);
-    this.expect(due.map(({ endpointId }) => endpointId));
+    this.expect(due);
     await this.#working;
   }
 
@@ -107,12 +107,14 @@ export class DueDeliveries {
   /** Of the endpoints that have more, those with room, and how much. */
   #wanted(): Map<string, number> {
     const wanted = new Map<string, number>();
+    const room = this.#options.deliverer.room();
     let left = MAX_LEASED_TOGETHER;
-    for (const endpointId of this.#more) {
-      const room = Math.min(left, this.#options.deliverer.roomOf(endpointId));
-      if (room <= 0) continue;
-      wanted.set(endpointId, room);
-      left -= room;
+    for (const [endpointId, organizationId] of this.#more) {
+      let taken = 0;
+      while (taken < left && room.take({ organizationId, endpointId })) taken += 1;
+      if (taken === 0) continue;
+      wanted.set(endpointId, taken);
+      left -= taken;
       if (wanted.size >= MAX_ENDPOINTS_TOGETHER || left <= 0) break;
     }
     return wanted;
@@ -131,9 +133,11 @@ export class DueDeliveries {
     const leased = await deliveries.lease(wanted, nowMs, nowMs + leaseMs);
     const got = Map.groupBy(leased, ({ endpointId }) => endpointId);
     for (const [endpointId, room] of wanted) {
-      if ((got.get(endpointId)?.length ?? 0) < room) this.#more.delete(endpointId);
+      const organizationId = this.#more.get(endpointId);
+      this.#more.delete(endpointId);
+      if (organizationId === undefined || (got.get(endpointId)?.length ?? 0) < room) continue;
       // In the order of turns: who was served stands behind the others.
-      else if (this.#more.delete(endpointId)) this.#more.add(endpointId);
+      this.#more.set(endpointId, organizationId);
     }
     deliverer.add(leased);
   }

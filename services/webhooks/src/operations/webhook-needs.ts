@@ -2,8 +2,10 @@ import type { Clock, Keyring } from "@kapi/kernel";
 import { ApiError } from "@kapi/http";
 
 import type { Endpoint } from "../domain/endpoint.ts";
-import type { AddressGuard, DeliveryStore, EndpointStore, EventStore } from "../domain/ports.ts";
+import type { AddressGuard, DeliveryStore, EndpointName, EndpointStore, EventStore } from "../domain/ports.ts";
 import type { IncomingEvent } from "../domain/facts.ts";
+
+export type { EndpointName };
 
 /** What the operations of the management API need. */
 export interface WebhookNeeds {
@@ -18,14 +20,8 @@ export interface WebhookNeeds {
   /** Nothing is to be sent to the endpoint any more. */
   readonly onEnded: (endpointId: string) => void;
   /** The endpoint has something due. */
-  readonly onDue: (endpointId: string) => void;
+  readonly onDue: (endpoint: EndpointName) => void;
   readonly clock: Clock;
-}
-
-/** Names an endpoint of an organization. */
-export interface EndpointName {
-  readonly organizationId: string;
-  readonly endpointId: string;
 }
 
 /** @throws ApiError ENDPOINT_NOT_FOUND where the organization has none of this id. */

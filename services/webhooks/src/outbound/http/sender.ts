@@ -7,8 +7,9 @@ import { RequestFilteringHttpAgent, RequestFilteringHttpsAgent } from "request-f
 
 import { REPLY_START_BYTES, type Reply, replyStartOf } from "../../domain/attempt.ts";
 import type { Outgoing, Sender } from "../../domain/ports.ts";
+import type { Resolve } from "./names.ts";
 import { type AddressRules, refusalOf } from "./public-address.ts";
-import { guardedLookup, type Resolve } from "./resolve.ts";
+import { connectionLookup } from "./resolve.ts";
 
 /** What is read of a reply, in bytes; the connection is cut after that. */
 const MAX_REPLY_BYTES = 64 * 1_024;
@@ -38,7 +39,7 @@ interface Transport {
  */
 export function createSender({ rules, resolve, timeoutMs }: SenderOptions): Started<Sender> {
   const transport = rules.allowInsecure ? openTransport() : guardedTransport();
-  const lookup = rules.allowInsecure ? undefined : guardedLookup(resolve);
+  const lookup = connectionLookup(rules, resolve);
   const ends = new Set<() => void>();
   const send = async (outgoing: Outgoing): Promise<Reply> => {
     const begunMs = performance.now();
@@ -87,7 +88,7 @@ const NOTHING = Buffer.alloc(0);
 
 interface Means {
   readonly transport: Transport;
-  readonly lookup: LookupFunction | undefined;
+  readonly lookup: LookupFunction;
   /** What is under way, each by the function that ends it. */
   readonly ends: Set<() => void>;
   /** Milliseconds to the end of the reply. */
@@ -102,7 +103,7 @@ function exchange({ transport, lookup, ends, limitMs }: Means, { url, headers, b
     request = (secure ? https : http).request(url, {
       method: "POST",
       agent: secure ? transport.https : transport.http,
-      ...(lookup === undefined ? {} : { lookup }),
+      lookup,
       headers: {
         ...headers,
         "content-type": "application/json",

@@ -8,22 +8,24 @@ import type { DeliveryStore, Leased, Recorded } from "../../domain/ports.ts";
 export const KEPT_ATTEMPTS = 20;
 
 /** One step of the index per endpoint that has anything open, however much that is. */
-export const DUE_ENDPOINTS = statement<{ endpoint_id: string; due_at: Date }>(
+export const DUE_ENDPOINTS = statement<{ endpoint_id: string; organization_id: string; due_at: Date }>(
   "webhooks_due_endpoints",
-  `with recursive open (endpoint_id, due_at) as (
-     (select endpoint_id, due_at from deliveries where due_at is not null order by endpoint_id, due_at limit 1)
+  `with recursive open (endpoint_id, organization_id, due_at) as (
+     (select endpoint_id, organization_id, due_at from deliveries where due_at is not null
+      order by endpoint_id, due_at limit 1)
      union all
-     select next.endpoint_id, next.due_at from open cross join lateral (
-       select d.endpoint_id, d.due_at from deliveries as d
+     select next.endpoint_id, next.organization_id, next.due_at from open cross join lateral (
+       select d.endpoint_id, d.organization_id, d.due_at from deliveries as d
        where d.due_at is not null and d.endpoint_id > open.endpoint_id
        order by d.endpoint_id, d.due_at limit 1) as next
    )
-   select endpoint_id, due_at from open where due_at <= $1`,
+   select endpoint_id, organization_id, due_at from open where due_at <= $1`,
 );
 
 interface LeasedRow {
   readonly day: string;
   readonly endpoint_id: string;
+  readonly organization_id: string;
   readonly id: string;
   readonly event_id: string;
   readonly payload: string;
@@ -46,7 +48,7 @@ export const LEASE = statement<LeasedRow>(
      from picked where d.id = picked.id and d.day = picked.day
      returning d.day, d.endpoint_id, d.id, d.organization_id, d.event_id, d.attempt_count, d.step
    )
-   select leased.day::text as day, leased.endpoint_id, leased.id, leased.event_id, leased.attempt_count, leased.step,
+   select leased.day::text as day, leased.endpoint_id, leased.organization_id, leased.id, leased.event_id, leased.attempt_count, leased.step,
      e.payload, e.traceparent
    from leased join events as e
      on e.day = leased.day and e.organization_id = leased.organization_id and e.event_id = leased.event_id`,
@@ -154,7 +156,11 @@ export function createDeliveryStore(database: Database): DeliveryStore {
   return {
     dueEndpoints: async (nowMs) => {
       const rows = await database.query(DUE_ENDPOINTS, [toIso(nowMs)]);
-      return rows.map((row) => ({ endpointId: row.endpoint_id, dueAtMs: row.due_at.getTime() }));
+      return rows.map((row) => ({
+        endpointId: row.endpoint_id,
+        organizationId: row.organization_id,
+        dueAtMs: row.due_at.getTime(),
+      }));
     },
     lease: async (wanted, nowMs, leaseUntilMs) => {
       const values = [[...wanted.keys()], [...wanted.values()], toIso(nowMs), toIso(leaseUntilMs)];
@@ -218,6 +224,7 @@ function leasedFromRow(row: LeasedRow, leaseUntilMs: number): Leased {
   return {
     day: row.day,
     endpointId: row.endpoint_id,
+    organizationId: row.organization_id,
     id: row.id,
     eventId: row.event_id,
     payload: row.payload,

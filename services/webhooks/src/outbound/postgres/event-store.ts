@@ -4,7 +4,7 @@ import type { Database, Transaction } from "@kapi/postgres";
 
 import { type Endpoint, isCommandKind, takesKind, takesServer } from "../../domain/endpoint.ts";
 import { type IncomingEvent, payloadOf } from "../../domain/facts.ts";
-import type { DayStore, EventStore, Leased, Replay, RoomOf, TakenIn } from "../../domain/ports.ts";
+import type { DayStore, EndpointName, EventStore, Leased, Replay, Room, TakenIn } from "../../domain/ports.ts";
 import { inSourceOrder, type RecordedSequences, type WaitingEvent } from "../../domain/source-order.ts";
 import { dayOf } from "./days.ts";
 import { fromRow } from "./endpoint-row.ts";
@@ -52,9 +52,9 @@ interface Placed {
 /** Events and the deliveries that they begin. */
 export function createEventStore(database: Database, days: DayStore): EventStore {
   return {
-    takeIn: async (events, roomOf, nowMs, leaseUntilMs) => {
+    takeIn: async (events, openRoom, nowMs, leaseUntilMs) => {
       await days.keep(dayOf(nowMs));
-      return database.transaction((tx) => takeIn(tx, events, roomOf, nowMs, leaseUntilMs));
+      return database.transaction((tx) => takeIn(tx, events, openRoom, nowMs, leaseUntilMs));
     },
     overdue: async (limit) => (await database.query(OVERDUE_EVENTS, [MAX_WAIT_MS, limit])).map(fromWaitingRow),
     commandsAreAsked: async () => (await database.query(COMMANDS_ARE_ASKED, []))[0]?.asked ?? false,
@@ -94,7 +94,7 @@ function replayValues({ endpoint, sinceMs, untilMs, kinds }: Replay): unknown[] 
 async function takeIn(
   tx: Transaction,
   given: readonly IncomingEvent[],
-  roomOf: RoomOf,
+  openRoom: () => Room,
   nowMs: number,
   leaseUntilMs: number,
 ): Promise<TakenIn> {
@@ -113,7 +113,7 @@ async function takeIn(
   if (ready.length === 0) return NOTHING_TAKEN_IN;
   const placed = ready.map((event) => place(event, positions, sequences));
   insertEvents(tx, placed, positions, sequences, nowMs);
-  const begun = insertDeliveries(tx, placed, endpoints, roomOf, nowMs, leaseUntilMs);
+  const begun = insertDeliveries(tx, placed, endpoints, openRoom(), nowMs, leaseUntilMs);
   return { recorded: placed.length, ...begun, missing };
 }
 
@@ -296,15 +296,14 @@ function insertDeliveries(
   tx: Transaction,
   placed: readonly Placed[],
   endpoints: ReadonlyMap<string, readonly Endpoint[]>,
-  roomOf: RoomOf,
+  room: Room,
   nowMs: number,
   leaseUntilMs: number,
 ): Pick<TakenIn, "leased" | "more"> {
   const day = dayOf(nowMs);
   const [now, leaseUntil] = [toIso(nowMs), toIso(leaseUntilMs)];
-  const rooms = new Map<string, number>();
   const leased: Leased[] = [];
-  const more = new Set<string>();
+  const more = new Map<string, EndpointName>();
   const columns = {
     ids: [] as string[],
     endpointIds: [] as string[],
@@ -317,24 +316,24 @@ function insertDeliveries(
   for (const { event, payload } of placed) {
     for (const endpoint of endpoints.get(event.organizationId) ?? []) {
       if (!isFor(event, endpoint)) continue;
-      const endpointId = endpoint.id;
-      const room = rooms.get(endpointId) ?? roomOf(endpointId);
-      rooms.set(endpointId, room - 1);
+      const { id: endpointId, organizationId } = endpoint;
+      const name = { organizationId, endpointId };
+      const isLeased = room.take(name);
       const id = uuidV5(endpointId, event.eventId);
       columns.ids.push(id);
       columns.endpointIds.push(endpointId);
-      columns.organizationIds.push(event.organizationId);
+      columns.organizationIds.push(organizationId);
       columns.eventIds.push(event.eventId);
       columns.types.push(event.type);
-      columns.dueAt.push(room > 0 ? leaseUntil : now);
-      columns.leased.push(room > 0);
+      columns.dueAt.push(isLeased ? leaseUntil : now);
+      columns.leased.push(isLeased);
       const { eventId, traceparent } = event;
-      if (room <= 0) more.add(endpointId);
-      else leased.push({ day, endpointId, id, eventId, payload, attemptCount: 0, step: 0, leaseUntilMs, traceparent });
+      if (!isLeased) more.set(endpointId, name);
+      else leased.push({ day, ...name, id, eventId, payload, attemptCount: 0, step: 0, leaseUntilMs, traceparent });
     }
   }
   if (columns.ids.length > 0) tx.execute(INSERT_DELIVERIES, [day, now, ...Object.values(columns)]);
-  return { leased, more: [...more] };
+  return { leased, more: [...more.values()] };
 }
 
 function isFor(event: IncomingEvent, endpoint: Endpoint): boolean {

@@ -1,0 +1,108 @@
+/**
+ * How names become addresses: by the hosts file, then by the name servers, over sockets of this process.
+ *
+ * `dns.lookup` is not used: it keeps one of libuv's four threads for as long as a name server is silent, so four silent
+ * names stop every other lookup of the process, also those of PostgreSQL and Kafka. Search domains and other sources of
+ * the system (mDNS, LDAP) are therefore not asked.
+ */
+import { type LookupAddress, promises as dns } from "node:dns";
+import { readFile } from "node:fs/promises";
+import { isIP } from "node:net";
+
+/** All addresses of a name, at least one; rejects where there is none, with {@link NotResolvedInTime} where nobody answers. */
+export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
+
+/** A name's addresses are known within this time, in milliseconds, or the look-up has failed. */
+export const RESOLVE_TIMEOUT_MS = 5_000;
+/** A name server is asked again after this, in milliseconds. */
+const QUERY_TIMEOUT_MS = 2_000;
+const QUERY_TRIES = 2;
+/** How long a failure holds, in milliseconds: shorter than the first rest of a delivery, so that each attempt asks anew. */
+export const FAILURE_TTL_MS = 3_000;
+/** Names in memory that are being looked up or have failed; above it the oldest is forgotten. */
+const MAX_KNOWN = 10_000;
+const HOSTS_FILE = "/etc/hosts";
+/** This machine (RFC 6761), unless the hosts file says otherwise. */
+const LOCALHOST = "localhost";
+const LOOPBACK: readonly LookupAddress[] = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];
+/** The codes of a query that nobody answered. */
+const UNANSWERED = new Set(["ETIMEOUT", "ECANCELLED"]);
+
+/** No name server answered in time. */
+export class NotResolvedInTime extends Error {
+  override readonly name = "NotResolvedInTime";
+}
+
+/**
+ * Looks names up in the hosts file as it is now, then at the name servers.
+ * @param nameServers addresses with ports; by default those that /etc/resolv.conf names at the moment of a look-up.
+ */
+export async function openNames(nameServers?: readonly string[]): Promise<Resolve> {
+  const hosts = parseHosts(await readFile(HOSTS_FILE, "utf8").catch(() => ""));
+  return (name) => {
+    const host = name.toLowerCase();
+    const known = hosts.get(host) ?? (host.endsWith(`.${LOCALHOST}`) ? LOOPBACK : undefined);
+    return known === undefined ? askNameServers(host, nameServers) : Promise.resolve(known);
+  };
+}
+
+/** Look-ups of one name at the same time are one, and a failure holds for {@link FAILURE_TTL_MS}. Addresses are not kept. */
+export function shareLookups(resolve: Resolve): Resolve {
+  const known = new Map<string, ReturnType<Resolve>>();
+  return (name) => {
+    const earlier = known.get(name);
+    if (earlier !== undefined) return earlier;
+    if (known.size >= MAX_KNOWN) forgetOldest(known);
+    const found = resolve(name);
+    known.set(name, found);
+    const forget = (): void => {
+      if (known.get(name) === found) known.delete(name);
+    };
+    found.then(forget, () => setTimeout(forget, FAILURE_TTL_MS).unref());
+    return found;
+  };
+}
+
+/** One resolver a look-up: it can be cancelled alone, and other names' silent servers do not change how it asks. */
+async function askNameServers(name: string, nameServers?: readonly string[]): Promise<readonly LookupAddress[]> {
+  const resolver = new dns.Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
+  if (nameServers !== undefined) resolver.setServers(nameServers);
+  const deadline = setTimeout(() => resolver.cancel(), RESOLVE_TIMEOUT_MS);
+  const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+  clearTimeout(deadline);
+  const addresses = [
+    ...(ipv4.status === "fulfilled" ? ipv4.value : []).map((address) => ({ address, family: 4 })),
+    ...(ipv6.status === "fulfilled" ? ipv6.value : []).map((address) => ({ address, family: 6 })),
+  ];
+  if (addresses.length > 0) return addresses;
+  const codes = [ipv4, ipv6].map((result) => (result.status === "rejected" ? codeOf(result.reason) : ""));
+  if (codes.some((code) => UNANSWERED.has(code))) throw new NotResolvedInTime(`${name} was not resolved in time`);
+  throw new Error(`${name} cannot be resolved: ${codes.join(", ")}`);
+}
+
+/** Names in lower case with their addresses, as hosts(5) has it. */
+export function parseHosts(text: string): ReadonlyMap<string, readonly LookupAddress[]> {
+  const hosts = new Map<string, LookupAddress[]>();
+  for (const line of text.split("\n")) {
+    const [address = "", ...names] = line.replace(/#.*/, "").trim().split(/\s+/);
+    const family = isIP(address);
+    if (family === 0) continue;
+    for (const name of names) {
+      const key = name.toLowerCase();
+      hosts.set(key, [...(hosts.get(key) ?? []), { address, family }]);
+    }
+  }
+  return new Map<string, readonly LookupAddress[]>([[LOCALHOST, LOOPBACK], ...hosts]);
+}
+
+function forgetOldest(known: Map<string, unknown>): void {
+  const [oldest] = known.keys();
+  if (oldest !== undefined) known.delete(oldest);
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
