@@ -22,9 +22,13 @@ afterEach(async () => {
 });
 
 /** A server that works in a span of its own on each request, and tells the `traceparent` that it was given. */
-async function serve(sampled = true): Promise<{ url: string; spans: readonly KeptSpan[]; arrived: Promise<unknown> }> {
+async function serve(
+  sampled = true,
+  callers: "services" | "world" = "services",
+): Promise<{ url: string; spans: readonly KeptSpan[]; arrived: Promise<unknown> }> {
   recorder = recordSpans(sampled);
-  const app = createHttpServer({ logger: createLogger({ service: "test", level: "silent" }), health: new Health() });
+  const logger = createLogger({ service: "test", level: "silent" });
+  const app = createHttpServer({ logger, health: new Health(), callers });
   app.post("/work/:id", { config: { operation: "doWork" } }, (request) => {
     startSpan("work", { role: "internal" })?.end();
     return { given: request.headers["traceparent"] ?? null };
@@ -48,6 +52,20 @@ describe("the trace of a request", () => {
     expect(server).toMatchObject({ name: "POST /work/:id", traceId: TRACE_ID, parentId: SPAN_ID });
     expect(server?.attributes).toMatchObject({ "kapi.operation": "doWork", "http.request.method": "POST" });
     expect(work).toMatchObject({ name: "work", parentId: server?.spanId });
+  });
+
+  it("is recorded or not whatever a caller from outside says; what is recorded stands under the caller's span", async () => {
+    const recorded = await serve(true, "world");
+    const traceparent = (flags: string): string => `00-${TRACE_ID}-${SPAN_ID}-${flags}`;
+    await fetch(`${recorded.url}/work/1`, { method: "POST", headers: { traceparent: traceparent("00") } });
+    const token = { "x-internal-token": "a guess" };
+    await fetch(`${recorded.url}/work/1`, { method: "POST", headers: token });
+    const named = recorded.spans.filter(({ name }) => name === "POST /work/:id");
+    expect(named).toMatchObject([{ traceId: TRACE_ID, parentId: SPAN_ID }, {}]);
+    recorder?.stop();
+    const unrecorded = await serve(false, "world");
+    await fetch(`${unrecorded.url}/work/1`, { method: "POST", headers: { traceparent: traceparent("01"), ...token } });
+    expect(unrecorded.spans).toEqual([]);
   });
 
   it("is not begun by a probe", async () => {

@@ -18,6 +18,12 @@ const MS_PER_SECOND = 1_000;
 /** What a request is called that no route takes: a path would be a name that its caller chooses. */
 const NO_ROUTE = "(none)";
 
+/**
+ * Who sends the requests of a server: other services, whose decision to record a trace stands; or the world, whose
+ * `traceparent` decides nothing: a caller could have every request recorded, or none.
+ */
+export type Callers = "services" | "world";
+
 declare module "fastify" {
   interface FastifyContextConfig {
     /** The operation of the interface that the route serves, for its spans and metrics. */
@@ -43,7 +49,7 @@ interface Described {
 type DescribedRoutes = WeakMap<object, Map<string, Described> | null>;
 
 /** Traces and measures the requests of `app`, as far as this process does so at all; else not a single hook is added. */
-export function installRequestTelemetry(app: FastifyInstance): void {
+export function installRequestTelemetry(app: FastifyInstance, callers: Callers): void {
   const tracing = isTracing();
   const measuring = isMeasuring();
   if (!tracing && !measuring) return;
@@ -51,7 +57,7 @@ export function installRequestTelemetry(app: FastifyInstance): void {
   app.addHook("onRequest", (request, reply, done) => {
     const described = describe(routes, request);
     if (described === null) return done();
-    const span = tracing ? startSpanOf(request, described) : null;
+    const span = tracing ? startSpanOf(request, described, callers) : null;
     if (measuring || span !== null) {
       const startedMs = performance.now();
       // Told of every end, a broken connection too; Fastify's own hook for it costs several times as much.
@@ -69,11 +75,16 @@ export function installRequestTelemetry(app: FastifyInstance): void {
 }
 
 /** Null where nothing is recorded of the request. What another service asks for without naming a trace belongs to none. */
-function startSpanOf(request: FastifyRequest, { name, attributes }: Described): RequestSpan | null {
+function startSpanOf(
+  request: FastifyRequest,
+  { name, attributes }: Described,
+  callers: Callers,
+): RequestSpan | null {
   const given = request.headers[TRACEPARENT_HEADER];
   const parent = typeof given === "string" ? given : undefined;
-  if (parent === undefined && request.headers[INTERNAL_TOKEN_HEADER] !== undefined) return null;
-  const span = startRequestSpan(name, parent, request.id);
+  const isOurs = callers === "services";
+  if (isOurs && parent === undefined && request.headers[INTERNAL_TOKEN_HEADER] !== undefined) return null;
+  const span = startRequestSpan(name, parent, request.id, isOurs ? "parent" : "here");
   span?.set({ ...attributes, [ATTRIBUTE.requestId]: request.id });
   return span;
 }

@@ -50,6 +50,34 @@ beforeAll(async () => {
 });
 afterAll(() => stop());
 
+describe("a request that takes too long to arrive", () => {
+  const ARRIVAL_TIMEOUT_MS = 2_000;
+  /** What a busy machine adds, in milliseconds. */
+  const SLACK_MS = 1_500;
+
+  it.each([
+    ["the head", "POST /echo HTTP/1.1\r\nhost: kapi\r\nx-slow: "],
+    ["the body", "POST /echo HTTP/1.1\r\nhost: kapi\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n"],
+  ])("with %s byte by byte is answered 500 and cut off at its time", async (_part, beginning) => {
+    const logger = createLogger({ service: "test", level: "silent" });
+    const slow = createHttpServer({ logger, health: new Health(), arrivalTimeoutMs: ARRIVAL_TIMEOUT_MS });
+    slow.post("/echo", () => ({}));
+    const { value, stop: stopSlow } = await listen(slow, { host: "127.0.0.1", port: 0 });
+    const startedMs = performance.now();
+    const socket = connect(value.port, "127.0.0.1");
+    let answer = "";
+    socket.on("data", (chunk) => (answer += chunk.toString()));
+    socket.on("error", () => undefined);
+    socket.write(beginning);
+    const drip = setInterval(() => socket.write("a"), 100);
+    await new Promise((resolve) => socket.once("close", resolve));
+    clearInterval(drip);
+    expect(performance.now() - startedMs).toBeLessThan(ARRIVAL_TIMEOUT_MS + SLACK_MS);
+    expect(answer).toMatch(/^HTTP\/1.1 500 .*retry-after: 1/is);
+    await stopSlow();
+  });
+});
+
 interface Answer {
   readonly status: number;
   readonly code: string | null;

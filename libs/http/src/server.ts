@@ -9,10 +9,12 @@ import { answerBrokenHttp, sendError, toApiError } from "./error-answers.ts";
 import { installHealthRoutes } from "./health-routes.ts";
 import { installMetricsRoute } from "./metrics-route.ts";
 import { createRequestIds } from "./request-id.ts";
-import { installRequestTelemetry } from "./request-telemetry.ts";
+import { type Callers, installRequestTelemetry } from "./request-telemetry.ts";
 
-/** How long a request may take to arrive whole, in milliseconds. */
+/** How long a request may take to arrive whole, head and body, in milliseconds. */
 const REQUEST_ARRIVAL_TIMEOUT_MS = 30_000;
+/** How often connections are checked for requests that take longer, in milliseconds. */
+const ARRIVAL_CHECK_INTERVAL_MS = 1_000;
 /** How long a connection may lie idle between requests, in milliseconds; longer than our own client keeps one. */
 export const SERVER_KEEP_ALIVE_MS = 75_000;
 /** How long nothing may move on a connection while a request is under way, in milliseconds: a reader that went away. */
@@ -30,6 +32,12 @@ export interface HttpServerOptions {
   readonly probes?: "both" | "liveness";
   /** Addresses or networks of proxies whose X-Forwarded-… headers are believed; nobody's unless told. */
   readonly trustedProxies?: readonly string[];
+  /** How long a request may take to arrive whole, in milliseconds, more than 1,000; 30 s unless told. */
+  readonly arrivalTimeoutMs?: number;
+  /**
+   * Who sends requests; `services` unless told. The `traceparent` of the world does not decide what is recorded.
+   */
+  readonly callers?: Callers;
   /** Which errors beside DependencyError mean that a dependency is down and the caller may try again. */
   readonly isDependencyFailure?: (error: unknown) => boolean;
 }
@@ -43,11 +51,13 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const isDependencyFailure = options.isDependencyFailure ?? ((): boolean => false);
   const requestIdOf = createRequestIds(options.clock ?? systemClock);
   const trustedProxies = options.trustedProxies ?? [];
+  const arrival = arrivalLimits(options.arrivalTimeoutMs);
   const app: FastifyInstance = fastify({
     logger: false,
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     genReqId: requestIdOf,
-    requestTimeout: REQUEST_ARRIVAL_TIMEOUT_MS,
+    requestTimeout: arrival.requestTimeout,
+    http: arrival,
     keepAliveTimeout: SERVER_KEEP_ALIVE_MS,
     connectionTimeout: SOCKET_IDLE_TIMEOUT_MS,
     // While stopping, requests on open connections are still answered: 503 is no status of the interface.
@@ -61,7 +71,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       sendError(new ApiError("NOT_FOUND", { cause: error }), request, reply, logger);
     },
   });
-  installRequestTelemetry(app);
+  installRequestTelemetry(app, options.callers ?? "services");
   if (options.probes !== "liveness") installMetricsRoute(app);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header(HEADERS.requestId, request.id);
@@ -82,6 +92,21 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   if (logger.isLevelEnabled("debug")) installAnswerLog(app, logger);
   installHealthRoutes(app, health, options.probes ?? "both");
   return app;
+}
+
+/** What Node's `createServer` needs so that a request that has not arrived within `timeoutMs` is cut off by then. */
+export function arrivalLimits(timeoutMs = REQUEST_ARRIVAL_TIMEOUT_MS): {
+  readonly requestTimeout: number;
+  readonly headersTimeout: number;
+  readonly connectionsCheckingInterval: number;
+} {
+  const limitMs = timeoutMs - ARRIVAL_CHECK_INTERVAL_MS;
+  // With a headersTimeout above requestTimeout, Node does not apply requestTimeout to a body.
+  return {
+    requestTimeout: limitMs,
+    headersTimeout: limitMs,
+    connectionsCheckingInterval: ARRIVAL_CHECK_INTERVAL_MS,
+  };
 }
 
 function installAnswerLog(app: FastifyInstance, logger: Logger): void {

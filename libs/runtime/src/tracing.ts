@@ -113,12 +113,19 @@ export function startSpan(name: string, options: SpanOptions): Span | null {
 /**
  * Begins the span of a request that came in: beneath `parent` (its traceparent header) if that is one, else a trace of its
  * own. Null where nothing is traced, and of a trace that is not recorded: nothing at all is made for such a request.
+ * @param decidedBy `here`: whether it is recorded is decided as for a trace that begins here, whatever the parent says.
  */
-export function startRequestSpan(name: string, parent: string | undefined, requestId: string): RequestSpan | null {
+export function startRequestSpan(
+  name: string,
+  parent: string | undefined,
+  requestId: string,
+  decidedBy: "parent" | "here" = "parent",
+): RequestSpan | null {
   if (tracer === null) return null;
   const remote = parent === undefined ? null : fromText(parent);
-  if (!sampling(remote)) return null;
-  const beneath = remote === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true });
+  if (!sampling(decidedBy === "parent" ? remote : null)) return null;
+  const decided = { isRemote: true, traceFlags: TraceFlags.SAMPLED };
+  const beneath = remote === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, { ...remote, ...decided });
   const span = tracer.startSpan(name, { kind: SpanKind.SERVER }, beneath);
   const inside = trace.setSpan(ROOT_CONTEXT, span).setValue(REQUEST_ID, requestId);
   return {

@@ -135,7 +135,7 @@ export async function startService(
   });
 
   // A body that cannot be read is told after 401, 403, 429 and 402.
-  const app = createHttpServer({ logger, health, clock, bodyErrors: "when-parsed" });
+  const app = createHttpServer({ logger, health, clock, bodyErrors: "when-parsed", callers: "world" });
   const refunds = await scope.start("refunds", () => startRepeatedRefunds({ admission, clock, logger }));
   const wallets = createWallets(redis, logger);
   registerRoutes(app, { directory, admission, refunds, wallets, clock, logger }, operations);

@@ -96,11 +96,39 @@ describe("a bulk of new accounts", () => {
     const refused = await bulk(key, [accounts[0], { ...accounts[1], accountName: "a\u0000b" }, accounts[2]]);
     expect(refused).toMatchObject({ status: 400, charged: 1 });
     expect(refused.body.issues?.map(({ path }) => path)).toEqual([["accounts", 1, "accountName"]]);
-    const unsupported = await bulk(key, [accounts[0], { ...accounts[1], leverage: 7 }]);
-    expect(unsupported).toMatchObject({ status: 400, charged: 1 });
-    expect(unsupported.headers.get("x-error-code")).toBe("LEVERAGE_NOT_SUPPORTED");
     expect(await published()).toBe(before);
     expect(duplicates(await bulk(key, accounts))).toEqual([false, false, false]);
+  });
+
+  it("with leverages that the server does not support names each item that has one, also beside other mistakes", async () => {
+    const key = randomUUID();
+    const accounts = bodies(4);
+    const unsupported = { leverage: 7 };
+    const text = "The server does not support this leverage";
+    const issueOf = (index: number) => ({
+      path: ["accounts", index, "leverage"],
+      code: "leverage_not_supported",
+      message: text,
+    });
+    const before = await published();
+    const refused = await bulk(key, [
+      accounts[0],
+      { ...accounts[1], ...unsupported },
+      accounts[2],
+      { ...accounts[3], ...unsupported },
+    ]);
+    expect(refused).toMatchObject({ status: 400, charged: 1, body: { error: text } });
+    expect(refused.headers.get("x-error-code")).toBe("LEVERAGE_NOT_SUPPORTED");
+    expect(refused.body.issues).toEqual([issueOf(1), issueOf(3)]);
+    const both = await bulk(key, [{ ...accounts[0], accountName: "" }, { ...accounts[1], ...unsupported }, null]);
+    expect(both).toMatchObject({ status: 400, charged: 1 });
+    expect(both.headers.get("x-error-code")).toBe("VALIDATION_FAILED");
+    expect(both.body.issues?.map(({ path }) => path)).toEqual([
+      ["accounts", 0, "accountName"],
+      ["accounts", 2],
+      issueOf(1).path,
+    ]);
+    expect(await published()).toBe(before);
   });
 
   it("that cannot be paid whole is 402 and queues nothing", async () => {
@@ -164,6 +192,7 @@ describe("a bulk whose keys were used before", () => {
       const answer = await bulk(key, accounts);
       expect(answer).toMatchObject({ status: 409, charged: 1 });
       expect(answer.headers.get("x-error-code")).toBe("IDEMPOTENCY_KEY_REUSED");
+      expect(answer.body.issues).toMatchObject([{ path: ["accounts", 1], code: "idempotency_key_reused" }]);
       await getCommand(platform.url, organization, other.body.command.id, 20);
     }
     expect(await published()).toBe(before);

@@ -9,7 +9,7 @@ import {
   startRepeatedRefunds,
 } from "@kapi/admission";
 import { accountKey, TOPICS } from "@kapi/contracts";
-import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
+import { arrivalLimits, createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
 import {
   createKafka,
   createProducer,
@@ -369,7 +369,7 @@ async function startStream(
 /** A port of its own for the stream, on which nothing but upgrades is answered. */
 async function listenForUpgrades(host: string, port: number): Promise<Started<Server>> {
   const body = JSON.stringify({ error: "Not found" });
-  const server = createServer((_request, response) => {
+  const server = createServer(arrivalLimits(), (_request, response) => {
     response.writeHead(404, { "content-type": "application/json; charset=utf-8" }).end(body);
   });
   await new Promise<void>((resolve, reject) => {

@@ -265,6 +265,7 @@ async function startConsole(
     // Nobody is told what is wrong with a body before it is known that they may send one.
     bodyErrors: "when-parsed",
     probes: "liveness",
+    callers: "world",
     trustedProxies: settings.trustedProxies,
     isDependencyFailure: (error) => isTransient(error) || people.redis.check() !== null,
   });
