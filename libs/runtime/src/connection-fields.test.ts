@@ -84,9 +84,22 @@ describe("where the servers are", () => {
       "KAFKA_SASL_PASSWORD: needs KAFKA_SASL_MECHANISM",
     ]);
     expect(problemsOf({ REDIS_TLS_CA: certificate })).toEqual(["REDIS_TLS_CA: needs rediss:// in REDIS_URL"]);
-    for (const POSTGRES_URL of ["postgres://kapi@db/kapi", "postgres://kapi@db/kapi?sslmode=require"]) {
+    for (const POSTGRES_URL of ["postgres://kapi@db/kapi", "postgres://kapi@db/kapi?sslmode=disable"]) {
       expect(problemsOf({ POSTGRES_URL, POSTGRES_TLS_CA: certificate })).toEqual([
         "POSTGRES_TLS_CA: needs sslmode=verify-full in POSTGRES_URL",
+      ]);
+    }
+  });
+
+  it("takes an address of PostgreSQL that is encrypted and verified, or openly neither; nothing between", () => {
+    const problemOf = (query: string) => problemsOf({ POSTGRES_URL: `postgres://kapi@db/kapi${query}` });
+    for (const query of ["", "?sslmode=disable", "?application_name=kapi&sslmode=verify-full"]) {
+      expect(problemOf(query)).toEqual([]);
+    }
+    const refused = ["no-verify", "require", "prefer", "verify-ca", "NO-VERIFY"].map((mode) => `?sslmode=${mode}`);
+    for (const query of [...refused, "?sslmode=verify-full&sslmode=no-verify", "?ssl=no-verify", "?ssl=true"]) {
+      expect(problemOf(query)).toEqual([
+        "POSTGRES_URL: must say nothing of TLS, sslmode=verify-full or sslmode=disable",
       ]);
     }
   });

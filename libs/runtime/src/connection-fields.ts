@@ -17,6 +17,8 @@ const BROKER = /^[^\s:/,]+:\d{1,5}$/;
 /** Where one address ends and the next begins; a password may have commas too. */
 const NEXT_REDIS_URL = /,\s*(?=rediss?:\/\/)/;
 const VERIFIED = "verify-full";
+/** What an address of PostgreSQL may say of TLS. All else is encrypted to whoever answers, or will be in pg's next version. */
+const SSL_MODES: ReadonlySet<string> = new Set([VERIFIED, "disable"]);
 
 const certificates = z.string().refine((text) => {
   const found = text.match(CERTIFICATE) ?? [];
@@ -42,6 +44,11 @@ const redisUrls = z.string().transform((text, context): readonly string[] => {
   context.addIssue({ code: "custom", message: "must be a URL beginning with redis:// or rediss://" });
   return z.NEVER;
 });
+
+const postgresUrl = url("postgres", "postgresql").refine((text) => {
+  const { searchParams } = new URL(text);
+  return !searchParams.has("ssl") && searchParams.getAll("sslmode").every((mode) => SSL_MODES.has(mode));
+}, `must say nothing of TLS, sslmode=${VERIFIED} or sslmode=disable`);
 
 const severalInAClusterOnly: CompanionCheck = (given) =>
   NEXT_REDIS_URL.test(given["REDIS_URL"] ?? "") && given["REDIS_CLUSTER"] !== "on"
@@ -112,7 +119,7 @@ const redis = {
 
 const postgres = {
   /** postgres://…; with `sslmode=verify-full` encrypted, and the server's certificate must be for the host named. */
-  POSTGRES_URL: url("postgres", "postgresql"),
+  POSTGRES_URL: postgresUrl,
   /** Whose signature the server's certificate must have; by default the authorities that Node knows. */
   POSTGRES_TLS_CA: alongside(certificates.optional(), verifiedPostgres),
 } as const;
