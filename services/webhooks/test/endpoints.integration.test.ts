@@ -2,7 +2,12 @@
 import { randomUUID } from "node:crypto";
 import type { LookupAddress } from "node:dns";
 
-import { MAX_WEBHOOK_ENDPOINTS, WebhookSecretAnswer } from "@kapi/contracts";
+import {
+  MAX_LISTED_DELIVERIES,
+  MAX_WEBHOOK_ENDPOINTS,
+  WebhookDeliveriesAnswer,
+  WebhookSecretAnswer,
+} from "@kapi/contracts";
 import { createPool, type Database, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -147,6 +152,26 @@ describe("an organization's endpoints", () => {
         code: "ENDPOINT_NOT_FOUND",
       });
     }
+  });
+
+  it("list and count the newest deliveries up to a limit", async () => {
+    const { id } = await world.createEndpoint({ url: HOOK });
+    const put = statement<never>(
+      "test_put_deliveries",
+      `insert into deliveries (day, id, endpoint_id, organization_id, event_id, type, status, leased, created_at, completed_at)
+       select ($3::timestamptz at time zone 'UTC')::date, gen_random_uuid(), $1, $2, gen_random_uuid(), 'webhook.test', 'succeeded', false, $3, $3
+       from generate_series(1, $4::integer)`,
+    );
+    const at = new Date(world.clock.nowMs()).toISOString();
+    await inDatabase((database) => database.query(put, [id, world.organizationId, at, MAX_LISTED_DELIVERIES + 50]));
+    const list = async (page: number) =>
+      WebhookDeliveriesAnswer.parse(
+        (await world.call("GET", `/webhooks/${id}/deliveries?limit=100&page=${page}`)).body,
+      );
+    const [last, beyond] = [await list(MAX_LISTED_DELIVERIES / 100), await list(MAX_LISTED_DELIVERIES / 100 + 1)];
+    expect(last.deliveries).toHaveLength(100);
+    expect(last.pagination).toMatchObject({ total: MAX_LISTED_DELIVERIES, totalPages: MAX_LISTED_DELIVERIES / 100 });
+    expect(beyond.deliveries).toEqual([]);
   });
 
   it("have secrets that are sealed where they are kept, the former one too", async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import {
+  MAX_LISTED_DELIVERIES,
   MAX_REPLAY_EVENTS,
   MAX_WEBHOOK_ENDPOINTS,
   WEBHOOK_DISABLED_REASONS,
@@ -64,6 +65,7 @@ describe("the page on webhooks", () => {
     for (const header of Object.values(WEBHOOK_HEADERS)) expect(page).toContain(`| \`${header}\``);
     for (const reason of WEBHOOK_DISABLED_REASONS) expect(page).toContain(`| \`${reason}\``);
     expect(page).toContain(`at most ${MAX_WEBHOOK_ENDPOINTS} endpoints`);
+    expect(page).toContain(`the newest ${MAX_LISTED_DELIVERIES.toLocaleString("en-US")} that match`);
     expect(page).toContain(`at most ${MAX_REPLAY_EVENTS.toLocaleString("en-US")} events`);
   });
 

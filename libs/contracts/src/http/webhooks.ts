@@ -45,6 +45,8 @@ const MAX_WEBHOOK_SERVERS = 100;
 export const MAX_FEED_EVENTS = 1_000;
 /** Most events of one replay; a receiver that missed more reads the feed. */
 export const MAX_REPLAY_EVENTS = 20_000;
+/** Deliveries that listWebhookDeliveries counts and pages through, at most: the newest that match. */
+export const MAX_LISTED_DELIVERIES = 10_000;
 /** Headers of a delivery (Standard Webhooks), and that of W3C Trace Context, which only a recorded trace brings. */
 export const WEBHOOK_HEADERS = {
   id: "webhook-id",

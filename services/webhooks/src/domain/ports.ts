@@ -159,6 +159,7 @@ export interface DeliveryStore {
   cancelOpen(endpointId: string, limit: number, nowMs: number): Promise<number>;
   /** Open deliveries, counted up to `atMost`. */
   countOpen(atMost: number): Promise<number>;
+  /** A page of the newest deliveries that match, and how many match; both up to MAX_LISTED_DELIVERIES. */
   list(
     endpointId: string,
     query: DeliveryQuery,

@@ -1,4 +1,10 @@
-import { type DeliveryAttempt, type DeliveryStatus, type WebhookDelivery, type WebhookKind } from "@kapi/contracts";
+import {
+  type DeliveryAttempt,
+  type DeliveryStatus,
+  MAX_LISTED_DELIVERIES,
+  type WebhookDelivery,
+  type WebhookKind,
+} from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 import { type Database, statement } from "@kapi/postgres";
 
@@ -133,7 +139,7 @@ export const LIST = statement<DeliveryRow>(
 
 const COUNT = statement<{ total: number }>(
   "webhooks_count_deliveries",
-  `select count(*) as total from deliveries where ${LISTED}`,
+  `select count(*) as total from (select from deliveries where ${LISTED} limit $5) as counted`,
 );
 
 /** As text, so that no plan goes through all deliveries of the endpoint instead of by the id. */
@@ -181,9 +187,11 @@ export function createDeliveryStore(database: Database): DeliveryStore {
     countOpen: async (atMost) => (await database.query(COUNT_OPEN, [atMost]))[0]?.open ?? 0,
     list: async (endpointId, { page, limit, status, type, nowMs }) => {
       const values = [endpointId, status, type, toIso(nowMs)];
+      const skipped = (page - 1) * limit;
+      const shown = Math.min(limit, Math.max(0, MAX_LISTED_DELIVERIES - skipped));
       const [rows, counted] = await Promise.all([
-        database.query(LIST, [...values, limit, (page - 1) * limit]),
-        database.query(COUNT, values),
+        shown === 0 ? [] : database.query(LIST, [...values, shown, skipped]),
+        database.query(COUNT, [...values, MAX_LISTED_DELIVERIES]),
       ]);
       return { deliveries: rows.map(toWire), total: counted[0]?.total ?? 0 };
     },
