@@ -1,5 +1,6 @@
 import type { Claim, ClaimOutcome } from "@kapi/admission";
-import type { CommandMessage } from "@kapi/contracts";
+import { type CommandMessage, ERRORS, type Issue } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
 import { assertDefined } from "@kapi/kernel";
 import { faultPoint } from "@kapi/runtime";
 
@@ -49,7 +50,7 @@ export async function queueTogether(needs: Needs, call: Call, requests: readonly
       return { item: { request, message, claim: claimOf(message), known }, finding };
     }),
   );
-  const finding = firstFinding(found.map((one) => one.finding));
+  const finding = refusalOfBulk(found.map((one) => one.finding));
   if (finding !== null) return refuse(needs, call, finding);
   const items = found.map(({ item }): Item => item);
   const outcomes = await claimOrWait(
@@ -58,8 +59,10 @@ export async function queueTogether(needs: Needs, call: Call, requests: readonly
     items.map(({ claim }) => claim),
     items.map(({ known }) => known !== null),
   );
-  const refused = items.find((_item, index) => outcomes[index]?.kind === "mismatch");
-  if (refused !== undefined) throw keyReused(refused.request);
+  const reused = refusalOfBulk(
+    items.map(({ request }, index) => (outcomes[index]?.kind === "mismatch" ? keyReused(request) : null)),
+  );
+  if (reused !== null) throw reused;
   if (outcomes.some(({ kind }) => kind === "open" || kind === "untouched")) throw stillOpen();
   const nowMs = needs.clock.nowMs();
   return answerAll(
@@ -68,6 +71,29 @@ export async function queueTogether(needs: Needs, call: Call, requests: readonly
     items,
     outcomes.map((outcome) => timedNow(outcome, nowMs)),
   );
+}
+
+/** What stands against a bulk: the first finding in the order of statuses, with those of all its items as issues. */
+function refusalOfBulk(findings: readonly (ApiError | null)[]): ApiError | null {
+  const first = firstFinding(findings);
+  if (first === null) return null;
+  const issues = findings.flatMap((finding, index) => (finding === null ? [] : issuesOfItem(finding, index)));
+  if (issues.length === 0) return first;
+  return new ApiError(first.code, { text: first.message, status: first.status, issues });
+}
+
+/** None for a finding that is not the item's own, such as a disabled server. */
+function issuesOfItem({ code, message }: ApiError, index: number): Issue[] {
+  if (code === "LEVERAGE_NOT_SUPPORTED") return [unsupportedLeverage(index)];
+  if (code === "IDEMPOTENCY_KEY_REUSED")
+    return [{ path: ["accounts", index], code: "idempotency_key_reused", message }];
+  return [];
+}
+
+/** Says of an item of a bulk that the server does not support its leverage. */
+export function unsupportedLeverage(index: number): Issue {
+  const { text: message } = ERRORS.LEVERAGE_NOT_SUPPORTED;
+  return { path: ["accounts", index, "leverage"], code: "leverage_not_supported", message };
 }
 
 /** A claim that is taken over, with the times of now. */
