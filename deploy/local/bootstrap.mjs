@@ -21,12 +21,8 @@ export async function ensureDependencies() {
   console.log("  · installing the dependencies (npm ci)");
   const clean = await capture("npm", ["ci", ...QUIETLY]);
   if (clean.code !== 0) {
-    // A registry that lacks optional packages for other machines makes a lock without them, which `npm ci` refuses.
-    const exact = clean.output.includes("EUSAGE") ? await capture("npm", ["install", "--no-save", ...QUIETLY]) : clean;
-    if (exact.code !== 0) {
-      console.error(`${exact.output}\nThe dependencies could not be installed; npm says why above.`);
-      process.exit(1);
-    }
+    console.error(`${clean.output}\nThe dependencies could not be installed; npm says why above.`);
+    process.exit(1);
   }
   writeFileSync(PATCHED, wantedPatches());
   console.log(`  ✓ dependencies  ${((Date.now() - beganMs) / 1000).toFixed(1)} s`);

@@ -75,11 +75,7 @@ export function installRequestTelemetry(app: FastifyInstance, callers: Callers):
 }
 
 /** Null where nothing is recorded of the request. What another service asks for without naming a trace belongs to none. */
-function startSpanOf(
-  request: FastifyRequest,
-  { name, attributes }: Described,
-  callers: Callers,
-): RequestSpan | null {
+function startSpanOf(request: FastifyRequest, { name, attributes }: Described, callers: Callers): RequestSpan | null {
   const given = request.headers[TRACEPARENT_HEADER];
   const parent = typeof given === "string" ? given : undefined;
   const isOurs = callers === "services";

@@ -1,0 +1,59 @@
+/** What others wrote comes in by names that say exactly what: packages by the lock file, images by a digest or a reason. */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+
+import { describe, expect, it } from "vitest";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const THIS_FILE = "test/tidy/supply.test.ts";
+const UNLOCKED_INSTALL = /\bnpm["',\s[]+(?:install|i|add|update)\b(?!-)/;
+const IMAGE = /^(?:FROM|\s+image:|ARG NODE_IMAGE=)\s*([\w./-]+:[\w.-]+)(@sha256:[0-9a-f]{64})?/gm;
+const REASON = /\b(?:A tag, not a digest|tags, not digests):/;
+
+interface Locked {
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+const read = (file: string): string => readFileSync(path.join(ROOT, file), "utf8");
+
+describe("packages", () => {
+  it("are installed from the lock file alone", () => {
+    const files = execFileSync(
+      "git",
+      ["ls-files", "--", "deploy", "libs", "services", "test", "*.mjs", "*.yml", ".ci"],
+      {
+        cwd: ROOT,
+        encoding: "utf8",
+      },
+    ).split("\n");
+    const scripts = files.filter(
+      (file) => file !== THIS_FILE && /(?:Dockerfile|\.(?:mjs|ts|sh|ya?ml)|\/run)$/.test(file),
+    );
+    expect(scripts).toContain("deploy/docker/Dockerfile");
+    expect(scripts.filter((file) => UNLOCKED_INSTALL.test(read(file)))).toEqual([]);
+  });
+
+  it("are all in it, also those of other machines, without which `npm ci` refuses it", () => {
+    const { packages } = JSON.parse(read("package-lock.json")) as { packages: Readonly<Record<string, Locked>> };
+    const missing = Object.entries(packages).flatMap(([place, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies).filter(
+        (name) => !(`${place}/node_modules/${name}` in packages || `node_modules/${name}` in packages),
+      ),
+    );
+    expect(missing).toEqual([]);
+  });
+});
+
+describe("images of others", () => {
+  it.each(["deploy/docker/Dockerfile", "docker-compose.yml"])(
+    "in %s have a digest, or the file says why not",
+    (file) => {
+      const text = read(file);
+      const images = [...text.matchAll(IMAGE)];
+      expect(images.length).toBeGreaterThan(0);
+      const tagged = images.filter(([, , digest]) => digest === undefined).map(([, image]) => image);
+      if (!REASON.test(text)) expect(tagged).toEqual([]);
+    },
+  );
+});
