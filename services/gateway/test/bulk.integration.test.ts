@@ -128,7 +128,11 @@ describe("a bulk of new accounts", () => {
       ["accounts", 2],
       issueOf(1).path,
     ]);
-    expect(await published()).toBe(before);
+    await create(platform.url, organization, `${key}:2`, accountBody({ accountName: "Eve" }));
+    const reused = await bulk(key, [accounts[0], { ...accounts[1], ...unsupported }, accounts[2]]);
+    expect(reused.headers.get("x-error-code")).toBe("LEVERAGE_NOT_SUPPORTED");
+    expect(reused.body.issues).toMatchObject([issueOf(1), { path: ["accounts", 2], code: "idempotency_key_reused" }]);
+    expect(await published()).toBe(before + 1);
   });
 
   it("that cannot be paid whole is 402 and queues nothing", async () => {
@@ -192,7 +196,8 @@ describe("a bulk whose keys were used before", () => {
       const answer = await bulk(key, accounts);
       expect(answer).toMatchObject({ status: 409, charged: 1 });
       expect(answer.headers.get("x-error-code")).toBe("IDEMPOTENCY_KEY_REUSED");
-      expect(answer.body.issues).toMatchObject([{ path: ["accounts", 1], code: "idempotency_key_reused" }]);
+      const error = "Idempotency-Key was already used for a different request: accounts[1]";
+      expect(answer.body).toEqual({ error });
       await getCommand(platform.url, organization, other.body.command.id, 20);
     }
     expect(await published()).toBe(before);

@@ -26,6 +26,8 @@ import {
   wishOf,
 } from "./queue-command.ts";
 
+const BAD_REQUEST = 400;
+
 /** One creation of a bulk on its way. */
 interface Item {
   readonly request: QueueRequest;
@@ -73,13 +75,21 @@ export async function queueTogether(needs: Needs, call: Call, requests: readonly
   );
 }
 
-/** What stands against a bulk: the first finding in the order of statuses, with those of all its items as issues. */
+/**
+ * What stands against a bulk: the first finding in the order of statuses. A 400 has the findings of all items as issues;
+ * a 409, which has no issues (decisions, 1.2), names in its text the items whose key was used.
+ */
 function refusalOfBulk(findings: readonly (ApiError | null)[]): ApiError | null {
   const first = firstFinding(findings);
   if (first === null) return null;
-  const issues = findings.flatMap((finding, index) => (finding === null ? [] : issuesOfItem(finding, index)));
-  if (issues.length === 0) return first;
-  return new ApiError(first.code, { text: first.message, status: first.status, issues });
+  const { code, status, message } = first;
+  if (status === BAD_REQUEST) {
+    const issues = findings.flatMap((finding, index) => (finding === null ? [] : issuesOfItem(finding, index)));
+    return new ApiError(code, { issues });
+  }
+  if (code !== "IDEMPOTENCY_KEY_REUSED") return first;
+  const items = findings.flatMap((finding, index) => (finding?.code === code ? [`accounts[${index}]`] : []));
+  return new ApiError(code, { status, text: `${message}: ${items.join(", ")}` });
 }
 
 /** None for a finding that is not the item's own, such as a disabled server. */
