@@ -57,6 +57,11 @@ const REFUSED: readonly { readonly what: string; readonly set: readonly string[]
   },
   { what: "a share of traces above one", set: ["telemetry.tracesSampleRatio=2"], named: /tracesSampleRatio/ },
   { what: "a place of the runbook that is no address", set: ["telemetry.alerts.runbookUrl=wiki"], named: /runbookUrl/ },
+  {
+    what: "a console without the proxies before it",
+    set: ["services.organization.env.CONSOLE_PORT=8082"],
+    named: /CONSOLE_TRUSTED_PROXIES/,
+  },
   { what: "scaling by something else", set: ["services.finance.scaling.by=moon"], named: /finance\/scaling\/by/ },
 ];
 

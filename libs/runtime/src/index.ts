@@ -1,3 +1,4 @@
+export { alongside, type CompanionCheck } from "./companions.ts";
 export * from "./config.ts";
 export { configFields } from "./config-fields.ts";
 export * from "./connection-fields.ts";

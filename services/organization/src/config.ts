@@ -1,6 +1,7 @@
+import { isIP } from "node:net";
 import { fileURLToPath } from "node:url";
 
-import { ConfigError, configFields, connectionFields } from "@kapi/runtime";
+import { alongside, type CompanionCheck, ConfigError, configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
 const BUILT_PAGE = fileURLToPath(new URL("../console/dist", import.meta.url));
@@ -11,12 +12,35 @@ const MAX_KEPT_MONTHS = 1_200;
 /** Months of credit entries before the current one, unless told otherwise. */
 export const DEFAULT_KEPT_MONTHS = 25;
 
-const list = z.string().transform((text) => text.split(",").map((part) => part.trim()));
+const MAX_PREFIX: Readonly<Record<number, number>> = { 4: 32, 6: 128 };
+
+/** Addresses and networks, with commas. Not of length 0: then everybody would say who they are. */
+const proxies = z
+  .string()
+  .transform((text): readonly string[] => text.split(",").map((part) => part.trim()))
+  .refine(
+    (parts) => parts.every(isNetwork),
+    "must be IP addresses or networks (10.0.0.0/8), with commas, and not all addresses",
+  );
+
+function isNetwork(text: string): boolean {
+  const [address = "", prefix, ...more] = text.split("/");
+  const longest = MAX_PREFIX[isIP(address)] ?? 0;
+  if (prefix === undefined || more.length > 0) return more.length === 0 && longest > 0;
+  return /^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= longest;
+}
+
+/** Secure cookies mean a proxy that speaks https. Unnamed, its address would be everybody's, and one person's failures all's. */
+const proxyNamed: CompanionCheck = (given) =>
+  given["CONSOLE_SECURE_COOKIES"] === "off" || given["CONSOLE_TRUSTED_PROXIES"] !== undefined
+    ? null
+    : "needs CONSOLE_TRUSTED_PROXIES, the addresses of the proxy before it: without them all people share one address " +
+      "and lock each other out. On one machine, over http, set CONSOLE_SECURE_COOKIES=off instead";
 
 /** The console, which is there where it has a port; it needs all the addresses then. */
 const consoleFields = {
   /** Where people's browsers reach the console, through a proxy that speaks https. Nothing internal listens there. */
-  CONSOLE_PORT: configFields.httpPort.optional(),
+  CONSOLE_PORT: alongside(configFields.httpPort.optional(), proxyNamed),
   CONSOLE_HOST: configFields.httpHost,
   /** The folder of the built page. */
   CONSOLE_ASSETS: z.string().default(BUILT_PAGE),
@@ -24,9 +48,9 @@ const consoleFields = {
   CONSOLE_SECURE_COOKIES: z.enum(["on", "off"]).default("on"),
   /**
    * Addresses or networks of the proxies before the console, with commas: their X-Forwarded-For tells who signs in, their
-   * X-Forwarded-Host what the page's own origin is.
+   * X-Forwarded-Host what the page's own origin is. Required unless CONSOLE_SECURE_COOKIES=off.
    */
-  CONSOLE_TRUSTED_PROXIES: list.optional(),
+  CONSOLE_TRUSTED_PROXIES: proxies.optional(),
   /** The base address of the management API as its callers reach it: the console shows it beside a new key. */
   CONSOLE_API_URL: configFields.serviceUrl.optional(),
   /** Asked for servers, accounts and their live values. */

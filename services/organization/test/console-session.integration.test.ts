@@ -43,7 +43,7 @@ describe("a session", () => {
     });
     const cookie = answer.headers.get("set-cookie") ?? "";
     expect(cookie).toMatch(
-      /^kapi_session=[A-Za-z0-9_-]{43}; Path=\/console; Max-Age=604800; HttpOnly; SameSite=Strict; Secure$/,
+      /^__Host-kapi_session=[A-Za-z0-9_-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict; Secure$/,
     );
     expect((await browser.ask("GET", "/session")).body).toEqual(answer.body);
     const { cookie: former } = browser;
@@ -51,6 +51,16 @@ describe("a session", () => {
     expect(browser.cookie).toBeNull();
     browser.cookie = former;
     expect(await browser.ask("GET", "/session")).toMatchObject({ status: 401, body: SIGN_IN });
+  });
+
+  it("is not taken from a cookie that a page of another host could have set", async () => {
+    const person = await world.person();
+    const browser = world.browser();
+    await browser.signIn(person.email, PASSWORD);
+    const { cookie } = browser;
+    browser.cookie = null;
+    const plain = { cookie: `kapi_session=${cookie}` };
+    expect((await browser.ask("GET", "/session", undefined, plain)).status).toBe(401);
   });
 
   it("has a new id and a new token with every sign-in, and the former one is over; an id from outside is never taken up", async () => {
@@ -222,6 +232,7 @@ describe("the console's listener", () => {
   const HEADERS = {
     "content-security-policy":
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "strict-transport-security": "max-age=31536000",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",

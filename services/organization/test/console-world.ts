@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 import { createDirectory, type Directory } from "@kapi/admission";
-import { ConsoleSession, CSRF_HEADER, SESSION_COOKIE } from "@kapi/contracts";
+import { ConsoleSession, CSRF_HEADER, SECURE_SESSION_COOKIE } from "@kapi/contracts";
 import { createInternalClient, type InternalClient } from "@kapi/http";
 import { createKafka } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
@@ -141,7 +141,7 @@ export class Browser {
       redirect: "manual",
       headers: {
         "x-forwarded-for": this.#address,
-        ...(this.cookie === null ? {} : { cookie: `${SESSION_COOKIE}=${this.cookie}` }),
+        ...(this.cookie === null ? {} : { cookie: `${SECURE_SESSION_COOKIE}=${this.cookie}` }),
         ...(this.csrfToken === null || method === "GET" ? {} : { [CSRF_HEADER]: this.csrfToken }),
         ...(body === undefined ? {} : { "content-type": "application/json" }),
         ...headers,
@@ -155,7 +155,7 @@ export class Browser {
   }
 
   #keep(response: Response, json: unknown): void {
-    const set = /^kapi_session=([^;]*)/.exec(response.headers.get("set-cookie") ?? "")?.[1];
+    const set = /^__Host-kapi_session=([^;]*)/.exec(response.headers.get("set-cookie") ?? "")?.[1];
     if (set !== undefined) this.cookie = set === "" ? null : set;
     const session = ConsoleSession.safeParse(json);
     if (session.success) this.csrfToken = session.data.csrfToken;

@@ -21,6 +21,8 @@ import { Leverage, Server, ServerStatus, UpdateServerConfigurationBody } from ".
 export const CONSOLE_API = "/console/api";
 /** The cookie that names the session; scripts cannot read it. */
 export const SESSION_COOKIE = "kapi_session";
+/** The same over https: browsers take it from this very host alone, so no page of a neighbouring host can set it. */
+export const SECURE_SESSION_COOKIE = `__Host-${SESSION_COOKIE}`;
 /** Header that proves that a request comes from the console's own page. */
 export const CSRF_HEADER = "x-csrf-token";
 

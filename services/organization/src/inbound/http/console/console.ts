@@ -34,6 +34,8 @@ const HEADERS = {
   "cross-origin-resource-policy": "same-origin",
   "cache-control": "no-store",
 };
+/** Where the console is reached over https: for a year browsers come no other way, also to a first page. */
+const HTTPS_HEADERS = { ...HEADERS, "strict-transport-security": "max-age=31536000" };
 
 export interface ConsoleNeeds {
   readonly context: ConsoleContext;
@@ -47,12 +49,13 @@ export interface ConsoleNeeds {
 
 /** Adds everything of the console to its server. A new group of routes is a file here that takes `SignedInRoutes`. */
 export function installConsole(app: FastifyInstance, needs: ConsoleNeeds): void {
-  const { context } = needs;
+  const { context, secureCookies } = needs;
+  const headers = secureCookies ? HTTPS_HEADERS : HEADERS;
   app.addHook("onRequest", (_request, reply, done) => {
-    reply.headers(HEADERS);
+    reply.headers(headers);
     done();
   });
-  const routes = signedInRoutes(app, context);
+  const routes = signedInRoutes(app, context, secureCookies);
   installSessionRoutes(app, routes, needs);
   installCreditRoutes(routes, context);
   installKeyRoutes(routes, context);

@@ -1,15 +1,17 @@
-import { SESSION_COOKIE } from "@kapi/contracts";
+import { SECURE_SESSION_COOKIE, SESSION_COOKIE } from "@kapi/contracts";
 import type { FastifyReply, FastifyRequest } from "@kapi/http";
 import { SESSION_ABSOLUTE_MS } from "@kapi/redis";
 
 /** Only the console's own paths are told the session. */
 const COOKIE_PATH = "/console";
+/** What browsers ask of a `__Host-` cookie. */
+const SECURE_COOKIE_PATH = "/";
 
-/** The session id that the browser sent, or null. */
-export function sessionIdOf(request: FastifyRequest): string | null {
+/** The session id that the browser sent, or null. `secure`: in the cookie for https. */
+export function sessionIdOf(request: FastifyRequest, secure: boolean): string | null {
   for (const part of (request.headers.cookie ?? "").split(";")) {
     const [name = "", value = ""] = part.split("=", 2);
-    if (name.trim() === SESSION_COOKIE) return value.trim();
+    if (name.trim() === nameOf(secure)) return value.trim();
   }
   return null;
 }
@@ -17,12 +19,16 @@ export function sessionIdOf(request: FastifyRequest): string | null {
 /** Gives the browser a session; null takes it away. `secure`: over https only. */
 export function setSessionCookie(reply: FastifyReply, sessionId: string | null, secure: boolean): void {
   const parts = [
-    `${SESSION_COOKIE}=${sessionId ?? ""}`,
-    `Path=${COOKIE_PATH}`,
+    `${nameOf(secure)}=${sessionId ?? ""}`,
+    `Path=${secure ? SECURE_COOKIE_PATH : COOKIE_PATH}`,
     `Max-Age=${sessionId === null ? 0 : SESSION_ABSOLUTE_MS / 1_000}`,
     "HttpOnly",
     "SameSite=Strict",
     ...(secure ? ["Secure"] : []),
   ];
   reply.header("set-cookie", parts.join("; "));
+}
+
+function nameOf(secure: boolean): string {
+  return secure ? SECURE_SESSION_COOKIE : SESSION_COOKIE;
 }

@@ -27,12 +27,16 @@ export function installSessionRoutes(app: FastifyInstance, routes: SignedInRoute
   app.post(`${CONSOLE_API}/session`, async (request, reply) => {
     requireOwnOrigin(request);
     const body = parse(SignInBody, request.body);
-    const opened = await signIn(context, { ...body, address: request.ip, formerSessionId: sessionIdOf(request) });
+    const opened = await signIn(context, {
+      ...body,
+      address: request.ip,
+      formerSessionId: sessionIdOf(request, secureCookies),
+    });
     return sendOpened(reply, opened);
   });
   routes.get("/session", (signedIn) => sessionToWire(signedIn, apiUrl));
   routes.delete("/session", async (_signedIn, request, reply) => {
-    await closeSession(context, sessionIdOf(request));
+    await closeSession(context, sessionIdOf(request, secureCookies));
     setSessionCookie(reply, null, secureCookies);
     return reply.code(204).send();
   });
@@ -41,7 +45,7 @@ export function installSessionRoutes(app: FastifyInstance, routes: SignedInRoute
     const opened = await changePassword(context, signedIn, {
       ...body,
       address: request.ip,
-      sessionId: sessionIdOf(request),
+      sessionId: sessionIdOf(request, secureCookies),
     });
     return sendOpened(reply, opened);
   });

@@ -21,11 +21,11 @@ export interface SignedInRoutes {
   delete(path: string, handler: SignedInHandler): void;
 }
 
-/** Routes on `app`, below {@link CONSOLE_API}. */
-export function signedInRoutes(app: FastifyInstance, context: PeopleContext): SignedInRoutes {
+/** Routes on `app`, below {@link CONSOLE_API}. `secure`: sessions are in cookies for https. */
+export function signedInRoutes(app: FastifyInstance, context: PeopleContext, secure: boolean): SignedInRoutes {
   const reading = (path: string, handler: SignedInHandler): void => {
     app.get(CONSOLE_API + path, async (request, reply) =>
-      handler(await useSession(context, sessionIdOf(request)), request, reply),
+      handler(await useSession(context, sessionIdOf(request, secure)), request, reply),
     );
   };
   const changing =
@@ -35,7 +35,7 @@ export function signedInRoutes(app: FastifyInstance, context: PeopleContext): Si
         method,
         url: CONSOLE_API + path,
         handler: async (request, reply) => {
-          const signedIn = await useSession(context, sessionIdOf(request));
+          const signedIn = await useSession(context, sessionIdOf(request, secure));
           requireCsrfToken(request, signedIn.csrfToken);
           return handler(signedIn, request, reply);
         },
