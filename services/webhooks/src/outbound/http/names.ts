@@ -34,6 +34,10 @@ const UNANSWERED = new Set(["ETIMEOUT", "ECANCELLED"]);
 /** No name server answered in time. */
 export class NotResolvedInTime extends Error {
   override readonly name = "NotResolvedInTime";
+
+  constructor(host: string) {
+    super(`${host} was not resolved in time`);
+  }
 }
 
 /**
@@ -79,7 +83,7 @@ async function askNameServers(name: string, nameServers?: readonly string[]): Pr
   ];
   if (addresses.length > 0) return addresses;
   const codes = [ipv4, ipv6].map((result) => (result.status === "rejected" ? codeOf(result.reason) : ""));
-  if (codes.some((code) => UNANSWERED.has(code))) throw new NotResolvedInTime(`${name} was not resolved in time`);
+  if (codes.some((code) => UNANSWERED.has(code))) throw new NotResolvedInTime(name);
   throw new Error(`${name} cannot be resolved: ${codes.join(", ")}`);
 }
 

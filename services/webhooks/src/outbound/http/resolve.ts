@@ -2,9 +2,14 @@ import type { LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { callbackify } from "node:util";
 
+import { delay } from "@kapi/kernel";
+
 import type { AddressGuard } from "../../domain/ports.ts";
 import { NotResolvedInTime, type Resolve } from "./names.ts";
 import { type AddressRules, hostOf, isPublicAddress, refusalOf } from "./public-address.ts";
+
+/** How long a save waits for a name, in milliseconds: the gateway waits 2.5 s for the answer to a save. */
+const SAVE_TIMEOUT_MS = 2_000;
 
 /** Checks an address when it is saved: by its spelling, then by what its name resolves to now. */
 export function createAddressGuard(rules: AddressRules, resolve: Resolve): AddressGuard {
@@ -13,7 +18,8 @@ export function createAddressGuard(rules: AddressRules, resolve: Resolve): Addre
       const refusal = refusalOf(text, rules);
       if (refusal !== null || rules.allowInsecure) return refusal;
       try {
-        await resolvePublic(hostOf(new URL(text)), resolve);
+        const host = hostOf(new URL(text));
+        await Promise.race([resolvePublic(host, resolve), givesUp(host)]);
         return null;
       } catch (error) {
         return textOf(error);
@@ -49,6 +55,12 @@ async function resolvePublic(host: string, resolve: Resolve): Promise<readonly L
   });
   if (addresses.length > 0 && addresses.every(({ address }) => isPublicAddress(address))) return addresses;
   throw new Error(`${host} does not resolve to public addresses`);
+}
+
+/** Rejects when a save has waited long enough; the look-up goes on for whoever shares it. */
+async function givesUp(host: string): Promise<never> {
+  await delay(SAVE_TIMEOUT_MS);
+  throw new NotResolvedInTime(host);
 }
 
 function textOf(error: unknown): string {
