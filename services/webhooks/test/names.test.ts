@@ -6,6 +6,7 @@ import { createAddressGuard } from "../src/outbound/http/resolve.ts";
 import { type NameAnswer, NameServer } from "./name-server.ts";
 
 const PUBLIC = "93.184.215.14";
+const RULES = { allowedPorts: [443], allowInsecure: false } as const;
 /** More names than libuv has threads. */
 const SILENT_NAMES = 40;
 /** Nobody waits longer than this for a name that is told, in milliseconds. */
@@ -32,7 +33,7 @@ describe("while a name server is silent about many names", () => {
     names.set("quick.example", { address: PUBLIC });
     names.set("slow.example", { address: PUBLIC, afterMs: 1_500 });
     const resolve = await open();
-    const guard = createAddressGuard({ allowedPorts: [443], allowInsecure: false }, resolve);
+    const guard = createAddressGuard(RULES, resolve);
     const startedMs = performance.now();
     const silent = Array.from({ length: SILENT_NAMES }, (_, index) =>
       resolve(`${index}.silent.example`).catch((error: unknown) => ({ error, afterMs: elapsedSince(startedMs) })),
@@ -68,13 +69,23 @@ it("look-ups of a name at the same time are one, and its failure holds for a sho
     .toEqual([{ address: PUBLIC, family: 4 }]);
 });
 
+it.each([`https://${PUBLIC}/hook`, "https://[2606:4700:4700::1111]/hook"])(
+  "a public address without a name can be saved, and no name server is asked: %s",
+  async (url) => {
+    const guard = createAddressGuard(RULES, await open());
+    const askedBefore = server.asked.length;
+    expect(await guard.refusal(url)).toBeNull();
+    expect(server.asked).toHaveLength(askedBefore);
+  },
+);
+
 describe("an address that is refused", () => {
   it.each([
     ["that has a private address", { address: "10.0.0.7" }],
     ["that is not known", "unknown"],
   ] as const)("by a name %s tells no more than that the name is not public", async (_what, answer) => {
     names.set("db.example", answer);
-    const guard = createAddressGuard({ allowedPorts: [443], allowInsecure: false }, await open());
+    const guard = createAddressGuard(RULES, await open());
     expect(await guard.refusal("https://db.example/")).toBe("db.example does not resolve to public addresses");
   });
 });

@@ -41,13 +41,16 @@ export class NotResolvedInTime extends Error {
 }
 
 /**
- * Looks names up in the hosts file as it is now, then at the name servers.
+ * Looks names up in the hosts file, as it is when this is called, then at the name servers. An IP
+ * address is its own answer.
  * @param nameServers addresses with ports; by default those that /etc/resolv.conf names at the moment of a look-up.
  */
 export async function openNames(nameServers?: readonly string[]): Promise<Resolve> {
   const hosts = parseHosts(await readFile(HOSTS_FILE, "utf8").catch(() => ""));
   return (name) => {
-    const host = name.toLowerCase();
+    const host = name.toLowerCase().replace(/\.$/, "");
+    const family = isIP(host);
+    if (family !== 0) return Promise.resolve([{ address: host, family }]);
     const known = hosts.get(host) ?? (host.endsWith(`.${LOCALHOST}`) ? LOOPBACK : undefined);
     return known === undefined ? askNameServers(host, nameServers) : Promise.resolve(known);
   };
