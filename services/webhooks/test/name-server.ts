@@ -1,34 +1,55 @@
-import { createSocket, type Socket } from "node:dgram";
+import { createSocket, type Socket as DatagramSocket } from "node:dgram";
+import { createServer, type Server, type Socket } from "node:net";
 
 const HEADER_BYTES = 12;
 /** Type and class behind the name that is asked for. */
 const QUESTION_END_BYTES = 4;
+/** Over TCP each message has its length before it. */
+const LENGTH_BYTES = 2;
 const TYPE_A = 1;
-const ANSWERED = 0x8180;
-const NO_SUCH_NAME = 0x8183;
+const FLAGS = { answered: 0x8180, truncated: 0x8380, failing: 0x8182, unknown: 0x8183 } as const;
 /** One record of type A for the name of the question, for a minute; the address follows. */
 const RECORD = Buffer.from([0xc0, HEADER_BYTES, 0, TYPE_A, 0, 1, 0, 0, 0, 60, 0, 4]);
 
-/** What a name server does when it is asked for a name. */
-export type NameAnswer = { readonly address: string; readonly afterMs?: number } | "unknown" | "silent";
+/** What a name server tells of a name that it knows. */
+interface KnownName {
+  readonly address: string;
+  readonly afterMs?: number;
+  /** Whether it never answers a question for IPv6; else it says that there is none. */
+  readonly silentAboutIpv6?: true;
+  /** Whether its answer is too large for UDP, so that it has to be asked over TCP. */
+  readonly truncated?: true;
+}
 
-/** A real name server over UDP, on this machine: it tells IPv4 addresses, or says nothing at all. */
+/** What a name server does when it is asked for a name. */
+export type NameAnswer = KnownName | "unknown" | "failing" | "silent";
+
+/** A real name server on this machine: it tells IPv4 addresses, or says nothing at all. */
 export class NameServer {
   /** The names that it was asked for an IPv4 address of, in order. */
   readonly asked: string[] = [];
-  readonly #socket: Socket;
+  readonly #socket: DatagramSocket;
+  readonly #server: Server;
   readonly #answer: (name: string) => NameAnswer;
 
-  private constructor(socket: Socket, answer: (name: string) => NameAnswer) {
+  private constructor(socket: DatagramSocket, server: Server, answer: (name: string) => NameAnswer) {
     this.#socket = socket;
+    this.#server = server;
     this.#answer = answer;
-    socket.on("message", (query, { address, port }) => this.#take(query, address, port));
+    socket.on("message", (query, { address, port }) => {
+      this.#take(query, "udp", (reply) => socket.send(reply, port, address));
+    });
+    server.on("connection", (connection) => this.#serve(connection));
   }
 
   static async start(answer: (name: string) => NameAnswer): Promise<NameServer> {
     const socket = createSocket("udp4");
-    await new Promise<void>((resolve) => socket.bind(0, "127.0.0.1", resolve));
-    return new NameServer(socket, answer);
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    const port = address !== null && typeof address === "object" ? address.port : 0;
+    await new Promise<void>((resolve) => socket.bind(port, "127.0.0.1", resolve));
+    return new NameServer(socket, server, answer);
   }
 
   /** As `dns.setServers` takes it. */
@@ -37,23 +58,45 @@ export class NameServer {
     return `${address}:${port}`;
   }
 
-  stop(): Promise<void> {
-    return new Promise((resolve) => this.#socket.close(() => resolve()));
+  async stop(): Promise<void> {
+    this.#server.close();
+    await new Promise<void>((resolve) => this.#socket.close(resolve));
   }
 
-  #take(query: Buffer, address: string, port: number): void {
+  #serve(connection: Socket): void {
+    let received = Buffer.alloc(0);
+    connection.on("error", () => undefined);
+    connection.on("data", (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      while (received.length >= LENGTH_BYTES && received.length >= LENGTH_BYTES + received.readUInt16BE(0)) {
+        const end = LENGTH_BYTES + received.readUInt16BE(0);
+        const query = received.subarray(LENGTH_BYTES, end);
+        received = received.subarray(end);
+        this.#take(query, "tcp", (reply) => {
+          const length = Buffer.alloc(LENGTH_BYTES);
+          length.writeUInt16BE(reply.length);
+          connection.write(Buffer.concat([length, reply]));
+        });
+      }
+    });
+  }
+
+  #take(query: Buffer, over: "udp" | "tcp", send: (reply: Buffer) => void): void {
     const { name, end } = nameIn(query);
     const isA = query.readUInt16BE(end) === TYPE_A;
     if (isA) this.asked.push(name);
     const answer = this.#answer(name);
     if (answer === "silent") return;
-    const found = answer !== "unknown" && isA ? answer : null;
+    const known = typeof answer === "string" ? null : answer;
+    if (!isA && known?.silentAboutIpv6 === true) return;
+    const isTruncated = isA && over === "udp" && known?.truncated === true;
+    const found = isA && !isTruncated ? known : null;
+    const flags = typeof answer === "string" ? FLAGS[answer] : FLAGS[isTruncated ? "truncated" : "answered"];
     const reply = Buffer.from(query.subarray(0, end + QUESTION_END_BYTES));
-    reply.writeUInt16BE(answer === "unknown" ? NO_SUCH_NAME : ANSWERED, 2);
+    reply.writeUInt16BE(flags, 2);
     for (const [index, count] of [1, found === null ? 0 : 1, 0, 0].entries()) reply.writeUInt16BE(count, 4 + 2 * index);
     const record = found === null ? [] : [RECORD, Buffer.from(found.address.split(".").map(Number))];
-    const send = (): void => this.#socket.send(Buffer.concat([reply, ...record]), port, address);
-    setTimeout(send, answer === "unknown" ? 0 : (answer.afterMs ?? 0));
+    setTimeout(() => send(Buffer.concat([reply, ...record])), known?.afterMs ?? 0);
   }
 }
 

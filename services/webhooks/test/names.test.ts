@@ -47,10 +47,10 @@ describe("while a name server is silent about many names", () => {
     expect(elapsedSince(startedMs)).toBeLessThan(1_500 + SOON_MS);
     // The gateway waits 2.5 s for the answer.
     const savedMs = performance.now();
-    expect(await guard.refusal("https://new.silent.example/")).toBe("new.silent.example was not resolved in time");
+    expect(await guard.refusal("https://new.silent.example/")).toBe("new.silent.example cannot be resolved now");
     expect(elapsedSince(savedMs)).toBeLessThan(2_500);
     for (const one of await Promise.all(silent)) {
-      expect(one).toMatchObject({ error: { name: "NotResolvedInTime" } });
+      expect(one).toMatchObject({ error: { name: "NotResolvedNow" } });
       expect((one as { afterMs: number }).afterMs).toBeLessThan(RESOLVE_TIMEOUT_MS + SLACK_MS);
     }
   });
@@ -67,6 +67,36 @@ it("look-ups of a name at the same time are one, and its failure holds for a sho
   await expect
     .poll(() => resolve(name).catch(() => []), { timeout: FAILURE_TTL_MS + SLACK_MS, interval: 100 })
     .toEqual([{ address: PUBLIC, family: 4 }]);
+});
+
+describe("an endpoint can be saved at once", () => {
+  it("where the first name server is silent and the second one is not", async () => {
+    names.set("quick.example", { address: PUBLIC });
+    const silent = await NameServer.start(() => "silent");
+    const guard = createAddressGuard(RULES, await openNames([silent.address, server.address]));
+    expect(await guard.refusal("https://quick.example/hook")).toBeNull();
+    await silent.stop();
+  });
+
+  it("where its name server is silent about IPv6 alone", async () => {
+    names.set("old.example", { address: PUBLIC, silentAboutIpv6: true });
+    const guard = createAddressGuard(RULES, await open());
+    expect(await guard.refusal("https://old.example/hook")).toBeNull();
+  });
+});
+
+it("an answer that is too large for UDP is asked for over TCP, and checked whole", async () => {
+  names.set("large.example", { address: "10.0.0.7", truncated: true });
+  const resolve = await open();
+  expect(await resolve("large.example")).toEqual([{ address: "10.0.0.7", family: 4 }]);
+  const guard = createAddressGuard(RULES, resolve);
+  expect(await guard.refusal("https://large.example/")).toBe("large.example does not resolve to public addresses");
+});
+
+it("a name whose name server fails is not called unknown or private", async () => {
+  names.set("failing.example", "failing");
+  const guard = createAddressGuard(RULES, await open());
+  expect(await guard.refusal("https://failing.example/")).toBe("failing.example cannot be resolved now");
 });
 
 it.each([`https://${PUBLIC}/hook`, "https://[2606:4700:4700::1111]/hook"])(

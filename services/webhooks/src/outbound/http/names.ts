@@ -9,14 +9,21 @@ import { type LookupAddress, promises as dns } from "node:dns";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 
-/** All addresses of a name, at least one; rejects where there is none, with {@link NotResolvedInTime} where nobody answers. */
+/** The addresses of a name, at least one. Rejects where there is none, or with {@link NotResolvedNow}. */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
 /** A name's addresses are known within this time, in milliseconds, or the look-up has failed. */
 export const RESOLVE_TIMEOUT_MS = 5_000;
-/** A name server is asked again after this, in milliseconds. */
-const QUERY_TIMEOUT_MS = 2_000;
-const QUERY_TRIES = 2;
+/**
+ * The next name server is asked after this, in milliseconds, or after twice it: c-ares looks at the
+ * time so often. A save waits 2 s, and so gets past one that is silent. An answer that comes later
+ * still counts.
+ */
+const QUERY_TIMEOUT_MS = 400;
+/** Each round over the name servers waits longer than the last one; together longer than a look-up has. */
+const QUERY_TRIES = 5;
+/** How long IPv6 addresses are waited for once the IPv4 addresses are known, in milliseconds. */
+const IPV6_WAIT_MS = 500;
 /** How long a failure holds, in milliseconds: shorter than the first rest of a delivery, so that each attempt asks anew. */
 export const FAILURE_TTL_MS = 3_000;
 /** Names in memory that are being looked up or have failed; above it the oldest is forgotten. */
@@ -28,15 +35,15 @@ const LOOPBACK: readonly LookupAddress[] = [
   { address: "127.0.0.1", family: 4 },
   { address: "::1", family: 6 },
 ];
-/** The codes of a query that nobody answered. */
-const UNANSWERED = new Set(["ETIMEOUT", "ECANCELLED"]);
+/** The codes of a query whose answer is that there is no address. All others mean that nobody could tell. */
+const NO_ADDRESS: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA", "EBADNAME"]);
 
-/** No name server answered in time. */
-export class NotResolvedInTime extends Error {
-  override readonly name = "NotResolvedInTime";
+/** No name server answered in time, or those that did have failed. */
+export class NotResolvedNow extends Error {
+  override readonly name = "NotResolvedNow";
 
   constructor(host: string) {
-    super(`${host} was not resolved in time`);
+    super(`${host} cannot be resolved now`);
   }
 }
 
@@ -77,16 +84,23 @@ export function shareLookups(resolve: Resolve): Resolve {
 async function askNameServers(name: string, nameServers?: readonly string[]): Promise<readonly LookupAddress[]> {
   const resolver = new dns.Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
   if (nameServers !== undefined) resolver.setServers(nameServers);
-  const deadline = setTimeout(() => resolver.cancel(), RESOLVE_TIMEOUT_MS);
-  const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-  clearTimeout(deadline);
-  const addresses = [
-    ...(ipv4.status === "fulfilled" ? ipv4.value : []).map((address) => ({ address, family: 4 })),
-    ...(ipv6.status === "fulfilled" ? ipv6.value : []).map((address) => ({ address, family: 6 })),
-  ];
+  const timers: NodeJS.Timeout[] = [];
+  const cancelIn = (ms: number): void => {
+    timers.push(setTimeout(() => resolver.cancel(), ms));
+  };
+  const ask = async (family: 4 | 6): Promise<LookupAddress[]> => {
+    const found = await (family === 4 ? resolver.resolve4(name) : resolver.resolve6(name));
+    // Some name servers never answer a question for IPv6. Without IPv4 many machines reach nobody.
+    if (family === 4) cancelIn(IPV6_WAIT_MS);
+    return found.map((address) => ({ address, family }));
+  };
+  cancelIn(RESOLVE_TIMEOUT_MS);
+  const answers = await Promise.allSettled([ask(4), ask(6)]);
+  for (const timer of timers) clearTimeout(timer);
+  const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
   if (addresses.length > 0) return addresses;
-  const codes = [ipv4, ipv6].map((result) => (result.status === "rejected" ? codeOf(result.reason) : ""));
-  if (codes.some((code) => UNANSWERED.has(code))) throw new NotResolvedInTime(name);
+  const codes = answers.map((answer) => (answer.status === "rejected" ? codeOf(answer.reason) : "ENODATA"));
+  if (codes.some((code) => !NO_ADDRESS.has(code))) throw new NotResolvedNow(name);
   throw new Error(`${name} cannot be resolved: ${codes.join(", ")}`);
 }
 

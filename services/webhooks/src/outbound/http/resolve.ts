@@ -5,7 +5,7 @@ import { callbackify } from "node:util";
 import { delay } from "@kapi/kernel";
 
 import type { AddressGuard } from "../../domain/ports.ts";
-import { NotResolvedInTime, type Resolve } from "./names.ts";
+import { NotResolvedNow, type Resolve } from "./names.ts";
 import { type AddressRules, hostOf, isPublicAddress, refusalOf } from "./public-address.ts";
 
 /** How long a save waits for a name, in milliseconds: the gateway waits 2.5 s for the answer to a save. */
@@ -50,7 +50,7 @@ export function connectionLookup({ allowInsecure }: AddressRules, resolve: Resol
  */
 async function resolvePublic(host: string, resolve: Resolve): Promise<readonly LookupAddress[]> {
   const addresses = await resolve(host).catch((error: unknown) => {
-    if (error instanceof NotResolvedInTime) throw error;
+    if (error instanceof NotResolvedNow) throw error;
     return [];
   });
   if (addresses.length > 0 && addresses.every(({ address }) => isPublicAddress(address))) return addresses;
@@ -60,7 +60,7 @@ async function resolvePublic(host: string, resolve: Resolve): Promise<readonly L
 /** Rejects when a save has waited long enough; the look-up goes on for whoever shares it. */
 async function givesUp(host: string): Promise<never> {
   await delay(SAVE_TIMEOUT_MS);
-  throw new NotResolvedInTime(host);
+  throw new NotResolvedNow(host);
 }
 
 function textOf(error: unknown): string {
