@@ -30,6 +30,7 @@ export const ERRORS = {
   SERVER_DISABLED: { status: 409, text: "The server is disabled" },
   ACCOUNT_QUOTA_REACHED: { status: 409, text: "The account quota of the organization is reached" },
   RATE_LIMITED: { status: 429, text: "Rate limit exceeded" },
+  TOO_MANY_CONCURRENT_REQUESTS: { status: 429, text: "Too many concurrent requests" },
   INTERNAL: { status: 500, text: "Internal server error" },
   DEPENDENCY_UNAVAILABLE: { status: 500, text: "Internal server error" },
 } as const satisfies Record<string, { status: number; text: string }>;

@@ -25,7 +25,8 @@ export function unexpected(path: string, status: number): DependencyError {
 }
 
 /**
- * What an owner refused a request with, to be told on as it says it: the code of its header, its text and issues.
+ * What an owner refused a request with, to be told on as it says it: the code of its header, its
+ * text and issues, and its Retry-After.
  * @throws DependencyError for an answer that is no error of the catalogue.
  */
 export function refusalOf(path: string, { status, headers, body }: InternalResponse): ApiError {
@@ -33,7 +34,13 @@ export function refusalOf(path: string, { status, headers, body }: InternalRespo
   const refusal = Refusal.safeParse(jsonOf(body));
   if (typeof code !== "string" || !isErrorCode(code) || !refusal.success) throw unexpected(path, status);
   const { error: text, issues } = refusal.data;
-  return new ApiError(code, { status, text, ...(issues === undefined ? {} : { issues }) });
+  const retryAfter = headers[HEADERS.retryAfter];
+  return new ApiError(code, {
+    status,
+    text,
+    ...(issues === undefined ? {} : { issues }),
+    ...(retryAfter === undefined ? {} : { headers: { [HEADERS.retryAfter]: retryAfter } }),
+  });
 }
 
 function isErrorCode(code: string): code is ErrorCode {

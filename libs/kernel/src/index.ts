@@ -5,4 +5,5 @@ export * from "./clock.ts";
 export * from "./deferred.ts";
 export * from "./ids.ts";
 export * from "./money.ts";
+export * from "./organization-slots.ts";
 export * from "./passwords.ts";

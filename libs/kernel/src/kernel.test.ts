@@ -9,6 +9,7 @@ import {
   minorFromAmount,
   latestOf,
   monotonicClock,
+  OrganizationSlots,
   uuidV5,
   uuidV7,
 } from "./index.ts";
@@ -88,5 +89,30 @@ describe("a generated password", () => {
     expect(derivePassword(after, "newer", id, "trading")).not.toBe(password);
     expect(derivePassword(after, "older", id, "investor")).not.toBe(password);
     expect(() => derivePassword(before, "newer", id, "trading")).toThrow("newer");
+  });
+});
+
+describe("slots of organizations", () => {
+  it("each organization has its share at most, and a slot that is given back is free again", () => {
+    const slots = new OrganizationSlots({ perOrganization: 2 });
+    const [first, second] = [slots.take("a"), slots.take("a")];
+    expect(first).not.toBeNull();
+    expect(second).not.toBeNull();
+    expect(slots.take("a")).toBeNull();
+    expect(slots.take("b")).not.toBeNull();
+    first?.();
+    first?.();
+    expect(slots.take("a")).not.toBeNull();
+    expect(slots.take("a")).toBeNull();
+  });
+
+  it("all organizations together have the total at most", () => {
+    const slots = new OrganizationSlots({ perOrganization: 2, total: 3 });
+    const release = slots.take("a");
+    slots.take("a");
+    slots.take("b");
+    expect(slots.take("c")).toBeNull();
+    release?.();
+    expect(slots.take("c")).not.toBeNull();
   });
 });

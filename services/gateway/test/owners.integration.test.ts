@@ -272,6 +272,19 @@ describe("an update of the server's configuration", () => {
   });
 });
 
+it("a save of a webhook above the organization's share is 429 with Retry-After, and costs nothing", async () => {
+  const headers = { "x-error-code": "TOO_MANY_CONCURRENT_REQUESTS", "retry-after": "1" };
+  owner.answer = (_request, response) => {
+    response.writeHead(429, { "content-type": "application/json", ...headers });
+    response.end('{"error":"Too many concurrent requests"}');
+  };
+  const before = await getWallet(platform.url, organization);
+  const answer = await call(gateway, organization, "webhooks", { body: { url: "https://hooks.example.com/" } });
+  expect(answer).toMatchObject({ status: 429, charged: 0, remaining: before.availableCredits });
+  expect(answer.body).toEqual({ error: "Too many concurrent requests" });
+  for (const [name, value] of Object.entries(headers)) expect(answer.headers.get(name)).toBe(value);
+});
+
 describe("an immediate delete", () => {
   it("of an account that never existed is 400 ACCOUNT_NOT_FOUND, for the read price", async () => {
     owner.answer = says(404, '{"error":"Trading account not found"}');

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 
 import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
 import { createKafka, kafkaOptions } from "@kapi/kafka";
-import type { Clock } from "@kapi/kernel";
+import { type Clock, OrganizationSlots } from "@kapi/kernel";
 import { createPool, isTransient, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
 import { gauge, type MainContext, observed, type Started } from "@kapi/runtime";
 
@@ -34,6 +34,11 @@ const KEEP_DAYS_INTERVAL_MS = 3_600_000;
 const OVERDUE_INTERVAL_MS = 10_000;
 /** Overdue events of one transaction. All that waits behind them is recorded with them: 500 of each account and source. */
 const OVERDUE_BATCH = 20;
+/**
+ * Saves of one organization under way at once. A gateway has 64 connections to this service, and
+ * each save of a silent name takes one for 2 s.
+ */
+export const MAX_SAVES_PER_ORGANIZATION = 16;
 
 export interface Outside {
   /** Replaced by tests: name resolution, jitter, and the clock (by default the database's). */
@@ -135,6 +140,7 @@ export async function startService(context: MainContext<Config>, outside: Outsid
     events,
     deliveries,
     guard: createAddressGuard(rules, resolve),
+    saves: new OrganizationSlots({ perOrganization: MAX_SAVES_PER_ORGANIZATION }),
     keys,
     takeIn,
     onChanged: (endpointId) => book.forget(endpointId),

@@ -12,6 +12,7 @@ import { createPool, type Database, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
+import { MAX_SAVES_PER_ORGANIZATION } from "../src/service.ts";
 import { Receiver } from "./receiver.ts";
 import { World } from "./world.ts";
 
@@ -21,12 +22,15 @@ const HOOK = `https://${NAME}/hook`;
 
 let world: World;
 let receiver: Receiver;
+/** Nobody ever tells what names that end so resolve to. */
+const SILENT = ".silent.example";
 /** What names resolve to now. */
 const names = new Map<string, string[]>();
 
 beforeAll(async () => {
   receiver = await Receiver.start();
   const resolve = (name: string): Promise<LookupAddress[]> => {
+    if (name.endsWith(SILENT)) return new Promise(() => undefined);
     const addresses = names.get(name);
     if (addresses === undefined) return Promise.reject(new Error(`getaddrinfo ENOTFOUND ${name}`));
     return Promise.resolve(addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })));
@@ -124,6 +128,26 @@ describe("an address that is not public", () => {
 
   it("was never connected to by any of that", () => {
     expect(receiver.connections).toBe(0);
+  });
+});
+
+describe("saves of endpoints whose names are not resolved", () => {
+  it("are bounded for each organization, and delay nobody else's", async () => {
+    const beyond = 4;
+    const saves = Array.from({ length: MAX_SAVES_PER_ORGANIZATION + beyond }, (_, index) =>
+      create({ url: `https://${index}${SILENT}/` }),
+    );
+    const refused = await Promise.race(saves);
+    expect(refused).toMatchObject({ status: 429, code: "TOO_MANY_CONCURRENT_REQUESTS" });
+    const other = `/internal/organizations/${randomUUID()}/webhooks`;
+    expect((await world.client.request("POST", other, { url: HOOK })).status).toBe(201);
+    const answers = await Promise.all(saves);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(beyond);
+    const late = answers.filter(({ status }) => status !== 429);
+    expect(late).toHaveLength(MAX_SAVES_PER_ORGANIZATION);
+    for (const one of late) expect(one).toMatchObject({ status: 400, code: "WEBHOOK_URL_REFUSED" });
+    const { id } = await world.createEndpoint({ url: HOOK });
+    await world.call("DELETE", `/webhooks/${id}`);
   });
 });
 

@@ -9,7 +9,10 @@ const ERROR_RESPONSES = {
   403: { name: "Forbidden", text: "The key lacks the scope, or access to the server." },
   404: { name: "NotFound", text: "There is no such resource." },
   409: { name: "Conflict", text: "The request conflicts with the state of the server or with an earlier request." },
-  429: { name: "RateLimited", text: "The key has made too many requests. Not billed; come back after `Retry-After`." },
+  429: {
+    name: "RateLimited",
+    text: "The key has made too many requests, or the organization has too many under way at once. Not billed; come back after `Retry-After`.",
+  },
   500: { name: "InternalError", text: "Something failed on our side. Not billed; a retry with the same key is safe." },
 } as const;
 export type ErrorStatus = keyof typeof ERROR_RESPONSES;

@@ -5,6 +5,8 @@ import type { Call } from "./call.ts";
 import type { ChargeNeeds } from "./charge-read.ts";
 import type { Needs } from "./needs.ts";
 
+const TOO_MANY_REQUESTS = 429;
+
 /** Charges a change that is made within the request. Throws 401, 429, 402 or 500, and charges nothing then. */
 export async function chargeAtOnce({ admission, directory }: ChargeNeeds, call: Call): Promise<void> {
   const prices = directory.prices();
@@ -20,9 +22,9 @@ export async function chargeAtOnce({ admission, directory }: ChargeNeeds, call: 
 }
 
 /**
- * Throws what only the owner could find, after {@link chargeAtOnce}: the price is given back and the read price charged
- * instead (decisions, 7.1). The request was admitted: neither its rate limit is counted again, nor is it refused for want of
- * credits.
+ * Throws what only the owner could find, after {@link chargeAtOnce}: the price is given back, and the
+ * read price charged instead unless it is a 429 (decisions, 7.1). The request was admitted: neither
+ * its rate limit is counted again, nor is it refused for want of credits.
  */
 export async function refuseCharged(
   { admission, directory, clock }: ChargeNeeds & Pick<Needs, "clock">,
@@ -32,6 +34,7 @@ export async function refuseCharged(
   const { key, operation, requestId, chargeId } = call;
   const { remaining } = await admission.refund({ key, operation, requestId, chargeId });
   call.admitted = { charged: 0, remaining: remaining ?? call.admitted?.remaining ?? 0 };
+  if (finding.status === TOO_MANY_REQUESTS) throw finding;
   const readPrice = directory.prices().read;
   try {
     call.admitted = await admission.admit({

@@ -8,11 +8,11 @@ import { refuseBadAddress, type WebhookNeeds } from "./webhook-needs.ts";
 
 /** Adds an endpoint. The secret is in this answer only. */
 export async function createWebhook(
-  { endpoints, guard, keys, clock }: WebhookNeeds,
+  { endpoints, guard, saves, keys, clock }: WebhookNeeds,
   organizationId: string,
   { url, description, kinds, serverIds }: CreateWebhookBody,
 ): Promise<{ endpoint: WebhookEndpoint; secret: string }> {
-  await refuseBadAddress(guard, url);
+  await refuseBadAddress({ guard, saves }, organizationId, url);
   const nowMs = clock.nowMs();
   const id = uuidV7(nowMs);
   const secret = newSecret();

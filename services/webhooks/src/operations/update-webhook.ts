@@ -5,12 +5,12 @@ import { type EndpointName, found, refuseBadAddress, type WebhookNeeds } from ".
 
 /** Changes an endpoint; what is not given stays. Disabling cancels what was not sent yet. */
 export async function updateWebhook(
-  { endpoints, guard, clock, onChanged, onEnded }: WebhookNeeds,
+  { endpoints, guard, saves, clock, onChanged, onEnded }: WebhookNeeds,
   { organizationId, endpointId }: EndpointName,
   change: UpdateWebhookBody,
 ): Promise<{ endpoint: WebhookEndpoint }> {
   found(await endpoints.get(organizationId, endpointId));
-  if (change.url !== undefined) await refuseBadAddress(guard, change.url);
+  if (change.url !== undefined) await refuseBadAddress({ guard, saves }, organizationId, change.url);
   const endpoint = found(await endpoints.update(organizationId, endpointId, change, clock.nowMs()));
   onChanged(endpointId);
   if (endpoint.status === "disabled") onEnded(endpointId);

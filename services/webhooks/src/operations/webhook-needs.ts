@@ -1,5 +1,6 @@
-import type { Clock, Keyring } from "@kapi/kernel";
+import { HEADERS } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
+import type { Clock, Keyring, OrganizationSlots } from "@kapi/kernel";
 
 import type { Endpoint } from "../domain/endpoint.ts";
 import type { AddressGuard, DeliveryStore, EndpointName, EndpointStore, EventStore } from "../domain/ports.ts";
@@ -7,12 +8,17 @@ import type { IncomingEvent } from "../domain/facts.ts";
 
 export type { EndpointName };
 
+/** What Retry-After says where an organization has its share of saves under way, in seconds. */
+const RETRY_AFTER_SECONDS = "1";
+
 /** What the operations of the management API need. */
 export interface WebhookNeeds {
   readonly endpoints: EndpointStore;
   readonly events: EventStore;
   readonly deliveries: DeliveryStore;
   readonly guard: AddressGuard;
+  /** Saves under way. Each may wait for a name server. */
+  readonly saves: OrganizationSlots;
   readonly keys: Keyring;
   readonly takeIn: (events: readonly IncomingEvent[]) => Promise<void>;
   /** The endpoint has changed: what is known of it is read anew. */
@@ -40,9 +46,20 @@ export async function enabledEndpoint(
   return endpoint;
 }
 
-/** @throws ApiError WEBHOOK_URL_REFUSED, with the reason. */
-export async function refuseBadAddress(guard: AddressGuard, url: string): Promise<void> {
-  const reason = await guard.refusal(url);
+/**
+ * @throws ApiError WEBHOOK_URL_REFUSED, with the reason; TOO_MANY_CONCURRENT_REQUESTS where the
+ * organization has its share of saves under way (decisions, 1.7).
+ */
+export async function refuseBadAddress(
+  { guard, saves }: Pick<WebhookNeeds, "guard" | "saves">,
+  organizationId: string,
+  url: string,
+): Promise<void> {
+  const release = saves.take(organizationId);
+  if (release === null) {
+    throw new ApiError("TOO_MANY_CONCURRENT_REQUESTS", { headers: { [HEADERS.retryAfter]: RETRY_AFTER_SECONDS } });
+  }
+  const reason = await guard.refusal(url).finally(release);
   if (reason === null) return;
   throw new ApiError("WEBHOOK_URL_REFUSED", {
     text: `The address cannot be used: ${reason}`,
