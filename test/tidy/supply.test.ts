@@ -13,9 +13,27 @@ const REASON = /\b(?:A tag, not a digest|tags, not digests):/;
 
 interface Locked {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
+  /** The hash that npm checks the package against. */
+  readonly integrity?: string;
+  readonly link?: boolean;
+  readonly os?: readonly string[];
+  readonly cpu?: readonly string[];
+  readonly libc?: readonly string[];
 }
 
 const read = (file: string): string => readFileSync(path.join(ROOT, file), "utf8");
+
+function lockedPackages(): [place: string, locked: Locked][] {
+  const { packages } = JSON.parse(read("package-lock.json")) as { packages: Readonly<Record<string, Locked>> };
+  return Object.entries(packages);
+}
+
+/** Whether npm installs it where images are built: Linux with glibc, on x64 or arm64. */
+function isForImages({ os, cpu, libc }: Locked): boolean {
+  const isOneOf = (wanted: readonly string[], given: readonly string[] | undefined): boolean =>
+    given === undefined || given.some((one) => wanted.includes(one));
+  return isOneOf(["linux"], os) && isOneOf(["x64", "arm64"], cpu) && isOneOf(["glibc"], libc);
+}
 
 describe("packages", () => {
   it("are installed from the lock file alone", () => {
@@ -35,13 +53,23 @@ describe("packages", () => {
   });
 
   it("are all in it, also those of other machines, without which `npm ci` refuses it", () => {
-    const { packages } = JSON.parse(read("package-lock.json")) as { packages: Readonly<Record<string, Locked>> };
-    const missing = Object.entries(packages).flatMap(([place, { optionalDependencies = {} }]) =>
+    const packages = lockedPackages();
+    const places = new Set(packages.map(([place]) => place));
+    const missing = packages.flatMap(([place, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies).filter(
-        (name) => !(`${place}/node_modules/${name}` in packages || `node_modules/${name}` in packages),
+        (name) => !(places.has(`${place}/node_modules/${name}`) || places.has(`node_modules/${name}`)),
       ),
     );
     expect(missing).toEqual([]);
+  });
+
+  // The registry that the lock file was written from has no other machines' packages, so no hashes.
+  it("are checked against a hash where images are built", () => {
+    const installed = lockedPackages().filter(
+      ([place, locked]) => place.includes("node_modules/") && locked.link !== true && isForImages(locked),
+    );
+    expect(installed.length).toBeGreaterThan(100);
+    expect(installed.filter(([, { integrity }]) => integrity === undefined).map(([place]) => place)).toEqual([]);
   });
 });
 
