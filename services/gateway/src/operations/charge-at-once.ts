@@ -22,9 +22,9 @@ export async function chargeAtOnce({ admission, directory }: ChargeNeeds, call: 
 }
 
 /**
- * Throws what only the owner could find, after {@link chargeAtOnce}: the price is given back, and the
- * read price charged instead unless it is a 429 (decisions, 7.1). The request was admitted: neither
- * its rate limit is counted again, nor is it refused for want of credits.
+ * Throws what only the owner could find, after {@link chargeAtOnce}: the price is given back, and
+ * the read price charged instead unless it is a 429 (decisions, 7.1). The request was admitted:
+ * neither its rate limit is counted again, nor is it refused for want of credits.
  */
 export async function refuseCharged(
   { admission, directory, clock }: ChargeNeeds & Pick<Needs, "clock">,

@@ -20,8 +20,8 @@ export interface WebhookOperation {
 }
 
 /**
- * An operation on webhooks: the webhooks service's bytes, or its refusal, which costs the read price,
- * or nothing where it is a 429 (decisions, 7.1). An id in the path that is none is 404, as a command's is.
+ * An operation on webhooks: the webhooks service's bytes, or its refusal, which costs the read
+ * price, a 429 nothing (decisions, 7.1). Malformed ids in the path are 404, as a command's is.
  */
 export function webhookOperation(needs: Needs, operation: WebhookOperation): Operation {
   return async (call) => {

@@ -9,7 +9,7 @@ import { type LookupAddress, promises as dns } from "node:dns";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 
-/** The addresses of a name, at least one. Rejects where there is none, or with {@link NotResolvedNow}. */
+/** The addresses of a name, at least one. Rejects without any, also with {@link NotResolvedNow}. */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
 /** A name's addresses are known within this time, in milliseconds, or the look-up has failed. */
@@ -20,7 +20,7 @@ export const RESOLVE_TIMEOUT_MS = 5_000;
  * still counts.
  */
 const QUERY_TIMEOUT_MS = 400;
-/** Each round over the name servers waits longer than the last one; together longer than a look-up has. */
+/** Each round waits longer than the last one; all rounds together wait longer than a look-up has. */
 const QUERY_TRIES = 5;
 /** How long IPv6 addresses are waited for once the IPv4 addresses are known, in milliseconds. */
 const IPV6_WAIT_MS = 500;
@@ -35,7 +35,7 @@ const LOOPBACK: readonly LookupAddress[] = [
   { address: "127.0.0.1", family: 4 },
   { address: "::1", family: 6 },
 ];
-/** The codes of a query whose answer is that there is no address. All others mean that nobody could tell. */
+/** The codes of a query that was answered: there is no address. Any other means a failure. */
 const NO_ADDRESS: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA", "EBADNAME"]);
 
 /** No name server answered in time, or those that did have failed. */
