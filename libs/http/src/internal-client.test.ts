@@ -17,7 +17,13 @@ const LONG_MS = 5_000;
 const SHORT_MS = 300;
 
 const server = createHttpServer({ logger: createLogger({ service: "test", level: "silent" }), health: new Health() });
-const seen = { slow: 0, connections: 0, streamClosed: Promise.withResolvers<void>() };
+const seen = {
+  slow: 0,
+  connections: 0,
+  streamClosed: Promise.withResolvers<void>(),
+  silentAsked: Promise.withResolvers<void>(),
+  silentClosed: Promise.withResolvers<void>(),
+};
 const stops: (() => Promise<void>)[] = [];
 let url = "";
 
@@ -35,8 +41,10 @@ beforeAll(async () => {
   server.get("/internal/broken", () => {
     throw new Error("broken");
   });
-  server.get("/internal/silent", () => {
+  server.get("/internal/silent", (_request, reply) => {
     seen.slow += 1;
+    seen.silentAsked.resolve();
+    reply.raw.once("close", () => seen.silentClosed.resolve());
     return Promise.withResolvers<never>().promise;
   });
   server.get("/internal/halves", (_request, reply) => {
@@ -181,7 +189,38 @@ describe("a call whose connection is lost", () => {
   });
 });
 
+describe("a call that nobody waits for any more", () => {
+  it("fails, and ends at the other side too; the next call goes on over a new connection", async () => {
+    seen.silentAsked = Promise.withResolvers();
+    seen.silentClosed = Promise.withResolvers();
+    const one = client({ connections: 1, maxWaitingCalls: 1 });
+    const gone = new AbortController();
+    const waiting = one.request("GET", "/internal/silent", undefined, { signal: gone.signal });
+    const failed = expect(waiting).rejects.toBeInstanceOf(DependencyError);
+    await seen.silentAsked.promise;
+    gone.abort();
+    await failed;
+    await seen.silentClosed.promise;
+    expect((await one.request("GET", "/internal/number")).status).toBe(200);
+  });
+
+  it("is not sent where the signal was aborted before", async () => {
+    const before = seen.slow;
+    const signal = AbortSignal.abort();
+    await expect(client().request("GET", "/internal/silent", undefined, { signal })).rejects.toThrow("nobody waits");
+    expect(seen.slow).toBe(before);
+  });
+});
+
 describe("a stream from another service", () => {
+  it("waits for no other: each has a connection of its own, however many are read slowly", async () => {
+    const upstream = client();
+    const slow = Array.from({ length: 40 }, () => upstream.stream("GET", "/internal/halves"));
+    const bodies = (await Promise.all(slow)).map(({ body }) => body);
+    expect((await upstream.stream("GET", "/internal/pieces")).status).toBe(200);
+    for (const body of bodies) body.destroy();
+  });
+
   it("gives the answer as it comes", async () => {
     const { status, body } = await client().stream("GET", "/internal/pieces");
     expect(status).toBe(200);

@@ -28,9 +28,10 @@ export type { InternalResponse } from "./call.ts";
 const DEFAULT_CONNECTIONS = 64;
 /** Calls that wait for a connection, unless told otherwise; one more fails at once. */
 const DEFAULT_MAX_WAITING_CALLS = 10_000;
-/** Connections for streams, beside those for calls: a slow reader must not hold up a short call. */
-const STREAM_CONNECTIONS = 32;
-/** Streams open or waiting for a connection; one more fails at once. */
+/**
+ * Streams open at once; one more fails at once. Each has a connection of its own, beside those for calls: a slow reader
+ * holds up neither a short call nor another stream.
+ */
 const MAX_STREAMS = 256;
 /** How long a connection is kept idle, in milliseconds; shorter than the server keeps it, so that none is used as it closes. */
 const CLIENT_KEEP_ALIVE_MS = 30_000;
@@ -50,6 +51,8 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether twice does no more than once; then a call whose connection was lost is sent again. Unless told, a GET is. */
   readonly repeatable?: boolean;
+  /** Ends the call of `request`, at the other side too, with a DependencyError: nobody waits for the answer any more. */
+  readonly signal?: AbortSignal;
 }
 
 /** An answer that is read as it comes. Destroying `body` ends the call at the other side too. */
@@ -90,7 +93,7 @@ export function createInternalClient(options: InternalClientOptions): Started<In
   const connections = options.connections ?? DEFAULT_CONNECTIONS;
   const common = { origin, connectTimeoutMs: options.timeoutMs, keepAliveMs: CLIENT_KEEP_ALIVE_MS };
   const calls = new Connections({ ...common, connections });
-  const streams = new Connections({ ...common, connections: STREAM_CONNECTIONS });
+  const streams = new Connections({ ...common, connections: MAX_STREAMS });
   return {
     value: new PooledClient(options, calls, streams),
     stop: async () => {
@@ -138,7 +141,7 @@ class PooledClient implements InternalClient {
       const onLate = (): void => this.#calls.replace(current);
       const call = new Call(what, { timeoutMs, maxBytes: MAX_RESPONSE_BYTES, onLate });
       this.#queue.send(dispatchOptions, call);
-      return call.response;
+      return options.signal === undefined ? call.response : endedBy(options.signal, call);
     });
     refuseFailure(what, response.status);
     return response;
@@ -252,6 +255,18 @@ function traced(options: CallOptions, span: Span | null): CallOptions {
   const requestId = activeRequestId();
   const named = requestId === undefined ? {} : { [HEADERS.requestId]: requestId };
   return { ...options, headers: { ...named, ...options.headers, [TRACEPARENT_HEADER]: span.traceparent } };
+}
+
+/** The response of the call, which fails once `signal` is aborted. */
+async function endedBy(signal: AbortSignal, call: Call): Promise<InternalResponse> {
+  const end = (): void => call.fail(new Error("nobody waits for the answer any more"));
+  signal.addEventListener("abort", end, { once: true });
+  try {
+    if (signal.aborted) end();
+    return await call.response;
+  } finally {
+    signal.removeEventListener("abort", end);
+  }
 }
 
 function isRepeatable(method: string, { repeatable = method === "GET" }: CallOptions): boolean {
