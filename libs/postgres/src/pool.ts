@@ -29,14 +29,14 @@ const CHECKOUT_TIMEOUT_MS = 4_000;
  * transaction holds its rows no longer than its partitions, which another process then works on.
  */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 8_000;
-/** A stream locks no rows, and whoever reads it may be slow. */
+/** A stream locks no rows, and what its loop does with a batch may take long. */
 const IDLE_STREAM_TIMEOUT_MS = 60_000;
 /** An unused connection is closed after it. A new one costs its first users the sign-in and the plans of all their statements. */
 const IDLE_CONNECTION_MS = 60_000;
 /** The server ends a statement first; this only ends waiting for a server that is gone, 5 s after the statement unless told otherwise. */
 const ANSWER_MARGIN_MS = 1_000;
 const STOP_DEADLINE_MS = 10_000;
-/** Lives in the transaction of its stream only. A cursor in SQL, so that a slow reader does not run into the timeout. */
+/** Lives in the transaction of its stream only. A cursor in SQL, so that a long loop does not run into the timeout. */
 const CURSOR = "stream_rows";
 const BEGIN_STREAM = `begin read only; set local idle_in_transaction_session_timeout = ${IDLE_STREAM_TIMEOUT_MS}`;
 
@@ -83,7 +83,8 @@ export interface Database extends Queryable {
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /**
    * The rows of `statement` (a select), `batchRows` at a time, as of one moment. Holds one connection until the loop
-   * ends, and the statement timeout counts for each batch; a loop that rests for a minute between two loses it.
+   * ends, and the statement timeout counts for each batch; a loop that rests for a minute between two loses it. For loops
+   * of a process's own: a caller that reads slowly would hold the connection, so what callers read is queried in chunks.
    */
   stream<Row>(statement: Statement<Row>, values: readonly unknown[], batchRows: number): AsyncIterable<Row[]>;
 }

@@ -161,6 +161,54 @@ describe("the list of accounts", () => {
     );
   });
 
+  it("is complete, each account once, whatever is added, changed and deleted between two chunks", async () => {
+    const serverId = await newServer();
+    const [reader, book] = [createAccountReader(database), createCreationBook(database)];
+    const [newestMs, count] = [1_700_000_000_000, 1_500];
+    // All of one millisecond: neighbours differ by microseconds, or by their number alone.
+    const micros = (index: number): string =>
+      new Date(newestMs).toISOString().replace("Z", `${String(Math.floor(index / 2) % 1_000).padStart(3, "0")}Z`);
+    const there = await book.takeUp(
+      Array.from({ length: count }, (_, index) => creation(serverId, { createdAt: micros(index) })),
+    );
+    const deleted = there.filter((_, index) => index % 10 === 0);
+    const seen: Account[] = [];
+    for await (const chunk of reader.all(serverId, {})) {
+      if (seen.length === 0) {
+        const times = [newestMs - 60_000, newestMs, newestMs + 60_000].map((at) => new Date(at).toISOString());
+        await book.takeUp(times.map((createdAt) => creation(serverId, { createdAt })));
+        for (const { id } of deleted) await deletionBook().markDeleting(id);
+        await database.transaction((tx) =>
+          deletionBook().finish(
+            asWork(tx),
+            deleted.map(({ id }) => id),
+          ),
+        );
+      }
+      expect(chunk.length).toBeLessThanOrEqual(500);
+      seen.push(...chunk);
+    }
+    const ids = new Set(seen.map(({ id }) => id));
+    expect(ids.size).toBe(seen.length);
+    const gone = new Set(deleted.map(({ id }) => id));
+    expect(there.filter(({ id }) => !ids.has(id) && !gone.has(id))).toEqual([]);
+  });
+
+  it("holds no connection between two chunks, so that others are served while it is read slowly", async () => {
+    const serverId = await newServer();
+    const connectionString = environment.postgresUrl;
+    const small = await createPool({ connectionString, schema, applicationName: "small", max: 1, logger });
+    await createCreationBook(database).takeUp(Array.from({ length: 1_001 }, () => creation(serverId)));
+    const reader = createAccountReader(small.value);
+    const lists = Array.from({ length: 30 }, () => reader.all(serverId, {})[Symbol.asyncIterator]());
+    for (const list of lists) expect((await list.next()).value).toHaveLength(500);
+    const startedMs = Date.now();
+    expect((await reader.page(serverId, { page: 1, limit: 1 })).total).toBe(1_001);
+    expect(Date.now() - startedMs).toBeLessThan(1_000);
+    for (const list of lists) await list.return?.();
+    await small.stop();
+  });
+
   it("its total is exact for the server and for each status, whatever was moved, deleted or rolled back at once", async () => {
     const serverId = await newServer();
     const [creations, book, deletions] = [createCreationBook(database), createAccountBook(database), deletionBook()];

@@ -6,8 +6,10 @@ import { countAccounts } from "./account-counts.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, fromRow } from "./account-row.ts";
 import { selectServer } from "./server-register.ts";
 
-/** Accounts read at once while a whole server is streamed. */
-const STREAM_CHUNK_ROWS = 500;
+/** Accounts read at once while all accounts of a server are listed. */
+const CHUNK_ROWS = 500;
+/** Before the first account of a list: nothing is later. */
+const LIST_START: ListPosition = { listed_at: "infinity", account_number: "" };
 
 const SELECT_ACCOUNT = statement<AccountRow>(
   "account-select",
@@ -40,18 +42,33 @@ interface ListStatements {
   readonly page: Statement<AccountRow>;
   /** Null: how many there are is kept. */
   readonly count: Statement<{ total: number }> | null;
-  readonly all: Statement<AccountRow>;
+  /** What comes after a {@link ListPosition}. */
+  readonly chunk: Statement<AccountRow & ListPosition>;
+}
+
+/** The key of an account in a list. It never changes, and no two accounts of a server have the same. */
+interface ListPosition {
+  /** `created_at` as text: a Date would round it. */
+  readonly listed_at: string;
+  readonly account_number: string;
 }
 
 /** `conditions` use the parameters from $2 on, one each. */
 function listStatements(name: string, conditions: readonly string[]): ListStatements {
   const where = ["server_id = $1", "status <> 'deleted'", ...conditions].join(" and ");
-  const inOrder = `select ${ACCOUNT_COLUMNS} from accounts where ${where} order by created_at desc, account_number desc`;
-  const limit = conditions.length + 2;
+  const order = "order by created_at desc, account_number desc";
+  const next = conditions.length + 2;
   return {
-    page: statement(`account-page-${name}`, `${inOrder} limit $${limit} offset $${limit + 1}`),
+    page: statement(
+      `account-page-${name}`,
+      `select ${ACCOUNT_COLUMNS} from accounts where ${where} ${order} limit $${next} offset $${next + 1}`,
+    ),
     count: statement(`account-count-${name}`, `select count(*) as total from accounts where ${where}`),
-    all: statement(`account-stream-${name}`, inOrder),
+    chunk: statement(
+      `account-chunk-${name}`,
+      `select ${ACCOUNT_COLUMNS}, created_at::text as listed_at from accounts
+       where ${where} and (created_at, account_number) < ($${next}::timestamptz, $${next + 1}) ${order} limit $${next + 2}`,
+    ),
   };
 }
 
@@ -94,9 +111,19 @@ async function page(
   return { accounts: rows.map(fromRow), total };
 }
 
-async function* all(database: Database, serverId: string, filter: AccountFilter): AsyncIterable<Account[]> {
+/**
+ * Each chunk is a statement of its own: between two, nothing is held in the database, however slowly they are read. The key of
+ * an account never changes, so each account comes once, and none is missing that was there from the first chunk to the last.
+ */
+async function* all(database: Queryable, serverId: string, filter: AccountFilter): AsyncIterable<Account[]> {
   const { statements, values } = listOf(serverId, filter);
-  for await (const rows of database.stream(statements.all, values, STREAM_CHUNK_ROWS)) yield rows.map(fromRow);
+  let position: ListPosition | undefined = LIST_START;
+  while (position !== undefined) {
+    const after = [position.listed_at, position.account_number, CHUNK_ROWS];
+    const rows: readonly (AccountRow & ListPosition)[] = await database.query(statements.chunk, [...values, ...after]);
+    if (rows.length > 0) yield rows.map(fromRow);
+    position = rows.length === CHUNK_ROWS ? rows.at(-1) : undefined;
+  }
 }
 
 /** `%`, `_` and `\` stand for themselves in a search. */
