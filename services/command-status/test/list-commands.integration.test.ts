@@ -8,7 +8,12 @@ import { z } from "zod";
 
 import { createCommandStore } from "../src/outbound/postgres/command-store.ts";
 import { createCommandEnds } from "../src/outbound/postgres/command-lists.ts";
-import { CommandWaiters, MAX_WAITERS } from "../src/operations/wait-for-command.ts";
+import {
+  CommandWaiters,
+  MAX_WAITERS,
+  MAX_WAITERS_PER_ORGANIZATION,
+  TooManyWaiters,
+} from "../src/operations/wait-for-command.ts";
 import { eventOf } from "./events.ts";
 import { type Running, startRunning } from "./running.ts";
 
@@ -239,13 +244,41 @@ describe("waiting for a command", () => {
 
   it("is refused above the limit, and free again when the others have ended", async () => {
     const waiters = new CommandWaiters();
-    const ids = Array.from({ length: MAX_WAITERS }, () => randomUUID());
+    const any = (organizationId: string) => ({ organizationId, commandId: randomUUID() });
+    const organizations = Array.from({ length: MAX_WAITERS / MAX_WAITERS_PER_ORGANIZATION }, () => randomUUID());
     const never = new AbortController();
-    const all = Promise.all(ids.map((id) => waiters.wait(id, 60_000, never.signal)));
-    expect(() => waiters.wait(randomUUID(), 1, never.signal)).toThrow("");
+    const all = organizations.map((organizationId) => {
+      const waits = Array.from({ length: MAX_WAITERS_PER_ORGANIZATION }, () =>
+        waiters.wait(any(organizationId), 60_000, never.signal),
+      );
+      expect(() => waiters.wait(any(organizationId), 1, never.signal)).toThrow(TooManyWaiters);
+      return Promise.all(waits);
+    });
+    expect(() => waiters.wait(any(randomUUID()), 1, never.signal)).toThrow(TooManyWaiters);
     await waiters.poll(createCommandEnds(database.value));
     never.abort();
-    await all;
-    await eventually(() => waiters.wait(randomUUID(), 1, never.signal).then(() => true));
+    await Promise.all(all);
+    await eventually(() => waiters.wait(any(randomUUID()), 1, never.signal).then(() => true));
+  });
+
+  it("is free again at once where its caller left", async () => {
+    const message = commandMessage();
+    await publish([message]);
+    const left = new AbortController();
+    const { organizationId, commandId } = message;
+    const waits = Array.from({ length: MAX_WAITERS_PER_ORGANIZATION }, () =>
+      fetch(`${running.url}/internal/commands/wait`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-internal-token": running.environment.secrets.internalToken },
+        body: JSON.stringify({ organizationId, commandId, timeoutMs: 30_000 }),
+        signal: left.signal,
+      }),
+    );
+    await eventually(async () => expect((await wait(message, 0)).status).toBe(429));
+    left.abort();
+    await Promise.allSettled(waits);
+    const startedMs = Date.now();
+    await eventually(async () => expect((await wait(message, 0)).status).toBe(200));
+    expect(Date.now() - startedMs).toBeLessThan(5_000);
   });
 });

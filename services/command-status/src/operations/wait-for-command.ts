@@ -1,14 +1,16 @@
-import { assert, type Clock, delay } from "@kapi/kernel";
+import { assert, type Clock, delay, OrganizationSlots } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
 
 import type { CommandEnds, CommandRead, CommandStore, TakenIn } from "../domain/ports.ts";
 
 /** Requests of this process that wait at once; one more is refused. Each is one look-up by key in every poll. */
 export const MAX_WAITERS = 2_000;
+/** An organization's share of them. Each gateway has a smaller share of its own; this one bounds what several let through. */
+export const MAX_WAITERS_PER_ORGANIZATION = 500;
 /** How often it is looked whether another process has taken an end in. */
 const POLL_INTERVAL_MS = 250;
 
-/** Too many requests wait already. */
+/** Too many requests wait already, of the organization or in all. */
 export class TooManyWaiters extends Error {
   override readonly name = "TooManyWaiters";
 }
@@ -19,17 +21,17 @@ export class TooManyWaiters extends Error {
  */
 export class CommandWaiters {
   readonly #waiting = new Map<string, Set<() => void>>();
-  #count = 0;
+  readonly #slots = new OrganizationSlots({ perOrganization: MAX_WAITERS_PER_ORGANIZATION, total: MAX_WAITERS });
 
   /** Wakes those who wait for commands that have ended by now. */
   taken(rows: readonly TakenIn[]): void {
-    if (this.#count === 0) return;
+    if (this.#waiting.size === 0) return;
     for (const { commandId, final, readable } of rows) if (final && readable) this.#wake(commandId);
   }
 
   /** Looks once whether some of the awaited commands have ended. */
   async poll(ends: CommandEnds): Promise<void> {
-    if (this.#count === 0) return;
+    if (this.#waiting.size === 0) return;
     for (const commandId of await ends.finalAmong([...this.#waiting.keys()])) this.#wake(commandId);
   }
 
@@ -37,15 +39,15 @@ export class CommandWaiters {
    * Resolves when the command has ended, when `signal` is aborted, or after `timeoutMs`.
    * @throws TooManyWaiters
    */
-  wait(commandId: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
-    if (this.#count >= MAX_WAITERS) throw new TooManyWaiters();
-    this.#count += 1;
+  wait({ organizationId, commandId }: CommandRead, timeoutMs: number, signal: AbortSignal): Promise<void> {
+    const release = this.#slots.take(organizationId);
+    if (release === null) throw new TooManyWaiters();
     const woken = new AbortController();
     const wake = (): void => woken.abort();
     const waiters = this.#waiting.get(commandId) ?? new Set();
     this.#waiting.set(commandId, waiters.add(wake));
     return delay(timeoutMs, AbortSignal.any([woken.signal, signal])).finally(() => {
-      this.#count -= 1;
+      release();
       waiters.delete(wake);
       if (waiters.size === 0 && this.#waiting.get(commandId) === waiters) this.#waiting.delete(commandId);
     });
@@ -99,10 +101,11 @@ export async function waitForCommand(
     readonly waiters: CommandWaiters;
     readonly clock: Clock;
   },
-  { organizationId, commandId }: CommandRead,
+  read: CommandRead,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<string | null> {
+  const { organizationId, commandId } = read;
   const { store, ends, waiters, clock } = needs;
   const startedMs = clock.nowMs();
   const body = async (): Promise<string | null> => {
@@ -114,7 +117,7 @@ export async function waitForCommand(
   const done = new AbortController();
   const leftMs = Math.max(0, timeoutMs - (clock.nowMs() - startedMs));
   // Waits first and looks then: an end that comes between the two wakes it.
-  const ended = waiters.wait(commandId, leftMs, AbortSignal.any([signal, done.signal]));
+  const ended = waiters.wait(read, leftMs, AbortSignal.any([signal, done.signal]));
   try {
     if ((await ends.finalAmong([commandId])).length === 0) await ended;
   } finally {

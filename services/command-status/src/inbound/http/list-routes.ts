@@ -13,7 +13,6 @@ import { type CommandWaiters, TooManyWaiters, waitForCommand } from "../../opera
 /** Longest wait of one request, in milliseconds (decisions, 3.7). */
 const MAX_WAIT_MS = 30_000;
 const CONTENT_TOO_LARGE = 413;
-const SERVICE_UNAVAILABLE = 503;
 
 const ServerPath = z.object({ serverId: Guid });
 const ListQuery = ListCommandsQuery.extend({ organizationId: Guid });
@@ -59,7 +58,7 @@ async function waiting<T>(wait: () => Promise<T>): Promise<T> {
     return await wait();
   } catch (error) {
     if (!(error instanceof TooManyWaiters)) throw error;
-    throw new ApiError("DEPENDENCY_UNAVAILABLE", { status: SERVICE_UNAVAILABLE, cause: error });
+    throw new ApiError("TOO_MANY_CONCURRENT_REQUESTS", { cause: error });
   }
 }
 
@@ -70,5 +69,6 @@ async function waiting<T>(wait: () => Promise<T>): Promise<T> {
 function goneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
   reply.raw.once("close", () => gone.abort());
+  if (reply.raw.destroyed) gone.abort();
   return gone.signal;
 }
