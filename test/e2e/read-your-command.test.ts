@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { inFlight } from "./in-flight.ts";
-import type { AccountView, EnvelopeView, OutsideClient } from "./outside-client.ts";
+import { type AccountView, type EnvelopeView, type OutsideClient, pause } from "./outside-client.ts";
 import { startTwoGateways, type TwoGateways } from "./system.ts";
 import { TradingControl } from "./trading-control.ts";
 
@@ -17,6 +17,7 @@ const IN_FLIGHT = 64;
 const ACCOUNTS = 40;
 const INITIAL_BALANCE = 1_000;
 const DEPOSIT = 0.01;
+const RETRY_INTERVAL_MS = 100;
 /** How often each effect is looked at; every time on another account. */
 const ROUNDS = ACCOUNTS;
 /** Commands of one account that are in flight at once may be accepted in any order: its last one is among so many. */
@@ -55,10 +56,14 @@ async function done(method: string, path: string, body: object = {}): Promise<Re
   return (await second.succeeded(command.id)).result ?? {};
 }
 
+/** Comes back as long as too many lists or searches of the organization are under way. */
 async function read<T>(path: string): Promise<T> {
-  const { status, body } = await second.call<T>("GET", second.server(path));
-  if (status !== 200) throw new Error(`${path} answered ${status} ${JSON.stringify(body)}`);
-  return body;
+  for (;;) {
+    const { status, body } = await second.call<T>("GET", second.server(path));
+    if (status === 200) return body;
+    if (status !== 429) throw new Error(`${path} answered ${status} ${JSON.stringify(body)}`);
+    await pause(RETRY_INTERVAL_MS);
+  }
 }
 
 /** Does `look` on every account, all at once. */

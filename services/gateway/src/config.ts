@@ -22,6 +22,15 @@ export const ConfigSchema = z.object({
   ORGANIZATION_URL: configFields.serviceUrl,
   /** Base address of the webhooks service: endpoints, deliveries and the feed of events. */
   WEBHOOKS_URL: configFields.serviceUrl,
+  /**
+   * Shares of an organization in one process; above them 429, of waits the state now. A caller who reads several servers at
+   * once has room for it, and a process has 256 streams to the account service.
+   */
+  STREAMS_PER_ORGANIZATION: configFields.integer(1, 256).default(8),
+  /** Searches among a server's accounts; each may read all of them. */
+  SEARCHES_PER_ORGANIZATION: configFields.integer(1, 256).default(4),
+  /** Requests with `?wait=`, of 1,000 in all. */
+  WAITS_PER_ORGANIZATION: configFields.integer(1, 1_000).default(100),
   /** Generated passwords are derived from these; the account service has the same. */
   PASSWORD_DERIVATION_KEYS: configFields.keyring,
   /** Supplied passwords travel under these; the account service opens them. */

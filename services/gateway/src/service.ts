@@ -1,6 +1,7 @@
 import { createAdmission, createDirectory, createKnownAccounts, startRepeatedRefunds } from "@kapi/admission";
 import { createHttpServer, createInternalClient, type InternalClient, listen } from "@kapi/http";
 import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
+import { OrganizationSlots } from "@kapi/kernel";
 import { CLAIM_SETTINGS, type ClaimSettings, createRedis, redisOptions, startRedisClock } from "@kapi/redis";
 import type { MainContext } from "@kapi/runtime";
 
@@ -37,8 +38,12 @@ const ACCOUNT_READ_TIMEOUT_MS = 3_500;
  * each owner of something known of the account. That the account service is there at all is asked before.
  */
 const DELETE_TIMEOUT_MS = 15_000;
-/** Most requests that wait for the end of a command at once; one more is told to come again. Each holds a connection. */
+/** Most requests that wait for the end of a command at once; one more is answered as it is. Each holds a connection. */
 const MAX_WAITING_REQUESTS = 1_000;
+/**
+ * Longest time of a streamed answer. Within it 300,000 accounts, about 200 MB, reach a caller who takes 2 MB/s.
+ */
+const MAX_STREAM_MS = 120_000;
 /** Maximum number of accounts whose ids are remembered: about 250 bytes each. */
 const MAX_KNOWN_ACCOUNTS = 500_000;
 
@@ -80,7 +85,8 @@ export async function startService(
       token,
       timeoutMs: READ_TIMEOUT_MS,
       connections: MAX_WAITING_REQUESTS,
-      maxWaitingCalls: 0,
+      // A wait that has just ended may still have its connection.
+      maxWaitingCalls: MAX_WAITING_REQUESTS,
     }),
   );
   const reader = (name: string, baseUrl: string): Promise<InternalClient> =>
@@ -127,6 +133,9 @@ export async function startService(
       lookUpTimeoutMs: CHECK_TIMEOUT_MS,
     }),
     commandLog: createCommandLog(producer),
+    streams: new OrganizationSlots({ perOrganization: config.STREAMS_PER_ORGANIZATION }),
+    searches: new OrganizationSlots({ perOrganization: config.SEARCHES_PER_ORGANIZATION }),
+    waits: new OrganizationSlots({ perOrganization: config.WAITS_PER_ORGANIZATION, total: MAX_WAITING_REQUESTS }),
     clock,
     isStopping: () => health.isStopping,
     derivationKeys: config.PASSWORD_DERIVATION_KEYS,
@@ -138,7 +147,9 @@ export async function startService(
   const app = createHttpServer({ logger, health, clock, bodyErrors: "when-parsed", callers: "world" });
   const refunds = await scope.start("refunds", () => startRepeatedRefunds({ admission, clock, logger }));
   const wallets = createWallets(redis, logger);
-  registerRoutes(app, { directory, admission, refunds, wallets, clock, logger }, operations);
+  const isStopping = (): boolean => health.isStopping;
+  const routeNeeds = { directory, admission, refunds, wallets, clock, logger, isStopping, maxStreamMs: MAX_STREAM_MS };
+  registerRoutes(app, routeNeeds, operations);
   refuseOtherMethods(app);
   registerReference(app);
   return scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));

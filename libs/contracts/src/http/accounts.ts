@@ -69,6 +69,11 @@ export const ListTradingAccountsQuery = z.object({
 });
 export type ListTradingAccountsQuery = z.infer<typeof ListTradingAccountsQuery>;
 
+/** Whether the query asks for one page, and not for every account that matches (decisions, 4.5). */
+export function isPaged({ page, limit }: ListTradingAccountsQuery): boolean {
+  return page !== undefined || limit !== undefined;
+}
+
 const NullableDateTime = z.iso.datetime().nullable();
 
 /** A trading account as the API shows it (decisions, 4.1). Money in units of currency. */

@@ -28,7 +28,13 @@ A request refused with a 4xx status does not use its key up. After a 5xx status 
 Every answer tells in \`X-Credits-Charged\` what it cost and in \`X-Credits-Remaining\` what is left; the latter is absent
 where no wallet was looked at, as in a 401. Refused requests (400, 404, 409) and duplicates cost the price of a read; 401,
 402, 403, 429 and 5xx cost nothing. The price of a queued command is reserved, consumed when it succeeds or fails, and
-released when it expires.
+released when it expires. A read whose caller leaves before the answer is over is charged as a read.
+
+## Requests under way at once
+
+Lists of all accounts of a server, and searches, have a share for each organization. Above it a request is 429 with the code
+\`TOO_MANY_CONCURRENT_REQUESTS\`: come back after \`Retry-After\`. A list that you read for longer than two minutes is cut; ask
+for pages instead.
 
 ## Live metrics
 
@@ -92,7 +98,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   withdrawAccountFunds:
     "Fails with `INSUFFICIENT_FUNDS` beyond the lower of balance and free margin. `result`: `{transactionId, balanceAfter}`.",
   getCommand:
-    "A key that is limited to some servers finds the commands of these servers alone; another command is 404. With `wait` the answer comes when the command is final or the time is over. A command can be read right after the 202 that queued it, and for good: once its details are no longer kept (after 13 months, unless the operator decides otherwise), only `id`, `operation`, `status`, `attempts`, `errorCode`, `idempotencyKey`, `createdAt` and `serverId` are there, and `result` is null.",
+    "A key that is limited to some servers finds the commands of these servers alone; another command is 404. With `wait` the answer comes when the command is final or the time is over, or at once where too many requests of your organization wait already. A command can be read right after the 202 that queued it, and for good: once its details are no longer kept (after 13 months, unless the operator decides otherwise), only `id`, `operation`, `status`, `attempts`, `errorCode`, `idempotencyKey`, `createdAt` and `serverId` are there, and `result` is null.",
   listCommands:
     "`from` and `to` are inclusive, on `createdAt`. Commands whose details are no longer kept (after 13 months, unless the operator decides otherwise) are not listed.",
   listAccountMetrics:

@@ -27,11 +27,20 @@ export interface KnownCommand {
 export interface CommandStatus {
   /** The exact body of the answer to getCommand, or null where the command is not known there (yet). */
   readonly read: (organizationId: string, commandId: string) => Promise<Buffer | null>;
-  /** The same once the command is final, or as it is after `timeoutMs` (a whole number). */
-  readonly wait: (organizationId: string, commandId: string, timeoutMs: number) => Promise<Buffer | null>;
+  /**
+   * The same once the command is final, or as it is after `timeoutMs` (a whole number); "no room" where too many requests
+   * wait there. Rejects when `signal` is aborted, and ends the wait there too.
+   */
+  readonly wait: (
+    organizationId: string,
+    commandId: string,
+    options: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ) => Promise<Buffer | null | "no room">;
   readonly lookUp: (commandId: string) => Promise<KnownCommand | null>;
-  /** The exact body of the answer to listCommands; as it comes where it is a large one. */
-  readonly list: (organizationId: string, serverId: string, query: ListCommandsQuery) => Promise<Buffer | Readable>;
+  /** The exact body of the answer to listCommands; null where it is too large to be given whole. */
+  readonly list: (organizationId: string, serverId: string, query: ListCommandsQuery) => Promise<Buffer | null>;
+  /** The same body of any size, as it comes. */
+  readonly stream: (organizationId: string, serverId: string, query: ListCommandsQuery) => Promise<Readable>;
 }
 
 /** Reads one page of an account's records: the exact body of the answer, or null where there is no such account. */
@@ -52,8 +61,8 @@ export interface Accounts {
   ) => Promise<{ readonly body: Buffer } | { readonly issues: readonly Issue[] }>;
   /** The exact body of the answer to getTradingAccount, or null where there is no such account. */
   readonly accountBytes: (serverId: string, accountNumber: string) => Promise<Buffer | null>;
-  /** The exact body of the answer to listTradingAccounts, as it comes. */
-  readonly list: (serverId: string, query: ListTradingAccountsQuery) => Promise<Readable>;
+  /** The exact body of the answer to listTradingAccounts: a page whole, all accounts as they come. */
+  readonly list: (serverId: string, query: ListTradingAccountsQuery) => Promise<Buffer | Readable>;
   /** The id of each account, in order, or {@link UNTOLD_ID}; null for no such account. */
   readonly ids: (
     accounts: readonly { serverId: string; accountNumber: string }[],

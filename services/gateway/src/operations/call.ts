@@ -3,6 +3,13 @@ import type { Readable } from "node:stream";
 import type { Admitted } from "@kapi/admission";
 import type { KeyEntry, OperationContract, OperationId, ServerEntry } from "@kapi/contracts";
 
+/** What tells whether the caller is still there. */
+export interface CallerConnection {
+  /** Whether it is closed: the caller left, or has the answer. */
+  readonly destroyed: boolean;
+  once(event: "close", listener: () => void): unknown;
+}
+
 /** One request of a caller who is known and may use the operation (401 and 403 are behind it). */
 export interface Call {
   readonly operation: OperationId;
@@ -18,6 +25,8 @@ export interface Call {
   readonly params: Readonly<Record<string, string>>;
   readonly query: unknown;
   readonly idempotencyKey: string | undefined;
+  /** The answer's connection. */
+  readonly connection: CallerConnection;
   /** The JSON value; undefined where there is none, an ApiError where it cannot be read. */
   readonly body: unknown;
   /** What admission said last; null before it. For the credit headers, and for the refund of a failure. */
@@ -36,6 +45,14 @@ export interface Answer {
   readonly body: string | Buffer | Readable;
   /** The answer repeats that of an earlier request with the same key. */
   readonly replayed?: boolean;
+}
+
+/** Aborted once the caller's connection is closed. Made only for what outlasts an ordinary request. */
+export function goneSignal({ connection }: Pick<Call, "connection">): AbortSignal {
+  const gone = new AbortController();
+  connection.once("close", () => gone.abort());
+  if (connection.destroyed) gone.abort();
+  return gone.signal;
 }
 
 /** One operation of the interface. Charges by itself, in the order of decisions, 1.1. */

@@ -3,15 +3,15 @@ import { ApiError } from "@kapi/http";
 import { delay } from "@kapi/kernel";
 import { z } from "zod";
 
-import type { Call, Operation } from "./call.ts";
+import { type Call, goneSignal, type Operation } from "./call.ts";
 import { chargeBeside, refuse } from "./charge-read.ts";
 import type { Needs } from "./needs.ts";
 
 /** Longest time that `?wait=` may ask for (decisions, 3.7). */
 const MAX_WAIT_S = 30;
 /**
- * Longest wait of one question to command-status: how long it goes on for a caller who has gone away, and how long a process
- * that stops must wait for it. Below what requests under way are given then.
+ * Longest wait of one question to command-status: how long a process that stops must wait for it. Below what requests under
+ * way are given then.
  */
 const WAIT_SLICE_MS = 5_000;
 /** How soon it is asked again about a command that only the claim knows yet. */
@@ -64,21 +64,48 @@ function reachesCommand({ serverIds }: KeyEntry, body: Buffer): boolean {
   return serverIds.includes(ServerOfCommand.parse(JSON.parse(body.toString("utf8"))).command.serverId);
 }
 
+/**
+ * The command once it is final, or as it is when the time is over or the caller has left. Where the organization, or this
+ * process, or command-status has its share of waits already, the command as it is now (decisions, 1.7).
+ */
 async function waitUntilFinal(
-  { commandStatus, clock, isStopping }: Needs,
+  needs: Needs,
   call: Call,
   commandId: string,
   found: Buffer | null,
   waitMs: number,
 ): Promise<Buffer | null> {
-  const deadlineMs = clock.nowMs() + waitMs;
+  if (found === null || !isOpen(found)) return found;
+  const release = needs.waits.take(call.key.organizationId);
+  if (release === null) return found;
+  try {
+    return await waitInSlices(needs, call, commandId, found, needs.clock.nowMs() + waitMs);
+  } finally {
+    release();
+  }
+}
+
+async function waitInSlices(
+  { commandStatus, clock, isStopping }: Needs,
+  call: Call,
+  commandId: string,
+  found: Buffer,
+  deadlineMs: number,
+): Promise<Buffer> {
+  const signal = goneSignal(call);
   let body = found;
   // The process that takes this one's place goes on with the wait, when the caller asks again.
-  while (body !== null && isOpen(body) && !isStopping()) {
+  while (isOpen(body) && !isStopping() && !signal.aborted) {
     const leftMs = Math.ceil(deadlineMs - clock.nowMs());
     if (leftMs <= 0) break;
-    const waited = await commandStatus.wait(call.key.organizationId, commandId, Math.min(leftMs, WAIT_SLICE_MS));
-    if (waited === null) await delay(Math.min(NOT_THERE_YET_MS, leftMs));
+    const slice = { timeoutMs: Math.min(leftMs, WAIT_SLICE_MS), signal };
+    const waited = await commandStatus.wait(call.key.organizationId, commandId, slice).catch((error: unknown) => {
+      // A caller who leaves has ended the call; the request is charged as a read, not as our failure.
+      if (signal.aborted) return body;
+      throw error;
+    });
+    if (waited === "no room") break;
+    if (waited === null) await delay(Math.min(NOT_THERE_YET_MS, leftMs), signal);
     else body = waited;
   }
   return body;

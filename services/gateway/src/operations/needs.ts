@@ -1,5 +1,5 @@
 import type { Admission, Directory, KnownAccounts } from "@kapi/admission";
-import type { Clock, Keyring } from "@kapi/kernel";
+import type { Clock, Keyring, OrganizationSlots } from "@kapi/kernel";
 
 import type { Accounts, CommandLog, CommandStatus, CreditUsage, Ledger, Snapshots, Webhooks } from "../domain/ports.ts";
 import type { ServerConfigurations } from "./server-configurations.ts";
@@ -18,6 +18,12 @@ export interface Needs {
   readonly configurations: ServerConfigurations;
   readonly commandStatus: CommandStatus;
   readonly commandLog: CommandLog;
+  /** Of streamed answers, each taken until its answer is over. */
+  readonly streams: OrganizationSlots;
+  /** Of searches among a server's accounts. */
+  readonly searches: OrganizationSlots;
+  /** Of requests that wait for a command's final state. */
+  readonly waits: OrganizationSlots;
   readonly clock: Clock;
   /** Whether this process is about to end: no request waits for something to happen any more. */
   readonly isStopping: () => boolean;

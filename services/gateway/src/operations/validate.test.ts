@@ -19,6 +19,7 @@ function call(body: unknown): Call {
     params: {},
     query: {},
     idempotencyKey: undefined,
+    connection: { destroyed: false, once: () => undefined },
     body,
     admitted: null,
     claims: new Map(),

@@ -1,6 +1,6 @@
 /** The internal reads of the account service, as the gateway and the metrics service call them. */
 import { Readable } from "node:stream";
-import { AccountNumber, Guid, ListTradingAccountsQuery } from "@kapi/contracts";
+import { AccountNumber, Guid, isPaged, ListTradingAccountsQuery } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, parse } from "@kapi/http";
 import { z } from "zod";
 
@@ -38,7 +38,7 @@ export function registerRoutes(app: FastifyInstance, sources: AccountDetailsSour
     const query = parse(ListTradingAccountsQuery, request.query);
     const server = await knownServer(sources.reader, serverId);
     void reply.type(JSON_TYPE);
-    if (query.page === undefined && query.limit === undefined) {
+    if (!isPaged(query)) {
       return reply.send(Readable.from(streamTradingAccounts(sources, server, query), { objectMode: false }));
     }
     const page = { ...query, page: query.page ?? 1, limit: query.limit ?? DEFAULT_LIMIT };

@@ -29,6 +29,8 @@ function gateway(onRoute: (method: string, url: string) => void) {
     wallets: { available: unused },
     clock: systemClock,
     logger,
+    isStopping: () => false,
+    maxStreamMs: 1,
   };
   const operations = Object.fromEntries(Object.keys(OPERATIONS).map((id) => [id, unused]));
   registerRoutes(app, needs, operations as unknown as Record<OperationId, Operation>);

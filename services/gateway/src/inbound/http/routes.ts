@@ -28,6 +28,7 @@ const CALLER = "caller";
 const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
 const NOTHING = "0";
 const UNAUTHORIZED = 401;
+const TOO_MANY_REQUESTS = 429;
 /** What a key that is limited to some servers lacks. */
 const ALL_SERVERS_TEXT = "Missing server access: all servers of the organization";
 
@@ -44,6 +45,10 @@ export interface RouteNeeds {
   readonly wallets: Wallets;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Whether this process is about to end, and may cut answers that are not over by then. */
+  readonly isStopping: () => boolean;
+  /** Longest time of a streamed answer, in milliseconds. */
+  readonly maxStreamMs: number;
 }
 
 /** Serves every operation of the contract. Each route's functions are made once; a request makes none. */
@@ -77,7 +82,7 @@ function registerRoute(
     // Before the body is read: a caller who is not known is not listened to.
     onRequest: (request, reply) => admitCaller(needs, contract, request, reply),
     handler: async (request, reply) => {
-      const call = fromRequest(operation, contract, request, needs.clock.nowMs());
+      const call = fromRequest(operation, contract, request, reply, needs.clock.nowMs());
       let answer: Answer;
       try {
         answer = await work(call);
@@ -85,7 +90,7 @@ function registerRoute(
         await settleFailure(needs, call, error, reply);
         throw error;
       }
-      if (answer.body instanceof Readable) refundBrokenStream(needs, call, answer.body);
+      if (answer.body instanceof Readable) watchStream(needs, call, answer.body);
       return toReply(call, answer, reply);
     },
   });
@@ -120,6 +125,7 @@ function fromRequest(
   operation: OperationId,
   contract: OperationContract,
   request: FastifyRequest,
+  reply: FastifyReply,
   nowMs: number,
 ): Call {
   const { key, server } = request.getDecorator<Caller>(CALLER);
@@ -135,6 +141,7 @@ function fromRequest(
     params: paramsOf(request),
     query: request.query,
     idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined,
+    connection: reply.raw,
     body: request.body,
     admitted: null,
     claims: new Map(),
@@ -152,14 +159,14 @@ function toReply(call: Call, { status, body, replayed }: Answer, reply: FastifyR
 }
 
 /**
- * Sets the credit headers of an error. A 5xx costs nothing: what was consumed for it is given back, and what was reserved for a command
- * that was not published (decisions, 7.1).
+ * Sets the credit headers of an error. 429 and 5xx cost nothing: what was consumed for it is given back, and what was reserved for a
+ * command that was not published (decisions, 7.1).
  */
 async function settleFailure(needs: RouteNeeds, call: Call, error: unknown, reply: FastifyReply): Promise<void> {
   const status = error instanceof ApiError ? error.status : 500;
   let charged = call.admitted?.charged ?? 0;
   let remaining: number | null = call.admitted?.remaining ?? null;
-  if (status >= 500) {
+  if (status >= 500 || status === TOO_MANY_REQUESTS) {
     // Redis did not answer just now: nobody waits for it a second time.
     if (error instanceof ChargeUnknown) needs.refunds.add(refundOf(call));
     else if (charged > 0 || (call.admitted !== null && call.claims.size > 0)) {
@@ -196,10 +203,26 @@ function refundOf({ key, operation, requestId, chargeId, claims }: Call): Refund
   return { key, operation, requestId, chargeId, claims: ofClaims };
 }
 
-/** An answer that breaks off in the middle was no answer. That the caller went away is not our failure. */
-function refundBrokenStream(needs: RouteNeeds, call: Call, body: Readable): void {
+/**
+ * Ends a streamed answer at its deadline. An answer that its owner, or the stop of this process, breaks off was no answer: it
+ * is given back. One that its caller leaves, or reads for too long, is charged as a read (decisions, 1.7).
+ */
+function watchStream(needs: RouteNeeds, call: Call, body: Readable): void {
+  const { logger, isStopping, maxStreamMs } = needs;
+  const { requestId } = call;
+  let isLate = false;
+  const deadline = setTimeout(() => {
+    isLate = true;
+    body.destroy();
+  }, maxStreamMs);
+  body.once("close", () => clearTimeout(deadline));
   body.once("error", (error) => {
-    needs.logger.warn({ err: error, requestId: call.requestId }, "an answer broke off");
+    if (isLate) {
+      logger.warn({ requestId }, `an answer was cut: its caller was still reading after ${maxStreamMs} ms`);
+      return;
+    }
+    if (call.connection.destroyed && !isStopping()) return;
+    logger.warn({ err: error, requestId }, "an answer broke off");
     void refund(needs, call);
   });
 }

@@ -1,4 +1,4 @@
-import { type Issue, Server } from "@kapi/contracts";
+import { isPaged, type Issue, Server } from "@kapi/contracts";
 import { type InternalClient, unexpected, withQuery } from "@kapi/http";
 import { z } from "zod";
 
@@ -39,6 +39,7 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
     accountBytes: (serverId, accountNumber) => bytesOf(client, accountPath(serverId, accountNumber)),
     list: async (serverId, query) => {
       const path = withQuery(`/internal/servers/${serverId}/accounts`, query);
+      if (isPaged(query)) return foundBytesOf(client, path);
       const { status, body } = await client.stream("GET", path);
       if (status === 200) return body;
       body.destroy();

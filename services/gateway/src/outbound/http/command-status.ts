@@ -4,7 +4,6 @@ import { batcher, monotonicClock } from "@kapi/kernel";
 import { z } from "zod";
 
 import type { CommandStatus, KnownCommand } from "../../domain/ports.ts";
-import { bytesOf } from "./owner-bytes.ts";
 
 /** Most commands of one call; command-status accepts twice as many. */
 const MAX_BATCH_SIZE = 500;
@@ -24,7 +23,9 @@ const READ_PATIENCE_MS = 2;
 const WAIT_ANSWER_MS = 2_000;
 const LINE_FEED = 0x0a;
 const OK = 200;
+const NOT_FOUND = 404;
 const CONTENT_TOO_LARGE = 413;
+const TOO_MANY_REQUESTS = 429;
 /** Stands for a command that did not fit into the answer. */
 const LATER = "later";
 const LATER_LINE = Buffer.from(JSON.stringify(LATER));
@@ -75,24 +76,30 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
   });
   return {
     read: (organizationId, commandId) => untilItFits(() => read({ organizationId, commandId })),
-    wait: (organizationId, commandId, timeoutMs) =>
-      bytesOf(waitingClient, "/internal/commands/wait", {
-        method: "POST",
-        body: { organizationId, commandId, timeoutMs },
-        timeoutMs: timeoutMs + WAIT_ANSWER_MS,
-        repeatable: true,
-      }),
+    wait: async (organizationId, commandId, { timeoutMs, signal }) => {
+      const path = "/internal/commands/wait";
+      const options = { timeoutMs: timeoutMs + WAIT_ANSWER_MS, repeatable: true, signal };
+      const asked = { organizationId, commandId, timeoutMs };
+      const { status, body } = await waitingClient.request("POST", path, asked, options);
+      if (status === OK) return body;
+      if (status === NOT_FOUND) return null;
+      if (status === TOO_MANY_REQUESTS) return "no room";
+      throw unexpected(path, status);
+    },
     lookUp: (commandId) => untilItFits(() => lookUp(commandId)),
     list: async (organizationId, serverId, query) => {
-      const path = `/internal/servers/${serverId}/commands`;
-      const whole = withQuery(path, { organizationId, ...query });
-      const { status, body } = await client.request("GET", whole);
+      const path = withQuery(`/internal/servers/${serverId}/commands`, { organizationId, ...query });
+      const { status, body } = await client.request("GET", path);
       if (status === OK) return body;
-      if (status !== CONTENT_TOO_LARGE) throw unexpected(whole, status);
-      const stream = await client.stream("GET", withQuery(`${path}/stream`, { organizationId, ...query }));
-      if (stream.status === OK) return stream.body;
-      stream.body.destroy();
-      throw unexpected(path, stream.status);
+      if (status === CONTENT_TOO_LARGE) return null;
+      throw unexpected(path, status);
+    },
+    stream: async (organizationId, serverId, query) => {
+      const path = withQuery(`/internal/servers/${serverId}/commands/stream`, { organizationId, ...query });
+      const { status, body } = await client.stream("GET", path);
+      if (status === OK) return body;
+      body.destroy();
+      throw unexpected(path, status);
     },
   };
 }

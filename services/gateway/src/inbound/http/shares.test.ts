@@ -1,0 +1,350 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, get, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { json } from "node:stream/consumers";
+
+import type { Admission, Admitted } from "@kapi/admission";
+import type { KeyEntry, ServerEntry } from "@kapi/contracts";
+import { createHttpServer, createInternalClient, type InternalClient, listen } from "@kapi/http";
+import { assert, OrganizationSlots, systemClock } from "@kapi/kernel";
+import { createLogger, Health, Scope } from "@kapi/runtime";
+import { keyEntry, serverEntry } from "@kapi/testkit";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+import { createOperations } from "../../operations/operations.ts";
+import type { Needs } from "../../operations/needs.ts";
+import { createAccounts } from "../../outbound/http/accounts.ts";
+import { createCommandStatus } from "../../outbound/http/command-status.ts";
+import { registerRoutes } from "./routes.ts";
+
+/** Most lists, and most waits, of an organization at once in these tests. */
+const SHARE = 2;
+/** Longest time of a streamed answer in these tests. */
+const MAX_STREAM_MS = 1_000;
+/** On a busy machine, too, what ends at once has ended by then; below a slice of a wait, which is 5 s. */
+const STILL_MS = 4_500;
+const JSON_HEADERS = { "content-type": "application/json" };
+const CHUNK = Buffer.alloc(64 * 1024, " ");
+
+/** An owner's side of a request: what was asked, and whether the gateway is still there. */
+interface Asked {
+  readonly path: string;
+  readonly response: ServerResponse;
+  isOpen: boolean;
+}
+
+interface Organization {
+  readonly key: KeyEntry;
+  readonly managementKey: string;
+  readonly server: ServerEntry;
+}
+
+let scope: Scope;
+let owner: Server;
+let ownerUrl: string;
+let asked: Asked[];
+let answer: (request: IncomingMessage, response: ServerResponse) => void;
+let url: string;
+let one: Organization;
+let other: Organization;
+
+const admit = vi.fn<Admission["admit"]>();
+const refund = vi.fn<Admission["refund"]>();
+
+function organization(): Organization {
+  const organizationId = randomUUID();
+  const { entry, managementKey } = keyEntry({ organizationId });
+  return { key: entry, managementKey, server: serverEntry({ organizationId }) };
+}
+
+beforeEach(async () => {
+  admit.mockReset().mockResolvedValue({ charged: 1, remaining: 99 } as unknown as Admitted);
+  refund.mockReset().mockResolvedValue({ credits: 1, remaining: 100 });
+  [one, other] = [organization(), organization()];
+  asked = [];
+  owner = createServer((request, response) => {
+    const entry: Asked = { path: String(request.url), response, isOpen: true };
+    asked.push(entry);
+    response.once("close", () => {
+      entry.isOpen = false;
+    });
+    answer(request, response);
+  }).listen(0, "127.0.0.1");
+  await once(owner, "listening");
+  const address = owner.address();
+  assert(address !== null && typeof address === "object", "a TCP server has a port");
+  ownerUrl = `http://127.0.0.1:${address.port}`;
+  scope = new Scope();
+  url = await startGateway();
+});
+afterEach(async () => {
+  owner.closeAllConnections();
+  owner.close();
+  await scope.stop();
+});
+
+/** The gateway's routes before an owner that stands for all services; no other server is needed. */
+async function startGateway(): Promise<string> {
+  const client = (): Promise<InternalClient> =>
+    scope.start("client", () => createInternalClient({ baseUrl: ownerUrl, token: "token", timeoutMs: 3_000 }));
+  const logger = createLogger({ service: "test", level: "silent" });
+  const known = [one, other];
+  const directory = {
+    key: (id: string) => known.find(({ key }) => key.keyId === id)?.key,
+    server: (id: string) => known.find(({ server }) => server.serverId === id)?.server,
+    prices: () => ({ read: 1 }),
+  };
+  const commandStatus = createCommandStatus({
+    client: await client(),
+    waitingClient: await client(),
+    lookUpTimeoutMs: 1_000,
+  });
+  const needs = {
+    directory,
+    admission: { admit, claimedMessage: () => Promise.resolve(null) },
+    accounts: createAccounts(await client(), { checkTimeoutMs: 1_000, deleteTimeoutMs: 1_000 }),
+    commandStatus,
+    clock: systemClock,
+    isStopping: () => false,
+    streams: new OrganizationSlots({ perOrganization: SHARE }),
+    searches: new OrganizationSlots({ perOrganization: SHARE }),
+    waits: new OrganizationSlots({ perOrganization: SHARE, total: 3 }),
+  } as unknown as Needs;
+  const app = createHttpServer({ logger, health: new Health(), bodyErrors: "when-parsed" });
+  const wallets = { available: () => Promise.resolve(100) };
+  const routeNeeds = {
+    directory,
+    admission: { refund },
+    refunds: { add: () => undefined },
+    wallets,
+    clock: systemClock,
+    logger,
+    isStopping: () => false,
+    maxStreamMs: MAX_STREAM_MS,
+  } as unknown as Parameters<typeof registerRoutes>[1];
+  registerRoutes(app, routeNeeds, createOperations(needs));
+  return (await scope.start("http", () => listen(app, { host: "127.0.0.1", port: 0 }))).url;
+}
+
+const listPath = ({ server }: Organization): string => `/api/v1/management/servers/${server.serverId}/accounts`;
+const authorization = ({ managementKey }: Organization): string => `Management ${managementKey}`;
+
+/** An answer whose body is not read on: what a slow reader holds open. */
+async function open(of: Organization, path: string): Promise<IncomingMessage> {
+  const request = get(`${url}${path}`, { headers: { authorization: authorization(of) }, agent: false });
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  response.on("error", () => undefined);
+  return response;
+}
+
+function call(of: Organization, path: string): Promise<Response> {
+  return fetch(`${url}${path}`, { headers: { authorization: authorization(of) } });
+}
+
+/** Writes without end, as fast as the gateway takes it. */
+function endless(_request: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(200, JSON_HEADERS);
+  const more = (): void => {
+    while (!response.destroyed) if (!response.write(CHUNK)) return void response.once("drain", more);
+  };
+  more();
+}
+
+const openAtOwner = (): number => asked.filter(({ isOpen }) => isOpen).length;
+const gone = (): Promise<unknown> => expect.poll(openAtOwner, { timeout: STILL_MS }).toBe(0);
+
+async function expectTooMany(refused: Response): Promise<void> {
+  expect(refused.status).toBe(429);
+  expect(await refused.json()).toEqual({ error: "Too many concurrent requests" });
+  expect(refused.headers.get("x-error-code")).toBe("TOO_MANY_CONCURRENT_REQUESTS");
+  expect(refused.headers.get("retry-after")).toBe("1");
+  expect(refused.headers.get("x-credits-charged")).toBe("0");
+}
+
+describe("a streamed list", () => {
+  it("is charged as a read where the caller leaves in the middle", async () => {
+    answer = endless;
+    const response = await open(one, listPath(one));
+    await once(response, "readable");
+    response.destroy();
+    await gone();
+    expect(admit).toHaveBeenCalledOnce();
+    expect(refund).not.toHaveBeenCalled();
+  });
+
+  it("is charged as a read where the caller leaves before its first byte", async () => {
+    const heads: (() => void)[] = [];
+    answer = (request, response) => void heads.push(() => endless(request, response));
+    const request = get(`${url}${listPath(one)}`, { headers: { authorization: authorization(one) }, agent: false });
+    request.on("error", () => undefined);
+    await expect.poll(() => heads.length, { timeout: STILL_MS }).toBe(1);
+    const closed = new Promise((resolve) => request.once("close", resolve));
+    request.destroy();
+    await closed;
+    for (const head of heads) head();
+    await gone();
+    expect(admit).toHaveBeenCalledOnce();
+    expect(refund).not.toHaveBeenCalled();
+  });
+
+  it("costs nothing where its owner breaks it off", async () => {
+    answer = (_request, response) => {
+      response.writeHead(200, JSON_HEADERS).write(CHUNK, () => response.destroy());
+    };
+    await expect(call(one, listPath(one)).then((broken) => broken.text())).rejects.toThrow();
+    expect(refund).toHaveBeenCalledOnce();
+  });
+
+  it("ends when its reader takes longer than the total deadline, however few bytes it takes meanwhile", async () => {
+    answer = endless;
+    const response = await open(one, listPath(one));
+    const closed = new Promise((resolve) => response.once("close", resolve));
+    const startedMs = Date.now();
+    const trickle = setInterval(() => response.read(10), 50);
+    await gone();
+    clearInterval(trickle);
+    expect(Date.now() - startedMs).toBeLessThan(STILL_MS);
+    response.resume();
+    await closed;
+    expect(response.complete).toBe(false);
+    expect(refund).not.toHaveBeenCalled();
+  });
+
+  it("of one organization takes its share at most: one more is 429 and free; others and its other reads go on", async () => {
+    answer = endless;
+    const slow = await Promise.all(Array.from({ length: SHARE }, () => open(one, listPath(one))));
+    await expectTooMany(await call(one, listPath(one)));
+    expect(admit).toHaveBeenCalledTimes(SHARE);
+    const theirs = await open(other, listPath(other));
+    expect(theirs.statusCode).toBe(200);
+    theirs.destroy();
+    answer = (_request, response) => response.writeHead(200, JSON_HEADERS).end("{}");
+    expect((await call(one, `${listPath(one)}?limit=5`)).status).toBe(200);
+
+    slow[0]?.destroy();
+    await expect.poll(openAtOwner, { timeout: STILL_MS }).toBe(SHARE - 1);
+    expect((await call(one, listPath(one))).status).toBe(200);
+    for (const response of slow) response.destroy();
+    await gone();
+  });
+
+  it("of commands that is too large to be given whole takes its share too, and what is refused is given back", async () => {
+    answer = (request, response) => {
+      if (String(request.url).includes("/commands/stream")) endless(request, response);
+      else response.writeHead(413, JSON_HEADERS).end("{}");
+    };
+    const path = `/api/v1/management/servers/${one.server.serverId}/commands`;
+    const slow = await Promise.all(Array.from({ length: SHARE }, () => open(one, path)));
+    await expectTooMany(await call(one, path));
+    expect(refund).toHaveBeenCalledOnce();
+    for (const response of slow) response.destroy();
+    await gone();
+  });
+
+  it("gives its place back where the owner answers nothing, breaks off or is read whole", async () => {
+    for (let time = 0; time <= SHARE; time += 1) {
+      answer = (_request, response) => response.writeHead(500).end();
+      expect((await call(one, listPath(one))).status).toBe(500);
+      answer = (_request, response) => {
+        response.writeHead(200, JSON_HEADERS).write(CHUNK, () => response.destroy());
+      };
+      await expect(call(one, listPath(one)).then((broken) => broken.text())).rejects.toThrow();
+      answer = (_request, response) => response.writeHead(200, JSON_HEADERS).end("{}");
+      expect(await (await call(one, listPath(one))).json()).toEqual({});
+    }
+  });
+});
+
+describe("a search", () => {
+  it("of one organization takes its share at most, a page of it too; its lists and others' searches go on", async () => {
+    const held: ServerResponse[] = [];
+    answer = (request, response) => {
+      if (String(request.url).includes(one.server.serverId) && String(request.url).includes("search"))
+        held.push(response);
+      else response.writeHead(200, JSON_HEADERS).end("{}");
+    };
+    const search = (of: Organization): Promise<Response> => call(of, `${listPath(of)}?search=a&limit=5`);
+    const running = Array.from({ length: SHARE }, () => search(one));
+    await expect.poll(() => held.length, { timeout: STILL_MS }).toBe(SHARE);
+    await expectTooMany(await search(one));
+    await expectTooMany(await call(one, `${listPath(one)}?search=a`));
+    expect((await search(other)).status).toBe(200);
+    expect((await call(one, listPath(one))).status).toBe(200);
+    for (const response of held) response.writeHead(200, JSON_HEADERS).end("{}");
+    for (const answered of await Promise.all(running)) expect(answered.status).toBe(200);
+    expect(admit).toHaveBeenCalledTimes(SHARE + 2);
+  });
+});
+
+describe("a wait", () => {
+  const commandId = randomUUID();
+  const path = `/api/v1/management/commands/${commandId}?wait=30`;
+  const command = (status: string): string => JSON.stringify({ command: { id: commandId, status } });
+  const waiting = (): Asked[] => asked.filter(({ path: at, isOpen }) => at.endsWith("/wait") && isOpen);
+
+  /** Reads find the command queued; waits last until somebody ends them. */
+  function queued(request: IncomingMessage, response: ServerResponse): void {
+    if (request.url === "/internal/commands/wait") return;
+    void json(request).then((body) => {
+      const { reads } = body as { reads: unknown[] };
+      response.writeHead(200, { "content-type": "application/x-ndjson" });
+      response.end(reads.map(() => `${command("queued")}\n`).join(""));
+    });
+  }
+
+  function left(of: Organization): () => void {
+    const request = get(`${url}${path}`, { headers: { authorization: authorization(of) }, agent: false });
+    request.on("error", () => undefined);
+    return () => void request.destroy();
+  }
+
+  async function expectQueuedNow(of: Organization): Promise<void> {
+    const startedMs = Date.now();
+    const now = await call(of, path);
+    expect(now.status).toBe(200);
+    expect(await now.json()).toEqual({ command: { id: commandId, status: "queued" } });
+    expect(Date.now() - startedMs).toBeLessThan(STILL_MS);
+  }
+
+  it("above the organization's share answers 200 with the state now, and others still wait", async () => {
+    answer = queued;
+    const leave = Array.from({ length: SHARE }, () => left(one));
+    await expect.poll(() => waiting().length, { timeout: STILL_MS }).toBe(SHARE);
+    await expectQueuedNow(one);
+    const theirs = call(other, path);
+    await expect.poll(() => waiting().length, { timeout: STILL_MS }).toBe(SHARE + 1);
+    for (const { response } of waiting()) response.writeHead(200, JSON_HEADERS).end(command("succeeded"));
+    expect(await (await theirs).json()).toEqual({ command: { id: commandId, status: "succeeded" } });
+    for (const end of leave) end();
+  });
+
+  it("above what the process has in all answers 200 with the state now", async () => {
+    answer = queued;
+    const leave = [left(one), left(one), left(other)];
+    await expect.poll(() => waiting().length, { timeout: STILL_MS }).toBe(leave.length);
+    await expectQueuedNow(other);
+    for (const end of leave) end();
+    await expect.poll(() => waiting().length, { timeout: STILL_MS }).toBe(0);
+  });
+
+  it("ends when its caller leaves, at command-status too, and is charged as a read", async () => {
+    answer = queued;
+    const leave = Array.from({ length: SHARE }, () => left(one));
+    await expect.poll(() => waiting().length, { timeout: STILL_MS }).toBe(SHARE);
+    for (const end of leave) end();
+    await expect.poll(() => waiting().length, { timeout: STILL_MS }).toBe(0);
+    expect(refund).not.toHaveBeenCalled();
+    const again = left(one);
+    await expect.poll(() => waiting().length, { timeout: STILL_MS }).toBe(1);
+    again();
+  });
+
+  it("that command-status has no room for answers 200 with the state now", async () => {
+    answer = (request, response) => {
+      if (request.url === "/internal/commands/wait") response.writeHead(429, JSON_HEADERS).end("{}");
+      else queued(request, response);
+    };
+    await expectQueuedNow(one);
+    expect(asked.filter(({ path: at }) => at.endsWith("/wait"))).toHaveLength(1);
+  });
+});
