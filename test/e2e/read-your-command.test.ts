@@ -1,11 +1,13 @@
 /**
  * What a caller was told is there for whoever asks next, through any gateway: a command right after its 202, and the
  * effect of a command as soon as it is `succeeded` (decisions, 3.7). All mutations go through the first gateway, all reads
- * through the second.
+ * through the second. And that another organization cannot keep it from them.
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
+import { connectToAccounts, fillAccounts } from "../load/history-fill.ts";
+import { crowd, print, seenBy } from "./attacks.ts";
 import { inFlight } from "./in-flight.ts";
 import { type AccountView, type EnvelopeView, type OutsideClient, pause } from "./outside-client.ts";
 import { startTwoGateways, type TwoGateways } from "./system.ts";
@@ -18,6 +20,18 @@ const ACCOUNTS = 40;
 const INITIAL_BALANCE = 1_000;
 const DEPOSIT = 0.01;
 const RETRY_INTERVAL_MS = 100;
+/** More than the buffers of a connection hold, as a list. */
+const MANY_ACCOUNTS = Number(process.env["MANY_ACCOUNTS"] ?? 24_000);
+const SLOW_READERS = 30;
+const SEARCHERS = 24;
+const WAITING_REQUESTS = 1_100;
+/** Shares of an organization in a gateway (docs/operate.md). */
+const STREAMS = 8;
+const WAITS = 100;
+/** How long the organization beside an attack works, before it and during it. */
+const WORK_MS = 4_000;
+/** What other programs of the machine may add to the slowest requests. */
+const NOISE_MS = 1_000;
 /** How often each effect is looked at; every time on another account. */
 const ROUNDS = ACCOUNTS;
 /** Commands of one account that are in flight at once may be accepted in any order: its last one is among so many. */
@@ -198,5 +212,80 @@ describe("as soon as the trading server has closed", () => {
       }
       expect(await open(account)).toBe(0);
     });
+  });
+});
+
+describe("while another organization", () => {
+  let attacker: OutsideClient;
+
+  beforeAll(async () => {
+    [attacker] = await system.newOrganization();
+    const database = await connectToAccounts(system.stack.environment.postgresUrl);
+    await fillAccounts(database, attacker.demo, MANY_ACCOUNTS);
+    await database.end();
+  });
+
+  const work = async (): Promise<number> => (await first.call("GET", first.server("/accounts?limit=20"))).status;
+  const consumed = async (): Promise<number> =>
+    (await attacker.call<{ wallet: { lifetimeConsumed: number } }>("GET", "/credits/balance")).body.wallet
+      .lifetimeConsumed;
+
+  it("has 30 slow readers of the list of all its accounts, pages are served; each list that began is charged", async () => {
+    const before = await consumed();
+    const undisturbed = await seenBy(WORK_MS, work);
+    const readers = await crowd(attacker, attacker.server("/accounts"), SLOW_READERS);
+    const attacked = await seenBy(WORK_MS, work);
+    const answered = Object.fromEntries(readers.statuses);
+    await readers.leave();
+    print("slow readers of another organization", { undisturbed, attacked });
+    expect(attacked.errors).toEqual([]);
+    expect(attacked.p99Ms).toBeLessThan(2 * undisturbed.p99Ms + NOISE_MS);
+    expect(answered).toEqual({ 200: STREAMS, 429: SLOW_READERS - STREAMS });
+    // And this look itself.
+    expect((await consumed()) - before).toBe(STREAMS + 1);
+  });
+
+  it("searches all its accounts 24 times at once for nothing, pages are served", async () => {
+    const undisturbed = await seenBy(WORK_MS, work);
+    const path = attacker.server("/accounts?search=nobody%20has%20this&limit=20");
+    const search = async (): Promise<number> => {
+      const { status } = await attacker.call("GET", path);
+      if (status !== 200) await pause(RETRY_INTERVAL_MS);
+      return status;
+    };
+    const searches = seenBy(WORK_MS, search, SEARCHERS);
+    const attacked = await seenBy(WORK_MS, work);
+    const { errors, ...searched } = await searches;
+    print("searches of another organization", { undisturbed, attacked, searched, refused: errors.length });
+    expect(attacked.errors).toEqual([]);
+    expect(attacked.p99Ms).toBeLessThan(2 * undisturbed.p99Ms + NOISE_MS);
+    expect(new Set(errors)).toEqual(new Set(["429"]));
+  });
+
+  it("sends 1,100 requests that wait, waits are served; they end when their callers leave", async () => {
+    const account = await attacker.openAccount();
+    await new TradingControl(attacker.demo).inject({ kind: "unreachable", count: null });
+    const { command } = (await attacker.deposit(account, { amount: DEPOSIT, requestId: randomUUID() })).body;
+    const path = `/commands/${command.id}?wait=30`;
+    const own = accounts[0] ?? "";
+    const deposits = async (): Promise<number> => {
+      const { command: mine } = (await first.deposit(own, { amount: DEPOSIT, requestId: randomUUID() })).body;
+      return (await first.call("GET", `/commands/${mine.id}?wait=20`)).status;
+    };
+    const undisturbed = await seenBy(WORK_MS, deposits);
+    const waiting = await crowd(attacker, path, WAITING_REQUESTS);
+    const attacked = await seenBy(WORK_MS, deposits);
+    const answered = Object.fromEntries(waiting.statuses);
+    await waiting.leave();
+    print("waits of another organization", { undisturbed, attacked });
+    expect(attacked.errors).toEqual([]);
+    expect(answered).toEqual({ 200: WAITING_REQUESTS - WAITS });
+    expect(attacked.p99Ms).toBeLessThan(2 * undisturbed.p99Ms + NOISE_MS);
+
+    const startedMs = performance.now();
+    const again = await attacker.call<EnvelopeView>("GET", `/commands/${command.id}?wait=2`);
+    expect(again.status).toBe(200);
+    expect(performance.now() - startedMs).toBeGreaterThan(1_900);
+    await new TradingControl(attacker.demo).clearFaults();
   });
 });

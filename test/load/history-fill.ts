@@ -48,16 +48,29 @@ const INSERT_FEEDS = `insert into feeds (server_id, account_number, booked_seque
     open_position_count, deal_count)
   select server_id, account_number, 3 * max(n), max(n), (max(n) + 1) / 2, 0, max(n) from deals group by 1, 2`;
 
-/** Fills the schema; the server must be there. */
-export async function fillHistory(
-  postgresUrl: string,
-  server: { readonly serverId: string; readonly organizationId: string },
-): Promise<void> {
+interface FilledServer {
+  readonly serverId: string;
+  readonly organizationId: string;
+}
+
+/** A connection to the schema of the account service. */
+export async function connectToAccounts(postgresUrl: string): Promise<Client> {
   const client = new Client({ connectionString: postgresUrl, options: "-c search_path=account" });
   await client.connect();
+  return client;
+}
+
+/** Adds `count` accounts to the server, which must be there. */
+export async function fillAccounts(client: Client, server: FilledServer, count: number): Promise<void> {
+  await client.query(INSERT_ACCOUNTS, [server.serverId, server.organizationId, count, FIRST_NUMBER]);
+  await client.query(INSERT_COUNTS, [server.serverId, count]);
+}
+
+/** Fills the schema; the server must be there. */
+export async function fillHistory(postgresUrl: string, server: FilledServer): Promise<void> {
+  const client = await connectToAccounts(postgresUrl);
   try {
-    await client.query(INSERT_ACCOUNTS, [server.serverId, server.organizationId, ACCOUNTS, FIRST_NUMBER]);
-    await client.query(INSERT_COUNTS, [server.serverId, ACCOUNTS]);
+    await fillAccounts(client, server, ACCOUNTS);
     for (let first = 1; first <= DEALS; first += BATCH) {
       const values = [server.serverId, first, first + BATCH - 1, FIRST_NUMBER, ONE_IN, TRADING_ACCOUNTS];
       for (const text of [INSERT_ORDERS, INSERT_DEALS, INSERT_POSITIONS]) await client.query(text, values);

@@ -29,8 +29,8 @@ const DEFAULT_CONNECTIONS = 64;
 /** Calls that wait for a connection, unless told otherwise; one more fails at once. */
 const DEFAULT_MAX_WAITING_CALLS = 10_000;
 /**
- * Streams open at once; one more fails at once. Each has a connection of its own, beside those for calls: a slow reader
- * holds up neither a short call nor another stream.
+ * Streams open at once; one more fails at once. Each has a connection of its own, beside those for
+ * calls: a slow reader holds up neither a short call nor another stream.
  */
 const MAX_STREAMS = 256;
 /** How long a connection is kept idle, in milliseconds; shorter than the server keeps it, so that none is used as it closes. */
@@ -51,7 +51,10 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether twice does no more than once; then a call whose connection was lost is sent again. Unless told, a GET is. */
   readonly repeatable?: boolean;
-  /** Ends the call of `request`, at the other side too, with a DependencyError: nobody waits for the answer any more. */
+  /**
+   * Ends the call of `request`, at the other side too, with a DependencyError: nobody waits for the
+   * answer any more.
+   */
   readonly signal?: AbortSignal;
 }
 

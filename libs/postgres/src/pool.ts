@@ -36,7 +36,10 @@ const IDLE_CONNECTION_MS = 60_000;
 /** The server ends a statement first; this only ends waiting for a server that is gone, 5 s after the statement unless told otherwise. */
 const ANSWER_MARGIN_MS = 1_000;
 const STOP_DEADLINE_MS = 10_000;
-/** Lives in the transaction of its stream only. A cursor in SQL, so that a long loop does not run into the timeout. */
+/**
+ * Lives in the transaction of its stream only. A cursor in SQL, so that a long loop does not run
+ * into the timeout.
+ */
 const CURSOR = "stream_rows";
 const BEGIN_STREAM = `begin read only; set local idle_in_transaction_session_timeout = ${IDLE_STREAM_TIMEOUT_MS}`;
 
@@ -82,9 +85,10 @@ export interface Database extends Queryable {
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /**
-   * The rows of `statement` (a select), `batchRows` at a time, as of one moment. Holds one connection until the loop
-   * ends, and the statement timeout counts for each batch; a loop that rests for a minute between two loses it. For loops
-   * of a process's own: a caller that reads slowly would hold the connection, so what callers read is queried in chunks.
+   * The rows of `statement` (a select), `batchRows` at a time, as of one moment. Holds one
+   * connection until the loop ends, and the statement timeout counts for each batch; a loop that
+   * rests for a minute between two loses it. For loops of a process's own: a caller that reads
+   * slowly would hold the connection, so what callers read is queried in chunks.
    */
   stream<Row>(statement: Statement<Row>, values: readonly unknown[], batchRows: number): AsyncIterable<Row[]>;
 }

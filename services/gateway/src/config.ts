@@ -23,8 +23,9 @@ export const ConfigSchema = z.object({
   /** Base address of the webhooks service: endpoints, deliveries and the feed of events. */
   WEBHOOKS_URL: configFields.serviceUrl,
   /**
-   * Shares of an organization in one process; above them 429, of waits the state now. A caller who reads several servers at
-   * once has room for it, and a process has 256 streams to the account service.
+   * Shares of an organization in one process; above them 429, of waits the state now. A caller who
+   * reads several servers at once has room for it, and a process has 256 streams to the account
+   * service.
    */
   STREAMS_PER_ORGANIZATION: configFields.integer(1, 256).default(8),
   /** Searches among a server's accounts; each may read all of them. */

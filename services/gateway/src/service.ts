@@ -38,10 +38,14 @@ const ACCOUNT_READ_TIMEOUT_MS = 3_500;
  * each owner of something known of the account. That the account service is there at all is asked before.
  */
 const DELETE_TIMEOUT_MS = 15_000;
-/** Most requests that wait for the end of a command at once; one more is answered as it is. Each holds a connection. */
+/**
+ * Most requests that wait for the end of a command at once; one more is answered as it is. Each
+ * holds a connection.
+ */
 const MAX_WAITING_REQUESTS = 1_000;
 /**
- * Longest time of a streamed answer. Within it 300,000 accounts, about 200 MB, reach a caller who takes 2 MB/s.
+ * Longest time of a streamed answer. Within it 300,000 accounts, about 200 MB, reach a caller who
+ * takes 2 MB/s.
  */
 const MAX_STREAM_MS = 120_000;
 /** Maximum number of accounts whose ids are remembered: about 250 bytes each. */

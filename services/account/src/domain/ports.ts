@@ -53,8 +53,9 @@ export interface AccountReader {
   /** One page, newest first, and how many there are in all. */
   page(serverId: string, query: PageQuery): Promise<{ accounts: Account[]; total: number }>;
   /**
-   * All accounts of a server that match, newest first, in chunks: each account once, and every one that is there and matches
-   * from the first chunk to the last. Holds nothing in the database between two chunks.
+   * All accounts of a server that match, newest first, in chunks: each account once, and every one
+   * that is there and matches from the first chunk to the last. Holds nothing in the database
+   * between two chunks.
    */
   all(serverId: string, filter: AccountFilter): AsyncIterable<Account[]>;
 }

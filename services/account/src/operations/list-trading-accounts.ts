@@ -1,9 +1,25 @@
 import type { AccountMetricsFrame, Pagination } from "@kapi/contracts";
+import { batcher } from "@kapi/kernel";
 
 import type { Account, AccountWorth, ServerConfiguration } from "../domain/account.ts";
 import type { AccountFilter, AccountReader, PageQuery, Samples } from "../domain/ports.ts";
 import { worthBeforeFirstSample, worthFromSample } from "../domain/worth.ts";
 import { toTradingAccount } from "./render.ts";
+
+/**
+ * Chunks of lists that a process makes at once: so many at most are ahead of another request,
+ * however many lists are read.
+ */
+const CHUNKS_AT_ONCE = 2;
+
+/**
+ * Makes a chunk when its turn comes. A list that nobody reads on makes none, and so takes no turn.
+ */
+const inTurn = batcher<() => Promise<string | null>, string | null>({
+  load: (chunks) => Promise.all(chunks.map((chunk) => chunk())),
+  maxBatchSize: 1,
+  maxConcurrentBatches: CHUNKS_AT_ONCE,
+});
 
 /** What the list is read from. */
 export interface AccountListSources {
@@ -21,9 +37,13 @@ export async function* streamTradingAccounts(
   filter: AccountFilter,
 ): AsyncGenerator<string> {
   let opening = '{"accounts":[';
-  for await (const accounts of sources.reader.all(server.serverId, filter)) {
-    if (accounts.length === 0) continue;
-    yield opening + (await rendered(sources.samples, server, accounts));
+  const chunks = sources.reader.all(server.serverId, filter)[Symbol.asyncIterator]();
+  const nextChunk = async (): Promise<string | null> => {
+    const { done, value } = await chunks.next();
+    return done === true ? null : rendered(sources.samples, server, value);
+  };
+  for (let records = await inTurn(nextChunk); records !== null; records = await inTurn(nextChunk)) {
+    yield opening + records;
     opening = ",";
   }
   yield opening === "," ? "]}" : `${opening}]}`;

@@ -5,7 +5,10 @@ import type { CommandEnds, CommandRead, CommandStore, TakenIn } from "../domain/
 
 /** Requests of this process that wait at once; one more is refused. Each is one look-up by key in every poll. */
 export const MAX_WAITERS = 2_000;
-/** An organization's share of them. Each gateway has a smaller share of its own; this one bounds what several let through. */
+/**
+ * An organization's share of them. Each gateway has a smaller share of its own; this one bounds
+ * what several let through.
+ */
 export const MAX_WAITERS_PER_ORGANIZATION = 500;
 /** How often it is looked whether another process has taken an end in. */
 const POLL_INTERVAL_MS = 250;

@@ -28,8 +28,9 @@ export interface CommandStatus {
   /** The exact body of the answer to getCommand, or null where the command is not known there (yet). */
   readonly read: (organizationId: string, commandId: string) => Promise<Buffer | null>;
   /**
-   * The same once the command is final, or as it is after `timeoutMs` (a whole number); "no room" where too many requests
-   * wait there. Rejects when `signal` is aborted, and ends the wait there too.
+   * The same once the command is final, or as it is after `timeoutMs` (a whole number); "no room"
+   * where too many requests wait there. Rejects when `signal` is aborted, and ends the wait there
+   * too.
    */
   readonly wait: (
     organizationId: string,
@@ -61,7 +62,9 @@ export interface Accounts {
   ) => Promise<{ readonly body: Buffer } | { readonly issues: readonly Issue[] }>;
   /** The exact body of the answer to getTradingAccount, or null where there is no such account. */
   readonly accountBytes: (serverId: string, accountNumber: string) => Promise<Buffer | null>;
-  /** The exact body of the answer to listTradingAccounts: a page whole, all accounts as they come. */
+  /**
+   * The exact body of the answer to listTradingAccounts: a page whole, all accounts as they come.
+   */
   readonly list: (serverId: string, query: ListTradingAccountsQuery) => Promise<Buffer | Readable>;
   /** The id of each account, in order, or {@link UNTOLD_ID}; null for no such account. */
   readonly ids: (

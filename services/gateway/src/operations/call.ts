@@ -47,7 +47,9 @@ export interface Answer {
   readonly replayed?: boolean;
 }
 
-/** Aborted once the caller's connection is closed. Made only for what outlasts an ordinary request. */
+/**
+ * Aborted once the caller's connection is closed. Made only for what outlasts an ordinary request.
+ */
 export function goneSignal({ connection }: Pick<Call, "connection">): AbortSignal {
   const gone = new AbortController();
   connection.once("close", () => gone.abort());

@@ -10,8 +10,8 @@ import type { Needs } from "./needs.ts";
 /** Longest time that `?wait=` may ask for (decisions, 3.7). */
 const MAX_WAIT_S = 30;
 /**
- * Longest wait of one question to command-status: how long a process that stops must wait for it. Below what requests under
- * way are given then.
+ * Longest wait of one question to command-status: how long a process that stops must wait for it.
+ * Below what requests under way are given then.
  */
 const WAIT_SLICE_MS = 5_000;
 /** How soon it is asked again about a command that only the claim knows yet. */
@@ -65,8 +65,9 @@ function reachesCommand({ serverIds }: KeyEntry, body: Buffer): boolean {
 }
 
 /**
- * The command once it is final, or as it is when the time is over or the caller has left. Where the organization, or this
- * process, or command-status has its share of waits already, the command as it is now (decisions, 1.7).
+ * The command once it is final, or as it is when the time is over or the caller has left. Where the
+ * organization, or this process, or command-status has its share of waits already, the command as
+ * it is now (decisions, 1.7).
  */
 async function waitUntilFinal(
   needs: Needs,
@@ -100,7 +101,8 @@ async function waitInSlices(
     if (leftMs <= 0) break;
     const slice = { timeoutMs: Math.min(leftMs, WAIT_SLICE_MS), signal };
     const waited = await commandStatus.wait(call.key.organizationId, commandId, slice).catch((error: unknown) => {
-      // A caller who leaves has ended the call; the request is charged as a read, not as our failure.
+      // A caller who leaves has ended the call; the request is charged as a read, not as our
+      // failure.
       if (signal.aborted) return body;
       throw error;
     });

@@ -7,8 +7,8 @@ import { takeSlot, untilRead } from "./shares.ts";
 import { Findings } from "./validate.ts";
 
 /**
- * GET a server's accounts. A page is passed on whole. All accounts are streamed from the account service: in memory is only
- * what the caller has yet to take.
+ * GET a server's accounts. A page is passed on whole. All accounts are streamed from the account
+ * service: in memory is only what the caller has yet to take.
  */
 export function listTradingAccounts(needs: Needs): Operation {
   return async (call) => {
@@ -25,7 +25,10 @@ export function listTradingAccounts(needs: Needs): Operation {
   };
 }
 
-/** The slot of a search, else of a list of all accounts. A page without a search is a short read like others. */
+/**
+ * The slot of a search, else of a list of all accounts. A page without a search is a short read
+ * like others.
+ */
 function slotOf({ searches, streams }: Needs, { key }: Call, query: ListTradingAccountsQuery): () => void {
   if (query.search !== undefined) return takeSlot(searches, key.organizationId);
   return isPaged(query) ? (): void => undefined : takeSlot(streams, key.organizationId);

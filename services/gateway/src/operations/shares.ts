@@ -9,7 +9,8 @@ const RETRY_AFTER_SECONDS = "1";
 
 /**
  * Takes a slot of the organization's share. Returns the function that gives it back.
- * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS (429, not billed) where the share is taken (decisions, 1.7).
+ * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS (429, not billed) where the share is taken
+ * (decisions, 1.7).
  */
 export function takeSlot(slots: OrganizationSlots, organizationId: string): () => void {
   const release = slots.take(organizationId);

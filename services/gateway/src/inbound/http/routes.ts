@@ -159,8 +159,8 @@ function toReply(call: Call, { status, body, replayed }: Answer, reply: FastifyR
 }
 
 /**
- * Sets the credit headers of an error. 429 and 5xx cost nothing: what was consumed for it is given back, and what was reserved for a
- * command that was not published (decisions, 7.1).
+ * Sets the credit headers of an error. 429 and 5xx cost nothing: what was consumed for it is given
+ * back, and what was reserved for a command that was not published (decisions, 7.1).
  */
 async function settleFailure(needs: RouteNeeds, call: Call, error: unknown, reply: FastifyReply): Promise<void> {
   const status = error instanceof ApiError ? error.status : 500;
@@ -204,8 +204,9 @@ function refundOf({ key, operation, requestId, chargeId, claims }: Call): Refund
 }
 
 /**
- * Ends a streamed answer at its deadline. An answer that its owner, or the stop of this process, breaks off was no answer: it
- * is given back. One that its caller leaves, or reads for too long, is charged as a read (decisions, 1.7).
+ * Ends a streamed answer at its deadline. An answer that its owner, or the stop of this process,
+ * breaks off was no answer: it is given back. One that its caller leaves, or reads for too long, is
+ * charged as a read (decisions, 1.7).
  */
 function watchStream(needs: RouteNeeds, call: Call, body: Readable): void {
   const { logger, isStopping, maxStreamMs } = needs;

@@ -21,7 +21,10 @@ import { registerRoutes } from "./routes.ts";
 const SHARE = 2;
 /** Longest time of a streamed answer in these tests. */
 const MAX_STREAM_MS = 1_000;
-/** On a busy machine, too, what ends at once has ended by then; below a slice of a wait, which is 5 s. */
+/**
+ * On a busy machine, too, what ends at once has ended by then; below a slice of a wait, which is 5
+ * s.
+ */
 const STILL_MS = 4_500;
 const JSON_HEADERS = { "content-type": "application/json" };
 const CHUNK = Buffer.alloc(64 * 1024, " ");

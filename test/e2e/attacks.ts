@@ -1,0 +1,92 @@
+/**
+ * What one organization can do to others through the API alone, and what another one sees of it
+ * meanwhile.
+ */
+import { once } from "node:events";
+import { Agent, get, type IncomingMessage } from "node:http";
+
+import { type OutsideClient, pause } from "./outside-client.ts";
+
+/** How often a slow reader takes some bytes, and how many. */
+const TRICKLE_INTERVAL_MS = 500;
+const TRICKLE_BYTES = 10;
+/** Requests that a working organization has under way. */
+const IN_FLIGHT = 4;
+
+/** What an organization saw while it worked. */
+export interface Seen {
+  readonly answers: number;
+  /** Statuses other than 200, and what was thrown. */
+  readonly errors: readonly string[];
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+/** Prints what was measured. */
+export function print(what: string, measured: Readonly<Record<string, unknown>>): void {
+  process.stdout.write(`  ${what}: ${JSON.stringify(measured)}\n`);
+}
+
+/**
+ * Has an organization work for `durationMs`, `width` requests at a time; `work` is one request and
+ * gives its status.
+ */
+export async function seenBy(durationMs: number, work: () => Promise<number>, width = IN_FLIGHT): Promise<Seen> {
+  const endMs = performance.now() + durationMs;
+  const times: number[] = [];
+  const errors: string[] = [];
+  const lane = async (): Promise<void> => {
+    while (performance.now() < endMs) {
+      const startedMs = performance.now();
+      const status = await work().catch(String);
+      times.push(performance.now() - startedMs);
+      if (status !== 200) errors.push(String(status));
+    }
+  };
+  await Promise.all(Array.from({ length: width }, lane));
+  const sorted = times.toSorted((one, other) => one - other);
+  const quantile = (part: number): number => Math.round(sorted[Math.floor(sorted.length * part)] ?? 0);
+  return { answers: times.length, errors, p50Ms: quantile(0.5), p99Ms: quantile(0.99) };
+}
+
+/** Requests that are under way; `leave` closes their connections. */
+export interface Crowd {
+  /** How often each status was answered so far. */
+  readonly statuses: ReadonlyMap<number, number>;
+  leave(): Promise<void>;
+}
+
+/**
+ * Sends `count` GET requests, each over a connection of its own, and reads what is answered a few
+ * bytes at a time.
+ */
+export async function crowd(client: OutsideClient, path: string, count: number): Promise<Crowd> {
+  const statuses = new Map<number, number>();
+  const responses: IncomingMessage[] = [];
+  const agent = new Agent({ maxSockets: Infinity });
+  const headers = { authorization: `Management ${client.demo.managementKey}` };
+  const requests = Array.from({ length: count }, () => {
+    const request = get(`${client.demo.baseUrl}/api/v1/management${path}`, { headers, agent });
+    request.on("error", () => undefined);
+    request.on("response", (response) => {
+      const status = response.statusCode ?? 0;
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      response.on("error", () => undefined);
+      responses.push(response);
+    });
+    return request;
+  });
+  await Promise.all(requests.map((request) => once(request, "finish")));
+  const trickle = setInterval(() => {
+    for (const response of responses) response.read(TRICKLE_BYTES);
+  }, TRICKLE_INTERVAL_MS);
+  return {
+    statuses,
+    leave: async () => {
+      clearInterval(trickle);
+      for (const request of requests) request.destroy();
+      agent.destroy();
+      await pause(TRICKLE_INTERVAL_MS);
+    },
+  };
+}
