@@ -11,7 +11,8 @@ import type { Account, AccountCreation } from "../src/domain/account.ts";
 import type { CreationEnd, DeletionBook } from "../src/domain/ports.ts";
 import { streamTradingAccounts } from "../src/operations/list-trading-accounts.ts";
 import { createAccountBook } from "../src/outbound/postgres/account-book.ts";
-import { createAccountReader } from "../src/outbound/postgres/account-reader.ts";
+import { createAccountReader, LISTS, SEARCHES } from "../src/outbound/postgres/account-reader.ts";
+import { SEARCH_SETTINGS } from "../src/outbound/postgres/account-search.ts";
 import { createCreationBook } from "../src/outbound/postgres/creation-book.ts";
 import { createDeletionBook } from "../src/outbound/postgres/deletion-book.ts";
 import { createServerRegister } from "../src/outbound/postgres/server-register.ts";
@@ -185,7 +186,7 @@ describe("the list of accounts", () => {
           ),
         );
       }
-      expect(chunk.length).toBeLessThanOrEqual(500);
+      expect(chunk.length).toBeLessThanOrEqual(200);
       seen.push(...chunk);
     }
     const ids = new Set(seen.map(({ id }) => id));
@@ -201,7 +202,7 @@ describe("the list of accounts", () => {
     await createCreationBook(database).takeUp(Array.from({ length: 1_001 }, () => creation(serverId)));
     const reader = createAccountReader(small.value);
     const lists = Array.from({ length: 30 }, () => reader.all(serverId, {})[Symbol.asyncIterator]());
-    for (const list of lists) expect((await list.next()).value).toHaveLength(500);
+    for (const list of lists) expect((await list.next()).value).toHaveLength(200);
     const startedMs = Date.now();
     expect((await reader.page(serverId, { page: 1, limit: 1 })).total).toBe(1_001);
     expect(Date.now() - startedMs).toBeLessThan(1_000);
@@ -283,5 +284,67 @@ describe("the list of accounts", () => {
     ]);
     const { accounts } = await reader.page(serverId, { page: 1, limit: 20, search: "100% s" });
     expect(accounts.map((account) => account.accountName)).toEqual(["100% sure"]);
+  });
+
+  it("a search finds parts of names and numbers in any case, page by page and whole, and nothing else", async () => {
+    const [serverId, otherId] = [await newServer(), await newServer()];
+    const reader = createAccountReader(database);
+    const book = createCreationBook(database);
+    const names = Array.from({ length: 1_100 }, (_, index) => (index % 2 === 0 ? `Ada ${index}` : `Grace ${index}`));
+    const there = await book.takeUp(
+      names.map((accountName, index) =>
+        creation(serverId, { accountName, createdAt: new Date(1_700_000_000_000 + index).toISOString() }),
+      ),
+    );
+    await book.takeUp([creation(otherId, { accountName: "Ada 0" })]);
+    const found = async (search: string, status?: AccountStatus): Promise<readonly string[]> => {
+      const pages: string[] = [];
+      for (let page = 1; page <= 12; page += 1) {
+        const { accounts, total } = await reader.page(serverId, { page, limit: 100, search, status });
+        pages.push(...accounts.map(({ id }) => id));
+        if (page === 12) expect(total).toBe(pages.length);
+      }
+      const whole: string[] = [];
+      for await (const chunk of reader.all(serverId, { search, status })) whole.push(...chunk.map(({ id }) => id));
+      expect(whole).toEqual(pages);
+      return pages;
+    };
+    const expected = (matches: (account: Account) => boolean): readonly string[] =>
+      there
+        .filter(matches)
+        .map(({ id }) => id)
+        .toReversed();
+    const number = there[7]?.accountNumber ?? "";
+    expect(await found("aDA")).toEqual(expected(({ accountName }) => accountName.startsWith("Ada")));
+    expect(await found("a 10")).toEqual(expected(({ accountName }) => accountName.includes("a 10")));
+    expect(await found("e")).toEqual(expected(({ accountName }) => accountName.includes("e")));
+    expect(await found(number)).toEqual([there[7]?.id]);
+    expect(await found(number, "pending")).toEqual([there[7]?.id]);
+    expect(await found(number, "active")).toEqual([]);
+    expect(await found(`${number}\nGrace`)).toEqual([]);
+    expect(await found("nobody")).toEqual([]);
+  });
+
+  it("a search reads what it finds, and not every account of the server", async () => {
+    const serverId = await newServer();
+    await createCreationBook(database).takeUp(
+      Array.from({ length: 3_000 }, (_, index) => creation(serverId, { accountName: `Trader ${index}` })),
+    );
+    const explain = statement<{ "QUERY PLAN": string }>("test-explain", `explain analyze ${SEARCHES.all.page.text}`);
+    const plan = await database.transaction((tx) => {
+      tx.execute(SEARCH_SETTINGS, []);
+      return tx.query(explain, [serverId, "%nobody%", 20, 0]);
+    });
+    const text = plan.map((row) => row["QUERY PLAN"]).join("\n");
+    expect(text).toContain("accounts_search");
+    expect(text).not.toContain("accounts_newest");
+  });
+
+  it("a chunk of the whole list begins in the index where the chunk before ended", async () => {
+    const explain = statement<{ "QUERY PLAN": string }>("test-explain-chunk", `explain ${LISTS.all.chunk.text}`);
+    const plan = await database.query(explain, [randomUUID(), new Date().toISOString(), "10000001", 200]);
+    const text = plan.map((row) => row["QUERY PLAN"]).join("\n");
+    expect(text).toMatch(/accounts_newest[^]*Index Cond: .*ROW\(created_at, account_number\) < /);
+    expect(text).not.toContain("Sort");
   });
 });

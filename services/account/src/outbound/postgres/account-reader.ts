@@ -4,12 +4,17 @@ import type { Account } from "../../domain/account.ts";
 import type { AccountFilter, AccountName, AccountReader, PageQuery } from "../../domain/ports.ts";
 import { countAccounts } from "./account-counts.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, fromRow } from "./account-row.ts";
+import { exactMatch, FOUND, search, searchStatement } from "./account-search.ts";
 import { selectServer } from "./server-register.ts";
 
-/** Accounts read at once while all accounts of a server are listed. */
-const CHUNK_ROWS = 500;
+/**
+ * Accounts read at once while all accounts of a server are listed; what a chunk takes, other
+ * requests wait for.
+ */
+const CHUNK_ROWS = 200;
 /** Before the first account of a list: nothing is later. */
 const LIST_START: ListPosition = { listed_at: "infinity", account_number: "" };
+const NEWEST_FIRST = "order by created_at desc, account_number desc";
 
 const SELECT_ACCOUNT = statement<AccountRow>(
   "account-select",
@@ -24,52 +29,58 @@ const SELECT_IDS = statement<{ id: string | null }>(
    order by asked.position`,
 );
 /**
- * The lists, each with statements of its own, so that every one of them finds its rows in order in one index: all accounts
- * of a server, or those of a status. A search reads along that index and leaves out what does not match: one that matches
- * nothing reads every account of the server.
+ * The lists, each with statements of its own, so that every one of them finds its rows in order in
+ * one index: all accounts of a server, or those of a status. A search is found in an index of its
+ * own; only one that is listed whole, and finds more than a chunk, is read along the list.
  */
-const LISTS = {
-  all: { ...listStatements("all", []), count: null },
-  ofStatus: { ...listStatements("of-status", ["status = $2"]), count: null },
-  found: listStatements("found", ["(account_number ilike $2 or account_name ilike $2)"]),
-  foundOfStatus: listStatements("found-of-status", [
-    "status = $2",
-    "(account_number ilike $3 or account_name ilike $3)",
-  ]),
+export const LISTS = {
+  all: { page: pageStatement("all", []), chunk: chunkStatement("all", []) },
+  ofStatus: { page: pageStatement("of-status", ["status = $2"]), chunk: chunkStatement("of-status", ["status = $2"]) },
+};
+/** Of searches; `page` is run by {@link search}. */
+export const SEARCHES = {
+  all: { page: searchStatement("all", FOUND, 3), chunk: chunkStatement("found", [exactMatch("$2")], 3) },
+  ofStatus: {
+    page: searchStatement("of-status", `${FOUND} and status = $3`, 4),
+    chunk: chunkStatement("found-of-status", [exactMatch("$2"), "status = $3"], 4),
+  },
 };
 
-interface ListStatements {
-  readonly page: Statement<AccountRow>;
-  /** Null: how many there are is kept. */
-  readonly count: Statement<{ total: number }> | null;
-  /** What comes after a {@link ListPosition}. */
-  readonly chunk: Statement<AccountRow & ListPosition>;
-}
-
-/** The key of an account in a list. It never changes, and no two accounts of a server have the same. */
+/**
+ * The key of an account in a list. It never changes, and no two accounts of a server have the same.
+ */
 interface ListPosition {
   /** `created_at` as text: a Date would round it. */
   readonly listed_at: string;
   readonly account_number: string;
 }
 
+function whereOf(conditions: readonly string[]): string {
+  return ["server_id = $1", "status <> 'deleted'", ...conditions].join(" and ");
+}
+
+/** `conditions` use the parameters from $2 on, `next` is the one after them. */
 /** `conditions` use the parameters from $2 on, one each. */
-function listStatements(name: string, conditions: readonly string[]): ListStatements {
-  const where = ["server_id = $1", "status <> 'deleted'", ...conditions].join(" and ");
-  const order = "order by created_at desc, account_number desc";
+function pageStatement(name: string, conditions: readonly string[]): Statement<AccountRow> {
   const next = conditions.length + 2;
-  return {
-    page: statement(
-      `account-page-${name}`,
-      `select ${ACCOUNT_COLUMNS} from accounts where ${where} ${order} limit $${next} offset $${next + 1}`,
-    ),
-    count: statement(`account-count-${name}`, `select count(*) as total from accounts where ${where}`),
-    chunk: statement(
-      `account-chunk-${name}`,
-      `select ${ACCOUNT_COLUMNS}, created_at::text as listed_at from accounts
-       where ${where} and (created_at, account_number) < ($${next}::timestamptz, $${next + 1}) ${order} limit $${next + 2}`,
-    ),
-  };
+  return statement(
+    `account-page-${name}`,
+    `select ${ACCOUNT_COLUMNS} from accounts where ${whereOf(conditions)} ${NEWEST_FIRST} limit $${next} offset $${next + 1}`,
+  );
+}
+
+/** What comes after a {@link ListPosition}, whose parameters begin at `next`. */
+function chunkStatement(
+  name: string,
+  conditions: readonly string[],
+  next = conditions.length + 2,
+): Statement<AccountRow & ListPosition> {
+  return statement(
+    `account-chunk-${name}`,
+    `select ${ACCOUNT_COLUMNS}, created_at::text as listed_at from accounts
+     where ${whereOf(conditions)} and (created_at, account_number) < ($${next}::timestamptz, $${next + 1})
+     ${NEWEST_FIRST} limit $${next + 2}`,
+  );
 }
 
 /** Reads accounts and servers from this service's schema. */
@@ -97,44 +108,52 @@ async function ids(database: Queryable, accounts: readonly AccountName[]): Promi
 }
 
 async function page(
-  database: Queryable,
+  database: Database,
   serverId: string,
   query: PageQuery,
 ): Promise<{ accounts: Account[]; total: number }> {
-  const { statements, values } = listOf(serverId, query);
+  const { limit } = query;
+  const range = [limit, (query.page - 1) * limit];
+  const values = valuesOf(serverId, query);
+  if (query.search !== undefined) return search(database, searchOf(query).page, [...values, ...range]);
   const [rows, total] = await Promise.all([
-    database.query(statements.page, [...values, query.limit, (query.page - 1) * query.limit]),
-    statements.count === null
-      ? countAccounts(database, serverId, query.status)
-      : database.query(statements.count, values).then(([count]) => count?.total ?? 0),
+    database.query(listOf(query).page, [...values, ...range]),
+    countAccounts(database, serverId, query.status),
   ]);
   return { accounts: rows.map(fromRow), total };
 }
 
 /**
- * Each chunk is a statement of its own: between two, nothing is held in the database, however slowly they are read. The key of
- * an account never changes, so each account comes once, and none is missing that was there from the first chunk to the last.
+ * Each chunk is a statement of its own: between two, nothing is held in the database, however
+ * slowly they are read. The key of an account never changes, so each account comes once, and none
+ * is missing that was there from the first chunk to the last.
  */
-async function* all(database: Queryable, serverId: string, filter: AccountFilter): AsyncIterable<Account[]> {
-  const { statements, values } = listOf(serverId, filter);
+async function* all(database: Database, serverId: string, filter: AccountFilter): AsyncIterable<Account[]> {
+  const values = valuesOf(serverId, filter);
+  if (filter.search !== undefined) {
+    const { accounts, total } = await search(database, searchOf(filter).page, [...values, CHUNK_ROWS, 0]);
+    if (total === accounts.length) return yield accounts;
+  }
+  const { chunk } = filter.search === undefined ? listOf(filter) : searchOf(filter);
   let position: ListPosition | undefined = LIST_START;
   while (position !== undefined) {
     const after = [position.listed_at, position.account_number, CHUNK_ROWS];
-    const rows: readonly (AccountRow & ListPosition)[] = await database.query(statements.chunk, [...values, ...after]);
+    const rows: readonly (AccountRow & ListPosition)[] = await database.query(chunk, [...values, ...after]);
     if (rows.length > 0) yield rows.map(fromRow);
     position = rows.length === CHUNK_ROWS ? rows.at(-1) : undefined;
   }
 }
 
-/** `%`, `_` and `\` stand for themselves in a search. */
-function listOf(serverId: string, { status, search }: AccountFilter): { statements: ListStatements; values: string[] } {
-  const pattern = `%${(search ?? "").replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
-  if (status === undefined) {
-    return search === undefined
-      ? { statements: LISTS.all, values: [serverId] }
-      : { statements: LISTS.found, values: [serverId, pattern] };
-  }
-  return search === undefined
-    ? { statements: LISTS.ofStatus, values: [serverId, status] }
-    : { statements: LISTS.foundOfStatus, values: [serverId, status, pattern] };
+function listOf({ status }: AccountFilter): (typeof LISTS)["all"] {
+  return status === undefined ? LISTS.all : LISTS.ofStatus;
+}
+
+function searchOf({ status }: AccountFilter): (typeof SEARCHES)["all"] {
+  return status === undefined ? SEARCHES.all : SEARCHES.ofStatus;
+}
+
+/** In a search `%`, `_` and `\` stand for themselves. */
+function valuesOf(serverId: string, { status, search: text }: AccountFilter): string[] {
+  const pattern = text === undefined ? [] : [`%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`];
+  return [serverId, ...pattern, ...(status === undefined ? [] : [status])];
 }
