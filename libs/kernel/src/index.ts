@@ -5,5 +5,6 @@ export * from "./clock.ts";
 export * from "./deferred.ts";
 export * from "./ids.ts";
 export * from "./money.ts";
+export * from "./organization-queue.ts";
 export * from "./organization-slots.ts";
 export * from "./passwords.ts";
