@@ -1,4 +1,7 @@
-import { type ErrorBody, type ErrorCode, ERRORS, type Issue } from "@kapi/contracts";
+import { type ErrorBody, type ErrorCode, ERRORS, HEADERS, type Issue } from "@kapi/contracts";
+
+/** What Retry-After says where an organization has its share already, in seconds. */
+const SHARE_RETRY_AFTER_SECONDS = "1";
 
 /** What may be told beyond the catalogue's entry. */
 export interface ApiErrorOptions {
@@ -34,4 +37,13 @@ export class ApiError extends Error {
   body(): ErrorBody {
     return this.issues === undefined ? { error: this.message } : { error: this.message, issues: this.issues };
   }
+}
+
+/**
+ * The answer above an organization's share of something: 429, not billed, to be sent again
+ * (decisions, 1.7).
+ */
+export function tooManyConcurrentRequests(cause?: unknown): ApiError {
+  const headers = { [HEADERS.retryAfter]: SHARE_RETRY_AFTER_SECONDS };
+  return new ApiError("TOO_MANY_CONCURRENT_REQUESTS", { headers, cause });
 }

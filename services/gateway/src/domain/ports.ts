@@ -64,6 +64,7 @@ export interface Accounts {
   readonly accountBytes: (serverId: string, accountNumber: string) => Promise<Buffer | null>;
   /**
    * The exact body of the answer to listTradingAccounts: a page whole, all accounts as they come.
+   * Throws ApiError TOO_MANY_CONCURRENT_REQUESTS where the organization has its share there.
    */
   readonly list: (serverId: string, query: ListTradingAccountsQuery) => Promise<Buffer | Readable>;
   /** The id of each account, in order, or {@link UNTOLD_ID}; null for no such account. */

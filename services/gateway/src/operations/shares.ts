@@ -1,11 +1,7 @@
 import type { Readable } from "node:stream";
 
-import { ApiError } from "@kapi/http";
-import { HEADERS } from "@kapi/contracts";
+import { tooManyConcurrentRequests } from "@kapi/http";
 import type { OrganizationSlots } from "@kapi/kernel";
-
-/** What Retry-After says where an organization has its share already, in seconds. */
-const RETRY_AFTER_SECONDS = "1";
 
 /**
  * Takes a slot of the organization's share. Returns the function that gives it back.
@@ -14,8 +10,8 @@ const RETRY_AFTER_SECONDS = "1";
  */
 export function takeSlot(slots: OrganizationSlots, organizationId: string): () => void {
   const release = slots.take(organizationId);
-  if (release !== null) return release;
-  throw new ApiError("TOO_MANY_CONCURRENT_REQUESTS", { headers: { [HEADERS.retryAfter]: RETRY_AFTER_SECONDS } });
+  if (release === null) throw tooManyConcurrentRequests();
+  return release;
 }
 
 /** Gives the slot back when `read` has failed, or when the answer that it gave is over. */

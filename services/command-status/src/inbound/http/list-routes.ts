@@ -1,7 +1,14 @@
 import { Readable } from "node:stream";
 
 import { Guid, ListCommandsQuery } from "@kapi/contracts";
-import { ApiError, type FastifyInstance, type FastifyReply, type FastifyRequest, parse } from "@kapi/http";
+import {
+  ApiError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  parse,
+  tooManyConcurrentRequests,
+} from "@kapi/http";
 import type { Clock } from "@kapi/kernel";
 import { z } from "zod";
 
@@ -58,7 +65,7 @@ async function waiting<T>(wait: () => Promise<T>): Promise<T> {
     return await wait();
   } catch (error) {
     if (!(error instanceof TooManyWaiters)) throw error;
-    throw new ApiError("TOO_MANY_CONCURRENT_REQUESTS", { cause: error });
+    throw tooManyConcurrentRequests(error);
   }
 }
 

@@ -277,6 +277,16 @@ describe("a search", () => {
     for (const answered of await Promise.all(running)) expect(answered.status).toBe(200);
     expect(admit).toHaveBeenCalledTimes(SHARE + 2);
   });
+
+  it("that the account service has no room for is 429 too, and is given back, each time", async () => {
+    answer = (_request, response) => response.writeHead(429, JSON_HEADERS).end("{}");
+    for (let time = 0; time <= SHARE; time += 1) {
+      await expectTooMany(await call(one, `${listPath(one)}?search=a&limit=5`));
+      await expectTooMany(await call(one, `${listPath(one)}?search=a`));
+      await expectTooMany(await call(one, listPath(one)));
+    }
+    expect(refund).toHaveBeenCalledTimes(3 * (SHARE + 1));
+  });
 });
 
 describe("a wait", () => {

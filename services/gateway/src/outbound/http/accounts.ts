@@ -1,9 +1,14 @@
+import { Readable } from "node:stream";
+
 import { isPaged, type Issue, Server } from "@kapi/contracts";
-import { type InternalClient, unexpected, withQuery } from "@kapi/http";
+import { type InternalClient, tooManyConcurrentRequests, unexpected, withQuery } from "@kapi/http";
 import { z } from "zod";
 
 import { type Accounts, UNTOLD_ID } from "../../domain/ports.ts";
 import { accountPath, bytesOf, foundBytesOf } from "./owner-bytes.ts";
+
+const OK = 200;
+const TOO_MANY_REQUESTS = 429;
 
 const ConfigurationAnswer = z.object({ server: Server });
 /** Release 0.1.0 tells no ids. */
@@ -31,7 +36,7 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
     changeConfiguration: async (serverId, change) => {
       const path = configurationPath(serverId);
       const { status, body } = await client.request("PATCH", path, change);
-      if (status === 200) return { body };
+      if (status === OK) return { body };
       const refused = status === 400 ? RefusedAnswer.safeParse(JSON.parse(body.toString("utf8"))) : null;
       if (refused?.success) return { issues: refused.data.issues };
       throw unexpected(path, status);
@@ -39,11 +44,10 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
     accountBytes: (serverId, accountNumber) => bytesOf(client, accountPath(serverId, accountNumber)),
     list: async (serverId, query) => {
       const path = withQuery(`/internal/servers/${serverId}/accounts`, query);
-      if (isPaged(query)) return foundBytesOf(client, path);
-      const { status, body } = await client.stream("GET", path);
-      if (status === 200) return body;
-      body.destroy();
-      throw unexpected(path, status);
+      const { status, body } = await (isPaged(query) ? client.request("GET", path) : client.stream("GET", path));
+      if (status === OK) return body;
+      if (body instanceof Readable) body.destroy();
+      throw status === TOO_MANY_REQUESTS ? tooManyConcurrentRequests() : unexpected(path, status);
     },
     ids: async (accounts) => {
       const asking = { ...checking, repeatable: true };

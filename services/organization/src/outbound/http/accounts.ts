@@ -1,5 +1,5 @@
 import { type Issue, Server } from "@kapi/contracts";
-import { type InternalClient, unexpected, withQuery } from "@kapi/http";
+import { type InternalClient, tooManyConcurrentRequests, unexpected, withQuery } from "@kapi/http";
 import { z } from "zod";
 
 import type { Accounts, ServerOverview } from "../../domain/console-ports.ts";
@@ -13,6 +13,7 @@ const REPEATABLE = { repeatable: true };
 const OK = 200;
 const BAD_REQUEST = 400;
 const NOT_FOUND = 404;
+const TOO_MANY_REQUESTS = 429;
 
 const OverviewsAnswer = z.object({
   servers: z.array(z.object({ server: Server, accountCount: z.int().min(0) }).nullable()),
@@ -56,10 +57,14 @@ function overviewOf(server: Server, accountCount: number): ServerOverview {
   return { serverId, configuration, accountCount };
 }
 
-/** The exact body of an answer, or null where it is 404. */
+/**
+ * The exact body of an answer, or null where it is 404.
+ * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS where the organization has its share there
+ */
 async function bytesOf(client: InternalClient, path: string): Promise<Buffer | null> {
   const { status, body } = await client.request("GET", path);
   if (status === OK) return body;
   if (status === NOT_FOUND) return null;
+  if (status === TOO_MANY_REQUESTS) throw tooManyConcurrentRequests();
   throw unexpected(path, status);
 }

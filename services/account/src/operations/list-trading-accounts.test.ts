@@ -1,0 +1,110 @@
+import { randomUUID } from "node:crypto";
+
+import { describe, expect, it } from "vitest";
+
+import type { Account, ServerConfiguration } from "../domain/account.ts";
+import type { AccountFilter, AccountReader } from "../domain/ports.ts";
+import { type AccountListSources, pageOfTradingAccounts, streamTradingAccounts } from "./list-trading-accounts.ts";
+
+/** Most searches of an organization that a process runs at once. */
+const SEARCHES = 2;
+/** Well below the 3 s and 1 s that lists and searches wait for a turn. */
+const SOON_MS = 500;
+const PAGE = { page: 1, limit: 20 };
+
+function server(): ServerConfiguration {
+  return { serverId: randomUUID(), organizationId: randomUUID() } as ServerConfiguration;
+}
+
+/**
+ * A database without accounts, in which reads that `hangs` names do not end before `end`; `running`
+ * counts those that do not.
+ */
+function sourcesIn(hangs: (serverId: string, filter: AccountFilter) => boolean) {
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  let running = 0;
+  const read = async (serverId: string, filter: AccountFilter): Promise<void> => {
+    if (!hangs(serverId, filter)) return;
+    running += 1;
+    await ended;
+    running -= 1;
+  };
+  const reader: Pick<AccountReader, "page" | "all"> = {
+    page: async (serverId, query) => {
+      await read(serverId, query);
+      return { accounts: [], total: 0 };
+    },
+    all: async function* all(serverId, filter): AsyncGenerator<Account[]> {
+      await read(serverId, filter);
+      yield [];
+    },
+  };
+  const samples = { latest: () => Promise.resolve([]) };
+  const sources = { reader, samples } as unknown as AccountListSources;
+  return { sources, end, running: () => running };
+}
+
+async function whole(sources: AccountListSources, of: ServerConfiguration, filter: AccountFilter): Promise<string> {
+  let text = "";
+  for await (const chunk of streamTradingAccounts(sources, of, filter)) text += chunk;
+  return text;
+}
+
+async function soon(read: Promise<string>): Promise<void> {
+  const startedMs = performance.now();
+  expect(JSON.parse(await read)).toMatchObject({ accounts: [] });
+  expect(performance.now() - startedMs).toBeLessThan(SOON_MS);
+}
+
+function refused(read: Promise<string>): Promise<void> {
+  return expect(read).rejects.toMatchObject({ code: "TOO_MANY_CONCURRENT_REQUESTS", status: 429 });
+}
+
+describe("searches of one organization that take long", () => {
+  it("have its share of the database at most, in pages and whole; one more is refused after its time", async () => {
+    const one = server();
+    const { sources, end, running } = sourcesIn((serverId) => serverId === one.serverId);
+    const searches = [
+      pageOfTradingAccounts(sources, one, { ...PAGE, search: "a" }),
+      whole(sources, one, { search: "a" }),
+    ];
+    await expect.poll(running).toBe(SEARCHES);
+    await Promise.all([
+      refused(pageOfTradingAccounts(sources, one, { ...PAGE, search: "a" })),
+      refused(whole(sources, one, { search: "a" })),
+    ]);
+    expect(running()).toBe(SEARCHES);
+    end();
+    await Promise.all(searches);
+    await soon(pageOfTradingAccounts(sources, one, { ...PAGE, search: "a" }));
+  });
+
+  it("hold up neither its lists and pages, nor another organization's searches and lists", async () => {
+    const [one, other] = [server(), server()];
+    const { sources, end, running } = sourcesIn(
+      (serverId, { search }) => serverId === one.serverId && search !== undefined,
+    );
+    const searches = Array.from({ length: SEARCHES }, () => whole(sources, one, { search: "a" }));
+    await expect.poll(running).toBe(SEARCHES);
+    await soon(whole(sources, one, {}));
+    await soon(pageOfTradingAccounts(sources, one, PAGE));
+    await soon(whole(sources, other, {}));
+    await soon(whole(sources, other, { search: "a" }));
+    await soon(pageOfTradingAccounts(sources, other, { ...PAGE, search: "a" }));
+    end();
+    await Promise.all(searches);
+  });
+});
+
+describe("lists of one organization", () => {
+  it("of which a chunk takes long hold up no list of another one, however many there are", async () => {
+    const [one, other] = [server(), server()];
+    const { sources, end, running } = sourcesIn((serverId) => serverId === one.serverId);
+    const lists = Array.from({ length: 8 }, () => whole(sources, one, {}));
+    await expect.poll(running).toBe(1);
+    await soon(whole(sources, other, {}));
+    expect(running()).toBe(1);
+    end();
+    await Promise.all(lists);
+  });
+});
