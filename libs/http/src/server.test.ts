@@ -1,4 +1,4 @@
-import { request as httpRequest } from "node:http";
+import { type IncomingMessage, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { Readable } from "node:stream";
 
@@ -13,6 +13,7 @@ import { requireInternalToken } from "./internal-auth.ts";
 import { listen } from "./listen.ts";
 import { parse } from "./parse.ts";
 import { createHttpServer } from "./server.ts";
+import { sendStream, STREAM_IDLE_TIMEOUT_MS } from "./stream-answer.ts";
 
 const JSON_HEADERS = { "content-type": "application/json" };
 const BYTES = Buffer.from('{"balance":10.50,"spaces":  "kept"}');
@@ -30,6 +31,8 @@ beforeAll(async () => {
   server.get("/stream", (_request, reply) =>
     reply.header("content-type", "application/json").send(Readable.from([BYTES.subarray(0, 5), BYTES.subarray(5)])),
   );
+  server.get("/idle-timeout/stream", ({ raw }, reply) => sendStream(reply, Readable.from(idleTimeoutOf(raw))));
+  server.get("/idle-timeout/whole", ({ raw }) => [...idleTimeoutOf(raw)]);
   server.get("/items/:name", (request) => request.params);
   server.post("/echo", (request, reply) => reply.send({ body: request.body ?? null, id: request.id }));
   server.post("/shape", (request) => parse(z.object({ name: z.string() }), request.body));
@@ -49,6 +52,11 @@ beforeAll(async () => {
   stop = () => started.stop();
 });
 afterAll(() => stop());
+
+/** How long nothing may move on the connection of a request, looked at as the answer is made. */
+function* idleTimeoutOf({ socket }: IncomingMessage): Generator<string> {
+  yield JSON.stringify(socket.timeout);
+}
 
 describe("a request that takes too long to arrive", () => {
   const ARRIVAL_TIMEOUT_MS = 2_000;
@@ -239,6 +247,12 @@ describe("answers", () => {
       expect(response.headers.get("content-type")).toContain("application/json");
       expect(Buffer.from(await response.arrayBuffer()).equals(BYTES)).toBe(true);
     }
+  });
+
+  it("as a stream wait for a slow reader beyond the gateway's deadline; no other answer does", async () => {
+    expect((await ask("/idle-timeout/stream")).body).toBe(STREAM_IDLE_TIMEOUT_MS);
+    expect(STREAM_IDLE_TIMEOUT_MS).toBeGreaterThan(120_000);
+    expect((await ask("/idle-timeout/whole")).body).toEqual(["60000"]);
   });
 
   it("reach the handler with long path parameters, whose schema is to refuse them", async () => {

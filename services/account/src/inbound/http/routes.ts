@@ -1,7 +1,7 @@
 /** The internal reads of the account service, as the gateway and the metrics service call them. */
 import { Readable } from "node:stream";
 import { AccountNumber, Guid, isPaged, ListTradingAccountsQuery } from "@kapi/contracts";
-import { ApiError, type FastifyInstance, parse } from "@kapi/http";
+import { ApiError, type FastifyInstance, parse, sendStream } from "@kapi/http";
 import { z } from "zod";
 
 import type { ServerConfiguration } from "../../domain/account.ts";
@@ -39,7 +39,7 @@ export function registerRoutes(app: FastifyInstance, sources: AccountDetailsSour
     const server = await knownServer(sources.reader, serverId);
     void reply.type(JSON_TYPE);
     if (!isPaged(query)) {
-      return reply.send(Readable.from(streamTradingAccounts(sources, server, query), { objectMode: false }));
+      return sendStream(reply, Readable.from(streamTradingAccounts(sources, server, query), { objectMode: false }));
     }
     const page = { ...query, page: query.page ?? 1, limit: query.limit ?? DEFAULT_LIMIT };
     return reply.send(await pageOfTradingAccounts(sources, server, page));

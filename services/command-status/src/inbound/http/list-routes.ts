@@ -7,6 +7,7 @@ import {
   type FastifyReply,
   type FastifyRequest,
   parse,
+  sendStream,
   tooManyConcurrentRequests,
 } from "@kapi/http";
 import type { Clock } from "@kapi/kernel";
@@ -46,7 +47,8 @@ export function registerListRoutes(app: FastifyInstance, needs: ListRouteNeeds):
   });
   app.get("/internal/servers/:serverId/commands/stream", async (request, reply) => {
     const pieces = await streamCommands(needs.lists, queryOf(request));
-    return reply.header("content-type", "application/json").send(Readable.from(pieces, { objectMode: false }));
+    void reply.header("content-type", "application/json");
+    return sendStream(reply, Readable.from(pieces, { objectMode: false }));
   });
   app.post("/internal/commands/wait", async (request, reply) => {
     const { timeoutMs, ...read } = parse(WaitBody, request.body);
