@@ -1,21 +1,21 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { COMMANDS_MIGRATIONS, type WorkTransaction } from "@kapi/commands";
-import type { AccountStatus, ServerEntry } from "@kapi/contracts";
+import type { AccountStatus } from "@kapi/contracts";
 import { createPool, type Database, migrate, statement, type Transaction } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import type { Account, AccountCreation } from "../src/domain/account.ts";
+import type { Account } from "../src/domain/account.ts";
 import type { CreationEnd, DeletionBook } from "../src/domain/ports.ts";
 import { streamTradingAccounts } from "../src/operations/list-trading-accounts.ts";
 import { createAccountBook } from "../src/outbound/postgres/account-book.ts";
-import { createAccountReader, LISTS, SEARCHES } from "../src/outbound/postgres/account-reader.ts";
-import { SEARCH_SETTINGS } from "../src/outbound/postgres/account-search.ts";
+import { createAccountReader, LISTS } from "../src/outbound/postgres/account-reader.ts";
 import { createCreationBook } from "../src/outbound/postgres/creation-book.ts";
 import { createDeletionBook } from "../src/outbound/postgres/deletion-book.ts";
 import { createServerRegister } from "../src/outbound/postgres/server-register.ts";
+import { creation, newServer, serverEntry } from "./account-rows.ts";
 
 const logger = createLogger({ service: "test", level: "error" });
 const schema = "account";
@@ -42,46 +42,6 @@ afterAll(async () => {
   await environment.stop();
 });
 
-function serverEntry(overrides: Partial<ServerEntry> = {}): ServerEntry {
-  return {
-    kind: "server",
-    version: 1,
-    serverId: randomUUID(),
-    organizationId: randomUUID(),
-    status: "active",
-    tradingServerUrl: "http://127.0.0.1:1",
-    configuration: {
-      serverName: "Demo",
-      companyName: "Example",
-      currency: "USD",
-      environment: "demo",
-      supportedLeverage: [100, 1, 50],
-      defaultLeverage: 100,
-    },
-    ...overrides,
-  };
-}
-
-async function newServer(): Promise<string> {
-  const entry = serverEntry();
-  await createServerRegister(database).save(entry);
-  return entry.serverId;
-}
-
-function creation(serverId: string, overrides: Partial<AccountCreation> = {}): AccountCreation {
-  return {
-    commandId: randomUUID(),
-    managedAccountId: randomUUID(),
-    organizationId: randomUUID(),
-    serverId,
-    accountName: "Trader",
-    leverage: 100,
-    initialBalanceMinor: 100_000,
-    createdAt: new Date().toISOString(),
-    ...overrides,
-  };
-}
-
 function deletionBook(): DeletionBook {
   return createDeletionBook({ database, deleteHistory: () => Promise.resolve() });
 }
@@ -99,7 +59,7 @@ function asWork(tx: Transaction): WorkTransaction {
 
 describe("account numbers", () => {
   it("no number is given twice, however many creations come at once, and a repeat keeps its number", async () => {
-    const serverId = await newServer();
+    const serverId = await newServer(database);
     const book = createCreationBook(database);
     const batches = Array.from({ length: 10 }, () => Array.from({ length: 7 }, () => creation(serverId)));
     const taken = (await Promise.all(batches.map((batch) => book.takeUp(batch)))).flat();
@@ -127,7 +87,7 @@ describe("servers", () => {
   });
 
   it("a trading server is told of a configuration until it was", async () => {
-    const serverId = await newServer();
+    const serverId = await newServer(database);
     const register = createServerRegister(database);
     const due = async (): Promise<boolean> => (await register.unconfigured()).includes(serverId);
     expect(await due()).toBe(true);
@@ -140,7 +100,7 @@ describe("servers", () => {
 
 describe("the list of accounts", () => {
   it("streams every account once, newest first, and a page is a part of it", async () => {
-    const serverId = await newServer();
+    const serverId = await newServer(database);
     const reader = createAccountReader(database);
     const creations = Array.from({ length: 1_203 }, (_, index) =>
       creation(serverId, { createdAt: new Date(1_700_000_000_000 + Math.floor(index / 3)).toISOString() }),
@@ -163,7 +123,7 @@ describe("the list of accounts", () => {
   });
 
   it("is complete, each account once, whatever is added, changed and deleted between two chunks", async () => {
-    const serverId = await newServer();
+    const serverId = await newServer(database);
     const [reader, book] = [createAccountReader(database), createCreationBook(database)];
     const [newestMs, count] = [1_700_000_000_000, 1_500];
     // All of one millisecond: neighbours differ by microseconds, or by their number alone.
@@ -196,7 +156,7 @@ describe("the list of accounts", () => {
   });
 
   it("holds no connection between two chunks, so that others are served while it is read slowly", async () => {
-    const serverId = await newServer();
+    const serverId = await newServer(database);
     const connectionString = environment.postgresUrl;
     const small = await createPool({ connectionString, schema, applicationName: "small", max: 1, logger });
     await createCreationBook(database).takeUp(Array.from({ length: 1_001 }, () => creation(serverId)));
@@ -211,7 +171,7 @@ describe("the list of accounts", () => {
   });
 
   it("its total is exact for the server and for each status, whatever was moved, deleted or rolled back at once", async () => {
-    const serverId = await newServer();
+    const serverId = await newServer(database);
     const [creations, book, deletions] = [createCreationBook(database), createAccountBook(database), deletionBook()];
     const lives = Array.from({ length: 12 }, async (_, round) => {
       const taken = await creations.takeUp(Array.from({ length: 10 }, () => creation(serverId)));
@@ -250,7 +210,7 @@ describe("the list of accounts", () => {
   });
 
   it("no change of accounts waits for another because of the total", async () => {
-    const serverId = await newServer();
+    const serverId = await newServer(database);
     const book = createCreationBook(database);
     const [one, other] = await book.takeUp([creation(serverId), creation(serverId)]);
     const at = new Date().toISOString();
@@ -267,77 +227,12 @@ describe("the list of accounts", () => {
 
   it("an empty server is an empty list", async () => {
     const reader = createAccountReader(database);
-    const server = await reader.server(await newServer());
+    const server = await reader.server(await newServer(database));
     if (server === null) throw new Error("the server was saved");
     let text = "";
     const samples = { latest: () => Promise.resolve([]) };
     for await (const chunk of streamTradingAccounts({ reader, samples }, server, {})) text += chunk;
     expect(JSON.parse(text)).toEqual({ accounts: [] });
-  });
-
-  it("a search takes percent and underscore as themselves", async () => {
-    const serverId = await newServer();
-    const reader = createAccountReader(database);
-    await createCreationBook(database).takeUp([
-      creation(serverId, { accountName: "100% sure" }),
-      creation(serverId, { accountName: "1000 sure" }),
-    ]);
-    const { accounts } = await reader.page(serverId, { page: 1, limit: 20, search: "100% s" });
-    expect(accounts.map((account) => account.accountName)).toEqual(["100% sure"]);
-  });
-
-  it("a search finds parts of names and numbers in any case, page by page and whole, and nothing else", async () => {
-    const [serverId, otherId] = [await newServer(), await newServer()];
-    const reader = createAccountReader(database);
-    const book = createCreationBook(database);
-    const names = Array.from({ length: 1_100 }, (_, index) => (index % 2 === 0 ? `Ada ${index}` : `Grace ${index}`));
-    const there = await book.takeUp(
-      names.map((accountName, index) =>
-        creation(serverId, { accountName, createdAt: new Date(1_700_000_000_000 + index).toISOString() }),
-      ),
-    );
-    await book.takeUp([creation(otherId, { accountName: "Ada 0" })]);
-    const found = async (search: string, status?: AccountStatus): Promise<readonly string[]> => {
-      const pages: string[] = [];
-      for (let page = 1; page <= 12; page += 1) {
-        const { accounts, total } = await reader.page(serverId, { page, limit: 100, search, status });
-        pages.push(...accounts.map(({ id }) => id));
-        if (page === 12) expect(total).toBe(pages.length);
-      }
-      const whole: string[] = [];
-      for await (const chunk of reader.all(serverId, { search, status })) whole.push(...chunk.map(({ id }) => id));
-      expect(whole).toEqual(pages);
-      return pages;
-    };
-    const expected = (matches: (account: Account) => boolean): readonly string[] =>
-      there
-        .filter(matches)
-        .map(({ id }) => id)
-        .toReversed();
-    const number = there[7]?.accountNumber ?? "";
-    expect(await found("aDA")).toEqual(expected(({ accountName }) => accountName.startsWith("Ada")));
-    expect(await found("a 10")).toEqual(expected(({ accountName }) => accountName.includes("a 10")));
-    expect(await found("e")).toEqual(expected(({ accountName }) => accountName.includes("e")));
-    expect(await found(number)).toEqual([there[7]?.id]);
-    expect(await found(number, "pending")).toEqual([there[7]?.id]);
-    expect(await found(number, "active")).toEqual([]);
-    expect(await found(`${number}\nGrace`)).toEqual([]);
-    expect(await found("nobody")).toEqual([]);
-  });
-
-  it("a search reads what it finds, and not every account of the server", async () => {
-    const serverId = await newServer();
-    await createCreationBook(database).takeUp(
-      Array.from({ length: 3_000 }, (_, index) => creation(serverId, { accountName: `Trader ${index}` })),
-    );
-    const explain = statement<{ "QUERY PLAN": string }>("test-explain", `explain analyze ${SEARCHES.all.page.text}`);
-    const plan = await database.transaction((tx) => {
-      tx.execute(SEARCH_SETTINGS, []);
-      return tx.query(explain, [serverId, "%nobody%", 20, 0]);
-    });
-    const text = plan.map((row) => row["QUERY PLAN"]).join("\n");
-    expect(text).toContain("accounts_search");
-    expect(text).not.toContain("accounts_newest");
   });
 
   it("a chunk of the whole list begins in the index where the chunk before ended", async () => {

@@ -4,7 +4,7 @@ import type { Account } from "../../domain/account.ts";
 import type { AccountFilter, AccountName, AccountReader, PageQuery } from "../../domain/ports.ts";
 import { countAccounts } from "./account-counts.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, fromRow } from "./account-row.ts";
-import { exactMatch, FOUND, search, searchStatement } from "./account-search.ts";
+import { exactMatch, FOUND, FOUND_OF_STATUS, search, searchChunk, searchStatement } from "./account-search.ts";
 import { selectServer } from "./server-register.ts";
 
 /**
@@ -41,7 +41,7 @@ export const LISTS = {
 export const SEARCHES = {
   all: { page: searchStatement("all", FOUND, 3), chunk: chunkStatement("found", [exactMatch("$2")], 3) },
   ofStatus: {
-    page: searchStatement("of-status", `${FOUND} and status = $3`, 4),
+    page: searchStatement("of-status", FOUND_OF_STATUS, 4),
     chunk: chunkStatement("found-of-status", [exactMatch("$2"), "status = $3"], 4),
   },
 };
@@ -59,7 +59,6 @@ function whereOf(conditions: readonly string[]): string {
   return ["server_id = $1", "status <> 'deleted'", ...conditions].join(" and ");
 }
 
-/** `conditions` use the parameters from $2 on, `next` is the one after them. */
 /** `conditions` use the parameters from $2 on, one each. */
 function pageStatement(name: string, conditions: readonly string[]): Statement<AccountRow> {
   const next = conditions.length + 2;
@@ -132,13 +131,15 @@ async function* all(database: Database, serverId: string, filter: AccountFilter)
   const values = valuesOf(serverId, filter);
   if (filter.search !== undefined) {
     const { accounts, total } = await search(database, searchOf(filter).page, [...values, CHUNK_ROWS, 0]);
-    if (total === accounts.length) return yield accounts;
+    if (total > 0 && total === accounts.length) yield accounts;
+    if (total === accounts.length) return;
   }
   const { chunk } = filter.search === undefined ? listOf(filter) : searchOf(filter);
   let position: ListPosition | undefined = LIST_START;
   while (position !== undefined) {
-    const after = [position.listed_at, position.account_number, CHUNK_ROWS];
-    const rows: readonly (AccountRow & ListPosition)[] = await database.query(chunk, [...values, ...after]);
+    const wanted: unknown[] = [...values, position.listed_at, position.account_number, CHUNK_ROWS];
+    const rows: readonly (AccountRow & ListPosition)[] =
+      filter.search === undefined ? await database.query(chunk, wanted) : await searchChunk(database, chunk, wanted);
     if (rows.length > 0) yield rows.map(fromRow);
     position = rows.length === CHUNK_ROWS ? rows.at(-1) : undefined;
   }

@@ -8,24 +8,29 @@ import { ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow } from "./account-row.ts
  * in a row reads every account of the server.
  */
 const SEARCH_TIMEOUT_MS = 2_000;
+const SET_TIMEOUT = `set_config('statement_timeout', '${SEARCH_TIMEOUT_MS}', true)`;
 
 /** The index of searches is read as a bitmap, which other statements of the pool never need. */
 export const SEARCH_SETTINGS = statement<unknown>(
   "account-search-settings",
-  `select set_config('statement_timeout', '${SEARCH_TIMEOUT_MS}', true), set_config('enable_bitmapscan', 'on', true)`,
+  `select ${SET_TIMEOUT}, set_config('enable_bitmapscan', 'on', true)`,
 );
+const CHUNK_SETTINGS = statement<unknown>("account-search-chunk-settings", `select ${SET_TIMEOUT}`);
 
 /** An account that was found, or none of them; with how many there are in all. */
-export type FoundRow = { readonly total: number } & (AccountRow | { readonly id: null });
+type FoundRow = { readonly total: number } & (AccountRow | { readonly id: null });
 
 /**
- * What a search finds: `$1` is the server, `$2` the pattern. No condition but those of the index
+ * Finds accounts: `$1` is the server, `$2` the pattern. No condition but those of the index
  * `accounts_search` is one that an index has; otherwise a search could be planned along one that
- * leads to all accounts of the server. The index also finds what matches across the end of the
- * number.
+ * leads to all accounts of the server. The pattern is made lower case once, and not for each
+ * account. A pattern with a line feed also matches across the end of the number.
  */
-export const FOUND = `server_id::text = $1::uuid::text and (account_number || E'\\n' || account_name) ilike $2
-  and ${exactMatch("$2")} and status || '' <> 'deleted'`;
+export const FOUND = `server_id::text = $1::uuid::text
+  and lower(account_number || E'\\n' || account_name) like (select lower($2::text))
+  and ($2 not like E'%\\n%' or ${exactMatch("$2")}) and status || '' <> 'deleted'`;
+/** Finds accounts of the status `$3`; see {@link FOUND}. */
+export const FOUND_OF_STATUS = `${FOUND} and status || '' = $3`;
 
 /** Whether the number or the name has the text of the parameter `pattern`. */
 export function exactMatch(pattern: string): string {
@@ -34,7 +39,7 @@ export function exactMatch(pattern: string): string {
 
 /**
  * One page of what `where` leaves, newest first, and how many there are; `limit` and `offset` are
- * the parameters after `next`.
+ * the parameters from `next` on.
  */
 export function searchStatement(name: string, where: string, next: number): Statement<FoundRow> {
   // Found first and ordered then: in the order of the list, all accounts would be read for the few
@@ -51,19 +56,35 @@ export function searchStatement(name: string, where: string, next: number): Stat
   );
 }
 
-/**
- * Runs a search within its time, in a transaction of its own. Rejects with a transient error where
- * it takes longer.
- */
+/** Runs a search within its time. Rejects with a transient error where it takes longer. */
 export async function search(
   database: Database,
   wanted: Statement<FoundRow>,
   values: readonly unknown[],
 ): Promise<{ accounts: Account[]; total: number }> {
-  const rows = await database.transaction((tx) => {
-    tx.execute(SEARCH_SETTINGS, []);
-    return tx.query(wanted, values);
-  });
+  const rows = await readWith(SEARCH_SETTINGS, database, wanted, values);
   const accounts = rows.filter((row): row is FoundRow & AccountRow => row.id !== null).map(fromRow);
   return { accounts, total: rows[0]?.total ?? 0 };
+}
+
+/** The same for a chunk of a search that is read along the list. */
+export function searchChunk<Row>(
+  database: Database,
+  chunk: Statement<Row>,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  return readWith(CHUNK_SETTINGS, database, chunk, values);
+}
+
+/** Reads in a transaction of its own, which alone has the settings. */
+function readWith<Row>(
+  settings: Statement<unknown>,
+  database: Database,
+  wanted: Statement<Row>,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  return database.transaction((tx) => {
+    tx.execute(settings, []);
+    return tx.query(wanted, values);
+  });
 }

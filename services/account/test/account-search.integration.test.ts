@@ -1,0 +1,178 @@
+import { fileURLToPath } from "node:url";
+import { COMMANDS_MIGRATIONS } from "@kapi/commands";
+import type { AccountStatus } from "@kapi/contracts";
+import { createPool, type Database, migrate, statement } from "@kapi/postgres";
+import { createLogger } from "@kapi/runtime";
+import { createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import type { Account } from "../src/domain/account.ts";
+import { createAccountReader, SEARCHES } from "../src/outbound/postgres/account-reader.ts";
+import { SEARCH_SETTINGS, searchChunk } from "../src/outbound/postgres/account-search.ts";
+import { createCreationBook } from "../src/outbound/postgres/creation-book.ts";
+import { creation, newServer } from "./account-rows.ts";
+
+const logger = createLogger({ service: "test", level: "error" });
+const schema = "account";
+const DELETE = statement<never>("test-delete", "update accounts set status = 'deleted' where id = any($1::uuid[])");
+let environment: TestEnvironment;
+let database: Database;
+let stop: () => Promise<void>;
+
+beforeAll(async () => {
+  environment = await createTestEnvironment({ needs: ["postgres"] });
+  const connectionString = environment.postgresUrl;
+  const directory = fileURLToPath(new URL("../migrations", import.meta.url));
+  await migrate({ connectionString, schema, directory, directories: [COMMANDS_MIGRATIONS], logger });
+  const pool = await createPool({ connectionString, schema, applicationName: "test", logger });
+  database = pool.value;
+  stop = () => pool.stop();
+});
+
+afterAll(async () => {
+  await stop();
+  await environment.stop();
+});
+
+/** Accounts of these names on a new server, in order; the last one is the newest. */
+async function named(names: readonly string[]): Promise<{ serverId: string; accounts: readonly Account[] }> {
+  const serverId = await newServer(database);
+  const accounts = await createCreationBook(database).takeUp(
+    names.map((accountName, index) =>
+      creation(serverId, { accountName, createdAt: new Date(1_700_000_000_000 + index).toISOString() }),
+    ),
+  );
+  return { serverId, accounts };
+}
+
+/** The names that a search finds, newest first; a page and the whole list must agree. */
+async function found(serverId: string, search: string): Promise<readonly string[]> {
+  const reader = createAccountReader(database);
+  const { accounts, total } = await reader.page(serverId, { page: 1, limit: 100, search });
+  const names = accounts.map(({ accountName }) => accountName);
+  expect(total).toBe(names.length);
+  const whole: string[] = [];
+  for await (const chunk of reader.all(serverId, { search })) whole.push(...chunk.map((one) => one.accountName));
+  expect(whole).toEqual(names);
+  return names;
+}
+
+/** How a page of a search is read. */
+async function planOf(wanted: "all" | "ofStatus", values: readonly unknown[]): Promise<string> {
+  const { text } = SEARCHES[wanted].page;
+  const explain = statement<{ "QUERY PLAN": string }>(`test-explain-${wanted}`, `explain analyze ${text}`);
+  const plan = await database.transaction((tx) => {
+    tx.execute(SEARCH_SETTINGS, []);
+    return tx.query(explain, values);
+  });
+  return plan.map((row) => row["QUERY PLAN"]).join("\n");
+}
+
+describe("a search among accounts", () => {
+  it("takes percent and underscore as themselves", async () => {
+    const serverId = await newServer(database);
+    const reader = createAccountReader(database);
+    await createCreationBook(database).takeUp([
+      creation(serverId, { accountName: "100% sure" }),
+      creation(serverId, { accountName: "1000 sure" }),
+    ]);
+    const { accounts } = await reader.page(serverId, { page: 1, limit: 20, search: "100% s" });
+    expect(accounts.map((account) => account.accountName)).toEqual(["100% sure"]);
+  });
+
+  it("finds parts of names and numbers in any case, page by page and whole, and nothing else", async () => {
+    const [serverId, otherId] = [await newServer(database), await newServer(database)];
+    const reader = createAccountReader(database);
+    const book = createCreationBook(database);
+    const names = Array.from({ length: 1_100 }, (_, index) => (index % 2 === 0 ? `Ada ${index}` : `Grace ${index}`));
+    const there = await book.takeUp(
+      names.map((accountName, index) =>
+        creation(serverId, { accountName, createdAt: new Date(1_700_000_000_000 + index).toISOString() }),
+      ),
+    );
+    await book.takeUp([creation(otherId, { accountName: "Ada 0" })]);
+    const found = async (search: string, status?: AccountStatus): Promise<readonly string[]> => {
+      const pages: string[] = [];
+      for (let page = 1; page <= 12; page += 1) {
+        const { accounts, total } = await reader.page(serverId, { page, limit: 100, search, status });
+        pages.push(...accounts.map(({ id }) => id));
+        if (page === 12) expect(total).toBe(pages.length);
+      }
+      const whole: string[] = [];
+      for await (const chunk of reader.all(serverId, { search, status })) whole.push(...chunk.map(({ id }) => id));
+      expect(whole).toEqual(pages);
+      return pages;
+    };
+    const expected = (matches: (account: Account) => boolean): readonly string[] =>
+      there
+        .filter(matches)
+        .map(({ id }) => id)
+        .toReversed();
+    const number = there[7]?.accountNumber ?? "";
+    expect(await found("aDA")).toEqual(expected(({ accountName }) => accountName.startsWith("Ada")));
+    expect(await found("a 10")).toEqual(expected(({ accountName }) => accountName.includes("a 10")));
+    expect(await found("e")).toEqual(expected(({ accountName }) => accountName.includes("e")));
+    expect(await found(number)).toEqual([there[7]?.id]);
+    expect(await found(number, "pending")).toEqual([there[7]?.id]);
+    expect(await found(number, "active")).toEqual([]);
+    expect(await found(`${number}\nGrace`)).toEqual([]);
+    expect(await found("nobody")).toEqual([]);
+  });
+
+  it("reads what it finds, and not every account of the server, of whatever status and however short", async () => {
+    const { serverId } = await named(Array.from({ length: 3_000 }, (_, index) => `Trader ${index}`));
+    for (const pattern of ["%nobody%", "%x%"]) {
+      const plans = [
+        await planOf("all", [serverId, pattern, 20, 0]),
+        await planOf("ofStatus", [serverId, pattern, "pending", 20, 0]),
+      ];
+      for (const plan of plans) {
+        expect(plan).toContain("accounts_search");
+        expect(plan).not.toContain("accounts_newest");
+      }
+    }
+  });
+
+  it("finds letters beyond ASCII in any case, also where their lower case is in ASCII", async () => {
+    const kelvin = "\u212afund";
+    const names = ["\u0130stanbul Desk", "Zoë ÅNGSTRÖM", "Пётр Иванов", "王小明", kelvin, "Istanbul 2"];
+    const { serverId } = await named(names);
+    expect(await found(serverId, "istanbul")).toEqual(["Istanbul 2", "\u0130stanbul Desk"]);
+    expect(await found(serverId, "\u0130STANBUL D")).toEqual(["\u0130stanbul Desk"]);
+    expect(await found(serverId, "zoë ångström")).toEqual(["Zoë ÅNGSTRÖM"]);
+    expect(await found(serverId, "ЁТР ИВ")).toEqual(["Пётр Иванов"]);
+    expect(await found(serverId, "小")).toEqual(["王小明"]);
+    expect(await found(serverId, "kfund")).toEqual([kelvin]);
+  });
+
+  it("takes every other character as itself, at every length", async () => {
+    const longest = `${"x".repeat(98)}_%`;
+    const { serverId } = await named([String.raw`a\b`, "a_b", "a%b", "axb", "line\nfeed", "O'Neil -- ;", longest]);
+    expect(await found(serverId, String.raw`A\B`)).toEqual([String.raw`a\b`]);
+    expect(await found(serverId, "a_b")).toEqual(["a_b"]);
+    expect(await found(serverId, "a%b")).toEqual(["a%b"]);
+    expect(await found(serverId, "\\")).toEqual([String.raw`a\b`]);
+    expect(await found(serverId, "E\nF")).toEqual(["line\nfeed"]);
+    expect(await found(serverId, "'neil -- ;")).toEqual(["O'Neil -- ;"]);
+    expect(await found(serverId, longest)).toEqual([longest]);
+    expect(await found(serverId, "_%")).toEqual([longest]);
+  });
+
+  it("does not find accounts that are deleted, nor another server's", async () => {
+    const { serverId, accounts } = await named(["Ada 1", "Ada 2", "Ada 3"]);
+    await named(["Ada 4"]);
+    await database.query(DELETE, [accounts.slice(1, 2).map(({ id }) => id)]);
+    expect(await found(serverId, "ada")).toEqual(["Ada 3", "Ada 1"]);
+  });
+
+  it("has 2 s in the database, for a chunk of a whole search too", async () => {
+    const text = "select current_setting('statement_timeout') as timeout";
+    const timeout = statement<{ timeout: string }>("test-timeout", text);
+    expect(await searchChunk(database, timeout, [])).toEqual([{ timeout: "2s" }]);
+    const page = await database.transaction((tx) => {
+      tx.execute(SEARCH_SETTINGS, []);
+      return tx.query(timeout, []);
+    });
+    expect(page).toEqual([{ timeout: "2s" }]);
+  });
+});
