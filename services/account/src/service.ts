@@ -143,7 +143,12 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   };
   const isUnreachable = (error: unknown): boolean => error instanceof TradingServerUnreachable;
 
-  const app = createHttpServer({ logger, health, clock, isDependencyFailure: isUnreachable });
+  const app = createHttpServer({
+    logger,
+    health,
+    clock,
+    isDependencyFailure: (error) => isUnreachable(error) || isTransient(error),
+  });
   requireInternalToken(app, config.INTERNAL_TOKEN);
   registerRoutes(app, {
     reader,

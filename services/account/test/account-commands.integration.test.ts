@@ -1,11 +1,14 @@
 import { randomBytes, randomUUID } from "node:crypto";
 
 import type { CommandOperation } from "@kapi/contracts";
+import { createPool, statement } from "@kapi/postgres";
+import { createLogger } from "@kapi/runtime";
 import { eventually, onWrongClock } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { World } from "./world.ts";
 
+const LOCK_ACCOUNTS = statement<never>("test-lock-accounts", "lock table accounts in access exclusive mode");
 let world: World;
 beforeAll(async () => {
   world = await World.create();
@@ -280,6 +283,25 @@ describe("a password reset", () => {
     const { credentials } = (await world.details(account)).body;
     expect(result).toEqual({ changedAt: credentials.investorPasswordChangedAt });
     expect(credentials.tradingPasswordChangedAt < credentials.investorPasswordChangedAt).toBe(true);
+  });
+});
+
+describe("a search that takes too long", () => {
+  it("is ended after 2 s, of a page or whole, as a failure after which the caller may try again", async () => {
+    const { postgresUrl: connectionString } = world.stack.environment;
+    const logger = createLogger({ service: "test", level: "silent" });
+    const pool = await createPool({ connectionString, schema: "account", applicationName: "test", logger });
+    const path = `/internal/servers/${world.server.serverId}/accounts?search=nobody`;
+    const startedMs = performance.now();
+    const answers = await pool.value.transaction(async (tx) => {
+      await tx.query(LOCK_ACCOUNTS, []);
+      return Promise.all([world.call("GET", `${path}&limit=5`), world.call("GET", path)]);
+    });
+    // Below the 4 s that other statements have.
+    expect(performance.now() - startedMs).toBeLessThan(3_900);
+    await pool.stop();
+    for (const answer of answers) expect(answer).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
+    expect(await world.call("GET", path)).toMatchObject({ status: 200, body: { accounts: [] } });
   });
 });
 
