@@ -4,7 +4,7 @@ import type { FastifyReply } from "fastify";
 
 /**
  * Longest pause of whoever reads a streamed answer of another service, in milliseconds. Above the
- * 120 s after which the gateway ends the answer: a caller who pauses must not look like a service
+ * 120 s after which the gateway ends the answer: a slow caller must not look like a service
  * that breaks its answer off, which costs nothing.
  */
 export const STREAM_IDLE_TIMEOUT_MS = 150_000;
