@@ -26,7 +26,7 @@ it("counts and logs the older events that an account goes on without, once they 
   ];
   const takeIn = eventIntake({
     events: { takeIn: () => results.shift()?.() ?? Promise.reject(new Error("one call too many")) },
-    deliverer: { roomOf: () => 0, add: () => undefined },
+    deliverer: { room: () => ({ take: () => false }), add: () => undefined },
     due: { expect: () => undefined },
     leaseMs: 1_000,
     clock: new TestClock(),
