@@ -37,15 +37,10 @@ export const REOPEN_DELAY_MS = 1_000;
 
 /** An attempt that lasts longer is shown as `leased`. */
 export const LEASED_EVENT_AFTER_MS = 250;
-/** Back-off between attempts: 1-2-4-8-16 s (decisions, 3.1). */
-export const FIRST_RETRY_MS = 1_000;
-export const MAX_RETRY_MS = 16_000;
 /** A command that applied is asked for again when its fact has not come by then. */
 export const PENDING_TIMEOUT_MS = 5_000;
 /** How often the rows of such commands are looked at meanwhile: another process may have booked the fact. */
 export const END_WATCH_INTERVAL_MS = 50;
-/** Unanswered calls in a row that open a server's breaker. */
-export const BREAKER_FAILURES = 3;
 /** Attempts that ended in an error nobody expected, before the command is settled and fails INTERNAL. */
 export const MAX_BROKEN_ATTEMPTS = 3;
 /** How often the heads behind an open breaker are looked at for their deadline. */

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import type { CommandMessage } from "@kapi/contracts";
+import { backOffMs } from "@kapi/kernel";
 import { commandMessage, TestClock } from "@kapi/testkit";
 
-import { backOffMs } from "./back-off.ts";
 import { type Entry, type Home, orderKeyOf } from "./entry.ts";
 import {
   FEW_COMMANDS,

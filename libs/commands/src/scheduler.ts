@@ -5,9 +5,8 @@
  *
  * Invariants: of an account at most one command is under way; a command leaves its queue only by `done` or `drop`.
  */
-import type { Clock } from "@kapi/kernel";
+import { Breaker, type Clock } from "@kapi/kernel";
 
-import { Breaker } from "./breaker.ts";
 import type { Entry } from "./entry.ts";
 import {
   EXPIRY_SWEEP_MS,

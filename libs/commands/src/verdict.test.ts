@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 
+import { FIRST_RETRY_MS, MAX_RETRY_MS } from "@kapi/kernel";
 import { createLogger } from "@kapi/runtime";
 import { commandMessage, TestClock } from "@kapi/testkit";
 
 import { type Entry, type Home, orderKeyOf } from "./entry.ts";
-import { FIRST_RETRY_MS, MAX_BROKEN_ATTEMPTS, MAX_RETRY_MS } from "./limits.ts";
+import { MAX_BROKEN_ATTEMPTS } from "./limits.ts";
 import { Judge } from "./verdict.ts";
 
 class NoAnswer extends Error {}

@@ -1,9 +1,8 @@
 /** What an executor's outcome means for a command: a pure decision, so that every rule about endings is in one place. */
-import type { Clock } from "@kapi/kernel";
+import { backOffMs, type Clock } from "@kapi/kernel";
 import { isTransient } from "@kapi/postgres";
 import type { Logger } from "@kapi/runtime";
 
-import { backOffMs } from "./back-off.ts";
 import { type Entry, INTERNAL, type Refusal } from "./entry.ts";
 import type { AppliedOutcome, ClosedOutcome, CommandExecutor, CommandOutcome } from "./executor.ts";
 import { MAX_BROKEN_ATTEMPTS } from "./limits.ts";

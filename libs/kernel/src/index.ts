@@ -1,5 +1,7 @@
 export * from "./assert.ts";
+export * from "./back-off.ts";
 export * from "./batcher.ts";
+export * from "./breaker.ts";
 export * from "./canonical-json.ts";
 export * from "./clock.ts";
 export * from "./deferred.ts";

@@ -1,12 +1,14 @@
+import { backOffMs, MAX_RETRY_MS } from "./back-off.ts";
+import type { Clock } from "./clock.ts";
+
+/** Unanswered calls in a row that open a server's breaker. */
+export const BREAKER_FAILURES = 3;
+
 /**
- * The breaker of one trading server: after some unanswered calls in a row its commands are parked, and one command at
- * a time probes whether it is back. Other servers never notice.
+ * The breaker of one server, such as a trading server: after some unanswered calls in a row it is
+ * asked nothing, and after a pause one call at a time probes whether it is back. Other servers
+ * never notice.
  */
-import type { Clock } from "@kapi/kernel";
-
-import { backOffMs } from "./back-off.ts";
-import { BREAKER_FAILURES, MAX_RETRY_MS } from "./limits.ts";
-
 export class Breaker {
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -29,7 +31,7 @@ export class Breaker {
     return this.#probing;
   }
 
-  /** How many commands may be sent now: all, one (a probe), or none. */
+  /** How many calls may be sent now: all, one (a probe), or none. */
   allowance(): number {
     if (!this.open) return Number.POSITIVE_INFINITY;
     return this.#probing || this.waitMs() > 0 ? 0 : 1;
@@ -42,7 +44,7 @@ export class Breaker {
     return leftMs > MAX_RETRY_MS ? 0 : leftMs;
   }
 
-  /** A batch goes out. */
+  /** A call goes out. */
   sent(): void {
     if (this.open) this.#probing = true;
   }
@@ -58,7 +60,7 @@ export class Breaker {
   failed(): boolean {
     const wasOpen = this.open;
     this.#failures += 1;
-    // A batch that was under way when the breaker opened says nothing new.
+    // A call that was under way when the breaker opened says nothing new.
     if (!this.open || (wasOpen && !this.#probing)) return false;
     this.#probing = false;
     this.#openings += 1;
@@ -66,7 +68,7 @@ export class Breaker {
     return !wasOpen;
   }
 
-  /** The batch ended without having asked the server. */
+  /** The call ended without having asked the server. */
   unused(): void {
     this.#probing = false;
   }

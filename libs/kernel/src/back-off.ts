@@ -1,5 +1,6 @@
-import { FIRST_RETRY_MS, MAX_RETRY_MS } from "./limits.ts";
-
+/** Pauses between attempts: 1-2-4-8-16 s (decisions, 3.1). */
+export const FIRST_RETRY_MS = 1_000;
+export const MAX_RETRY_MS = 16_000;
 /** Share of a pause that chance may take away, so that many do not come back at one moment. */
 const JITTER = 0.25;
 
