@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 
 import type { Dispatcher } from "undici";
 
+import { ApiError } from "./api-error.ts";
 import { DependencyError } from "./dependency-error.ts";
 
 /** An answer as it came: its body is the bytes that were sent. */
@@ -22,7 +23,7 @@ export class Call implements Dispatcher.DispatchHandler {
   readonly #what: string;
   readonly #maxBytes: number;
   readonly #resolve: (response: InternalResponse) => void;
-  readonly #reject: (error: DependencyError) => void;
+  readonly #reject: (error: DependencyError | ApiError) => void;
   readonly #timer: NodeJS.Timeout;
   readonly #chunks: Buffer[] = [];
   #controller: Dispatcher.DispatchController | null = null;
@@ -81,12 +82,15 @@ export class Call implements Dispatcher.DispatchHandler {
     this.finish();
   }
 
-  /** Ends the call with an error, at the other side too if it is under way; a call that has ended stays as it is. */
+  /**
+   * Ends the call, at the other side too if it is under way: with `cause` where that is an ApiError,
+   * else with a DependencyError. A call that has ended stays as it is.
+   */
   fail(cause: Error): void {
     if (this.#settled) return;
     this.#settled = true;
     clearTimeout(this.#timer);
-    this.#reject(new DependencyError(`${this.#what}: ${cause.message}`, { cause }));
+    this.#reject(cause instanceof ApiError ? cause : new DependencyError(`${this.#what}: ${cause.message}`, { cause }));
     this.#controller?.abort(cause);
   }
 

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { Readable } from "node:stream";
 
 import { createLogger, Health } from "@kapi/runtime";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 
 import { DependencyError } from "./dependency-error.ts";
@@ -130,6 +130,37 @@ describe("a call to another service", () => {
       expect.stringContaining("no answer within"),
     ]);
     expect(third).toMatchObject({ reason: { message: expect.stringContaining("1 calls are waiting already") } });
+  });
+
+  it("has no more than its organization's share; other organizations' calls go on", async () => {
+    const before = seen.slow;
+    const shared = client({ connections: 3, organizationShare: { connections: 2, waitingCalls: 1 } });
+    const ended = new AbortController();
+    const calls = Array.from({ length: 4 }, () =>
+      shared.request("GET", "/internal/silent", undefined, { organizationId: "one", signal: ended.signal }),
+    );
+    await expect(calls[3]).rejects.toMatchObject({ code: "TOO_MANY_CONCURRENT_REQUESTS", status: 429 });
+    for (const options of [{ organizationId: "another" }, {}]) {
+      expect((await shared.request("GET", "/internal/number", undefined, options)).status).toBe(200);
+    }
+    await vi.waitUntil(() => seen.slow - before === 2);
+    ended.abort();
+    for (const call of calls.slice(0, 3)) await expect(call).rejects.toBeInstanceOf(DependencyError);
+    const after = { organizationId: "one" };
+    expect((await shared.request("GET", "/internal/number", undefined, after)).status).toBe(200);
+    expect(seen.slow - before).toBe(2);
+  });
+
+  it("takes turns with the calls of other organizations, however many wait", async () => {
+    const shared = client({ connections: 1 });
+    const order: string[] = [];
+    const call = async (organizationId: string, name: string): Promise<void> => {
+      await shared.request("GET", "/internal/number", undefined, { organizationId });
+      order.push(name);
+    };
+    const calls = ["a1", "a2", "a3", "b1", "b2", "c1"].map((name) => call(name.charAt(0), name));
+    await Promise.all(calls);
+    expect(order).toEqual(["a1", "a2", "b1", "c1", "a3", "b2"]);
   });
 
   it("finds every connection free again after many calls at once", async () => {

@@ -28,6 +28,8 @@ export type { InternalResponse } from "./call.ts";
 const DEFAULT_CONNECTIONS = 64;
 /** Calls that wait for a connection, unless told otherwise; one more fails at once. */
 const DEFAULT_MAX_WAITING_CALLS = 10_000;
+/** In place of an organization's id: calls that are made for none, or for several together. */
+const NO_ORGANIZATION = "";
 /**
  * Streams open at once; one more fails at once. Each has a connection of its own, beside those for
  * calls: a slow reader holds up neither a short call nor another stream.
@@ -51,6 +53,11 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether twice does no more than once; then a call whose connection was lost is sent again. Unless told, a GET is. */
   readonly repeatable?: boolean;
+  /**
+   * The organization that the call of `request` is made for. Above its share of waiting calls it
+   * fails with ApiError TOO_MANY_CONCURRENT_REQUESTS.
+   */
+  readonly organizationId?: string | undefined;
   /**
    * Ends the call of `request`, at the other side too, with a DependencyError: nobody waits for the
    * answer any more.
@@ -88,6 +95,14 @@ export interface InternalClientOptions {
   readonly connections?: number;
   /** Most calls that wait for a connection. */
   readonly maxWaitingCalls?: number;
+  /** What one organization has of both at most; without it an organization may have them all. */
+  readonly organizationShare?: OrganizationShare;
+}
+
+/** The share of an organization. Calls for no organization have the same share together. */
+export interface OrganizationShare {
+  readonly connections: number;
+  readonly waitingCalls: number;
 }
 
 /** Makes a client over connections that are kept open. Nothing is connected before the first call. */
@@ -116,9 +131,13 @@ class PooledClient implements InternalClient {
   constructor(options: InternalClientOptions, calls: Connections, streams: Connections) {
     this.#options = options;
     this.#calls = calls;
+    const { connections = DEFAULT_CONNECTIONS, maxWaitingCalls = DEFAULT_MAX_WAITING_CALLS } = options;
+    const share = options.organizationShare ?? { connections, waitingCalls: maxWaitingCalls };
     this.#queue = new CallQueue(() => calls.current, {
-      maxRunning: options.connections ?? DEFAULT_CONNECTIONS,
-      maxWaiting: options.maxWaitingCalls ?? DEFAULT_MAX_WAITING_CALLS,
+      maxRunning: connections,
+      maxWaiting: maxWaitingCalls,
+      maxRunningPerOrganization: share.connections,
+      maxWaitingPerOrganization: share.waitingCalls,
     });
     this.#streams = streams;
     this.#pathPrefix = new URL(options.baseUrl).pathname.replace(/\/$/, "");
@@ -143,7 +162,7 @@ class PooledClient implements InternalClient {
       const { current } = this.#calls;
       const onLate = (): void => this.#calls.replace(current);
       const call = new Call(what, { timeoutMs, maxBytes: MAX_RESPONSE_BYTES, onLate });
-      this.#queue.send(dispatchOptions, call);
+      this.#queue.send(dispatchOptions, call, options.organizationId ?? NO_ORGANIZATION);
       return options.signal === undefined ? call.response : endedBy(options.signal, call);
     });
     refuseFailure(what, response.status);
