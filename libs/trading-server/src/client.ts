@@ -5,7 +5,7 @@
 import type { z } from "zod";
 
 import { createInternalClient, DependencyError, type InternalClient } from "@kapi/http";
-import { assert } from "@kapi/kernel";
+import { assert, monotonicClock } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
 
 import {
@@ -21,11 +21,13 @@ import {
   type ServerConfiguration,
   SnapshotResponse,
 } from "./contract.ts";
+import { ReadBreakers } from "./read-breakers.ts";
+import { TradingServerUnreachable } from "./unreachable.ts";
 
-/** The trading server could not be reached, or gave no clear answer: whether the change applied is unknown. */
-export class TradingServerUnreachable extends Error {
-  override readonly name = "TradingServerUnreachable";
-}
+/** Connections to one address, unless told otherwise. */
+const DEFAULT_CONNECTIONS = 64;
+/** Calls to one address that wait for a connection, of each organization; one more fails at once. */
+const MAX_WAITING_CALLS_PER_ORGANIZATION = 1_000;
 
 export interface TradingServerClientOptions {
   /** Base address of the server, or undefined where it is not known. */
@@ -36,9 +38,17 @@ export interface TradingServerClientOptions {
   readonly timeoutMs: number;
   /** Most connections per address. */
   readonly connections?: number;
+  /**
+   * The organization that a server belongs to: it has half of the connections to an address at most,
+   * so that a server that hangs costs its own organization. Without it nobody has a share.
+   */
+  readonly organizationOf?: (serverId: string) => string | undefined;
 }
 
-/** All calls reject with {@link TradingServerUnreachable} where there is no clear answer. */
+/**
+ * All calls reject with {@link TradingServerUnreachable} where there is no clear answer; reads at
+ * once, where the server left some in a row without one.
+ */
 export interface TradingServerClient {
   /** Tells the server its configuration; replaces the earlier one. */
   configure(serverId: string, configuration: ServerConfiguration): Promise<void>;
@@ -62,12 +72,14 @@ export function createTradingServerClient(options: TradingServerClientOptions): 
     if (baseUrl === undefined) throw new TradingServerUnreachable(`the address of server ${serverId} is not known`);
     const known = clients.get(baseUrl);
     if (known !== undefined) return known.value;
-    const { token, timeoutMs, connections } = options;
+    const { token, timeoutMs, connections = DEFAULT_CONNECTIONS } = options;
+    const share = { connections: Math.ceil(connections / 2), waitingCalls: MAX_WAITING_CALLS_PER_ORGANIZATION };
     const started = createInternalClient({
       baseUrl,
       token,
       timeoutMs,
-      ...(connections === undefined ? {} : { connections }),
+      connections,
+      ...(options.organizationOf === undefined ? {} : { organizationShare: share }),
     });
     clients.set(baseUrl, started);
     return started.value;
@@ -76,7 +88,9 @@ export function createTradingServerClient(options: TradingServerClientOptions): 
   const call = async <T>(request: CallOptions<T>): Promise<T | null> => {
     try {
       const path = `/v1/servers/${encodeURIComponent(request.serverId)}${request.path}`;
-      const answer = await clientOf(request.serverId).request(request.method, path, request.body);
+      const client = clientOf(request.serverId);
+      const organizationId = options.organizationOf?.(request.serverId);
+      const answer = await client.request(request.method, path, request.body, { organizationId });
       if (answer.status === 404 && request.absent === true) return null;
       if (answer.status < 200 || answer.status > 299) throw unclear(request, `status ${answer.status}`);
       return request.schema === null ? null : request.schema.parse(JSON.parse(answer.body.toString("utf8")));
@@ -87,7 +101,7 @@ export function createTradingServerClient(options: TradingServerClientOptions): 
     }
   };
   return {
-    value: contractCalls(call),
+    value: contractCalls(call, new ReadBreakers(monotonicClock)),
     stop: async () => {
       await Promise.all([...clients.values()].map((client) => client.stop()));
     },
@@ -105,7 +119,12 @@ interface CallOptions<T> {
   readonly absent?: boolean;
 }
 
-function contractCalls(call: <T>(request: CallOptions<T>) => Promise<T | null>): TradingServerClient {
+function contractCalls(
+  call: <T>(request: CallOptions<T>) => Promise<T | null>,
+  breakers: ReadBreakers,
+): TradingServerClient {
+  const read = <T>(request: Omit<CallOptions<T>, "method" | "absent">): Promise<T | null> =>
+    breakers.run(request.serverId, () => call({ ...request, method: "GET", absent: true }));
   const outcomes = async (serverId: string, path: string, references: readonly string[], body: unknown) => {
     assert(references.length <= MAX_BATCH_SIZE, `a batch has at most ${MAX_BATCH_SIZE} items`);
     if (references.length === 0) return [];
@@ -133,18 +152,18 @@ function contractCalls(call: <T>(request: CallOptions<T>) => Promise<T | null>):
     settle: (serverId, references) => outcomes(serverId, "/settlements", references, { references }),
     snapshot: async (serverId, accountNumber) => {
       const path = `/accounts/${encodeURIComponent(accountNumber)}`;
-      const answer = await call({ serverId, method: "GET", path, schema: SnapshotResponse, absent: true });
+      const answer = await read({ serverId, path, schema: SnapshotResponse });
       return answer?.account ?? null;
     },
     eventSequence: async (serverId, accountNumber) => {
       const path = `/accounts/${encodeURIComponent(accountNumber)}/sequence`;
-      const answer = await call({ serverId, method: "GET", path, schema: SequenceResponse, absent: true });
+      const answer = await read({ serverId, path, schema: SequenceResponse });
       return answer?.sequence ?? null;
     },
     history: async (serverId, accountNumber, sinceSequence, limit) => {
       assert(limit >= 1 && limit <= MAX_HISTORY_LIMIT, `a history page has at most ${MAX_HISTORY_LIMIT} events`);
       const path = `/accounts/${encodeURIComponent(accountNumber)}/history?since=${sinceSequence}&limit=${limit}`;
-      const answer = await call({ serverId, method: "GET", path, schema: HistoryResponse, absent: true });
+      const answer = await read({ serverId, path, schema: HistoryResponse });
       return answer ?? { events: [], lastSequence: 0 };
     },
   };

@@ -81,6 +81,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const tradingServer = await scope.start("trading-server client", () =>
     createTradingServerClient({
       urlOf: (serverId) => directory.server(serverId)?.tradingServerUrl,
+      organizationOf: (serverId) => directory.server(serverId)?.organizationId,
       token: config.TRADING_SERVER_TOKEN,
       timeoutMs: config.TRADING_SERVER_TIMEOUT_MS,
     }),

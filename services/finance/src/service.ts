@@ -70,6 +70,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const client = await scope.start("trading-server client", () =>
     createTradingServerClient({
       urlOf: (serverId) => directory.server(serverId)?.tradingServerUrl,
+      organizationOf: (serverId) => directory.server(serverId)?.organizationId,
       token: config.TRADING_SERVER_TOKEN,
       timeoutMs: config.TRADING_SERVER_TIMEOUT_MS,
     }),

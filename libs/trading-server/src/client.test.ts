@@ -1,0 +1,87 @@
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { BREAKER_FAILURES, MAX_RETRY_MS } from "@kapi/kernel";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+
+import { createTradingServerClient, type TradingServerClient } from "./client.ts";
+import { ReadBreakers } from "./read-breakers.ts";
+import { TradingServerUnreachable } from "./unreachable.ts";
+
+const HANGING = "5a1c3f7e-0a52-4a0e-9f0a-000000000001";
+const ANSWERING = "5a1c3f7e-0a52-4a0e-9f0a-000000000002";
+const ACCOUNT = "10000001";
+const CONNECTIONS = 4;
+const TIMEOUT_MS = 300;
+
+/** The trading server of both: it keeps what is asked of one for itself. */
+const asked: { readonly url: string; readonly response: ServerResponse }[] = [];
+const tradingServer = createServer((request, response) => {
+  const url = request.url ?? "";
+  asked.push({ url, response });
+  if (url.includes(ANSWERING)) response.end(JSON.stringify({ sequence: 7 }));
+});
+let baseUrl = "";
+const stops: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  await once(tradingServer.listen(0, "127.0.0.1"), "listening");
+  baseUrl = `http://127.0.0.1:${(tradingServer.address() as AddressInfo).port}`;
+});
+beforeEach(() => void asked.splice(0));
+afterAll(async () => {
+  for (const stop of stops) await stop();
+  tradingServer.closeAllConnections();
+  tradingServer.close();
+});
+
+function client(): TradingServerClient {
+  const started = createTradingServerClient({
+    urlOf: () => baseUrl,
+    organizationOf: (serverId) => serverId,
+    token: "the token of trading servers",
+    timeoutMs: TIMEOUT_MS,
+    connections: CONNECTIONS,
+  });
+  stops.push(() => started.stop());
+  return started.value;
+}
+
+it("a server that hangs has half of the connections at most, and reads of it end at once after three without an answer", async () => {
+  const { eventSequence } = client();
+  const reads = Array.from({ length: 3 * CONNECTIONS }, () => eventSequence(HANGING, ACCOUNT));
+  const hanging = Promise.allSettled(reads);
+  // Another organization's reads go on at the same address meanwhile.
+  expect(await eventSequence(ANSWERING, ACCOUNT)).toBe(7);
+  expect(asked.filter(({ url }) => url.includes(HANGING))).toHaveLength(CONNECTIONS / 2);
+  for (const outcome of await hanging) {
+    expect(outcome).toMatchObject({ status: "rejected", reason: expect.any(TradingServerUnreachable) });
+  }
+  const before = asked.length;
+  await expect(eventSequence(HANGING, ACCOUNT)).rejects.toThrow("not asked");
+  expect(asked).toHaveLength(before);
+  expect(await eventSequence(ANSWERING, ACCOUNT)).toBe(7);
+});
+
+it("one read probes after a pause whether the server is back, and all go on once it is", async () => {
+  let nowMs = Date.UTC(2026, 0, 1);
+  const breakers = new ReadBreakers({ nowMs: () => nowMs });
+  let calls = 0;
+  const read = (answer: () => Promise<number>): Promise<number> =>
+    breakers.run(HANGING, () => {
+      calls += 1;
+      return answer();
+    });
+  const fails = (): Promise<number> => Promise.reject(new TradingServerUnreachable("no answer"));
+  for (let n = 0; n < BREAKER_FAILURES; n += 1) await expect(read(fails)).rejects.toThrow("no answer");
+  await expect(read(fails)).rejects.toThrow("not asked");
+  nowMs += MAX_RETRY_MS;
+  const probe = Promise.withResolvers<number>();
+  const probing = read(() => probe.promise);
+  await expect(read(fails)).rejects.toThrow("not asked");
+  probe.resolve(1);
+  expect(await probing).toBe(1);
+  expect(await read(() => Promise.resolve(2))).toBe(2);
+  expect(calls).toBe(BREAKER_FAILURES + 2);
+});

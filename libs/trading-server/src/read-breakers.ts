@@ -1,0 +1,45 @@
+import { Breaker, BREAKER_FAILURES, type Clock } from "@kapi/kernel";
+
+import { TradingServerUnreachable } from "./unreachable.ts";
+
+/**
+ * Ends reads of a trading server at once that has left some in a row without an answer, so that
+ * they hold no connections. After a pause one read at a time probes whether it is back (back-off
+ * 1-2-4-8-16 s). Changes are not looked at here: their commands have a breaker of their own.
+ */
+export class ReadBreakers {
+  readonly #clock: Clock;
+  /** Of servers whose last read has failed, or is the first. */
+  readonly #breakers = new Map<string, Breaker>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The result of `read`. @throws TradingServerUnreachable without a call of it while the server's breaker is open */
+  async run<T>(serverId: string, read: () => Promise<T>): Promise<T> {
+    const breaker = this.#of(serverId);
+    if (breaker.allowance() === 0) {
+      const text = `trading server ${serverId}: not asked, as ${BREAKER_FAILURES} reads in a row were not answered`;
+      throw new TradingServerUnreachable(text);
+    }
+    breaker.sent();
+    try {
+      const result = await read();
+      breaker.answered();
+      if (this.#breakers.get(serverId) === breaker) this.#breakers.delete(serverId);
+      return result;
+    } catch (error) {
+      breaker.failed();
+      throw error;
+    }
+  }
+
+  #of(serverId: string): Breaker {
+    const known = this.#breakers.get(serverId);
+    if (known !== undefined) return known;
+    const breaker = new Breaker(this.#clock, Math.random);
+    this.#breakers.set(serverId, breaker);
+    return breaker;
+  }
+}
