@@ -2,6 +2,9 @@ import { USAGE_STREAM_LIMIT } from "@kapi/redis";
 import { configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
+/** Connections to each of the services behind the gateway, and so calls under way at once. */
+export const OWNER_CONNECTIONS = 64;
+
 /** Everything that this service can be told, by the name of its environment variable. */
 export const ConfigSchema = z.object({
   HTTP_HOST: configFields.httpHost,
@@ -28,6 +31,8 @@ export const ConfigSchema = z.object({
    * service.
    */
   STREAMS_PER_ORGANIZATION: configFields.integer(1, 256).default(8),
+  /** Calls to each of the services behind the gateway, of {@link OWNER_CONNECTIONS}; others wait for their turn. */
+  OWNER_CALLS_PER_ORGANIZATION: configFields.integer(1, OWNER_CONNECTIONS).default(32),
   /** Searches among a server's accounts; each may read all of them. */
   SEARCHES_PER_ORGANIZATION: configFields.integer(1, 256).default(4),
   /** Requests with `?wait=`, of 1,000 in all. */

@@ -5,7 +5,7 @@ import { OrganizationSlots } from "@kapi/kernel";
 import { CLAIM_SETTINGS, type ClaimSettings, createRedis, redisOptions, startRedisClock } from "@kapi/redis";
 import type { MainContext } from "@kapi/runtime";
 
-import type { Config } from "./config.ts";
+import { type Config, OWNER_CONNECTIONS } from "./config.ts";
 import { UNTOLD_ID } from "./domain/ports.ts";
 import { registerReference } from "./inbound/http/reference.ts";
 import { refuseOtherMethods } from "./inbound/http/refused-methods.ts";
@@ -43,6 +43,8 @@ const DELETE_TIMEOUT_MS = 15_000;
  * holds a connection.
  */
 const MAX_WAITING_REQUESTS = 1_000;
+/** Calls to one owner that wait for a connection, of each organization; one more is answered 429. */
+const MAX_WAITING_CALLS_PER_ORGANIZATION = 1_000;
 /**
  * Longest time of a streamed answer. Within it 300,000 accounts, about 200 MB, reach a caller who
  * takes 2 MB/s.
@@ -79,9 +81,21 @@ export async function startService(
   );
   health.liveness("directory", () => directory.check());
 
+  const organizationOf = (serverId: string): string | undefined => directory.server(serverId)?.organizationId;
+
   const token = config.INTERNAL_TOKEN;
+  const organizationShare = {
+    connections: config.OWNER_CALLS_PER_ORGANIZATION,
+    waitingCalls: MAX_WAITING_CALLS_PER_ORGANIZATION,
+  };
   const accountClient = await scope.start("account client", () =>
-    createInternalClient({ baseUrl: config.ACCOUNT_URL, token, timeoutMs: ACCOUNT_READ_TIMEOUT_MS }),
+    createInternalClient({
+      baseUrl: config.ACCOUNT_URL,
+      token,
+      timeoutMs: ACCOUNT_READ_TIMEOUT_MS,
+      connections: OWNER_CONNECTIONS,
+      organizationShare,
+    }),
   );
   const waitingClient = await scope.start("waiting client", () =>
     createInternalClient({
@@ -94,7 +108,15 @@ export async function startService(
     }),
   );
   const reader = (name: string, baseUrl: string): Promise<InternalClient> =>
-    scope.start(`${name} client`, () => createInternalClient({ baseUrl, token, timeoutMs: READ_TIMEOUT_MS }));
+    scope.start(`${name} client`, () =>
+      createInternalClient({
+        baseUrl,
+        token,
+        timeoutMs: READ_TIMEOUT_MS,
+        connections: OWNER_CONNECTIONS,
+        organizationShare,
+      }),
+    );
   const [commandStatusClient, financeClient, metricsClient, organizationClient, webhooksClient] = await Promise.all([
     reader("command-status", config.COMMAND_STATUS_URL),
     reader("finance", config.FINANCE_URL),
@@ -105,6 +127,7 @@ export async function startService(
   const accounts = createAccounts(accountClient, {
     checkTimeoutMs: CHECK_TIMEOUT_MS,
     deleteTimeoutMs: DELETE_TIMEOUT_MS,
+    organizationOf,
   });
   const knownAccounts = createKnownAccounts<string>({
     load: accounts.ids,
@@ -125,7 +148,7 @@ export async function startService(
     directory,
     admission,
     accounts,
-    ledger: createLedger(financeClient),
+    ledger: createLedger(financeClient, organizationOf),
     snapshots: createSnapshots(metricsClient),
     creditUsage: createCreditUsage(organizationClient),
     webhooks: createWebhooks(webhooksClient),

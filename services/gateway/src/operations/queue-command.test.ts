@@ -3,13 +3,7 @@ import { commandMessage } from "@kapi/testkit";
 import { expect, it } from "vitest";
 
 import { NotPublished } from "../domain/ports.ts";
-import {
-  EARLIER_RESET_REPEATABLE_MS,
-  equalFingerprint,
-  firstFinding,
-  publish,
-  takenOverNow,
-} from "./queue-command.ts";
+import { EARLIER_RESET_REPEATABLE_MS, equalFingerprint, firstFinding, publish, takenOverNow } from "./queue-command.ts";
 
 const BAD = new ApiError("LEVERAGE_NOT_SUPPORTED");
 const MISSING = new ApiError("ACCOUNT_NOT_FOUND");

@@ -5,7 +5,13 @@ import { json } from "node:stream/consumers";
 
 import type { Admission, Admitted } from "@kapi/admission";
 import type { KeyEntry, ServerEntry } from "@kapi/contracts";
-import { createHttpServer, createInternalClient, type InternalClient, listen } from "@kapi/http";
+import {
+  createHttpServer,
+  createInternalClient,
+  type InternalClient,
+  listen,
+  type OrganizationShare,
+} from "@kapi/http";
 import { assert, OrganizationSlots, systemClock } from "@kapi/kernel";
 import { createLogger, Health, Scope } from "@kapi/runtime";
 import { keyEntry, serverEntry } from "@kapi/testkit";
@@ -88,8 +94,12 @@ afterEach(async () => {
 
 /** The gateway's routes before an owner that stands for all services; no other server is needed. */
 async function startGateway(): Promise<string> {
-  const client = (): Promise<InternalClient> =>
-    scope.start("client", () => createInternalClient({ baseUrl: ownerUrl, token: "token", timeoutMs: 3_000 }));
+  const client = (organizationShare?: OrganizationShare): Promise<InternalClient> => {
+    const options = { baseUrl: ownerUrl, token: "token", timeoutMs: 3_000 };
+    return scope.start("client", () =>
+      createInternalClient(organizationShare === undefined ? options : { ...options, organizationShare }),
+    );
+  };
   const logger = createLogger({ service: "test", level: "silent" });
   const known = [one, other];
   const directory = {
@@ -105,7 +115,11 @@ async function startGateway(): Promise<string> {
   const needs = {
     directory,
     admission: { admit, claimedMessage: () => Promise.resolve(null) },
-    accounts: createAccounts(await client(), { checkTimeoutMs: 1_000, deleteTimeoutMs: 1_000 }),
+    accounts: createAccounts(await client({ connections: SHARE, waitingCalls: SHARE }), {
+      checkTimeoutMs: 1_000,
+      deleteTimeoutMs: 1_000,
+      organizationOf: (serverId) => directory.server(serverId)?.organizationId,
+    }),
     commandStatus,
     clock: systemClock,
     isStopping: () => false,
@@ -286,6 +300,27 @@ describe("a search", () => {
       await expectTooMany(await call(one, listPath(one)));
     }
     expect(refund).toHaveBeenCalledTimes(3 * (SHARE + 1));
+  });
+});
+
+describe("details of an account", () => {
+  it("take the organization's share of calls at most; some more wait, others' are read", async () => {
+    const held: ServerResponse[] = [];
+    answer = (request, response) => {
+      if (String(request.url).includes(one.server.serverId)) held.push(response);
+      else response.writeHead(200, JSON_HEADERS).end("{}");
+    };
+    const read = (of: Organization): Promise<Response> => call(of, `${listPath(of)}/10000001`);
+    const reads = Array.from({ length: 2 * SHARE }, () => read(one));
+    await expect.poll(() => admit.mock.calls.length, { timeout: STILL_MS }).toBe(2 * SHARE);
+    await expect.poll(() => held.length, { timeout: STILL_MS }).toBe(SHARE);
+    await expectTooMany(await read(one));
+    expect(refund).toHaveBeenCalledOnce();
+    expect((await read(other)).status).toBe(200);
+    expect(held).toHaveLength(SHARE);
+    answer = (_request, response) => void response.writeHead(200, JSON_HEADERS).end("{}");
+    for (const response of held) response.writeHead(200, JSON_HEADERS).end("{}");
+    for (const answered of await Promise.all(reads)) expect(answered.status).toBe(200);
   });
 });
 

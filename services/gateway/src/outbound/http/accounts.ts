@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 
 import { isPaged, type Issue, Server } from "@kapi/contracts";
-import { type InternalClient, tooManyConcurrentRequests, unexpected, withQuery } from "@kapi/http";
+import { type CallOptions, type InternalClient, tooManyConcurrentRequests, unexpected, withQuery } from "@kapi/http";
 import { z } from "zod";
 
 import { type Accounts, UNTOLD_ID } from "../../domain/ports.ts";
@@ -24,27 +24,33 @@ export interface AccountsOptions {
   readonly checkTimeoutMs: number;
   /** For the immediate delete, which waits for the account's running command first. */
   readonly deleteTimeoutMs: number;
+  /** The organization that a server belongs to: reads of its accounts take from the share of that. */
+  readonly organizationOf: (serverId: string) => string | undefined;
 }
 
 /** The account service over internal HTTP. */
 export function createAccounts(client: InternalClient, options: AccountsOptions): Accounts {
   const checking = { timeoutMs: options.checkTimeoutMs };
+  const ofServer = (serverId: string): CallOptions => ({ organizationId: options.organizationOf(serverId) });
   return {
-    configurationBytes: (serverId) => foundBytesOf(client, configurationPath(serverId)),
+    configurationBytes: (serverId) => foundBytesOf(client, configurationPath(serverId), ofServer(serverId)),
     configuration: async (serverId) =>
       (await client.json("GET", configurationPath(serverId), undefined, ConfigurationAnswer, checking)).server,
     changeConfiguration: async (serverId, change) => {
       const path = configurationPath(serverId);
-      const { status, body } = await client.request("PATCH", path, change);
+      const { status, body } = await client.request("PATCH", path, change, ofServer(serverId));
       if (status === OK) return { body };
       const refused = status === 400 ? RefusedAnswer.safeParse(JSON.parse(body.toString("utf8"))) : null;
       if (refused?.success) return { issues: refused.data.issues };
       throw unexpected(path, status);
     },
-    accountBytes: (serverId, accountNumber) => bytesOf(client, accountPath(serverId, accountNumber)),
+    accountBytes: (serverId, accountNumber) =>
+      bytesOf(client, accountPath(serverId, accountNumber), ofServer(serverId)),
     list: async (serverId, query) => {
       const path = withQuery(`/internal/servers/${serverId}/accounts`, query);
-      const { status, body } = await (isPaged(query) ? client.request("GET", path) : client.stream("GET", path));
+      const { status, body } = await (isPaged(query)
+        ? client.request("GET", path, undefined, ofServer(serverId))
+        : client.stream("GET", path));
       if (status === OK) return body;
       if (body instanceof Readable) body.destroy();
       throw status === TOO_MANY_REQUESTS ? tooManyConcurrentRequests() : unexpected(path, status);
@@ -56,13 +62,14 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
       return ids ?? existing.map((exists) => (exists ? UNTOLD_ID : null));
     },
     orders: (serverId, accountNumber, query) =>
-      bytesOf(client, withQuery(`${accountPath(serverId, accountNumber)}/orders`, query)),
+      bytesOf(client, withQuery(`${accountPath(serverId, accountNumber)}/orders`, query), ofServer(serverId)),
     positions: (serverId, accountNumber, query) =>
-      bytesOf(client, withQuery(`${accountPath(serverId, accountNumber)}/positions`, query)),
+      bytesOf(client, withQuery(`${accountPath(serverId, accountNumber)}/positions`, query), ofServer(serverId)),
     deals: (serverId, accountNumber, query) =>
-      bytesOf(client, withQuery(`${accountPath(serverId, accountNumber)}/deals`, query)),
+      bytesOf(client, withQuery(`${accountPath(serverId, accountNumber)}/deals`, query), ofServer(serverId)),
     deleteNow: (serverId, accountNumber) =>
       bytesOf(client, accountPath(serverId, accountNumber), {
+        ...ofServer(serverId),
         method: "DELETE",
         timeoutMs: options.deleteTimeoutMs,
         repeatable: true,

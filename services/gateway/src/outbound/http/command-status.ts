@@ -89,7 +89,7 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
     lookUp: (commandId) => untilItFits(() => lookUp(commandId)),
     list: async (organizationId, serverId, query) => {
       const path = withQuery(`/internal/servers/${serverId}/commands`, { organizationId, ...query });
-      const { status, body } = await client.request("GET", path);
+      const { status, body } = await client.request("GET", path, undefined, { organizationId });
       if (status === OK) return body;
       if (status === CONTENT_TOO_LARGE) return null;
       throw unexpected(path, status);

@@ -7,6 +7,8 @@ import { foundBytesOf } from "./owner-bytes.ts";
 export function createCreditUsage(client: InternalClient): CreditUsage {
   return {
     list: (organizationId, query) =>
-      foundBytesOf(client, withQuery(`/internal/organizations/${organizationId}/credits/usage`, query)),
+      foundBytesOf(client, withQuery(`/internal/organizations/${organizationId}/credits/usage`, query), {
+        organizationId,
+      }),
   };
 }

@@ -20,8 +20,8 @@ export async function bytesOf(
 }
 
 /** The same, from an owner that has no 404 for it. */
-export async function foundBytesOf(client: InternalClient, path: string): Promise<Buffer> {
-  const body = await bytesOf(client, path);
+export async function foundBytesOf(client: InternalClient, path: string, options: CallOptions): Promise<Buffer> {
+  const body = await bytesOf(client, path, options);
   if (body === null) throw unexpected(path, NOT_FOUND);
   return body;
 }

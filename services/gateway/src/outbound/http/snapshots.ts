@@ -7,6 +7,8 @@ import { foundBytesOf } from "./owner-bytes.ts";
 export function createSnapshots(client: InternalClient): Snapshots {
   return {
     list: (organizationId, serverId, query) =>
-      foundBytesOf(client, withQuery(`/internal/servers/${serverId}/account-metrics`, { organizationId, ...query })),
+      foundBytesOf(client, withQuery(`/internal/servers/${serverId}/account-metrics`, { organizationId, ...query }), {
+        organizationId,
+      }),
   };
 }

@@ -9,7 +9,7 @@ export function createWebhooks(client: InternalClient): Webhooks {
   return async (organizationId, { method, path, query, body: asked }) => {
     const base = `/internal/organizations/${organizationId}${path}`;
     const url = query === undefined ? base : withQuery(base, query);
-    const response = await client.request(method, url, asked);
+    const response = await client.request(method, url, asked, { organizationId });
     if (response.status < CLIENT_ERRORS_FROM) return { body: response.body };
     return { refusal: refusalOf(url, response) };
   };
