@@ -53,6 +53,24 @@ test("organizations, people, keys and servers are listed by the page, each list 
   expect((await ask("GET", `${place}/users?limit=0`)).status).toBe(400);
 });
 
+test("an organization has at most 100 keys that can be used, however many are made at once; a revoked one makes room", async () => {
+  const { organizationId } = await world.person();
+  const keys = `/internal/organizations/${organizationId}/keys`;
+  const make = (more: object = {}) => ask("POST", keys, { scopes: ["credits:read"], ...more });
+  const made = await Promise.all(Array.from({ length: 101 }, () => make()));
+  expect(made.filter(({ status }) => status === 201)).toHaveLength(100);
+  expect(made.find(({ status }) => status !== 201)).toMatchObject({
+    status: 400,
+    body: {
+      issues: [{ path: [], code: "too_many_keys", message: expect.stringContaining("at most 100 keys") as string }],
+    },
+  });
+  const { key } = made.find(({ status }) => status === 201)?.body as { key: { keyId: string } };
+  expect((await ask("DELETE", `/internal/keys/${key.keyId}`)).status).toBe(200);
+  expect((await make()).status).toBe(201);
+  expect((await make()).status).toBe(400);
+});
+
 test("nothing of a password or of a key's secret is in a list", async () => {
   for (const list of ["users", "keys", "servers"]) {
     const text = (await client.request("GET", `${place}/${list}`)).body.toString();

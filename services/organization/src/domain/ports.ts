@@ -160,6 +160,11 @@ export interface StoreTransaction {
   readWallet(organizationId: string): Promise<WalletRecord | null>;
   /** Sets the threshold of a wallet, in credits; false: the organization has none. */
   setLowBalanceThreshold(organizationId: string, credits: number, nowMs: number): Promise<boolean>;
+  /**
+   * How many keys an organization has: those that can be used, and all with revoked and expired
+   * ones. Until the transaction ends nobody else adds one.
+   */
+  lockAndCountKeys(organizationId: string, nowMs: number): Promise<{ readonly active: number; readonly total: number }>;
   insertKey(key: NewKey, nowMs: number): Promise<ManagementKey>;
   /** Revokes a key; a revoked key stays so. Null: there is no such key, or it is not of the organization, where one is named. */
   revokeKey(keyId: string, organizationId: string | null, nowMs: number): Promise<ManagementKey | null>;

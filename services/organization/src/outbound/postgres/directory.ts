@@ -54,6 +54,17 @@ const insertKeyRow = statement<KeyRow>(
   `insert into management_keys (${KEY_COLUMNS})
    values ($1, $2, $3, $4, $5, $6, 'active', $7, 1, $8, $9, null) returning ${KEY_COLUMNS}`,
 );
+// Of two keys that are made at once, each counts the other.
+const lockOrganization = statement(
+  "directory_lock_organization",
+  `select 1 from organizations where id = $1 for update`,
+);
+const countUsableKeys = statement<{ active: number; total: number }>(
+  "directory_count_usable_keys",
+  `select count(*) filter (where status = 'active' and (expires_at is null or expires_at > $2)) as active,
+     count(*) as total
+   from management_keys where organization_id = $1`,
+);
 const revokeKeyRow = statement<KeyRow>(
   "directory_revoke_key",
   `update management_keys set status = 'revoked', version = version + 1, revoked_at = $3
@@ -111,6 +122,20 @@ const upsertPricesRow = statement<PricesRow>(
    returning prices, version`,
 );
 const selectPricesRows = statement<PricesRow>("directory_select_prices", `select prices, version from prices`);
+
+/**
+ * How many keys an organization has: those that can be used, and all with revoked and expired ones.
+ * Until the transaction ends nobody else adds one.
+ */
+export async function lockAndCountKeys(
+  tx: Transaction,
+  organizationId: string,
+  nowMs: number,
+): Promise<{ readonly active: number; readonly total: number }> {
+  await tx.query(lockOrganization, [organizationId]);
+  const [counts] = await tx.query(countUsableKeys, [organizationId, toIso(nowMs)]);
+  return assertDefined(counts, "the counts of keys");
+}
 
 /** Adds a key and the record that tells of it. */
 export async function insertKey(tx: Transaction, key: NewKey, nowMs: number): Promise<ManagementKey> {

@@ -6,6 +6,7 @@ import {
   countKeys,
   countServers,
   insertKey,
+  lockAndCountKeys,
   readDirectory,
   readKeys,
   readServer,
@@ -72,6 +73,7 @@ function transactionOn(tx: Transaction): StoreTransaction {
     readWallet: (organizationId) => readWallet(tx, organizationId),
     setLowBalanceThreshold: (organizationId, credits, nowMs) =>
       setLowBalanceThreshold(tx, organizationId, credits, nowMs),
+    lockAndCountKeys: (organizationId, nowMs) => lockAndCountKeys(tx, organizationId, nowMs),
     insertKey: (key, nowMs) => insertKey(tx, key, nowMs),
     revokeKey: (keyId, organizationId, nowMs) => revokeKey(tx, keyId, organizationId, nowMs),
     setServerStatus: (organizationId, serverId, status) => setServerStatus(tx, organizationId, serverId, status),
