@@ -9,7 +9,7 @@ const FOLDERS = ["services", "libs"];
 /** Constants of limits, by their names. */
 const LIMIT = /^(?:export )?const ((?:\w+_)?(?:MAX|KEPT|TTL)(?:_\w+)?|\w+_(?:LIMIT|BUDGET)(?:_\w+)?)(?:: [^=]+)? =/gm;
 /** The same among the settings of a process. */
-const SETTING = /^\s+((?:\w+_)?(?:MAX|KEPT|TTL|LIMIT|BUDGET)(?:_\w+)?): configFields\b/gm;
+const SETTING = /^\s+((?:\w+_)?(?:MAX|KEPT|TTL|LIMIT|BUDGET)(?:_\w+)?|\w+_PER_ORGANIZATION): configFields\b/gm;
 
 /** Code that holds nothing in production, or only says what one request or record looks like. */
 const WITHOUT_BOUNDS = /^libs\/(?:testkit|servers|contracts)\//;
@@ -78,6 +78,7 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "services/metrics/src/inbound/kafka/valuations.ts MAX_OFFSET",
     "services/metrics/src/inbound/ws/fan-out.ts NOTHING_KEPT",
     "services/organization/src/config.ts MAX_KEPT_MONTHS",
+    "services/organization/src/config.ts MAX_PREFIX",
     "services/organization/src/config.ts MIN_KEPT_MONTHS",
     "services/organization/src/inbound/http/routes.ts MAX_CREDITS",
     "services/trading-server/src/domain/account.ts MAX_BALANCE_MINOR",
