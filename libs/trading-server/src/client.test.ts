@@ -49,19 +49,19 @@ function client(): TradingServerClient {
 }
 
 it("a server that hangs has half of the connections at most, and reads of it end at once after three without an answer", async () => {
-  const { eventSequence } = client();
-  const reads = Array.from({ length: 3 * CONNECTIONS }, () => eventSequence(HANGING, ACCOUNT));
+  const reader = client();
+  const reads = Array.from({ length: 3 * CONNECTIONS }, () => reader.eventSequence(HANGING, ACCOUNT));
   const hanging = Promise.allSettled(reads);
   // Another organization's reads go on at the same address meanwhile.
-  expect(await eventSequence(ANSWERING, ACCOUNT)).toBe(7);
+  expect(await reader.eventSequence(ANSWERING, ACCOUNT)).toBe(7);
   expect(asked.filter(({ url }) => url.includes(HANGING))).toHaveLength(CONNECTIONS / 2);
   for (const outcome of await hanging) {
     expect(outcome).toMatchObject({ status: "rejected", reason: expect.any(TradingServerUnreachable) });
   }
   const before = asked.length;
-  await expect(eventSequence(HANGING, ACCOUNT)).rejects.toThrow("not asked");
+  await expect(reader.eventSequence(HANGING, ACCOUNT)).rejects.toThrow("not asked");
   expect(asked).toHaveLength(before);
-  expect(await eventSequence(ANSWERING, ACCOUNT)).toBe(7);
+  expect(await reader.eventSequence(ANSWERING, ACCOUNT)).toBe(7);
 });
 
 it("one read probes after a pause whether the server is back, and all go on once it is", async () => {
