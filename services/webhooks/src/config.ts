@@ -1,3 +1,5 @@
+import { isIP } from "node:net";
+
 import { MAX_WEBHOOK_ENDPOINTS } from "@kapi/contracts";
 import { configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
@@ -13,6 +15,26 @@ const ports = z.string().transform((text, context): readonly number[] => {
   context.addIssue({ code: "custom", message: `must be ports from 1 to ${MAX_PORT}, with commas` });
   return z.NEVER;
 });
+
+const nameServers = z.string().transform((text, context): readonly string[] => {
+  const given = text.split(",").map((address) => address.trim());
+  if (given.every((address) => isIP(address) !== 0 || isIP(hostOf(address)) !== 0)) return given;
+  context.addIssue({
+    code: "custom",
+    message: "must be IP addresses, with commas, each with a port where it is not 53",
+  });
+  return z.NEVER;
+});
+
+/** Of `1.2.3.4:53` and `[::1]:53` the address; of anything else nothing. */
+function hostOf(address: string): string {
+  return (
+    /^(?:\[(?<six>[^\]]+)\]|(?<four>[^:]+)):\d{1,5}$/
+      .exec(address)
+      ?.slice(1)
+      .find((part) => part !== undefined) ?? ""
+  );
+}
 
 /** Every setting of the webhooks service. */
 export const ConfigSchema = z
@@ -30,6 +52,8 @@ export const ConfigSchema = z
     WEBHOOK_ALLOWED_PORTS: ports.default(ports.parse(HTTPS_PORT)),
     /** "true" also allows http, private addresses and any port: for one machine alone, never where others bring addresses. */
     WEBHOOK_ALLOW_INSECURE: z.enum(["true", "false"], 'must be "true" or "false"').default("false"),
+    /** Name servers that look endpoints' names up, in place of the machine's: such as ones that know no internal names. */
+    WEBHOOK_NAME_SERVERS: nameServers.optional(),
     /** A receiver's time to answer, in milliseconds, all in all (decisions, 11). */
     WEBHOOK_TIMEOUT_MS: configFields.integer(100, 60_000).default(15_000),
     /** How long a delivery belongs to a process that took it up, in milliseconds: as long it waits if that was killed. */

@@ -43,7 +43,7 @@ export const MAX_SAVES_PER_ORGANIZATION = 16;
 export interface Outside {
   /** Replaced by tests: name resolution, jitter, and the clock (by default the database's). */
   readonly resolve?: Resolve;
-  /** The name servers that are asked, with their ports; by default those of the machine. */
+  /** The name servers that are asked, with their ports; by default those of the settings. */
   readonly nameServers?: readonly string[];
   readonly random?: () => number;
   readonly clock?: Clock;
@@ -78,7 +78,9 @@ export async function startService(context: MainContext<Config>, outside: Outsid
 
   const allowInsecure = config.WEBHOOK_ALLOW_INSECURE === "true";
   const rules = { allowedPorts: config.WEBHOOK_ALLOWED_PORTS, allowInsecure };
-  const resolve = shareLookups(outside.resolve ?? (await openNames(outside.nameServers)));
+  const resolve = shareLookups(
+    outside.resolve ?? (await openNames(outside.nameServers ?? config.WEBHOOK_NAME_SERVERS)),
+  );
   const timeoutMs = config.WEBHOOK_TIMEOUT_MS;
   const leaseMs = config.WEBHOOK_LEASE_MS;
   const sender = await scope.start("sender", () => createSender({ rules, resolve, timeoutMs }));

@@ -1,0 +1,133 @@
+/** What one organization can do to the others through the API alone, one attack at a time. */
+import { randomUUID } from "node:crypto";
+
+import { crowd } from "../e2e/attacks.ts";
+import { type OutsideClient, pause } from "../e2e/outside-client.ts";
+import { TradingControl } from "../e2e/trading-control.ts";
+
+const SLOW_READERS = 30;
+const SEARCHERS = 24;
+const DETAIL_READERS = 100;
+const WAITING_REQUESTS = 1_100;
+const ENDPOINTS = 20;
+const SAVERS = 20;
+const READERS_OF_EACH_KIND = 64;
+/** Longer than every deadline for an answer of a trading server. */
+const HANG_MS = 20_000;
+/** Before a request that was refused is sent again; callers who do not wait only cost themselves. */
+const PAUSE_MS = 100;
+
+/** An attack under way. */
+export interface UnderWay {
+  /** How often each status was answered, or 0 for none. */
+  readonly statuses: ReadonlyMap<number, number>;
+  stop(): Promise<void>;
+}
+
+export interface Attack {
+  readonly name: string;
+  start(attacker: OutsideClient): Promise<UnderWay>;
+}
+
+/** All of them. `account` belongs to the attacker; the name server of webhooks is silent while `silence` is on. */
+export function attacks(account: string, silence: { isOn: boolean }): Attack[] {
+  return [
+    {
+      name: `${SLOW_READERS} slow readers of the list of all accounts`,
+      start: async (attacker) => {
+        const readers = await crowd(attacker, attacker.server("/accounts"), SLOW_READERS);
+        return { statuses: readers.statuses, stop: () => readers.leave() };
+      },
+    },
+    {
+      name: `${SEARCHERS} searches at once that find nothing`,
+      start: (attacker) => flood(attacker, SEARCHERS, ["/accounts?search=nobody%20has%20this&limit=20"]),
+    },
+    {
+      name: `${DETAIL_READERS} readers of details, trading server hangs`,
+      start: async (attacker) => {
+        const control = new TradingControl(attacker.demo);
+        await control.inject({ kind: "delay", count: null, delayMs: HANG_MS });
+        const under = await flood(attacker, DETAIL_READERS, [`/accounts/${account}`]);
+        const stop = async (): Promise<void> => {
+          await under.stop();
+          await control.clearFaults();
+        };
+        return { statuses: under.statuses, stop };
+      },
+    },
+    {
+      name: `${WAITING_REQUESTS} requests that wait for a command`,
+      start: async (attacker) => {
+        const control = new TradingControl(attacker.demo);
+        await control.inject({ kind: "unreachable", count: null });
+        const { command } = (await attacker.deposit(account, { amount: 1, requestId: randomUUID() })).body;
+        const waiting = await crowd(attacker, `/commands/${command.id}?wait=30`, WAITING_REQUESTS);
+        const stop = async (): Promise<void> => {
+          await waiting.leave();
+          await control.clearFaults();
+        };
+        return { statuses: waiting.statuses, stop };
+      },
+    },
+    {
+      name: `${ENDPOINTS} endpoints whose name server never answers`,
+      start: async (attacker) => {
+        silence.isOn = false;
+        for (let n = 0; n < ENDPOINTS; n += 1) await save(attacker, n);
+        silence.isOn = true;
+        const deposits = await flood(attacker, 1, [], async () => {
+          const { status } = await attacker.deposit(account, { amount: 1, requestId: randomUUID() });
+          await pause(PAUSE_MS);
+          return status;
+        });
+        const saves = await flood(attacker, SAVERS, [], () => save(attacker, Math.random()));
+        const stop = async (): Promise<void> => {
+          await Promise.all([deposits.stop(), saves.stop()]);
+          silence.isOn = false;
+        };
+        return { statuses: saves.statuses, stop };
+      },
+    },
+    {
+      name: `${READERS_OF_EACH_KIND} readers of each of seven lists`,
+      start: (attacker) => {
+        const lists = ["transactions", "orders", "positions?status=open", "deals"];
+        const ofAccount = lists.map((list) => `/accounts/${account}/${list}`);
+        const others = ["/commands?limit=100", "/account-metrics?limit=100", "/accounts?limit=100"];
+        return flood(attacker, READERS_OF_EACH_KIND * (lists.length + others.length), [...ofAccount, ...others]);
+      },
+    },
+  ];
+}
+
+async function save(attacker: OutsideClient, name: number): Promise<number> {
+  const url = `https://${String(name).replace(".", "-")}.silent.example/hook`;
+  return (await attacker.call("POST", "/webhooks", { body: { url, description: "Attack" } })).status;
+}
+
+/** Has `width` callers send requests without end: the paths in turn, or what `send` sends. */
+async function flood(
+  attacker: OutsideClient,
+  width: number,
+  paths: readonly string[],
+  send?: () => Promise<number>,
+): Promise<UnderWay> {
+  const statuses = new Map<number, number>();
+  let isOver = false;
+  const read = async (path: string): Promise<number> => (await attacker.call("GET", attacker.server(path))).status;
+  const caller = async (_: unknown, index: number): Promise<void> => {
+    while (!isOver) {
+      const asked = send?.() ?? read(paths[index % paths.length] ?? "");
+      const status = await asked.catch(() => 0);
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (status < 200 || status > 299) await pause(PAUSE_MS);
+    }
+  };
+  const callers = Array.from({ length: width }, caller);
+  const stop = async (): Promise<void> => {
+    isOver = true;
+    await Promise.all(callers);
+  };
+  return { statuses, stop };
+}

@@ -1,0 +1,144 @@
+/**
+ * `npm run test:tenants`: a whole kapi, and an organization that attacks the others through the API
+ * alone. Prints what another one sees of each attack: errors, and how long its work takes,
+ * undisturbed and under attack. Ends with exit code 1 if that one was answered an error.
+ * `TENANTS_SECONDS` is how long each is looked at, `TENANTS_ACCOUNTS` how many accounts the attacker
+ * has.
+ */
+import { randomUUID } from "node:crypto";
+
+import { createOrganization } from "@kapi/local";
+import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
+
+import startServers from "../../libs/testkit/src/global-setup.ts";
+import { NameServer } from "../../services/webhooks/test/name-server.ts";
+import { type Seen, seenBy } from "../e2e/attacks.ts";
+import { OutsideClient, pause } from "../e2e/outside-client.ts";
+import { WebhookReceiver } from "../e2e/webhook-receiver.ts";
+import { connectToAccounts, fillAccounts } from "../load/history-fill.ts";
+import { attacks, type Attack } from "./attacks.ts";
+
+const SECONDS = Number(process.env["TENANTS_SECONDS"] ?? 10);
+const ACCOUNTS = Number(process.env["TENANTS_ACCOUNTS"] ?? 300_000);
+const CREDITS = 100_000_000;
+const KNOWN_TIMEOUT_MS = 30_000;
+/** An attack reaches its strength in this time, and its traces are gone after it. */
+const SETTLE_MS = 3_000;
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** The organization that works normally: what it does, and how long a webhook of its takes. */
+class Victim {
+  readonly #client: OutsideClient;
+  readonly #account: string;
+  readonly #receiver: WebhookReceiver;
+  #turn = 0;
+
+  constructor(client: OutsideClient, account: string, receiver: WebhookReceiver) {
+    this.#client = client;
+    this.#account = account;
+    this.#receiver = receiver;
+  }
+
+  /** Reads and deposits in turn; a deposit is over once it has succeeded. Gives the status, 200 where all is well. */
+  readonly work = async (): Promise<number> => {
+    this.#turn += 1;
+    const account = `/accounts/${this.#account}`;
+    const paths = [
+      account,
+      "/accounts?limit=20",
+      `${account}/transactions?limit=20`,
+      "/accounts?search=outside&limit=20",
+    ];
+    const path = paths[this.#turn % (paths.length + 1)];
+    if (path === undefined) return (await this.#deposit()).status;
+    return (await this.#client.call("GET", this.#client.server(path))).status;
+  };
+
+  /** A deposit until its webhook has come, and then an endpoint that is changed. */
+  readonly webhook = async (): Promise<number> => {
+    const { status, transactionId } = await this.#deposit();
+    if (status !== 200) return status;
+    const isOfDeposit = ({ body }: { readonly body: string }): boolean => body.includes(transactionId);
+    await eventually(() => this.#receiver.received.some(isOfDeposit), { timeoutMs: KNOWN_TIMEOUT_MS });
+    return 200;
+  };
+
+  async #deposit(): Promise<{ readonly status: number; readonly transactionId: string }> {
+    const body = { amount: 1, requestId: randomUUID() };
+    const answer = await this.#client.deposit(this.#account, body);
+    if (answer.status !== 202) return { status: answer.status, transactionId: "" };
+    const { result } = await this.#client.succeeded(answer.body.command.id);
+    return { status: 200, transactionId: String(result?.["transactionId"]) };
+  }
+}
+
+async function organization(stack: TestStack, name: string): Promise<OutsideClient> {
+  const { baseUrl, wsBase, tradingServerUrl } = stack;
+  const made = await createOrganization(stack, { name, credits: CREDITS });
+  const client = new OutsideClient({ baseUrl, wsBase, tradingServerUrl, ...made });
+  const isKnown = async (): Promise<boolean> => (await client.call("GET", "/credits/balance")).status === 200;
+  await eventually(isKnown, { timeoutMs: KNOWN_TIMEOUT_MS });
+  return client;
+}
+
+interface Looked {
+  readonly undisturbed: Seen;
+  readonly attacked: Seen;
+}
+
+function line(what: string, { undisturbed, attacked }: Looked): string {
+  const ratio = (attacked.p99Ms / Math.max(1, undisturbed.p99Ms)).toFixed(1);
+  const figures = [attacked.answers, attacked.errors.length, undisturbed.p50Ms, attacked.p50Ms];
+  const cells = [...figures, undisturbed.p99Ms, attacked.p99Ms, ratio].map((cell) => String(cell).padStart(9));
+  return `${what.padEnd(52)}${cells.join("")}`;
+}
+
+async function look(attack: Attack, attacker: OutsideClient, victim: Victim): Promise<readonly string[]> {
+  const work = (): Promise<[Seen, Seen]> =>
+    Promise.all([seenBy(SECONDS * 1_000, victim.work), seenBy(SECONDS * 1_000, victim.webhook, 1)]);
+  const [undisturbed, undisturbedWebhooks] = await work();
+  const under = await attack.start(attacker);
+  await pause(SETTLE_MS);
+  const [attacked, attackedWebhooks] = await work();
+  const statuses = JSON.stringify(Object.fromEntries(under.statuses));
+  await under.stop();
+  await pause(SETTLE_MS);
+  say(line(attack.name, { undisturbed, attacked }));
+  say(line("  deposits until their webhook", { undisturbed: undisturbedWebhooks, attacked: attackedWebhooks }));
+  say(`  the attacker was answered ${statuses}`);
+  return [...attacked.errors, ...attackedWebhooks.errors].map((error) => `${attack.name}: ${error}`);
+}
+
+const stopServers = await startServers();
+const silence = { isOn: false };
+const nameServer = await NameServer.start(() => (silence.isOn ? "silent" : { address: "127.0.0.1" }));
+const receiver = await WebhookReceiver.start();
+const env = { all: { QUOTES_FILE: "" }, webhooks: { WEBHOOK_NAME_SERVERS: nameServer.address } };
+const stack = await startTestStack({ env });
+try {
+  const attacker = await organization(stack, "Attacker");
+  const client = await organization(stack, "Victim");
+  const [account, own] = [await client.openAccount(), await attacker.openAccount()];
+  const database = await connectToAccounts(stack.environment.postgresUrl);
+  await fillAccounts(database, attacker.demo, ACCOUNTS);
+  await database.query("analyze");
+  await database.end();
+  await client.call("POST", "/webhooks", { body: { url: receiver.url, description: "Tenants" } });
+  const victim = new Victim(client, account, receiver);
+  await seenBy(SETTLE_MS, victim.work);
+  const heads = ["requests", "errors", "p50", "under", "p99", "under", "ratio"].map((head) => head.padStart(9));
+  say(`${"attack (times of the other organization in ms)".padEnd(52)}${heads.join("")}`);
+  const findings: string[] = [];
+  for (const attack of attacks(own, silence)) findings.push(...(await look(attack, attacker, victim)));
+  for (const [finding, times] of Map.groupBy(findings, String)) say(`FINDING ${finding}, ${times.length} times`);
+  say(`findings ${findings.length}`);
+  process.exitCode = findings.length === 0 ? 0 : 1;
+} finally {
+  await stack.stop();
+  await receiver.stop();
+  await nameServer.stop();
+  await stopServers();
+}
