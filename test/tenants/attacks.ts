@@ -114,10 +114,10 @@ async function flood(
   send?: () => Promise<number>,
 ): Promise<UnderWay> {
   const statuses = new Map<number, number>();
-  let isOver = false;
+  const over = new AbortController();
   const read = async (path: string): Promise<number> => (await attacker.call("GET", attacker.server(path))).status;
   const caller = async (_: unknown, index: number): Promise<void> => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const asked = send?.() ?? read(paths[index % paths.length] ?? "");
       const status = await asked.catch(() => 0);
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
@@ -126,7 +126,7 @@ async function flood(
   };
   const callers = Array.from({ length: width }, caller);
   const stop = async (): Promise<void> => {
-    isOver = true;
+    over.abort();
     await Promise.all(callers);
   };
   return { statuses, stop };
