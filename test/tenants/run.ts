@@ -57,7 +57,7 @@ class Victim {
     return (await this.#client.call("GET", this.#client.server(path))).status;
   };
 
-  /** A deposit until its webhook has come, and then an endpoint that is changed. */
+  /** A deposit until its webhook has come. */
   readonly webhook = async (): Promise<number> => {
     const { status, transactionId } = await this.#deposit();
     if (status !== 200) return status;
