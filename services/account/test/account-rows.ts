@@ -1,29 +1,9 @@
 import { randomUUID } from "node:crypto";
-import type { ServerEntry } from "@kapi/contracts";
 import type { Database } from "@kapi/postgres";
+import { serverEntry } from "@kapi/testkit";
 
 import type { AccountCreation } from "../src/domain/account.ts";
 import { createServerRegister } from "../src/outbound/postgres/server-register.ts";
-
-export function serverEntry(overrides: Partial<ServerEntry> = {}): ServerEntry {
-  return {
-    kind: "server",
-    version: 1,
-    serverId: randomUUID(),
-    organizationId: randomUUID(),
-    status: "active",
-    tradingServerUrl: "http://127.0.0.1:1",
-    configuration: {
-      serverName: "Demo",
-      companyName: "Example",
-      currency: "USD",
-      environment: "demo",
-      supportedLeverage: [100, 1, 50],
-      defaultLeverage: 100,
-    },
-    ...overrides,
-  };
-}
 
 export async function newServer(database: Database): Promise<string> {
   const entry = serverEntry();

@@ -1,38 +1,24 @@
-import { fileURLToPath } from "node:url";
-import { COMMANDS_MIGRATIONS } from "@kapi/commands";
 import type { AccountStatus } from "@kapi/contracts";
-import { createPool, type Database, migrate, statement } from "@kapi/postgres";
-import { createLogger } from "@kapi/runtime";
-import { createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
+import { type Database, statement } from "@kapi/postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { Account } from "../src/domain/account.ts";
 import { createAccountReader, SEARCHES } from "../src/outbound/postgres/account-reader.ts";
 import { SEARCH_SETTINGS, searchChunk } from "../src/outbound/postgres/account-search.ts";
 import { createCreationBook } from "../src/outbound/postgres/creation-book.ts";
+import { type AccountSchema, startAccountSchema } from "./account-schema.ts";
 import { creation, newServer } from "./account-rows.ts";
 
-const logger = createLogger({ service: "test", level: "error" });
-const schema = "account";
 const DELETE = statement<never>("test-delete", "update accounts set status = 'deleted' where id = any($1::uuid[])");
-let environment: TestEnvironment;
+let schema: AccountSchema;
 let database: Database;
-let stop: () => Promise<void>;
 
 beforeAll(async () => {
-  environment = await createTestEnvironment({ needs: ["postgres"] });
-  const connectionString = environment.postgresUrl;
-  const directory = fileURLToPath(new URL("../migrations", import.meta.url));
-  await migrate({ connectionString, schema, directory, directories: [COMMANDS_MIGRATIONS], logger });
-  const pool = await createPool({ connectionString, schema, applicationName: "test", logger });
-  database = pool.value;
-  stop = () => pool.stop();
+  schema = await startAccountSchema();
+  ({ database } = schema);
 });
 
-afterAll(async () => {
-  await stop();
-  await environment.stop();
-});
+afterAll(() => schema.stop());
 
 /** Accounts of these names on a new server, in order; the last one is the newest. */
 async function named(names: readonly string[]): Promise<{ serverId: string; accounts: readonly Account[] }> {

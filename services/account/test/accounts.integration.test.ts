@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { fileURLToPath } from "node:url";
-import { COMMANDS_MIGRATIONS, type WorkTransaction } from "@kapi/commands";
+import type { WorkTransaction } from "@kapi/commands";
 import type { AccountStatus } from "@kapi/contracts";
-import { createPool, type Database, migrate, statement, type Transaction } from "@kapi/postgres";
-import { createLogger } from "@kapi/runtime";
-import { createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
+import { createPool, type Database, statement, type Transaction } from "@kapi/postgres";
+import { serverEntry } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { Account } from "../src/domain/account.ts";
@@ -15,32 +13,22 @@ import { createAccountReader, LISTS } from "../src/outbound/postgres/account-rea
 import { createCreationBook } from "../src/outbound/postgres/creation-book.ts";
 import { createDeletionBook } from "../src/outbound/postgres/deletion-book.ts";
 import { createServerRegister } from "../src/outbound/postgres/server-register.ts";
-import { creation, newServer, serverEntry } from "./account-rows.ts";
+import { type AccountSchema, startAccountSchema } from "./account-schema.ts";
+import { creation, newServer } from "./account-rows.ts";
 
-const logger = createLogger({ service: "test", level: "error" });
-const schema = "account";
 const COUNT_ROWS = statement<{ status: AccountStatus; accounts: number }>(
   "test-count-rows",
   "select status, count(*) as accounts from accounts where server_id = $1 and status <> 'deleted' group by status",
 );
-let environment: TestEnvironment;
+let schema: AccountSchema;
 let database: Database;
-let stop: () => Promise<void>;
 
 beforeAll(async () => {
-  environment = await createTestEnvironment({ needs: ["postgres"] });
-  const connectionString = environment.postgresUrl;
-  const directory = fileURLToPath(new URL("../migrations", import.meta.url));
-  await migrate({ connectionString, schema, directory, directories: [COMMANDS_MIGRATIONS], logger });
-  const pool = await createPool({ connectionString, schema, applicationName: "test", logger });
-  database = pool.value;
-  stop = () => pool.stop();
+  schema = await startAccountSchema();
+  ({ database } = schema);
 });
 
-afterAll(async () => {
-  await stop();
-  await environment.stop();
-});
+afterAll(() => schema.stop());
 
 function deletionBook(): DeletionBook {
   return createDeletionBook({ database, deleteHistory: () => Promise.resolve() });
@@ -72,7 +60,8 @@ describe("account numbers", () => {
 
 describe("servers", () => {
   it("the directory decides about status by version, and its configuration counts only the first time", async () => {
-    const entry = serverEntry();
+    const given = { serverName: "Demo", supportedLeverage: [100, 1, 50] };
+    const entry = serverEntry({ configuration: { ...serverEntry().configuration, ...given } });
     const register = createServerRegister(database);
     await register.save(entry);
     await register.save({
@@ -157,8 +146,7 @@ describe("the list of accounts", () => {
 
   it("holds no connection between two chunks, so that others are served while it is read slowly", async () => {
     const serverId = await newServer(database);
-    const connectionString = environment.postgresUrl;
-    const small = await createPool({ connectionString, schema, applicationName: "small", max: 1, logger });
+    const small = await createPool({ ...schema.pool, applicationName: "small", max: 1 });
     await createCreationBook(database).takeUp(Array.from({ length: 1_001 }, () => creation(serverId)));
     const reader = createAccountReader(small.value);
     const lists = Array.from({ length: 30 }, () => reader.all(serverId, {})[Symbol.asyncIterator]());
