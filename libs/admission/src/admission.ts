@@ -15,7 +15,7 @@ import {
   claimedMessage,
   closedTags,
   markAnswered,
-  markTold,
+  confirmAnswered,
   refund,
   tagOf,
   wasNotCarriedOut,
@@ -106,10 +106,10 @@ export interface Admission {
   /** After Kafka's acknowledgement and before the 202, for all claims of the request. False: no 202 may be sent. */
   readonly markAnswered: (organizationId: string, answered: AnsweredClaims) => Promise<boolean>;
   /**
-   * Says that a 202 with passwords is being sent. Without it an equal request answers them once more,
-   * within two minutes: the 202 may never have been sent.
+   * Confirms that a 202 with passwords is being sent. Without it, an equal request within two minutes
+   * answers them again: the 202 may never have been sent.
    */
-  readonly markTold: (organizationId: string, answered: AnsweredClaims) => Promise<void>;
+  readonly confirmAnswered: (organizationId: string, answered: AnsweredClaims) => Promise<void>;
   /**
    * For a request that is answered 5xx: gives back what it consumed, and what it reserved for commands that were certainly not
    * published; also where {@link ChargeUnknown} was thrown. Once, however often it is called. Returns what was given back and what is
@@ -192,7 +192,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       // The reply may be lost where the mark is set: the same token learns that, whoever else asks sees an answered request.
       return reaching(() => mark().catch(() => delay(MARK_REPEAT_MS).then(mark)));
     },
-    markTold: (organizationId, answered) => reaching(() => markTold(redis, organizationId, answered)),
+    confirmAnswered: (organizationId, answered) => reaching(() => confirmAnswered(redis, organizationId, answered)),
     refund: async ({ key, operation, requestId, chargeId, claims = [] }) => {
       const { organizationId } = key;
       const traceparent = activeTraceparent();

@@ -13,7 +13,7 @@ export interface AccountName {
 export interface KnownAccountsOptions<A> {
   /** Asks the account service; one answer per account, in order: null for no such account. */
   readonly load: (accounts: readonly AccountName[]) => Promise<readonly (A | null)[]>;
-  /** Whether an answer is remembered; every one unless told. */
+  /** Whether an answer is remembered; by default every one. */
   readonly isLasting?: (account: A) => boolean;
   /** Most accounts remembered; the one known longest gives way. */
   readonly maxEntries: number;

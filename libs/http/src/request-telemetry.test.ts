@@ -54,7 +54,7 @@ describe("the trace of a request", () => {
     expect(work).toMatchObject({ name: "work", parentId: server?.spanId });
   });
 
-  it("is recorded or not whatever a caller from outside says; what is recorded stands under the caller's span", async () => {
+  it("is sampled whatever a caller from outside asks for; a recorded request is a child of the caller's span", async () => {
     const recorded = await serve(true, "world");
     const traceparent = (flags: string): string => `00-${TRACE_ID}-${SPAN_ID}-${flags}`;
     await fetch(`${recorded.url}/work/1`, { method: "POST", headers: { traceparent: traceparent("00") } });

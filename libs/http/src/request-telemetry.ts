@@ -19,8 +19,8 @@ const MS_PER_SECOND = 1_000;
 const NO_ROUTE = "(none)";
 
 /**
- * Who sends the requests of a server: other services, whose decision to record a trace stands; or the world, whose
- * `traceparent` decides nothing: a caller could have every request recorded, or none.
+ * Who sends the requests of a server. Of other services the decision to record a trace is kept. The
+ * `traceparent` of callers from outside decides nothing: one could have every request recorded, or none.
  */
 export type Callers = "services" | "world";
 

@@ -35,7 +35,8 @@ export interface HttpServerOptions {
   /** How long a request may take to arrive whole, in milliseconds, more than 1,000; 30 s unless told. */
   readonly arrivalTimeoutMs?: number;
   /**
-   * Who sends requests; `services` unless told. The `traceparent` of the world does not decide what is recorded.
+   * Who sends requests; by default `services`. The `traceparent` of callers from outside does not
+   * decide what is recorded.
    */
   readonly callers?: Callers;
   /** Which errors beside DependencyError mean that a dependency is down and the caller may try again. */

@@ -150,16 +150,16 @@ export async function admit(
 export interface AnsweredClaims {
   readonly commandIds: readonly string[];
   readonly claimToken: string;
-  /** Whether the answer tells passwords: {@link markTold} follows then. */
-  readonly tellsPasswords?: boolean;
+  /** Whether the answer has passwords: {@link confirmAnswered} follows then. */
+  readonly hasPasswords?: boolean;
 }
 
 /**
  * Marks the claims of requests answered, of each request all or none: true only where each is still held under its `claimToken` and
  * younger than {@link CLAIM_OPEN_MS}, or marked under this token before: a call whose reply was lost is safe to repeat. After false
  * no 202 may be sent (decisions, 2.6). One call; all organizations are of `tag`.
- * Passwords are untold until {@link markTold}: the reply to this call may be lost, and an equal
- * request that comes within two minutes then answers in place of this one.
+ * An answer with passwords is unconfirmed until {@link confirmAnswered}. The reply to this call may be
+ * lost: an equal request that comes within two minutes then answers in place of this one.
  */
 export async function markAnswered(
   redis: RedisConnection,
@@ -168,23 +168,23 @@ export async function markAnswered(
   settings: ClaimSettings = CLAIM_SETTINGS,
 ): Promise<boolean[]> {
   const keys = requests.flatMap(({ commandIds }) => commandIds.map((commandId) => claimKey(tag, commandId)));
-  const args = requests.flatMap(({ claimToken, commandIds, tellsPasswords }) => [
+  const args = requests.flatMap(({ claimToken, commandIds, hasPasswords }) => [
     claimToken,
     commandIds.length,
-    tellsPasswords === true ? 1 : 0,
+    hasPasswords === true ? 1 : 0,
   ]);
   const outcomes = await redis.call("kapi_mark_all_answered", keys, [settings.claimOpenMs, ...args]);
   return arrayReply(outcomes).map((outcome) => outcome === 1);
 }
 
-/** Says that the answer of a request, which marked its claims under `claimToken`, is being sent with its passwords. */
-export async function markTold(
+/** Confirms that the answer of a request, which marked its claims under `claimToken`, is being sent. */
+export async function confirmAnswered(
   redis: RedisConnection,
   organizationId: string,
   { commandIds, claimToken }: AnsweredClaims,
 ): Promise<void> {
   const keys = commandIds.map((commandId) => claimKey(tagOf(organizationId), commandId));
-  await redis.call("kapi_mark_told", keys, [claimToken]);
+  await redis.call("kapi_confirm_answered", keys, [claimToken]);
 }
 
 export type RefundReply =

@@ -132,9 +132,9 @@ local function has_room(usage, entries, limit)
   return true
 end
 
--- Passwords that were marked as answered, and that nobody is known to have been told: so long after
--- its claim an equal request answers them in place of the first one, which may have been unable to.
-local UNTOLD_MS = 120000
+-- An answer with passwords that was marked, and whose sending was not confirmed. For this time after
+-- the claim, an equal request may answer in place of the first one, which may not have answered.
+local UNCONFIRMED_MS = 120000
 
 -- What each claim of the call is, with nothing written yet. An outcome is { kind, message, charge
 -- id }; the charge id is there where the reservation has another one than the command's id.
@@ -143,14 +143,14 @@ local function judge_claims(keys, args, first_key, first_arg, count, request, no
   for i = 1, count do
     local at = first_arg + (i - 1) * 5
     local kept = redis.call('HMGET', keys[first_key + (i - 1) * 2], 'fingerprint', 'answered', 'at', 'token', 'message', 'credits',
-      'charge', 'given_back', 'untold')
+      'charge', 'given_back', 'unconfirmed')
     local outcome
     if kept[1] then
       local age = now - tonumber(kept[3])
-      local is_untold = kept[9] and age < UNTOLD_MS
+      local is_unconfirmed = kept[9] and age < UNCONFIRMED_MS
       if kept[1] ~= args[at + 1] then
         outcome = { 'mismatch' }
-      elseif kept[2] == '1' and not is_untold then
+      elseif kept[2] == '1' and not is_unconfirmed then
         outcome = { 'duplicate', kept[5], has_token = kept[4] }
       elseif age < open_ms and kept[4] ~= request then
         outcome = { 'open', age }
@@ -365,8 +365,7 @@ local function admit_one(call, keys, args, first_key, first_arg)
   for i, outcome in ipairs(outcomes) do
     local at, claim = claim_arg + (i - 1) * 5, keys[first_claim + (i - 1) * 2]
     local credits = outcome.credits or 0
-    -- What a caller is told to be a duplicate stays one: the request that marked it answered cannot
-    -- give it up any more.
+    -- A duplicate stays a duplicate: the request that marked the claim can no longer give it up.
     if outcome[1] == 'duplicate' and outcome.has_token then redis.call('HDEL', claim, 'token') end
     if outcome[1] == 'taken' then
       redis.call('HSET', claim, 'token', charge_id, 'at', now, 'answered', '0')
@@ -435,10 +434,10 @@ local function admit(keys, args)
 end
 
 -- MARK ANSWERED. keys: the claims of one request, then those of the next. args: openMs, then per
--- request: claimToken, how many claims it has, 1 where its answer tells passwords. Of each request
+-- request: claimToken, how many claims it has, 1 where its answer has passwords. Of each request
 -- all of them, or none; 1 or 0 per request. Once they are marked under its token they are the
--- request's for good, however late it asks again: nobody takes over what is answered. Passwords are
--- untold until the request marks them told.
+-- request's for good, however late it asks again: nobody takes over what is answered. An answer with
+-- passwords is unconfirmed until the request confirms that it sends it.
 local function mark_all_answered(keys, args)
   local now, open_ms, outcomes, first = now_ms(), tonumber(args[1]), {}, 1
   for i = 1, (#args - 1) / 3 do
@@ -451,7 +450,7 @@ local function mark_all_answered(keys, args)
     if held == 1 then
       for at = first, last do
         redis.call('HSET', keys[at], 'answered', '1')
-        if args[at_request + 2] == '1' then redis.call('HSET', keys[at], 'untold', '1') end
+        if args[at_request + 2] == '1' then redis.call('HSET', keys[at], 'unconfirmed', '1') end
       end
     end
     outcomes[i] = held
@@ -465,10 +464,10 @@ local function mark_answered(keys, args)
   return mark_all_answered(keys, { args[2], args[1], #keys, '0' })[1]
 end
 
--- MARK TOLD. keys: the claims of one request. args: claimToken. The request sends the passwords now.
-local function mark_told(keys, args)
+-- CONFIRM ANSWERED. keys: the claims of one request. args: claimToken. The answer is being sent.
+local function confirm_answered(keys, args)
   for _, claim in ipairs(keys) do
-    if redis.call('HGET', claim, 'token') == args[1] then redis.call('HDEL', claim, 'untold') end
+    if redis.call('HGET', claim, 'token') == args[1] then redis.call('HDEL', claim, 'unconfirmed') end
   end
   return 'OK'
 end
@@ -755,7 +754,7 @@ redis.register_function('kapi_admit_all', admit_all)
 redis.register_function('kapi_admit', admit)
 redis.register_function('kapi_mark_all_answered', mark_all_answered)
 redis.register_function('kapi_mark_answered', mark_answered)
-redis.register_function('kapi_mark_told', mark_told)
+redis.register_function('kapi_confirm_answered', confirm_answered)
 redis.register_function('kapi_refund', refund)
 redis.register_function('kapi_give_back', give_back)
 redis.register_function('kapi_forget', forget)

@@ -8,14 +8,14 @@ import {
   admit,
   claimKey,
   markAnswered,
-  markTold,
+  confirmAnswered,
   refund,
   tagOf,
 } from "../src/index.ts";
 import { answer, claim, connectEmpty, organizationWith, reserve, walletOf, whileOpen, QUICK } from "./support.ts";
 
-/** How long passwords count as untold. */
-const UNTOLD_MS = 120_000;
+/** How long an answer with passwords may be unconfirmed. */
+const UNCONFIRMED_MS = 120_000;
 
 let redis: RedisConnection;
 let stop: () => Promise<void>;
@@ -105,40 +105,40 @@ test("the next equal request takes over at once what was published by one that f
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
 });
 
-test("passwords that nobody is known to have been told are an equal request's to tell, once the first can no longer answer", async () => {
+test("passwords that were not confirmed to be sent are answered by an equal request, once the first can no longer answer", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = claim();
   const commandIds = [wanted.commandId];
   const mark = async (claimToken: string): Promise<boolean | undefined> =>
-    (await markAnswered(redis, tagOf(organizationId), [{ commandIds, claimToken, tellsPasswords: true }]))[0];
+    (await markAnswered(redis, tagOf(organizationId), [{ commandIds, claimToken, hasPasswords: true }]))[0];
   const first = reserve(organizationId, [wanted]);
   await admit(redis, first);
   expect(await mark(first.chargeId)).toBe(true);
   const retry = reserve(organizationId, [wanted]);
   expect(await admit(redis, retry)).toMatchObject({ claims: [{ kind: "open" }] });
   expect(await whileOpen(redis, retry)).toMatchObject({ claims: [{ kind: "taken_over", message: wanted.message }] });
-  // The first request is too late to say that it has told them, and to answer.
-  await markTold(redis, organizationId, { commandIds, claimToken: first.chargeId });
+  // The first request is too late to confirm, and to answer.
+  await confirmAnswered(redis, organizationId, { commandIds, claimToken: first.chargeId });
   expect(await mark(first.chargeId)).toBe(false);
   expect(await mark(retry.chargeId)).toBe(true);
-  await markTold(redis, organizationId, { commandIds, claimToken: retry.chargeId });
+  await confirmAnswered(redis, organizationId, { commandIds, claimToken: retry.chargeId });
   expect(await whileOpen(redis, reserve(organizationId, [wanted]))).toMatchObject({ claims: [{ kind: "duplicate" }] });
   expect(await walletOf(redis, organizationId)).toMatchObject({ reserved: 5, consumed: 1 });
 });
 
-test("passwords count as told two minutes after their claim", async () => {
+test("passwords count as sent two minutes after their claim", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = claim();
   const first = reserve(organizationId, [wanted]);
   await admit(redis, first);
-  const answered = { commandIds: [wanted.commandId], claimToken: first.chargeId, tellsPasswords: true };
+  const answered = { commandIds: [wanted.commandId], claimToken: first.chargeId, hasPasswords: true };
   expect(await markAnswered(redis, tagOf(organizationId), [answered])).toEqual([true]);
   const key = claimKey(tagOf(organizationId), wanted.commandId);
-  await redis.commands.hincrby(key, "at", -UNTOLD_MS);
+  await redis.commands.hincrby(key, "at", -UNCONFIRMED_MS);
   expect(await admit(redis, reserve(organizationId, [wanted]))).toMatchObject({ claims: [{ kind: "duplicate" }] });
 });
 
-test("what was told as a duplicate stays one, however late its first request, answered 500, is given back", async () => {
+test("a duplicate stays a duplicate, however late its first request, answered 500, is given back", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = claim();
   const first = reserve(organizationId, [wanted]);

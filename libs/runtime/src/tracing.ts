@@ -113,7 +113,8 @@ export function startSpan(name: string, options: SpanOptions): Span | null {
 /**
  * Begins the span of a request that came in: beneath `parent` (its traceparent header) if that is one, else a trace of its
  * own. Null where nothing is traced, and of a trace that is not recorded: nothing at all is made for such a request.
- * @param decidedBy `here`: whether it is recorded is decided as for a trace that begins here, whatever the parent says.
+ * @param decidedBy `here`: whether it is recorded is decided as for a trace that begins here, without
+ * regard to the parent.
  */
 export function startRequestSpan(
   name: string,

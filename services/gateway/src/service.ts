@@ -6,7 +6,7 @@ import { CLAIM_SETTINGS, type ClaimSettings, createRedis, redisOptions, startRed
 import type { MainContext } from "@kapi/runtime";
 
 import { type Config, OWNER_CONNECTIONS } from "./config.ts";
-import { UNTOLD_ID } from "./domain/ports.ts";
+import { UNKNOWN_ID } from "./domain/ports.ts";
 import { registerReference } from "./inbound/http/reference.ts";
 import { refuseOtherMethods } from "./inbound/http/refused-methods.ts";
 import { registerRoutes } from "./inbound/http/routes.ts";
@@ -131,7 +131,7 @@ export async function startService(
   });
   const knownAccounts = createKnownAccounts<string>({
     load: accounts.ids,
-    isLasting: (id) => id !== UNTOLD_ID,
+    isLasting: (id) => id !== UNKNOWN_ID,
     maxEntries: MAX_KNOWN_ACCOUNTS,
   });
   const deletions = await scope.start("account deletions", () =>

@@ -48,7 +48,7 @@ export interface CommandStatus {
 export type ReadRecords<Q> = (serverId: string, accountNumber: string, query: Q) => Promise<Buffer | null>;
 
 /** Id of an account that exists, where the account service is of release 0.1.0 and tells no ids. */
-export const UNTOLD_ID = "";
+export const UNKNOWN_ID = "";
 
 /** The service that owns servers and accounts. Every function throws DependencyError where it is away. */
 export interface Accounts {
@@ -67,7 +67,7 @@ export interface Accounts {
    * Throws ApiError TOO_MANY_CONCURRENT_REQUESTS where the organization has its share there.
    */
   readonly list: (serverId: string, query: ListTradingAccountsQuery) => Promise<Buffer | Readable>;
-  /** The id of each account, in order, or {@link UNTOLD_ID}; null for no such account. */
+  /** The id of each account, in order, or {@link UNKNOWN_ID}; null for no such account. */
   readonly ids: (
     accounts: readonly { serverId: string; accountNumber: string }[],
   ) => Promise<readonly (string | null)[]>;

@@ -4,7 +4,7 @@ import { counter } from "@kapi/runtime";
 
 const claims = counter(
   "gateway.claims",
-  "Claims on idempotency keys that were decided, by `outcome` (claimed, taken_over: of an abandoned one, duplicate, mismatch, open, untouched), `late`: held, and no longer this request's to answer, and `untold`: passwords are being sent that Redis does not know of",
+  "Claims on idempotency keys that were decided, by `outcome` (claimed, taken_over: of an abandoned one, duplicate, mismatch, open, untouched), `late`: held, and no longer this request's to answer, and `unconfirmed`: answered with passwords, which Redis could not be reached to confirm",
   "{claim}",
 );
 
@@ -12,9 +12,9 @@ export function countClaims(outcomes: readonly ClaimOutcome[]): void {
   for (const { kind: outcome } of outcomes) claims.add(1, { outcome });
 }
 
-/** Claims whose passwords are being sent while Redis cannot be told so. */
-export function countUntoldClaims(count: number): void {
-  claims.add(count, { outcome: "untold" });
+/** Claims whose passwords are being sent while Redis cannot be reached to confirm it. */
+export function countUnconfirmedClaims(count: number): void {
+  claims.add(count, { outcome: "unconfirmed" });
 }
 
 /** Claims whose 202 would have come too late. */

@@ -3,7 +3,7 @@ import { ApiError } from "@kapi/http";
 import type { z } from "zod";
 
 import type { CommandDraft } from "../domain/command-message.ts";
-import { UNTOLD_ID } from "../domain/ports.ts";
+import { UNKNOWN_ID } from "../domain/ports.ts";
 import type { Operation } from "./call.ts";
 import { refuse } from "./charge-read.ts";
 import type { Needs } from "./needs.ts";
@@ -54,7 +54,7 @@ export function queueAccountCommand<B extends CommandDraft["body"]>(
           needs.knownAccounts.find(serverId, accountNumber),
         ]);
         const missing = accountId === null ? new ApiError("ACCOUNT_NOT_FOUND") : null;
-        return { finding: firstFinding([ofServer, missing]), accountId: accountId === UNTOLD_ID ? null : accountId };
+        return { finding: firstFinding([ofServer, missing]), accountId: accountId === UNKNOWN_ID ? null : accountId };
       },
       ...(everyTime === undefined ? {} : { everyTime: (commandId, keyId) => everyTime(commandId, keyId, body) }),
     });

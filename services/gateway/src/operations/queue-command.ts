@@ -15,7 +15,7 @@ import { earlierFingerprintOf, fingerprintOf } from "../domain/fingerprint.ts";
 import { type KnownCommand, NotPublished } from "../domain/ports.ts";
 import type { Answer, Call } from "./call.ts";
 import { refuse } from "./charge-read.ts";
-import { countClaims, countLateClaims, countUntoldClaims } from "./claim-counts.ts";
+import { countClaims, countLateClaims, countUnconfirmedClaims } from "./claim-counts.ts";
 import type { Needs } from "./needs.ts";
 
 /** How often a request looks again whether the equal request before it was answered. */
@@ -284,8 +284,8 @@ async function accepted(
   { command, derivationKeyId }: AnsweredCommand,
   claimToken: string,
 ): Promise<Answer> {
-  const tellsPasswords = request.oneTime !== undefined;
-  await answerClaims(admission, call, { commandIds: [command.id], claimToken, tellsPasswords });
+  const hasPasswords = request.oneTime !== undefined;
+  await answerClaims(admission, call, { commandIds: [command.id], claimToken, hasPasswords });
   return {
     status: 202,
     body: JSON.stringify({
@@ -299,7 +299,7 @@ async function accepted(
 
 /** Marks what was published as answered, all or none. Throws where the 202 would come too late. */
 export async function answerClaims(
-  admission: Pick<Needs["admission"], "markAnswered" | "markTold">,
+  admission: Pick<Needs["admission"], "markAnswered" | "confirmAnswered">,
   call: Call,
   answered: AnsweredClaims,
 ): Promise<void> {
@@ -314,9 +314,9 @@ export async function answerClaims(
     });
   }
   faultPoint("gateway.answered");
-  // Where this fails, an equal request may be told the passwords too.
-  if (answered.tellsPasswords === true) {
-    admission.markTold(organizationId, answered).catch(() => countUntoldClaims(commandIds.length));
+  // Where this fails, an equal request may answer the passwords too.
+  if (answered.hasPasswords === true) {
+    admission.confirmAnswered(organizationId, answered).catch(() => countUnconfirmedClaims(commandIds.length));
   }
 }
 

@@ -76,8 +76,9 @@ export async function queueTogether(needs: Needs, call: Call, requests: readonly
 }
 
 /**
- * What stands against a bulk: the first finding in the order of statuses. A 400 has the findings of all items as issues;
- * a 409, which has no issues (decisions, 1.2), names in its text the items whose key was used.
+ * Why a bulk is refused: the first finding in the order of statuses. A 400 has the findings of all
+ * items as issues. A 409, which has no issues (decisions, 1.2), names in its text the items whose key
+ * was used.
  */
 function refusalOfBulk(findings: readonly (ApiError | null)[]): ApiError | null {
   const first = firstFinding(findings);
@@ -128,8 +129,8 @@ async function answerAll(
   const sent = await Promise.allSettled(done.map(({ item, outcome }) => publishHeld(needs, call, item, outcome)));
   for (const result of sent) if (result.status === "rejected") throw result.reason;
   const results = await Promise.all(done.map(({ item, outcome }) => envelopeOf(needs, item, outcome)));
-  const tellsPasswords = true;
-  if (claimToken !== undefined) await answerClaims(needs.admission, call, { commandIds, claimToken, tellsPasswords });
+  const hasPasswords = true;
+  if (claimToken !== undefined) await answerClaims(needs.admission, call, { commandIds, claimToken, hasPasswords });
   return { status: 202, body: JSON.stringify({ results }), replayed: claimToken === undefined };
 }
 

@@ -4,7 +4,7 @@ import { isPaged, type Issue, Server } from "@kapi/contracts";
 import { type CallOptions, type InternalClient, tooManyConcurrentRequests, unexpected, withQuery } from "@kapi/http";
 import { z } from "zod";
 
-import { type Accounts, UNTOLD_ID } from "../../domain/ports.ts";
+import { type Accounts, UNKNOWN_ID } from "../../domain/ports.ts";
 import { accountPath, bytesOf, foundBytesOf } from "./owner-bytes.ts";
 
 const OK = 200;
@@ -59,7 +59,7 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
       const asking = { ...checking, repeatable: true };
       const path = "/internal/accounts/existing";
       const { existing, ids } = await client.json("POST", path, { accounts }, ExistingAnswer, asking);
-      return ids ?? existing.map((exists) => (exists ? UNTOLD_ID : null));
+      return ids ?? existing.map((exists) => (exists ? UNKNOWN_ID : null));
     },
     orders: (serverId, accountNumber, query) =>
       bytesOf(client, withQuery(`${accountPath(serverId, accountNumber)}/orders`, query), ofServer(serverId)),
