@@ -1,4 +1,4 @@
-import { OrganizationSlots } from "@kapi/kernel";
+import { OrganizationSlots, OrganizationTurns } from "@kapi/kernel";
 import type { Dispatcher } from "undici";
 
 import { tooManyConcurrentRequests } from "./api-error.ts";
@@ -20,26 +20,24 @@ interface Waiting {
 }
 
 /**
- * Sends a limited number of calls at once; the others wait here. Organizations take turns: a free
- * place goes to the one that has waited longest since its last one, however many calls another has.
- * A call whose deadline passed while it waited is never sent: undici's own queue would send it, and
- * close a connection to take it back.
+ * Sends a limited number of calls at once. The others wait here, and organizations take turns. A call
+ * whose deadline passed while it waited is never sent: undici's own queue would send it, and close a
+ * connection to take it back.
  */
 export class CallQueue {
   readonly #dispatcher: () => Dispatcher;
   readonly #limits: CallLimits;
-  readonly #places: OrganizationSlots;
-  /** Waiting calls, by organization; the organization that is next comes first. */
-  readonly #waiting = new Map<string, Waiting[]>();
-  #waitingCalls = 0;
+  readonly #slots: OrganizationSlots;
+  readonly #turns: OrganizationTurns<Waiting>;
 
   constructor(dispatcher: () => Dispatcher, limits: CallLimits) {
     this.#dispatcher = dispatcher;
     this.#limits = limits;
-    this.#places = new OrganizationSlots({
+    this.#slots = new OrganizationSlots({
       perOrganization: limits.maxRunningPerOrganization,
       total: limits.maxRunning,
     });
+    this.#turns = new OrganizationTurns(this.#slots);
   }
 
   /**
@@ -47,62 +45,35 @@ export class CallQueue {
    * fails at once, with TOO_MANY_CONCURRENT_REQUESTS where its organization alone has too many.
    */
   send(options: Dispatcher.DispatchOptions, call: Call, organizationId: string): void {
-    // While a place is free, every organization that waits has its share already.
-    const release = this.#places.take(organizationId);
-    if (release !== null) this.#run(options, call, release);
-    else this.#wait(organizationId, { options, call });
-  }
-
-  #wait(organizationId: string, waiting: Waiting): void {
-    const { maxWaiting, maxWaitingPerOrganization } = this.#limits;
-    const before = this.#waiting.get(organizationId) ?? [];
+    // While a slot is free, every organization that waits has its share already.
+    const release = this.#slots.take(organizationId);
+    if (release !== null) return this.#run({ options, call }, release);
     // Deadlines pass in about the order of the calls.
-    while (before[0]?.call.settled === true) {
-      before.shift();
-      this.#waitingCalls -= 1;
+    if (this.#isFull(organizationId) && this.#turns.firstOf(organizationId)?.call.settled === true) {
+      this.#turns.remove(organizationId, (waiting) => waiting.call.settled);
     }
-    if (this.#waitingCalls >= maxWaiting) waiting.call.fail(new Error(`${maxWaiting} calls are waiting already`));
-    else if (before.length >= maxWaitingPerOrganization) waiting.call.fail(tooManyConcurrentRequests());
-    else {
-      before.push(waiting);
-      this.#waitingCalls += 1;
-    }
-    if (before.length > 0) this.#waiting.set(organizationId, before);
-    else this.#waiting.delete(organizationId);
+    const { maxWaiting } = this.#limits;
+    if (this.#turns.size >= maxWaiting) call.fail(new Error(`${maxWaiting} calls are waiting already`));
+    else if (this.#isFull(organizationId)) call.fail(tooManyConcurrentRequests());
+    else this.#turns.add(organizationId, { options, call });
   }
 
-  #run(options: Dispatcher.DispatchOptions, call: Call, release: () => void): void {
+  #isFull(organizationId: string): boolean {
+    const { maxWaiting, maxWaitingPerOrganization } = this.#limits;
+    return this.#turns.size >= maxWaiting || this.#turns.sizeOf(organizationId) >= maxWaitingPerOrganization;
+  }
+
+  #run({ options, call }: Waiting, release: () => void): void {
+    if (call.settled) return release();
     call.onFinished = (): void => {
       release();
-      this.#runNext();
+      this.#turns.offerSlots((next, free) => this.#run(next, free));
     };
     try {
       this.#dispatcher().dispatch(options, call);
     } catch (error) {
       call.fail(error instanceof Error ? error : new Error(String(error)));
       call.finish();
-    }
-  }
-
-  /** Hands out free places. An organization that gets one goes behind all others. */
-  #runNext(): void {
-    for (const [organizationId, waiting] of this.#waiting) {
-      const release = this.#places.take(organizationId);
-      if (release === null) continue;
-      this.#waiting.delete(organizationId);
-      const next = this.#takeUnsettled(waiting);
-      if (waiting.length > 0) this.#waiting.set(organizationId, waiting);
-      if (next === undefined) release();
-      else this.#run(next.options, next.call, release);
-    }
-  }
-
-  #takeUnsettled(waiting: Waiting[]): Waiting | undefined {
-    for (;;) {
-      const next = waiting.shift();
-      if (next === undefined) return undefined;
-      this.#waitingCalls -= 1;
-      if (!next.call.settled) return next;
     }
   }
 }

@@ -9,4 +9,5 @@ export * from "./ids.ts";
 export * from "./money.ts";
 export * from "./organization-queue.ts";
 export * from "./organization-slots.ts";
+export * from "./organization-turns.ts";
 export * from "./passwords.ts";

@@ -1,6 +1,6 @@
-import { assertDefined } from "./assert.ts";
 import { type Deferred, deferred } from "./deferred.ts";
 import { OrganizationSlots, type SlotLimits } from "./organization-slots.ts";
+import { OrganizationTurns } from "./organization-turns.ts";
 
 /** No slot was free for a job within its time. The job was not run. */
 export class QueueTimeout extends Error {
@@ -11,17 +11,16 @@ export class QueueTimeout extends Error {
 type Release = () => void;
 
 /**
- * Runs the jobs of all organizations on a limited number of slots. Jobs above the limits wait.
- * Organizations take turns: a free slot goes to the organization that has waited longest since its
- * last one, however many jobs another organization has.
+ * Runs the jobs of all organizations on a limited number of slots. Jobs above the limits wait, and
+ * organizations take turns ({@link OrganizationTurns}).
  */
 export class OrganizationQueue {
   readonly #slots: OrganizationSlots;
-  /** Waiting jobs, by organization; the organization that is next comes first. */
-  readonly #waiting = new Map<string, Deferred<Release>[]>();
+  readonly #turns: OrganizationTurns<Deferred<Release>>;
 
   constructor(limits: SlotLimits) {
     this.#slots = new OrganizationSlots(limits);
+    this.#turns = new OrganizationTurns(this.#slots);
   }
 
   /**
@@ -35,38 +34,21 @@ export class OrganizationQueue {
       return await job();
     } finally {
       release();
-      this.#offerSlots();
+      this.#turns.offerSlots((slot, free) => slot.resolve(free));
     }
   }
 
   async #wait(organizationId: string, maxWaitMs: number): Promise<Release> {
     const slot = deferred<Release>();
-    this.#waiting.set(organizationId, [...(this.#waiting.get(organizationId) ?? []), slot]);
+    this.#turns.add(organizationId, slot);
     const timer = setTimeout(() => {
-      this.#leave(organizationId, slot);
+      this.#turns.remove(organizationId, (waiting) => waiting === slot);
       slot.reject(new QueueTimeout(`no slot was free within ${maxWaitMs} ms`));
     }, maxWaitMs);
     try {
       return await slot.promise;
     } finally {
       clearTimeout(timer);
-    }
-  }
-
-  #leave(organizationId: string, slot: Deferred<Release>): void {
-    const others = (this.#waiting.get(organizationId) ?? []).filter((waiting) => waiting !== slot);
-    if (others.length > 0) this.#waiting.set(organizationId, others);
-    else this.#waiting.delete(organizationId);
-  }
-
-  /** Hands out free slots. An organization that gets one goes behind all others. */
-  #offerSlots(): void {
-    for (const [organizationId, [next, ...others]] of this.#waiting) {
-      const release = this.#slots.take(organizationId);
-      if (release === null) continue;
-      this.#waiting.delete(organizationId);
-      if (others.length > 0) this.#waiting.set(organizationId, others);
-      assertDefined(next, "a waiting job").resolve(release);
     }
   }
 }
