@@ -165,6 +165,7 @@ export const Position = z.strictObject({
   symbol: text,
   side: text,
   volume: number,
+  closedVolume: number,
   openPrice: number,
   status: text,
   openedAt: time,

@@ -118,6 +118,7 @@ class Bench {
       symbol: "EURUSD",
       side: "buy",
       volume: 0.1,
+      closedVolume: 0.1,
       openPrice: 1.08421,
       status: "closed",
       openedAt: now,

@@ -41,9 +41,9 @@ const INSERT_DEALS = `${ROWS} insert into deals (server_id, account_number, id, 
   select server_id, account_number, id, n, gen_random_uuid()::text, gen_random_uuid()::text, 'EURUSD', 'buy',
     case when n % 2 = 1 then 'entry' else 'exit' end, 0.1, 1.23456, -7, n % 2000 - 1000, 0, at from rows`;
 const INSERT_POSITIONS = `${ROWS} insert into positions (server_id, account_number, id, n, order_id, symbol, side, volume,
-    open_price, status, opened_at, closed_at)
+    open_price, status, opened_at, closed_at, opened_volume)
   select server_id, account_number, id, (n + 1) / 2, gen_random_uuid()::text, 'EURUSD', 'buy', 0.1, 1.23456, 'closed', at,
-    at + interval '1 minute' from rows where n % 2 = 1`;
+    at + interval '1 minute', 0.1 from rows where n % 2 = 1`;
 const INSERT_FEEDS = `insert into feeds (server_id, account_number, booked_sequence, order_count, position_count,
     open_position_count, deal_count)
   select server_id, account_number, 3 * max(n), max(n), (max(n) + 1) / 2, 0, max(n) from deals group by 1, 2`;

@@ -1,12 +1,17 @@
 import { randomUUID } from "node:crypto";
 
 import type { Deal, Order, Position, TradingEvent } from "@kapi/contracts";
+import { statement } from "@kapi/postgres";
 import { accountCreated, anyAccountNumber, eventEnvelope, eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { deleteHistory } from "../src/outbound/postgres/delete-history.ts";
 import { HistoryWorld } from "./history-world.ts";
 
+const FORGET_OPENED = statement(
+  "test-forget-opened",
+  "update positions set opened_volume = null where server_id = $1 and account_number = $2",
+);
 const EURUSD = { symbol: "EURUSD", side: "buy" } as const;
 
 describe("the history of an account", () => {
@@ -34,7 +39,7 @@ describe("the history of an account", () => {
     }
     await world.booked(account);
     const [open] = await all<Position>(account, "positions");
-    expect(open).toMatchObject({ id: positionId, volume: 0.5, status: "open", closedAt: null });
+    expect(open).toMatchObject({ id: positionId, volume: 1, closedVolume: 0.5, status: "open", closedAt: null });
     await world.trade("POST", account, `/positions/${positionId}/close`);
     await world.booked(account);
 
@@ -55,8 +60,14 @@ describe("the history of an account", () => {
       told.map((deal) => [deal.realizedPnlMinor / 100, deal.commissionMinor / 100, deal.swapMinor / 100]),
     );
     const [closed] = await all<Position>(account, "positions");
-    expect(closed).toMatchObject({ id: positionId, status: "closed", closedAt: deals[0]?.executedAt });
+    const whole = { volume: 1, closedVolume: 1 };
+    expect(closed).toMatchObject({ id: positionId, ...whole, status: "closed", closedAt: deals[0]?.executedAt });
     expect(await all(account, "positions", "&status=open")).toEqual([]);
+    expect(await all(account, "positions", "&status=closed")).toEqual([closed]);
+    const { records } = (await world.get(account, "/history?limit=100")).body;
+    expect(records.find(({ kind }: { kind: string }) => kind === "position")).toEqual({ kind: "position", ...closed });
+    // As a process of 0.1.0 leaves it.
+    await world.database.query(FORGET_OPENED, [world.serverId, account]);
     expect(await all(account, "positions", "&status=closed")).toEqual([closed]);
   });
 
@@ -114,6 +125,8 @@ describe("the history of an account", () => {
     ]);
     const deals = await all<Deal>(account, "deals");
     expect(facts.flatMap((fact) => ("deal" in fact ? [fact.deal] : [])).toReversed()).toEqual(deals);
+    const positions = facts.flatMap((fact) => ("position" in fact ? [fact.position] : []));
+    expect(positions.map(({ volume, closedVolume }) => [volume, closedVolume]).flat()).toEqual([1, 0, 1, 0.4, 1, 1]);
     const [position] = await all<Position>(account, "positions");
     expect(facts.at(-1)).toMatchObject({
       organizationId: world.organizationId,

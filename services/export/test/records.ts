@@ -45,7 +45,8 @@ export function order(createdAt: string): Kind<"order"> {
 
 export function position(openedAt: string): Kind<"position"> {
   const id = randomUUID();
-  return { kind: "position", id, orderId: id, ...TRADE, openPrice: 1.1, status: "open", openedAt, closedAt: null };
+  const price = { openPrice: 1.1, closedVolume: 0 };
+  return { kind: "position", id, orderId: id, ...TRADE, ...price, status: "open", openedAt, closedAt: null };
 }
 
 /** A deal has a kind of its own, told as `dealKind`. */

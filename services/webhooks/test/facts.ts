@@ -34,12 +34,13 @@ export function order(type: string, owner: Partial<Owner> = {}, occurredAt = AT)
 export function position(type: string, owner: Partial<Owner> = {}, occurredAt = AT) {
   const record = { id: "7001", orderId: "5001", symbol: "EURUSD", side: "buy", volume: 0.1, openPrice: 1.08421 };
   const closed = type === "position.closed";
+  const closedVolume = closed ? record.volume : 0;
   const end = closed ? { dealIds: ["9001", "9002"], openPositionCount: 0 } : {};
   const status = closed ? "closed" : "open";
   return {
     ...envelope(owner, occurredAt),
     type,
-    position: { ...record, status, openedAt: AT, closedAt: closed ? AT : null },
+    position: { ...record, closedVolume, status, openedAt: AT, closedAt: closed ? AT : null },
     ...end,
   };
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import { DateTime, RequestId } from "../values.ts";
 import { Transaction } from "./finance.ts";
-import { Deal, Order, Position } from "./history.ts";
+import { Deal, Order, PositionMessage } from "./history.ts";
 
 /** Most records of one export, and how many without a limit (interface, "Limits"). */
 export const MAX_EXPORT_RECORDS = 1_000;
@@ -25,7 +25,7 @@ export type ExportAccountHistoryBody = z.infer<typeof ExportAccountHistoryBody>;
 export const ExportRecord = z.discriminatedUnion("kind", [
   Transaction.extend({ kind: z.literal("transaction") }),
   Order.extend({ kind: z.literal("order") }),
-  Position.extend({ kind: z.literal("position") }),
+  PositionMessage.extend({ kind: z.literal("position") }),
   // A deal has a kind of its own, which is told as dealKind.
   Deal.extend({ kind: z.literal("deal"), dealKind: z.string() }),
 ]);

@@ -20,19 +20,29 @@ export type Order = z.infer<typeof Order>;
 export const POSITION_STATUSES = ["open", "closed"] as const;
 export type PositionStatus = (typeof POSITION_STATUSES)[number];
 
-/** A position as the API shows it (interface, "Position record"). Volume in lots: still open, or the last before the close. */
+/**
+ * A position as the API shows it (interface, "Position record"). Volumes in lots: `volume` was
+ * opened, `closedVolume` was closed since; the difference is still open (decisions, 13).
+ */
 export const Position = z.object({
   id: z.string(),
   orderId: z.string(),
   symbol: z.string(),
   side: z.string(),
   volume: z.number(),
+  closedVolume: z.number(),
   openPrice: z.number(),
   status: z.enum(POSITION_STATUSES),
   openedAt: z.iso.datetime(),
   closedAt: NullableDateTime,
 });
 export type Position = z.infer<typeof Position>;
+
+/**
+ * A position between services. 0.1.0 leaves `closedVolume` out, and its `volume` is what is open:
+ * with 0 the difference of the two is right.
+ */
+export const PositionMessage = Position.extend({ closedVolume: z.number().default(0) });
 
 /** One execution as the API shows it (interface, "Deal record"). Amounts in units of currency; costs are negative. */
 export const Deal = z.object({

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import { ACCOUNT_STATUSES } from "../http/accounts.ts";
 import { Transaction } from "../http/finance.ts";
-import { Deal, Order, Position } from "../http/history.ts";
+import { Deal, Order, PositionMessage } from "../http/history.ts";
 
 /** What every committed fact carries. */
 const Fact = {
@@ -52,12 +52,12 @@ export const AccountFact = z.discriminatedUnion("type", [
   }),
   // What happened on the account: each record as the API shows it after the fact.
   z.object({ ...OfAccount, type: z.enum(["order.executed", "order.cancelled"]), order: Order }),
-  // position.updated: a partial close, with the volume that is left.
-  z.object({ ...OfAccount, type: z.enum(["position.opened", "position.updated"]), position: Position }),
+  // position.updated: a partial close.
+  z.object({ ...OfAccount, type: z.enum(["position.opened", "position.updated"]), position: PositionMessage }),
   z.object({
     ...OfAccount,
     type: z.literal("position.closed"),
-    position: Position,
+    position: PositionMessage,
     /** Every deal of the position, in the order of their execution. */
     dealIds: z.array(z.string()),
     /** Positions of the account that are open after it. */

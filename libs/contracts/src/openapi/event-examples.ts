@@ -53,6 +53,7 @@ const position = {
   symbol: "EURUSD",
   side: "buy",
   volume: 0.2,
+  closedVolume: 0,
   openPrice: 1.08421,
   openedAt: OPENED_AT,
 };
@@ -87,11 +88,11 @@ const DATA: { readonly [K in WebhookKind]: DataOf<K> } = {
     executedAt: null,
   },
   "position.opened": { ...ofAccount(8), ...position, status: "open", closedAt: null },
-  "position.updated": { ...ofAccount(10), ...position, volume: 0.15, status: "open", closedAt: null },
+  "position.updated": { ...ofAccount(10), ...position, closedVolume: 0.05, status: "open", closedAt: null },
   "position.closed": {
     ...ofAccount(12),
     ...position,
-    volume: 0.15,
+    closedVolume: 0.2,
     status: "closed",
     closedAt: AT,
     dealIds: ["9001", "9002", "9003"],

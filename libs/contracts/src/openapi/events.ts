@@ -18,7 +18,7 @@ const KIND_TEXTS: Readonly<Record<WebhookKind, string>> = {
   "order.executed": "An order was executed.",
   "order.cancelled": "An order was cancelled.",
   "position.opened": "A position was opened.",
-  "position.updated": "A position was closed in part: `volume` is what is still open.",
+  "position.updated": "A position was closed in part: `volume - closedVolume` is still open.",
   "position.closed":
     "A position was closed whole. `dealIds` are all its deals, the entry first; `openPositionCount` is how many positions the account still has open.",
   "deal.executed": "One execution: an entry, an exit or a partial close.",

@@ -247,6 +247,7 @@ export const EXAMPLES: { readonly [O in OperationId]: Example<Contracts[O]> } = 
           symbol: "EURUSD",
           side: "buy",
           volume: 0.1,
+          closedVolume: 0,
           openPrice: 1.08421,
           status: "open",
           openedAt: CREATED_AT,

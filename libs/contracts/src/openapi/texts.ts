@@ -90,7 +90,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   resetTradingPassword: PASSWORD_RESET_TEXT,
   resetInvestorPassword: PASSWORD_RESET_TEXT,
   listAccountPositions:
-    "`status=open&limit=1` tells whether any position is left: `pagination.total` is 0 when there is none. That answer waits until everything that the trading server did is booked; if that takes more than two seconds it is 500 and can be repeated.",
+    "`status=open&limit=1` tells whether any position is left: `pagination.total` is 0 when there is none. That answer waits until everything that the trading server did is booked; if that takes more than two seconds it is 500 and can be repeated. `volume` is what was opened, in lots, and `closedVolume` what was closed since; the difference is still open.",
   listAccountDeals: "One record for each execution: a partial close keeps its own time.",
   exportAccountHistory:
     "`from` and `to` are inclusive. The command's `result` is `{from, to, recordCount, truncated, records}`: the newest `limit` records of all four kinds together, newest first. With `truncated: true` ask again with the time of the last record as `to`.",

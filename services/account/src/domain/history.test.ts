@@ -2,7 +2,7 @@ import type { TradingEvent, TradingOrder, TradingPosition } from "@kapi/contract
 import { balanceChanged, eventEnvelope } from "@kapi/testkit";
 import { describe, expect, it } from "vitest";
 
-import { bookHistory, type KnownRecords, NEW_FEED, recordsOf, toFact } from "./history.ts";
+import { bookHistory, type KnownRecords, NEW_FEED, recordsOf, volumesOf } from "./history.ts";
 
 const NOTHING: KnownRecords = { orders: new Map(), positions: new Map() };
 const AT = "2026-11-05T10:00:00.000Z";
@@ -29,13 +29,13 @@ function order(sequence: number, id: string, status: TradingOrder["status"]): Tr
   };
 }
 
-function position(sequence: number, id: string, status: TradingPosition["status"]): TradingEvent {
+function position(sequence: number, id: string, status: TradingPosition["status"], volume = 0.1): TradingEvent {
   const record: TradingPosition = {
     id,
     orderId: "o",
     symbol: "EURUSD",
     side: "buy",
-    volume: 0.1,
+    volume,
     openPrice: 1.1,
     status,
     openedAt: AT,
@@ -61,7 +61,7 @@ describe("booking the history of an account", () => {
     const feed = { ...NEW_FEED, bookedSequence: 9, orderCount: 4, positionCount: 2, openPositionCount: 1 };
     const known: KnownRecords = {
       orders: new Map([["a", 3]]),
-      positions: new Map([["p", { n: 2, isOpen: true }]]),
+      positions: new Map([["p", { n: 2, isOpen: true, openedVolume: 0.1 }]]),
     };
     const run = [order(10, "a", "executed"), order(11, "c", "executed"), position(12, "p", "closed")];
     const booked = bookHistory(feed, run, known);
@@ -80,6 +80,33 @@ describe("booking the history of an account", () => {
     expect(bookHistory(NEW_FEED, run, NOTHING).feed).toMatchObject({ positionCount: 2, openPositionCount: 1 });
   });
 
+  it("keeps what was opened of a position that is closed in parts, in one run or several", () => {
+    const left = [1, 0.7, 0.2, 0.2];
+    const events = left.map((volume, at) => position(at + 1, "p", at < 3 ? "open" : "closed", volume));
+    const told = [];
+    let known = NOTHING;
+    for (const event of events) {
+      const { positions, facts } = bookHistory(NEW_FEED, [event], known);
+      const openedVolume = positions[0]?.openedVolume ?? 0;
+      expect(openedVolume).toBe(1);
+      known = { ...NOTHING, positions: new Map([["p", { n: 1, isOpen: true, openedVolume }]]) };
+      told.push(...facts);
+    }
+    expect(bookHistory(NEW_FEED, events, NOTHING)).toMatchObject({ positions: [{ openedVolume: 1 }], facts: told });
+    const volumes = told.map((fact) => "position" in fact && [fact.position.volume, fact.position.closedVolume]);
+    expect(volumes).toEqual([
+      [1, 0],
+      [1, 0.3],
+      [1, 0.8],
+      [1, 1],
+    ]);
+  });
+
+  it("shows the difference of volumes without what floating point adds to it", () => {
+    expect(volumesOf(0.3, { status: "open", volume: 0.1 })).toEqual({ volume: 0.3, closedVolume: 0.2 });
+    expect(volumesOf(0.12345678, { status: "open", volume: 0.12345677 }).closedVolume).toBe(0.00000001);
+  });
+
   it("only moves the sequence on for an event without a record, which is no fact either", () => {
     const event = balanceChanged({ sequence: 1 });
     expect(bookHistory(NEW_FEED, [event], NOTHING)).toEqual({
@@ -87,9 +114,9 @@ describe("booking the history of an account", () => {
       orders: [],
       positions: [],
       deals: [],
+      facts: [],
     });
     expect(recordsOf([event])).toEqual({ orderIds: [], positionIds: [] });
-    expect(toFact(event)).toBeNull();
-    expect(toFact(order(1, "a", "placed"))).toBeNull();
+    expect(bookHistory(NEW_FEED, [order(1, "a", "placed")], NOTHING).facts).toEqual([]);
   });
 });

@@ -31,18 +31,32 @@ export interface Numbered<T> {
   readonly record: T;
 }
 
-/** What is known of records before the events: the number of each by its id, and of positions which are open. */
-export interface KnownRecords {
-  readonly orders: ReadonlyMap<string, number>;
-  readonly positions: ReadonlyMap<string, { readonly n: number; readonly isOpen: boolean }>;
+/** A position with its number; the trading server tells only the volume that is left. */
+export interface NumberedPosition extends Numbered<TradingPosition> {
+  /** In lots: what was opened. */
+  readonly openedVolume: number;
 }
 
-/** What events come to: each record as it is after them, once. */
+/** A position before the events. */
+export interface KnownPosition {
+  readonly n: number;
+  readonly isOpen: boolean;
+  readonly openedVolume: number;
+}
+
+/** What is known of records before the events, by id; of an order its number. */
+export interface KnownRecords {
+  readonly orders: ReadonlyMap<string, number>;
+  readonly positions: ReadonlyMap<string, KnownPosition>;
+}
+
+/** What events come to: each record as it is after them, once, and a fact of each event that makes one. */
 export interface BookedHistory {
   readonly feed: Feed;
   readonly orders: readonly Numbered<TradingOrder>[];
-  readonly positions: readonly Numbered<TradingPosition>[];
+  readonly positions: readonly NumberedPosition[];
   readonly deals: readonly Numbered<TradingDeal>[];
+  readonly facts: readonly FactDraft[];
 }
 
 /** The orders and positions that events tell of; what is known of them has to be given to {@link bookHistory}. */
@@ -59,8 +73,9 @@ export function recordsOf(events: readonly TradingEvent[]): { orderIds: string[]
 /** Books `run`: the next events of the account, without a gap. Those that tell of no record only move the sequence on. */
 export function bookHistory(feed: Feed, run: readonly TradingEvent[], known: KnownRecords): BookedHistory {
   const orders = new Map<string, Numbered<TradingOrder>>();
-  const positions = new Map<string, Numbered<TradingPosition>>();
+  const positions = new Map<string, NumberedPosition>();
   const deals: Numbered<TradingDeal>[] = [];
+  const facts: FactDraft[] = [];
   let { bookedSequence, orderCount, positionCount, openPositionCount, dealCount } = feed;
   for (const event of run) {
     bookedSequence = event.sequence;
@@ -75,22 +90,47 @@ export function bookHistory(feed: Feed, run: readonly TradingEvent[], known: Kno
       const wasOpen = before === undefined ? stored?.isOpen === true : before.record.status === "open";
       const n = before?.n ?? stored?.n ?? (positionCount += 1);
       openPositionCount += Number(status === "open") - Number(wasOpen);
-      positions.set(id, { n, record: event.position });
+      const openedVolume = Math.max((before ?? stored)?.openedVolume ?? 0, event.position.volume);
+      positions.set(id, { n, record: event.position, openedVolume });
     } else if ("deal" in event) {
       dealCount += 1;
       deals.push({ n: dealCount, record: event.deal });
     }
+    const position = "position" in event ? positions.get(event.position.id) : undefined;
+    const fact = toFact(event, position?.openedVolume ?? 0);
+    if (fact !== null) facts.push(fact);
   }
   return {
     feed: { bookedSequence, orderCount, positionCount, openPositionCount, dealCount },
     orders: [...orders.values()],
     positions: [...positions.values()],
     deals,
+    facts,
   };
 }
 
-/** The fact that an event becomes once it is booked (decisions, 11); null for one that becomes none. */
-export function toFact(event: TradingEvent): FactDraft | null {
+/** Lots of any platform have no more decimals. */
+const LOTS_PER_UNIT = 1e8;
+
+/**
+ * The two volumes of a position as the API shows them (decisions, 13), in lots, from what was opened
+ * and what is left. The trading server tells of a closed position what was left before the close.
+ */
+export function volumesOf(
+  openedVolume: number,
+  { status, volume: left }: Pick<TradingPosition, "status" | "volume">,
+): Pick<Position, "volume" | "closedVolume"> {
+  const volume = Math.max(openedVolume, left);
+  // 0.3 - 0.1 is not 0.2 in floating point.
+  const closedVolume = status === "closed" ? volume : Math.round((volume - left) * LOTS_PER_UNIT) / LOTS_PER_UNIT;
+  return { volume, closedVolume };
+}
+
+/**
+ * The fact that an event becomes once it is booked (decisions, 11); null for one that becomes none.
+ * `openedVolume` is that of the event's position.
+ */
+function toFact(event: TradingEvent, openedVolume: number): FactDraft | null {
   const { serverId, accountNumber, occurredAt } = event;
   const common = { serverId, accountNumber, occurredAt };
   switch (event.type) {
@@ -99,10 +139,11 @@ export function toFact(event: TradingEvent): FactDraft | null {
       return { ...common, type: event.type, order: toOrder(event.order) };
     case "position.opened":
     case "position.updated":
-      return { ...common, type: event.type, position: toPosition(event.position) };
+      return { ...common, type: event.type, position: toPosition(event.position, openedVolume) };
     case "position.closed": {
       const { type, dealIds, openPositionCount } = event;
-      return { ...common, type, position: toPosition(event.position), dealIds, openPositionCount };
+      const position = toPosition(event.position, openedVolume);
+      return { ...common, type, position, dealIds, openPositionCount };
     }
     case "deal.executed":
       return { ...common, type: event.type, deal: toDeal(event.deal) };
@@ -121,9 +162,9 @@ function toOrder({ id, symbol, side, orderType, volume, status, createdAt, execu
   return { id, symbol, side, orderType, volume, status, createdAt, executedAt };
 }
 
-function toPosition(position: TradingPosition): Position {
-  const { id, orderId, symbol, side, volume, openPrice, status, openedAt, closedAt } = position;
-  return { id, orderId, symbol, side, volume, openPrice, status, openedAt, closedAt };
+function toPosition(position: TradingPosition, openedVolume: number): Position {
+  const { id, orderId, symbol, side, openPrice, status, openedAt, closedAt } = position;
+  return { id, orderId, symbol, side, ...volumesOf(openedVolume, position), openPrice, status, openedAt, closedAt };
 }
 
 function toDeal(deal: TradingDeal): Deal {

@@ -13,7 +13,7 @@ import {
 } from "@kapi/trading-server/event-feed";
 
 import type { RecordFacts } from "../../domain/account-fact.ts";
-import { NEW_FEED, toFact } from "../../domain/history.ts";
+import { NEW_FEED } from "../../domain/history.ts";
 import { LOCK_ACCOUNTS, NOTE_GAPS } from "./history-statements.ts";
 import { type AccountRun, createHistoryWriter, type HistoryWriter } from "./history-writer.ts";
 
@@ -72,11 +72,11 @@ async function bookUnit(
     const last = ofAccount.findLast((event) => bookingOf.get(event) === "gap");
     if (last !== undefined) (status === undefined ? unknown : gaps).push({ ...account, neededSequence: last.sequence });
   }
-  await writer.write(unit, runs);
+  const booked = await writer.write(unit, runs);
   if (gaps.length + unknown.length > 0) noteGaps(unit, [...gaps, ...unknown]);
   await recordFacts(
     unit,
-    runs.flatMap(({ run }) => run.flatMap((event) => toFact(event) ?? [])),
+    booked.flatMap(({ facts }) => facts),
   );
   // The history would not help an account that is not known here, so nobody is told to ask for it now.
   return { bookings: events.map((event) => bookingOf.get(event) ?? "gap"), gaps };

@@ -1,14 +1,18 @@
 import type { Deal, Order, Position } from "@kapi/contracts";
 import { amountFromMinor } from "@kapi/kernel";
 
+import { volumesOf } from "../../domain/history.ts";
+import { openedVolume } from "./history-statements.ts";
+
 /** An instant as text with all that PostgreSQL keeps, so that none is rounded on its way to the caller. */
 const instant = (name: string): string =>
   `to_char(${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as ${name}`;
 
 export const ORDER_COLUMNS = `id, n, symbol, side, order_type, volume, status, ${instant("created_at")},
   ${instant("executed_at")}`;
-export const POSITION_COLUMNS = `id, n, order_id, symbol, side, volume, open_price, status, ${instant("opened_at")},
-  ${instant("closed_at")}`;
+/** Of the table `t`. */
+export const POSITION_COLUMNS = `id, n, order_id, symbol, side, volume, ${openedVolume("live")} as opened_volume,
+  open_price, status, ${instant("opened_at")}, ${instant("closed_at")}`;
 export const DEAL_COLUMNS = `id, n, order_id, position_id, symbol, side, kind, volume, price, commission_minor,
   realized_pnl_minor, swap_minor, ${instant("executed_at")}`;
 
@@ -30,7 +34,9 @@ export interface PositionRow {
   readonly order_id: string;
   readonly symbol: string;
   readonly side: string;
+  /** What is open, or was before the position was closed. */
   readonly volume: number;
+  readonly opened_volume: number;
   readonly open_price: number;
   readonly status: Position["status"];
   readonly opened_at: string;
@@ -79,7 +85,7 @@ export function positionFromRow(row: PositionRow): Position {
     orderId: row.order_id,
     symbol: row.symbol,
     side: row.side,
-    volume: row.volume,
+    ...volumesOf(row.opened_volume, row),
     openPrice: row.open_price,
     status: row.status,
     openedAt: toInstant(row.opened_at),

@@ -32,6 +32,8 @@ export interface KnownRow {
   readonly id: string;
   readonly n: number;
   readonly status: string;
+  /** Null for an order. */
+  readonly opened_volume: number | null;
 }
 
 /**
@@ -60,30 +62,46 @@ export interface HistoryStatements {
   readonly selectFeeds: Statement<FeedRow>;
   /** $1-$3 orders: server, account number, id; $4-$6 positions. Those that are there. */
   readonly selectKnown: Statement<KnownRow>;
-  /** $1-$7 feeds, $8-$18 orders, $19-$30 positions, $31-$45 deals; each in the order of the columns. */
+  /** $1-$7 feeds, $8-$18 orders, $19-$31 positions, $32-$46 deals; each in the order of the columns. */
   readonly write: Statement<never>;
 }
 
 /** The statements for one set of tables. */
 export function historyStatements(tables: HistoryTables): HistoryStatements {
-  const prefix = tables === "live" ? "" : "staged_";
+  const prefix = prefixOf(tables);
   return {
     selectFeeds: statement(
       `${prefix}feeds-select`,
       `select f.* from ${prefix}feeds f
        join unnest($1::uuid[], $2::text[]) k (server_id, account_number) using (server_id, account_number)`,
     ),
-    selectKnown: statement(`${prefix}history-known`, knownText(prefix)),
+    selectKnown: statement(`${prefix}history-known`, knownText(tables)),
     write: statement(`${prefix}history-write`, writeText(prefix)),
   };
 }
 
-function knownText(prefix: string): string {
-  return `select 'order' as kind, o.server_id, o.account_number, o.id, o.n, o.status from ${prefix}orders o
+function prefixOf(tables: HistoryTables): string {
+  return tables === "live" ? "" : "staged_";
+}
+
+/**
+ * What was opened of the position `t`, in lots. A row that 0.1.0 wrote does not tell it; its order
+ * does.
+ */
+export function openedVolume(tables: HistoryTables): string {
+  return `coalesce(t.opened_volume, (select o.volume from ${prefixOf(tables)}orders o where o.server_id = t.server_id
+     and o.account_number = t.account_number and o.id = t.order_id), t.volume)`;
+}
+
+function knownText(tables: HistoryTables): string {
+  const prefix = prefixOf(tables);
+  return `select 'order' as kind, o.server_id, o.account_number, o.id, o.n, o.status, null as opened_volume
+     from ${prefix}orders o
      join unnest($1::uuid[], $2::text[], $3::text[]) k (server_id, account_number, id)
        using (server_id, account_number, id)
    union all
-   select 'position', p.server_id, p.account_number, p.id, p.n, p.status from ${prefix}positions p
+   select 'position', t.server_id, t.account_number, t.id, t.n, t.status, ${openedVolume(tables)}
+     from ${prefix}positions t
      join unnest($4::uuid[], $5::text[], $6::text[]) k (server_id, account_number, id)
        using (server_id, account_number, id)`;
 }
@@ -107,17 +125,19 @@ function writeText(prefix: string): string {
        set volume = excluded.volume, status = excluded.status, executed_at = excluded.executed_at
    ), positions_written as (
      insert into ${prefix}positions
-       (server_id, account_number, id, n, order_id, symbol, side, volume, open_price, status, opened_at, closed_at)
+       (server_id, account_number, id, n, order_id, symbol, side, volume, open_price, status, opened_at, closed_at,
+        opened_volume)
      select * from unnest($19::uuid[], $20::text[], $21::text[], $22::bigint[], $23::text[], $24::text[], $25::text[],
-                          $26::float8[], $27::float8[], $28::text[], $29::timestamptz[], $30::timestamptz[])
+                          $26::float8[], $27::float8[], $28::text[], $29::timestamptz[], $30::timestamptz[],
+                          $31::float8[])
      on conflict (server_id, account_number, id) do update
        set volume = excluded.volume, open_price = excluded.open_price, status = excluded.status,
-           closed_at = excluded.closed_at
+           closed_at = excluded.closed_at, opened_volume = excluded.opened_volume
    )
    insert into ${prefix}deals
      (server_id, account_number, id, n, order_id, position_id, symbol, side, kind, volume, price, commission_minor,
       realized_pnl_minor, swap_minor, executed_at)
-   select * from unnest($31::uuid[], $32::text[], $33::text[], $34::bigint[], $35::text[], $36::text[], $37::text[],
-                        $38::text[], $39::text[], $40::float8[], $41::float8[], $42::bigint[], $43::bigint[],
-                        $44::bigint[], $45::timestamptz[])`;
+   select * from unnest($32::uuid[], $33::text[], $34::text[], $35::bigint[], $36::text[], $37::text[], $38::text[],
+                        $39::text[], $40::text[], $41::float8[], $42::float8[], $43::bigint[], $44::bigint[],
+                        $45::bigint[], $46::timestamptz[])`;
 }

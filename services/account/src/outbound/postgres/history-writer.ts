@@ -1,17 +1,20 @@
 /** Writes booked history: what is known of records is read, the arithmetic is the domain's, one statement writes. */
 import { column } from "@kapi/commands";
-import {
-  accountKey,
-  type TradingDeal,
-  type TradingEvent,
-  type TradingOrder,
-  type TradingPosition,
-} from "@kapi/contracts";
+import { accountKey, type TradingDeal, type TradingEvent, type TradingOrder } from "@kapi/contracts";
 import type { Queryable, Transaction } from "@kapi/postgres";
 
-import { bookHistory, type BookedHistory, type Feed, type KnownRecords, recordsOf } from "../../domain/history.ts";
+import {
+  bookHistory,
+  type BookedHistory,
+  type Feed,
+  type KnownPosition,
+  type KnownRecords,
+  type Numbered,
+  type NumberedPosition,
+  recordsOf,
+} from "../../domain/history.ts";
 import type { AccountName } from "../../domain/ports.ts";
-import { type FeedRow, historyStatements, type HistoryTables } from "./history-statements.ts";
+import { type FeedRow, historyStatements, type HistoryTables, type KnownRow } from "./history-statements.ts";
 
 /** The next events of an account, in order. */
 export interface AccountRun {
@@ -24,8 +27,8 @@ export interface AccountRun {
 export interface HistoryWriter {
   /** How far accounts are booked, by `serverId/accountNumber`; one that is not there is not booked at all. */
   feeds(queryable: Queryable, accounts: readonly AccountName[]): Promise<ReadonlyMap<string, Feed>>;
-  /** Books runs of different accounts; returns their feeds, in order. That they are written, the end of `transaction` tells. */
-  write(transaction: Transaction, runs: readonly AccountRun[]): Promise<Feed[]>;
+  /** Books runs of different accounts; returns what they come to, in order. That they are written, the end of `transaction` tells. */
+  write(transaction: Transaction, runs: readonly AccountRun[]): Promise<BookedHistory[]>;
 }
 
 /** Makes the writer of `tables`. */
@@ -46,7 +49,7 @@ export function createHistoryWriter(tables: HistoryTables): HistoryWriter {
         history: bookHistory(feed, run, known.get(keyOf(account)) ?? NOTHING_KNOWN),
       }));
       if (booked.length > 0) transaction.execute(statements.write, columnsOf(booked));
-      return booked.map(({ history }) => history.feed);
+      return booked.map(({ history }) => history);
     },
   };
 }
@@ -81,13 +84,15 @@ async function knownRecords(
       {
         orders: new Map(known.filter(({ kind }) => kind === "order").map(({ id, n }) => [id, n])),
         positions: new Map(
-          known
-            .filter(({ kind }) => kind === "position")
-            .map(({ id, n, status }) => [id, { n, isOpen: status === "open" }]),
+          known.filter(({ kind }) => kind === "position").map((row) => [row.id, toKnownPosition(row)]),
         ),
       },
     ]),
   );
+}
+
+function toKnownPosition({ n, status, opened_volume: openedVolume }: KnownRow): KnownPosition {
+  return { n, isOpen: status === "open", openedVolume: openedVolume ?? 0 };
 }
 
 function keyColumns(records: readonly (AccountName & { readonly id: string })[]): string[] {
@@ -98,18 +103,14 @@ function keyColumns(records: readonly (AccountName & { readonly id: string })[])
   ];
 }
 
-interface OfAccount<T> extends AccountName {
-  readonly n: number;
-  readonly id: string;
-  readonly record: T;
-}
+type OfAccount<T> = AccountName & { readonly id: string } & T;
 
 function columnsOf(booked: readonly { account: AccountName; history: BookedHistory }[]): string[] {
-  const all = <T extends { readonly id: string }>(
-    pick: (history: BookedHistory) => readonly { readonly n: number; readonly record: T }[],
+  const all = <T extends Numbered<{ readonly id: string }>>(
+    pick: (history: BookedHistory) => readonly T[],
   ): OfAccount<T>[] =>
     booked.flatMap(({ account: { serverId, accountNumber }, history }) =>
-      pick(history).map(({ n, record }) => ({ serverId, accountNumber, n, id: record.id, record })),
+      pick(history).map((numbered) => ({ serverId, accountNumber, id: numbered.record.id, ...numbered })),
     );
   return [
     ...feedColumns(booked),
@@ -131,7 +132,7 @@ function feedColumns(booked: readonly { account: AccountName; history: BookedHis
   ];
 }
 
-function orderColumns(orders: readonly OfAccount<TradingOrder>[]): string[] {
+function orderColumns(orders: readonly OfAccount<Numbered<TradingOrder>>[]): string[] {
   return [
     ...keyColumns(orders),
     column(orders.map(({ n }) => n)),
@@ -145,7 +146,7 @@ function orderColumns(orders: readonly OfAccount<TradingOrder>[]): string[] {
   ];
 }
 
-function positionColumns(positions: readonly OfAccount<TradingPosition>[]): string[] {
+function positionColumns(positions: readonly OfAccount<NumberedPosition>[]): string[] {
   return [
     ...keyColumns(positions),
     column(positions.map(({ n }) => n)),
@@ -157,10 +158,11 @@ function positionColumns(positions: readonly OfAccount<TradingPosition>[]): stri
     column(positions.map(({ record }) => record.status)),
     column(positions.map(({ record }) => record.openedAt)),
     column(positions.map(({ record }) => record.closedAt)),
+    column(positions.map(({ openedVolume }) => openedVolume)),
   ];
 }
 
-function dealColumns(deals: readonly OfAccount<TradingDeal>[]): string[] {
+function dealColumns(deals: readonly OfAccount<Numbered<TradingDeal>>[]): string[] {
   return [
     ...keyColumns(deals),
     column(deals.map(({ n }) => n)),

@@ -93,7 +93,7 @@ export function createStagedHistory(database: Database): StagedHistory {
     const feed = (await feedOf(staged, tx, account)) ?? NEW_FEED;
     const run = events.filter(({ sequence }) => sequence > feed.bookedSequence);
     if (run.length === 0) return feed;
-    return assertDefined((await staged.write(tx, [{ account, feed, run }]))[0], "a staged feed");
+    return assertDefined((await staged.write(tx, [{ account, feed, run }]))[0], "a staged history").feed;
   };
   return {
     accounts: async (serverId, after, limit) =>
