@@ -22,7 +22,7 @@ const MINUTE_MS = 60_000;
 /** What the interface allows an answer to take while a dependency is down, and some time for this machine. */
 const REFUSAL_DEADLINE_MS = 6_000;
 /** In the order in which a deletion passes them; the account service dies there. */
-const STEPS = ["marked", "settled", "trading-server", "history", "finance", "metrics", "finished"];
+const STEPS = ["marked", "settled", "trading-server", "booked", "history", "finance", "metrics", "finished"];
 const UNAVAILABLE = { error: "Internal server error" };
 
 interface Listed {

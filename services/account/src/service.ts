@@ -135,7 +135,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   );
   const history = await startHistoryFeed({ scope, store, client: tradingServer, logger });
 
-  const deletion = { book: deletionBook, traces: createAccountTraces(finance, metrics) };
+  const deletion = { book: deletionBook, traces: createAccountTraces(finance, metrics), feed: history.feed };
   const immediateDeletion = {
     ...deletion,
     changer,

@@ -17,6 +17,9 @@ const MAKE_DUE = statement(
   "update accounts set deletion_due_at = now() where status = 'deleting'",
 );
 
+/** Events of the trading server that are announced as facts. */
+const ANNOUNCED = /^(order\.(executed|cancelled)|position\.|deal\.|margin\.)/;
+
 /** As the environment of a test makes them. */
 const PARTITIONS = 4;
 
@@ -49,7 +52,10 @@ async function expectGone(account: string): Promise<void> {
   expect(world.neighbours.deleted).toEqual(expect.arrayContaining([`finance/${account}`, `metrics/${account}`]));
 }
 
-/** The facts of the account number from 1 without a gap, and the last tells the deletion, once. */
+/**
+ * The facts of the account number from 1 without a gap; the last tells the deletion, once. Those before tell all that the
+ * trading server did, in its order, and every deal that is named.
+ */
 async function expectToldOnce(account: string): Promise<void> {
   const told = await eventually(() => {
     const facts = world.factsOf(account);
@@ -58,6 +64,13 @@ async function expectToldOnce(account: string): Promise<void> {
   expect(told.map(({ accountSequence }) => accountSequence)).toEqual(told.map((_, index) => index + 1));
   expect(told.filter(({ type }) => type === "account.deleted")).toHaveLength(1);
   expect(told.at(-1)).toMatchObject({ type: "account.deleted", status: "deleted" });
+  const { events } = await world.client.history(world.server.serverId, account, 0, 1_000);
+  const shown = (things: readonly { type: string; occurredAt: string }[]): string[] =>
+    things.filter(({ type }) => ANNOUNCED.test(type)).map(({ type, occurredAt }) => `${type} ${occurredAt}`);
+  expect(shown(told)).toEqual(shown(events));
+  const deals = new Set(told.flatMap((fact) => ("deal" in fact ? [fact.deal.id] : [])));
+  const named = told.flatMap((fact) => ("dealIds" in fact ? fact.dealIds : []));
+  expect(named.filter((id) => !deals.has(id))).toEqual([]);
 }
 
 /** An account with history: an open position, and its events booked. */
@@ -71,6 +84,13 @@ async function accountWithPosition(): Promise<string> {
   return account;
 }
 
+/** An order that waits for a price that does not come. */
+async function placeLimit(account: string): Promise<void> {
+  const order = { symbol: "EURUSD", side: "buy", orderType: "limit", volume: 0.1, price: 0.5 };
+  const { status } = await world.control("POST", `/accounts/${account}/orders`, order);
+  expect(status).toBe(201);
+}
+
 describe("the queued deletion", () => {
   it("refuses an account with an open position, and deletes it with all that is known of it once there is none", async () => {
     const account = await world.account();
@@ -82,6 +102,7 @@ describe("the queued deletion", () => {
     expect((await world.details(account)).body.account.status).toBe("active");
     expect(world.neighbours.deleted).not.toContain(`finance/${account}`);
     await world.control("POST", `/accounts/${account}/positions/${positionId}/close`, {});
+    await placeLimit(account);
     const deletion = await world.run(account, "account.delete");
     expect(deletion).toMatchObject({ status: "succeeded", result: { accountNumber: account, deleted: true } });
     await expectGone(account);
@@ -139,6 +160,32 @@ describe("the immediate deletion", () => {
     await expectGone(account);
     expect(await world.delete(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
     expect(await world.delete("99999999")).toMatchObject(GONE);
+    await expectToldOnce(account);
+  });
+
+  it("announces the closing deals of every position and the cancelled orders, then the deletion", async () => {
+    const account = await accountWithPosition();
+    await world.openPosition(account);
+    await placeLimit(account);
+    expect((await world.delete(account)).status).toBe(200);
+    await expectGone(account);
+    await expectToldOnce(account);
+    const closed = ["order.executed", "deal.executed", "position.closed"];
+    const types = world.factsOf(account).map(({ type }) => type);
+    expect(types.slice(-8)).toEqual([...closed, ...closed, "order.cancelled", "account.deleted"]);
+  });
+
+  it("is not done before the closing deals are booked", async () => {
+    const account = await accountWithPosition();
+    const fault = { kind: "unreachable", accountNumber: account, count: null };
+    await world.fault({ ...fault, operation: "history" });
+    await world.fault({ ...fault, operation: "sequence" });
+    expect(await world.delete(account)).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
+    expect(await world.client.snapshot(world.server.serverId, account)).toBeNull();
+    expect(world.neighbours.deleted).not.toContain(`finance/${account}`);
+    await world.control("DELETE", "/faults");
+    expect((await world.delete(account)).status).toBe(200);
+    await expectGone(account);
     await expectToldOnce(account);
   });
 
@@ -275,7 +322,7 @@ describe("the immediate deletion", () => {
     await expectToldOnce(account);
   });
 
-  const steps = ["marked", "settled", "trading-server", "history", "finance", "metrics", "finished"];
+  const steps = ["marked", "settled", "trading-server", "booked", "history", "finance", "metrics", "finished"];
   it.each(steps)("killed after %s, is completed by the retry", async (step) => {
     const account = await accountWithPosition();
     await world.restart(`account.deletion-${step}`);

@@ -140,6 +140,19 @@ function addHistoryTests(bench: Bench): void {
       expect((await bench.client.history(bench.serverId, account, 7, 10)).events).toEqual([]);
     });
 
+    it("of a deleted account stays readable: the closing deals, and last the deletion", async () => {
+      const account = await bench.account(10_000_000);
+      await bench.target.openPosition(account);
+      const since = await bench.client.eventSequence(bench.serverId, account);
+      await bench.change(account, { type: "delete", closePositions: true });
+      const { events, lastSequence } = await bench.client.history(bench.serverId, account, since ?? 0, 1_000);
+      const types = events.map(({ type }) => type);
+      expect(types).toEqual(expect.arrayContaining(["deal.executed", "position.closed"]));
+      expect(types.at(-1)).toBe("account.deleted");
+      expect(await bench.client.eventSequence(bench.serverId, account)).toBe(lastSequence);
+      expect(events.at(-1)?.sequence).toBe(lastSequence);
+    });
+
     it("shows each event exactly as the change answered it", async () => {
       const account = await bench.account();
       const outcome = await bench.change(account, deposit(5));

@@ -176,9 +176,14 @@ export interface DeletionBook {
   refused(state: DeletionState): Promise<void>;
   /** At most `limit` accounts that are `deleting` and due to be looked at; each is due again later, and later each time. */
   takeDue(limit: number): Promise<DeletionState[]>;
-  /** Removes orders, positions and deals. */
+  /**
+   * Sequence of the last booked event of an account that is `deleting`; null where its events are
+   * not booked any more.
+   */
+  bookedSequence(account: AccountName): Promise<number | null>;
+  /** Removes orders, positions and deals, once all events are booked. */
   deleteHistory(serverId: string, accountNumber: string): Promise<void>;
-  /** Marks those of the accounts that are `deleting` as `deleted`, with the fact of it. */
+  /** Marks those of the accounts that are `deleting` as `deleted`, with the fact of it; no event is booked afterwards. */
   finish(transaction: WorkTransaction, accountIds: readonly string[]): Promise<void>;
 }
 

@@ -1,11 +1,13 @@
 /**
- * The end of every deletion, after the trading server's part: nothing that is known of the account is left anywhere.
- * Each step may be done again, and by several at once.
+ * The end of every deletion, after the trading server's part: what it closed is booked and announced, then nothing that
+ * is known of the account is left anywhere. Each step may be done again, and by several at once.
  */
 import { faultPoint } from "@kapi/runtime";
 
 import type { Account } from "../domain/account.ts";
+import type { FeedSource } from "../domain/history-ports.ts";
 import type { AccountTraces, DeletionBook } from "../domain/ports.ts";
+import { catchUp } from "./catch-up.ts";
 
 /** Deletions of one batch that are completed side by side. */
 const MAX_AT_ONCE = 8;
@@ -13,14 +15,18 @@ const MAX_AT_ONCE = 8;
 export interface DeletionPorts {
   readonly book: DeletionBook;
   readonly traces: AccountTraces;
+  readonly feed: FeedSource;
 }
 
 /**
- * Removes what this service, finance and metrics know of an account that is `deleting`. Rejects where one of them could
- * not do it; all of it is then done again.
+ * Books the events of an account that the trading server has deleted, up to its last one: closing deals and cancelled
+ * orders become facts before that of the deletion. Then removes what this service, finance and metrics know of the
+ * account. Rejects where one step could not be done; all of them are then done again.
  */
-export async function removeTraces({ book, traces }: DeletionPorts, account: Account): Promise<void> {
+export async function removeTraces({ book, traces, feed }: DeletionPorts, account: Account): Promise<void> {
   const { serverId, accountNumber } = account;
+  await catchUp({ reader: book, feed }, account);
+  faultPoint("account.deletion-booked");
   await book.deleteHistory(serverId, accountNumber);
   faultPoint("account.deletion-history");
   await traces.inFinance(serverId, accountNumber);
@@ -31,7 +37,7 @@ export async function removeTraces({ book, traces }: DeletionPorts, account: Acc
 
 /**
  * Takes accounts that the trading server has deleted as far as they get before their commands are final: marked
- * `deleting`, so that later events change nothing, and their traces removed. For each, null or why it has to be done again.
+ * `deleting`, their last events booked, and their traces removed. For each, null or why it has to be done again.
  */
 export async function completeDeletions(
   ports: DeletionPorts,

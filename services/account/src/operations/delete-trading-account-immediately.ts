@@ -26,8 +26,9 @@ export interface ImmediateDeletionPorts extends DeletionPorts {
 }
 
 /**
- * Deletes an account, with its open positions closed at the market, and everything that is known of it. True once it is
- * gone, also where it was before; false where there never was one. Rejects where a step could not be done.
+ * Deletes an account, with its open positions closed at the market, and everything that is known of it. The closing deals
+ * are booked and announced before the deletion is. True once the account is gone, also where it was before; false where
+ * there never was one. Rejects where a step could not be done.
  */
 export async function deleteTradingAccountImmediately(
   ports: ImmediateDeletionPorts,

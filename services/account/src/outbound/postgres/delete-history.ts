@@ -18,14 +18,14 @@ const DELETE_RECORDS: readonly Statement<{ n: number }>[] = RECORD_TABLES.map((t
      select count(*) as n from gone`,
   ),
 );
-const DELETE_FEEDS: readonly Statement<never>[] = ["feeds", "feed_gaps", "staged_feeds"].map((table) =>
+const DELETE_FEEDS: readonly Statement<never>[] = ["feed_gaps", "staged_feeds"].map((table) =>
   statement(`${table}-delete`, `delete from ${table} where server_id = $1 and account_number = $2`),
 );
 
 /**
- * Deletes everything that the history has of an account: orders, positions, deals, how far they are booked, and what a
- * rebuild has gathered. Idempotent. The account must be marked `deleting` or `deleted` before, so that no later event
- * brings anything back (its row is what booking locks and asks).
+ * Deletes everything that the history has of an account: orders, positions, deals, and what a rebuild has gathered.
+ * Idempotent. The account must be marked `deleting` before, and all its events booked. How far they are booked stays until
+ * the account is `deleted`, so that no event that comes again brings anything back.
  */
 export async function deleteHistory(queryable: Queryable, serverId: string, accountNumber: string): Promise<void> {
   for (const deletion of DELETE_RECORDS) {

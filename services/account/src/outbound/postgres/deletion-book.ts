@@ -48,6 +48,23 @@ const MARK_DELETING = statement(
      deletion_due_at = clock_timestamp() + $2 * interval '1 second'
    where id = $1`,
 );
+// While this row is there, the events of an account that is deleting are booked. Where it never had any, it is made.
+const KEEP_FEED = statement(
+  "account-deletion-keep-feed",
+  `insert into feeds (server_id, account_number, booked_sequence, order_count, position_count, open_position_count,
+     deal_count)
+   select server_id, account_number, 0, 0, 0, 0, 0 from accounts where id = $1
+   on conflict (server_id, account_number) do nothing`,
+);
+const BOOKED_SEQUENCE = statement<{ booked_sequence: number }>(
+  "account-deletion-booked-sequence",
+  "select booked_sequence from feeds where server_id = $1 and account_number = $2",
+);
+const DELETE_FEEDS = statement(
+  "account-deletion-delete-feeds",
+  `delete from feeds f using accounts a
+   where a.id = any($1::uuid[]) and f.server_id = a.server_id and f.account_number = a.account_number`,
+);
 const REFUSED = statement(
   "account-deletion-refused",
   `update accounts set deletion_refusals = $2 + 1 where id = $1 and deletion_refusals = $2`,
@@ -107,6 +124,10 @@ export function createDeletionBook({ database, deleteHistory }: DeletionBookOpti
       const rows = await database.query(TAKE_DUE, [limit, FIRST_LOOK_SECONDS, LAST_LOOK_SECONDS]);
       return rows.map(toState);
     },
+    async bookedSequence({ serverId, accountNumber }) {
+      const [row] = await database.query(BOOKED_SEQUENCE, [serverId, accountNumber]);
+      return row?.booked_sequence ?? null;
+    },
     deleteHistory,
     finish,
   };
@@ -116,6 +137,7 @@ export function createDeletionBook({ database, deleteHistory }: DeletionBookOpti
 async function marked(tx: Queryable, accountId: string, locked: readonly LockedRow[]): Promise<boolean> {
   if (locked.length === 0) return false;
   await tx.query(MARK_DELETING, [accountId, FIRST_LOOK_SECONDS]);
+  await tx.query(KEEP_FEED, [accountId]);
   await countMoves(
     tx,
     locked.map((row) => ({ serverId: row.server_id, from: row.status, to: "deleting" })),
@@ -133,6 +155,7 @@ async function finish(transaction: WorkTransaction, accountIds: readonly string[
     rows.map((row) => toDeletedFact(fromRow(row), at)),
   );
   await transaction.query(MARK_DELETED, [column(rows.map(({ id }) => id)), at]);
+  await transaction.query(DELETE_FEEDS, [column(rows.map(({ id }) => id))]);
   await countMoves(
     transaction,
     rows.map((row) => ({ serverId: row.server_id, from: row.status, to: "deleted" })),

@@ -13,16 +13,14 @@ import {
 } from "@kapi/trading-server/event-feed";
 
 import type { RecordFacts } from "../../domain/account-fact.ts";
-import { NEW_FEED } from "../../domain/history.ts";
+import { type Feed, NEW_FEED } from "../../domain/history.ts";
 import { LOCK_ACCOUNTS, NOTE_GAPS } from "./history-statements.ts";
 import { type AccountRun, createHistoryWriter, type HistoryWriter } from "./history-writer.ts";
 
-/** Accounts in these states take no events any more; what they had is deleted. */
-const ENDED: ReadonlySet<string> = new Set(["deleting", "deleted"]);
-
 /**
- * Makes the book of this service's schema. Events of an account that is being deleted are dropped. Those of an account
- * that is not known here are kept as a gap, which is filled from the trading server's history once the account is known.
+ * Makes the book of this service's schema. Events of an account that is deleted are dropped. Those of an account that is
+ * being deleted are booked: its deletion waits for the last one. Those of an account that is not known here are kept as a
+ * gap, which is filled from the trading server's history once the account is known.
  */
 export function createHistoryBook(store: CommandStore, recordFacts: RecordFacts): EventBook {
   const writer = createHistoryWriter("live");
@@ -64,11 +62,11 @@ async function bookUnit(
   for (const [index, [key, ofAccount]] of [...byAccount].entries()) {
     const account = accounts[index];
     if (account === undefined) continue;
-    const feed = feeds.get(key) ?? NEW_FEED;
+    const feed = feeds.get(key);
     const status = statusOf.get(key);
-    const { run, bookings } = judge(status, feed.bookedSequence, ofAccount);
+    const { run, bookings } = judge(status, feed, ofAccount);
     for (const [at, event] of ofAccount.entries()) bookingOf.set(event, bookings[at] ?? "gap");
-    if (run.length > 0) runs.push({ account, feed, run });
+    if (run.length > 0) runs.push({ account, feed: feed ?? NEW_FEED, run });
     const last = ofAccount.findLast((event) => bookingOf.get(event) === "gap");
     if (last !== undefined) (status === undefined ? unknown : gaps).push({ ...account, neededSequence: last.sequence });
   }
@@ -82,10 +80,15 @@ async function bookUnit(
   return { bookings: events.map((event) => bookingOf.get(event) ?? "gap"), gaps };
 }
 
-function judge(status: string | undefined, bookedSequence: number, events: readonly TradingEvent[]) {
+function judge(status: string | undefined, feed: Feed | undefined, events: readonly TradingEvent[]) {
   if (status === undefined) return { run: [], bookings: events.map((): Booking => "gap") };
-  if (ENDED.has(status)) return { run: [], bookings: events.map((): Booking => "dropped") };
-  return judgeEvents(bookedSequence, events);
+  if (isEnded(status, feed)) return { run: [], bookings: events.map((): Booking => "dropped") };
+  return judgeEvents((feed ?? NEW_FEED).bookedSequence, events);
+}
+
+/** Whether the account takes no events any more. 0.1.0 removes the feed of an account that it deletes before the end. */
+function isEnded(status: string, feed: Feed | undefined): boolean {
+  return status === "deleted" || (status === "deleting" && feed === undefined);
 }
 
 function noteGaps(unit: WorkTransaction, gaps: readonly AccountGap[]): void {
