@@ -11,6 +11,7 @@ import { createLogger } from "@kapi/runtime";
 import { eventually, valuation } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
+import { expectStory } from "./account-story.ts";
 import { readTopic } from "./everything-stored.ts";
 import { type AccountView, type Answer, type LiveClient, OutsideClient } from "./outside-client.ts";
 import { type RunningSystem, startSystem } from "./system.ts";
@@ -153,6 +154,7 @@ describe("the immediate deletion", () => {
     expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
     await expectTold(live, account);
     await expectGone(account);
+    await eventually(() => expectStory(system.stack, client, account));
     expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
     const never = await deleteNow("99999999");
     expect([never.status, never.headers.get("x-error-code")]).toEqual([400, "ACCOUNT_NOT_FOUND"]);

@@ -140,6 +140,8 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     ...deletion,
     changer,
     clock,
+    announceCreation: (accountId: string, at: string) =>
+      store.transact((transaction) => deletionBook.announceCreation(transaction, accountId, at)),
     finish: (accountId: string) => store.transact((transaction) => deletionBook.finish(transaction, [accountId])),
   };
   const isUnreachable = (error: unknown): boolean => error instanceof TradingServerUnreachable;

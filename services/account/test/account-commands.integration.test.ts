@@ -345,6 +345,22 @@ describe("a crash", () => {
     expect(await world.client.eventSequence(world.server.serverId, account)).toBe(3);
   });
 
+  it("of nothing: the fact of a change comes behind those of everything that happened before it", async () => {
+    const account = await world.account();
+    for (let round = 1; round <= 3; round += 1) {
+      for (let position = 0; position < 3; position += 1) await world.openPosition(account);
+      const update = await world.run(account, "account.update", { payload: { accountName: `Name ${round}` } });
+      expect(update).toMatchObject({ status: "succeeded" });
+    }
+    const facts = await eventually(() => world.factsOf(account).length === 31 && world.factsOf(account));
+    const opened = ["order.executed", "deal.executed", "position.opened"];
+    const each = [...opened, ...opened, ...opened, "account.updated"];
+    expect(facts.map(({ type }) => type)).toEqual(["account.created", ...each, ...each, ...each]);
+    const after = facts.filter(({ type }) => type === "account.updated").map(({ place }) => place?.after);
+    const deals = facts.filter(({ type }) => type === "deal.executed").map(({ place }) => place?.through);
+    expect(after).toEqual([deals[2], deals[5], deals[8]]);
+  });
+
   it("of the answer, or one that comes late, changes the account once", async () => {
     const account = await world.account();
     await world.fault({ kind: "drop_answer", accountNumber: account, operation: "update", count: 1 });

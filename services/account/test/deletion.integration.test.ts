@@ -285,6 +285,23 @@ describe("the immediate deletion", () => {
     await expectGone(pending);
   });
 
+  it("of a pending account that was opened and traded on announces its creation first", async () => {
+    await world.fault({ kind: "drop_answer", operation: "create", count: null });
+    const creation = await world.publishCreation();
+    await eventually(() => world.events.some((event) => event.commandId === creation && event.attempts >= 3));
+    const { body } = await world.call("GET", `/internal/servers/${world.server.serverId}/accounts?status=pending`);
+    const pending = String(body.accounts[0].accountNumber);
+    await world.openPosition(pending);
+    expect((await world.delete(pending)).status).toBe(200);
+    await world.control("DELETE", "/faults");
+    await expectGone(pending);
+    await expectToldOnce(pending);
+    const opened = ["order.executed", "deal.executed", "position.opened"];
+    const closed = ["order.executed", "deal.executed", "position.closed"];
+    const types = world.factsOf(pending).map(({ type }) => type);
+    expect(types).toEqual(["account.created", ...opened, ...closed, "account.deleted"]);
+  });
+
   it("answers 500 while a neighbour or the trading server is away or refuses, and a retry completes it", async () => {
     for (const name of ["finance", "metrics"] as const) {
       const account = await world.account();

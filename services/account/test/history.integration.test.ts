@@ -126,7 +126,7 @@ describe("the history of an account", () => {
     const deals = await all<Deal>(account, "deals");
     expect(facts.flatMap((fact) => ("deal" in fact ? [fact.deal] : [])).toReversed()).toEqual(deals);
     const positions = facts.flatMap((fact) => ("position" in fact ? [fact.position] : []));
-    expect(positions.map(({ volume, closedVolume }) => [volume, closedVolume]).flat()).toEqual([1, 0, 1, 0.4, 1, 1]);
+    expect(positions.flatMap(({ volume, closedVolume }) => [volume, closedVolume])).toEqual([1, 0, 1, 0.4, 1, 1]);
     const [position] = await all<Position>(account, "positions");
     expect(facts.at(-1)).toMatchObject({
       organizationId: world.organizationId,

@@ -8,7 +8,7 @@ import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import type { IncomingEvent, Source } from "../src/domain/facts.ts";
+import type { IncomingEvent, Source, SourcePlace } from "../src/domain/facts.ts";
 import type { DayStore, EventStore } from "../src/domain/ports.ts";
 import { KEPT_DAYS, keepDays } from "../src/operations/keep-days.ts";
 import { listEvents } from "../src/operations/list-events.ts";
@@ -40,6 +40,11 @@ beforeAll(async () => {
 });
 afterAll(() => scope.stop());
 
+/** `through` and `after` where the source tells them. */
+function at(source: Source, sequence: number, through: number | null = null, after: number | null = null): SourcePlace {
+  return { source, sequence, through, after };
+}
+
 function event(organizationId: string, change: Partial<IncomingEvent> = {}): IncomingEvent {
   return {
     eventId: randomUUID(),
@@ -49,7 +54,7 @@ function event(organizationId: string, change: Partial<IncomingEvent> = {}): Inc
     type: "margin.call",
     timestamp: new Date(clock.nowMs()).toISOString(),
     record: { equity: 1, usedMargin: 1, marginLevel: 100 },
-    place: { source: "account", sequence: 1 },
+    place: at("account", 1),
     onlyFor: null,
     ...change,
   };
@@ -109,7 +114,7 @@ it("gives each account gapless sequences, in the order of the feed, whatever is 
     event(organizationId, {
       serverId,
       accountNumber: `1000000${index % 3}`,
-      place: { source: "account", sequence: 1 + Math.floor(index / 3) },
+      place: at("account", 1 + Math.floor(index / 3)),
     }),
   );
   await Promise.all([events.slice(0, 40), events.slice(20), events, events.slice(30, 50)].map(takeIn));
@@ -131,9 +136,9 @@ const MAKE_OVERDUE = statement<never>(
 it("records what came too early in the order of its source, and without the missing one after a while", async () => {
   const organizationId = randomUUID();
   const account = { serverId: randomUUID(), accountNumber: "10000002" };
-  const at = (source: Source, sequence: number) => event(organizationId, { ...account, place: { source, sequence } });
-  const [one, two, three] = [at("finance", 1), at("finance", 2), at("finance", 3)];
-  const [five, six, other] = [at("finance", 5), at("finance", 6), at("account", 1)];
+  const of = (...place: Parameters<typeof at>) => event(organizationId, { ...account, place: at(...place) });
+  const [one, two, three] = [of("finance", 1), of("finance", 2), of("finance", 3)];
+  const [five, six, other] = [of("finance", 5), of("finance", 6), of("account", 1)];
   await takeIn([three, six]);
   await takeIn([three, other]);
   expect(await readAll(organizationId, 10)).toEqual([other.eventId]);
@@ -151,6 +156,24 @@ it("records what came too early in the order of its source, and without the miss
   expect(events.map(({ id }) => id)).toEqual([...recorded, five, six].map(({ eventId }) => eventId));
   expect(events.map(({ data }) => data.accountSequence)).toEqual([1, 2, 3, 4, 5, 6]);
   expect(await store.overdue(10)).toEqual([]);
+});
+
+it("keeps the order of the trading server between two sources, whichever comes first", async () => {
+  const organizationId = randomUUID();
+  const account = { serverId: randomUUID(), accountNumber: "10000003" };
+  const of = (...place: Parameters<typeof at>) => event(organizationId, { ...account, place: at(...place) });
+  const [created, initial] = [of("account", 1, 1, 0), of("finance", 1, 1, 1)];
+  const [deal, profit, commission] = [of("account", 2, 3, 1), of("finance", 2, 2, 3), of("finance", 3, 3, 3)];
+  const [closed, deposit, deleted] = [of("account", 3, 4, 3), of("finance", 4, 5, 4), of("account", 4, 6, 5)];
+  const all = [created, initial, deal, profit, commission, closed, deposit, deleted];
+  for (const early of [[deleted, closed], [initial], [commission], [deal]]) await takeIn(early);
+  expect(await readAll(organizationId, 10)).toEqual([]);
+  await takeIn([created]);
+  expect(await readAll(organizationId, 10)).toEqual([created, initial, deal].map(({ eventId }) => eventId));
+  await takeIn([profit]);
+  const { missing } = await takeIn([deposit, closed]);
+  expect(missing).toEqual([]);
+  expect(await readAll(organizationId, 10)).toEqual(all.map(({ eventId }) => eventId));
 });
 
 it("pages exactly, by kind, from now, and from any cursor", async () => {
@@ -285,7 +308,7 @@ it(`keeps events for ${KEPT_DAYS} days, and goes on behind what is gone`, async 
 it("an event that waits and that a process of the release before records meanwhile is in the feed once", async () => {
   const organizationId = randomUUID();
   const serverId = randomUUID();
-  const of = (sequence: number) => event(organizationId, { serverId, place: { source: "account", sequence } });
+  const of = (sequence: number) => event(organizationId, { serverId, place: at("account", sequence) });
   const [first, missing, waiting, next] = [of(1), of(2), of(3), of(4)];
   await takeIn([first]);
   await takeIn([waiting]);

@@ -128,7 +128,10 @@ const Of = {
   organizationId: z.uuid(),
   serverId: z.guid().nullable(),
   accountNumber: z.string().nullable(),
-  /** Counts the account's events of all kinds but those of commands, from 1, without a gap. */
+  /**
+   * Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they
+   * happened (docs/webhooks.md, "Order").
+   */
   accountSequence: z.int().min(1).nullable(),
 };
 

@@ -4,13 +4,27 @@ import { ACCOUNT_STATUSES } from "../http/accounts.ts";
 import { Transaction } from "../http/finance.ts";
 import { Deal, Order, PositionMessage } from "../http/history.ts";
 
-/** What every committed fact carries. */
+/**
+ * Where a fact stands among the events of the trading server, so that the facts that account and finance make of an
+ * account can be put in the order of those events. Sequences of the trading server.
+ */
+export const FactPlace = z.object({
+  /** With this fact, its service has announced everything up to here. */
+  through: z.int().min(0),
+  /** The fact comes after everything that the other service announces up to here. */
+  after: z.int().min(0),
+});
+export type FactPlace = z.infer<typeof FactPlace>;
+
+/** What every committed fact of an account carries. */
 const Fact = {
   eventId: z.uuid(),
   organizationId: z.uuid(),
   serverId: z.guid(),
   accountNumber: z.string(),
   occurredAt: z.iso.datetime(),
+  /** 0.1.0 leaves it out. */
+  place: FactPlace.optional(),
 };
 
 /** What every fact of `account.events` carries besides. */

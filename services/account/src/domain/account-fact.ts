@@ -1,7 +1,13 @@
 import type { WorkTransaction } from "@kapi/commands";
-import type { AccountFact } from "@kapi/contracts";
+import type { AccountFact, FactPlace } from "@kapi/contracts";
 
-/** A fact before it is recorded: without what the account's row gives to it. */
+/** The place of `account.created`, which is the first event of every account (libs/trading-server). */
+export const CREATED_PLACE: FactPlace = { through: 1, after: 0 };
+
+/**
+ * A fact before it is recorded: without what the account's row gives to it. A fact without a place gets that behind all
+ * events that are booked.
+ */
 export type FactDraft = DraftOf<AccountFact>;
 type DraftOf<Fact> = Fact extends AccountFact ? Omit<Fact, "eventId" | "organizationId" | "accountSequence"> : never;
 

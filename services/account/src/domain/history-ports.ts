@@ -43,6 +43,8 @@ export interface FeedSource {
   lastSequence(account: AccountName): Promise<number>;
   /** Books the next page of events after `bookedSequence`. */
   bookNextPage(account: AccountName, bookedSequence: number): Promise<void>;
+  /** Books an event that an answer brought; false where one before it is missing. */
+  book(event: TradingEvent): Promise<boolean>;
 }
 
 /** How a rebuilt history took the place of what readers see. */

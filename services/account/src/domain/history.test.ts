@@ -1,5 +1,6 @@
 import type { TradingEvent, TradingOrder, TradingPosition } from "@kapi/contracts";
-import { balanceChanged, eventEnvelope } from "@kapi/testkit";
+import { accountCreated, balanceChanged, eventEnvelope } from "@kapi/testkit";
+import { isAnnouncedByAccount } from "@kapi/trading-server/event-feed";
 import { describe, expect, it } from "vitest";
 
 import { bookHistory, type KnownRecords, NEW_FEED, recordsOf, volumesOf } from "./history.ts";
@@ -102,6 +103,46 @@ describe("booking the history of an account", () => {
     ]);
   });
 
+  it("places each fact behind what the finance service announces before it", () => {
+    const run = [
+      accountCreated({ sequence: 1, initialBalanceMinor: 500 }),
+      order(2, "a", "executed"),
+      balanceChanged({ sequence: 3 }),
+      order(4, "b", "placed"),
+      position(5, "p", "open"),
+      position(6, "p", "closed"),
+    ];
+    const { facts, feed } = bookHistory(NEW_FEED, run, NOTHING);
+    expect(facts.map(({ place }) => [place?.through, place?.after])).toEqual([
+      [2, 1],
+      [5, 3],
+      [6, 3],
+    ]);
+    expect(feed.ledgerSequence).toBe(3);
+    const before = bookHistory(NEW_FEED, run.slice(0, 4), NOTHING);
+    expect([...before.facts, ...bookHistory(before.feed, run.slice(4), NOTHING).facts]).toEqual(facts);
+  });
+
+  it("makes a fact of each event that counts as announced, but of the creation, and of no other", () => {
+    const margin = { equityMinor: 1, marginMinor: 1, marginLevel: 99 };
+    const at = eventEnvelope();
+    const events: TradingEvent[] = [
+      order(1, "a", "executed"),
+      order(1, "a", "placed"),
+      position(1, "p", "open"),
+      position(1, "p", "closed"),
+      { ...at, type: "margin.call", ...margin },
+      { ...at, type: "margin.stop_out", ...margin },
+      { ...at, type: "account.status_changed", status: "disabled", previousStatus: "active" },
+      { ...at, type: "account.deleted" },
+      balanceChanged(),
+    ];
+    for (const event of events) {
+      expect(bookHistory(NEW_FEED, [event], NOTHING).facts).toHaveLength(isAnnouncedByAccount(event) ? 1 : 0);
+    }
+    expect(isAnnouncedByAccount(accountCreated())).toBe(true);
+  });
+
   it("shows the difference of volumes without what floating point adds to it", () => {
     expect(volumesOf(0.3, { status: "open", volume: 0.1 })).toEqual({ volume: 0.3, closedVolume: 0.2 });
     expect(volumesOf(0.12345678, { status: "open", volume: 0.12345677 }).closedVolume).toBe(0.00000001);
@@ -110,7 +151,7 @@ describe("booking the history of an account", () => {
   it("only moves the sequence on for an event without a record, which is no fact either", () => {
     const event = balanceChanged({ sequence: 1 });
     expect(bookHistory(NEW_FEED, [event], NOTHING)).toEqual({
-      feed: { ...NEW_FEED, bookedSequence: 1 },
+      feed: { ...NEW_FEED, bookedSequence: 1, ledgerSequence: 1 },
       orders: [],
       positions: [],
       deals: [],

@@ -4,6 +4,7 @@
  */
 import type { Deal, Order, Position, TradingDeal, TradingEvent, TradingOrder, TradingPosition } from "@kapi/contracts";
 import { amountFromMinor } from "@kapi/kernel";
+import { isAnnouncedByFinance } from "@kapi/trading-server/event-feed";
 
 import type { FactDraft } from "./account-fact.ts";
 
@@ -14,6 +15,8 @@ export interface Feed {
   readonly positionCount: number;
   readonly openPositionCount: number;
   readonly dealCount: number;
+  /** Sequence of the last booked event that the finance service announces; 0 for none. */
+  readonly ledgerSequence: number;
 }
 
 /** An account of which nothing is booked. */
@@ -23,6 +26,7 @@ export const NEW_FEED: Feed = {
   positionCount: 0,
   openPositionCount: 0,
   dealCount: 0,
+  ledgerSequence: 0,
 };
 
 /** A record with its number among those of its kind of the account. */
@@ -76,7 +80,7 @@ export function bookHistory(feed: Feed, run: readonly TradingEvent[], known: Kno
   const positions = new Map<string, NumberedPosition>();
   const deals: Numbered<TradingDeal>[] = [];
   const facts: FactDraft[] = [];
-  let { bookedSequence, orderCount, positionCount, openPositionCount, dealCount } = feed;
+  let { bookedSequence, orderCount, positionCount, openPositionCount, dealCount, ledgerSequence } = feed;
   for (const event of run) {
     bookedSequence = event.sequence;
     if ("order" in event) {
@@ -98,10 +102,11 @@ export function bookHistory(feed: Feed, run: readonly TradingEvent[], known: Kno
     }
     const position = "position" in event ? positions.get(event.position.id) : undefined;
     const fact = toFact(event, position?.openedVolume ?? 0);
-    if (fact !== null) facts.push(fact);
+    if (fact !== null) facts.push({ ...fact, place: { through: bookedSequence, after: ledgerSequence } });
+    if (isAnnouncedByFinance(event)) ledgerSequence = event.sequence;
   }
   return {
-    feed: { bookedSequence, orderCount, positionCount, openPositionCount, dealCount },
+    feed: { bookedSequence, orderCount, positionCount, openPositionCount, dealCount, ledgerSequence },
     orders: [...orders.values()],
     positions: [...positions.values()],
     deals,

@@ -172,6 +172,8 @@ export interface DeletionBook {
   start(state: DeletionState): Promise<boolean>;
   /** Writes `deleting` on an account that the trading server has deleted, whatever it was before. */
   markDeleting(accountId: string): Promise<void>;
+  /** Announces, once, that an account was created `at` whose creation did not end before its deletion. */
+  announceCreation(transaction: WorkTransaction, accountId: string, at: string): Promise<void>;
   /** Notes a refusal of the trading server: the next try has another reference. */
   refused(state: DeletionState): Promise<void>;
   /** At most `limit` accounts that are `deleting` and due to be looked at; each is due again later, and later each time. */

@@ -3,7 +3,7 @@
  * configuration, sends what may be done in one batch by reference, and says what became of each. Running a command again
  * sends the same reference, and so gives the same outcome.
  */
-import type { CommandMessage } from "@kapi/contracts";
+import type { CommandMessage, TradingEvent } from "@kapi/contracts";
 import { assertDefined, type Clock, toIso } from "@kapi/kernel";
 
 import type {
@@ -132,6 +132,7 @@ async function outcomesOf(
   const runs = new Map<string, ChangeRun>();
   const deleted: { id: string; account: Account; effect: AccountEffect }[] = [];
   const behind: { id: string; account: Account }[] = [];
+  const changes: { id: string; account: Account; event: TradingEvent }[] = [];
   for (const [index, { message, operation, account }] of commands.entries()) {
     const id = message.commandId;
     const outcome = goneOutcome(operation, assertDefined(outcomes[index], "an outcome for each change"));
@@ -143,7 +144,11 @@ async function outcomesOf(
     if (operation.operation === "account.delete") deleted.push({ id, account, effect });
     else runs.set(id, { kind: "done", account, effect });
     if (operation.changesHistory) behind.push({ id, account });
+    else if (outcome.event !== null && operation.operation !== "account.delete") {
+      changes.push({ id, account, event: outcome.event });
+    }
   }
+  await bookChanges(ports, changes);
   for (const [id, reason] of await bookUp(ports, behind)) runs.set(id, { kind: "retry", reason });
   const failures = await completeDeletions(
     ports.deletion,
@@ -175,6 +180,23 @@ async function bookUp(
   };
   await Promise.all(Array.from({ length: MAX_CATCH_UPS }, work));
   return reasons;
+}
+
+/**
+ * Books the events of changes and all before them, so that the fact of a change comes after those of what happened before
+ * it. Where that cannot be done the command ends all the same, and its fact stands where it is committed.
+ */
+async function bookChanges(
+  ports: ChangePorts,
+  changes: readonly { readonly id: string; readonly account: Account; readonly event: TradingEvent }[],
+): Promise<void> {
+  const gaps = await Promise.all(
+    changes.map(async (change) => {
+      const isBooked = await ports.history.feed.book(change.event).catch(() => true);
+      return isBooked ? [] : [change];
+    }),
+  );
+  await bookUp(ports, gaps.flat());
 }
 
 /** An account that the trading server does not know needs no deletion there: it is done. */

@@ -21,6 +21,8 @@ const MAX_DUE = 10;
 export interface ImmediateDeletionPorts extends DeletionPorts {
   readonly changer: AccountChanger;
   readonly clock: Clock;
+  /** As the book does it, in a transaction of its own. */
+  readonly announceCreation: (accountId: string, at: string) => Promise<void>;
   /** Marks the account as deleted, with the fact, in a transaction of its own. */
   readonly finish: (accountId: string) => Promise<void>;
 }
@@ -85,7 +87,10 @@ async function carryOut(ports: ImmediateDeletionPorts, state: DeletionState): Pr
   const { serverId } = account;
   faultPoint("account.deletion-marked");
   // A creation, or a change, that is still on its way could otherwise apply behind the deletion.
-  if (lastCommand !== null) await ports.changer.settle(serverId, [lastCommand]);
+  const [settled] = lastCommand === null ? [] : await ports.changer.settle(serverId, [lastCommand]);
+  // A creation that the trading server carried out and that did not end here: closing deals are told only after it.
+  const isCreated = settled?.kind === "applied" && settled.event?.type === "account.created";
+  if (isCreated) await ports.announceCreation(account.id, settled.event.occurredAt);
   faultPoint("account.deletion-settled");
   await deleteOnTradingServer(ports, state);
   faultPoint("account.deletion-trading-server");

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { TradingDeal } from "@kapi/contracts";
 import { accountCreated, balanceChanged, eventEnvelope } from "@kapi/testkit";
+import { isAnnouncedByFinance } from "@kapi/trading-server/event-feed";
 
 import { book, type LedgerAccount } from "./ledger.ts";
 import { postingsOf } from "./posting.ts";
@@ -19,6 +20,7 @@ function account(overrides: Partial<LedgerAccount> = {}): LedgerAccount {
     lastSequence: 0,
     balanceMinor: 0,
     transactionSequence: 0,
+    announcedSequence: 0,
     ...overrides,
   };
 }
@@ -66,6 +68,32 @@ describe("booking", () => {
     expect(new Set(ids).size).toBe(2);
   });
 
+  it("places each transaction behind what the account service announces before it, its own deal too", () => {
+    const start = account();
+    const margin = { type: "margin.call" as const, equityMinor: 1, marginMinor: 1, marginLevel: 99 };
+    const run = [
+      accountCreated({ ...start, sequence: 1, initialBalanceMinor: 500 }),
+      balanceChanged({ ...start, sequence: 2, amountMinor: 100 }),
+      { ...eventEnvelope({ sequence: 3 }), ...margin },
+      { ...deal({ realizedPnlMinor: 10, commissionMinor: -1, swapMinor: -1 }), sequence: 4 },
+      { ...deal({}), sequence: 5 },
+      balanceChanged({ ...start, sequence: 6, amountMinor: 100 }),
+    ];
+    const whole = book(start, run);
+    expect(whole.account.announcedSequence).toBe(5);
+    expect(whole.transactions.map(({ place: { through, after } }) => [through, after])).toEqual([
+      [1, 1],
+      [2, 1],
+      [3, 4],
+      [3, 4],
+      [4, 4],
+      [6, 5],
+    ]);
+    const first = book(start, run.slice(0, 4));
+    const second = book(first.account, run.slice(4));
+    expect([...first.transactions, ...second.transactions]).toEqual(whole.transactions);
+  });
+
   it("moves the sequence on for an event without money", () => {
     const start = account({ lastSequence: 1, balanceMinor: 700 });
     const event = { ...eventEnvelope({ sequence: 2, balanceMinor: 700 }), type: "account.deleted" as const };
@@ -99,6 +127,20 @@ describe("the postings of an event", () => {
     const event = balanceChanged({ kind: "adjustment", amountMinor: -7, description: "correction" });
     expect(postingsOf(event)).toMatchObject([{ type: "adjustment", amountMinor: -7, description: "correction" }]);
   });
+});
+
+it("an event counts as announced where it makes a posting, and only there", () => {
+  const moved = [
+    deal({ realizedPnlMinor: 1 }),
+    deal({ commissionMinor: -1 }),
+    deal({ swapMinor: 2 }),
+    balanceChanged(),
+  ];
+  const created = [500, 0].map((initialBalanceMinor) => accountCreated({ initialBalanceMinor }));
+  const other = { ...eventEnvelope(), type: "account.deleted" as const };
+  for (const event of [...moved, ...created, deal({}), balanceChanged({ amountMinor: 0 }), other]) {
+    expect(isAnnouncedByFinance(event)).toBe(postingsOf(event).length > 0);
+  }
 });
 
 describe("a refusal", () => {

@@ -2,8 +2,9 @@
  * Booking as arithmetic: the state of an account and its next events give transactions and the new state. Nothing here
  * reads or writes; the database's constraints check the same again.
  */
-import type { TradingEvent, TransactionType } from "@kapi/contracts";
+import type { FactPlace, TradingEvent, TransactionType } from "@kapi/contracts";
 import { isUuid, uuidV5 } from "@kapi/kernel";
+import { isAnnouncedByAccount } from "@kapi/trading-server/event-feed";
 
 import { postingsOf } from "./posting.ts";
 
@@ -20,6 +21,8 @@ export interface LedgerAccount extends AccountName {
   readonly lastSequence: number;
   readonly balanceMinor: number;
   readonly transactionSequence: number;
+  /** Sequence of the last booked event that the account service announces; 0 for none. */
+  readonly announcedSequence: number;
 }
 
 /** A row of the ledger. Money in minor units. */
@@ -39,6 +42,7 @@ export interface LedgerTransaction extends AccountName {
   readonly dealId: string | null;
   /** When it happened on the trading server. */
   readonly recordedAt: string;
+  readonly place: FactPlace;
 }
 
 /** The ledger and the trading server do not agree after an event; told, never mended. */
@@ -58,9 +62,11 @@ export interface Booked {
 export function book(account: LedgerAccount, run: readonly TradingEvent[]): Booked {
   const transactions: LedgerTransaction[] = [];
   const discrepancies: Discrepancy[] = [];
-  let { lastSequence, balanceMinor, transactionSequence } = account;
+  let { lastSequence, balanceMinor, transactionSequence, announcedSequence } = account;
   for (const event of run) {
-    const made = transactionsOf(account, balanceMinor, transactionSequence, event);
+    // A deal is announced before the transactions that it makes.
+    if (isAnnouncedByAccount(event)) announcedSequence = event.sequence;
+    const made = transactionsOf({ ...account, balanceMinor, transactionSequence, announcedSequence }, event);
     transactions.push(...made);
     const last = made.at(-1);
     lastSequence = event.sequence;
@@ -69,7 +75,7 @@ export function book(account: LedgerAccount, run: readonly TradingEvent[]): Book
     if (balanceMinor !== event.balanceMinor) discrepancies.push(discrepancyOf(event, balanceMinor));
   }
   return {
-    account: { ...account, lastSequence, balanceMinor, transactionSequence },
+    account: { ...account, lastSequence, balanceMinor, transactionSequence, announcedSequence },
     transactions,
     discrepancies,
   };
@@ -82,14 +88,15 @@ export function commandIdOf({ type, reference }: TradingEvent): string | null {
 }
 
 function transactionsOf(
-  { serverId, accountNumber }: AccountName,
-  balanceMinor: number,
-  transactionSequence: number,
+  { serverId, accountNumber, balanceMinor, transactionSequence, announcedSequence: after }: LedgerAccount,
   event: TradingEvent,
 ): LedgerTransaction[] {
   const commandId = commandIdOf(event);
   let balanceBeforeMinor = balanceMinor;
-  return postingsOf(event).map((posting, index) => {
+  const postings = postingsOf(event);
+  return postings.map((posting, index) => {
+    // The event is announced with its last transaction.
+    const through = index === postings.length - 1 ? event.sequence : event.sequence - 1;
     const { type, amountMinor, description, orderId, positionId, dealId } = posting;
     const transaction: LedgerTransaction = {
       id: uuidV5(event.eventId, type),
@@ -107,6 +114,7 @@ function transactionsOf(
       positionId,
       dealId,
       recordedAt: event.occurredAt,
+      place: { through, after },
     };
     balanceBeforeMinor = transaction.balanceAfterMinor;
     return transaction;

@@ -3,6 +3,7 @@ import {
   type AccountFact,
   type CommandEvent,
   type CreditsFact,
+  type FactPlace,
   type FinanceFact,
   isFinal,
   type WebhookEvent,
@@ -16,10 +17,15 @@ export const MAX_RESULT_CHARACTERS = 16_384;
 /** The services that number facts of an account. */
 export type Source = "account" | "finance";
 
-/** Where a fact stands among those of its account from one source. */
+/** Where a fact stands among those of its account. */
 export interface SourcePlace {
   readonly source: Source;
+  /** Among those of its source, from 1 without a gap. */
   readonly sequence: number;
+  /** With it, its source has announced everything up to this event of the trading server; null: not known. */
+  readonly through: number | null;
+  /** Everything that the other source announces up to this event of the trading server comes first; null: not known. */
+  readonly after: number | null;
 }
 
 /** An event before it has a place in its account and in its organization's feed. */
@@ -43,7 +49,11 @@ export interface IncomingEvent {
 export function fromAccountFact(fact: AccountFact): IncomingEvent {
   const { eventId, organizationId, serverId, accountNumber, type, occurredAt, accountSequence } = fact;
   const common = { eventId, organizationId, serverId, accountNumber, type, timestamp: occurredAt, onlyFor: null };
-  return { ...common, record: accountRecord(fact), place: { source: "account", sequence: accountSequence } };
+  return { ...common, record: accountRecord(fact), place: placeOf("account", accountSequence, fact.place) };
+}
+
+function placeOf(source: Source, sequence: number, place: FactPlace | undefined): SourcePlace {
+  return { source, sequence, through: place?.through ?? null, after: place?.after ?? null };
 }
 
 function accountRecord(fact: AccountFact): Readonly<Record<string, unknown>> {
@@ -73,7 +83,7 @@ function accountRecord(fact: AccountFact): Readonly<Record<string, unknown>> {
 export function fromFinanceFact(fact: FinanceFact): IncomingEvent {
   const { eventId, organizationId, serverId, accountNumber, type, occurredAt, transaction } = fact;
   const common = { eventId, organizationId, serverId, accountNumber, type, timestamp: occurredAt, onlyFor: null };
-  return { ...common, record: transaction, place: { source: "finance", sequence: transaction.sequence } };
+  return { ...common, record: transaction, place: placeOf("finance", transaction.sequence, fact.place) };
 }
 
 /** A fact of `credits.events`. */

@@ -4,7 +4,7 @@ import { accountKey, type CommandMessage, CreateTradingAccountBody } from "@kapi
 import { assertDefined, type Clock, minorFromAmount, toIso } from "@kapi/kernel";
 
 import type { PasswordKind } from "../../domain/account-change.ts";
-import type { FactDraft, RecordFacts } from "../../domain/account-fact.ts";
+import { CREATED_PLACE, type FactDraft, type RecordFacts } from "../../domain/account-fact.ts";
 import type { Account, AccountCreation } from "../../domain/account.ts";
 import type { AccountOpener, CreationBook, CreationEnd, OpeningOutcome } from "../../domain/ports.ts";
 import type { CreationRun, RequestedCreation } from "../../operations/create-trading-account.ts";
@@ -160,6 +160,7 @@ function accountKeyOf({ serverId, accountNumber }: Account): string {
 
 function toCreatedFact(account: Account): FactDraft {
   return {
+    place: CREATED_PLACE,
     serverId: account.serverId,
     accountNumber: account.accountNumber,
     occurredAt: account.updatedAt.toISOString(),

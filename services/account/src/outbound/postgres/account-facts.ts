@@ -3,11 +3,12 @@
  * that the facts of an account are numbered from 1 without a gap, over all kinds (decisions, 11).
  */
 import { column, type WorkTransaction } from "@kapi/commands";
-import { type AccountFact, accountKey, TOPICS } from "@kapi/contracts";
+import { type AccountFact, accountKey, type FactPlace, TOPICS } from "@kapi/contracts";
 import { assertDefined, uuidV5 } from "@kapi/kernel";
 import { statement } from "@kapi/postgres";
 
 import type { FactDraft, FactSpans } from "../../domain/account-fact.ts";
+import type { StoredStatus } from "../../domain/account-status.ts";
 import { IN_LOCK_ORDER } from "./account-row.ts";
 
 interface CountedRow {
@@ -16,21 +17,27 @@ interface CountedRow {
   readonly server_id: string;
   readonly account_number: string;
   readonly fact_sequence: number;
+  readonly status: StoredStatus;
+  /** Null where nothing of the account is booked, or no event is booked any more. */
+  readonly booked_sequence: number | null;
+  readonly ledger_sequence: number | null;
 }
 
 // $1 server id, $2 account number, $3 how many facts; each account once.
 const COUNT_FACTS = statement<CountedRow>(
   "account-count-facts",
   `with due as materialized (
-     select a.id, counted.facts
+     select a.id, a.server_id, a.account_number, counted.facts
      from unnest($1::uuid[], $2::text[], $3::integer[]) as counted(server_id, account_number, facts)
      join accounts a on a.server_id = counted.server_id and a.account_number = counted.account_number
      where a.status <> 'deleted'
      ${IN_LOCK_ORDER}
    )
    update accounts set fact_sequence = accounts.fact_sequence + due.facts
-   from due where accounts.id = due.id
-   returning accounts.id, accounts.organization_id, accounts.server_id, accounts.account_number, accounts.fact_sequence`,
+   from due left join feeds f on f.server_id = due.server_id and f.account_number = due.account_number
+   where accounts.id = due.id
+   returning accounts.id, accounts.organization_id, accounts.server_id, accounts.account_number,
+     accounts.fact_sequence, accounts.status, f.booked_sequence, f.ledger_sequence`,
 );
 
 /**
@@ -68,6 +75,15 @@ export async function recordFacts(
   return recorded;
 }
 
+/**
+ * The place behind all events that are booked: who commits the fact holds the account's row, so no event is booked
+ * meanwhile. None where 0.1.0 began the deletion: it has removed how far the account was booked.
+ */
+function placeBehindBooked(row: CountedRow): FactPlace | undefined {
+  if (row.status === "deleting" && row.booked_sequence === null) return undefined;
+  return { through: row.booked_sequence ?? 0, after: row.ledger_sequence ?? 0 };
+}
+
 function numbered(row: CountedRow, drafts: readonly FactDraft[]): AccountFact[] {
   const before = row.fact_sequence - drafts.length;
   return drafts.map((draft, index) => {
@@ -77,6 +93,7 @@ function numbered(row: CountedRow, drafts: readonly FactDraft[]): AccountFact[] 
       organizationId: row.organization_id,
       accountSequence,
       ...draft,
+      place: draft.place ?? placeBehindBooked(row),
     };
   });
 }

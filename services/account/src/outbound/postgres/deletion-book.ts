@@ -1,7 +1,7 @@
 import { column, OPEN_BY_KEY, type WorkTransaction } from "@kapi/commands";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 
-import type { FactDraft } from "../../domain/account-fact.ts";
+import { CREATED_PLACE, type FactDraft } from "../../domain/account-fact.ts";
 import type { Account } from "../../domain/account.ts";
 import { startsOf, type StoredStatus } from "../../domain/account-status.ts";
 import type { DeletionBook, DeletionState } from "../../domain/ports.ts";
@@ -87,6 +87,11 @@ const LOCK_DELETING = statement<AccountRow>(
   `select ${ACCOUNT_COLUMNS_OF_A} from accounts a where a.id = any($1::uuid[]) and a.status = any($2::text[])
    ${IN_LOCK_ORDER}`,
 );
+const LOCK_UNANNOUNCED = statement<AccountRow>(
+  "account-deletion-lock-unannounced",
+  `select ${ACCOUNT_COLUMNS_OF_A} from accounts a where a.id = $1 and a.status = 'deleting' and a.fact_sequence = 0
+   for no key update`,
+);
 const MARK_DELETED = statement(
   "account-deletion-finish",
   `update accounts set status = 'deleted', version = version + 1, updated_at = $2, deletion_due_at = null
@@ -115,6 +120,13 @@ export function createDeletionBook({ database, deleteHistory }: DeletionBookOpti
       const starts = column(startsOf("startDeletion"));
       await database.transaction(async (tx) =>
         marked(tx, accountId, await tx.query(LOCK_TO_MARK, [accountId, starts])),
+      );
+    },
+    async announceCreation(transaction, accountId, at) {
+      const rows = await transaction.query(LOCK_UNANNOUNCED, [accountId]);
+      await recordFacts(
+        transaction,
+        rows.map((row) => toCreatedFact(fromRow(row), at)),
       );
     },
     async refused({ account, refusals }) {
@@ -162,18 +174,23 @@ async function finish(transaction: WorkTransaction, accountIds: readonly string[
   );
 }
 
+/** As the trading server opened it. */
+function toCreatedFact(account: Account, at: string): FactDraft {
+  return { ...recordOf(account), type: "account.created", status: "active", occurredAt: at, place: CREATED_PLACE };
+}
+
 function toDeletedFact(account: Account, at: Date): FactDraft {
   return {
-    serverId: account.serverId,
-    accountNumber: account.accountNumber,
-    occurredAt: at.toISOString(),
+    ...recordOf(account),
     type: "account.deleted",
-    accountId: account.id,
-    version: account.version + 1,
-    accountName: account.accountName,
     status: "deleted",
-    leverage: account.leverage,
+    version: account.version + 1,
+    occurredAt: at.toISOString(),
   };
+}
+
+function recordOf({ id: accountId, serverId, accountNumber, version, accountName, leverage }: Account) {
+  return { accountId, serverId, accountNumber, version, accountName, leverage };
 }
 
 function toState(row: DeletionRow): DeletionState {

@@ -13,6 +13,7 @@ export interface AccountStatusRow {
   readonly server_id: string;
   readonly account_number: string;
   readonly status: string;
+  readonly fact_sequence: number;
 }
 
 export interface FeedRow {
@@ -23,6 +24,7 @@ export interface FeedRow {
   readonly position_count: number;
   readonly open_position_count: number;
   readonly deal_count: number;
+  readonly ledger_sequence: number;
 }
 
 export interface KnownRow {
@@ -42,7 +44,7 @@ export interface KnownRow {
  */
 export const LOCK_ACCOUNTS: Statement<AccountStatusRow> = statement(
   "account-lock-many",
-  `select a.server_id, a.account_number, a.status from accounts a
+  `select a.server_id, a.account_number, a.status, a.fact_sequence from accounts a
    join unnest($1::uuid[], $2::text[]) k (server_id, account_number) using (server_id, account_number)
    ${IN_LOCK_ORDER}`,
 );
@@ -62,7 +64,7 @@ export interface HistoryStatements {
   readonly selectFeeds: Statement<FeedRow>;
   /** $1-$3 orders: server, account number, id; $4-$6 positions. Those that are there. */
   readonly selectKnown: Statement<KnownRow>;
-  /** $1-$7 feeds, $8-$18 orders, $19-$31 positions, $32-$46 deals; each in the order of the columns. */
+  /** $1-$8 feeds, $9-$19 orders, $20-$32 positions, $33-$47 deals; each in the order of the columns. */
   readonly write: Statement<never>;
 }
 
@@ -110,26 +112,28 @@ function knownText(tables: HistoryTables): string {
 function writeText(prefix: string): string {
   return `with feeds_written as (
      insert into ${prefix}feeds
-       (server_id, account_number, booked_sequence, order_count, position_count, open_position_count, deal_count)
-     select * from unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+       (server_id, account_number, booked_sequence, order_count, position_count, open_position_count, deal_count,
+        ledger_sequence)
+     select * from unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
+                          $8::bigint[])
      on conflict (server_id, account_number) do update
        set booked_sequence = excluded.booked_sequence, order_count = excluded.order_count,
            position_count = excluded.position_count, open_position_count = excluded.open_position_count,
-           deal_count = excluded.deal_count
+           deal_count = excluded.deal_count, ledger_sequence = excluded.ledger_sequence
    ), orders_written as (
      insert into ${prefix}orders
        (server_id, account_number, id, n, symbol, side, order_type, volume, status, created_at, executed_at)
-     select * from unnest($8::uuid[], $9::text[], $10::text[], $11::bigint[], $12::text[], $13::text[], $14::text[],
-                          $15::float8[], $16::text[], $17::timestamptz[], $18::timestamptz[])
+     select * from unnest($9::uuid[], $10::text[], $11::text[], $12::bigint[], $13::text[], $14::text[], $15::text[],
+                          $16::float8[], $17::text[], $18::timestamptz[], $19::timestamptz[])
      on conflict (server_id, account_number, id) do update
        set volume = excluded.volume, status = excluded.status, executed_at = excluded.executed_at
    ), positions_written as (
      insert into ${prefix}positions
        (server_id, account_number, id, n, order_id, symbol, side, volume, open_price, status, opened_at, closed_at,
         opened_volume)
-     select * from unnest($19::uuid[], $20::text[], $21::text[], $22::bigint[], $23::text[], $24::text[], $25::text[],
-                          $26::float8[], $27::float8[], $28::text[], $29::timestamptz[], $30::timestamptz[],
-                          $31::float8[])
+     select * from unnest($20::uuid[], $21::text[], $22::text[], $23::bigint[], $24::text[], $25::text[], $26::text[],
+                          $27::float8[], $28::float8[], $29::text[], $30::timestamptz[], $31::timestamptz[],
+                          $32::float8[])
      on conflict (server_id, account_number, id) do update
        set volume = excluded.volume, open_price = excluded.open_price, status = excluded.status,
            closed_at = excluded.closed_at, opened_volume = excluded.opened_volume
@@ -137,7 +141,7 @@ function writeText(prefix: string): string {
    insert into ${prefix}deals
      (server_id, account_number, id, n, order_id, position_id, symbol, side, kind, volume, price, commission_minor,
       realized_pnl_minor, swap_minor, executed_at)
-   select * from unnest($32::uuid[], $33::text[], $34::text[], $35::bigint[], $36::text[], $37::text[], $38::text[],
-                        $39::text[], $40::text[], $41::float8[], $42::float8[], $43::bigint[], $44::bigint[],
-                        $45::bigint[], $46::timestamptz[])`;
+   select * from unnest($33::uuid[], $34::text[], $35::text[], $36::bigint[], $37::text[], $38::text[], $39::text[],
+                        $40::text[], $41::text[], $42::float8[], $43::float8[], $44::bigint[], $45::bigint[],
+                        $46::bigint[], $47::timestamptz[])`;
 }

@@ -62,6 +62,7 @@ export function feedFromRow(row: FeedRow): Feed {
     positionCount: row.position_count,
     openPositionCount: row.open_position_count,
     dealCount: row.deal_count,
+    ledgerSequence: row.ledger_sequence,
   };
 }
 
@@ -110,7 +111,7 @@ function columnsOf(booked: readonly { account: AccountName; history: BookedHisto
     pick: (history: BookedHistory) => readonly T[],
   ): OfAccount<T>[] =>
     booked.flatMap(({ account: { serverId, accountNumber }, history }) =>
-      pick(history).map((numbered) => ({ serverId, accountNumber, id: numbered.record.id, ...numbered })),
+      pick(history).map((numbered) => Object.assign({ serverId, accountNumber, id: numbered.record.id }, numbered)),
     );
   return [
     ...feedColumns(booked),
@@ -129,6 +130,7 @@ function feedColumns(booked: readonly { account: AccountName; history: BookedHis
     column(booked.map(({ history }) => history.feed.positionCount)),
     column(booked.map(({ history }) => history.feed.openPositionCount)),
     column(booked.map(({ history }) => history.feed.dealCount)),
+    column(booked.map(({ history }) => history.feed.ledgerSequence)),
   ];
 }
 

@@ -49,7 +49,7 @@ const TAKE_FEED: Statement<never> = statement(
    on conflict (server_id, account_number) do update
      set booked_sequence = excluded.booked_sequence, order_count = excluded.order_count,
          position_count = excluded.position_count, open_position_count = excluded.open_position_count,
-         deal_count = excluded.deal_count`,
+         deal_count = excluded.deal_count, ledger_sequence = excluded.ledger_sequence`,
 );
 const COUNT_RECORDS: Statement<Record<"orders" | "positions" | "open_positions" | "deals", number>> = statement(
   "history-count",

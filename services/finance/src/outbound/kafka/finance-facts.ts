@@ -17,7 +17,8 @@ export function toFactMessage(
     organizationId: account.organizationId,
     serverId,
     accountNumber,
-    occurredAt: createdAt,
+    occurredAt: transaction.recordedAt,
+    place: transaction.place,
     type: "transaction.recorded",
     transaction: toWire(account, transaction, command?.requestId ?? null, createdAt),
   };

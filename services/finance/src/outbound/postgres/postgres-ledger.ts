@@ -151,6 +151,7 @@ function columns(
     column(booked.map(({ account }) => account.lastSequence)),
     column(booked.map(({ account }) => account.balanceMinor)),
     column(booked.map(({ account }) => account.transactionSequence)),
+    column(booked.map(({ account }) => account.announcedSequence)),
     column(rows.map(({ transaction }) => transaction.id)),
     column(rows.map(({ transaction }) => transaction.serverId)),
     column(rows.map(({ transaction }) => transaction.accountNumber)),
@@ -222,5 +223,6 @@ function fromRow(row: AccountRow): LedgerAccount {
     lastSequence: row.last_sequence,
     balanceMinor: row.balance_minor,
     transactionSequence: row.transaction_sequence,
+    announcedSequence: row.announced_sequence,
   };
 }

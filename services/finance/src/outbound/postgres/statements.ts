@@ -9,6 +9,7 @@ export interface AccountRow {
   readonly last_sequence: number;
   readonly balance_minor: number;
   readonly transaction_sequence: number;
+  readonly announced_sequence: number;
 }
 
 /** $1 servers, $2 account numbers. Locks in key order, so that two units cannot wait for each other. */
@@ -33,24 +34,25 @@ export const INSERT_ACCOUNTS: Statement<AccountRow> = statement(
 );
 
 /**
- * Transactions and the new state of their accounts, in one statement. $1-$5 accounts: server, number, last sequence,
- * balance, transaction sequence. $6-$23 transactions, in the order of the columns.
+ * Transactions and the new state of their accounts, in one statement. $1-$6 accounts: server, number, last sequence,
+ * balance, transaction sequence, announced sequence. $7-$24 transactions, in the order of the columns.
  */
 export const WRITE_BOOKINGS: Statement<never> = statement(
   "finance_write_bookings",
   `with accounts as (
      update ledger_accounts a
-     set last_sequence = n.last_sequence, balance_minor = n.balance_minor, transaction_sequence = n.transaction_sequence
-     from unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[])
-       as n (server_id, account_number, last_sequence, balance_minor, transaction_sequence)
+     set last_sequence = n.last_sequence, balance_minor = n.balance_minor, transaction_sequence = n.transaction_sequence,
+       announced_sequence = n.announced_sequence
+     from unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+       as n (server_id, account_number, last_sequence, balance_minor, transaction_sequence, announced_sequence)
      where a.server_id = n.server_id and a.account_number = n.account_number
    )
    insert into transactions
      (id, server_id, account_number, sequence, event_sequence, type, amount_minor, counter_ledger, balance_before_minor,
       balance_after_minor, description, request_id, command_id, order_id, position_id, deal_id, recorded_at, created_at)
-   select * from unnest($6::uuid[], $7::uuid[], $8::text[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[],
-                        $13::text[], $14::bigint[], $15::bigint[], $16::text[], $17::text[], $18::uuid[], $19::text[],
-                        $20::text[], $21::text[], $22::timestamptz[], $23::timestamptz[])`,
+   select * from unnest($7::uuid[], $8::uuid[], $9::text[], $10::bigint[], $11::bigint[], $12::text[], $13::bigint[],
+                        $14::text[], $15::bigint[], $16::bigint[], $17::text[], $18::text[], $19::uuid[], $20::text[],
+                        $21::text[], $22::text[], $23::timestamptz[], $24::timestamptz[])`,
 );
 
 /** Arrays: server, account number, sequence up to which the account has to be booked. */

@@ -37,6 +37,8 @@ export interface AccountRow {
   readonly last_sequence: number;
   readonly account_sequence: number | null;
   readonly finance_sequence: number | null;
+  readonly account_through: number | null;
+  readonly finance_through: number | null;
 }
 
 /** $1, $2: servers and account numbers. */
@@ -44,7 +46,9 @@ export const ACCOUNT_SEQUENCES = statement<AccountRow>(
   "webhooks_account_sequences",
   `select a.server_id, a.account_number, a.last_sequence,
      case when a.numbered_sequence = a.last_sequence then a.account_sequence end as account_sequence,
-     case when a.numbered_sequence = a.last_sequence then a.finance_sequence end as finance_sequence
+     case when a.numbered_sequence = a.last_sequence then a.finance_sequence end as finance_sequence,
+     case when a.numbered_sequence = a.last_sequence then a.account_through end as account_through,
+     case when a.numbered_sequence = a.last_sequence then a.finance_through end as finance_through
    from unnest($1::uuid[], $2::text[]) as given (server_id, account_number)
      join accounts as a on a.server_id = given.server_id and a.account_number = given.account_number`,
 );
@@ -85,7 +89,7 @@ export const ENABLED_ENDPOINTS = statement<EndpointRow>(
   `select ${ENDPOINT_COLUMNS} from endpoints where organization_id = any($1::uuid[]) and status = 'enabled'`,
 );
 
-/** $1 day, $2 time, $3-$9 events, $10-$11 organizations with their last positions, $12-$16 accounts with theirs. */
+/** $1 day, $2 time, $3-$9 events, $10-$11 organizations with their last positions, $12-$18 accounts with theirs. */
 export const INSERT_EVENTS = statement<Record<string, never>>(
   "webhooks_insert_events",
   `with moved as (
@@ -94,13 +98,17 @@ export const INSERT_EVENTS = statement<Record<string, never>>(
      where o.organization_id = given.organization_id
    ), counted as (
      insert into accounts
-       (server_id, account_number, last_sequence, numbered_sequence, account_sequence, finance_sequence)
-     select server_id, account_number, last_sequence, last_sequence, account_sequence, finance_sequence
-     from unnest($12::uuid[], $13::text[], $14::bigint[], $15::bigint[], $16::bigint[])
-       as given (server_id, account_number, last_sequence, account_sequence, finance_sequence)
+       (server_id, account_number, last_sequence, numbered_sequence, account_sequence, finance_sequence,
+        account_through, finance_through)
+     select server_id, account_number, last_sequence, last_sequence, account_sequence, finance_sequence,
+       account_through, finance_through
+     from unnest($12::uuid[], $13::text[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[])
+       as given (server_id, account_number, last_sequence, account_sequence, finance_sequence, account_through,
+         finance_through)
      on conflict (server_id, account_number) do update
        set last_sequence = excluded.last_sequence, numbered_sequence = excluded.numbered_sequence,
-         account_sequence = excluded.account_sequence, finance_sequence = excluded.finance_sequence
+         account_sequence = excluded.account_sequence, finance_sequence = excluded.finance_sequence,
+         account_through = excluded.account_through, finance_through = excluded.finance_through
    )
    insert into events (day, created_at, organization_id, event_id, position, type, server_id, payload, traceparent)
    select $1::date, $2::timestamptz, given.*

@@ -209,11 +209,21 @@ async function accountSequences(
     accounts.map((account) => {
       const key = accountKey(account.serverId, account.accountNumber);
       const row = known.get(key);
-      if (row === undefined) return [key, { ...account, last: 0, account: 0, finance: 0 }];
-      const { last_sequence: last, account_sequence, finance_sequence } = row;
-      return [key, { ...account, last, account: account_sequence, finance: finance_sequence }];
+      return [key, { ...account, ...(row === undefined ? newAccount() : fromAccountRow(row)) }];
     }),
   );
+}
+
+function newAccount(): RecordedSequences & { last: number } {
+  return { last: 0, account: { sequence: 0, through: 0 }, finance: { sequence: 0, through: 0 } };
+}
+
+function fromAccountRow(row: AccountRow): RecordedSequences & { last: number } {
+  return {
+    last: row.last_sequence,
+    account: { sequence: row.account_sequence, through: row.account_through },
+    finance: { sequence: row.finance_sequence, through: row.finance_through },
+  };
 }
 
 async function waitingEvents(tx: Transaction, accounts: readonly AccountName[]): Promise<WaitingEvent[]> {
@@ -287,8 +297,10 @@ function insertEvents(
     accounts.map(({ serverId }) => serverId),
     accounts.map(({ accountNumber }) => accountNumber),
     accounts.map(({ last }) => last),
-    accounts.map(({ account }) => account),
-    accounts.map(({ finance }) => finance),
+    accounts.map(({ account }) => account.sequence),
+    accounts.map(({ finance }) => finance.sequence),
+    accounts.map(({ account }) => account.through),
+    accounts.map(({ finance }) => finance.through),
   ]);
 }
 
