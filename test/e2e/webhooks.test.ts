@@ -131,7 +131,7 @@ it("one changed byte, another secret or another id, and the delivery does not ve
   expect(() => verified(secret, otherId)).toThrow(/signature/i);
 });
 
-it("all events of an account are counted without a gap, and are the same in the feed and at the receiver", async () => {
+it("all events of an account are counted without a gap in the order of their times, and are the same in the feed and at the receiver", async () => {
   const number = await client.openAccount(5_000);
   const position = await control.buy(number, "EURUSD", 0.3);
   await control.closeIfOpen(number, position, 0.1);
@@ -153,6 +153,9 @@ it("all events of an account are counted without a gap, and are the same in the 
     }
     expect([...types]).toContain("transaction.recorded");
     expect(told.map(({ data }) => data.accountSequence)).toEqual(told.map((_, index) => index + 1));
+    const times = told.map(({ timestamp }) => timestamp);
+    expect(times).toEqual(times.toSorted());
+    expect(told[0]?.type).toBe("account.created");
     const sent = receiver.received.filter(({ event }) => event.data.accountNumber === number);
     expect(new Set(sent.map(({ headers }) => headers["webhook-id"]))).toEqual(new Set(told.map(({ id }) => id)));
   });

@@ -81,7 +81,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   updateTradingAccount:
     "Give `accountName`, `leverage` or both. The leverage has to be supported by the server. `result`: `{accountName, leverage, version}`.",
   deleteTradingAccountImmediately:
-    "Removes the account from the trading server, and its history and snapshots, before it answers. An account that was deleted already answers 200 again; one that never existed is 400 with the code `ACCOUNT_NOT_FOUND`. After a 5xx status repeat the request: it completes the deletion.",
+    "Removes the account from the trading server, and its history and snapshots, before it answers. Open positions are closed at the market; their closing deals are in the event feed, before `account.deleted`. An account that was deleted already answers 200 again; one that never existed is 400 with the code `ACCOUNT_NOT_FOUND`. After a 5xx status repeat the request: it completes the deletion.",
   enableAccount: "`result`: `{status, changed}`. Enabling an account that is active succeeds with `changed: false`.",
   disableAccount: "Open positions stay valued; deposits and withdrawals go on. `result`: `{status, changed}`.",
   archiveAccount: "Fails with `ACCOUNT_HAS_OPEN_POSITIONS` while a position is open. `result`: `{status, changed}`.",

@@ -43,8 +43,8 @@ export interface FeedSource {
   lastSequence(account: AccountName): Promise<number>;
   /** Books the next page of events after `bookedSequence`. */
   bookNextPage(account: AccountName, bookedSequence: number): Promise<void>;
-  /** Books an event that an answer brought; false where one before it is missing. */
-  book(event: TradingEvent): Promise<boolean>;
+  /** Books an event that an answer brought, under the caller's span; false where one before it is missing. */
+  book(event: TradingEvent, traceparent: string | undefined): Promise<boolean>;
 }
 
 /** How a rebuilt history took the place of what readers see. */

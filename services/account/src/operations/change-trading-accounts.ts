@@ -49,6 +49,14 @@ interface Planned {
   readonly sent: ReferencedChange;
 }
 
+/** The event that a command's change made. */
+interface BookableChange {
+  readonly id: string;
+  readonly account: Account;
+  readonly event: TradingEvent;
+  readonly traceparent: string | undefined;
+}
+
 /** Runs commands of one server, each of another account; one answer each, in order. Rejects where the trading server gives no clear answer. */
 export async function changeTradingAccounts(
   ports: ChangePorts,
@@ -132,7 +140,7 @@ async function outcomesOf(
   const runs = new Map<string, ChangeRun>();
   const deleted: { id: string; account: Account; effect: AccountEffect }[] = [];
   const behind: { id: string; account: Account }[] = [];
-  const changes: { id: string; account: Account; event: TradingEvent }[] = [];
+  const changes: BookableChange[] = [];
   for (const [index, { message, operation, account }] of commands.entries()) {
     const id = message.commandId;
     const outcome = goneOutcome(operation, assertDefined(outcomes[index], "an outcome for each change"));
@@ -145,7 +153,7 @@ async function outcomesOf(
     else runs.set(id, { kind: "done", account, effect });
     if (operation.changesHistory) behind.push({ id, account });
     else if (outcome.event !== null && operation.operation !== "account.delete") {
-      changes.push({ id, account, event: outcome.event });
+      changes.push({ id, account, event: outcome.event, traceparent: message.traceparent });
     }
   }
   await bookChanges(ports, changes);
@@ -186,13 +194,10 @@ async function bookUp(
  * Books the events of changes and all before them, so that the fact of a change comes after those of what happened before
  * it. Where that cannot be done the command ends all the same, and its fact stands where it is committed.
  */
-async function bookChanges(
-  ports: ChangePorts,
-  changes: readonly { readonly id: string; readonly account: Account; readonly event: TradingEvent }[],
-): Promise<void> {
+async function bookChanges(ports: ChangePorts, changes: readonly BookableChange[]): Promise<void> {
   const gaps = await Promise.all(
     changes.map(async (change) => {
-      const isBooked = await ports.history.feed.book(change.event).catch(() => true);
+      const isBooked = await ports.history.feed.book(change.event, change.traceparent).catch(() => true);
       return isBooked ? [] : [change];
     }),
   );

@@ -11,7 +11,7 @@ export function createFeedSource(
   const history = createEventHistory(client);
   return {
     lastSequence: async ({ serverId, accountNumber }) => (await client.eventSequence(serverId, accountNumber)) ?? 0,
-    book: async (event) => (await queue.book(event)) !== "gap",
+    book: async (event, traceparent) => (await queue.book(event, traceparent)) !== "gap",
     bookNextPage: (account, bookedSequence) => bookNextPage({ history, queue }, account, bookedSequence),
   };
 }
