@@ -17,6 +17,7 @@ export * from "./http/pagination.ts";
 export * from "./http/servers.ts";
 export * from "./http/webhooks.ts";
 export * from "./live/frames.ts";
+export * from "./messages/announced.ts";
 export * from "./messages/command-event.ts";
 export * from "./messages/command-message.ts";
 export * from "./messages/dead-letter.ts";

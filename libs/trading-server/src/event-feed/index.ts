@@ -4,7 +4,6 @@
  * {@link GapBook}); order, gathering and asking again are here.
  */
 export * from "./account-feed.ts";
-export * from "./announced.ts";
 export * from "./booking-queue.ts";
 export * from "./client-history.ts";
 export * from "./gap-filler.ts";

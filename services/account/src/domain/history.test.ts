@@ -1,6 +1,5 @@
-import type { TradingEvent, TradingOrder, TradingPosition } from "@kapi/contracts";
+import { isAnnouncedByAccount, type TradingEvent, type TradingOrder, type TradingPosition } from "@kapi/contracts";
 import { accountCreated, balanceChanged, eventEnvelope } from "@kapi/testkit";
-import { isAnnouncedByAccount } from "@kapi/trading-server/event-feed";
 import { describe, expect, it } from "vitest";
 
 import { bookHistory, type KnownRecords, NEW_FEED, recordsOf, volumesOf } from "./history.ts";

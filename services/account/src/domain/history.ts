@@ -2,9 +2,17 @@
  * The history of an account as arithmetic: how far it is booked and its next events give records and the new state.
  * Records are numbered by kind, from 1 without a gap, in the order in which they came into being.
  */
-import type { Deal, Order, Position, TradingDeal, TradingEvent, TradingOrder, TradingPosition } from "@kapi/contracts";
+import {
+  type Deal,
+  isAnnouncedByFinance,
+  type Order,
+  type Position,
+  type TradingDeal,
+  type TradingEvent,
+  type TradingOrder,
+  type TradingPosition,
+} from "@kapi/contracts";
 import { amountFromMinor } from "@kapi/kernel";
-import { isAnnouncedByFinance } from "@kapi/trading-server/event-feed";
 
 import type { FactDraft } from "./account-fact.ts";
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import type { TradingDeal } from "@kapi/contracts";
+import { isAnnouncedByFinance, type TradingDeal } from "@kapi/contracts";
 import { accountCreated, balanceChanged, eventEnvelope } from "@kapi/testkit";
-import { isAnnouncedByFinance } from "@kapi/trading-server/event-feed";
 
 import { book, type LedgerAccount } from "./ledger.ts";
 import { postingsOf } from "./posting.ts";

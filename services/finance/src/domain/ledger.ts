@@ -2,9 +2,8 @@
  * Booking as arithmetic: the state of an account and its next events give transactions and the new state. Nothing here
  * reads or writes; the database's constraints check the same again.
  */
-import type { FactPlace, TradingEvent, TransactionType } from "@kapi/contracts";
+import { type FactPlace, isAnnouncedByAccount, type TradingEvent, type TransactionType } from "@kapi/contracts";
 import { isUuid, uuidV5 } from "@kapi/kernel";
-import { isAnnouncedByAccount } from "@kapi/trading-server/event-feed";
 
 import { postingsOf } from "./posting.ts";
 

@@ -3,13 +3,12 @@
  * facts it makes. The account's row is locked first, as by everything that ends an account or numbers its facts.
  */
 import { column, type CommandStore, type WorkTransaction } from "@kapi/commands";
-import { accountKey, type TradingEvent } from "@kapi/contracts";
+import { accountKey, isAnnouncedByAccount, type TradingEvent } from "@kapi/contracts";
 import {
   type AccountName,
   type Booking,
   type BookingReport,
   type EventBook,
-  isAnnouncedByAccount,
   type JudgedEvents,
   judgeEvents,
 } from "@kapi/trading-server/event-feed";
