@@ -194,9 +194,9 @@ export function createAdmission(options: AdmissionOptions): Admission {
     },
     confirmAnswered: (organizationId, answered) => reaching(() => confirmAnswered(redis, organizationId, answered)),
     refund: async ({ key, operation, requestId, chargeId, claims = [] }) => {
-      const { organizationId } = key;
+      const { organizationId, keyId } = key;
       const traceparent = activeTraceparent();
-      const wanted = { organizationId, chargeId, operation, requestId: billed(requestId), traceparent, claims };
+      const wanted = { organizationId, keyId, chargeId, operation, requestId: billed(requestId), traceparent, claims };
       const reply = await reaching(() => refund(redis, wanted, settings));
       if (reply.kind === "closed") throw unavailable();
       return { credits: reply.credits, remaining: reply.wallet?.available ?? null };

@@ -203,6 +203,8 @@ export interface RefundRequest {
   readonly chargeId: string;
   readonly operation: string;
   readonly requestId: string;
+  /** The management key of the request, where it is known. */
+  readonly keyId?: string;
   readonly traceparent?: string | undefined;
   /** In the order in which the request claimed them. */
   readonly claims?: readonly FailedClaim[];
@@ -225,7 +227,7 @@ export async function refund(
   keys.push(reservedKey(tag, organizationId), ...claims.map(({ commandId }) => claimKey(tag, commandId)));
   const args = [organizationId, chargeId, request.operation, request.requestId, CHARGE_TTL_MS];
   const ofClaims = claims.flatMap(({ commandId, mayBePublished }) => [commandId, mayBePublished ? "1" : "0"]);
-  const call = [...args, settings.usageStreamLimit, request.traceparent ?? "", ...ofClaims];
+  const call = [...args, settings.usageStreamLimit, request.traceparent ?? "", request.keyId ?? "", ...ofClaims];
   const [kind, credits, wallet] = arrayReply(await redis.call("kapi_give_back", keys, call));
   if (kind === "CLOSED") return { kind: "closed" };
   return {

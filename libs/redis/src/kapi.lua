@@ -70,37 +70,34 @@ local function write_wallet(key, wallet, now)
 end
 
 -- One text in one field: what is copied on its way to the ledger is copied once. The request id is last, for it may hold
--- spaces. Of a request that is traced a second field names its span.
-local function write_usage(usage, charge_id, leg, organization, operation, request_id, credits, trace)
+-- spaces. A second field names the span of a request that is traced, a third one the management key. Entries that have
+-- the same fields share their names in the memory of Redis.
+local function write_usage(usage, charge_id, leg, organization, operation, request_id, credits, trace, key_id)
   local entry = table.concat({ leg, credits, charge_id, organization, operation, request_id }, ' ')
-  if trace then
-    redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace)
-  else
-    redis.call('XADD', usage, '*', 'entry', entry)
-  end
+  redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'key', key_id or '')
 end
 
 -- Writes the reservation `charge_id` of a command. A charge id that is not the command's own id
 -- needs the command named beside it.
-local function write_reserved(usage, charge_id, command_id, organization, operation, request_id, credits, trace)
+local function write_reserved(usage, charge_id, command_id, organization, operation, request_id, credits, trace, key_id)
   if charge_id == command_id then
-    return write_usage(usage, charge_id, 'reserve', organization, operation, request_id, credits, trace)
+    return write_usage(usage, charge_id, 'reserve', organization, operation, request_id, credits, trace, key_id)
   end
   local entry = table.concat({ 'reserve', credits, charge_id, organization, operation, request_id }, ' ')
-  redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'command', command_id)
+  redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'key', key_id, 'command', command_id)
 end
 
 -- Tells that a reservation came back. To a reader of the release before it is the reservation told once more, which changes nothing.
-local function write_given_back(usage, charge_id, command_id, organization, operation, request_id, credits, trace)
+local function write_given_back(usage, charge_id, command_id, organization, operation, request_id, credits, trace, key_id)
   local entry = table.concat({ 'reserve', credits, charge_id, organization, operation, request_id }, ' ')
-  redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'given_back', '1', 'command', command_id)
+  redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'given_back', '1', 'command', command_id, 'key', key_id)
 end
 
 -- Asks the ledger to give a charge back, if it has it and has not given it back. To a reader of the
 -- release before it is a refund of nothing.
-local function write_asked(usage, charge_id, organization, operation, request_id, trace)
+local function write_asked(usage, charge_id, organization, operation, request_id, trace, key_id)
   local entry = table.concat({ 'refund', 0, charge_id, organization, operation, request_id }, ' ')
-  redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'ask_ledger', '1')
+  redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'ask_ledger', '1', 'key', key_id)
 end
 
 -- The charge id of a command's next reservation, as a UUID (version 5). The first reservation has
@@ -353,7 +350,7 @@ local function admit_one(call, keys, args, first_key, first_arg)
     charged = price
     wallet[AVAILABLE] = available - price
     wallet[CONSUMED] = tonumber(wallet[CONSUMED]) + price
-    write_usage(call.usage, charge_id, 'consume', organization, operation, request_id, price, trace)
+    write_usage(call.usage, charge_id, 'consume', organization, operation, request_id, price, trace, key_id)
   elseif fresh_price > 0 then
     wallet[AVAILABLE] = available - fresh_price
     wallet[RESERVED] = tonumber(wallet[RESERVED]) + fresh_price
@@ -379,7 +376,7 @@ local function admit_one(call, keys, args, first_key, first_arg)
       local reservation = outcome[3] or args[at]
       if outcome[3] then redis.call('HSET', claim, 'charge', reservation) end
       redis.call('HSET', reserved, reservation, credits)
-      write_reserved(call.usage, reservation, args[at], organization, operation, request_id, credits, trace)
+      write_reserved(call.usage, reservation, args[at], organization, operation, request_id, credits, trace, key_id)
     end
   end
   local answer = { 'ADMITTED', charged, wallet_text(wallet), outcomes }
@@ -501,12 +498,12 @@ end
 -- it was charged. Where the tag was opened since the charge, or nothing is known of the charge, the
 -- ledger decides: the wallet that was set from it may have the charge, its refund, or neither.
 -- keys: meta wallet charge usage reserved, then per claim of the request: claim. args:
--- organizationId chargeId operation requestId ttlMs streamLimit span-or-nothing, then per claim:
+-- organizationId chargeId operation requestId ttlMs streamLimit span-or-nothing keyId, then per claim:
 -- commandId, 1 where its message may be published.
 local function give_back(keys, args)
   local open, epoch = is_open(keys[1], 'epoch')
   if not open then return { 'CLOSED' } end
-  local charge_id, claims, trace = args[2], #keys - 5, args[7]
+  local charge_id, claims, trace, key_id = args[2], #keys - 5, args[7], args[8]
   if trace == '' then trace = nil end
   local record = redis.call('GET', keys[3])
   if record == CHARGE_REFUNDED then return { 'REFUNDED', 0 } end
@@ -521,15 +518,15 @@ local function give_back(keys, args)
   end
   if wallet[1] and (not record or (consumed > 0 and answer[4] and answer[4] ~= epoch)) then
     consumed = 0
-    write_asked(keys[4], charge_id, args[1], args[3], args[4], trace)
+    write_asked(keys[4], charge_id, args[1], args[3], args[4], trace, key_id)
   end
   for i = 1, claims do
     local kind = answer[3][i]
     if redis.call('HGET', keys[5 + i], 'token') == charge_id then
-      local command_id = args[6 + i * 2]
-      local credits, came_back = give_up_claim(keys, 5 + i, command_id, kind ~= 'fresh' or args[7 + i * 2] == '1')
+      local command_id = args[7 + i * 2]
+      local credits, came_back = give_up_claim(keys, 5 + i, command_id, kind ~= 'fresh' or args[8 + i * 2] == '1')
       if credits > 0 then
-        write_given_back(keys[4], came_back, command_id, args[1], args[3], args[4], credits, trace)
+        write_given_back(keys[4], came_back, command_id, args[1], args[3], args[4], credits, trace, key_id)
         released = released + credits
       end
     end
@@ -539,7 +536,7 @@ local function give_back(keys, args)
   wallet[RESERVED] = tonumber(wallet[RESERVED]) - released
   wallet[CONSUMED] = tonumber(wallet[CONSUMED]) - consumed
   write_wallet(keys[2], wallet, now_ms())
-  if consumed > 0 then write_usage(keys[4], charge_id, 'refund', args[1], args[3], args[4], consumed, trace) end
+  if consumed > 0 then write_usage(keys[4], charge_id, 'refund', args[1], args[3], args[4], consumed, trace, key_id) end
   return { 'REFUNDED', consumed + released, wallet }
 end
 

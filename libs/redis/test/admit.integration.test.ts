@@ -145,10 +145,14 @@ test("a consumed charge is given back once, with a refund entry", async () => {
   const organizationId = await organizationWith(redis, 100);
   const call = request(organizationId, { price: 4 });
   await admit(redis, call);
-  const again = { organizationId, chargeId: call.chargeId, operation: call.operation, requestId: call.requestId };
+  const { chargeId, keyId, operation, requestId } = call;
+  const again = { organizationId, chargeId, keyId, operation, requestId };
   expect(await refund(redis, again)).toMatchObject({ credits: 4, wallet: { available: 100, consumed: 0 } });
   expect(await refund(redis, again)).toMatchObject({ credits: 0 });
-  expect((await usageOf(redis, organizationId)).map((entry) => entry.leg)).toEqual(["consume", "refund"]);
+  expect((await usageOf(redis, organizationId)).map((entry) => [entry.leg, entry.keyId])).toEqual([
+    ["consume", keyId],
+    ["refund", keyId],
+  ]);
 });
 
 test("what a command reserved is not refunded: its final event settles it", async () => {

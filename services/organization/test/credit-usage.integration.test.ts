@@ -18,6 +18,9 @@ afterAll(() => world.stop());
 
 type Answer = ReturnType<typeof CreditUsageAnswer.parse>;
 
+/** The key of the requests that `support.ts` makes. */
+const KEY = { type: "key", id: "aaaaaaaaaaaaaaaa" } as const;
+
 async function usage(organizationId: string, page = 1, limit = DEFAULT_PAGE_LIMIT): Promise<Answer> {
   return CreditUsageAnswer.parse(
     await listCreditUsage(createUsageLines(world.database), organizationId, { page, limit }),
@@ -54,6 +57,7 @@ test("every billed request and reservation is a line, newest first; what came ba
     { credits: 5, commandId: kept, operation: "getCommand", xRequestId: "request" },
     { credits: 3, commandId: null, operation: "getCommand", xRequestId: "request" },
   ]);
+  expect(lines.map(({ createdBy }) => createdBy)).toEqual([KEY, KEY, KEY, KEY]);
   expect(lines.map(({ at }) => at)).toEqual(
     lines
       .map(({ at }) => at)
@@ -68,16 +72,19 @@ test("a refunded request has a second line that takes the first one back", async
   await recordRefund(organizationId);
   await recordAllUsage(context, ALL_TAGS);
   await expectSum(organizationId);
-  expect((await usage(organizationId)).usage.map(({ credits }) => credits)).toEqual([-4, 4]);
+  const { usage: lines } = await usage(organizationId);
+  expect(lines.map(({ credits, createdBy }) => [credits, createdBy])).toEqual([
+    [-4, KEY],
+    [4, KEY],
+  ]);
 });
 
 async function recordRefund(organizationId: string): Promise<void> {
   const { context } = world;
   const chargeId = randomUUID();
-  const request = { organizationId, chargeId, operation: "getCommand", requestId: "request" };
+  const request = { organizationId, chargeId, keyId: KEY.id, operation: "getCommand", requestId: "request" };
   await admit(context.redis, {
     ...request,
-    keyId: "aaaaaaaaaaaaaaaa",
     mode: "consume",
     price: 4,
     readPrice: 1,
@@ -94,6 +101,7 @@ test("a reservation that is heard of by its end first is in the list once, and i
   await finish(context, organizationId, commandId, 9);
   await expectSum(organizationId);
   await recordAllUsage(context, ALL_TAGS);
+  expect((await usage(organizationId)).usage).toMatchObject([{ createdBy: KEY }]);
   await finish(context, organizationId, commandId, 9);
   await expectSum(organizationId);
   expect((await usage(organizationId)).usage).toMatchObject([{ credits: 9, commandId, xRequestId: "request" }]);

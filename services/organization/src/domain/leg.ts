@@ -1,3 +1,5 @@
+import type { Actor } from "@kapi/contracts";
+
 /** Kinds of ledger legs; see migrations/0002. */
 export type LegKind = "purchase" | "consume" | "refund" | "reserve" | "settle";
 
@@ -14,6 +16,8 @@ export interface Leg {
   /** Null where the source does not know it. */
   readonly requestId: string | null;
   readonly commandId: string | null;
+  /** Who asked for it; null or absent where the source does not know it. */
+  readonly createdBy?: Actor | null;
   readonly atMs: number;
 }
 

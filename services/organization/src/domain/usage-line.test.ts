@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { deltaOf, type LegKind } from "./leg.ts";
 import { isUsageLine, usageLine } from "./usage-line.ts";
 
-const request = { operation: "x", requestId: null, commandId: null, at: "2026-01-01T00:00:00.000Z" };
+const createdBy = { type: "key", id: "mfrggzdfmztwq2lk" } as const;
+const request = { operation: "x", requestId: null, commandId: null, createdBy, at: "2026-01-01T00:00:00.000Z" };
 const legs: { kind: LegKind; action: "consume" | "release" | null }[] = [
   { kind: "purchase", action: null },
   { kind: "consume", action: null },
@@ -18,4 +19,8 @@ test.each(legs)("a leg of $kind $action shows what it changes in what is consume
   if (kind === "purchase" || !isUsageLine({ kind, action, credits: 7 })) expect(reserved + consumed).toBe(0);
   else expect(usageLine({ ...request, kind, credits: 7 }).credits).toBe(reserved + consumed);
   expect(isUsageLine({ kind, action, credits: 0 })).toBe(false);
+});
+
+test("a line names who asked for it", () => {
+  expect(usageLine({ ...request, kind: "consume", credits: 7 }).createdBy).toEqual(createdBy);
 });

@@ -1,4 +1,4 @@
-import type { CreditUsage } from "@kapi/contracts";
+import type { Actor, CreditUsage } from "@kapi/contracts";
 
 import type { Leg } from "./leg.ts";
 
@@ -10,6 +10,8 @@ export interface UsageLeg {
   readonly operation: string;
   readonly requestId: string | null;
   readonly commandId: string | null;
+  /** Who asked for it; null where an earlier release recorded it. */
+  readonly createdBy: Actor | null;
   readonly at: string;
 }
 
@@ -31,5 +33,6 @@ export function usageLine(leg: UsageLeg): CreditUsage {
     credits: back ? -leg.credits : leg.credits,
     commandId: leg.commandId,
     at: leg.at,
+    createdBy: leg.createdBy,
   };
 }

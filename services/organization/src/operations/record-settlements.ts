@@ -138,6 +138,7 @@ function legsOf(event: CommandEvent): Leg[] {
     operation: event.operation,
     requestId: null,
     commandId: event.commandId,
+    createdBy: event.createdBy ?? null,
     atMs: Date.parse(event.occurredAt),
   };
   const legs: Leg[] = [

@@ -59,6 +59,7 @@ export function legFromEntry(entry: UsageEntry): Leg {
     operation: entry.operation,
     requestId: entry.requestId,
     commandId: entry.commandId,
+    createdBy: entry.keyId === null ? null : { type: "key", id: entry.keyId },
     atMs: entry.atMs,
   };
 }

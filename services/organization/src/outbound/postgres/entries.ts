@@ -2,6 +2,7 @@
  * Entries of the credit ledger in the tables of the months that their shards are in; see
  * migrations/0015.
  */
+import { actorToText } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 import { type Queryable, type Statement, statement } from "@kapi/postgres";
 import type { SettlementRequest } from "@kapi/redis";
@@ -29,10 +30,12 @@ function insertInto(table: string, previous: string | null): string {
   );
   const isInPrevious = `or (told.leg in ('reserve', 'settle') or told.x_request_id is null or told.at < $11)
        and exists (select from ${previous} as kept where kept.charge_id = told.charge_id and kept.leg = told.leg)`;
-  return `insert into ${table} (charge_id, leg, organization_id, credits, action, operation, x_request_id, command_id, at, epoch)
+  return `insert into ${table} (charge_id, leg, organization_id, credits, action, operation, x_request_id, command_id, at, epoch,
+     created_by)
    select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::uuid[],
-     $9::timestamptz[], $10::bigint[])
-     as told (charge_id, leg, organization_id, credits, action, operation, x_request_id, command_id, at, epoch)
+     $9::timestamptz[], $10::bigint[], $12::text[])
+     as told (charge_id, leg, organization_id, credits, action, operation, x_request_id, command_id, at, epoch,
+       created_by)
    where $11::timestamptz is not null and not (
      told.leg = 'reserve' and (
        exists (select from open_reservations as open where open.charge_id = told.charge_id)
@@ -71,6 +74,7 @@ export async function insertEntries(
         ...legColumns(group),
         group.map((leg) => positionOf(leg).epoch),
         probedBefore(group, positionOf),
+        group.map((leg) => actorToText(leg.createdBy)),
       ]),
     ),
   );

@@ -1,3 +1,4 @@
+import { actorToText } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 import { type Queryable, type Statement, statement, type Transaction } from "@kapi/postgres";
 
@@ -28,8 +29,10 @@ const completeReservationRows = perTable<CompletedRow>(
   "usage_days_complete_reservations",
   (table) =>
     `update ${table} as kept
-     set operation = told.operation, x_request_id = told.x_request_id, at = told.at
-     from unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[]) as told (charge_id, operation, x_request_id, at)
+     set operation = told.operation, x_request_id = told.x_request_id, at = told.at,
+       created_by = coalesce(told.created_by, kept.created_by)
+     from unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[], $5::text[])
+         as told (charge_id, operation, x_request_id, at, created_by)
        join ${table} as before on before.charge_id = told.charge_id and before.leg = 'reserve'
      where kept.charge_id = told.charge_id and kept.leg = 'reserve' and kept.x_request_id is null
      returning kept.charge_id, kept.organization_id, kept.credits, kept.operation, kept.at,
@@ -111,6 +114,7 @@ async function completeReservations(
     told.map((leg) => leg.operation),
     told.map((leg) => leg.requestId),
     told.map((leg) => toIso(leg.atMs)),
+    told.map((leg) => actorToText(leg.createdBy)),
   ]);
   if (completed.length === 0) return [];
   const releases = await inAll(tx, tables, selectReleases, [completed.map((row) => row.charge_id)]);

@@ -1,3 +1,4 @@
+import { actorFromText } from "@kapi/contracts";
 import { type Queryable, statement } from "@kapi/postgres";
 
 import type { UsageLines } from "../../domain/ports.ts";
@@ -10,6 +11,7 @@ interface UsageRow {
   readonly operation: string;
   readonly x_request_id: string | null;
   readonly command_id: string | null;
+  readonly created_by: string | null;
   readonly at: Date;
 }
 
@@ -35,22 +37,23 @@ export const selectPage = statement<UsageRow>(
      limit $2 offset $3
    )
    select line.leg, line.credits, line.command_id, page.at, coalesce(reserved.operation, line.operation) as operation,
-     coalesce(reserved.x_request_id, line.x_request_id) as x_request_id
+     coalesce(reserved.x_request_id, line.x_request_id) as x_request_id,
+     coalesce(reserved.created_by, line.created_by) as created_by
    from page
      cross join lateral (
-       select leg, credits, command_id, operation, x_request_id from credit_entries as entry
+       select leg, credits, command_id, operation, x_request_id, created_by from credit_entries as entry
        where entry.epoch = page.epoch and entry.charge_id = page.charge_id and entry.leg = page.leg
        union all
-       select leg, credits, command_id, operation, x_request_id from credit_legs as entry
+       select leg, credits, command_id, operation, x_request_id, created_by from credit_legs as entry
        where page.epoch is null and entry.charge_id = page.charge_id and entry.leg = page.leg
      ) as line
      left join lateral (
-       select operation, x_request_id from credit_entries as entry
+       select operation, x_request_id, created_by from credit_entries as entry
        where page.leg = 'settle' and entry.epoch <= page.epoch
          and entry.epoch > page.epoch - ${MAX_RESERVED_DAYS} * 86400
          and entry.charge_id = page.charge_id and entry.leg = 'reserve'
        union all
-       select operation, x_request_id from credit_legs as entry
+       select operation, x_request_id, created_by from credit_legs as entry
        where page.leg = 'settle' and entry.charge_id = page.charge_id and entry.leg = 'reserve'
        limit 1
      ) as reserved on true
@@ -82,6 +85,7 @@ function legFromRow(row: UsageRow): UsageLeg {
     operation: row.operation,
     requestId: row.x_request_id,
     commandId: row.command_id,
+    createdBy: actorFromText(row.created_by),
     at: row.at.toISOString(),
   };
 }
