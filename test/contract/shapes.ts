@@ -34,7 +34,10 @@ export const Server = z.strictObject({
   status: z.enum(["active", "disabled"]),
 });
 
-/** The five last fields: decisions, 3.3. */
+/** Decisions, 3.3. */
+const Actor = z.strictObject({ type: z.enum(["key", "user", "system"]), id: text.min(1) });
+
+/** The six last fields: decisions, 3.3. */
 export const Command = z.strictObject({
   id: uuid,
   operation: z.enum([
@@ -66,6 +69,7 @@ export const Command = z.strictObject({
   accountNumber: textOrNull,
   updatedAt: time,
   deadlineAt: time,
+  createdBy: Actor,
 });
 
 const plainEnvelope = { command: Command, duplicate: z.boolean() };
@@ -144,6 +148,8 @@ export const Transaction = z.strictObject({
   positionId: textOrNull,
   dealId: textOrNull,
   reversalOf: uuid.nullable(),
+  // Additive: who asked for it; null for what the market did.
+  createdBy: Actor.nullable(),
   recordedAt: time,
   createdAt: time,
 });
@@ -214,13 +220,14 @@ export const Snapshot = z.strictObject({
   createdAt: time,
 });
 
-/** Decisions, 7.4. */
+/** Decisions, 7.4; `createdBy` is additive. */
 const Usage = z.strictObject({
   xRequestId: textOrNull,
   operation: text,
   credits: integer,
   commandId: uuid.nullable(),
   at: time,
+  createdBy: Actor,
 });
 
 const Prices = z.strictObject({

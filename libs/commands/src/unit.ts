@@ -158,6 +158,7 @@ function toEvent(
       ? { chargeId: message.chargeId ?? message.commandId, credits: message.reservedCredits, action }
       : null,
     occurredAt: now,
+    createdBy: message.createdBy ?? null,
   };
 }
 

@@ -44,6 +44,7 @@ export function commandMessage(overrides: Partial<CommandMessage> = {}): Command
     reservedCredits: 5,
     createdAt: toIso(nowMs),
     deadlineAt: toIso(nowMs + COMMAND_DEADLINE_MS),
+    createdBy: { type: "key", id: "mfrggzdfmztwq2lk" },
     ...overrides,
   };
 }

@@ -10,4 +10,10 @@ describe("a change", () => {
     expect(Change.parse({ ...CHANGE, traceparent: 7 })).toMatchObject(CHANGE);
     expect(Change.parse(CHANGE)).toEqual(CHANGE);
   });
+
+  it("may name who asks for it, and is the same change with an actor that is none", () => {
+    const createdBy = { type: "key", id: "mfrggzdfmztwq2lk" };
+    expect(Change.parse({ ...CHANGE, createdBy })).toMatchObject({ createdBy });
+    expect(Change.parse({ ...CHANGE, createdBy: { type: "robot", id: "" } })).toEqual(CHANGE);
+  });
 });

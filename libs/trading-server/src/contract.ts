@@ -10,6 +10,7 @@ import { z } from "zod";
 import {
   AccountName,
   AccountNumber,
+  Actor,
   Currency,
   Leverage,
   Minor,
@@ -39,6 +40,8 @@ const Target = {
   accountNumber: AccountNumber,
   /** The W3C name of the span that the change is made in; a batch holds changes of many traces. What is none is ignored. */
   traceparent: z.string().optional().catch(undefined),
+  /** Who asked for it: every event that it makes or causes repeats this. What is none is ignored. */
+  createdBy: Actor.optional().catch(undefined),
 };
 
 /** One change of one account. Money in minor units of the account's currency. */

@@ -162,8 +162,8 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   registerHistoryRoutes(app, history);
   registerChangeRoutes(app, {
     updateServerConfiguration: (serverId, body) => updateServerConfiguration(register, configure, serverId, body),
-    deleteTradingAccountImmediately: (serverId, accountNumber) =>
-      deleteTradingAccountImmediately(immediateDeletion, serverId, accountNumber),
+    deleteTradingAccountImmediately: (serverId, accountNumber, createdBy) =>
+      deleteTradingAccountImmediately(immediateDeletion, serverId, accountNumber, createdBy),
   });
   await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
 

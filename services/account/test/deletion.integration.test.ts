@@ -189,6 +189,20 @@ describe("the immediate deletion", () => {
     await expectToldOnce(account);
   });
 
+  it("tells the trading server who asked for it, as a creation does, also where a later request ends it", async () => {
+    const account = await accountWithPosition();
+    world.neighbours.away.add("finance");
+    expect((await world.delete(account, "first")).status).toBe(500);
+    world.neighbours.away.clear();
+    expect((await world.delete(account, "second")).status).toBe(200);
+    const { events } = await world.client.history(world.server.serverId, account, 0, 100);
+    const told = events.filter(({ createdBy }) => createdBy !== undefined);
+    expect(told.map(({ type, createdBy }) => `${type} ${createdBy?.id ?? ""}`)).toEqual(
+      expect.arrayContaining(["account.created mfrggzdfmztwq2lk", "deal.executed first", "account.deleted first"]),
+    );
+    expect(events.find(({ type }) => type === "position.opened")).not.toHaveProperty("createdBy");
+  });
+
   it("several at once are one", async () => {
     const account = await accountWithPosition();
     const answers = await Promise.all(Array.from({ length: 8 }, () => world.delete(account)));

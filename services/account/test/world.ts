@@ -139,8 +139,13 @@ export class World {
   }
 
   /** Calls an internal route. */
-  async call(method: string, path: string, body?: unknown): Promise<Answer> {
-    const headers: Record<string, string> = { "x-internal-token": this.stack.secrets.internalToken };
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+    moreHeaders: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> {
+    const headers: Record<string, string> = { "x-internal-token": this.stack.secrets.internalToken, ...moreHeaders };
     if (body !== undefined) headers["content-type"] = "application/json";
     const init = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) };
     const response = await fetch(`${this.stack.url("account")}${path}`, init);
@@ -151,8 +156,9 @@ export class World {
     return this.call("GET", this.pathOf(accountNumber));
   }
 
-  delete(accountNumber: string): Promise<Answer> {
-    return this.call("DELETE", this.pathOf(accountNumber));
+  /** `keyId`: the management key that asks for it. */
+  delete(accountNumber: string, keyId = "aaaaaaaaaaaaaaaa"): Promise<Answer> {
+    return this.call("DELETE", this.pathOf(accountNumber), undefined, { "x-kapi-actor": `key/${keyId}` });
   }
 
   pathOf(accountNumber: string): string {

@@ -72,6 +72,15 @@ describe("a command", () => {
     expect(await read(message)).toEqual([queuedCommand(message)]);
   });
 
+  it("shows who asked for it, and null where a gateway of 0.1.0 accepted it", async () => {
+    const createdBy = { type: "key", id: "aaaaaaaaaaaaaaaa" } as const;
+    const [message, { createdBy: _none, ...earlier }] = [commandMessage({ createdBy }), commandMessage()];
+    await publishMessage(message);
+    await publishMessage(earlier);
+    await caughtUp();
+    expect(await read(message, earlier)).toMatchObject([{ createdBy }, { createdBy: null }]);
+  });
+
   it("shows its newest state, and a final one for good", async () => {
     const message = commandMessage();
     await publishMessage(message);

@@ -84,6 +84,7 @@ describe("a command whose month was dropped", () => {
       serverId: one.serverId,
       idempotencyKey: one.idempotencyKey,
       createdAt: one.createdAt,
+      createdBy: one.createdBy,
       result: null,
     });
     const lines = await readCommands(store, [message, failed, { ...message, organizationId: failed.commandId }]);

@@ -97,10 +97,13 @@ describe("the reads of the ledger", () => {
       positionId: null,
       dealId: null,
       reversalOf: null,
+      createdBy: deposit.createdBy,
       recordedAt: expect.any(String),
       createdAt: expect.any(String),
     } satisfies Record<keyof Transaction, unknown>);
     expect(first).toMatchObject({ type: "initial_balance", amount: 50, balanceBefore: 0, description: null });
+    // As its creation and rows of 0.1.0: nobody told who asked for it.
+    expect(first?.createdBy).toBeNull();
     // Booked here after it was recorded there.
     expect(Date.parse(newest?.createdAt ?? "")).toBeGreaterThanOrEqual(Date.parse(newest?.recordedAt ?? ""));
   });
@@ -113,13 +116,16 @@ describe("the reads of the ledger", () => {
     await harness.publishServer({ ...harness.server, serverId: name.serverId, tradingServerUrl: standIn.url });
     const read = () => harness.call("GET", pathOf(name.accountNumber, "/transactions", name.serverId));
     await eventually(async () => (await read()).errorCode === "DEPENDENCY_UNAVAILABLE");
-    standIn.answer([accountCreated({ ...name, sequence: 1, initialBalanceMinor: 777 })]);
+    const createdBy = { type: "key", id: "aaaaaaaaaaaaaaaa" } as const;
+    standIn.answer([accountCreated({ ...name, sequence: 1, initialBalanceMinor: 777, createdBy })]);
     const answer = await eventually(async () => {
       const { status, body } = await read();
       // A directory that does not know the server yet says so; nobody is ever told that there is nothing.
       return status === 200 && TransactionsAnswer.parse(body);
     });
-    expect(answer.transactions).toMatchObject([{ type: "initial_balance", amount: 7.77, balanceAfter: 7.77 }]);
+    expect(answer.transactions).toMatchObject([
+      { type: "initial_balance", amount: 7.77, balanceAfter: 7.77, createdBy },
+    ]);
   });
 
   it("show the deal behind profit, commission and swap", async () => {

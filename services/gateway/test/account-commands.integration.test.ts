@@ -135,6 +135,8 @@ describe.each(QUEUED)("$operation", (queued) => {
     const { command } = first.body;
     expect(command).toMatchObject({ operation: queued.operation, accountNumber: account, idempotencyKey: key });
     expect(command).toMatchObject({ status: "queued", managedAccountId, requestId: "r" });
+    const createdBy = { type: "key", id: organization.key.keyId };
+    expect(command).toMatchObject({ createdBy });
     expect(first.body).not.toHaveProperty("credentials");
     const minutes = queued.operation === "account.history_export" ? 60 : 15;
     expect(Date.parse(command.deadlineAt ?? "") - Date.parse(command.createdAt)).toBe(minutes * 60_000);
@@ -145,6 +147,7 @@ describe.each(QUEUED)("$operation", (queued) => {
     expect(await published()).toBe(before + 1);
     const read = await getCommand(platform.url, organization, command.id);
     expect(read.body.command).toMatchObject({ id: command.id, createdAt: command.createdAt, managedAccountId });
+    expect(read.body.command.createdBy).toEqual(createdBy);
     // The final state comes from the worker's event.
     if (!NEEDS_MORE_SERVICES.has(queued.operation)) {
       const final = await getCommand(platform.url, organization, command.id, 20);

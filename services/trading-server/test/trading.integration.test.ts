@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+
 import type { TradingEvent } from "@kapi/contracts";
 import { anyAccountNumber, createTestEnvironment, eventually, type TestEnvironment } from "@kapi/testkit";
 import * as fc from "fast-check";
@@ -189,4 +191,23 @@ describe("passwords", () => {
     await running.client.change(serverId, [{ reference, accountNumber, type: "set_status", status: "archived" }]);
     expect((await login("trading password")).status).toBe(401);
   });
+});
+
+it("what a change makes and causes names who asked for it, and nothing else does", async () => {
+  const createdBy = { type: "key", id: "mfrggzdfmztwq2lk" } as const;
+  const accountNumber = anyAccountNumber();
+  await running.client.change(serverId, [{ ...creation(accountNumber, 1_000_000), createdBy }]);
+  await control("POST", `/accounts/${accountNumber}/orders`, { symbol: "EURUSD", side: "buy", volume: 0.1 });
+  const reference = randomUUID();
+  await running.client.change(serverId, [
+    { reference, accountNumber, type: "delete", closePositions: true, createdBy },
+    deposit(await account(0), 1),
+  ]);
+  const { events } = await running.client.history(serverId, accountNumber, 0, 100);
+  const opened = events.findIndex(({ type }) => type === "position.opened");
+  const closed = events.findIndex(({ type }, index) => index > opened && type === "deal.executed");
+  expect(events[0]).toMatchObject({ type: "account.created", createdBy });
+  expect(events[opened]).not.toHaveProperty("createdBy");
+  expect(events[closed]).toMatchObject({ reference: null, createdBy });
+  expect(events.at(-1)).toMatchObject({ type: "account.deleted", reference, createdBy });
 });

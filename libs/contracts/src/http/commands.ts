@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { CreatedBy } from "../actor.ts";
 import { DateTime } from "../values.ts";
 import { PageQuery, Pagination } from "./pagination.ts";
 
@@ -53,7 +54,7 @@ export const CommandErrorCode = z.enum(COMMAND_ERROR_CODES);
 export type CommandErrorCode = z.infer<typeof CommandErrorCode>;
 
 /**
- * A command as the API shows it (interface, "Command"; the last five fields: decisions, 3.3). The
+ * A command as the API shows it (interface, "Command"; the last six fields: decisions, 3.3). The
  * optional ones are always there until the command's details are dropped, after the retention.
  */
 export const Command = z.object({
@@ -74,6 +75,7 @@ export const Command = z.object({
   accountNumber: z.string().nullable().optional(),
   updatedAt: z.iso.datetime().optional(),
   deadlineAt: z.iso.datetime().optional(),
+  createdBy: CreatedBy,
 });
 export type Command = z.infer<typeof Command>;
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { CreatedBy } from "../actor.ts";
 import { Prices } from "../prices.ts";
 import { Pagination } from "./pagination.ts";
 
@@ -31,6 +32,7 @@ export const CreditUsage = z.object({
   credits: z.int(),
   commandId: z.uuid().nullable(),
   at: z.iso.datetime(),
+  createdBy: CreatedBy,
 });
 export type CreditUsage = z.infer<typeof CreditUsage>;
 

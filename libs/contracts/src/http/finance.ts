@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { CreatedBy } from "../actor.ts";
 import { Currency, RequestId } from "../values.ts";
 import { isWholeCents, MAX_AMOUNT } from "./accounts.ts";
 import { Pagination } from "./pagination.ts";
@@ -48,6 +49,7 @@ export const Transaction = z.object({
   positionId: z.string().nullable(),
   dealId: z.string().nullable(),
   reversalOf: z.uuid().nullable(),
+  createdBy: CreatedBy,
   recordedAt: z.iso.datetime(),
   createdAt: z.iso.datetime(),
 });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { CreatedBy } from "../actor.ts";
 import { ACCOUNT_STATUSES } from "./accounts.ts";
 import { CommandErrorCode, CommandOperation, FINAL_COMMAND_STATUSES } from "./commands.ts";
 import { Transaction } from "./finance.ts";
@@ -195,6 +196,7 @@ export const WebhookEvent = z.discriminatedUnion("type", [
       resultOmitted: z.boolean(),
       errorCode: CommandErrorCode.nullable(),
       errorMessage: z.string().nullable(),
+      createdBy: CreatedBy,
     }),
   ),
 ]);

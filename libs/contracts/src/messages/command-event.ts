@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { CreatedBy } from "../actor.ts";
 import { CommandErrorCode, CommandOperation, CommandStatus } from "../http/commands.ts";
 
 /** How the reserved credits of a command end (decisions, 7.2); present on final states only. */
@@ -29,5 +30,7 @@ export const CommandEvent = z.object({
   errorMessage: z.string().nullable(),
   settlement: Settlement.nullable(),
   occurredAt: z.iso.datetime(),
+  /** Who asked for the command. Release 0.1.0 does not tell. */
+  createdBy: CreatedBy,
 });
 export type CommandEvent = z.infer<typeof CommandEvent>;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { CreatedBy } from "../actor.ts";
 import { type Command, CommandOperation } from "../http/commands.ts";
 
 /** A secret under AES-256-GCM; `keyId` names the sealing key (decisions, 5.2). All parts base64url. */
@@ -42,6 +43,8 @@ export const CommandMessage = z.object({
   chargeId: z.uuid().optional(),
   createdAt: z.iso.datetime(),
   deadlineAt: z.iso.datetime(),
+  /** Who asked for the command first. Release 0.1.0 does not tell. */
+  createdBy: CreatedBy,
   /** The W3C name of the span that it was taken up in. Never on the topic, whose header `traceparent` tells it. */
   traceparent: z.string().optional(),
 });
@@ -71,5 +74,6 @@ export function queuedCommand(message: CommandMessage): Command {
     accountNumber: message.accountNumber,
     updatedAt: message.createdAt,
     deadlineAt: message.deadlineAt,
+    createdBy: message.createdBy ?? null,
   };
 }

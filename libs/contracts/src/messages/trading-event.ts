@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { Actor } from "../actor.ts";
 import { Currency, Minor } from "../values.ts";
 
 const Sequence = z.int().min(1);
@@ -73,6 +74,8 @@ const Envelope = {
   occurredAt: z.iso.datetime(),
   /** The change that made the event, or null where the market or a trader did. */
   reference: z.string().nullable(),
+  /** Who asked for the change that made or caused the event, where the change told. */
+  createdBy: Actor.optional(),
   /** Balance after the event. */
   balanceMinor: Minor,
   openPositionCount: z.int().min(0),

@@ -68,6 +68,7 @@ const command = {
   resultOmitted: false,
   errorCode: null,
   errorMessage: null,
+  createdBy: { type: "key", id: "mfrggzdfmztwq2lk" },
 } as const;
 
 const DATA: { readonly [K in WebhookKind]: DataOf<K> } = {
@@ -130,6 +131,7 @@ const DATA: { readonly [K in WebhookKind]: DataOf<K> } = {
     positionId: "7001",
     dealId: "9003",
     reversalOf: null,
+    createdBy: null,
     recordedAt: AT,
     createdAt: AT,
   },

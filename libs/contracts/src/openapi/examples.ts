@@ -16,6 +16,7 @@ const IDEMPOTENCY_KEY = "4be0643f-1d98-573b-97cd-ca98a65347dd";
 const CREATED_AT = "2026-03-02T09:15:00.000Z";
 const UPDATED_AT = "2026-03-02T09:15:00.480Z";
 const DEADLINE_AT = "2026-03-02T09:30:00.000Z";
+const CREATED_BY = { type: "key", id: "mfrggzdfmztwq2lk" } as const;
 
 /** Values of path parameters and headers in examples. */
 export const EXAMPLE_PARAMETERS = {
@@ -106,6 +107,7 @@ function queued(operation: CommandExample["operation"], payload: Record<string, 
     accountNumber: operation === "account.create" ? null : ACCOUNT_NUMBER,
     updatedAt: CREATED_AT,
     deadlineAt: DEADLINE_AT,
+    createdBy: CREATED_BY,
   };
 }
 
@@ -157,6 +159,7 @@ export const EXAMPLES: { readonly [O in OperationId]: Example<Contracts[O]> } = 
           credits: 10,
           commandId: COMMAND_ID,
           at: CREATED_AT,
+          createdBy: CREATED_BY,
         },
       ],
       pagination,
@@ -214,6 +217,7 @@ export const EXAMPLES: { readonly [O in OperationId]: Example<Contracts[O]> } = 
           positionId: null,
           dealId: null,
           reversalOf: null,
+          createdBy: CREATED_BY,
           recordedAt: UPDATED_AT,
           createdAt: UPDATED_AT,
         },

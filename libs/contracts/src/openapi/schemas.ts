@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { Actor } from "../actor.ts";
 import { AccountMetricsAnswer, AccountMetricSnapshot } from "../http/account-metrics.ts";
 import {
   AccountCredentials,
@@ -58,6 +59,7 @@ export type JsonSchema = Record<string, unknown>;
 
 /** What answers are made of, by its name in the document. */
 export const RECORDS = {
+  Actor,
   Wallet,
   CreditPrices: Prices,
   CreditUsage,

@@ -1,5 +1,5 @@
 /** Changes of existing accounts, between a command, the trading server and the account's row. */
-import type { CommandErrorCode, CommandMessage, CommandOperation, TradingEvent } from "@kapi/contracts";
+import type { Actor, CommandErrorCode, CommandMessage, CommandOperation, TradingEvent } from "@kapi/contracts";
 import type { TradingStatus } from "@kapi/trading-server";
 
 import type { Account, ServerConfiguration } from "./account.ts";
@@ -18,6 +18,8 @@ export interface ReferencedChange {
   readonly reference: string;
   readonly accountNumber: string;
   readonly change: AccountChange;
+  /** Who asked for it, where that is known. */
+  readonly createdBy?: Actor | undefined;
   /** The span that the change is made in, if it belongs to a trace. */
   readonly traceparent?: string | undefined;
 }

@@ -1,6 +1,7 @@
 import type { WorkTransaction } from "@kapi/commands";
 import type {
   AccountMetricsFrame,
+  Actor,
   CommandErrorCode,
   Currency,
   ListTradingAccountsQuery,
@@ -21,6 +22,8 @@ export interface AccountOpening {
   readonly initialBalanceMinor: number;
   readonly tradingPassword: string;
   readonly investorPassword: string;
+  /** Who asked for it, where that is known. */
+  readonly createdBy?: Actor | undefined;
   /** The span that the account is opened in, if it belongs to a trace. */
   readonly traceparent?: string | undefined;
 }
@@ -162,13 +165,18 @@ export interface DeletionState {
   readonly open: "running" | "queued" | null;
   /** How often the trading server refused the deletion. */
   readonly refusals: number;
+  /** Who asked for the deletion; null before it is begun, and where that is not known. */
+  readonly createdBy: Actor | null;
 }
 
 /** The rows of accounts that are being deleted. */
 export interface DeletionBook {
   /** The account as it is, or null where there never was one. */
   look(serverId: string, accountNumber: string): Promise<DeletionState | null>;
-  /** Writes `deleting`, unless the account was moved or another command begun since it was looked at; false then. */
+  /**
+   * Writes `deleting` and who asked for it, unless the account was moved or another command begun
+   * since it was looked at; false then.
+   */
   start(state: DeletionState): Promise<boolean>;
   /** Writes `deleting` on an account that the trading server has deleted, whatever it was before. */
   markDeleting(accountId: string): Promise<void>;

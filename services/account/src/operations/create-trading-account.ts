@@ -2,7 +2,7 @@
  * Carries out accepted creations: takes them up (number, row `pending`), opens the accounts on the trading server by
  * reference, and says how each ends. Running one again gives the same account and the same outcome.
  */
-import type { CommandErrorCode } from "@kapi/contracts";
+import type { Actor, CommandErrorCode } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
 
 import type { Account, AccountCreation } from "../domain/account.ts";
@@ -13,6 +13,8 @@ export interface RequestedCreation {
   readonly creation: AccountCreation;
   readonly tradingPassword: string;
   readonly investorPassword: string;
+  /** Who asked for it, where that is known. */
+  readonly createdBy?: Actor | undefined;
   /** The span that the account is created in, if it belongs to a trace. */
   readonly traceparent?: string | undefined;
 }
@@ -83,6 +85,7 @@ function toOpening(account: Account, requested: RequestedCreation | undefined): 
     initialBalanceMinor: account.initialBalanceMinor,
     tradingPassword: requested.tradingPassword,
     investorPassword: requested.investorPassword,
+    createdBy: requested.createdBy,
     traceparent: requested.traceparent,
   };
 }

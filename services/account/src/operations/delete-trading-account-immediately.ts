@@ -3,6 +3,7 @@
  * process that ends, leaves a deletion that the next request, or the look at unfinished ones, takes to its end. Every step
  * may be done again, and by several at once.
  */
+import type { Actor } from "@kapi/contracts";
 import { DependencyError } from "@kapi/http";
 import { assertDefined, type Clock, delay, uuidV5 } from "@kapi/kernel";
 import { faultPoint } from "@kapi/runtime";
@@ -30,14 +31,16 @@ export interface ImmediateDeletionPorts extends DeletionPorts {
 /**
  * Deletes an account, with its open positions closed at the market, and everything that is known of it. The closing deals
  * are booked and announced before the deletion is. True once the account is gone, also where it was before; false where
- * there never was one. Rejects where a step could not be done.
+ * there never was one. Rejects where a step could not be done. `createdBy`: who asks for it, which the ledger keeps of the
+ * closed positions.
  */
 export async function deleteTradingAccountImmediately(
   ports: ImmediateDeletionPorts,
   serverId: string,
   accountNumber: string,
+  createdBy: Actor | null,
 ): Promise<boolean> {
-  const state = await started(ports, serverId, accountNumber);
+  const state = await started(ports, serverId, accountNumber, createdBy);
   if (state === null) return false;
   if (state.account.status !== "deleted") await carryOut(ports, state);
   return true;
@@ -65,6 +68,7 @@ async function started(
   { book, clock }: ImmediateDeletionPorts,
   serverId: string,
   accountNumber: string,
+  createdBy: Actor | null,
 ): Promise<DeletionState | null> {
   const beganMs = clock.nowMs();
   for (;;) {
@@ -77,7 +81,8 @@ async function started(
       throw new DependencyError(`account ${accountNumber}: its running command takes too long`);
     }
     const idle = state.open === null || (state.open === "queued" && waitedMs >= QUEUED_TIMEOUT_MS);
-    if (idle && (await book.start(state))) return state;
+    const asked = { ...state, createdBy };
+    if (idle && (await book.start(asked))) return asked;
     await delay(LOOK_INTERVAL_MS);
   }
 }
@@ -104,7 +109,8 @@ async function deleteOnTradingServer(ports: ImmediateDeletionPorts, state: Delet
   // The same for every retry, so that all of them have one outcome; only a refusal, which is final, makes a new one.
   const reference = uuidV5(id, `deletion/${state.refusals}`);
   const change = { type: "delete", closePositions: true } as const;
-  const outcomes = await ports.changer.change(serverId, [{ reference, accountNumber, change }]);
+  const createdBy = state.createdBy ?? undefined;
+  const outcomes = await ports.changer.change(serverId, [{ reference, accountNumber, change, createdBy }]);
   const outcome = assertDefined(outcomes[0], "an outcome for each change");
   if (outcome.kind === "applied") return;
   if (outcome.kind === "refused" && outcome.errorCode === "ACCOUNT_NOT_FOUND") return;

@@ -93,6 +93,16 @@ describe("booking", () => {
     expect([...first.transactions, ...second.transactions]).toEqual(whole.transactions);
   });
 
+  it("names who asked for the change that made or caused the event, where the event tells", () => {
+    const start = account();
+    const createdBy = { type: "key", id: "mfrggzdfmztwq2lk" } as const;
+    const made = accountCreated({ ...start, initialBalanceMinor: 5, createdBy });
+    const closed = { ...deal({ realizedPnlMinor: 10 }), sequence: 2, createdBy };
+    const traded = { ...deal({ realizedPnlMinor: 10 }), sequence: 3 };
+    const { transactions } = book(start, [made, closed, traded]);
+    expect(transactions.map((row) => row.createdBy)).toEqual([createdBy, createdBy, null]);
+  });
+
   it("moves the sequence on for an event without money", () => {
     const start = account({ lastSequence: 1, balanceMinor: 700 });
     const event = { ...eventEnvelope({ sequence: 2, balanceMinor: 700 }), type: "account.deleted" as const };

@@ -2,7 +2,13 @@
  * Booking as arithmetic: the state of an account and its next events give transactions and the new state. Nothing here
  * reads or writes; the database's constraints check the same again.
  */
-import { type FactPlace, isAnnouncedByAccount, type TradingEvent, type TransactionType } from "@kapi/contracts";
+import {
+  type Actor,
+  type FactPlace,
+  isAnnouncedByAccount,
+  type TradingEvent,
+  type TransactionType,
+} from "@kapi/contracts";
 import { isUuid, uuidV5 } from "@kapi/kernel";
 
 import { postingsOf } from "./posting.ts";
@@ -36,6 +42,8 @@ export interface LedgerTransaction extends AccountName {
   readonly description: string | null;
   /** The change that made the event, where it is a command's. */
   readonly commandId: string | null;
+  /** Who asked for the change that made or caused the event, as the trading server tells it. */
+  readonly createdBy: Actor | null;
   readonly orderId: string | null;
   readonly positionId: string | null;
   readonly dealId: string | null;
@@ -109,6 +117,7 @@ function transactionsOf(
       balanceAfterMinor: balanceBeforeMinor + amountMinor,
       description,
       commandId,
+      createdBy: event.createdBy ?? null,
       orderId,
       positionId,
       dealId,

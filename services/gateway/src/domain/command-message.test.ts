@@ -15,6 +15,7 @@ function draft(change: Partial<CommandDraft> = {}): CommandDraft {
   return {
     commandId: commandIdOf(ORGANIZATION_ID, "key-1"),
     organizationId: ORGANIZATION_ID,
+    keyId: "mfrggzdfmztwq2lk",
     serverId: "0b0f4f0e-5a4e-4c39-8a39-1d8f0a8f0a02",
     accountNumber: null,
     operation: "account.create",
@@ -36,6 +37,10 @@ describe("the message of a command", () => {
     expect(JSON.stringify(message)).not.toContain("correct horse");
     const { sealedPassword } = message;
     expect(sealedPassword && openPassword(SEALING, message.commandId, sealedPassword)).toBe("correct horse");
+  });
+
+  it("names the management key that asked for it", () => {
+    expect(commandMessageOf(draft(), KEYS).createdBy).toEqual({ type: "key", id: "mfrggzdfmztwq2lk" });
   });
 
   it("names the account that a creation will make, and that only", () => {

@@ -5,6 +5,8 @@ import { type Keyring, managedAccountIdOf, sealPassword, toIso } from "@kapi/ker
 export interface CommandDraft {
   readonly commandId: string;
   readonly organizationId: string;
+  /** The management key that asks for it. */
+  readonly keyId: string;
   readonly serverId: string;
   readonly accountNumber: string | null;
   readonly operation: CommandOperation;
@@ -49,6 +51,7 @@ export function commandMessageOf(draft: CommandDraft, keys: PasswordKeys): Comma
     derivationKeyId: derives ? keys.derivationKeys.currentKeyId : null,
     reservedCredits: draft.price,
     ...commandTimes(draft.operation, draft.nowMs),
+    createdBy: { type: "key", id: draft.keyId },
   };
 }
 

@@ -12,7 +12,7 @@ import type {
   Server,
   UpdateServerConfigurationBody,
 } from "@kapi/contracts";
-import type { ApiError } from "@kapi/http";
+import type { ApiError, Caller } from "@kapi/http";
 
 /** A command as command-status knows it. */
 export interface KnownCommand {
@@ -77,9 +77,9 @@ export interface Accounts {
   readonly deals: ReadRecords<PageQuery>;
   /**
    * Deletes the account with everything known of it; also where it was deleted before. The exact body of the answer, or
-   * null where it never existed.
+   * null where it never existed. `caller`: who asks for it.
    */
-  readonly deleteNow: (serverId: string, accountNumber: string) => Promise<Buffer | null>;
+  readonly deleteNow: (serverId: string, accountNumber: string, caller: Caller) => Promise<Buffer | null>;
 }
 
 /** The service that owns the ledger. Throws DependencyError where it is away. */

@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 
 import type { Admitted } from "@kapi/admission";
 import type { KeyEntry, OperationContract, OperationId, ServerEntry } from "@kapi/contracts";
+import type { Caller } from "@kapi/http";
 
 /** What tells whether the caller is still there. */
 export interface CallerConnection {
@@ -19,6 +20,8 @@ export interface Call {
   readonly server: ServerEntry | undefined;
   /** `X-Request-Id`. */
   readonly requestId: string;
+  /** The network address that it came from; null where the connection is gone. */
+  readonly address: string | null;
   /** By which everything that this request is charged is charged once. */
   readonly chargeId: string;
   /** As they stand in the path, percent-decoded. */
@@ -45,6 +48,11 @@ export interface Answer {
   readonly body: string | Buffer | Readable;
   /** The answer repeats that of an earlier request with the same key. */
   readonly replayed?: boolean;
+}
+
+/** Who asks, as other services record it. */
+export function callerOf({ key, address }: Pick<Call, "key" | "address">): Caller {
+  return { actor: { type: "key", id: key.keyId }, address };
 }
 
 /**

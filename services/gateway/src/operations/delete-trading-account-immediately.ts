@@ -1,6 +1,6 @@
 import { ApiError } from "@kapi/http";
 
-import type { Operation } from "./call.ts";
+import { callerOf, type Operation } from "./call.ts";
 import { chargeAtOnce, refuseCharged } from "./charge-at-once.ts";
 import { refuse } from "./charge-read.ts";
 import type { Needs } from "./needs.ts";
@@ -22,7 +22,7 @@ export function deleteTradingAccountImmediately(needs: Needs): Operation {
     await needs.accounts.ids([{ serverId, accountNumber }]);
     let body: Buffer | null;
     try {
-      body = await needs.accounts.deleteNow(serverId, accountNumber);
+      body = await needs.accounts.deleteNow(serverId, accountNumber, callerOf(call));
     } finally {
       // Also after a failure: how far it came is not known then.
       needs.knownAccounts.forget(serverId, accountNumber);

@@ -118,10 +118,8 @@ export function wishOf(
   const fingerprint = fingerprintOf(judged, needs.fingerprintKey);
   const price = needs.directory.prices()[contract.price];
   const nowMs = needs.clock.nowMs();
-  const message = commandMessageOf(
-    { commandId, organizationId, serverId, accountNumber, operation, idempotencyKey, fingerprint, body, price, nowMs },
-    needs,
-  );
+  const asked = { organizationId, keyId, serverId, accountNumber, operation, idempotencyKey, body };
+  const message = commandMessageOf({ ...asked, commandId, fingerprint, price, nowMs }, needs);
   return { message, earlierFingerprint: earlierFingerprintOf(judged, needs.fingerprintKey) };
 }
 

@@ -15,6 +15,7 @@ function call(body: unknown): Call {
     key: KEY,
     server: undefined,
     requestId: "request",
+    address: null,
     chargeId: "charge",
     params: {},
     query: {},

@@ -1,4 +1,4 @@
-import type { TradingEvent, TradingOrder, TradingPosition } from "@kapi/contracts";
+import type { Actor, TradingEvent, TradingOrder, TradingPosition } from "@kapi/contracts";
 import { toIso, uuidV5 } from "@kapi/kernel";
 
 import type { Account, PendingOrder, Position } from "./account.ts";
@@ -12,6 +12,7 @@ type EnvelopeField =
   | "sequence"
   | "occurredAt"
   | "reference"
+  | "createdBy"
   | "balanceMinor"
   | "openPositionCount";
 type WithoutEnvelope<T> = T extends TradingEvent ? Omit<T, EnvelopeField> : never;
@@ -31,8 +32,17 @@ export interface Desk {
   touch(account: Account): void;
 }
 
-/** The whole event of an account, with the account's next sequence; the account's sequence moves on. */
-export function nextEvent(account: Account, body: EventBody, occurredAt: string, reference: string | null) {
+/**
+ * The whole event of an account, with the account's next sequence; the account's sequence moves on.
+ * `createdBy`: who asked for the change that makes or causes it.
+ */
+export function nextEvent(
+  account: Account,
+  body: EventBody,
+  occurredAt: string,
+  reference: string | null,
+  createdBy?: Actor,
+) {
   account.sequence += 1;
   const event: TradingEvent = {
     eventId: uuidV5(account.serverId, `${account.accountNumber}/${account.sequence}`),
@@ -41,6 +51,7 @@ export function nextEvent(account: Account, body: EventBody, occurredAt: string,
     sequence: account.sequence,
     occurredAt,
     reference,
+    ...(createdBy === undefined ? {} : { createdBy }),
     balanceMinor: account.balanceMinor,
     openPositionCount: account.positions.size,
     ...body,

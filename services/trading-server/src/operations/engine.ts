@@ -2,6 +2,7 @@
  * The trading servers of this process. Every use case changes accounts through {@link Engine.operate}: at once, in memory,
  * in one turn of the event loop, and recorded in the committer's open turn; it answers only when that turn is stored.
  */
+import type { Actor } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { type Clock, toIso } from "@kapi/kernel";
 
@@ -26,6 +27,8 @@ export interface RecordingDesk extends Desk {
   readonly lastEventText: string;
   /** The span of the change that is being made, if it belongs to a trace: its events are told in it. */
   traceparent: string | undefined;
+  /** Who asked for the change that is being made, if it tells. */
+  createdBy: Actor | undefined;
 }
 
 export class Engine {
@@ -92,6 +95,7 @@ class EngineDesk implements RecordingDesk {
   readonly nowMs: number;
   lastEventText = "";
   traceparent: string | undefined;
+  createdBy: Actor | undefined;
   readonly #committer: Committer;
   readonly #iso: (ms: number) => string;
 
@@ -103,7 +107,7 @@ class EngineDesk implements RecordingDesk {
   }
 
   emit(account: Account, body: EventBody, reference?: string): ReturnType<Desk["emit"]> {
-    const event = nextEvent(account, body, this.#iso(this.nowMs), reference ?? null);
+    const event = nextEvent(account, body, this.#iso(this.nowMs), reference ?? null, this.createdBy);
     this.lastEventText = JSON.stringify(event);
     this.#committer.append({
       serverId: account.serverId,

@@ -115,6 +115,7 @@ function apply(
     return { accountNumber: null, result: { applied: false, code: "INVALID_CHANGE", message } };
   }
   const { accountNumber } = change.data;
+  desk.createdBy = change.data.createdBy;
   if (refusal !== undefined) return { accountNumber, result: { applied: false, ...refusal } };
   const context = {
     serverId: server.serverId,

@@ -54,6 +54,11 @@ describe("what a receiver is told", () => {
       expect(WebhookEvent.parse(told)).toEqual(told);
       expect(WEBHOOK_KINDS).toContain(`command.${status}`);
     }
+    const createdBy = { type: "key", id: "mfrggzdfmztwq2lk" };
+    expect(fromCommandEvent(CommandEvent.parse({ ...commandEvent({}), createdBy }))?.record).toMatchObject({
+      createdBy,
+    });
+    expect(fromCommandEvent(CommandEvent.parse(commandEvent({})))?.record).toMatchObject({ createdBy: null });
     const large = fromCommandEvent(CommandEvent.parse(commandEvent({ result: { records: ["x".repeat(20_000)] } })));
     expect(large?.record).toMatchObject({ result: null, resultOmitted: true });
   });

@@ -126,6 +126,7 @@ export function fromCommandEvent(event: CommandEvent): IncomingEvent | null {
       resultOmitted,
       errorCode,
       errorMessage,
+      createdBy: event.createdBy ?? null,
     },
     onlyFor: null,
     place: null,

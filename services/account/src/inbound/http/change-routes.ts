@@ -1,6 +1,6 @@
 /** What is changed within the request: a server's configuration, and the immediate deletion of an account. */
-import { AccountNumber, Guid, type Server, UpdateServerConfigurationBody } from "@kapi/contracts";
-import { ApiError, type FastifyInstance, parse } from "@kapi/http";
+import { AccountNumber, type Actor, Guid, type Server, UpdateServerConfigurationBody } from "@kapi/contracts";
+import { ApiError, callerOf, type FastifyInstance, parse } from "@kapi/http";
 import { z } from "zod";
 
 import { ConfigurationRefused } from "../../operations/update-server-configuration.ts";
@@ -10,7 +10,11 @@ const AccountPath = ServerPath.extend({ accountNumber: AccountNumber });
 
 export interface ChangeRouteOperations {
   readonly updateServerConfiguration: (serverId: string, body: UpdateServerConfigurationBody) => Promise<Server | null>;
-  readonly deleteTradingAccountImmediately: (serverId: string, accountNumber: string) => Promise<boolean>;
+  readonly deleteTradingAccountImmediately: (
+    serverId: string,
+    accountNumber: string,
+    createdBy: Actor | null,
+  ) => Promise<boolean>;
 }
 
 /** Registers the routes; both are below /internal. */
@@ -24,7 +28,8 @@ export function registerChangeRoutes(app: FastifyInstance, operations: ChangeRou
   });
   app.delete("/internal/servers/:serverId/accounts/:accountNumber", async (request) => {
     const { serverId, accountNumber } = parse(AccountPath, request.params);
-    const deleted = await operations.deleteTradingAccountImmediately(serverId, accountNumber);
+    const createdBy = callerOf(request.headers)?.actor ?? null;
+    const deleted = await operations.deleteTradingAccountImmediately(serverId, accountNumber, createdBy);
     if (!deleted) throw new ApiError("ACCOUNT_NOT_FOUND");
     return { accountNumber, deleted };
   });

@@ -103,6 +103,7 @@ function toRequest(options: CreationCommandsOptions, message: CommandMessage): R
     creation,
     tradingPassword: options.passwordOf(message, "trading"),
     investorPassword: options.passwordOf({ ...message, sealedPassword: null }, "investor"),
+    createdBy: message.createdBy ?? undefined,
     traceparent: message.traceparent,
   };
 }

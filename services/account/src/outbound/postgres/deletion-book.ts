@@ -1,4 +1,5 @@
 import { column, OPEN_BY_KEY, type WorkTransaction } from "@kapi/commands";
+import { type Actor, actorFromText, actorToText } from "@kapi/contracts";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 
 import { CREATED_PLACE, type FactDraft } from "../../domain/account-fact.ts";
@@ -16,6 +17,7 @@ const LAST_LOOK_SECONDS = 300;
 interface DeletionRow extends AccountRow {
   readonly running_command: string | null;
   readonly deletion_refusals: number;
+  readonly deletion_created_by: string | null;
   readonly command_status: "leased" | "queued" | null;
 }
 
@@ -26,7 +28,8 @@ interface LockedRow {
 
 const LOOK = statement<DeletionRow>(
   "account-deletion-look",
-  `select ${ACCOUNT_COLUMNS_OF_A}, a.running_command, a.deletion_refusals, i.status as command_status
+  `select ${ACCOUNT_COLUMNS_OF_A}, a.running_command, a.deletion_refusals, a.deletion_created_by,
+     i.status as command_status
    from accounts a
    left join command_inbox i on i.command_id = a.running_command and i.${OPEN_BY_KEY}
    where a.server_id = $1 and a.account_number = $2`,
@@ -45,7 +48,7 @@ const LOCK_TO_MARK = statement<LockedRow>(
 const MARK_DELETING = statement(
   "account-deletion-mark",
   `update accounts set status = 'deleting', version = version + 1, updated_at = clock_timestamp(),
-     deletion_due_at = clock_timestamp() + $2 * interval '1 second'
+     deletion_due_at = clock_timestamp() + $2 * interval '1 second', deletion_created_by = $3
    where id = $1`,
 );
 // While this row is there, the events of an account that is deleting are booked. Where it never had any, it is made.
@@ -79,7 +82,8 @@ const TAKE_DUE = statement<DeletionRow>(
      order by deletion_due_at limit $1 for no key update skip locked
    ) due
    where a.id = due.id
-   returning ${ACCOUNT_COLUMNS_OF_A}, a.running_command, a.deletion_refusals, null as command_status`,
+   returning ${ACCOUNT_COLUMNS_OF_A}, a.running_command, a.deletion_refusals, a.deletion_created_by,
+     null as command_status`,
 );
 // Locked, so that of several that finish one deletion only the first finds it, and records the fact.
 const LOCK_DELETING = statement<AccountRow>(
@@ -110,16 +114,16 @@ export function createDeletionBook({ database, deleteHistory }: DeletionBookOpti
       const [row] = await database.query(LOOK, [serverId, accountNumber]);
       return row === undefined ? null : toState(row);
     },
-    async start({ account, lastCommand }) {
+    async start({ account, lastCommand, createdBy }) {
       const starts = column(startsOf("startImmediateDeletion"));
       return database.transaction(async (tx) =>
-        marked(tx, account.id, await tx.query(LOCK_TO_START, [account.id, starts, lastCommand])),
+        marked(tx, account.id, await tx.query(LOCK_TO_START, [account.id, starts, lastCommand]), createdBy),
       );
     },
     async markDeleting(accountId) {
       const starts = column(startsOf("startDeletion"));
       await database.transaction(async (tx) =>
-        marked(tx, accountId, await tx.query(LOCK_TO_MARK, [accountId, starts])),
+        marked(tx, accountId, await tx.query(LOCK_TO_MARK, [accountId, starts]), null),
       );
     },
     async announceCreation(transaction, accountId, at) {
@@ -146,9 +150,14 @@ export function createDeletionBook({ database, deleteHistory }: DeletionBookOpti
 }
 
 /** Writes `deleting` on the account whose row was locked; false where there is none. */
-async function marked(tx: Queryable, accountId: string, locked: readonly LockedRow[]): Promise<boolean> {
+async function marked(
+  tx: Queryable,
+  accountId: string,
+  locked: readonly LockedRow[],
+  createdBy: Actor | null,
+): Promise<boolean> {
   if (locked.length === 0) return false;
-  await tx.query(MARK_DELETING, [accountId, FIRST_LOOK_SECONDS]);
+  await tx.query(MARK_DELETING, [accountId, FIRST_LOOK_SECONDS, actorToText(createdBy)]);
   await tx.query(KEEP_FEED, [accountId]);
   await countMoves(
     tx,
@@ -200,5 +209,6 @@ function toState(row: DeletionRow): DeletionState {
     lastCommand: row.running_command,
     open: status === null ? null : status === "leased" ? "running" : "queued",
     refusals: row.deletion_refusals,
+    createdBy: actorFromText(row.deletion_created_by),
   };
 }

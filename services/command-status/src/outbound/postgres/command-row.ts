@@ -1,4 +1,4 @@
-import { type CommandStatus, isFinal } from "@kapi/contracts";
+import { actorFromText, type CommandStatus, isFinal } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";
 import { type Queryable, statement } from "@kapi/postgres";
 
@@ -26,6 +26,8 @@ export interface CommandRow {
   readonly idempotency_key: string;
   readonly fingerprint: string;
   readonly derivation_key_id: string | null;
+  /** Null where release 0.1.0 accepted the command. */
+  readonly created_by: string | null;
   /** Null after the retention. */
   readonly payload: string | null;
   readonly created_at: string;
@@ -52,7 +54,7 @@ const eitherOf = (column: string): string => `coalesce(commands.${column}, known
 export const COMMAND_COLUMNS = `${["command_id", "organization_id", "server_id", "operation"].map(eitherOf).join(", ")},
   commands.account_number, commands.managed_account_id, commands.request_id, ${eitherOf("idempotency_key")},
   coalesce(commands.fingerprint, encode(known.fingerprint, 'hex')) as fingerprint, ${eitherOf("derivation_key_id")},
-  commands.payload::text as payload, ${isoOf("coalesce(commands.created_at, known.created_at)", "created_at")},
+  known.created_by, commands.payload::text as payload, ${isoOf("coalesce(commands.created_at, known.created_at)", "created_at")},
   ${isoOf("commands.deadline_at", "deadline_at")}, coalesce(commands.status, known.status, 'succeeded') as status,
   coalesce(commands.attempts, known.attempts, 1) as attempts,
   case when commands.result_bytes > ${LARGE_RESULT_BYTES} then null else commands.result::text end as result,
@@ -106,17 +108,21 @@ function fullJson(row: CommandRow, result: string): string {
     `"errorMessage":${text(row.error_message)},"idempotencyKey":${text(row.idempotency_key)},` +
     `"createdAt":"${row.created_at}","completedAt":${quoted(row.completed_at)},"requestId":${text(row.request_id)},` +
     `"serverId":"${row.server_id}","accountNumber":${quoted(row.account_number)},"updatedAt":${quoted(row.updated_at)},` +
-    `"deadlineAt":${quoted(row.deadline_at)}}`
+    `"deadlineAt":${quoted(row.deadline_at)},"createdBy":${createdBy(row)}}`
   );
 }
 
-/** A command after the retention: what the interface requires, its server, and why it failed. */
+/** A command after the retention: what the interface requires, its server, why it failed, and who asked for it. */
 function shortJson(row: CommandRow): string {
   return (
     `{"id":"${row.command_id}","operation":"${row.operation}","status":"${row.status}","attempts":${row.attempts},` +
     `"result":null,"errorCode":${quoted(row.error_code)},"idempotencyKey":${text(row.idempotency_key)},` +
-    `"createdAt":"${row.created_at}","serverId":"${row.server_id}"}`
+    `"createdAt":"${row.created_at}","serverId":"${row.server_id}","createdBy":${createdBy(row)}}`
   );
+}
+
+function createdBy(row: CommandRow): string {
+  return JSON.stringify(actorFromText(row.created_by));
 }
 
 /** For ids, codes and times, which hold nothing that JSON escapes. */

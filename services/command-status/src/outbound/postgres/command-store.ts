@@ -1,4 +1,4 @@
-import { type CommandEvent, type CommandMessage, isFinal } from "@kapi/contracts";
+import { actorToText, type CommandEvent, type CommandMessage, isFinal } from "@kapi/contracts";
 import { isMissingPartition, type Queryable, type Statement, statement } from "@kapi/postgres";
 
 import type { CommandStore, LogPosition, OpenCommand, TakenIn } from "../../domain/ports.ts";
@@ -140,6 +140,7 @@ function messageColumns(messages: readonly CommandMessage[]): unknown[] {
     messages.map((message) => message.reservedCredits),
     messages.map((message) => message.createdAt),
     messages.map((message) => message.deadlineAt),
+    messages.map((message) => actorToText(message.createdBy)),
   ];
 }
 

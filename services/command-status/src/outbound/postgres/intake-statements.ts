@@ -47,18 +47,19 @@ export const TAKE_IN_MESSAGES = statement<TakenInRow>(
   `${MOVE_POSITION}, ${PLACEMENT},
   placed as (
     insert into command_ids as known (command_id, organization_id, server_id, operation, idempotency_key, fingerprint,
-      derivation_key_id, created_at, month)
+      derivation_key_id, created_at, created_by, month)
     select command_id, organization_id, server_id, operation, idempotency_key, decode(fingerprint, 'hex'),
-      derivation_key_id, created_at, ${MONTH_OF_NEW}
+      derivation_key_id, created_at, created_by, ${MONTH_OF_NEW}
     from placement, unnest($4::uuid[], $5::uuid[], $6::uuid[], $9::text[], $11::text[], $12::text[], $13::text[],
-        $16::timestamptz[])
+        $16::timestamptz[], $18::text[])
       as given (command_id, organization_id, server_id, operation, idempotency_key, fingerprint, derivation_key_id,
-        created_at)
+        created_at, created_by)
     on conflict (command_id) do update set
       idempotency_key = coalesce(known.idempotency_key, excluded.idempotency_key),
       fingerprint = coalesce(known.fingerprint, excluded.fingerprint),
       derivation_key_id = coalesce(known.derivation_key_id, excluded.derivation_key_id),
-      created_at = coalesce(known.created_at, excluded.created_at)
+      created_at = coalesce(known.created_at, excluded.created_at),
+      created_by = coalesce(known.created_by, excluded.created_by)
     returning command_id, month
   ),
   places as (select array_agg(month order by command_id) as months from placed),

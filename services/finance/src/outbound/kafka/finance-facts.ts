@@ -1,5 +1,12 @@
 import type { OutboxMessage } from "@kapi/commands";
-import { accountKey, type FinanceFact, TOPICS, type Transaction } from "@kapi/contracts";
+import {
+  accountKey,
+  type Actor,
+  type CommandMessage,
+  type FinanceFact,
+  TOPICS,
+  type Transaction,
+} from "@kapi/contracts";
 import { amountFromMinor } from "@kapi/kernel";
 
 import type { LedgerAccount, LedgerTransaction } from "../../domain/ledger.ts";
@@ -8,7 +15,7 @@ import type { LedgerAccount, LedgerTransaction } from "../../domain/ledger.ts";
 export function toFactMessage(
   account: LedgerAccount,
   transaction: LedgerTransaction,
-  command: { readonly requestId: string; readonly traceparent?: string | undefined } | undefined,
+  command: CommandMessage | undefined,
   createdAt: string,
 ): OutboxMessage {
   const { serverId, accountNumber } = transaction;
@@ -20,7 +27,7 @@ export function toFactMessage(
     occurredAt: transaction.recordedAt,
     place: transaction.place,
     type: "transaction.recorded",
-    transaction: toWire(account, transaction, command?.requestId ?? null, createdAt),
+    transaction: toWire(account, transaction, command, createdAt),
   };
   const { traceparent } = command ?? {};
   const key = accountKey(serverId, accountNumber);
@@ -30,7 +37,7 @@ export function toFactMessage(
 function toWire(
   account: LedgerAccount,
   transaction: LedgerTransaction,
-  requestId: string | null,
+  command: CommandMessage | undefined,
   createdAt: string,
 ): Transaction {
   return {
@@ -43,13 +50,19 @@ function toWire(
     balanceBefore: amountFromMinor(transaction.balanceBeforeMinor),
     balanceAfter: amountFromMinor(transaction.balanceAfterMinor),
     description: transaction.description,
-    requestId,
+    requestId: command?.requestId ?? null,
     commandId: transaction.commandId,
     orderId: transaction.orderId,
     positionId: transaction.positionId,
     dealId: transaction.dealId,
     reversalOf: null,
+    createdBy: creatorOf(transaction, command),
     recordedAt: transaction.recordedAt,
     createdAt,
   };
+}
+
+/** Who asked for a transaction: the command tells, else the trading server's event. */
+export function creatorOf(transaction: LedgerTransaction, command: CommandMessage | undefined): Actor | null {
+  return command?.createdBy ?? transaction.createdBy;
 }

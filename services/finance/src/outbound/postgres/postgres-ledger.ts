@@ -1,6 +1,6 @@
 /** The ledger in PostgreSQL: one unit of booking is one transaction of a handful of statements. */
 import { column, type CommandStore, type OpenCommand, type WorkTransaction } from "@kapi/commands";
-import type { TradingEvent } from "@kapi/contracts";
+import { actorToText, type TradingEvent } from "@kapi/contracts";
 import { amountFromMinor, type Clock, toIso } from "@kapi/kernel";
 import { type Booking, judgeEvents } from "@kapi/trading-server/event-feed";
 
@@ -13,7 +13,7 @@ import {
   type LedgerTransaction,
 } from "../../domain/ledger.ts";
 import type { LedgerReport, Ledger } from "../../domain/ports.ts";
-import { toFactMessage } from "../kafka/finance-facts.ts";
+import { creatorOf, toFactMessage } from "../kafka/finance-facts.ts";
 import { SEEN_ACCOUNTS } from "./read-statements.ts";
 import {
   type AccountRow,
@@ -131,7 +131,7 @@ function writeBookings(
   const open = new Map(openCommands.map((command) => [command.message.commandId, command]));
   const rows = transactions.map(({ account, transaction }) => {
     const command = transaction.commandId === null ? undefined : open.get(transaction.commandId);
-    return { account, transaction, requestId: command?.message.requestId ?? null, command };
+    return { account, transaction, command };
   });
   unit.execute(WRITE_BOOKINGS, columns(booked, rows, now));
   unit.enqueue(
@@ -142,7 +142,7 @@ function writeBookings(
 
 function columns(
   booked: readonly Booked[],
-  rows: readonly { account: LedgerAccount; transaction: LedgerTransaction; requestId: string | null }[],
+  rows: readonly { account: LedgerAccount; transaction: LedgerTransaction; command: OpenCommand | undefined }[],
   now: string,
 ): unknown[] {
   return [
@@ -163,13 +163,14 @@ function columns(
     column(rows.map(({ transaction }) => transaction.balanceBeforeMinor)),
     column(rows.map(({ transaction }) => transaction.balanceAfterMinor)),
     column(rows.map(({ transaction }) => transaction.description)),
-    column(rows.map(({ requestId }) => requestId)),
+    column(rows.map(({ command }) => command?.message.requestId ?? null)),
     column(rows.map(({ transaction }) => transaction.commandId)),
     column(rows.map(({ transaction }) => transaction.orderId)),
     column(rows.map(({ transaction }) => transaction.positionId)),
     column(rows.map(({ transaction }) => transaction.dealId)),
     column(rows.map(({ transaction }) => transaction.recordedAt)),
     column(rows.map(() => now)),
+    column(rows.map(({ transaction, command }) => actorToText(creatorOf(transaction, command?.message)))),
   ];
 }
 

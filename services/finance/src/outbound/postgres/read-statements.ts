@@ -19,6 +19,7 @@ export interface TransactionRow {
   readonly position_id: string | null;
   readonly deal_id: string | null;
   readonly reversal_of: string | null;
+  readonly created_by: string | null;
   readonly recorded_at: Date;
   readonly created_at: Date;
 }
@@ -34,7 +35,7 @@ export type PageRow = StandingRow & { readonly total: number | null } & (Transac
 
 const ROW = `t.id, t.account_number, t.sequence, t.type, t.amount_minor, t.balance_before_minor, t.balance_after_minor,
    t.description, t.request_id, t.command_id, t.order_id, t.position_id, t.deal_id, t.reversal_of, t.recorded_at,
-   t.created_at`;
+   t.created_at, t.created_by`;
 const DELETED = `exists (select from deleted_accounts d
      where d.server_id = k.server_id and d.account_number = k.account_number) as deleted`;
 

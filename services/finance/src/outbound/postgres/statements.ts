@@ -35,7 +35,7 @@ export const INSERT_ACCOUNTS: Statement<AccountRow> = statement(
 
 /**
  * Transactions and the new state of their accounts, in one statement. $1-$6 accounts: server, number, last sequence,
- * balance, transaction sequence, announced sequence. $7-$24 transactions, in the order of the columns.
+ * balance, transaction sequence, announced sequence. $7-$25 transactions, in the order of the columns.
  */
 export const WRITE_BOOKINGS: Statement<never> = statement(
   "finance_write_bookings",
@@ -49,10 +49,11 @@ export const WRITE_BOOKINGS: Statement<never> = statement(
    )
    insert into transactions
      (id, server_id, account_number, sequence, event_sequence, type, amount_minor, counter_ledger, balance_before_minor,
-      balance_after_minor, description, request_id, command_id, order_id, position_id, deal_id, recorded_at, created_at)
+      balance_after_minor, description, request_id, command_id, order_id, position_id, deal_id, recorded_at, created_at,
+      created_by)
    select * from unnest($7::uuid[], $8::uuid[], $9::text[], $10::bigint[], $11::bigint[], $12::text[], $13::bigint[],
                         $14::text[], $15::bigint[], $16::bigint[], $17::text[], $18::text[], $19::uuid[], $20::text[],
-                        $21::text[], $22::text[], $23::timestamptz[], $24::timestamptz[])`,
+                        $21::text[], $22::text[], $23::timestamptz[], $24::timestamptz[], $25::text[])`,
 );
 
 /** Arrays: server, account number, sequence up to which the account has to be booked. */

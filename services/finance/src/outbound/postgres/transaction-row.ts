@@ -1,4 +1,4 @@
-import type { Transaction } from "@kapi/contracts";
+import { actorFromText, type Transaction } from "@kapi/contracts";
 import { amountFromMinor } from "@kapi/kernel";
 
 import type { TransactionRow } from "./read-statements.ts";
@@ -21,6 +21,7 @@ export function fromRow(row: TransactionRow): Transaction {
     positionId: row.position_id,
     dealId: row.deal_id,
     reversalOf: row.reversal_of,
+    createdBy: actorFromText(row.created_by),
     recordedAt: row.recorded_at.toISOString(),
     createdAt: row.created_at.toISOString(),
   };

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { Readable } from "node:stream";
 
 import {
@@ -28,6 +29,7 @@ const CALLER = "caller";
 const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
 const NOTHING = "0";
 const UNAUTHORIZED = 401;
+const MAPPED_IPV4 = /^::ffff:(?=\d+\.)/;
 const TOO_MANY_REQUESTS = 429;
 /** What a key that is limited to some servers lacks. */
 const ALL_SERVERS_TEXT = "Missing server access: all servers of the organization";
@@ -136,6 +138,7 @@ function fromRequest(
     key,
     server,
     requestId: request.id,
+    address: addressOf(request),
     // By time, so that the ledger appends to its index and does not scatter over it.
     chargeId: uuidV7(nowMs),
     params: paramsOf(request),
@@ -226,6 +229,11 @@ function watchStream(needs: RouteNeeds, call: Call, body: Readable): void {
     logger.warn({ err: error, requestId }, "an answer broke off");
     void refund(needs, call);
   });
+}
+
+/** An IPv4 address is the same over a socket that takes both versions. */
+function addressOf({ ip }: FastifyRequest): string | null {
+  return isIP(ip) === 0 ? null : ip.replace(MAPPED_IPV4, "");
 }
 
 function paramsOf(request: FastifyRequest): Readonly<Record<string, string>> {

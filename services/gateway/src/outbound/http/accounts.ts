@@ -1,7 +1,14 @@
 import { Readable } from "node:stream";
 
 import { isPaged, type Issue, Server } from "@kapi/contracts";
-import { type CallOptions, type InternalClient, tooManyConcurrentRequests, unexpected, withQuery } from "@kapi/http";
+import {
+  callerHeaders,
+  type CallOptions,
+  type InternalClient,
+  tooManyConcurrentRequests,
+  unexpected,
+  withQuery,
+} from "@kapi/http";
 import { z } from "zod";
 
 import { type Accounts, UNKNOWN_ID } from "../../domain/ports.ts";
@@ -67,10 +74,11 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
       bytesOf(client, withQuery(`${accountPath(serverId, accountNumber)}/positions`, query), ofServer(serverId)),
     deals: (serverId, accountNumber, query) =>
       bytesOf(client, withQuery(`${accountPath(serverId, accountNumber)}/deals`, query), ofServer(serverId)),
-    deleteNow: (serverId, accountNumber) =>
+    deleteNow: (serverId, accountNumber, caller) =>
       bytesOf(client, accountPath(serverId, accountNumber), {
         ...ofServer(serverId),
         method: "DELETE",
+        headers: callerHeaders(caller),
         timeoutMs: options.deleteTimeoutMs,
         repeatable: true,
       }),

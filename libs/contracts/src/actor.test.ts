@@ -1,0 +1,104 @@
+import { expect, it } from "vitest";
+
+import { type Actor, actorFromText, actorToText } from "./actor.ts";
+import { Command } from "./http/commands.ts";
+import { CreditUsage } from "./http/credits.ts";
+import { Transaction } from "./http/finance.ts";
+import { CommandEvent } from "./messages/command-event.ts";
+import { CommandMessage, queuedCommand } from "./messages/command-message.ts";
+import { TradingEvent } from "./messages/trading-event.ts";
+
+const KEY: Actor = { type: "key", id: "ABCDEFGHIJKLMNOP" };
+const AT = "2026-03-02T10:05:00.000Z";
+const ID = "3b1f6a52-8c0d-5e77-b6a1-2f9d4c8e7a10";
+
+it.each([KEY, { type: "user", id: ID }, null] as const)("%j is the same after it was kept as text", (actor) => {
+  expect(actorFromText(actorToText(actor))).toEqual(actor);
+});
+
+it.each(["robot/7", "key/", "key", ""])("the text %j names no actor", (text) => {
+  expect(actorFromText(text)).toBeNull();
+});
+
+const MESSAGE = {
+  commandId: ID,
+  organizationId: ID,
+  serverId: ID,
+  accountNumber: "10000042",
+  managedAccountId: null,
+  operation: "finance.deposit",
+  requestId: "r",
+  idempotencyKey: "k",
+  fingerprint: "f".repeat(64),
+  payload: {},
+  sealedPassword: null,
+  derivationKeyId: null,
+  reservedCredits: 5,
+  createdAt: AT,
+  deadlineAt: AT,
+} as const;
+const TRANSACTION = {
+  id: ID,
+  accountNumber: "10000042",
+  sequence: 1,
+  type: "deposit",
+  amount: 1,
+  currency: "USD",
+  balanceBefore: 0,
+  balanceAfter: 1,
+  description: null,
+  requestId: null,
+  commandId: null,
+  orderId: null,
+  positionId: null,
+  dealId: null,
+  reversalOf: null,
+  recordedAt: AT,
+  createdAt: AT,
+} as const;
+const EVENT = {
+  commandId: ID,
+  organizationId: ID,
+  serverId: ID,
+  accountNumber: null,
+  managedAccountId: null,
+  operation: "finance.deposit",
+  version: 1,
+  status: "succeeded",
+  attempts: 1,
+  result: null,
+  errorCode: null,
+  errorMessage: null,
+  settlement: null,
+  occurredAt: AT,
+} as const;
+const TRADING_EVENT = {
+  eventId: ID,
+  serverId: ID,
+  accountNumber: "10000042",
+  sequence: 1,
+  occurredAt: AT,
+  reference: ID,
+  balanceMinor: 0,
+  openPositionCount: 0,
+  type: "account.deleted",
+} as const;
+const USAGE = { xRequestId: "r", operation: "getCommand", credits: 1, commandId: null, at: AT } as const;
+
+it.each([
+  ["a command message", CommandMessage, MESSAGE],
+  ["a command", Command, queuedCommand(MESSAGE)],
+  ["an event of a command", CommandEvent, EVENT],
+  ["a transaction", Transaction, TRANSACTION],
+  ["a usage line", CreditUsage, USAGE],
+  ["an event of a trading server", TradingEvent, TRADING_EVENT],
+] as const)("%s is read with and without who caused it", (_name, schema, record) => {
+  const { createdBy: _none, ...earlier } = { createdBy: null, ...record };
+  expect(schema.parse(earlier)).not.toHaveProperty("createdBy.id");
+  expect(schema.parse({ ...record, createdBy: KEY })).toHaveProperty("createdBy", KEY);
+});
+
+it("a queued command shows who asked for it", () => {
+  expect(queuedCommand({ ...MESSAGE, createdBy: KEY }).createdBy).toEqual(KEY);
+  expect(queuedCommand(MESSAGE).createdBy).toBeNull();
+});

@@ -1,0 +1,22 @@
+import { expect, it } from "vitest";
+
+import { type Caller, callerHeaders, callerOf } from "./caller.ts";
+
+const actor = { type: "key", id: "mfrggzdfmztwq2lk" } as const;
+
+it.each<Caller>([
+  { actor, address: "203.0.113.7" },
+  { actor: { type: "user", id: "0197a3c2-5b1e-7c44-9f0e-2a8d4be61f01" }, address: "2001:db8::7" },
+  { actor, address: null },
+])("%j arrives as it was sent", (caller) => {
+  expect(callerOf(callerHeaders(caller))).toEqual(caller);
+});
+
+it("is nobody where the headers name none, and from nowhere where the address is none", () => {
+  expect(callerOf({})).toBeNull();
+  expect(callerOf({ "x-kapi-actor": "robot/1" })).toBeNull();
+  expect(callerOf({ "x-kapi-actor": "key/a", "x-kapi-address": "<script>" })).toEqual({
+    actor: { type: "key", id: "a" },
+    address: null,
+  });
+});
