@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 
+import { addAudit } from "./commands/audit.ts";
 import { addCredits } from "./commands/credits.ts";
 import { addKey } from "./commands/key.ts";
 import { addListen } from "./commands/listen.ts";
@@ -18,7 +19,7 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
   const context = createContext(surroundings);
   const program = new Command("kapi")
     .description(
-      "The operator's command line: organizations, their people, servers, keys and credits; and webhooks on one's own machine.",
+      "The operator's command line: organizations, their people, servers, keys and credits, and the audit log; and webhooks on one's own machine.",
     )
     .addHelpText("after", FOOTER)
     .configureOutput({ writeOut: surroundings.out, writeErr: surroundings.err })
@@ -29,6 +30,7 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
   addServer(program, context);
   addKey(program, context);
   addCredits(program, context);
+  addAudit(program, context);
   addListen(program, context);
   try {
     await program.parseAsync([...args], { from: "user" });

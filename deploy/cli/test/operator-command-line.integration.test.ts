@@ -123,6 +123,24 @@ test("a key can be limited to servers, in time and in rate; it is shown once, an
   expect((await kapi(`key list ${at}`)).out).toMatch(new RegExp(`^${made.keyId} .* revoked `, "m"));
 });
 
+test("the audit log is listed by organization, as many entries as are asked for, however many pages that takes", async () => {
+  const organization = await newOrganization();
+  const at = `--organization ${organization}`;
+  await Promise.all(Array.from({ length: 104 }, (_, n) => kapi(`key create ${at} --all-scopes --name Key-${n}`)));
+  const entries = await told<{ id: string; action: string; actor: object }[]>(`audit list ${at} --limit 500`);
+  expect(entries.map(({ action }) => action).toReversed()).toEqual([
+    "organization.created",
+    ...Array.from({ length: 104 }, () => "key.created"),
+  ]);
+  expect(entries[0]).toMatchObject({ actor: { type: "operator" }, organizationId: organization });
+  expect(await told(`audit list ${at}`)).toEqual(entries.slice(0, 100));
+  expect(await told(`audit list ${at} --before ${entries[102]?.id ?? ""}`)).toEqual(entries.slice(103));
+  const shown = await kapi(`audit list ${at} --limit 1`);
+  expect(shown.out).toMatch(/^ID +AT +ORGANIZATION +ACTION +BY +FROM +TO +DETAILS$/m);
+  expect(shown.out).toMatch(new RegExp(`^\\d+ .* ${organization} +key\\.created +operator +\\S+ +key \\S+ +\\{`, "m"));
+  expect((await told<object[]>("audit list --limit 3")).length).toBe(3);
+});
+
 test("what is refused is told with its reason and ends with 1", async () => {
   const unknown = randomUUID();
   const missing = await kapi(`credits show --organization ${unknown}`);
@@ -142,6 +160,7 @@ test.each([
   ["organization create", "--name"],
   ["credits add --organization x --credits -3", "whole number"],
   ["key create --organization x", "--scope"],
+  ["audit list --limit 10001", "whole number"],
   ["key create --organization x --all-scopes --rate-limit fast", "requests per second"],
   ["organisation list", "Did you mean organization?"],
   ["organization", "create"],
@@ -171,7 +190,7 @@ test("without addresses in the environment it finds the kapi that runs beside it
 test("help shows every command with its options, and asks nobody", async () => {
   const all = await kapi("--help", { env: {} });
   expect(all.code).toBe(0);
-  for (const name of ["organization", "user", "server", "key", "credits", "Exit codes"])
+  for (const name of ["organization", "user", "server", "key", "credits", "audit", "Exit codes"])
     expect(all.out).toContain(name);
   const one = await kapi("key create --help", { env: {} });
   expect(one.code).toBe(0);

@@ -1,0 +1,76 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { z } from "zod";
+
+import { addCommand, type CommandContext, type Telling } from "../context.ts";
+import { table } from "../output.ts";
+
+/** Entries that are listed unless told otherwise. */
+const DEFAULT_ENTRIES = 100;
+/** Most entries of one command. */
+const MAX_ENTRIES = 10_000;
+/** Entries that are asked for at once. */
+const PAGE_LIMIT = 100;
+
+const Entry = z.looseObject({
+  id: z.string(),
+  at: z.string(),
+  organizationId: z.string().nullable(),
+  action: z.string(),
+  actor: z.looseObject({ type: z.string(), id: z.string().nullable(), name: z.string().nullable() }).nullable(),
+  address: z.string().nullable(),
+  subject: z.looseObject({ type: z.string(), id: z.string() }).nullable(),
+  details: z.record(z.string(), z.unknown()),
+});
+type Entry = z.infer<typeof Entry>;
+const Page = z.object({ entries: z.array(Entry), next: z.string().nullable() });
+
+interface ListOptions extends Telling {
+  readonly organization?: string;
+  readonly limit: number;
+  readonly before?: string;
+}
+
+/** `kapi audit list` */
+export function addAudit(program: Command, context: CommandContext): void {
+  const audit = program.command("audit").description("Who did what, from where");
+  addCommand(audit, "list", "List the audit log, newest first")
+    .option("--organization <id>", "only entries of this organization (default: all)")
+    .option("--limit <entries>", "how many entries at most", entries, DEFAULT_ENTRIES)
+    .option("--before <id>", "go on behind this entry")
+    .action((options: ListOptions) => list(context, options));
+}
+
+async function list(context: CommandContext, options: ListOptions): Promise<void> {
+  const found: Entry[] = [];
+  let before = options.before ?? null;
+  do {
+    const query = new URLSearchParams({ limit: String(Math.min(PAGE_LIMIT, options.limit - found.length)) });
+    if (options.organization !== undefined) query.set("organizationId", options.organization);
+    if (before !== null) query.set("before", before);
+    const page = await context.operator().get(`/audit?${query.toString()}`, Page);
+    found.push(...page.entries);
+    before = page.next;
+  } while (before !== null && found.length < options.limit);
+  context.tell(options, found, (rows) =>
+    table(rows, [
+      { heading: "ID", of: (row) => row.id },
+      { heading: "AT", of: (row) => row.at },
+      { heading: "ORGANIZATION", of: (row) => row.organizationId ?? "-" },
+      { heading: "ACTION", of: (row) => row.action },
+      { heading: "BY", of: ({ actor }) => (actor === null ? "-" : named(actor.type, actor.name ?? actor.id)) },
+      { heading: "FROM", of: (row) => row.address ?? "-" },
+      { heading: "TO", of: ({ subject }) => (subject === null ? "-" : named(subject.type, subject.id)) },
+      { heading: "DETAILS", of: (row) => JSON.stringify(row.details) },
+    ]),
+  );
+}
+
+function named(type: string, id: string | null): string {
+  return id === null ? type : `${type} ${id}`;
+}
+
+function entries(text: string): number {
+  const count = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(count <= MAX_ENTRIES)) throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_ENTRIES}.`);
+  return count;
+}
