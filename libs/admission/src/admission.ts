@@ -81,6 +81,8 @@ export interface AdmissionRequest {
   readonly readPrice: number;
   /** One UUIDv7 per request; the same for every call that the request makes. */
   readonly chargeId: string;
+  /** The network address that the request came from; null or absent: not known. For the first use of a key. */
+  readonly address?: string | null;
   /** Only for `reserve`: 1 to 100, of different commands. */
   readonly claims?: readonly Claim[];
   /** Per claim, whether command-status knows the command (under the same fingerprint); none unless told. */
@@ -182,6 +184,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
             claims,
             knownDuplicates,
             traceparent: activeTraceparent(),
+            address: request.address ?? undefined,
           }),
         (error) => (wasNotCarriedOut(error) ? unavailable(error) : new ChargeUnknown(error)),
       );

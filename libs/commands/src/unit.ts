@@ -159,6 +159,7 @@ function toEvent(
       : null,
     occurredAt: now,
     createdBy: message.createdBy ?? null,
+    ...(message.callerAddress === undefined ? {} : { callerAddress: message.callerAddress }),
   };
 }
 

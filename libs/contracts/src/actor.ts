@@ -3,6 +3,8 @@ import { z } from "zod";
 /** What can cause a change: a management key, a person in the console, kapi itself. */
 export const ACTOR_TYPES = ["key", "user", "system"] as const;
 const MAX_ACTOR_ID_CHARACTERS = 64;
+/** Of an IPv6 address with the name of an interface behind it. */
+const MAX_ADDRESS_CHARACTERS = 64;
 
 /** Who caused a command, a billed request or a transaction (decisions, 3.3). */
 export const Actor = z.object({
@@ -30,3 +32,9 @@ export function actorFromText(text: string | null): Actor | null {
   const parsed = Actor.safeParse({ type: text.slice(0, slash), id: text.slice(slash + 1) });
   return parsed.success ? parsed.data : null;
 }
+
+/**
+ * The network address that a request came from, in messages of what the audit log records. Absent
+ * or null: not known, or of no interest.
+ */
+export const CallerAddress = z.string().max(MAX_ADDRESS_CHARACTERS).nullable().optional();

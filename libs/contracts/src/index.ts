@@ -8,6 +8,7 @@ export * from "./values.ts";
 export * from "./webhook-operations.ts";
 export * from "./http/account-metrics.ts";
 export * from "./http/accounts.ts";
+export * from "./http/audit.ts";
 export * from "./http/commands.ts";
 export * from "./http/console.ts";
 export * from "./http/credits.ts";

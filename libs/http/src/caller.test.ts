@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { type Caller, callerHeaders, callerOf } from "./caller.ts";
+import { addressOf, type Caller, callerHeaders, callerOf } from "./caller.ts";
 
 const actor = { type: "key", id: "mfrggzdfmztwq2lk" } as const;
 
@@ -19,4 +19,13 @@ it("is nobody where the headers name none, and from nowhere where the address is
     actor: { type: "key", id: "a" },
     address: null,
   });
+});
+
+it.each([
+  ["::ffff:203.0.113.7", "203.0.113.7"],
+  ["203.0.113.7", "203.0.113.7"],
+  ["2001:db8::7", "2001:db8::7"],
+  ["unknown", null],
+])("the address %s of a request is %s", (ip, address) => {
+  expect(addressOf({ ip })).toBe(address);
 });

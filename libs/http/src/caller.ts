@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { isIP } from "node:net";
 
 import { type Actor, actorFromText, actorToText } from "@kapi/contracts";
-import { z } from "zod";
+import type { FastifyRequest } from "fastify";
 
 /** Who asks for a change, and from where: what a service that is asked by another one records. */
 export interface Caller {
@@ -13,7 +14,8 @@ export interface Caller {
 /** Internal headers: the actor as `<type>/<id>`, and the caller's network address. */
 export const CALLER_HEADERS = { actor: "x-kapi-actor", address: "x-kapi-address" } as const;
 
-const Address = z.union([z.ipv4(), z.ipv6()]);
+/** How a socket for both versions of IP writes an IPv4 address. */
+const MAPPED_IPV4 = /^::ffff:(?=\d+\.)/i;
 
 /** The headers that tell another service of the caller. */
 export function callerHeaders({ actor, address }: Caller): Record<string, string> {
@@ -27,6 +29,12 @@ export function callerHeaders({ actor, address }: Caller): Record<string, string
 export function callerOf(headers: IncomingHttpHeaders): Caller | null {
   const named = headers[CALLER_HEADERS.actor];
   const actor = typeof named === "string" ? actorFromText(named) : null;
-  const address = Address.safeParse(headers[CALLER_HEADERS.address]);
-  return actor === null ? null : { actor, address: address.success ? address.data : null };
+  const address = headers[CALLER_HEADERS.address];
+  const isAddress = typeof address === "string" && isIP(address) !== 0;
+  return actor === null ? null : { actor, address: isAddress ? address : null };
+}
+
+/** The network address of a request, an IPv4 address in its own form; null where it is not known. */
+export function addressOf({ ip }: Pick<FastifyRequest, "ip">): string | null {
+  return isIP(ip) === 0 ? null : ip.replace(MAPPED_IPV4, "");
 }

@@ -66,6 +66,8 @@ export interface AdmitRequest {
   readonly knownDuplicates?: readonly boolean[];
   /** The span of the request (W3C), where it is recorded: its usage entries name it. */
   readonly traceparent?: string | undefined;
+  /** The network address that the request came from, where it is known: its usage entries name it. */
+  readonly address?: string | undefined;
 }
 
 export type AdmitReply =
@@ -125,7 +127,7 @@ export async function admitAll(
     );
     args.push(request.keyId, organizationId, request.chargeId, request.mode, request.price, request.readPrice);
     args.push(request.operation, request.requestId, rateLimit?.perSecond ?? "", rateLimit?.burst ?? "");
-    args.push(request.traceparent ?? "", claims.length);
+    args.push(request.traceparent ?? "", request.address ?? "", claims.length);
     for (const [index, claim] of claims.entries()) {
       keys.push(claimKey(tag, claim.commandId), settledKey(tag, claim.commandId));
       args.push(claim.commandId, claim.fingerprint, claim.message, claim.credits);

@@ -70,21 +70,21 @@ local function write_wallet(key, wallet, now)
 end
 
 -- One text in one field: what is copied on its way to the ledger is copied once. The request id is last, for it may hold
--- spaces. A second field names the span of a request that is traced, a third one the management key. Entries that have
--- the same fields share their names in the memory of Redis.
-local function write_usage(usage, charge_id, leg, organization, operation, request_id, credits, trace, key_id)
+-- spaces. A second field names the span of a request that is traced; a third one the management key and, behind a space, the
+-- network address of its caller. Entries that have the same fields share their names in the memory of Redis.
+local function write_usage(usage, charge_id, leg, organization, operation, request_id, credits, trace, caller)
   local entry = table.concat({ leg, credits, charge_id, organization, operation, request_id }, ' ')
-  redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'key', key_id or '')
+  redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'key', caller or '')
 end
 
 -- Writes the reservation `charge_id` of a command. A charge id that is not the command's own id
 -- needs the command named beside it.
-local function write_reserved(usage, charge_id, command_id, organization, operation, request_id, credits, trace, key_id)
+local function write_reserved(usage, charge_id, command_id, organization, operation, request_id, credits, trace, caller)
   if charge_id == command_id then
-    return write_usage(usage, charge_id, 'reserve', organization, operation, request_id, credits, trace, key_id)
+    return write_usage(usage, charge_id, 'reserve', organization, operation, request_id, credits, trace, caller)
   end
   local entry = table.concat({ 'reserve', credits, charge_id, organization, operation, request_id }, ' ')
-  redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'key', key_id, 'command', command_id)
+  redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'key', caller, 'command', command_id)
 end
 
 -- Tells that a reservation came back. To a reader of the release before it is the reservation told once more, which changes nothing.
@@ -289,13 +289,14 @@ local function wallet_in(call, key)
 end
 
 -- One request of a call: its keys begin at `first_key`, its args at `first_arg`.
-local REQUEST_KEYS, REQUEST_ARGS = 4, 12
+local REQUEST_KEYS, REQUEST_ARGS = 4, 13
 
 local function admit_one(call, keys, args, first_key, first_arg)
   local wallet_key, bucket_key, charge, reserved = unpack(keys, first_key, first_key + REQUEST_KEYS - 1)
-  local key_id, organization, charge_id, mode, asked_price, read_price, operation, request_id, per_second, burst, trace, claim_count =
-    unpack(args, first_arg, first_arg + REQUEST_ARGS - 1)
+  local key_id, organization, charge_id, mode, asked_price, read_price, operation, request_id, per_second, burst, trace, address,
+    claim_count = unpack(args, first_arg, first_arg + REQUEST_ARGS - 1)
   local first_claim, claim_arg, count = first_key + REQUEST_KEYS, first_arg + REQUEST_ARGS, tonumber(claim_count)
+  local caller = address == '' and key_id or key_id .. ' ' .. address
   if trace == '' then trace = nil end
   local now = call.now
 
@@ -350,7 +351,7 @@ local function admit_one(call, keys, args, first_key, first_arg)
     charged = price
     wallet[AVAILABLE] = available - price
     wallet[CONSUMED] = tonumber(wallet[CONSUMED]) + price
-    write_usage(call.usage, charge_id, 'consume', organization, operation, request_id, price, trace, key_id)
+    write_usage(call.usage, charge_id, 'consume', organization, operation, request_id, price, trace, caller)
   elseif fresh_price > 0 then
     wallet[AVAILABLE] = available - fresh_price
     wallet[RESERVED] = tonumber(wallet[RESERVED]) + fresh_price
@@ -376,7 +377,7 @@ local function admit_one(call, keys, args, first_key, first_arg)
       local reservation = outcome[3] or args[at]
       if outcome[3] then redis.call('HSET', claim, 'charge', reservation) end
       redis.call('HSET', reserved, reservation, credits)
-      write_reserved(call.usage, reservation, args[at], organization, operation, request_id, credits, trace, key_id)
+      write_reserved(call.usage, reservation, args[at], organization, operation, request_id, credits, trace, caller)
     end
   end
   local answer = { 'ADMITTED', charged, wallet_text(wallet), outcomes }
@@ -388,8 +389,8 @@ end
 
 -- ADMIT ALL: requests of one tag, one after the other. keys: meta usage, then per request: wallet bucket charge reserved, then
 -- per claim of it: claim settled. args: openMs claimTtlMs chargeTtlMs streamLimit, then per request: keyId organizationId
--- chargeId mode price readPrice operation requestId perSecond burst, its span or nothing, how many claims it has, then per claim
--- of it: commandId fingerprint message credits knownDuplicate. One answer per request.
+-- chargeId mode price readPrice operation requestId perSecond burst, its span or nothing, its network address or nothing, how many
+-- claims it has, then per claim of it: commandId fingerprint message credits knownDuplicate. One answer per request.
 local function admit_all(keys, args)
   local call = {
     meta = keys[1], usage = keys[2], now = now_ms(),
@@ -419,8 +420,9 @@ local function admit(keys, args)
   local all_keys = { keys[1], keys[5], keys[2], keys[3], keys[4], keys[6], unpack(keys, 7) }
   local all_args = { args[11], args[12], args[13], args[14], unpack(args, 1, 10) }
   all_args[15] = args[15 + count * 5] or ''
-  all_args[16] = count
-  for i = 15, 14 + count * 5 do all_args[i + 2] = args[i] end
+  all_args[16] = ''
+  all_args[17] = count
+  for i = 15, 14 + count * 5 do all_args[i + 3] = args[i] end
   local answer = admit_all(all_keys, all_args)[1]
   if answer[1] == 'ADMITTED' then
     local wallet = {}

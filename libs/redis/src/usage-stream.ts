@@ -7,8 +7,8 @@ import { callPerTag, type ShardReplies } from "./shard-replies.ts";
 /**
  * Most entries of a tag's usage stream, unless a service is told otherwise: what ten minutes without PostgreSQL bring at 1,000
  * requests/s of one tag's organizations. At the limit the tag answers as closed rather than lose an entry, and so does
- * everything where Redis has no memory left. An entry takes 235 bytes: a full tag 141 MB, 10,000 requests/s of all tags
- * for ten minutes 1.4 GB.
+ * everything where Redis has no memory left. An entry takes 250 bytes: a full tag 150 MB, 10,000 requests/s of all tags
+ * for ten minutes 1.5 GB.
  */
 export const USAGE_STREAM_LIMIT = 600_000;
 
@@ -35,6 +35,8 @@ export interface UsageEntry {
   readonly traceparent?: string;
   /** The management key of the request; null in an entry of release 0.1.0. */
   readonly keyId: string | null;
+  /** The network address that the request came from; null where it is not known. */
+  readonly address: string | null;
 }
 
 /** The oldest entries of each tag's stream, at most `maxEntries` per tag. There is no cursor: what is read stays until deleted. */
@@ -74,6 +76,7 @@ export function usageFromWire([entryId, fields]: [string, string[]]): UsageEntry
     ENTRY.exec(fields[1] ?? "") ?? [];
   const leg = kind === "reserve" && fieldOf(fields, "given_back") !== undefined ? "release" : kind;
   assert(isLeg(leg), "a usage entry is of the library's form");
+  const [keyId, address] = (fieldOf(fields, "key") ?? "").split(" ");
   // What is reserved is reserved for a command: under its id, unless the entry names it.
   const isReserved = leg === "reserve" || leg === "release";
   return {
@@ -85,7 +88,8 @@ export function usageFromWire([entryId, fields]: [string, string[]]): UsageEntry
     requestId,
     credits: Number(credits),
     commandId: isReserved ? (fieldOf(fields, "command") ?? chargeId) : null,
-    keyId: fieldOf(fields, "key") || null,
+    keyId: keyId || null,
+    address: address ?? null,
     atMs: Number(entryId.split("-", 1)[0]),
     ...(fieldOf(fields, "ask_ledger") === undefined ? {} : { asksLedger: true }),
     ...(fields[3] === undefined || fields[3] === "" ? {} : { traceparent: fields[3] }),

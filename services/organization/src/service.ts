@@ -8,7 +8,7 @@ import { ALL_TAGS, createRedis, redisOptions, tagStates } from "@kapi/redis";
 import { gauge, type MainContext } from "@kapi/runtime";
 
 import { type Config, type ConsoleConfig, consoleConfig } from "./config.ts";
-import type { CreditMonths } from "./domain/ports.ts";
+import type { CreditMonths, Store } from "./domain/ports.ts";
 import { installConsole } from "./inbound/http/console/console.ts";
 import { readAssets } from "./inbound/http/console/pages.ts";
 import { installCreditUsage } from "./inbound/http/credit-usage.ts";
@@ -26,6 +26,7 @@ import { keepCreditMonths } from "./operations/keep-credit-months.ts";
 import { LiveAccounts } from "./operations/live-accounts.ts";
 import { openClosedTags } from "./operations/open-tags.ts";
 import { publishDirectory } from "./operations/publish-directory.ts";
+import { createFailedSignIns, type FailedSignInRecorder } from "./operations/record-failed-sign-ins.ts";
 import { recordUsage } from "./operations/record-usage.ts";
 import { releaseOrphans } from "./operations/release-orphans.ts";
 import { createPasswords } from "./outbound/passwords.ts";
@@ -35,6 +36,7 @@ import { commandsOver } from "./outbound/http/commands.ts";
 import { samplesOver } from "./outbound/http/samples.ts";
 import { webhooksOver } from "./outbound/http/webhooks.ts";
 import { publishOutbox } from "./outbound/kafka/outbox-publisher.ts";
+import { createAuditLog } from "./outbound/postgres/audit-log.ts";
 import { createCreditMonths } from "./outbound/postgres/credit-months.ts";
 import { createStore } from "./outbound/postgres/store.ts";
 import { createUsageLines } from "./outbound/postgres/usage-lines.ts";
@@ -58,6 +60,7 @@ const PENDING_PAUSE_MS = 500;
 const OUTBOX_PAUSE_MS = 500;
 const ORPHANS_PAUSE_MS = 60_000;
 const DRIFT_PAUSE_MS = 60_000;
+const FAILED_SIGN_INS_PAUSE_MS = 10_000;
 const CREDIT_MONTHS_PAUSE_MS = 10 * 60_000;
 /** How often live pictures are fed, and how soon those of a closed session end. */
 const LIVE_PAUSE_MS = 1_000;
@@ -200,7 +203,14 @@ export async function start(context: MainContext<Config>): Promise<void> {
   );
 
   const passwords = await createPasswords();
-  const people: PeopleContext = { ...ledger, publish: publishNow, users: createUsers(database), passwords };
+  const people: PeopleContext = {
+    ...ledger,
+    publish: publishNow,
+    users: createUsers(database),
+    passwords,
+    auditLog: createAuditLog(database),
+    failedSignIns: await startFailedSignIns(main, store),
+  };
   const usageLines = createUsageLines(database);
   const app = createHttpServer({ logger, health, clock });
   requireInternalToken(app, config.INTERNAL_TOKEN);
@@ -233,6 +243,24 @@ async function startCreditMonths(
       round: () => keep().then(() => false),
     }),
   );
+}
+
+/** What was counted is written once more at the end, before the database is closed. */
+async function startFailedSignIns(
+  { scope, clock, logger }: MainContext<Config>,
+  store: Store,
+): Promise<FailedSignInRecorder> {
+  const failed = createFailedSignIns({ store, clock, logger });
+  const recorder = await scope.start("failed sign-ins", () => ({ value: failed, stop: () => failed.flush("all") }));
+  await scope.start("failed sign-ins, counted", () =>
+    startLoop({
+      name: "failed sign-ins",
+      logger,
+      pauseMs: FAILED_SIGN_INS_PAUSE_MS,
+      round: () => failed.flush().then(() => false),
+    }),
+  );
+  return recorder;
 }
 
 /** The console: its listener, which nothing internal is on, and what its live pictures are fed by. */

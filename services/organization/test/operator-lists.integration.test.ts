@@ -1,23 +1,38 @@
 /** What the operator can list, and the people that the operator makes. */
 import { randomUUID } from "node:crypto";
 
+import { AuditAnswer, type AuditEntry } from "@kapi/contracts";
 import type { InternalClient } from "@kapi/http";
+import { createPool, type Database, statement } from "@kapi/postgres";
+import { admit } from "@kapi/redis";
+import { createLogger, type Started } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 
-import { type ConsoleWorld, type Person, startConsoleWorld } from "./console-world.ts";
+import { type ConsoleWorld, PASSWORD, type Person, startConsoleWorld } from "./console-world.ts";
+import { requestOf } from "./support.ts";
 
 let world: ConsoleWorld;
 let client: InternalClient;
 let person: Person;
 let place: string;
+let database: Started<Database>;
 beforeAll(async () => {
   world = await startConsoleWorld();
   ({ client } = world);
   person = await world.person({ credits: 30 });
   place = `/internal/organizations/${person.organizationId}`;
+  database = await createPool({
+    connectionString: world.environment.postgresUrl,
+    schema: "organization",
+    applicationName: "test",
+    logger: createLogger({ service: "test", level: "silent" }),
+  });
 });
-afterAll(() => world.stop());
+afterAll(async () => {
+  await database.stop();
+  await world.stop();
+});
 
 async function ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }> {
   const { status, body: bytes } = await client.request(method, path, body);
@@ -121,4 +136,137 @@ test("a user's generated password is told once and works; an address belongs to 
     password: "my own password",
   });
   expect(known.body).not.toHaveProperty("password");
+});
+
+describe("the audit log", () => {
+  const ADDRESS = "203.0.113.77";
+  const audit = async (query = ""): Promise<AuditAnswer> =>
+    AuditAnswer.parse((await ask("GET", `/internal/audit?${query}`)).body);
+  const auditOf = async ({ organizationId }: Person): Promise<AuditEntry[]> =>
+    (await audit(`organizationId=${organizationId}&limit=100`)).entries;
+  const sql = (text: string): Promise<unknown> => database.value.query(statement(`test_${randomUUID()}`, text), []);
+
+  it("has what the operator and people do, with who, from where and to what, and nothing secret", async () => {
+    const somebody = await world.person();
+    const { userId, email, serverId, organizationId } = somebody;
+    const browser = world.browser(ADDRESS);
+    await browser.signIn(email, PASSWORD);
+    const { body } = await browser.ask("POST", "/keys", { name: "Backend", scopes: ["accounts:read"] });
+    const { key, managementKey } = body as { key: { keyId: string }; managementKey: string };
+    await world.client.request("DELETE", `/internal/keys/${key.keyId}`);
+    await world.client.request("DELETE", `/internal/keys/${key.keyId}`);
+    for (const status of ["disabled", "disabled"]) await browser.ask("PATCH", `/servers/${serverId}`, { status });
+    const newPassword = "staple battery horse";
+    await browser.ask("PUT", "/session/password", { currentPassword: PASSWORD, newPassword });
+    const { password } = (await ask("PUT", `/internal/users/${userId}/password`, {})).body as { password: string };
+    await ask("DELETE", `/internal/users/${userId}`);
+    const entries = await auditOf(somebody);
+    const operator = { type: "operator", id: null, name: null };
+    const user = { type: "user", id: userId, name: email };
+    const told = entries.map(({ action, actor, subject }) => ({ action, actor, subject }));
+    expect(told.toReversed()).toEqual([
+      { action: "organization.created", actor: operator, subject: { type: "organization", id: organizationId } },
+      { action: "server.created", actor: operator, subject: { type: "server", id: serverId } },
+      { action: "user.created", actor: operator, subject: { type: "user", id: userId } },
+      { action: "session.opened", actor: user, subject: { type: "user", id: userId } },
+      { action: "key.created", actor: user, subject: { type: "key", id: key.keyId } },
+      { action: "key.revoked", actor: operator, subject: { type: "key", id: key.keyId } },
+      { action: "server.updated", actor: user, subject: { type: "server", id: serverId } },
+      { action: "user.password_changed", actor: user, subject: { type: "user", id: userId } },
+      { action: "user.password_reset", actor: operator, subject: { type: "user", id: userId } },
+      { action: "user.disabled", actor: operator, subject: { type: "user", id: userId } },
+    ]);
+    expect(new Set(entries.map(({ address }) => address))).toEqual(new Set([ADDRESS, "127.0.0.1"]));
+    expect(entries.filter(({ actor }) => actor?.type === "user").map(({ address }) => address)).toEqual(
+      Array.from({ length: 4 }, () => ADDRESS),
+    );
+    const [, , secret = ""] = managementKey.split(".");
+    for (const hidden of [PASSWORD, newPassword, password, secret, browser.cookie ?? "", browser.csrfToken ?? ""])
+      expect(JSON.stringify(entries)).not.toContain(hidden);
+  });
+
+  it("has failed sign-ins: of a user with the organization, of nobody without the address that was typed", async () => {
+    const somebody = await world.person();
+    const browser = world.browser(ADDRESS);
+    for (let attempt = 0; attempt < 4; attempt += 1) await browser.signIn(somebody.email, "wrong password");
+    const failures = (await auditOf(somebody)).filter(({ action }) => action === "session.failed");
+    // Those behind it are one entry once their minute is over.
+    expect(failures).toMatchObject([
+      { actor: null, address: ADDRESS, subject: { type: "user", id: somebody.userId }, details: { failures: 1 } },
+    ]);
+    const typed = `my-own-password-${randomUUID()}@example.com`;
+    await world.browser("203.0.113.78").signIn(typed, "wrong password");
+    const { entries } = await audit();
+    expect(entries[0]).toMatchObject({ action: "session.failed", organizationId: null, subject: null });
+    expect(JSON.stringify(entries)).not.toContain("my-own-password");
+  });
+
+  it("has the first use of a key once, with its address", async () => {
+    const { organizationId } = person;
+    const made = await ask("POST", `${place}/keys`, { scopes: ["credits:read"], name: "Used" });
+    const { keyId } = made.body as { keyId: string };
+    const use = (): Promise<unknown> =>
+      admit(world.redis, { ...requestOf(organizationId, randomUUID()), keyId, address: ADDRESS });
+    await use();
+    const uses = async (): Promise<AuditEntry[]> =>
+      (await auditOf(person)).filter(({ action, subject }) => action === "key.first_used" && subject?.id === keyId);
+    await eventually(async () => expect(await uses()).toHaveLength(1));
+    await use();
+    await eventually(async () => {
+      const { usage } = (await ask("GET", `${place}/credits/usage`)).body as { usage: { createdBy: unknown }[] };
+      expect(usage.filter(({ createdBy }) => JSON.stringify(createdBy).includes(keyId))).toHaveLength(2);
+    });
+    expect(await uses()).toMatchObject([{ actor: { type: "key", id: keyId, name: "Used" }, address: ADDRESS }]);
+  });
+
+  it("is read by pages that neither repeat nor skip an entry, while others are written", async () => {
+    const somebody = await world.person();
+    const all = (await auditOf(somebody)).map(({ id }) => id);
+    const ids: string[] = [];
+    let before = "";
+    do {
+      const page = await audit(`organizationId=${somebody.organizationId}&limit=1${before}`);
+      ids.push(...page.entries.map(({ id }) => id));
+      await world.signedIn(somebody);
+      before = page.next === null ? "" : `&before=${page.next}`;
+    } while (before !== "");
+    expect(ids).toEqual(all);
+    expect(all).toHaveLength(3);
+    for (const query of ["limit=101", "limit=0", "before=x", "before=99999999999999999999", "organizationId=x"])
+      expect((await ask("GET", `/internal/audit?${query}`)).status).toBe(400);
+  });
+
+  it("is shown in the console to the people of the organization, and nothing of others", async () => {
+    const [somebody, other] = [await world.person(), await world.person()];
+    const browser = await world.signedIn(somebody);
+    const { entries } = AuditAnswer.parse((await browser.ask("GET", "/audit?limit=100")).body);
+    expect(entries).toEqual(await auditOf(somebody));
+    expect(entries.map(({ organizationId }) => organizationId)).not.toContain(other.organizationId);
+    expect((await world.browser().ask("GET", "/audit")).status).toBe(401);
+    const asked = await browser.ask("GET", `/audit?organizationId=${other.organizationId}`);
+    expect(JSON.stringify(asked.body)).not.toContain(other.organizationId);
+  });
+
+  it("cannot be changed or emptied by the service's own role", async () => {
+    for (const text of ["update audit_log set address = null", "delete from audit_log", "truncate audit_log"])
+      await expect(sql(text)).rejects.toThrow(/rows of audit_log/);
+    expect((await auditOf(person)).length).toBeGreaterThan(2);
+  });
+
+  it("that cannot be written leaves nothing changed, and nobody signed in", async () => {
+    const somebody = await world.person();
+    const browser = await world.signedIn(somebody);
+    const before = await auditOf(somebody);
+    await sql("alter table audit_log add constraint refused check (id < 0) not valid");
+    try {
+      expect((await browser.ask("POST", "/keys", { name: "Never", scopes: ["accounts:read"] })).status).toBe(500);
+      expect((await browser.ask("PATCH", `/servers/${somebody.serverId}`, { status: "disabled" })).status).toBe(500);
+      expect((await world.browser().signIn(somebody.email, PASSWORD)).status).toBe(500);
+    } finally {
+      await sql("alter table audit_log drop constraint refused");
+    }
+    expect((await browser.ask("GET", "/keys")).body).toEqual({ keys: [] });
+    expect((await browser.ask("GET", "/servers")).body).toMatchObject({ servers: [{ status: "active" }] });
+    expect(await auditOf(somebody)).toEqual(before);
+  });
 });

@@ -80,10 +80,13 @@ function commandStatusOf(commands: KnownCommands): CommandStatus {
   };
 }
 
+/** Who asks for changes in tests. */
+export const NOBODY = { actor: null, address: null };
+
 /** A new organization with `credits`, its tag open. */
 export async function organizationWith(world: World, credits: number, lowBalanceThreshold = 0): Promise<string> {
   const wanted = { name: "Test", credits, lowBalanceThreshold };
-  const { organizationId } = await createOrganization(world.context, wanted);
+  const { organizationId } = await createOrganization(world.context, wanted, NOBODY);
   await openClosedTags(world.context, [tagOf(organizationId)]);
   return organizationId;
 }

@@ -10,7 +10,7 @@ import { createKey } from "../src/operations/create-key.ts";
 import { recordAllUsage } from "../src/operations/record-usage.ts";
 import { publishOutbox } from "../src/outbound/kafka/outbox-publisher.ts";
 import { outboxAge } from "../src/outbound/postgres/outbox.ts";
-import { finish, organizationWith, read, reserve, startWorld, type World } from "./support.ts";
+import { finish, NOBODY, organizationWith, read, reserve, startWorld, type World } from "./support.ts";
 
 const REQUEST_SPAN = "b7ad6b7169203331";
 
@@ -98,7 +98,7 @@ test("a change of the directory is published beneath its request, however late, 
   const wanted = { name: "", organizationId, scopes: [...SCOPES], serverIds: null, expiresAt: null, rateLimit: null };
   // Kafka takes nothing for now.
   const kafkaAway = { ...context, publish: () => Promise.resolve() };
-  const made = await request?.run(() => createKey(kafkaAway, wanted));
+  const made = await request?.run(() => createKey(kafkaAway, wanted, NOBODY));
   expect(await outboxAge(database)).toBeGreaterThan(0);
   const [asked] = ofTrace(traceId);
   expect((await published()).get(`key/${made?.key.keyId}`)).toMatchObject({

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { CreatedBy } from "../actor.ts";
+import { CallerAddress, CreatedBy } from "../actor.ts";
 import { CommandErrorCode, CommandOperation, CommandStatus } from "../http/commands.ts";
 
 /** How the reserved credits of a command end (decisions, 7.2); present on final states only. */
@@ -32,5 +32,7 @@ export const CommandEvent = z.object({
   occurredAt: z.iso.datetime(),
   /** Who asked for the command. Release 0.1.0 does not tell. */
   createdBy: CreatedBy,
+  /** Of a password reset. */
+  callerAddress: CallerAddress,
 });
 export type CommandEvent = z.infer<typeof CommandEvent>;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { CreatedBy } from "../actor.ts";
+import { CallerAddress, CreatedBy } from "../actor.ts";
 import { type Command, CommandOperation } from "../http/commands.ts";
 
 /** A secret under AES-256-GCM; `keyId` names the sealing key (decisions, 5.2). All parts base64url. */
@@ -45,6 +45,8 @@ export const CommandMessage = z.object({
   deadlineAt: z.iso.datetime(),
   /** Who asked for the command first. Release 0.1.0 does not tell. */
   createdBy: CreatedBy,
+  /** Of a password reset. */
+  callerAddress: CallerAddress,
   /** The W3C name of the span that it was taken up in. Never on the topic, whose header `traceparent` tells it. */
   traceparent: z.string().optional(),
 });

@@ -16,6 +16,7 @@ function draft(change: Partial<CommandDraft> = {}): CommandDraft {
     commandId: commandIdOf(ORGANIZATION_ID, "key-1"),
     organizationId: ORGANIZATION_ID,
     keyId: "mfrggzdfmztwq2lk",
+    address: "203.0.113.7",
     serverId: "0b0f4f0e-5a4e-4c39-8a39-1d8f0a8f0a02",
     accountNumber: null,
     operation: "account.create",
@@ -41,6 +42,12 @@ describe("the message of a command", () => {
 
   it("names the management key that asked for it", () => {
     expect(commandMessageOf(draft(), KEYS).createdBy).toEqual({ type: "key", id: "mfrggzdfmztwq2lk" });
+  });
+
+  it("of a password reset alone says where it came from", () => {
+    const reset = draft({ operation: "account.investor_password_reset" });
+    expect(commandMessageOf(reset, KEYS)).toMatchObject({ callerAddress: "203.0.113.7" });
+    expect(commandMessageOf(draft(), KEYS)).not.toHaveProperty("callerAddress");
   });
 
   it("names the account that a creation will make, and that only", () => {

@@ -7,6 +7,8 @@ export interface CommandDraft {
   readonly organizationId: string;
   /** The management key that asks for it. */
   readonly keyId: string;
+  /** The network address of the request; null: not known. */
+  readonly address: string | null;
   readonly serverId: string;
   readonly accountNumber: string | null;
   readonly operation: CommandOperation;
@@ -35,7 +37,8 @@ export function commandMessageOf(draft: CommandDraft, keys: PasswordKeys): Comma
   const { requestId, password, ...payload } = draft.body;
   const supplied = typeof password === "string";
   // The investor's password of a creation is always a generated one.
-  const derives = draft.operation === "account.create" || (RESETS.has(draft.operation) && !supplied);
+  const isReset = RESETS.has(draft.operation);
+  const derives = draft.operation === "account.create" || (isReset && !supplied);
   return {
     commandId: draft.commandId,
     organizationId: draft.organizationId,
@@ -52,6 +55,8 @@ export function commandMessageOf(draft: CommandDraft, keys: PasswordKeys): Comma
     reservedCredits: draft.price,
     ...commandTimes(draft.operation, draft.nowMs),
     createdBy: { type: "key", id: draft.keyId },
+    // For the audit log.
+    ...(isReset ? { callerAddress: draft.address } : {}),
   };
 }
 

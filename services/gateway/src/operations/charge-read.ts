@@ -14,6 +14,7 @@ export async function chargeRead({ admission, directory }: ChargeNeeds, call: Ca
     key: call.key,
     operation: call.operation,
     requestId: call.requestId,
+    address: call.address,
     chargeId: call.chargeId,
     mode: "consume",
     price: readPrice,

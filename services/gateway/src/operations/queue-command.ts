@@ -118,7 +118,16 @@ export function wishOf(
   const fingerprint = fingerprintOf(judged, needs.fingerprintKey);
   const price = needs.directory.prices()[contract.price];
   const nowMs = needs.clock.nowMs();
-  const asked = { organizationId, keyId, serverId, accountNumber, operation, idempotencyKey, body };
+  const asked = {
+    organizationId,
+    keyId,
+    address: call.address,
+    serverId,
+    accountNumber,
+    operation,
+    idempotencyKey,
+    body,
+  };
   const message = commandMessageOf({ ...asked, commandId, fingerprint, price, nowMs }, needs);
   return { message, earlierFingerprint: earlierFingerprintOf(judged, needs.fingerprintKey) };
 }
@@ -198,6 +207,7 @@ export async function claimOrWait(
       key: call.key,
       operation: call.operation,
       requestId: call.requestId,
+      address: call.address,
       chargeId: call.chargeId,
       mode: "reserve",
       price: 0,

@@ -45,9 +45,13 @@ export interface Users {
    * Gives a user another password and ends every session; returns the version of the next ones. Null: no such user, or,
    * where `from` is given, the password is no longer that one.
    */
-  setPassword(userId: string, passwordHash: string, from?: string): Promise<number | null>;
-  /** Disables a user and ends every session; false: no such user. One who is disabled stays so. */
-  disable(userId: string, nowMs: number): Promise<boolean>;
+  setPassword(
+    userId: string,
+    passwordHash: string,
+    from?: string,
+  ): Promise<{ readonly organizationId: string; readonly sessionVersion: number } | null>;
+  /** Disables a user and ends every session; null: no such user. One who is disabled stays so, and is not new. */
+  disable(userId: string, nowMs: number): Promise<{ readonly organizationId: string; readonly isNew: boolean } | null>;
   /** Newest first, disabled ones too. */
   page(organizationId: string, range: RowRange): Promise<User[]>;
   count(organizationId: string): Promise<number>;

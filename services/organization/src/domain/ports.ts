@@ -1,6 +1,8 @@
 import type { DirectoryEntry, KeyEntry, Prices, ServerEntry } from "@kapi/contracts";
 import type { OpeningWallet, SettlementRequest, Tag } from "@kapi/redis";
 
+import type { AuditRecord } from "./audit.ts";
+import type { Users } from "./console-ports.ts";
 import type { Leg, RecordedLeg } from "./leg.ts";
 import type { ManagementKey } from "./management-key.ts";
 import type { UsageDay } from "./usage-day.ts";
@@ -166,13 +168,34 @@ export interface StoreTransaction {
    */
   lockAndCountKeys(organizationId: string, nowMs: number): Promise<{ readonly active: number; readonly total: number }>;
   insertKey(key: NewKey, nowMs: number): Promise<ManagementKey>;
-  /** Revokes a key; a revoked key stays so. Null: there is no such key, or it is not of the organization, where one is named. */
-  revokeKey(keyId: string, organizationId: string | null, nowMs: number): Promise<ManagementKey | null>;
-  /** Sets the status of a server of the organization. */
-  setServerStatus(organizationId: string, serverId: string, status: "active" | "disabled"): Promise<void>;
+  /**
+   * Revokes a key; a revoked key stays so, and is not new. Null: there is no such key, or it is not
+   * of the organization, where one is named.
+   */
+  revokeKey(
+    keyId: string,
+    organizationId: string | null,
+    nowMs: number,
+  ): Promise<{ readonly key: ManagementKey; readonly isNew: boolean } | null>;
+  /** Sets the status of a server of the organization; whether it had another one. */
+  setServerStatus(organizationId: string, serverId: string, status: "active" | "disabled"): Promise<boolean>;
   /** Adds a server, or changes where it is reached. Null: the id is another organization's. */
   upsertServer(server: NewServer, nowMs: number): Promise<ServerEntry | null>;
   setPrices(prices: Prices): Promise<void>;
+  /** The people of all organizations, in this transaction. */
+  readonly users: Users;
+  /** Adds entries to the audit log, of those with an event id those that it does not have. */
+  recordAudit(records: readonly AuditRecord[]): void;
+  /** Notes the first use of each key, with its entry in the audit log; each key once in a call. */
+  recordFirstKeyUses(uses: readonly KeyUse[]): void;
+}
+
+/** A request that was billed to a management key. */
+export interface KeyUse {
+  readonly keyId: string;
+  readonly atMs: number;
+  /** Network address that it came from; null: not known. */
+  readonly address: string | null;
 }
 
 /** The legs of the ledger that are lines of the usage list. */

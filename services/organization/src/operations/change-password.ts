@@ -24,10 +24,17 @@ export async function changePassword(
   const checked = await checkPassword(context, { email: user.email, password: currentPassword, address });
   if (checked === null) throw wrongPassword();
   const passwordHash = await context.passwords.hash(newPassword);
-  // Only from the password that was checked: two changes at once are not both carried out.
-  const sessionVersion = await context.users.setPassword(user.userId, passwordHash, checked.passwordHash);
-  if (sessionVersion === null) throw wrongPassword();
-  return openSession(context, { ...user, sessionVersion }, sessionId);
+  const { userId, organizationId } = user;
+  const changed = await context.store.transaction(async (tx) => {
+    // Only from the password that was checked: two changes at once are not both carried out.
+    const set = await tx.users.setPassword(userId, passwordHash, checked.passwordHash);
+    const actor = { type: "user", id: userId } as const;
+    const record = { actor, address, organizationId, action: "user.password_changed" as const, subject: actor };
+    if (set !== null) tx.recordAudit([{ ...record, atMs: context.clock.nowMs() }]);
+    return set;
+  });
+  if (changed === null) throw wrongPassword();
+  return openSession(context, { ...user, sessionVersion: changed.sessionVersion }, sessionId);
 }
 
 function wrongPassword(): ApiError {

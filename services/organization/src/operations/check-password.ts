@@ -4,6 +4,7 @@ import { ApiError } from "@kapi/http";
 import { beginSignIn, type SignInSubject, takeBackSignIn } from "@kapi/redis";
 
 import { type ActiveUser, PasswordsBusy } from "../domain/console-ports.ts";
+import type { AttemptPlace } from "../domain/failed-sign-ins.ts";
 import { networkOf } from "../domain/network-address.ts";
 import type { PeopleContext } from "./console-context.ts";
 
@@ -21,12 +22,18 @@ export interface PasswordClaim {
 /**
  * The user whose password it is, or null: the same for an unknown user, one that was disabled and a wrong password, and after
  * the same work. Throws 429 with Retry-After where there were too many failures under the e-mail or the network address.
+ * Both are recorded in the audit log.
  */
 export async function checkPassword(context: PeopleContext, claim: PasswordClaim): Promise<ActiveUser | null> {
   const { redis, users, passwords } = context;
   const subject = subjectOf(claim);
   const waitMs = await beginSignIn(redis, subject);
-  if (waitMs > 0) throw tooMany(waitMs);
+  const failed = (found: () => Promise<ActiveUser | null>): Promise<void> =>
+    context.failedSignIns.add({ ...placeOf(subject), address: claim.address, user: found });
+  if (waitMs > 0) {
+    await failed(() => users.byEmail(claim.email));
+    throw tooMany(waitMs);
+  }
   let matches: boolean;
   let user: ActiveUser | null;
   try {
@@ -36,7 +43,10 @@ export async function checkPassword(context: PeopleContext, claim: PasswordClaim
     await takeBackSignIn(redis, subject, "undecided");
     throw error instanceof PasswordsBusy ? tooMany(BUSY_WAIT_MS) : error;
   }
-  if (!matches) return null;
+  if (!matches) {
+    await failed(() => Promise.resolve(user));
+    return null;
+  }
   await takeBackSignIn(redis, subject, "succeeded");
   return user;
 }
@@ -46,6 +56,10 @@ function tooMany(waitMs: number): ApiError {
     text: "Too many attempts to sign in; wait a little",
     headers: { "retry-after": String(Math.ceil(waitMs / 1_000)) },
   });
+}
+
+function placeOf({ emailHash, address }: SignInSubject): AttemptPlace {
+  return { emailHash, network: address };
 }
 
 function subjectOf({ email, address }: PasswordClaim): SignInSubject {

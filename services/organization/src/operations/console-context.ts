@@ -1,11 +1,15 @@
+import type { AuditLog } from "../domain/audit.ts";
 import type { Accounts, Commands, Passwords, Samples, Users, Webhooks } from "../domain/console-ports.ts";
 import type { UsageLines } from "../domain/ports.ts";
 import type { OperatorContext } from "./operator-context.ts";
+import type { FailedSignInRecorder } from "./record-failed-sign-ins.ts";
 
 /** What operations on people work with. */
 export interface PeopleContext extends OperatorContext {
   readonly users: Users;
   readonly passwords: Passwords;
+  readonly auditLog: AuditLog;
+  readonly failedSignIns: FailedSignInRecorder;
 }
 
 /** What the console's operations work with. */

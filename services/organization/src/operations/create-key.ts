@@ -5,6 +5,7 @@ import type { KeyEntry } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { randomBase32 } from "@kapi/kernel";
 
+import type { AuditCaller } from "../domain/audit.ts";
 import type { ManagementKey } from "../domain/management-key.ts";
 import type { OperatorContext } from "./operator-context.ts";
 
@@ -28,6 +29,7 @@ export type CreateKey = Pick<KeyEntry, "organizationId" | "scopes" | "serverIds"
 export async function createKey(
   context: OperatorContext,
   wanted: CreateKey,
+  by: AuditCaller,
 ): Promise<{ key: ManagementKey; managementKey: string }> {
   const { store, clock } = context;
   if (!(await store.organizationExists(wanted.organizationId))) throw new ApiError("NOT_FOUND");
@@ -37,9 +39,15 @@ export async function createKey(
   }
   const keyId = randomBase32(KEY_ID_CHARACTERS);
   const secret = randomBytes(SECRET_BYTES).toString("base64url");
+  const { organizationId, name, scopes, serverIds, expiresAt } = wanted;
+  const nowMs = clock.nowMs();
   const key = await store.transaction(async (tx) => {
-    refuseTooMany(await tx.lockAndCountKeys(wanted.organizationId, clock.nowMs()));
-    return tx.insertKey({ ...wanted, keyId, secretHash: secretHashOf(secret) }, clock.nowMs());
+    refuseTooMany(await tx.lockAndCountKeys(organizationId, nowMs));
+    // Null: all servers. How many it names, for there may be any number.
+    const details = { name, scopes, servers: serverIds?.length ?? null, expiresAt };
+    const subject = { type: "key", id: keyId } as const;
+    tx.recordAudit([{ ...by, organizationId, action: "key.created", subject, details, atMs: nowMs }]);
+    return tx.insertKey({ ...wanted, keyId, secretHash: secretHashOf(secret) }, nowMs);
   });
   await context.publish();
   return { key, managementKey: `kapi.${keyId}.${secret}` };

@@ -1,5 +1,6 @@
 import { uuidV7 } from "@kapi/kernel";
 
+import type { AuditCaller } from "../domain/audit.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { applyNow, recordPurchase } from "./purchase-credits.ts";
 
@@ -14,11 +15,15 @@ export interface CreateOrganization {
 export async function createOrganization(
   context: LedgerContext,
   wanted: CreateOrganization,
+  by: AuditCaller,
 ): Promise<{ organizationId: string; walletId: string }> {
   const nowMs = context.clock.nowMs();
   const organizationId = uuidV7(nowMs);
   const { change, walletId } = await context.store.transaction(async (tx) => {
     await tx.insertOrganization(organizationId, wanted.name, nowMs);
+    const subject = { type: "organization", id: organizationId } as const;
+    const details = { name: wanted.name };
+    tx.recordAudit([{ ...by, organizationId, action: "organization.created", subject, details, atMs: nowMs }]);
     const change = await recordPurchase(tx, nowMs, {
       organizationId,
       purchaseId: uuidV7(nowMs),

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { ApiError } from "@kapi/http";
 import { uuidV7 } from "@kapi/kernel";
 
+import type { AuditCaller, AuditRecord } from "../domain/audit.ts";
 import type { PeopleContext } from "./console-context.ts";
 
 /** Random bytes of a generated password: 144 bits, 24 characters. */
@@ -26,13 +27,20 @@ export interface GeneratedPassword {
 export async function createUser(
   context: PeopleContext,
   wanted: CreateUser,
+  by: AuditCaller,
 ): Promise<GeneratedPassword & { readonly userId: string }> {
-  const { store, users, passwords, clock } = context;
+  const { store, passwords, clock } = context;
   const { organizationId, email, name } = wanted;
   if (!(await store.organizationExists(organizationId))) throw new ApiError("NOT_FOUND");
   const { password, shown } = passwordOf(wanted.password);
   const user = { userId: uuidV7(clock.nowMs()), organizationId, email, name };
-  const isNew = await users.insert({ ...user, passwordHash: await passwords.hash(password) }, clock.nowMs());
+  const passwordHash = await passwords.hash(password);
+  const nowMs = clock.nowMs();
+  const isNew = await store.transaction(async (tx) => {
+    const inserted = await tx.users.insert({ ...user, passwordHash }, nowMs);
+    if (inserted) tx.recordAudit([{ ...ofUser("user.created", user, by, nowMs), details: { email, name } }]);
+    return inserted;
+  });
   if (!isNew) {
     const issue = { path: ["email"], code: "custom", message: "belongs to a user already" };
     throw new ApiError("VALIDATION_FAILED", { issues: [issue] });
@@ -42,18 +50,39 @@ export async function createUser(
 
 /** Gives a user who forgot theirs another password; their sessions end. Throws 404 for an unknown user. */
 export async function resetUserPassword(
-  { users, passwords }: PeopleContext,
+  { store, passwords, clock }: PeopleContext,
   userId: string,
   given: string | undefined,
+  by: AuditCaller,
 ): Promise<GeneratedPassword> {
   const { password, shown } = passwordOf(given);
-  if ((await users.setPassword(userId, await passwords.hash(password))) === null) throw new ApiError("NOT_FOUND");
+  const passwordHash = await passwords.hash(password);
+  await store.transaction(async (tx) => {
+    const changed = await tx.users.setPassword(userId, passwordHash);
+    if (changed === null) throw new ApiError("NOT_FOUND");
+    tx.recordAudit([ofUser("user.password_reset", { userId, ...changed }, by, clock.nowMs())]);
+  });
   return shown;
 }
 
 /** Lets a user sign in no more, and ends their sessions. Throws 404 for an unknown user. Safe to repeat. */
-export async function disableUser({ users, clock }: PeopleContext, userId: string): Promise<void> {
-  if (!(await users.disable(userId, clock.nowMs()))) throw new ApiError("NOT_FOUND");
+export async function disableUser({ store, clock }: PeopleContext, userId: string, by: AuditCaller): Promise<void> {
+  const nowMs = clock.nowMs();
+  await store.transaction(async (tx) => {
+    const disabled = await tx.users.disable(userId, nowMs);
+    if (disabled === null) throw new ApiError("NOT_FOUND");
+    if (disabled.isNew) tx.recordAudit([ofUser("user.disabled", { userId, ...disabled }, by, nowMs)]);
+  });
+}
+
+/** The entry of a change of a user. */
+function ofUser(
+  action: AuditRecord["action"],
+  { userId, organizationId }: { readonly userId: string; readonly organizationId: string },
+  by: AuditCaller,
+  atMs: number,
+): AuditRecord {
+  return { ...by, organizationId, action, subject: { type: "user", id: userId }, atMs };
 }
 
 function passwordOf(given: string | undefined): { readonly password: string; readonly shown: GeneratedPassword } {

@@ -12,6 +12,7 @@ import {
 } from "@kapi/redis";
 
 import type { Leg, RecordedLeg } from "../domain/leg.ts";
+import { keyUsesOf, resetsOf } from "./audit-usage.ts";
 import { keepAskedRefunds, usageLegs } from "./usage-legs.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { usageRecorded } from "./record-usage.ts";
@@ -53,6 +54,8 @@ export async function recordSettlements(
     const entries = [...usage.values()].flat();
     const told = await usageLegs(tx, entries);
     const used = told.legs;
+    tx.recordFirstKeyUses(keyUsesOf(entries));
+    tx.recordAudit(resetsOf(events));
     const recorded = await takingUsage(entries, () => tx.recordLegs(epochs, used.concat(legs), context.clock.nowMs()));
     await keepAskedRefunds(tx, told, recorded);
     const ended = [

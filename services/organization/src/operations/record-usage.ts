@@ -2,6 +2,7 @@ import { type Tag, deleteUsage, readUsage, usageBacklog } from "@kapi/redis";
 import { counter, inBatchSpan } from "@kapi/runtime";
 
 import { fairShare } from "../domain/fair-share.ts";
+import { keyUsesOf } from "./audit-usage.ts";
 import { keepAskedRefunds, usageLegs } from "./usage-legs.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { endsOfKnown, settleInRedis } from "./settle-in-redis.ts";
@@ -47,6 +48,7 @@ export async function recordUsage(context: LedgerContext, tags: readonly Tag[]):
     const used = [...found.replies.values()].flat();
     const told = await usageLegs(tx, used);
     const { legs } = told;
+    tx.recordFirstKeyUses(keyUsesOf(used));
     const recorded = await takingUsage(used, (members) =>
       inBatchSpan("record usage", members, () => tx.recordLegs(epochs, legs, clock.nowMs())),
     );

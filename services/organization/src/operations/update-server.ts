@@ -1,6 +1,7 @@
 import type { ConsoleServer, UpdateConsoleServerBody } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 
+import type { AuditCaller } from "../domain/audit.ts";
 import type { ConsoleContext } from "./console-context.ts";
 import { consoleServerOf } from "./list-servers.ts";
 import { ownServer } from "./own-server.ts";
@@ -15,6 +16,7 @@ export async function updateServer(
   organizationId: string,
   serverId: string,
   change: UpdateConsoleServerBody,
+  by: AuditCaller,
 ): Promise<ConsoleServer> {
   const { store, accounts } = context;
   await ownServer(store, organizationId, serverId);
@@ -24,7 +26,12 @@ export async function updateServer(
     if (issues !== null) throw new ApiError("VALIDATION_FAILED", { issues });
   }
   if (status !== undefined) {
-    await store.transaction((tx) => tx.setServerStatus(organizationId, serverId, status));
+    const subject = { type: "server", id: serverId } as const;
+    const record = { ...by, organizationId, action: "server.updated" as const, subject, details: { status } };
+    await store.transaction(async (tx) => {
+      const changed = await tx.setServerStatus(organizationId, serverId, status);
+      if (changed) tx.recordAudit([{ ...record, atMs: context.clock.nowMs() }]);
+    });
     await context.publish();
   }
   const [overview = null] = await accounts.overviews([serverId]);

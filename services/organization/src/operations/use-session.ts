@@ -4,6 +4,7 @@ import type { ConsoleSession } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { closeConsoleSession, consoleSessionsExist, openConsoleSession, useConsoleSession } from "@kapi/redis";
 
+import type { AuditCaller } from "../domain/audit.ts";
 import type { ActiveUser } from "../domain/console-ports.ts";
 import type { PeopleContext } from "./console-context.ts";
 
@@ -18,6 +19,11 @@ export interface SignedIn {
   readonly sessionHash: string;
   readonly csrfToken: string;
   readonly user: ActiveUser;
+}
+
+/** The person, for the audit log. */
+export function callerOf({ user }: SignedIn, address: string | null): AuditCaller {
+  return { actor: { type: "user", id: user.userId }, address };
 }
 
 /** A session that was opened just now. Its id goes into the cookie and nowhere else. */

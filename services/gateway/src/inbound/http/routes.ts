@@ -1,4 +1,3 @@
-import { isIP } from "node:net";
 import { Readable } from "node:stream";
 
 import {
@@ -18,7 +17,7 @@ import {
   OPERATIONS,
   type ServerEntry,
 } from "@kapi/contracts";
-import { ApiError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "@kapi/http";
+import { addressOf, ApiError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "@kapi/http";
 import { type Clock, isUuid, uuidV7 } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 
@@ -29,7 +28,6 @@ const CALLER = "caller";
 const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
 const NOTHING = "0";
 const UNAUTHORIZED = 401;
-const MAPPED_IPV4 = /^::ffff:(?=\d+\.)/;
 const TOO_MANY_REQUESTS = 429;
 /** What a key that is limited to some servers lacks. */
 const ALL_SERVERS_TEXT = "Missing server access: all servers of the organization";
@@ -229,11 +227,6 @@ function watchStream(needs: RouteNeeds, call: Call, body: Readable): void {
     logger.warn({ err: error, requestId }, "an answer broke off");
     void refund(needs, call);
   });
-}
-
-/** An IPv4 address is the same over a socket that takes both versions. */
-function addressOf({ ip }: FastifyRequest): string | null {
-  return isIP(ip) === 0 ? null : ip.replace(MAPPED_IPV4, "");
 }
 
 function paramsOf(request: FastifyRequest): Readonly<Record<string, string>> {

@@ -11,7 +11,7 @@ import {
   type RepeatedRefunds,
 } from "@kapi/admission";
 import { HEADERS, type KeyEntry, LIVE_METRICS_PATH, LIVE_METRICS_SCOPE } from "@kapi/contracts";
-import { ApiError, DependencyError } from "@kapi/http";
+import { addressOf, ApiError, DependencyError } from "@kapi/http";
 import { type Clock, uuidV7 } from "@kapi/kernel";
 
 /** For billing. */
@@ -61,7 +61,8 @@ export async function admitHandshake(
   authorize(key, LIVE_METRICS_SCOPE, directory);
   context.checkRoom(key.organizationId);
   if (!isHandshake(request)) throw notAHandshake();
-  const { charged, remaining } = await charge(context, key, requestId);
+  const address = addressOf({ ip: request.socket.remoteAddress ?? "" });
+  const { charged, remaining } = await charge(context, key, requestId, address);
   return {
     key,
     headers: [
@@ -80,8 +81,9 @@ async function charge(
   { directory, admission, refunds, clock }: HandshakeContext,
   key: KeyEntry,
   requestId: string,
+  address: string | null,
 ): Promise<Admitted> {
-  const billed = { key, operation: OPERATION, requestId, chargeId: uuidV7(clock.nowMs()) };
+  const billed = { key, operation: OPERATION, requestId, address, chargeId: uuidV7(clock.nowMs()) };
   const { liveConnection: price, read: readPrice } = directory.prices();
   try {
     return await admission.admit({ ...billed, mode: "consume", price, readPrice });

@@ -1,7 +1,8 @@
 import { GivenName, Guid, KeyEntry, Prices, Scope, ServerEntry } from "@kapi/contracts";
-import { type FastifyInstance, parse } from "@kapi/http";
+import { addressOf, type FastifyInstance, type FastifyRequest, parse } from "@kapi/http";
 import { z } from "zod";
 
+import type { AuditCaller } from "../../domain/audit.ts";
 import { changePrices } from "../../operations/change-prices.ts";
 import { createKey } from "../../operations/create-key.ts";
 import { createOrganization } from "../../operations/create-organization.ts";
@@ -42,17 +43,19 @@ const KeyPath = z.object({ keyId: KeyEntry.shape.keyId });
 /** The operator's routes; who may call them is decided before (the internal token). */
 export function installRoutes(app: FastifyInstance, context: OperatorContext): void {
   app.post("/internal/organizations", async (request, reply) => {
-    const created = await createOrganization(context, parse(NewOrganization, request.body));
+    const created = await createOrganization(context, parse(NewOrganization, request.body), operatorOf(request));
     return reply.status(201).send(created);
   });
   app.post("/internal/organizations/:organizationId/keys", async (request, reply) => {
     const { organizationId } = parse(OrganizationPath, request.params);
-    const { key, managementKey } = await createKey(context, { organizationId, ...parse(NewKey, request.body) });
+    const wanted = { organizationId, ...parse(NewKey, request.body) };
+    const { key, managementKey } = await createKey(context, wanted, operatorOf(request));
     return reply.status(201).send({ keyId: key.keyId, managementKey });
   });
   app.post("/internal/organizations/:organizationId/servers", async (request, reply) => {
     const { organizationId } = parse(OrganizationPath, request.params);
-    const registered = await registerServer(context, { organizationId, ...parse(NewServer, request.body) });
+    const wanted = { organizationId, ...parse(NewServer, request.body) };
+    const registered = await registerServer(context, wanted, operatorOf(request));
     return reply.status(201).send(registered);
   });
   app.post("/internal/organizations/:organizationId/credits", async (request, reply) => {
@@ -63,7 +66,7 @@ export function installRoutes(app: FastifyInstance, context: OperatorContext): v
   });
   app.delete("/internal/keys/:keyId", async (request, reply) => {
     const { keyId } = parse(KeyPath, request.params);
-    await revokeKey(context, keyId, null);
+    await revokeKey(context, keyId, null, operatorOf(request));
     return reply.send({ keyId, revoked: true });
   });
   app.put("/internal/prices", async (request, reply) => {
@@ -71,4 +74,9 @@ export function installRoutes(app: FastifyInstance, context: OperatorContext): v
     await changePrices(context, prices);
     return reply.send({ prices });
   });
+}
+
+/** Whoever has the internal token and asks for a change, for the audit log. */
+export function operatorOf(request: FastifyRequest): AuditCaller {
+  return { actor: { type: "operator", id: null }, address: addressOf(request) };
 }

@@ -155,17 +155,20 @@ export async function insertKey(tx: Transaction, key: NewKey, nowMs: number): Pr
   return managementKeyFromRow(inserted);
 }
 
-/** Revokes a key and tells of it; a revoked key stays so. Null: there is no such key, or not in the organization named. */
+/**
+ * Revokes a key and tells of it; a revoked key stays so, and is not new. Null: there is no such key,
+ * or not in the organization named.
+ */
 export async function revokeKey(
   tx: Transaction,
   keyId: string,
   organizationId: string | null,
   nowMs: number,
-): Promise<ManagementKey | null> {
+): Promise<{ readonly key: ManagementKey; readonly isNew: boolean } | null> {
   const [revoked] = await tx.query(revokeKeyRow, [keyId, organizationId, toIso(nowMs)]);
   if (revoked) tell(tx, keyFromRow(revoked));
   const [row] = revoked ? [revoked] : await tx.query(selectKeyRow, [keyId, organizationId]);
-  return row ? managementKeyFromRow(row) : null;
+  return row ? { key: managementKeyFromRow(row), isNew: revoked !== undefined } : null;
 }
 
 /** An organization's keys, active ones first, then the newest first. */
@@ -200,15 +203,16 @@ export async function readServer(
   return row ? serverFromRow(row) : null;
 }
 
-/** Sets the status of an organization's server and tells of it; one that has it already stays as it is. */
+/** Sets the status of an organization's server and tells of it; false: it has it already, or there is none. */
 export async function setServerStatus(
   tx: Transaction,
   organizationId: string,
   serverId: string,
   status: "active" | "disabled",
-): Promise<void> {
+): Promise<boolean> {
   const [row] = await tx.query(setServerStatusRow, [serverId, organizationId, status]);
   if (row) tell(tx, serverFromRow(row));
+  return row !== undefined;
 }
 
 /** Adds a server, or changes where it is reached, and tells of it. Null: the id is another organization's. */

@@ -1,6 +1,7 @@
 import type { Database, Transaction } from "@kapi/postgres";
 
 import type { LedgerPosition, Store, StoreTransaction } from "../../domain/ports.ts";
+import { insertAudit, insertFirstKeyUses } from "./audit-log.ts";
 import { consumedOffsets, raiseConsumedOffsets } from "./consumed-offsets.ts";
 import {
   countKeys,
@@ -21,6 +22,7 @@ import { readConsumed, readPurchase, readSettlements } from "./entries.ts";
 import { recordLegs, shareTagLocks } from "./ledger.ts";
 import { countOrganizations, insertOrganization, organizationExists, readOrganizations } from "./organizations.ts";
 import { deletePending, insertPending, readPending } from "./pending-wallet-changes.ts";
+import { createUsers } from "./users.ts";
 import {
   insertWallet,
   oldReservations,
@@ -79,5 +81,8 @@ function transactionOn(tx: Transaction): StoreTransaction {
     setServerStatus: (organizationId, serverId, status) => setServerStatus(tx, organizationId, serverId, status),
     upsertServer: (server, nowMs) => upsertServer(tx, server, nowMs),
     setPrices: (prices) => setPrices(tx, prices),
+    users: createUsers(tx),
+    recordAudit: (records) => insertAudit(tx, records),
+    recordFirstKeyUses: (uses) => insertFirstKeyUses(tx, uses),
   };
 }

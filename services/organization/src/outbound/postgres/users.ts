@@ -34,15 +34,16 @@ const selectVersions = statement<{ id: string; session_version: number }>(
   "users_select_versions",
   `select id, session_version from users where id = any($1::uuid[]) and disabled_at is null`,
 );
-const setPasswordRow = statement<{ session_version: number }>(
+const setPasswordRow = statement<{ organization_id: string; session_version: number }>(
   "users_set_password",
   `update users set password_hash = $2, session_version = session_version + 1
-   where id = $1 and password_hash = coalesce($3, password_hash) returning session_version`,
+   where id = $1 and password_hash = coalesce($3, password_hash) returning organization_id, session_version`,
 );
-const disableRow = statement<{ id: string }>(
+const disableRow = statement<{ organization_id: string; is_new: boolean }>(
   "users_disable",
-  `update users set disabled_at = coalesce(disabled_at, $2), session_version = session_version + 1
-   where id = $1 returning id`,
+  `update users set disabled_at = coalesce(users.disabled_at, $2), session_version = users.session_version + 1
+   from (select id, disabled_at from users where id = $1 for update) as before
+   where users.id = before.id returning users.organization_id, before.disabled_at is null as is_new`,
 );
 const selectPage = statement<UserRow>(
   "users_select_page",
@@ -66,9 +67,12 @@ export function createUsers(database: Queryable): Users {
     },
     setPassword: async (userId, passwordHash, from) => {
       const [row] = await database.query(setPasswordRow, [userId, passwordHash, from ?? null]);
-      return row?.session_version ?? null;
+      return row ? { organizationId: row.organization_id, sessionVersion: row.session_version } : null;
     },
-    disable: async (userId, nowMs) => (await database.query(disableRow, [userId, toIso(nowMs)])).length > 0,
+    disable: async (userId, nowMs) => {
+      const [row] = await database.query(disableRow, [userId, toIso(nowMs)]);
+      return row ? { organizationId: row.organization_id, isNew: row.is_new } : null;
+    },
     page: async (organizationId, { limit, offset }) =>
       (await database.query(selectPage, [organizationId, limit, offset])).map(fromRow),
     count: async (organizationId) => (await database.query(countRows, [organizationId]))[0]?.total ?? 0,

@@ -6,6 +6,7 @@ import type { FastifyInstance } from "@kapi/http";
 
 import type { ConsoleContext } from "../../../operations/console-context.ts";
 import type { LiveAccounts } from "../../../operations/live-accounts.ts";
+import { installAuditRoutes } from "./audit-routes.ts";
 import { installCreditRoutes } from "./credit-routes.ts";
 import { installKeyRoutes } from "./key-routes.ts";
 import { installLiveRoutes } from "./live-routes.ts";
@@ -62,5 +63,6 @@ export function installConsole(app: FastifyInstance, needs: ConsoleNeeds): void 
   installServerRoutes(routes, context);
   installLiveRoutes(app, routes, needs);
   installWebhookRoutes(routes, context);
+  installAuditRoutes(routes, context);
   installPages(app, needs.assets);
 }

@@ -1,5 +1,5 @@
 import { CreateConsoleKeyBody, KeyEntry, type Scope, SCOPES } from "@kapi/contracts";
-import { parse } from "@kapi/http";
+import { addressOf, parse } from "@kapi/http";
 import { z } from "zod";
 
 import { consoleKeyOf } from "../../../domain/management-key.ts";
@@ -7,6 +7,7 @@ import type { ConsoleContext } from "../../../operations/console-context.ts";
 import { createKey } from "../../../operations/create-key.ts";
 import { listKeys } from "../../../operations/list-keys.ts";
 import { revokeKey } from "../../../operations/revoke-key.ts";
+import { callerOf } from "../../../operations/use-session.ts";
 import type { SignedInRoutes } from "./signed-in-routes.ts";
 
 const KeyPath = z.object({ keyId: KeyEntry.shape.keyId });
@@ -29,19 +30,17 @@ const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
 export function installKeyRoutes(routes: SignedInRoutes, context: ConsoleContext): void {
   routes.get("/scopes", () => ({ scopes: SCOPES.map((scope) => ({ scope, description: SCOPE_TEXTS[scope] })) }));
   routes.get("/keys", async ({ user }) => ({ keys: await listKeys(context, user.organizationId) }));
-  routes.post("/keys", async ({ user: { organizationId } }, request, reply) => {
+  routes.post("/keys", async (signedIn, request, reply) => {
     const body = parse(CreateConsoleKeyBody, request.body);
-    const { key, managementKey } = await createKey(context, {
-      ...body,
-      organizationId,
-      serverIds: null,
-      rateLimit: null,
-    });
+    const { organizationId } = signedIn.user;
+    const wanted = { ...body, organizationId, serverIds: null, rateLimit: null };
+    const { key, managementKey } = await createKey(context, wanted, callerOf(signedIn, addressOf(request)));
     return reply.code(201).send({ key: consoleKeyOf(key, context.clock.nowMs()), managementKey });
   });
-  routes.delete("/keys/:keyId", async ({ user }, request) => {
+  routes.delete("/keys/:keyId", async (signedIn, request) => {
     const { keyId } = parse(KeyPath, request.params);
-    const key = await revokeKey(context, keyId, user.organizationId);
+    const by = callerOf(signedIn, addressOf(request));
+    const key = await revokeKey(context, keyId, signedIn.user.organizationId, by);
     return { key: consoleKeyOf(key, context.clock.nowMs()) };
   });
 }

@@ -6,13 +6,14 @@ import {
   ListTradingAccountsQuery,
   UpdateConsoleServerBody,
 } from "@kapi/contracts";
-import { ApiError, parse } from "@kapi/http";
+import { addressOf, ApiError, parse } from "@kapi/http";
 import { z } from "zod";
 
 import type { ConsoleContext } from "../../../operations/console-context.ts";
 import { listServers } from "../../../operations/list-servers.ts";
 import { getAccount, getCommand, listAccounts, listCommands } from "../../../operations/read-own-records.ts";
 import { updateServer } from "../../../operations/update-server.ts";
+import { callerOf } from "../../../operations/use-session.ts";
 import type { SignedInRoutes } from "./signed-in-routes.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -25,10 +26,11 @@ export const AccountPath = ServerPath.extend({ accountNumber: AccountNumber });
 /** The organization's servers, their accounts and commands. */
 export function installServerRoutes(routes: SignedInRoutes, context: ConsoleContext): void {
   routes.get("/servers", async ({ user }) => ({ servers: await listServers(context, user.organizationId) }));
-  routes.patch("/servers/:serverId", async ({ user }, request) => {
+  routes.patch("/servers/:serverId", async (signedIn, request) => {
     const { serverId } = parse(ServerPath, request.params);
     const change = parse(UpdateConsoleServerBody, request.body);
-    return { server: await updateServer(context, user.organizationId, serverId, change) };
+    const by = callerOf(signedIn, addressOf(request));
+    return { server: await updateServer(context, signedIn.user.organizationId, serverId, change, by) };
   });
   routes.get("/servers/:serverId/accounts", async ({ user }, request, reply) => {
     const { serverId } = parse(ServerPath, request.params);

@@ -1,5 +1,5 @@
 import { ChangePasswordBody, CONSOLE_API, SignInBody } from "@kapi/contracts";
-import { type FastifyInstance, type FastifyReply, parse } from "@kapi/http";
+import { addressOf, type FastifyInstance, type FastifyReply, parse } from "@kapi/http";
 
 import { changePassword } from "../../../operations/change-password.ts";
 import type { PeopleContext } from "../../../operations/console-context.ts";
@@ -29,7 +29,7 @@ export function installSessionRoutes(app: FastifyInstance, routes: SignedInRoute
     const body = parse(SignInBody, request.body);
     const opened = await signIn(context, {
       ...body,
-      address: request.ip,
+      address: addressOf(request) ?? request.ip,
       formerSessionId: sessionIdOf(request, secureCookies),
     });
     return sendOpened(reply, opened);
@@ -44,7 +44,7 @@ export function installSessionRoutes(app: FastifyInstance, routes: SignedInRoute
     const body = parse(ChangePasswordBody, request.body);
     const opened = await changePassword(context, signedIn, {
       ...body,
-      address: request.ip,
+      address: addressOf(request) ?? request.ip,
       sessionId: sessionIdOf(request, secureCookies),
     });
     return sendOpened(reply, opened);

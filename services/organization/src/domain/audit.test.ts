@@ -1,0 +1,37 @@
+import type { AuditEntry } from "@kapi/contracts";
+import { describe, expect, it } from "vitest";
+
+import { auditPageOf, originOf } from "./audit.ts";
+
+const entry = (id: number): AuditEntry => ({
+  id: String(id),
+  at: "2026-03-02T10:05:00.000Z",
+  organizationId: null,
+  action: "session.failed",
+  actor: null,
+  address: null,
+  subject: null,
+  details: {},
+});
+
+it.each([
+  ["https://user:secret@hooks.example.com:8443/a/token?key=secret#x", "https://hooks.example.com:8443"],
+  ["http://trading-server:8080/", "http://trading-server:8080"],
+  ["no address", ""],
+])("of the address %s only its origin is recorded", (url, origin) => {
+  expect(originOf(url)).toBe(origin);
+});
+
+describe("a page of the audit log", () => {
+  it("names its last entry where there are more", () => {
+    expect(auditPageOf([entry(9), entry(7), entry(3)], 2)).toMatchObject({
+      entries: [{ id: "9" }, { id: "7" }],
+      next: "7",
+    });
+  });
+
+  it("is the last one where there are no more", () => {
+    expect(auditPageOf([entry(9), entry(7)], 2).next).toBeNull();
+    expect(auditPageOf([], 2)).toEqual({ entries: [], next: null });
+  });
+});

@@ -1,0 +1,49 @@
+import type { Actor, AuditAction, AuditAnswer, AuditEntry } from "@kapi/contracts";
+
+/** Whoever does something that is audited. The operator has one token and no id. */
+export type AuditActor = Actor | { readonly type: "operator"; readonly id: null };
+
+/** Who asks for a change, and from where. Null: not known. */
+export interface AuditCaller {
+  readonly actor: AuditActor | null;
+  /** Network address. */
+  readonly address: string | null;
+}
+
+/** An entry of the audit log before it is written. */
+export interface AuditRecord extends AuditCaller {
+  readonly organizationId: string | null;
+  readonly action: AuditAction;
+  readonly subject: AuditEntry["subject"];
+  /** Short texts and numbers. Never a password, a key's secret or a token. */
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly atMs: number;
+  /** Of what was recorded elsewhere first: it is recorded once under this id. */
+  readonly eventId?: string;
+}
+
+/** Which entries of the audit log. */
+export interface AuditQuery {
+  /** Null: those of all organizations, and those of none. */
+  readonly organizationId: string | null;
+  /** Only entries that are older than this one. */
+  readonly before: string | undefined;
+  readonly limit: number;
+}
+
+/** The audit log as readers see it. */
+export interface AuditLog {
+  /** Newest first. */
+  page(query: AuditQuery): Promise<AuditEntry[]>;
+}
+
+/** Of an address its scheme, host and port: what comes behind may hold a token. */
+export function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : "";
+}
+
+/** A page and where it ends. `found` has one entry more than `limit` where there are more. */
+export function auditPageOf(found: readonly AuditEntry[], limit: number): AuditAnswer {
+  const entries = found.slice(0, limit);
+  return { entries, next: found.length > limit ? (entries.at(-1)?.id ?? null) : null };
+}

@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+
+import {
+  type CountedFailures,
+  FAILURE_WINDOW_MS,
+  FailedSignIns,
+  MAX_UNKNOWN_WINDOWS,
+  MAX_USER_WINDOWS,
+} from "./failed-sign-ins.ts";
+
+const user = { userId: "u", organizationId: "o" };
+const place = (name: string) => ({ emailHash: name, network: "203.0.113.7" });
+
+/** As a failure is recorded: counted, or the first of a window. */
+function fail(
+  counts: FailedSignIns,
+  name: string,
+  nowMs: number,
+  whose: typeof user | null = user,
+): CountedFailures | null {
+  if (counts.count(place(name), nowMs)) return null;
+  return counts.open(place(name), { user: whose, address: "203.0.113.7" }, nowMs);
+}
+
+test("the first failure of a window is an entry at once, the others are one entry when it is over", () => {
+  const counts = new FailedSignIns();
+  expect(fail(counts, "a", 1)).toEqual({ user, address: "203.0.113.7", failures: 1, firstMs: 1, lastMs: 1 });
+  for (const nowMs of [5, 6, 9]) expect(fail(counts, "a", nowMs)).toBeNull();
+  expect(counts.end(FAILURE_WINDOW_MS)).toEqual([]);
+  expect(counts.end(FAILURE_WINDOW_MS + 1)).toEqual([
+    { user, address: "203.0.113.7", failures: 3, firstMs: 5, lastMs: 9 },
+  ]);
+  expect(fail(counts, "a", FAILURE_WINDOW_MS + 2)).toMatchObject({ failures: 1 });
+  expect(counts.end(2 * FAILURE_WINDOW_MS + 2)).toEqual([]);
+});
+
+test("a flood is counted, and entries are bounded: users keep their room beside addresses of nobody", () => {
+  const counts = new FailedSignIns();
+  let entries = 0;
+  for (let n = 0; n < 5_000; n += 1) if (fail(counts, `nobody ${n}`, 1, null) !== null) entries += 1;
+  expect(entries).toBe(MAX_UNKNOWN_WINDOWS);
+  for (let n = 0; n < 5_000; n += 1) if (fail(counts, `user ${n}`, 2) !== null) entries += 1;
+  expect(entries).toBe(MAX_UNKNOWN_WINDOWS + MAX_USER_WINDOWS);
+  expect(counts.end(3, "all")).toEqual([
+    { user: null, address: null, failures: 10_000 - entries, firstMs: 1, lastMs: 2 },
+  ]);
+  expect(counts.end(FAILURE_WINDOW_MS * 9)).toEqual([]);
+});
+
+test("every failure is in exactly one entry", () => {
+  const counts = new FailedSignIns();
+  let told = 0;
+  for (let n = 0; n < 3_000; n += 1) {
+    told += fail(counts, `user ${n % 301}`, n * 1_000)?.failures ?? 0;
+    for (const { failures } of counts.end(n * 1_000)) told += failures;
+  }
+  for (const { failures } of counts.end(0, "all")) told += failures;
+  expect(told).toBe(3_000);
+});

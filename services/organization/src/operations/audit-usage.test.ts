@@ -1,0 +1,78 @@
+import type { CommandEvent } from "@kapi/contracts";
+import type { UsageEntry } from "@kapi/redis";
+import { describe, expect, it } from "vitest";
+
+import { keyUsesOf, resetsOf } from "./audit-usage.ts";
+
+const ID = "3b1f6a52-8c0d-5e77-b6a1-2f9d4c8e7a10";
+const ADDRESS = "203.0.113.7";
+const AT = "2026-03-02T10:05:00.000Z";
+
+function used(keyId: string | null, atMs: number, leg: UsageEntry["leg"] = "consume"): UsageEntry {
+  const request = { operation: "getCommand", requestId: "r", credits: 1, commandId: null };
+  return { ...request, entryId: `${atMs}-0`, chargeId: ID, leg, organizationId: ID, atMs, keyId, address: ADDRESS };
+}
+
+describe("the uses of keys among usage entries", () => {
+  it("are the oldest request of each", () => {
+    expect(keyUsesOf([used("a", 7), used("b", 5), used("a", 3, "reserve"), used("a", 9)])).toEqual([
+      { keyId: "a", atMs: 3, address: ADDRESS },
+      { keyId: "b", atMs: 5, address: ADDRESS },
+    ]);
+  });
+
+  it("are none of what came back, and none of entries of 0.1.0", () => {
+    expect(keyUsesOf([used("a", 1, "refund"), used("a", 2, "release"), used(null, 3)])).toEqual([]);
+  });
+});
+
+function ended(change: Partial<CommandEvent>): CommandEvent {
+  return {
+    commandId: ID,
+    organizationId: ID,
+    serverId: ID,
+    accountNumber: "10000042",
+    managedAccountId: null,
+    operation: "account.password_reset",
+    version: 1,
+    status: "succeeded",
+    attempts: 1,
+    result: { changedAt: AT },
+    errorCode: null,
+    errorMessage: null,
+    settlement: null,
+    occurredAt: AT,
+    createdBy: { type: "key", id: "mfrggzdfmztwq2lk" },
+    callerAddress: ADDRESS,
+    ...change,
+  };
+}
+
+describe("the password resets among events of commands", () => {
+  it("name who asked for it, from where, the account and how it ended", () => {
+    expect(resetsOf([ended({})])).toMatchObject([
+      {
+        action: "account.password_reset",
+        actor: { type: "key", id: "mfrggzdfmztwq2lk" },
+        address: ADDRESS,
+        subject: { type: "account", id: `${ID}/10000042` },
+        details: { commandId: ID, status: "succeeded", errorCode: null },
+        atMs: Date.parse(AT),
+      },
+    ]);
+    const failed = ended({ operation: "account.investor_password_reset", status: "failed" });
+    expect(resetsOf([failed])).toMatchObject([
+      { action: "account.investor_password_reset", details: { status: "failed" } },
+    ]);
+  });
+
+  it("are one entry however often the event comes, and one of 0.1.0 names nobody", () => {
+    const { createdBy: _actor, callerAddress: _address, ...earlier } = ended({});
+    const [first, again] = resetsOf([ended({}), earlier]);
+    expect(again).toMatchObject({ eventId: first?.eventId, actor: null, address: null });
+  });
+
+  it("are no other commands, and none that is not final", () => {
+    expect(resetsOf([ended({ operation: "finance.deposit" }), ended({ status: "leased" })])).toEqual([]);
+  });
+});
