@@ -9,6 +9,7 @@ import { asFailure, type Failure } from "./api/failure.ts";
 import type { ConsoleSession } from "./api/shapes.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { AccountsPage } from "./pages/accounts.tsx";
+import { AuditPage } from "./pages/audit.tsx";
 import { CommandPage } from "./pages/command.tsx";
 import { CommandsPage } from "./pages/commands.tsx";
 import { CreditsPage } from "./pages/credits.tsx";
@@ -30,6 +31,7 @@ const NAVIGATION = [
   ["accounts", "Accounts"],
   ["commands", "Commands"],
   ["webhooks", "Webhooks"],
+  ["audit", "Audit log"],
 ] as const;
 const FIRST_PAGE = NAVIGATION[0][0];
 
@@ -162,6 +164,8 @@ function pageAt({ segments, query }: Place, onNewSession: (session: ConsoleSessi
       return <CommandsPage query={query} />;
     case "webhooks":
       return <WebhooksPage />;
+    case "audit":
+      return <AuditPage />;
     case "profile":
       return <ProfilePage onNewSession={onNewSession} />;
     default:

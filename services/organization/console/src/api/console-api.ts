@@ -2,6 +2,7 @@
 import { type Client, queryOf, streamAddress } from "./client.ts";
 import { Failure, UNAUTHORIZED } from "./failure.ts";
 import type {
+  AuditAnswer,
   Command,
   ConsoleAccountsAnswer,
   ConsoleKey,
@@ -113,6 +114,11 @@ export class ConsoleApi {
 
   async revokeKey(keyId: string): Promise<void> {
     await this.#client.request(`/keys/${encodeURIComponent(keyId)}`, { method: "DELETE" });
+  }
+
+  /** `before`: the entry behind which the page begins. */
+  audit(before: string | undefined, limit: number, signal: AbortSignal): Promise<AuditAnswer> {
+    return this.#client.request(`/audit${queryOf({ limit, before })}`, { signal });
   }
 
   scopes(signal: AbortSignal): Promise<ScopesAnswer> {

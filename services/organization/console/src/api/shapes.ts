@@ -4,6 +4,8 @@ import type { WebhookDelivery, WebhookEndpoint } from "@kapi/contracts";
 export type {
   AccountMetricsFrame,
   AccountStatus,
+  AuditAnswer,
+  AuditEntry,
   Command,
   CommandOperation,
   CommandStatus,

@@ -62,6 +62,7 @@ function CommandView({ command }: { readonly command: Command }) {
             )}
           </Fact>
           <Fact name="Attempts">{whole(command.attempts)}</Fact>
+          <Fact name="Asked for by">{command.createdBy ? <Actor of={command.createdBy} /> : <Nothing />}</Fact>
           <Fact name="Accepted">
             <Moment at={command.createdAt} />
           </Fact>
@@ -98,6 +99,14 @@ function CommandView({ command }: { readonly command: Command }) {
           <Block text={JSON.stringify(command.result, null, 2)} label="Result" />
         )}
       </section>
+    </>
+  );
+}
+
+function Actor({ of: { type, id } }: { readonly of: NonNullable<Command["createdBy"]> }) {
+  return (
+    <>
+      {type} <code>{id}</code>
     </>
   );
 }
