@@ -20,6 +20,7 @@ export * from "./http/servers.ts";
 export * from "./http/webhooks.ts";
 export * from "./live/frames.ts";
 export * from "./messages/announced.ts";
+export * from "./messages/audit-event.ts";
 export * from "./messages/command-event.ts";
 export * from "./messages/command-message.ts";
 export * from "./messages/dead-letter.ts";

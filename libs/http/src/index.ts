@@ -1,4 +1,5 @@
 export * from "./api-error.ts";
+export { installAuditOutbox } from "./audit-outbox-routes.ts";
 export * from "./caller.ts";
 export * from "./dependency-error.ts";
 export * from "./internal-auth.ts";

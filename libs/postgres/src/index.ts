@@ -1,3 +1,4 @@
+export { type AuditOutbox, createAuditOutbox, recordForAudit } from "./audit-outbox.ts";
 export { startDatabaseClock } from "./database-clock.ts";
 export { isMissingPartition, isTransient, isUniqueViolation } from "./errors.ts";
 export { createPool, type Database, type PoolOptions, type Queryable, type Transaction } from "./pool.ts";

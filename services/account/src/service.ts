@@ -2,10 +2,17 @@ import { fileURLToPath } from "node:url";
 import { createDirectory } from "@kapi/admission";
 import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@kapi/commands";
 import { TOPICS } from "@kapi/contracts";
-import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
+import { createHttpServer, createInternalClient, installAuditOutbox, listen, requireInternalToken } from "@kapi/http";
 import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
 import { assertDefined, derivePassword, openPassword } from "@kapi/kernel";
-import { createPool, isTransient, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
+import {
+  createAuditOutbox,
+  createPool,
+  isTransient,
+  migrate,
+  postgresOptions,
+  startDatabaseClock,
+} from "@kapi/postgres";
 import type { MainContext } from "@kapi/runtime";
 import { createTradingServerClient, TradingServerUnreachable } from "@kapi/trading-server";
 import { consumeTradingEvents } from "@kapi/trading-server/event-feed";
@@ -102,7 +109,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   );
 
   const reader = createAccountReader(database);
-  const register = createServerRegister(database);
+  const register = createServerRegister(database, clock);
   const creationBook = createCreationBook(database);
   const accountBook = createAccountBook(database);
   const deletionBook = createDeletionBook({
@@ -160,8 +167,10 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     onStale: (error) => logger.warn({ err: error }, "account details show the last sample: no live values to be had"),
   });
   registerHistoryRoutes(app, history);
+  installAuditOutbox(app, createAuditOutbox(database));
   registerChangeRoutes(app, {
-    updateServerConfiguration: (serverId, body) => updateServerConfiguration(register, configure, serverId, body),
+    updateServerConfiguration: (serverId, body, by) =>
+      updateServerConfiguration(register, configure, serverId, body, by),
     deleteTradingAccountImmediately: (serverId, accountNumber, createdBy) =>
       deleteTradingAccountImmediately(immediateDeletion, serverId, accountNumber, createdBy),
   });

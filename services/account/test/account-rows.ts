@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { systemClock } from "@kapi/kernel";
 import type { Database } from "@kapi/postgres";
 import { serverEntry } from "@kapi/testkit";
 
@@ -7,7 +8,7 @@ import { createServerRegister } from "../src/outbound/postgres/server-register.t
 
 export async function newServer(database: Database): Promise<string> {
   const entry = serverEntry();
-  await createServerRegister(database).save(entry);
+  await createServerRegister(database, systemClock).save(entry);
   return entry.serverId;
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { WorkTransaction } from "@kapi/commands";
 import type { AccountStatus } from "@kapi/contracts";
+import { systemClock } from "@kapi/kernel";
 import { createPool, type Database, statement, type Transaction } from "@kapi/postgres";
 import { serverEntry } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -62,7 +63,7 @@ describe("servers", () => {
   it("the directory decides about status by version, and its configuration counts only the first time", async () => {
     const given = { serverName: "Demo", supportedLeverage: [100, 1, 50] };
     const entry = serverEntry({ configuration: { ...serverEntry().configuration, ...given } });
-    const register = createServerRegister(database);
+    const register = createServerRegister(database, systemClock);
     await register.save(entry);
     await register.save({
       ...entry,
@@ -77,7 +78,7 @@ describe("servers", () => {
 
   it("a trading server is told of a configuration until it was", async () => {
     const serverId = await newServer(database);
-    const register = createServerRegister(database);
+    const register = createServerRegister(database, systemClock);
     const due = async (): Promise<boolean> => (await register.unconfigured()).includes(serverId);
     expect(await due()).toBe(true);
     await expect(register.tell(serverId, () => Promise.reject(new Error("away")))).rejects.toThrow("away");

@@ -1,4 +1,4 @@
-import { TOPICS } from "@kapi/contracts";
+import { AuditOutboxAnswer, TOPICS } from "@kapi/contracts";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -94,6 +94,26 @@ describe("the configuration of a server", () => {
     await world.restart();
     expect(await world.call("GET", path)).toMatchObject({ body: { server: { supportedLeverage: [7] } } });
     await eventually(async () => expect(await supports(7)).toBe(true));
+  });
+
+  it("changed, is kept for the audit log with who asked for it, once for each change", async () => {
+    await newServer();
+    const by = { "x-kapi-actor": "user/0197a3c2-5b1e-7c44-9f0e-2a8d4be61f01", "x-kapi-address": "203.0.113.7" };
+    for (let time = 0; time < 2; time += 1) await world.call("PATCH", path, { supportedLeverage: [7, 100] }, by);
+    await world.call("PATCH", path, { defaultLeverage: 9 }, by);
+    const outbox = async () => AuditOutboxAnswer.parse((await world.call("GET", "/internal/audit-outbox")).body).events;
+    const own = (await outbox()).filter(({ subject }) => subject.id === serverId);
+    expect(own).toMatchObject([
+      {
+        action: "server.updated",
+        actor: { type: "user", id: "0197a3c2-5b1e-7c44-9f0e-2a8d4be61f01" },
+        address: "203.0.113.7",
+        details: { supportedLeverage: [7, 100] },
+      },
+    ]);
+    const eventIds = own.map(({ eventId }) => eventId);
+    await world.call("POST", "/internal/audit-outbox/recorded", { eventIds });
+    expect((await outbox()).filter(({ subject }) => subject.id === serverId)).toEqual([]);
   });
 
   it("many changes at once: the trading server ends with the one that is shown", async () => {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 
-import { TOPICS } from "@kapi/contracts";
+import { MAX_AUDIT_EVENTS, TOPICS } from "@kapi/contracts";
 import { createHttpServer, createInternalClient, type InternalClient, listen, requireInternalToken } from "@kapi/http";
 import { beginOffsets, createConsumer, createKafka, createProducer, endOffsets, kafkaOptions } from "@kapi/kafka";
 import { createPool, isTransient, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
@@ -21,6 +21,7 @@ import { measureWaiting } from "./measures.ts";
 import { applyPending } from "./operations/apply-pending.ts";
 import { checkDrift } from "./operations/check-drift.ts";
 import type { ConsoleContext, PeopleContext } from "./operations/console-context.ts";
+import { fetchAuditEvents } from "./operations/fetch-audit-events.ts";
 import type { LedgerContext } from "./operations/ledger-context.ts";
 import { keepCreditMonths } from "./operations/keep-credit-months.ts";
 import { LiveAccounts } from "./operations/live-accounts.ts";
@@ -31,6 +32,7 @@ import { recordUsage } from "./operations/record-usage.ts";
 import { releaseOrphans } from "./operations/release-orphans.ts";
 import { createPasswords } from "./outbound/passwords.ts";
 import { accountsOver } from "./outbound/http/accounts.ts";
+import { auditSourceOver } from "./outbound/http/audit-source.ts";
 import { commandStatusOver } from "./outbound/http/command-status.ts";
 import { commandsOver } from "./outbound/http/commands.ts";
 import { samplesOver } from "./outbound/http/samples.ts";
@@ -60,6 +62,8 @@ const PENDING_PAUSE_MS = 500;
 const OUTBOX_PAUSE_MS = 500;
 const ORPHANS_PAUSE_MS = 60_000;
 const DRIFT_PAUSE_MS = 60_000;
+/** How long an entry of the audit log waits in another service, at most, while all is well. */
+const AUDIT_PAUSE_MS = 1_000;
 const FAILED_SIGN_INS_PAUSE_MS = 10_000;
 const CREDIT_MONTHS_PAUSE_MS = 10 * 60_000;
 /** How often live pictures are fed, and how soon those of a closed session end. */
@@ -221,6 +225,8 @@ export async function start(context: MainContext<Config>): Promise<void> {
   const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
   logger.info({ url }, "listening");
 
+  await startFetchingAudit(main, store);
+
   const consoleSettings = consoleConfig(config);
   if (consoleSettings === null) return;
   await startConsole(main, consoleSettings, { ...people, usageLines, commands: commandsOver(commandStatusClient) });
@@ -243,6 +249,22 @@ async function startCreditMonths(
       round: () => keep().then(() => false),
     }),
   );
+}
+
+/** Other services keep entries of the audit log until they are in it. */
+async function startFetchingAudit({ config, scope, logger }: MainContext<Config>, store: Store): Promise<void> {
+  const sources = { account: config.ACCOUNT_URL, webhooks: config.WEBHOOKS_URL };
+  for (const [name, baseUrl] of Object.entries(sources)) {
+    if (baseUrl === undefined) continue;
+    const client = await scope.start(`audit client of ${name}`, () =>
+      createInternalClient({ baseUrl, token: config.INTERNAL_TOKEN, timeoutMs: INTERNAL_CALL_TIMEOUT_MS }),
+    );
+    const source = auditSourceOver(client);
+    const round = async (): Promise<boolean> => (await fetchAuditEvents(store, source)) === MAX_AUDIT_EVENTS;
+    await scope.start(`audit entries of ${name}`, () =>
+      startLoop({ name: `audit entries of ${name}`, logger, pauseMs: AUDIT_PAUSE_MS, round }),
+    );
+  }
 }
 
 /** What was counted is written once more at the end, before the database is closed. */

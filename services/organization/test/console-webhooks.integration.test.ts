@@ -1,10 +1,13 @@
 /** Webhooks in the console: what the webhooks service says, of the person's own organization alone. */
 import { randomUUID } from "node:crypto";
 
+import { AuditAnswer, type AuditEvent } from "@kapi/contracts";
+import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { type Browser, type ConsoleWorld, type Person, startConsoleWorld } from "./console-world.ts";
+import { type Browser, type ConsoleWorld, PASSWORD, type Person, startConsoleWorld } from "./console-world.ts";
 
+const ADDRESS = "203.0.113.77";
 const URL_OF_RECEIVER = "https://receiver.example.com/hook";
 
 let world: ConsoleWorld;
@@ -14,7 +17,8 @@ let endpointId: string;
 beforeAll(async () => {
   world = await startConsoleWorld();
   person = await world.person();
-  browser = await world.signedIn(person);
+  browser = world.browser(ADDRESS);
+  await browser.signIn(person.email, PASSWORD);
   const created = await browser.ask("POST", "/webhooks", { url: URL_OF_RECEIVER });
   expect(created).toMatchObject({ status: 201, body: { secret: "whsec_once", endpoint: { url: URL_OF_RECEIVER } } });
   endpointId = (created.body as { endpoint: { id: string } }).endpoint.id;
@@ -41,7 +45,8 @@ describe("a person's webhook endpoints", () => {
     expect((await browser.ask("GET", "/webhooks")).body).toEqual({ endpoints: [{ id: endpointId }] });
     for (const { method, below, body, status } of routes()) {
       const answer = await browser.ask(method, `/webhooks/${endpointId}${below}`, body);
-      expect(answer).toMatchObject({ status, body: { method, below: below.slice(1), body: body ?? null } });
+      const caller = { actor: { type: "user", id: person.userId }, address: ADDRESS };
+      expect(answer).toMatchObject({ status, body: { method, below: below.slice(1), body: body ?? null, caller } });
     }
     const query = "page=2&limit=50&status=failed&type=position.closed";
     const { body } = await browser.ask("GET", `/webhooks/${endpointId}/deliveries?${query}&other=1`);
@@ -102,4 +107,30 @@ it("where the webhooks service is away the console says so in words, and the res
   } finally {
     world.neighbours.webhooksAway = false;
   }
+});
+
+it("what other services keep for the audit log is in it soon, once, and then kept there no more", async () => {
+  const event = (action: AuditEvent["action"]): AuditEvent => ({
+    eventId: randomUUID(),
+    organizationId: person.organizationId,
+    at: "2026-03-02T10:05:00.000Z",
+    action,
+    actor: { type: "user", id: person.userId },
+    address: ADDRESS,
+    subject: { type: "webhook", id: endpointId },
+    details: { receiver: "https://receiver.example.com" },
+  });
+  const [created, deleted] = [event("webhook.created"), event("webhook.deleted")];
+  const { auditEvents } = world.neighbours;
+  for (const one of [created, deleted]) auditEvents.set(one.eventId, one);
+  await eventually(() => auditEvents.size === 0);
+  // As where the answer of the first time was lost.
+  auditEvents.set(created.eventId, created);
+  await eventually(() => auditEvents.size === 0);
+  const { entries } = AuditAnswer.parse((await browser.ask("GET", "/audit?limit=100")).body);
+  const { at, actor, address, subject, details } = created;
+  const ofWebhooks = entries.filter((entry) => entry.action.startsWith("webhook."));
+  expect(ofWebhooks.map(({ action }) => action).toSorted()).toEqual(["webhook.created", "webhook.deleted"]);
+  for (const entry of ofWebhooks)
+    expect(entry).toMatchObject({ at, address, subject, details, actor: { ...actor, name: person.email } });
 });

@@ -1,8 +1,17 @@
 import { randomUUID } from "node:crypto";
 
-import { AccountMetricsFrame, ListCommandsQuery, PageQuery, paginationOf, type Server } from "@kapi/contracts";
+import {
+  AccountMetricsFrame,
+  type AuditEvent,
+  AuditRecordedBody,
+  ListCommandsQuery,
+  PageQuery,
+  paginationOf,
+  type Server,
+} from "@kapi/contracts";
 import {
   ApiError,
+  callerOf,
   createHttpServer,
   type FastifyReply,
   type FastifyRequest,
@@ -37,7 +46,9 @@ export interface Neighbours {
   readonly sampleQuestions: number[];
   /** The webhooks service breaks off every request. */
   webhooksAway: boolean;
-  /** Paths of all requests. */
+  /** Entries of the audit log that nobody has fetched. */
+  readonly auditEvents: Map<string, AuditEvent>;
+  /** Paths of all requests but for those entries. */
   readonly asked: string[];
 }
 
@@ -56,16 +67,23 @@ export async function startNeighbours(token: string): Promise<Started<Neighbours
     changes: [],
     sampleQuestions: [],
     webhooksAway: false,
+    auditEvents: new Map(),
     asked: [],
   };
   app.addHook("onRequest", (request, _reply, done) => {
-    state.asked.push(request.url);
+    // Asked for once a second, whatever a test does.
+    if (!request.url.startsWith("/internal/audit-outbox")) state.asked.push(request.url);
     if (state.webhooksAway && request.url.includes("/webhooks")) request.raw.destroy();
     else done();
   });
   installAccount(app, state);
   installCommandStatus(app, state);
   installWebhooks(app, state);
+  app.get("/internal/audit-outbox", () => ({ events: [...state.auditEvents.values()] }));
+  app.post("/internal/audit-outbox/recorded", (request) => {
+    for (const eventId of parse(AuditRecordedBody, request.body).eventIds) state.auditEvents.delete(eventId);
+    return {};
+  });
   app.post("/internal/samples/latest", (request) => {
     const { accounts } = parse(Names, request.body);
     state.sampleQuestions.push(accounts.length);
@@ -165,7 +183,9 @@ function installWebhooks(app: App, { endpoints }: Omit<Neighbours, "url">): void
     const { organizationId, endpointId, "*": below } = parse(Path, request.params);
     if (endpoints.get(endpointId)?.organizationId !== organizationId) throw new ApiError("ENDPOINT_NOT_FOUND");
     const { method, body = null, query } = request;
-    return reply.code(method === "POST" && below !== "rotate-secret" ? 202 : 200).send({ method, below, body, query });
+    const caller = callerOf(request.headers);
+    const answer = { method, below, body, query, caller };
+    return reply.code(method === "POST" && below !== "rotate-secret" ? 202 : 200).send(answer);
   };
 }
 

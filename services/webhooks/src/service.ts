@@ -1,9 +1,16 @@
 import { fileURLToPath } from "node:url";
 
-import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
+import { createHttpServer, installAuditOutbox, listen, requireInternalToken } from "@kapi/http";
 import { createKafka, kafkaOptions } from "@kapi/kafka";
 import { type Clock, OrganizationSlots } from "@kapi/kernel";
-import { createPool, isTransient, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
+import {
+  createAuditOutbox,
+  createPool,
+  isTransient,
+  migrate,
+  postgresOptions,
+  startDatabaseClock,
+} from "@kapi/postgres";
 import { gauge, type MainContext, observed, type Started } from "@kapi/runtime";
 
 import { type Config, RECORDING_MARGIN_MS } from "./config.ts";
@@ -137,6 +144,7 @@ export async function startService(context: MainContext<Config>, outside: Outsid
   );
   const app = createHttpServer({ logger, health, clock, isDependencyFailure: isTransient });
   requireInternalToken(app, config.INTERNAL_TOKEN);
+  installAuditOutbox(app, createAuditOutbox(database));
   registerRoutes(app, {
     endpoints,
     events,

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { LookupAddress } from "node:dns";
 
 import {
+  AuditOutboxAnswer,
   MAX_LISTED_DELIVERIES,
   MAX_WEBHOOK_ENDPOINTS,
   WebhookDeliveriesAnswer,
@@ -176,6 +177,36 @@ describe("an organization's endpoints", () => {
         code: "ENDPOINT_NOT_FOUND",
       });
     }
+  });
+
+  it("are kept for the audit log with each change, who asked for it and from where, and nothing secret", async () => {
+    const by = { "x-kapi-actor": "key/mfrggzdfmztwq2lk", "x-kapi-address": "203.0.113.7" };
+    const url = `${HOOK}/secret-token?key=secret`;
+    const made = WebhookSecretAnswer.parse((await world.call("POST", "/webhooks", { url }, by)).body);
+    const { id } = made.endpoint;
+    await world.call("PATCH", `/webhooks/${id}`, { status: "disabled" }, by);
+    await world.call("PATCH", `/webhooks/${randomUUID()}`, { status: "disabled" }, by);
+    const rotated = WebhookSecretAnswer.parse((await world.call("POST", `/webhooks/${id}/rotate-secret`, {}, by)).body);
+    await world.call("DELETE", `/webhooks/${id}`);
+    const outbox = async () => {
+      const { body } = await world.client.request("GET", "/internal/audit-outbox");
+      const { events } = AuditOutboxAnswer.parse(JSON.parse(body.toString()));
+      return events.filter(({ subject }) => subject.id === id);
+    };
+    const events = await outbox();
+    expect(events.map(({ action, actor, address }) => [action, actor?.id ?? null, address ?? null])).toEqual([
+      ["webhook.created", "mfrggzdfmztwq2lk", "203.0.113.7"],
+      ["webhook.updated", "mfrggzdfmztwq2lk", "203.0.113.7"],
+      ["webhook.secret_rotated", "mfrggzdfmztwq2lk", "203.0.113.7"],
+      ["webhook.deleted", null, null],
+    ]);
+    expect(events[1]?.details).toEqual({ changed: ["status"], status: "disabled" });
+    const text = JSON.stringify(events);
+    for (const hidden of ["secret-token", "key=secret", made.secret, rotated.secret])
+      expect(text).not.toContain(hidden);
+    const eventIds = events.map(({ eventId }) => eventId);
+    await world.client.request("POST", "/internal/audit-outbox/recorded", { eventIds });
+    expect(await outbox()).toEqual([]);
   });
 
   it("list and count the newest deliveries up to a limit", async () => {

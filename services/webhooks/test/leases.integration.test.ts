@@ -43,7 +43,7 @@ async function endpointWithDue(count: number): Promise<string> {
   const endpoint = { id: randomUUID(), organizationId: randomUUID() };
   const sealed = { keyId: "k1", iv: "", ciphertext: "", tag: "" };
   const draft = { url: "https://hooks.example.com/", description: "", kinds: null, serverIds: null, secret: sealed };
-  await createEndpointStore(database).create({ ...endpoint, ...draft }, 1, clock.nowMs());
+  await createEndpointStore(database).create({ ...endpoint, ...draft }, 1, clock.nowMs(), null);
   const at = new Date(clock.nowMs()).toISOString();
   const events = Array.from({ length: count }, () => testEvent(endpoint, randomUUID(), at));
   const store = createEventStore(database, createDayStore(database));

@@ -126,8 +126,10 @@ export class World {
     method: string,
     below: string,
     body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
   ): Promise<{ status: number; body: unknown; code: string | undefined }> {
-    const answer = await this.client.request(method, `/internal/organizations/${this.organizationId}${below}`, body);
+    const path = `/internal/organizations/${this.organizationId}${below}`;
+    const answer = await this.client.request(method, path, body, { headers });
     const code = answer.headers["x-error-code"];
     return { status: answer.status, body: JSON.parse(answer.body.toString()), code: code?.toString() };
   }

@@ -8,6 +8,7 @@ import type {
   ServerEntry,
   Valuation,
 } from "@kapi/contracts";
+import type { Caller } from "@kapi/http";
 
 import type { AccountEffect, ChangedAccount, ChangeOutcome, ReferencedChange } from "./account-change.ts";
 import type { Account, AccountCreation, ServerConfiguration } from "./account.ts";
@@ -84,10 +85,14 @@ export interface ServerRegister {
    * `configure` does.
    */
   tell(serverId: string, configure: ConfigureServer): Promise<void>;
-  /** Writes what `change` makes of the configuration, with the row locked; null where there is no such server (any more). */
+  /**
+   * Writes what `change` makes of the configuration, with the row locked; null where there is no
+   * such server (any more). A change is recorded for the audit log, with who asks for it.
+   */
   reconfigure(
     serverId: string,
     change: (now: ServerConfiguration) => Pick<ServerConfiguration, ConfigurableField>,
+    by: Caller | null,
   ): Promise<ServerConfiguration | null>;
 }
 

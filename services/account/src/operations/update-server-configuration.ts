@@ -1,4 +1,5 @@
 import type { Issue, Server, UpdateServerConfigurationBody } from "@kapi/contracts";
+import type { Caller } from "@kapi/http";
 import { faultPoint } from "@kapi/runtime";
 
 import type { ServerConfiguration } from "../domain/account.ts";
@@ -26,8 +27,9 @@ export async function updateServerConfiguration(
   configure: ConfigureServer,
   serverId: string,
   body: UpdateServerConfigurationBody,
+  by: Caller | null,
 ): Promise<Server | null> {
-  const changed = await register.reconfigure(serverId, (now) => reconfigured(now, body));
+  const changed = await register.reconfigure(serverId, (now) => reconfigured(now, body), by);
   if (changed === null) return null;
   faultPoint("account.configuration-written");
   await register.tell(serverId, configure);

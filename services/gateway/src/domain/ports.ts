@@ -59,6 +59,7 @@ export interface Accounts {
   readonly changeConfiguration: (
     serverId: string,
     change: UpdateServerConfigurationBody,
+    caller: Caller,
   ) => Promise<{ readonly body: Buffer } | { readonly issues: readonly Issue[] }>;
   /** The exact body of the answer to getTradingAccount, or null where there is no such account. */
   readonly accountBytes: (serverId: string, accountNumber: string) => Promise<Buffer | null>;
@@ -106,6 +107,8 @@ export interface WebhooksRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
+  /** Who asks. */
+  readonly caller: Caller;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { UpdateServerConfigurationBody } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 
-import type { Operation } from "./call.ts";
+import { callerOf, type Operation } from "./call.ts";
 import { chargeAtOnce, refuseCharged } from "./charge-at-once.ts";
 import { refuse } from "./charge-read.ts";
 import type { Needs } from "./needs.ts";
@@ -20,7 +20,7 @@ export function updateServerConfiguration(needs: Needs): Operation {
     if (error !== null || body === null) return refuse(needs, call, error ?? new ApiError("VALIDATION_FAILED"));
     await chargeAtOnce(needs, call);
     try {
-      const changed = await needs.accounts.changeConfiguration(serverId, body);
+      const changed = await needs.accounts.changeConfiguration(serverId, body, callerOf(call));
       if ("body" in changed) return { status: 200, body: changed.body };
       return await refuseCharged(needs, call, new ApiError("VALIDATION_FAILED", { issues: changed.issues }));
     } finally {

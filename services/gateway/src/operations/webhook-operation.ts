@@ -2,7 +2,7 @@ import { ApiError } from "@kapi/http";
 import { isUuid } from "@kapi/kernel";
 import type { z } from "zod";
 
-import type { Answer, Call, Operation } from "./call.ts";
+import { type Answer, type Call, callerOf, type Operation } from "./call.ts";
 import { chargeAtOnce, refuseCharged } from "./charge-at-once.ts";
 import { refuse } from "./charge-read.ts";
 import type { Needs } from "./needs.ts";
@@ -36,6 +36,7 @@ export function webhookOperation(needs: Needs, operation: WebhookOperation): Ope
       path: operation.path(call.params),
       ...(query === undefined || query === null ? {} : { query: textsOf(query) }),
       ...(body === undefined ? {} : { body }),
+      caller: callerOf(call),
     });
     if ("refusal" in answer) return refuseCharged(needs, call, answer.refusal);
     return { status: operation.status ?? 200, body: answer.body };

@@ -1,4 +1,4 @@
-import type { Actor, AuditAction, AuditAnswer, AuditEntry } from "@kapi/contracts";
+import type { Actor, AuditAction, AuditAnswer, AuditEntry, AuditEvent } from "@kapi/contracts";
 
 /** Whoever does something that is audited. The operator has one token and no id. */
 export type AuditActor = Actor | { readonly type: "operator"; readonly id: null };
@@ -35,6 +35,14 @@ export interface AuditQuery {
 export interface AuditLog {
   /** Newest first. */
   page(query: AuditQuery): Promise<AuditEntry[]>;
+}
+
+/** A service that makes changes which the audit log records. */
+export interface AuditSource {
+  /** The oldest events that it has not been told are recorded. */
+  readonly read: () => Promise<readonly AuditEvent[]>;
+  /** Tells it that these are recorded. */
+  readonly recorded: (eventIds: readonly string[]) => Promise<void>;
 }
 
 /** Of an address its scheme, host and port: what comes behind may hold a token. */

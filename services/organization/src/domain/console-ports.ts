@@ -7,10 +7,10 @@ import type {
   ListTradingAccountsQuery,
   UpdateServerConfigurationBody,
 } from "@kapi/contracts";
-import type { ApiError } from "@kapi/http";
+import type { ApiError, Caller } from "@kapi/http";
 import type { Readable } from "node:stream";
 
-import type { RowRange } from "./ports.ts";
+import type { RowRange } from "./row-range.ts";
 
 /** A person of an organization. */
 export interface User {
@@ -86,7 +86,11 @@ export interface Accounts {
   /** In order; null for a server that it does not know (yet). */
   overviews(serverIds: readonly string[]): Promise<readonly (ServerOverview | null)[]>;
   /** Null: done; else why it was refused. */
-  changeConfiguration(serverId: string, change: UpdateServerConfigurationBody): Promise<readonly Issue[] | null>;
+  changeConfiguration(
+    serverId: string,
+    change: UpdateServerConfigurationBody,
+    by: Caller,
+  ): Promise<readonly Issue[] | null>;
   /** The bytes of a page; null where the server is not known. */
   list(serverId: string, query: ListTradingAccountsQuery): Promise<Buffer | null>;
   /** The bytes of `{account, credentials}`; null where there is no such account. */
@@ -109,6 +113,8 @@ export interface WebhooksRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: unknown;
+  /** The person who asks. */
+  readonly caller: Caller;
 }
 
 /** The status and the exact body of an answer. */

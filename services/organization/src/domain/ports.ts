@@ -5,6 +5,7 @@ import type { AuditRecord } from "./audit.ts";
 import type { Users } from "./console-ports.ts";
 import type { Leg, RecordedLeg } from "./leg.ts";
 import type { ManagementKey } from "./management-key.ts";
+import type { RowRange } from "./row-range.ts";
 import type { UsageDay } from "./usage-day.ts";
 import type { UsageLeg } from "./usage-line.ts";
 
@@ -117,12 +118,6 @@ export interface OldReservations {
 
 export type NewKey = Omit<KeyEntry, "kind" | "version" | "status"> & Pick<ManagementKey, "name">;
 export type NewServer = Pick<ServerEntry, "serverId" | "organizationId" | "tradingServerUrl" | "configuration">;
-
-/** Rows of a list: `limit` of them after the first `offset`. */
-export interface RowRange {
-  readonly limit: number;
-  readonly offset: number;
-}
 
 /** An organization, as the operator's list has it. */
 export interface Organization {

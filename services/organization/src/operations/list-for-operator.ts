@@ -4,7 +4,8 @@ import { ApiError } from "@kapi/http";
 
 import type { User } from "../domain/console-ports.ts";
 import { consoleKeyOf } from "../domain/management-key.ts";
-import type { Organization, RowRange } from "../domain/ports.ts";
+import type { Organization } from "../domain/ports.ts";
+import type { RowRange } from "../domain/row-range.ts";
 import type { PeopleContext } from "./console-context.ts";
 
 export async function listOrganizations(

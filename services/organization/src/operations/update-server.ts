@@ -1,7 +1,6 @@
 import type { ConsoleServer, UpdateConsoleServerBody } from "@kapi/contracts";
-import { ApiError } from "@kapi/http";
+import { ApiError, type Caller } from "@kapi/http";
 
-import type { AuditCaller } from "../domain/audit.ts";
 import type { ConsoleContext } from "./console-context.ts";
 import { consoleServerOf } from "./list-servers.ts";
 import { ownServer } from "./own-server.ts";
@@ -9,20 +8,21 @@ import { ownServer } from "./own-server.ts";
 /**
  * Changes a server: its configuration at the account service (and the trading server), then its status, which the directory
  * tells to everybody (decisions, 4.10). Throws 404 for a server that is not the organization's, and 400 with the issues
- * where the configuration is refused; then the status is not changed either.
+ * where the configuration is refused; then the status is not changed either. The account service records the change of
+ * the configuration for the audit log.
  */
 export async function updateServer(
   context: ConsoleContext,
   organizationId: string,
   serverId: string,
   change: UpdateConsoleServerBody,
-  by: AuditCaller,
+  by: Caller,
 ): Promise<ConsoleServer> {
   const { store, accounts } = context;
   await ownServer(store, organizationId, serverId);
   const { status, ...configuration } = change;
   if (Object.values(configuration).some((value) => value !== undefined)) {
-    const issues = await accounts.changeConfiguration(serverId, configuration);
+    const issues = await accounts.changeConfiguration(serverId, configuration, by);
     if (issues !== null) throw new ApiError("VALIDATION_FAILED", { issues });
   }
   if (status !== undefined) {

@@ -1,10 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
 
 import type { ConsoleSession } from "@kapi/contracts";
-import { ApiError } from "@kapi/http";
+import { ApiError, type Caller } from "@kapi/http";
 import { closeConsoleSession, consoleSessionsExist, openConsoleSession, useConsoleSession } from "@kapi/redis";
 
-import type { AuditCaller } from "../domain/audit.ts";
 import type { ActiveUser } from "../domain/console-ports.ts";
 import type { PeopleContext } from "./console-context.ts";
 
@@ -21,8 +20,8 @@ export interface SignedIn {
   readonly user: ActiveUser;
 }
 
-/** The person, for the audit log. */
-export function callerOf({ user }: SignedIn, address: string | null): AuditCaller {
+/** The person, for who records what they change. */
+export function callerOf({ user }: SignedIn, address: string | null): Caller {
   return { actor: { type: "user", id: user.userId }, address };
 }
 

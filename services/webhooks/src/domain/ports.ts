@@ -8,6 +8,7 @@ import type {
 import type { SealedPassword } from "@kapi/kernel";
 
 import type { Reply, Verdict } from "./attempt.ts";
+import type { ChangedBy } from "./audit.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { IncomingEvent } from "./facts.ts";
 import type { MissingEvents } from "./source-order.ts";
@@ -118,9 +119,10 @@ export type EndpointDraft = Pick<
   "id" | "organizationId" | "url" | "description" | "kinds" | "serverIds" | "secret"
 >;
 
+/** Each change is recorded for the audit log in its transaction, with who asks for it. */
 export interface EndpointStore {
   /** Keeps the endpoint; null where the organization has `most` already. */
-  create(draft: EndpointDraft, most: number, nowMs: number): Promise<Endpoint | null>;
+  create(draft: EndpointDraft, most: number, nowMs: number, by: ChangedBy): Promise<Endpoint | null>;
   /** Oldest first. */
   list(organizationId: string): Promise<readonly Endpoint[]>;
   get(organizationId: string, endpointId: string): Promise<Endpoint | null>;
@@ -131,9 +133,10 @@ export interface EndpointStore {
     endpointId: string,
     change: UpdateWebhookBody,
     nowMs: number,
+    by: ChangedBy,
   ): Promise<Endpoint | null>;
   /** Whether it was there. */
-  delete(organizationId: string, endpointId: string): Promise<boolean>;
+  delete(organizationId: string, endpointId: string, nowMs: number, by: ChangedBy): Promise<boolean>;
   /** `secret` takes the place of the present one, which signs along until `previousUntilMs`. */
   rotate(
     organizationId: string,
@@ -141,6 +144,7 @@ export interface EndpointStore {
     secret: SealedPassword,
     previousUntilMs: number,
     nowMs: number,
+    by: ChangedBy,
   ): Promise<Endpoint | null>;
   /** Whether it was enabled until now. As `failing` only if it has failed since before `failingBeforeMs`. */
   disable(endpointId: string, reason: WebhookDisabledReason, nowMs: number, failingBeforeMs: number): Promise<boolean>;

@@ -2,6 +2,7 @@ import { type CreateWebhookBody, MAX_WEBHOOK_ENDPOINTS, type WebhookEndpoint } f
 import { ApiError } from "@kapi/http";
 import { sealPassword, uuidV7 } from "@kapi/kernel";
 
+import type { ChangedBy } from "../domain/audit.ts";
 import { toWire } from "../domain/endpoint.ts";
 import { newSecret } from "../domain/signature.ts";
 import { refuseBadAddress, type WebhookNeeds } from "./webhook-needs.ts";
@@ -11,13 +12,14 @@ export async function createWebhook(
   { endpoints, guard, saves, keys, clock }: WebhookNeeds,
   organizationId: string,
   { url, description, kinds, serverIds }: CreateWebhookBody,
+  by: ChangedBy,
 ): Promise<{ endpoint: WebhookEndpoint; secret: string }> {
   await refuseBadAddress({ guard, saves }, organizationId, url);
   const nowMs = clock.nowMs();
   const id = uuidV7(nowMs);
   const secret = newSecret();
   const draft = { id, organizationId, url, description, kinds, serverIds, secret: sealPassword(keys, id, secret) };
-  const endpoint = await endpoints.create(draft, MAX_WEBHOOK_ENDPOINTS, nowMs);
+  const endpoint = await endpoints.create(draft, MAX_WEBHOOK_ENDPOINTS, nowMs, by);
   if (endpoint === null) throw new ApiError("TOO_MANY_ENDPOINTS");
   return { endpoint: toWire(endpoint), secret };
 }

@@ -1,6 +1,6 @@
 /** What is changed within the request: a server's configuration, and the immediate deletion of an account. */
 import { AccountNumber, type Actor, Guid, type Server, UpdateServerConfigurationBody } from "@kapi/contracts";
-import { ApiError, callerOf, type FastifyInstance, parse } from "@kapi/http";
+import { ApiError, type Caller, callerOf, type FastifyInstance, parse } from "@kapi/http";
 import { z } from "zod";
 
 import { ConfigurationRefused } from "../../operations/update-server-configuration.ts";
@@ -9,7 +9,11 @@ const ServerPath = z.object({ serverId: Guid });
 const AccountPath = ServerPath.extend({ accountNumber: AccountNumber });
 
 export interface ChangeRouteOperations {
-  readonly updateServerConfiguration: (serverId: string, body: UpdateServerConfigurationBody) => Promise<Server | null>;
+  readonly updateServerConfiguration: (
+    serverId: string,
+    body: UpdateServerConfigurationBody,
+    by: Caller | null,
+  ) => Promise<Server | null>;
   readonly deleteTradingAccountImmediately: (
     serverId: string,
     accountNumber: string,
@@ -22,7 +26,7 @@ export function registerChangeRoutes(app: FastifyInstance, operations: ChangeRou
   app.patch("/internal/servers/:serverId/configuration", async (request) => {
     const { serverId } = parse(ServerPath, request.params);
     const body = parse(UpdateServerConfigurationBody, request.body);
-    const server = await operations.updateServerConfiguration(serverId, body).catch(refused);
+    const server = await operations.updateServerConfiguration(serverId, body, callerOf(request.headers)).catch(refused);
     if (server === null) throw new ApiError("SERVER_NOT_FOUND");
     return { server };
   });

@@ -1,6 +1,7 @@
-import type { Currency, ServerEntry } from "@kapi/contracts";
-import { canonicalJson } from "@kapi/kernel";
-import { type Database, type Queryable, statement } from "@kapi/postgres";
+import type { AuditEvent, Currency, ServerEntry } from "@kapi/contracts";
+import type { Caller } from "@kapi/http";
+import { canonicalJson, type Clock, toIso, uuidV7 } from "@kapi/kernel";
+import { type Database, type Queryable, recordForAudit, statement } from "@kapi/postgres";
 
 import type { ServerConfiguration } from "../../domain/account.ts";
 import type { ConfigureServer, ServerRegister } from "../../domain/ports.ts";
@@ -67,7 +68,7 @@ const SAVE_UNCONFIGURED = statement(
 );
 
 /** Keeps what the directory tells of servers, and what their trading servers were told. */
-export function createServerRegister(database: Database): ServerRegister {
+export function createServerRegister(database: Database, clock: Clock): ServerRegister {
   return {
     async save(entry) {
       const { configuration } = entry;
@@ -89,7 +90,7 @@ export function createServerRegister(database: Database): ServerRegister {
       return rows.map((row) => row.server_id);
     },
     tell: (serverId, configure) => tell(database, serverId, configure),
-    reconfigure: (serverId, change) =>
+    reconfigure: (serverId, change, by) =>
       database.transaction(async (tx) => {
         const [row] = await tx.query(LOCK_SERVER, [serverId]);
         if (row === undefined) return null;
@@ -98,8 +99,33 @@ export function createServerRegister(database: Database): ServerRegister {
         const next = { ...now, currency, supportedLeverage, defaultLeverage };
         if (canonicalJson(next) === canonicalJson(now)) return now;
         await tx.query(RECONFIGURE_SERVER, [serverId, currency, [...supportedLeverage], defaultLeverage]);
+        recordForAudit(tx, auditEventOf(now, next, by, clock.nowMs()));
         return next;
       }),
+  };
+}
+
+/** The entry of the audit log for a changed configuration: what is new of it. */
+function auditEventOf(
+  before: ServerConfiguration,
+  after: ServerConfiguration,
+  by: Caller | null,
+  nowMs: number,
+): AuditEvent {
+  const { currency, supportedLeverage, defaultLeverage } = after;
+  const fields = { currency, supportedLeverage, defaultLeverage };
+  const changed = Object.entries(fields).filter(
+    ([name, value]) => canonicalJson(value) !== canonicalJson(before[name as keyof typeof fields]),
+  );
+  return {
+    eventId: uuidV7(nowMs),
+    organizationId: after.organizationId,
+    at: toIso(nowMs),
+    action: "server.updated",
+    actor: by?.actor ?? null,
+    address: by?.address ?? null,
+    subject: { type: "server", id: after.serverId },
+    details: Object.fromEntries(changed),
   };
 }
 

@@ -43,9 +43,10 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
     configurationBytes: (serverId) => foundBytesOf(client, configurationPath(serverId), ofServer(serverId)),
     configuration: async (serverId) =>
       (await client.json("GET", configurationPath(serverId), undefined, ConfigurationAnswer, checking)).server,
-    changeConfiguration: async (serverId, change) => {
+    changeConfiguration: async (serverId, change, caller) => {
       const path = configurationPath(serverId);
-      const { status, body } = await client.request("PATCH", path, change, ofServer(serverId));
+      const asking = { ...ofServer(serverId), headers: callerHeaders(caller) };
+      const { status, body } = await client.request("PATCH", path, change, asking);
       if (status === OK) return { body };
       const refused = status === 400 ? RefusedAnswer.safeParse(JSON.parse(body.toString("utf8"))) : null;
       if (refused?.success) return { issues: refused.data.issues };

@@ -1,5 +1,5 @@
 import { type Issue, Server } from "@kapi/contracts";
-import { type InternalClient, tooManyConcurrentRequests, unexpected, withQuery } from "@kapi/http";
+import { callerHeaders, type InternalClient, tooManyConcurrentRequests, unexpected, withQuery } from "@kapi/http";
 import { z } from "zod";
 
 import type { Accounts, ServerOverview } from "../../domain/console-ports.ts";
@@ -37,9 +37,12 @@ export function accountsOver(client: InternalClient): Accounts {
       }
       return found;
     },
-    changeConfiguration: async (serverId, change) => {
+    changeConfiguration: async (serverId, change, by) => {
       const path = `/internal/servers/${serverId}/configuration`;
-      const { status, body } = await client.request("PATCH", path, change, { timeoutMs: CHANGE_TIMEOUT_MS });
+      const { status, body } = await client.request("PATCH", path, change, {
+        timeoutMs: CHANGE_TIMEOUT_MS,
+        headers: callerHeaders(by),
+      });
       if (status === OK) return null;
       const refused = status === BAD_REQUEST ? RefusedAnswer.safeParse(JSON.parse(body.toString("utf8"))) : null;
       if (refused?.success) return refused.data.issues;

@@ -11,7 +11,8 @@ import { assertDefined, toIso } from "@kapi/kernel";
 import { type Database, type Queryable, statement, type Transaction } from "@kapi/postgres";
 
 import type { ManagementKey } from "../../domain/management-key.ts";
-import type { NewKey, NewServer, RowRange } from "../../domain/ports.ts";
+import type { NewKey, NewServer } from "../../domain/ports.ts";
+import type { RowRange } from "../../domain/row-range.ts";
 import { enqueue } from "./outbox.ts";
 
 const ROWS_PER_READ = 500;

@@ -1,7 +1,8 @@
 import { toIso } from "@kapi/kernel";
 import { type Queryable, statement } from "@kapi/postgres";
 
-import type { Organization, RowRange } from "../../domain/ports.ts";
+import type { Organization } from "../../domain/ports.ts";
+import type { RowRange } from "../../domain/row-range.ts";
 
 interface OrganizationRow {
   readonly id: string;

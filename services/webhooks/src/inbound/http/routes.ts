@@ -8,7 +8,7 @@ import {
   ReplayWebhookBody,
   UpdateWebhookBody,
 } from "@kapi/contracts";
-import { ApiError, type FastifyInstance, type FastifyRequest, parse } from "@kapi/http";
+import { ApiError, callerOf, type FastifyInstance, type FastifyRequest, parse } from "@kapi/http";
 import { isUuid } from "@kapi/kernel";
 import { z } from "zod";
 
@@ -33,7 +33,8 @@ const OrganizationPath = z.object({ organizationId: Guid });
 /** Registers the routes; all of them are below /internal. */
 export function registerRoutes(app: FastifyInstance, needs: WebhookNeeds): void {
   app.post(`${ORGANIZATION}/webhooks`, async (request, reply) => {
-    const answer = await createWebhook(needs, organizationOf(request), parse(CreateWebhookBody, request.body));
+    const body = parse(CreateWebhookBody, request.body);
+    const answer = await createWebhook(needs, organizationOf(request), body, callerOf(request.headers));
     return reply.code(CREATED).send(answer);
   });
   app.get(`${ORGANIZATION}/webhooks`, async (request) => ({
@@ -43,9 +44,14 @@ export function registerRoutes(app: FastifyInstance, needs: WebhookNeeds): void 
     const { organizationId, endpointId } = nameOf(request);
     return { endpoint: toWire(found(await needs.endpoints.get(organizationId, endpointId))) };
   });
-  app.patch(ENDPOINT, (request) => updateWebhook(needs, nameOf(request), parse(UpdateWebhookBody, request.body)));
-  app.delete(ENDPOINT, (request) => deleteWebhook(needs, nameOf(request)));
-  app.post(`${ENDPOINT}/rotate-secret`, (request) => rotateWebhookSecret(needs, nameOf(request)));
+  app.patch(ENDPOINT, (request) => {
+    const change = parse(UpdateWebhookBody, request.body);
+    return updateWebhook(needs, nameOf(request), change, callerOf(request.headers));
+  });
+  app.delete(ENDPOINT, (request) => deleteWebhook(needs, nameOf(request), callerOf(request.headers)));
+  app.post(`${ENDPOINT}/rotate-secret`, (request) =>
+    rotateWebhookSecret(needs, nameOf(request), callerOf(request.headers)),
+  );
   app.post(`${ENDPOINT}/test`, async (request, reply) =>
     reply.code(ACCEPTED).send(await testWebhook(needs, nameOf(request))),
   );

@@ -1,6 +1,7 @@
 import { toIso } from "@kapi/kernel";
-import { type Database, statement } from "@kapi/postgres";
+import { type Database, recordForAudit, statement } from "@kapi/postgres";
 
+import { auditEventOf, changeDetails, originOf, THIS_SERVICE } from "../../domain/audit.ts";
 import type { Endpoint } from "../../domain/endpoint.ts";
 import type { EndpointStore } from "../../domain/ports.ts";
 import { ENDPOINT_COLUMNS, type EndpointRow, fromRow } from "./endpoint-row.ts";
@@ -66,40 +67,66 @@ const ROTATE = statement<EndpointRow>(
    returning ${ENDPOINT_COLUMNS}`,
 );
 
-const DISABLE = statement<{ id: string }>(
+const DISABLE = statement<{ organization_id: string }>(
   "webhooks_disable_endpoint",
   `update endpoints set status = 'disabled', disabled_reason = $2, updated_at = $3
    where id = $1 and status = 'enabled' and ($2 <> 'failing' or failing_since <= $4)
-   returning id`,
+   returning organization_id`,
 );
 
 /** The endpoints of all organizations. */
 export function createEndpointStore(database: Database): EndpointStore {
   const one = ([row]: EndpointRow[]): Endpoint | null => (row === undefined ? null : fromRow(row));
   return {
-    create: (draft, most, nowMs) =>
+    create: (draft, most, nowMs, by) =>
       database.transaction(async (tx) => {
         await tx.query(LOCK_LIST, [draft.organizationId]);
         const { id, organizationId, url, description, kinds, serverIds, secret } = draft;
         const values = [id, organizationId, url, description, kinds, serverIds, JSON.stringify(secret), toIso(nowMs)];
-        return one(await tx.query(INSERT, [...values, most]));
+        const created = one(await tx.query(INSERT, [...values, most]));
+        const details = { receiver: originOf(url), kinds: kinds?.length ?? null, servers: serverIds?.length ?? null };
+        const name = { organizationId, endpointId: id };
+        if (created !== null) recordForAudit(tx, auditEventOf("webhook.created", name, by, nowMs, details));
+        return created;
       }),
     list: async (organizationId) => (await database.query(LIST, [organizationId])).map(fromRow),
     get: async (organizationId, endpointId) => one(await database.query(GET, [organizationId, endpointId])),
     find: async (endpointIds) => (await database.query(FIND, [endpointIds])).map(fromRow),
-    update: async (organizationId, endpointId, change, nowMs) => {
-      const { url, description, kinds, serverIds, status } = change;
-      const fields = [url, description, kinds, serverIds].flatMap((value) => [value !== undefined, value ?? null]);
-      const values = [organizationId, endpointId, ...fields, status ?? null, toIso(nowMs)];
-      return one(await database.query(UPDATE, values));
-    },
-    delete: async (organizationId, endpointId) =>
-      (await database.query(DELETE, [organizationId, endpointId])).length > 0,
-    rotate: async (organizationId, endpointId, secret, previousUntilMs, nowMs) => {
-      const times = [toIso(previousUntilMs), toIso(nowMs)];
-      return one(await database.query(ROTATE, [organizationId, endpointId, JSON.stringify(secret), ...times]));
-    },
-    disable: async (endpointId, reason, nowMs, failingBeforeMs) =>
-      (await database.query(DISABLE, [endpointId, reason, toIso(nowMs), toIso(failingBeforeMs)])).length > 0,
+    update: (organizationId, endpointId, change, nowMs, by) =>
+      database.transaction(async (tx) => {
+        const { url, description, kinds, serverIds, status } = change;
+        const fields = [url, description, kinds, serverIds].flatMap((value) => [value !== undefined, value ?? null]);
+        const values = [organizationId, endpointId, ...fields, status ?? null, toIso(nowMs)];
+        const updated = one(await tx.query(UPDATE, values));
+        const name = { organizationId, endpointId };
+        const event = auditEventOf("webhook.updated", name, by, nowMs, changeDetails(change));
+        if (updated !== null) recordForAudit(tx, event);
+        return updated;
+      }),
+    delete: (organizationId, endpointId, nowMs, by) =>
+      database.transaction(async (tx) => {
+        const [deleted] = await tx.query(DELETE, [organizationId, endpointId]);
+        if (deleted === undefined) return false;
+        recordForAudit(tx, auditEventOf("webhook.deleted", { organizationId, endpointId }, by, nowMs));
+        return true;
+      }),
+    rotate: (organizationId, endpointId, secret, previousUntilMs, nowMs, by) =>
+      database.transaction(async (tx) => {
+        const times = [toIso(previousUntilMs), toIso(nowMs)];
+        const values = [organizationId, endpointId, JSON.stringify(secret), ...times];
+        const rotated = one(await tx.query(ROTATE, values));
+        const name = { organizationId, endpointId };
+        if (rotated !== null) recordForAudit(tx, auditEventOf("webhook.secret_rotated", name, by, nowMs));
+        return rotated;
+      }),
+    disable: (endpointId, reason, nowMs, failingBeforeMs) =>
+      database.transaction(async (tx) => {
+        const [disabled] = await tx.query(DISABLE, [endpointId, reason, toIso(nowMs), toIso(failingBeforeMs)]);
+        if (disabled === undefined) return false;
+        const name = { organizationId: disabled.organization_id, endpointId };
+        const details = { changed: ["status"], status: "disabled", reason };
+        recordForAudit(tx, auditEventOf("webhook.updated", name, THIS_SERVICE, nowMs, details));
+        return true;
+      }),
   };
 }

@@ -1,11 +1,11 @@
 import { CreateWebhookBody, ListDeliveriesQuery, ReplayWebhookBody, UpdateWebhookBody } from "@kapi/contracts";
-import { ApiError, type FastifyReply, type FastifyRequest, parse } from "@kapi/http";
+import { addressOf, ApiError, type FastifyReply, type FastifyRequest, parse } from "@kapi/http";
 import { isUuid } from "@kapi/kernel";
 
 import type { WebhooksRequest } from "../../../domain/console-ports.ts";
 import { askWebhooks } from "../../../operations/ask-webhooks.ts";
 import type { ConsoleContext } from "../../../operations/console-context.ts";
-import type { SignedIn } from "../../../operations/use-session.ts";
+import { callerOf, type SignedIn } from "../../../operations/use-session.ts";
 import type { SignedInHandler, SignedInRoutes } from "./signed-in-routes.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -18,10 +18,11 @@ const DELIVERY = `${ENDPOINT}/deliveries/:deliveryId`;
  */
 export function installWebhookRoutes(routes: SignedInRoutes, context: ConsoleContext): void {
   const passed =
-    (requestOf: (request: FastifyRequest) => Omit<WebhooksRequest, "method">): SignedInHandler =>
-    async ({ user }: SignedIn, request: FastifyRequest, reply: FastifyReply) => {
+    (requestOf: (request: FastifyRequest) => Omit<WebhooksRequest, "method" | "caller">): SignedInHandler =>
+    async (signedIn: SignedIn, request: FastifyRequest, reply: FastifyReply) => {
       const { method } = request;
-      const { status, body } = await askWebhooks(context, user.organizationId, { method, ...requestOf(request) });
+      const asked = { method, caller: callerOf(signedIn, addressOf(request)), ...requestOf(request) };
+      const { status, body } = await askWebhooks(context, signedIn.user.organizationId, asked);
       return reply.code(status).type(JSON_TYPE).send(body);
     };
   const ofEndpoint = (below = ""): SignedInHandler => passed((request) => ({ path: endpointOf(request) + below }));
