@@ -238,6 +238,16 @@ describe("a webhook endpoint", () => {
     await person.settled();
     expect(await person.row("changed again").count()).toBe(0);
     await look(person, "webhooks");
+    await person.page.setViewportSize(WIDE);
+    await person.visit("Audit log");
+    await eventually(async () => {
+      await person.button("Refresh").click();
+      await person.settled();
+      return (await person.row("Deleted a webhook").count()) > 0;
+    });
+    const deleted = person.row("Deleted a webhook").first();
+    expect(await deleted.getByText(system.demo.consoleEmail, { exact: true }).count()).toBe(1);
+    await look(person, "audit-log");
     expect(person.complaints).toEqual([]);
   });
 });

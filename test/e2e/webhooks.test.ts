@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { WebhookEvent, WebhookSecretAnswer } from "@kapi/contracts";
+import { AuditAnswer, WebhookEvent, WebhookSecretAnswer } from "@kapi/contracts";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
@@ -218,6 +218,52 @@ it("the receiver of the docs takes each event once, refuses a forgery, and catch
     await example.kill();
     rmSync(folder, { recursive: true });
   }
+});
+
+it("who asked for it is in commands, usage and transactions, and who changed what in the audit log", async () => {
+  const [, keyId = ""] = system.demo.managementKey.split(".");
+  const key = { type: "key", id: keyId };
+  const number = await client.openAccount(10_000);
+  const { body: deposited } = await client.deposit(number, { amount: 5, requestId: "who" });
+  expect(await client.succeeded(deposited.command.id)).toMatchObject({ createdBy: key });
+  await control.buy(number, "EURUSD", 0.1);
+  await passwordsOf(`/accounts/${number}/password-reset`, {});
+  await client.call("PATCH", client.server("/configuration"), { body: { defaultLeverage: 50 } });
+  const { body } = await client.call("POST", "/webhooks", { body: { url: receiver.url } });
+  const { endpoint } = WebhookSecretAnswer.parse(body);
+  expect((await client.call("DELETE", `/webhooks/${endpoint.id}`)).status).toBe(200);
+  expect((await client.call("DELETE", client.server(`/accounts/${number}`))).status).toBe(200);
+  await eventually(async () => {
+    const events = (await feed()).filter(({ data }) => data.accountNumber === number);
+    const booked = events.filter(({ type }) => type === "transaction.recorded").map(({ data }) => data);
+    const creators = new Map(booked.map((data) => [data["type"], data["createdBy"]]));
+    // Opening the position cost a commission, which nobody asked for over the API; closing it did.
+    expect(creators.get("initial_balance")).toEqual(key);
+    expect(creators.get("deposit")).toEqual(key);
+    expect(creators.get("realized_pnl")).toEqual(key);
+    expect(booked.find((data) => data["type"] === "commission")).toMatchObject({ createdBy: null });
+  });
+  await eventually(async () => {
+    const { body: log } = await person.ask("GET", "/audit?limit=100");
+    const { entries } = AuditAnswer.parse(log);
+    const byKey = entries.filter(({ actor }) => actor?.type === "key");
+    const told = byKey.map(({ action, subject }) => `${action} ${subject?.id ?? ""}`);
+    expect(told).toEqual(
+      expect.arrayContaining([
+        `key.first_used ${keyId}`,
+        `account.password_reset ${system.demo.serverId}/${number}`,
+        `server.updated ${system.demo.serverId}`,
+        `webhook.created ${endpoint.id}`,
+        `webhook.deleted ${endpoint.id}`,
+      ]),
+    );
+    expect(byKey.every(({ actor, address }) => actor?.id === keyId && address === "127.0.0.1")).toBe(true);
+    expect(entries.map(({ action, subject }) => `${action} ${subject?.id ?? ""}`)).toContain(
+      `webhook.created ${endpointId}`,
+    );
+  });
+  const usage = await person.ask("GET", "/credits/usage");
+  expect(usage.body).toMatchObject({ usage: expect.arrayContaining([expect.objectContaining({ createdBy: key })]) });
 });
 
 it("the deliveries are in the console with their attempts, and another organization's endpoint is none", async () => {

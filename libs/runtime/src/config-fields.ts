@@ -1,3 +1,5 @@
+import { isIP } from "node:net";
+
 import type { Keyring } from "@kapi/kernel";
 import { z } from "zod";
 
@@ -61,6 +63,24 @@ const secretKey = z.string().transform((text, context): Buffer => {
   return z.NEVER;
 });
 
+const LONGEST_PREFIX: Readonly<Record<number, number>> = { 4: 32, 6: 128 };
+
+/** Addresses and networks, with commas. Not of length 0: then everybody would say who they are. */
+const proxies = z
+  .string()
+  .transform((text): readonly string[] => text.split(",").map((part) => part.trim()))
+  .refine(
+    (parts) => parts.every(isNetwork),
+    "must be IP addresses or networks (10.0.0.0/8), with commas, and not all addresses",
+  );
+
+function isNetwork(text: string): boolean {
+  const [address = "", prefix, ...more] = text.split("/");
+  const longest = LONGEST_PREFIX[isIP(address)] ?? 0;
+  if (prefix === undefined || more.length > 0) return more.length === 0 && longest > 0;
+  return /^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= longest;
+}
+
 /** A switch, off unless told otherwise. */
 const onOrOff = z.enum(["on", "off"], "must be on or off").default("off");
 
@@ -101,6 +121,8 @@ export const configFields = {
   keyring,
   /** FINGERPRINT_KEY: base64 of 32 bytes. */
   secretKey,
+  /** CONSOLE_TRUSTED_PROXIES and TRUSTED_PROXIES: addresses and networks, with commas. */
+  proxies,
   onOrOff,
   /** A whole number within limits; add `.default(n)` to make it optional. */
   integer,

@@ -10,6 +10,11 @@ export const ConfigSchema = z.object({
   HTTP_HOST: configFields.httpHost,
   HTTP_PORT: configFields.httpPort,
   LOG_LEVEL: configFields.logLevel,
+  /**
+   * Addresses or networks of the proxies before the API, with commas: their X-Forwarded-For tells the
+   * address of a caller, for the audit log. Without it that is the proxy's.
+   */
+  TRUSTED_PROXIES: configFields.proxies.optional(),
   ...connectionFields.kafka,
   ...connectionFields.redis,
   /** Most usage entries of a tag that wait in Redis while the ledger is away; beyond them its requests are answered 500. */

@@ -171,7 +171,14 @@ export async function startService(
   });
 
   // A body that cannot be read is told after 401, 403, 429 and 402.
-  const app = createHttpServer({ logger, health, clock, bodyErrors: "when-parsed", callers: "world" });
+  const app = createHttpServer({
+    logger,
+    health,
+    clock,
+    bodyErrors: "when-parsed",
+    callers: "world",
+    trustedProxies: config.TRUSTED_PROXIES ?? [],
+  });
   const refunds = await scope.start("refunds", () => startRepeatedRefunds({ admission, clock, logger }));
   const wallets = createWallets(redis, logger);
   const isStopping = (): boolean => health.isStopping;

@@ -29,5 +29,7 @@ $$;
 create trigger audit_log_stays before update or delete or truncate on audit_log
   for each statement execute function audit_entries_stay();
 
--- When a request with the key was billed first; null: none was, since this column is there.
-alter table management_keys add column first_used_at timestamptz;
+-- When a request with the key was billed first; null: none was. Of keys that are there already nobody
+-- knows that, so that no first use of theirs is recorded.
+alter table management_keys add column first_used_at timestamptz default '-infinity';
+alter table management_keys alter column first_used_at set default null;

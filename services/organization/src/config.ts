@@ -1,4 +1,3 @@
-import { isIP } from "node:net";
 import { fileURLToPath } from "node:url";
 
 import { alongside, type CompanionCheck, ConfigError, configFields, connectionFields } from "@kapi/runtime";
@@ -11,24 +10,6 @@ const MIN_KEPT_MONTHS = 3;
 const MAX_KEPT_MONTHS = 1_200;
 /** Months of credit entries before the current one, unless told otherwise. */
 export const DEFAULT_KEPT_MONTHS = 25;
-
-const MAX_PREFIX: Readonly<Record<number, number>> = { 4: 32, 6: 128 };
-
-/** Addresses and networks, with commas. Not of length 0: then everybody would say who they are. */
-const proxies = z
-  .string()
-  .transform((text): readonly string[] => text.split(",").map((part) => part.trim()))
-  .refine(
-    (parts) => parts.every(isNetwork),
-    "must be IP addresses or networks (10.0.0.0/8), with commas, and not all addresses",
-  );
-
-function isNetwork(text: string): boolean {
-  const [address = "", prefix, ...more] = text.split("/");
-  const longest = MAX_PREFIX[isIP(address)] ?? 0;
-  if (prefix === undefined || more.length > 0) return more.length === 0 && longest > 0;
-  return /^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= longest;
-}
 
 /** Secure cookies mean a proxy that speaks https. Unnamed, its address would be everybody's, and one person's failures all's. */
 const proxyNamed: CompanionCheck = (given) =>
@@ -50,7 +31,7 @@ const consoleFields = {
    * Addresses or networks of the proxies before the console, with commas: their X-Forwarded-For tells who signs in, their
    * X-Forwarded-Host what the page's own origin is. Required unless CONSOLE_SECURE_COOKIES=off.
    */
-  CONSOLE_TRUSTED_PROXIES: proxies.optional(),
+  CONSOLE_TRUSTED_PROXIES: configFields.proxies.optional(),
   /** The base address of the management API as its callers reach it: the console shows it beside a new key. */
   CONSOLE_API_URL: configFields.serviceUrl.optional(),
   /** Asked for servers, accounts and their live values. */

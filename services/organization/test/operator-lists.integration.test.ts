@@ -3,12 +3,13 @@ import { randomUUID } from "node:crypto";
 
 import { AuditAnswer, type AuditEntry } from "@kapi/contracts";
 import type { InternalClient } from "@kapi/http";
-import { createPool, type Database, statement } from "@kapi/postgres";
+import { createPool, type Database, statement, type Transaction } from "@kapi/postgres";
 import { admit } from "@kapi/redis";
 import { createLogger, type Started } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 
+import { createAuditLog, insertAudit } from "../src/outbound/postgres/audit-log.ts";
 import { type ConsoleWorld, PASSWORD, type Person, startConsoleWorld } from "./console-world.ts";
 import { requestOf } from "./support.ts";
 
@@ -251,6 +252,26 @@ describe("the audit log", () => {
     for (const text of ["update audit_log set address = null", "delete from audit_log", "truncate audit_log"])
       await expect(sql(text)).rejects.toThrow(/rows of audit_log/);
     expect((await auditOf(person)).length).toBeGreaterThan(2);
+  });
+
+  it("takes and gives entries also by a role that may only insert and select", async () => {
+    const role = `writer_${randomUUID().replaceAll("-", "")}`;
+    await sql(`create role ${role}`);
+    await sql(`grant usage on schema organization to ${role}`);
+    await sql(`grant select on all tables in schema organization to ${role}`);
+    await sql(`grant insert on audit_log to ${role}`);
+    const as = (work: (tx: Transaction) => unknown): Promise<unknown> =>
+      database.value.transaction(async (tx) => {
+        await tx.query(statement(`test_${randomUUID()}`, `set local role ${role}`), []);
+        return work(tx);
+      });
+    const subject = { type: "organization", id: person.organizationId } as const;
+    const named = { actor: null, address: null, organizationId: person.organizationId, subject, atMs: Date.now() };
+    await as((tx) => insertAudit(tx, [{ ...named, action: "server.updated", eventId: randomUUID() }]));
+    const query = { organizationId: person.organizationId, before: undefined, limit: 1 };
+    expect(await as((tx) => createAuditLog(tx).page(query))).toMatchObject([{ action: "server.updated" }]);
+    const change = statement(`test_${randomUUID()}`, "update audit_log set address = null");
+    await expect(as((tx) => tx.query(change, []))).rejects.toThrow(/permission denied/);
   });
 
   it("that cannot be written leaves nothing changed, and nobody signed in", async () => {
