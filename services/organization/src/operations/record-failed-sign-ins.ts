@@ -15,7 +15,7 @@ export interface FailedAttempt extends AttemptPlace {
 
 /** Records failed sign-ins in the audit log; see `domain/failed-sign-ins.ts`. */
 export interface FailedSignInRecorder {
-  /** Rejects where an entry is due and cannot be written. */
+  /** Rejects where an entry is due and cannot be written now; it is written later. */
   readonly add: (attempt: FailedAttempt) => Promise<void>;
   /** Writes what was counted in windows that are over, or in all. What cannot be written is kept for the next call. */
   readonly flush: (which?: "over" | "all") => Promise<void>;
@@ -42,15 +42,20 @@ export function createFailedSignIns({ store, clock, logger }: FailedSignInNeeds)
       // Another attempt may have opened the window meanwhile.
       if (counts.count(attempt, nowMs)) return;
       const first = counts.open(attempt, { user, address: attempt.address }, nowMs);
-      if (first !== null) await write([first]);
+      if (first === null) return;
+      await write([first]).catch((error: unknown) => {
+        due = [...due, first];
+        throw error;
+      });
     },
     flush: async (which) => {
       if (due.length === 0 || which === "all") due = [...due, ...counts.end(clock.nowMs(), which)];
       if (due.length === 0) return;
-      const failures = due.reduce((sum, one) => sum + one.failures, 0);
-      await write(due);
-      logger.info({ entries: due.length, failures }, "failed sign-ins were recorded together");
-      due = [];
+      const written = due;
+      await write(written);
+      due = due.filter((one) => !written.includes(one));
+      const failures = written.reduce((sum, one) => sum + one.failures, 0);
+      logger.info({ entries: written.length, failures }, "failed sign-ins were recorded together");
     },
   };
 }
