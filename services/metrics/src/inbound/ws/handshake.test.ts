@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-import { ChargeUnknown, type Directory, type RefundRequest } from "@kapi/admission";
+import { type AdmissionRequest, ChargeUnknown, type Directory, type RefundRequest } from "@kapi/admission";
 import { LIVE_METRICS_PATH } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { systemClock } from "@kapi/kernel";
@@ -10,6 +10,7 @@ import { expect, it } from "vitest";
 import { admitHandshake } from "./handshake.ts";
 
 const { entry, managementKey } = keyEntry({});
+const ADDRESS = "203.0.113.7";
 const HEADERS = {
   authorization: `Management ${managementKey}`,
   upgrade: "websocket",
@@ -24,7 +25,8 @@ async function refundsAfter(error: ApiError): Promise<{ refunds: RefundRequest[]
   const context = {
     directory: { key: () => entry, prices: () => ({ liveConnection: 1, read: 1 }) } as unknown as Directory,
     admission: {
-      admit: ({ chargeId }: { chargeId: string }) => {
+      admit: ({ chargeId, address }: AdmissionRequest) => {
+        expect(address).toBe(ADDRESS);
         chargeIds.push(chargeId);
         return Promise.reject(error);
       },
@@ -34,7 +36,8 @@ async function refundsAfter(error: ApiError): Promise<{ refunds: RefundRequest[]
     seen: () => undefined,
     checkRoom: () => undefined,
   };
-  const request = { method: "GET", url: LIVE_METRICS_PATH, headers: HEADERS } as unknown as IncomingMessage;
+  const asked = { method: "GET", url: LIVE_METRICS_PATH, headers: HEADERS, socket: { remoteAddress: ADDRESS } };
+  const request = asked as unknown as IncomingMessage;
   await expect(admitHandshake(context, request, "request")).rejects.toBe(error);
   return { refunds, chargeIds };
 }

@@ -83,10 +83,10 @@ async function charge(
   requestId: string,
   address: string | null,
 ): Promise<Admitted> {
-  const billed = { key, operation: OPERATION, requestId, address, chargeId: uuidV7(clock.nowMs()) };
+  const billed = { key, operation: OPERATION, requestId, chargeId: uuidV7(clock.nowMs()) };
   const { liveConnection: price, read: readPrice } = directory.prices();
   try {
-    return await admission.admit({ ...billed, mode: "consume", price, readPrice });
+    return await admission.admit({ ...billed, address, mode: "consume", price, readPrice });
   } catch (error) {
     if (error instanceof ChargeUnknown) refunds.add(billed);
     throw error;
