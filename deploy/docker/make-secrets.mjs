@@ -1,17 +1,18 @@
 /**
- * Makes the secrets that the services share, one file each, in the folder given as the argument; what is there stays.
+ * make-secrets.mjs <folder> [<programs.json> <programs' folder>]: makes the secrets of the programs, one file each, in
+ * <folder>; what is there stays. Then gives each program a folder of its own with the secrets that it uses, and no other.
  * For the Compose file: elsewhere they come from the platform's own store.
  */
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 const KEY_BYTES = 32;
-/** The services run as another user than this program; nothing else can see the volume. */
+/** The services run as another user than this program; a program sees the volume with its own secrets alone. */
 const READABLE = 0o444;
 
-const folder = process.argv[2];
-if (folder === undefined) throw new Error("usage: make-secrets.mjs <folder>");
+const [, , folder, table, programsFolder] = process.argv;
+if (folder === undefined) throw new Error("usage: make-secrets.mjs <folder> [<programs.json> <programs' folder>]");
 const key = () => randomBytes(KEY_BYTES).toString("base64");
 const token = () => randomBytes(KEY_BYTES).toString("hex");
 const secrets = {
@@ -27,4 +28,18 @@ mkdirSync(folder, { recursive: true });
 for (const [name, make] of Object.entries(secrets)) {
   const file = path.join(folder, name);
   if (!existsSync(file)) writeFileSync(file, make(), { mode: READABLE });
+}
+
+if (table !== undefined && programsFolder !== undefined) {
+  const programs = JSON.parse(readFileSync(table, "utf8"));
+  for (const [program, uses] of Object.entries(programs)) {
+    const own = path.join(programsFolder, program);
+    mkdirSync(own, { recursive: true });
+    // Of an earlier version, which gave the program more.
+    for (const file of readdirSync(own)) rmSync(path.join(own, file));
+    for (const secret of [...uses.secrets, ...(uses.optionalSecrets ?? [])]) {
+      const name = secret.replaceAll("-", "_");
+      writeFileSync(path.join(own, name), readFileSync(path.join(folder, name)), { mode: READABLE });
+    }
+  }
 }

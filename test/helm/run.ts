@@ -142,6 +142,26 @@ function untoldVariables(manifests: string): string[] {
   return known.filter((name) => !new RegExp(`name: ${name}(_FILE)?,`).test(manifests));
 }
 
+/** Containers that have other secrets than their program uses, by deploy/programs.json; a job has those of a server alone. */
+function wrongSecrets(manifests: string): string[] {
+  const programs = JSON.parse(readFileSync(path.join(ROOT, "deploy/programs.json"), "utf8")) as Readonly<
+    Record<string, { readonly secrets: readonly string[] }>
+  >;
+  return manifests.split(SEPARATOR).flatMap((manifest) => {
+    const [, kind = ""] = /^kind: (Deployment|Job)$/m.exec(manifest) ?? [];
+    if (kind === "") return [];
+    const [, program = ""] = /^ +- name: ([a-z-]+)\n +image: /m.exec(manifest) ?? [];
+    const [, items = ""] = /- { name: secrets, secret: {.*items: \[(.*)\]/.exec(manifest) ?? [];
+    const mounted = Array.from(items.matchAll(/key: ([a-z-]+)/g), ([, key = ""]) => key).toSorted();
+    const told = Array.from(manifest.matchAll(/value: \/run\/kapi\/secrets\/([a-z-]+)/g), ([, key = ""]) => key);
+    const expected = kind === "Job" ? "" : (programs[program]?.secrets ?? ["unknown"]).toSorted().join();
+    const given = [mounted.join(), told.toSorted().join()];
+    return given.every((keys) => keys === expected)
+      ? []
+      : [`${kind} ${program}: ${given.join(" / ")}, not ${expected}`];
+  });
+}
+
 function validate(validator: string, manifests: string): Outcome {
   const folder = mkdtempSync(path.join(tmpdir(), "kapi-helm-"));
   try {
@@ -168,6 +188,8 @@ for (const values of readdirSync(VALUES).toSorted()) {
   report(`${values}: rendered`, rendered.ok, rendered.output);
   const missing = missingFiles(rendered.text);
   report(`${values}: every file that a container reads is mounted`, missing.length === 0, missing.join("\n"));
+  const wrong = wrongSecrets(rendered.text);
+  report(`${values}: every program has its secrets, and no other`, rendered.ok && wrong.length === 0, wrong.join("\n"));
   if (values === "external.yaml") {
     const untold = untoldVariables(rendered.text);
     report(`${values}: tells every way to reach the servers that there is`, untold.length === 0, untold.join("\n"));

@@ -8,7 +8,10 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** Items that are asked for at once; a list has as many pages as it needs. */
 const PAGE_LIMIT = 100;
 /** With both of these nothing is looked up. Either may be given as a file, as secrets are: INTERNAL_TOKEN_FILE. */
-const Given = z.object({ ORGANIZATION_URL: z.string().optional(), INTERNAL_TOKEN: z.string().optional() });
+export const OperatorSettings = z.object({
+  ORGANIZATION_URL: z.string().optional(),
+  INTERNAL_TOKEN: z.string().optional(),
+});
 
 /** Where the organization service is, and what proves the operator to it. */
 export interface OperatorAddress {
@@ -29,15 +32,15 @@ export async function operatorAddress(environment: Environment): Promise<Operato
     ([, value]) => value === undefined,
   );
   const wanted = `set ${missing.map(([name]) => name).join(" and ")}`;
-  const kept = await fromRunningKapi(environment, wanted, ({ keptEnvironment }, folder) =>
-    keptEnvironment(folder, "organization", {}),
+  const kept = await fromRunningKapi(environment, wanted, ({ keptProgramEnvironment }, folder) =>
+    keptProgramEnvironment(folder, "cli"),
   );
   return { url: url ?? kept["ORGANIZATION_URL"] ?? "", token: token ?? kept["INTERNAL_TOKEN"] ?? "" };
 }
 
-function given(environment: Environment): z.output<typeof Given> {
+function given(environment: Environment): z.output<typeof OperatorSettings> {
   try {
-    return loadConfig(Given, environment);
+    return loadConfig(OperatorSettings, environment);
   } catch (error) {
     if (error instanceof ConfigError) throw new CommandFailure(error.problems.join("\n"), EXIT_CODES.usage);
     throw error;

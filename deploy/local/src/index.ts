@@ -2,6 +2,6 @@
 export { LocalError } from "@kapi/servers";
 export { type Demo, type DemoOptions, type DemoWithAccounts, makeDemo, runningDemo } from "./demo/demo.ts";
 export { createOrganization, type ReadyOrganization } from "./demo/operator.ts";
-export { keptEnvironment } from "./services/kept-environment.ts";
+export { keptProgramEnvironment } from "./services/kept-environment.ts";
 export { type Ending, ServiceProcess } from "./services/service-process.ts";
 export { type Stack, type StackOptions, startStack } from "./stack.ts";

@@ -138,7 +138,7 @@ async function assemble(options: StackOptions, record: StateRecord, stops: Stops
   const plan: PlanOptions = { servers, topicPrefix, secrets, ports, base: process.env };
   const processes = new Map<string, ServiceProcess>();
   for (const [name, program] of programs) {
-    const environment = { ...serviceEnvironment(name, everything, plan), ...options.env?.["all"] };
+    const environment = { ...serviceEnvironment(name, plan), ...options.env?.["all"] };
     const url = serviceUrl(ports, name);
     const { supervised = false, startTries = 1 } = options;
     const own = { name, program, url, stateDir, environment, record, report, supervised, startTries };

@@ -54,6 +54,14 @@ describe("a process", () => {
     expect(exitCode).toBe(0);
   });
 
+  it("migrates by the settings of PostgreSQL alone, and exits 0", async () => {
+    const migrate = `start: () => undefined, migrate: async ({ config, logger }) => logger.info(config.POSTGRES_URL)`;
+    const child = run(migrate, { POSTGRES_URL: "postgres://kapi@localhost/kapi" }, ["migrate"]);
+    const { exitCode, stdout, stderr } = await ended(child);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(messagesOf(stdout)).toEqual(["postgres://kapi@localhost/kapi", "the schema is up to date"]);
+  });
+
   it("undoes a start that fails and exits 1", async () => {
     const child = run(`start: async ({ scope, logger }) => {
       await scope.start("first", () => ({ value: 1, stop: async () => logger.info("stop first") }));
@@ -151,14 +159,15 @@ describe("a process that is asked for traces", () => {
 });
 
 /** A process of its own around `start`, the text of a property of runMain's options. */
-function run(start: string, env: Record<string, string> = WELL_CONFIGURED): ChildProcess {
+function run(start: string, env: Record<string, string> = WELL_CONFIGURED, args: readonly string[] = []): ChildProcess {
   const code = `
     import { configFields, faultPoint, runMain, startRequestSpan } from ${JSON.stringify(RUNTIME)};
     import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
     const schema = z.object({ HTTP_PORT: configFields.httpPort, INTERNAL_TOKEN: configFields.internalToken });
     await runMain({ service: "demo", schema, ${start} });
   `;
-  return spawn(process.execPath, ["--input-type=module", "--eval", code], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const program = ["--input-type=module", "--eval", code, "--", "demo", ...args];
+  return spawn(process.execPath, program, { env, stdio: ["ignore", "pipe", "pipe"] });
 }
 
 interface Ended {

@@ -4,6 +4,7 @@ import { z } from "zod";
 
 import { ConfigError, type Environment, loadConfig } from "./config.ts";
 import { configFields } from "./config-fields.ts";
+import { connectionFields, type PostgresSettings } from "./connection-fields.ts";
 import { Health } from "./health.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import { Scope } from "./scope.ts";
@@ -36,6 +37,9 @@ const ProcessSchema = z.object({
   STOP_DELAY_MS: configFields.stopDelayMs,
 });
 
+/** All that migrations are told: their job has no other setting or secret of its service. */
+const MigrationSchema = z.object({ ...connectionFields.postgres });
+
 /** What a service's composition root is given. */
 export interface MainContext<Config> {
   readonly config: Readonly<Config>;
@@ -47,6 +51,9 @@ export interface MainContext<Config> {
   readonly fatal: (error: unknown) => void;
 }
 
+/** What migrations are given. */
+export type MigrationContext = Pick<MainContext<PostgresSettings>, "config" | "logger">;
+
 /** What {@link runMain} runs. */
 export interface MainOptions<S extends z.ZodObject> {
   readonly service: string;
@@ -54,37 +61,27 @@ export interface MainOptions<S extends z.ZodObject> {
   /** Starts everything through `context.scope`; the process is ready when it resolves. */
   start(context: MainContext<z.output<S>>): Promise<void>;
   /** Brings the service's own schema up to date, for {@link MIGRATE_COMMAND}. */
-  migrate?(context: Pick<MainContext<z.output<S>>, "config" | "logger">): Promise<void>;
+  migrate?(context: MigrationContext): Promise<void>;
 }
 
 /**
  * A process's life, and the only place that ends it: reads the configuration (all problems on standard error, one line
  * each, exit 1), starts the telemetry that was asked for, starts, logs "ready", waits for SIGTERM or SIGINT, turns readiness off, waits STOP_DELAY_MS, stops; all of the
  * stop within {@link PROCESS_STOP_DEADLINE_MS}; exits 0.
- * With the argument "migrate" it runs the migrations instead, and exits 0.
+ * With the argument "migrate" it runs the migrations instead, by the settings of PostgreSQL alone, and exits 0.
  * Exit 1: a start, stop or migration that failed, `fatal`, an uncaught exception, an unhandled rejection. A second signal exits at once.
  */
 export async function runMain<S extends z.ZodObject>(options: MainOptions<S>): Promise<void> {
   // V8 reads it at each collection, so it may be set while the program runs.
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`);
-  const read = readConfig(options, process.env);
+  if (process.argv[2] === MIGRATE_COMMAND) return runMigrations(options);
+  const read = readConfig(options, options.schema, process.env);
   if (read === null) return process.exit(1);
-  const telemetry = process.argv[2] === MIGRATE_COMMAND ? null : await startTelemetry(options.service, process.env);
+  const telemetry = await startTelemetry(options.service, process.env);
   const fields = telemetry === null ? {} : { fields: logFields };
   const logger = createLogger({ service: options.service, level: read.logLevel, ...fields });
   telemetry?.logTo(logger);
-  const fatal = (error: unknown): void => {
-    logger.fatal({ err: error }, "fatal error, the process ends");
-    process.exit(1);
-  };
-  process.on("uncaughtException", fatal);
-  process.on("unhandledRejection", fatal);
-  if (process.argv[2] === MIGRATE_COMMAND) {
-    await options.migrate?.({ config: read.config, logger });
-    logger.info("the schema is up to date");
-    process.exit(0);
-  }
-
+  const fatal = endAtFatalErrors(logger);
   const signal = nextStopSignal();
   const health = new Health();
   const scope = new Scope();
@@ -114,13 +111,36 @@ export async function runMain<S extends z.ZodObject>(options: MainOptions<S>): P
   await endWith(0, scope, logger, telemetry, delayMs);
 }
 
+/** Runs the migrations and ends the process. */
+async function runMigrations<S extends z.ZodObject>(options: MainOptions<S>): Promise<void> {
+  const read = readConfig(options, MigrationSchema, process.env);
+  if (read === null) return process.exit(1);
+  const logger = createLogger({ service: options.service, level: read.logLevel });
+  endAtFatalErrors(logger);
+  await options.migrate?.({ config: read.config, logger });
+  logger.info("the schema is up to date");
+  process.exit(0);
+}
+
+/** What nobody caught ends the process. The function returned does the same with an error. */
+function endAtFatalErrors(logger: Logger): (error: unknown) => void {
+  const fatal = (error: unknown): void => {
+    logger.fatal({ err: error }, "fatal error, the process ends");
+    process.exit(1);
+  };
+  process.on("uncaughtException", fatal);
+  process.on("unhandledRejection", fatal);
+  return fatal;
+}
+
 /** Both the service's own fields and those of every process, all problems of both told at once; null when there are any. */
 function readConfig<S extends z.ZodObject>(
-  options: MainOptions<S>,
+  options: { readonly service: string },
+  schema: S,
   env: Environment,
 ): { config: Readonly<z.output<S>>; logLevel: string; stopDelayMs: number } | null {
   const problems = new Set<string>();
-  const config = collect(problems, () => loadConfig(options.schema, env));
+  const config = collect(problems, () => loadConfig(schema, env));
   const own = collect(problems, () => loadConfig(ProcessSchema, env));
   if (config !== null && own !== null) return { config, logLevel: own.LOG_LEVEL, stopDelayMs: own.STOP_DELAY_MS };
   process.stderr.write(`${options.service} cannot start, its configuration has ${problems.size} problem(s):\n`);

@@ -13,7 +13,7 @@ import {
   postgresOptions,
   startDatabaseClock,
 } from "@kapi/postgres";
-import type { MainContext } from "@kapi/runtime";
+import type { MainContext, MigrationContext } from "@kapi/runtime";
 import { createTradingServerClient, TradingServerUnreachable } from "@kapi/trading-server";
 import { consumeTradingEvents } from "@kapi/trading-server/event-feed";
 
@@ -51,7 +51,7 @@ const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 const NEIGHBOUR_TIMEOUT_MS = 2_000;
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
-export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
+export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({
     ...postgresOptions(config),
     schema: SERVICE,

@@ -3,7 +3,7 @@ import { createKafka, kafkaOptions } from "@kapi/kafka";
 import { monotonicClock } from "@kapi/kernel";
 import { createPool, migrate, postgresOptions } from "@kapi/postgres";
 import { createRedis, redisOptions } from "@kapi/redis";
-import { type MainContext, observed } from "@kapi/runtime";
+import { type MainContext, type MigrationContext, observed } from "@kapi/runtime";
 import { fileURLToPath } from "node:url";
 
 import type { Config } from "./config.ts";
@@ -27,7 +27,7 @@ const SCHEMA = "command_status";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
-export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
+export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({ ...postgresOptions(config), schema: SCHEMA, directory: MIGRATIONS, logger });
 }
 

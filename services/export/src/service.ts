@@ -4,7 +4,7 @@ import { TOPICS } from "@kapi/contracts";
 import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
 import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
 import { createPool, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
-import type { MainContext } from "@kapi/runtime";
+import type { MainContext, MigrationContext } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
 import type { HistoryOwner } from "./domain/ports.ts";
@@ -16,7 +16,7 @@ const SERVICE = "export";
 const MAX_BATCH_COMMANDS = 8;
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
-export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
+export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({
     ...postgresOptions(config),
     schema: SERVICE,

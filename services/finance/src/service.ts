@@ -6,7 +6,7 @@ import { TOPICS } from "@kapi/contracts";
 import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
 import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
 import { createPool, isTransient, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
-import { counter, gauge, type MainContext } from "@kapi/runtime";
+import { counter, gauge, type MainContext, type MigrationContext } from "@kapi/runtime";
 import { createTradingServerClient, TradingServerUnreachable } from "@kapi/trading-server";
 import {
   type AccountName,
@@ -33,7 +33,7 @@ const SERVICE = "finance";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
-export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
+export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({
     ...postgresOptions(config),
     schema: SERVICE,

@@ -21,7 +21,7 @@ import {
 import { latestOf, systemClock } from "@kapi/kernel";
 import { createPool, type Database, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
 import { CLAIM_SETTINGS, createRedis, redisOptions } from "@kapi/redis";
-import { type MainContext, observed, type Started } from "@kapi/runtime";
+import { type MainContext, type MigrationContext, observed, type Started } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
 import type { AccountExistence, SampleProgress, SnapshotStore } from "./domain/ports.ts";
@@ -76,7 +76,7 @@ const MAX_SWEEP_MS = 50;
 type Context = MainContext<Config>;
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
-export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
+export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({ ...postgresOptions(config), schema: SERVICE, directory: MIGRATIONS, logger });
 }
 

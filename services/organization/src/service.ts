@@ -5,7 +5,7 @@ import { createHttpServer, createInternalClient, type InternalClient, listen, re
 import { beginOffsets, createConsumer, createKafka, createProducer, endOffsets, kafkaOptions } from "@kapi/kafka";
 import { createPool, isTransient, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
 import { ALL_TAGS, createRedis, redisOptions, tagStates } from "@kapi/redis";
-import { gauge, type MainContext } from "@kapi/runtime";
+import { gauge, type MainContext, type MigrationContext } from "@kapi/runtime";
 
 import { type Config, type ConsoleConfig, consoleConfig } from "./config.ts";
 import type { CreditMonths, Store } from "./domain/ports.ts";
@@ -81,7 +81,7 @@ const tagsUnreachable = gauge(
 );
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
-export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
+export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({ ...postgresOptions(config), schema: SERVICE, directory: MIGRATIONS, logger });
 }
 

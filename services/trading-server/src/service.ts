@@ -2,7 +2,7 @@
 import { createKafka, createProducer, kafkaOptions, LIVE_INTERVAL_MS } from "@kapi/kafka";
 import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
 import { createPool, migrate, postgresOptions } from "@kapi/postgres";
-import { faultPoint, type MainContext, observed } from "@kapi/runtime";
+import { faultPoint, type MainContext, type MigrationContext, observed } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
 import { reckon } from "./domain/reckoning.ts";
@@ -29,7 +29,7 @@ const MIGRATIONS = new URL("../migrations", import.meta.url).pathname;
 const MANUAL_TICK_MS = 250;
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
-export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
+export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({ ...postgresOptions(config), schema: SCHEMA, directory: MIGRATIONS, logger });
 }
 

@@ -11,7 +11,7 @@ import {
   postgresOptions,
   startDatabaseClock,
 } from "@kapi/postgres";
-import { gauge, type MainContext, observed, type Started } from "@kapi/runtime";
+import { gauge, type MainContext, type MigrationContext, observed, type Started } from "@kapi/runtime";
 
 import { type Config, RECORDING_MARGIN_MS } from "./config.ts";
 import type { DayStore } from "./domain/ports.ts";
@@ -57,7 +57,7 @@ export interface Outside {
 }
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
-export function migrateDatabase({ config, logger }: Pick<MainContext<Config>, "config" | "logger">): Promise<void> {
+export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({ ...postgresOptions(config), schema: SERVICE, directory: MIGRATIONS, logger });
 }
 

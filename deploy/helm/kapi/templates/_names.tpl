@@ -37,51 +37,67 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end }}
 
-{{/* What every container is told by its environment; secrets come as files. */}}
+{{/*
+What each program uses: servers, secrets, other services. docs/operate.md has the table; test/tidy holds it against the
+settings that each program reads.
+*/}}
+{{- define "kapi.programs" -}}
+{{ required "programs.json is not in the chart" (.Files.Get "programs.json") }}
+{{- end }}
+
+{{/*
+What a container is told by its environment: of the release "root" what "needs" names, an entry of programs.json. Secrets
+come as files.
+*/}}
 {{- define "kapi.environment" -}}
-{{- $full := include "kapi.fullname" . -}}
-- { name: LOG_LEVEL, value: {{ .Values.logLevel | quote }} }
-- { name: KAFKA_BROKERS, value: {{ .Values.kafka.brokers | quote }} }
-{{- with .Values.kafka.topicPrefix }}
+{{- $root := .root -}}
+{{- $needs := .needs -}}
+{{- $full := include "kapi.fullname" $root -}}
+- { name: LOG_LEVEL, value: {{ $root.Values.logLevel | quote }} }
+{{- if has "kafka" $needs.servers }}
+- { name: KAFKA_BROKERS, value: {{ $root.Values.kafka.brokers | quote }} }
+{{- with $root.Values.kafka.topicPrefix }}
 - { name: KAFKA_TOPIC_PREFIX, value: {{ . | quote }} }
 {{- end }}
-{{- if .Values.kafka.tls.enabled }}
+{{- if $root.Values.kafka.tls.enabled }}
 - { name: KAFKA_TLS, value: "on" }
 {{- end }}
-{{- with .Values.kafka.sasl.mechanism }}
+{{- with $root.Values.kafka.sasl.mechanism }}
 - { name: KAFKA_SASL_MECHANISM, value: {{ . }} }
 {{- end }}
-{{- range include "kapi.kafkaSecrets" . | fromYamlArray }}
+{{- range include "kapi.kafkaSecrets" $root | fromYamlArray }}
 - { name: {{ .variable }}_FILE, value: /run/kapi/{{ .volume }}/{{ .key }} }
 {{- end }}
+{{- end }}
+{{- if has "redis" $needs.servers }}
 - { name: REDIS_URL_FILE, value: /run/kapi/redis/url }
-{{- if .Values.redis.cluster }}
+{{- if $root.Values.redis.cluster }}
 - { name: REDIS_CLUSTER, value: "on" }
 {{- end }}
-{{- if .Values.redis.caSecret }}
+{{- if $root.Values.redis.caSecret }}
 - { name: REDIS_TLS_CA_FILE, value: /run/kapi/redis-ca/ca.crt }
 {{- end }}
+{{- end }}
+{{- if has "postgres" $needs.servers }}
 - { name: POSTGRES_URL_FILE, value: /run/kapi/postgres/url }
-{{- if .Values.postgres.caSecret }}
+{{- if $root.Values.postgres.caSecret }}
 - { name: POSTGRES_TLS_CA_FILE, value: /run/kapi/postgres-ca/ca.crt }
 {{- end }}
-- { name: INTERNAL_TOKEN_FILE, value: /run/kapi/secrets/internal-token }
-- { name: TRADING_SERVER_TOKEN_FILE, value: /run/kapi/secrets/trading-server-token }
-- { name: PASSWORD_DERIVATION_KEYS_FILE, value: /run/kapi/secrets/password-derivation-keys }
-- { name: PASSWORD_SEALING_KEYS_FILE, value: /run/kapi/secrets/password-sealing-keys }
-- { name: FINGERPRINT_KEY_FILE, value: /run/kapi/secrets/fingerprint-key }
-- { name: WEBHOOK_SEALING_KEYS_FILE, value: /run/kapi/secrets/webhook-sealing-keys }
-{{- range $name := list "account" "command-status" "finance" "metrics" "organization" "webhooks" }}
+{{- end }}
+{{- range $secret := $needs.secrets }}
+- { name: {{ $secret | upper | replace "-" "_" }}_FILE, value: /run/kapi/secrets/{{ $secret }} }
+{{- end }}
+{{- range $name := $needs.calls }}
 - { name: {{ printf "%s_URL" ($name | upper | replace "-" "_") }}, value: {{ printf "http://%s-%s:8080" $full $name | quote }} }
 {{- end }}
-{{- if include "kapi.measured" . }}
+{{- if include "kapi.measured" $root }}
 - { name: METRICS, value: "on" }
-- { name: METRICS_PORT, value: {{ .Values.telemetry.metrics.port | quote }} }
+- { name: METRICS_PORT, value: {{ $root.Values.telemetry.metrics.port | quote }} }
 {{- end }}
-{{- if .Values.telemetry.otlpEndpoint }}
-- { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ .Values.telemetry.otlpEndpoint | quote }} }
+{{- if $root.Values.telemetry.otlpEndpoint }}
+- { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ $root.Values.telemetry.otlpEndpoint | quote }} }
 - { name: OTEL_TRACES_SAMPLER, value: parentbased_traceidratio }
-- { name: OTEL_TRACES_SAMPLER_ARG, value: {{ .Values.telemetry.tracesSampleRatio | quote }} }
+- { name: OTEL_TRACES_SAMPLER_ARG, value: {{ $root.Values.telemetry.tracesSampleRatio | quote }} }
 {{- end }}
 {{- end }}
 
@@ -103,36 +119,45 @@ that it is mounted from. Existing secrets alone, under the keys that cert-manage
 {{- end }}
 {{- end }}
 
-{{/* The secrets that every container has as files, by the name of their folder. */}}
+{{/* The secrets that a container has as files, by the name of their folder: the secret, and of it all keys or those named. */}}
 {{- define "kapi.secretVolumes" -}}
-secrets: {{ .Values.secrets.existingSecret }}
-redis: {{ .Values.redis.existingSecret }}
-postgres: {{ .Values.postgres.existingSecret }}
-{{- with .Values.redis.caSecret }}
-redis-ca: {{ . }}
+{{- $values := .root.Values -}}
+{{- with .needs.secrets }}
+secrets: { secret: {{ $values.secrets.existingSecret }}, keys: {{ toJson . }} }
 {{- end }}
-{{- with .Values.postgres.caSecret }}
-postgres-ca: {{ . }}
+{{- if has "redis" .needs.servers }}
+redis: { secret: {{ $values.redis.existingSecret }}, keys: [url] }
+{{- with $values.redis.caSecret }}
+redis-ca: { secret: {{ . }}, keys: [ca.crt] }
 {{- end }}
-{{- with .Values.kafka.tls.caSecret }}
-kafka-ca: {{ . }}
 {{- end }}
-{{- with .Values.kafka.tls.clientSecret }}
-kafka-client: {{ . }}
+{{- if has "postgres" .needs.servers }}
+postgres: { secret: {{ $values.postgres.existingSecret }}, keys: [url] }
+{{- with $values.postgres.caSecret }}
+postgres-ca: { secret: {{ . }}, keys: [ca.crt] }
 {{- end }}
-{{- if .Values.kafka.sasl.mechanism }}
-kafka-user: {{ .Values.kafka.sasl.existingSecret }}
+{{- end }}
+{{- if has "kafka" .needs.servers }}
+{{- with $values.kafka.tls.caSecret }}
+kafka-ca: { secret: {{ . }}, keys: [ca.crt] }
+{{- end }}
+{{- with $values.kafka.tls.clientSecret }}
+kafka-client: { secret: {{ . }}, keys: [tls.crt, tls.key] }
+{{- end }}
+{{- if $values.kafka.sasl.mechanism }}
+kafka-user: { secret: {{ $values.kafka.sasl.existingSecret }}, keys: [username, password] }
+{{- end }}
 {{- end }}
 {{- end }}
 
 {{- define "kapi.mounts" -}}
-{{- range $volume, $secret := include "kapi.secretVolumes" . | fromYaml }}
+{{- range $volume, $_ := include "kapi.secretVolumes" . | fromYaml }}
 - { name: {{ $volume }}, mountPath: /run/kapi/{{ $volume }}, readOnly: true }
 {{- end }}
 {{- end }}
 
 {{- define "kapi.volumes" -}}
-{{- range $volume, $secret := include "kapi.secretVolumes" . | fromYaml }}
-- { name: {{ $volume }}, secret: { secretName: {{ $secret }}, defaultMode: 0440 } }
+{{- range $volume, $of := include "kapi.secretVolumes" . | fromYaml }}
+- { name: {{ $volume }}, secret: { secretName: {{ $of.secret }}, defaultMode: 0440, items: [{{ range $index, $key := $of.keys }}{{ if $index }}, {{ end }}{ key: {{ $key }}, path: {{ $key }} }{{ end }}] } }
 {{- end }}
 {{- end }}

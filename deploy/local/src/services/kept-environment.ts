@@ -8,7 +8,7 @@ import path from "node:path";
 import { z } from "zod";
 
 import { isRunning, keptSecrets, LocalError, writePrivately } from "@kapi/servers";
-import { allServices, type Environment, serviceEnvironment } from "./plan.ts";
+import { type Environment, type PlanOptions, programEnvironment, serviceEnvironment } from "./plan.ts";
 import { keptPorts } from "./ports.ts";
 
 const ADDRESSES_FILE = "addresses.json";
@@ -36,9 +36,17 @@ export function keepAddresses(stateDir: string, addresses: Addresses): () => voi
  * where none runs there, or one that is not that far yet.
  */
 export function keptEnvironment(stateDir: string, service: string, base: Environment): Environment {
+  return serviceEnvironment(service, keptPlan(stateDir, base));
+}
+
+/** The same of a program that is no service, as the operator's command line: secrets and addresses alone. */
+export function keptProgramEnvironment(stateDir: string, program: string): Environment {
+  return programEnvironment(program, keptPlan(stateDir, {}));
+}
+
+function keptPlan(stateDir: string, base: Environment): PlanOptions {
   const file = path.join(stateDir, ADDRESSES_FILE);
   if (!isRunning(stateDir) || !existsSync(file)) throw new LocalError(`No kapi runs in ${stateDir}.`);
   const { servers, topicPrefix } = Addresses.parse(JSON.parse(readFileSync(file, "utf8")));
-  const plan = { servers, topicPrefix, secrets: keptSecrets(stateDir), ports: keptPorts(stateDir), base };
-  return serviceEnvironment(service, allServices(), plan);
+  return { servers, topicPrefix, secrets: keptSecrets(stateDir), ports: keptPorts(stateDir), base };
 }

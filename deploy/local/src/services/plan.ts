@@ -1,10 +1,13 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-import type { Secrets, ServerAddresses } from "@kapi/servers";
+import { z } from "zod";
+
+import { LocalError, type Secrets, type ServerAddresses } from "@kapi/servers";
 import type { Ports } from "./ports.ts";
 
 const SERVICES_FOLDER = path.resolve(import.meta.dirname, "../../../../services");
+const PROGRAMS_FILE = path.resolve(import.meta.dirname, "../../../programs.json");
 const HOST = "127.0.0.1";
 
 /** Names the console's port, and the process that has it: of an organization service that runs twice, one. */
@@ -13,6 +16,12 @@ const CONSOLE_PROCESS = "organization";
 
 /** What a program of its own is told by the environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What each program uses, by its name: servers, secrets, and the services that it calls. */
+const Programs = z.record(
+  z.string(),
+  z.object({ servers: z.array(z.string()), secrets: z.array(z.string()), calls: z.array(z.string()) }),
+);
 
 /** The names of all services of this checkout. */
 export function allServices(): string[] {
@@ -48,32 +57,57 @@ export interface PlanOptions {
   readonly base: Environment;
 }
 
-/** The environment of a service: the same for all, but for the port. */
-export function serviceEnvironment(service: string, services: readonly string[], options: PlanOptions): Environment {
-  const { servers, secrets, ports } = options;
-  const urls = services.map((other) => [variableOf(other), serviceUrl(ports, other)]);
+/**
+ * The environment of a process, `gateway` or `gateway-2`: of secrets, servers and services what its program uses, and no
+ * other, also where the machine's own environment has them.
+ */
+export function serviceEnvironment(process: string, options: PlanOptions): Environment {
+  const { ports } = options;
   return {
     LOG_LEVEL: "info",
     ...options.base,
     HTTP_HOST: HOST,
-    HTTP_PORT: String(ports.of(service)),
+    HTTP_PORT: String(ports.of(process)),
     LIVE_HOST: HOST,
-    LIVE_PORT: String(ports.of(livePort(service))),
-    KAFKA_BROKERS: servers.kafkaBrokers,
-    KAFKA_TOPIC_PREFIX: options.topicPrefix === "" ? undefined : options.topicPrefix,
-    POSTGRES_URL: servers.postgresUrl,
-    REDIS_URL: servers.redisUrl,
-    ...(servers.redisCluster === true ? { REDIS_CLUSTER: "on" } : {}),
+    LIVE_PORT: String(ports.of(livePort(process))),
+    ...programEnvironment(process.endsWith(SECOND) ? process.slice(0, -SECOND.length) : process, options),
+    // Receivers are programs on this machine.
+    WEBHOOK_ALLOW_INSECURE: "true",
+    ...(process === CONSOLE_PROCESS ? consoleEnvironment(ports) : {}),
+  };
+}
+
+/** The secrets, servers and services that a program uses, `gateway` or `cli`; what others use is undefined. */
+export function programEnvironment(program: string, options: PlanOptions): Environment {
+  const { servers, ports } = options;
+  const uses = Programs.parse(JSON.parse(readFileSync(PROGRAMS_FILE, "utf8")))[program];
+  if (uses === undefined) throw new LocalError(`${PROGRAMS_FILE} does not have ${program}.`);
+  const secrets = secretVariables(options.secrets);
+  const addresses: Readonly<Record<string, Environment>> = {
+    kafka: {
+      KAFKA_BROKERS: servers.kafkaBrokers,
+      KAFKA_TOPIC_PREFIX: options.topicPrefix === "" ? undefined : options.topicPrefix,
+    },
+    postgres: { POSTGRES_URL: servers.postgresUrl },
+    redis: { REDIS_URL: servers.redisUrl, ...(servers.redisCluster === true ? { REDIS_CLUSTER: "on" } : {}) },
+  };
+  const everything = [secrets, ...Object.values(addresses)].flatMap((variables) => Object.keys(variables));
+  return {
+    ...Object.fromEntries(everything.map((variable) => [variable, undefined])),
+    ...Object.fromEntries(uses.servers.flatMap((server) => Object.entries(addresses[server] ?? {}))),
+    ...Object.fromEntries(uses.secrets.map(variableOf).map((variable) => [variable, secrets[variable]])),
+    ...Object.fromEntries(uses.calls.map((other) => [`${variableOf(other)}_URL`, serviceUrl(ports, other)])),
+  };
+}
+
+function secretVariables(secrets: Secrets): Environment {
+  return {
     INTERNAL_TOKEN: secrets.internalToken,
     TRADING_SERVER_TOKEN: secrets.tradingServerToken,
     PASSWORD_DERIVATION_KEYS: secrets.passwordDerivationKeys,
     PASSWORD_SEALING_KEYS: secrets.passwordSealingKeys,
     FINGERPRINT_KEY: secrets.fingerprintKey,
     WEBHOOK_SEALING_KEYS: secrets.webhookSealingKeys,
-    // Receivers are programs on this machine.
-    WEBHOOK_ALLOW_INSECURE: "true",
-    ...Object.fromEntries(urls),
-    ...(service === CONSOLE_PROCESS ? consoleEnvironment(ports) : {}),
   };
 }
 
@@ -92,6 +126,7 @@ function consoleEnvironment(ports: Ports): Environment {
   };
 }
 
-function variableOf(service: string): string {
-  return `${service.replaceAll("-", "_").toUpperCase()}_URL`;
+/** The variable of a secret; of a service, what its variables begin with. */
+function variableOf(name: string): string {
+  return name.replaceAll("-", "_").toUpperCase();
 }

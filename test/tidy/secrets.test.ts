@@ -1,0 +1,131 @@
+/**
+ * Each program is given the secrets that its settings read, and no other: by deploy/programs.json, from which the chart
+ * (`npm run test:helm` looks at what it renders) and `npm start` make its environment, in Docker Compose, and in the docs.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { describe, expect, it } from "vitest";
+import type { z } from "zod";
+
+import { generateSecrets } from "@kapi/servers";
+
+import { OperatorSettings } from "../../deploy/cli/src/operator.ts";
+import { programEnvironment } from "../../deploy/local/src/services/plan.ts";
+import { ConfigSchema as account } from "../../services/account/src/config.ts";
+import { ConfigSchema as commandStatus } from "../../services/command-status/src/config.ts";
+import { ConfigSchema as exportSchema } from "../../services/export/src/config.ts";
+import { ConfigSchema as finance } from "../../services/finance/src/config.ts";
+import { ConfigSchema as gateway } from "../../services/gateway/src/config.ts";
+import { configSchema as metrics } from "../../services/metrics/src/config.ts";
+import { Config as organization } from "../../services/organization/src/config.ts";
+import { Config as tradingServer } from "../../services/trading-server/src/config.ts";
+import { ConfigSchema as webhooks } from "../../services/webhooks/src/config.ts";
+import { documentedSecrets, readPrograms, type Uses, usesInCompose, usesOf, variableOf } from "./secrets.ts";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const read = (file: string): string => readFileSync(path.join(ROOT, file), "utf8");
+const PROGRAMS = readPrograms(read("deploy/programs.json"));
+/** The job `topics` is not here: its settings are in its main program. */
+const SETTINGS = new Map<string, z.ZodObject>([
+  ["gateway", gateway],
+  ["account", account],
+  ["finance", finance],
+  ["export", exportSchema],
+  ["command-status", commandStatus],
+  ["metrics", metrics],
+  ["organization", organization],
+  ["webhooks", webhooks],
+  ["trading-server", tradingServer],
+  ["cli", OperatorSettings],
+]);
+const SERVICES = readdirSync(path.join(ROOT, "services"));
+const secretsOf = (uses: Uses): string[] => [...uses.secrets, ...uses.optionalSecrets].map(variableOf).toSorted();
+const SECRET_VARIABLES = new Set([...PROGRAMS.values()].flatMap(secretsOf));
+/** How variables are called that hold a secret; those of Kafka, Redis and PostgreSQL go with the server. */
+const SECRET_NAME = /(?:TOKENS?|KEYS?|SECRETS?|PASSWORDS?)$/;
+const OF_A_SERVER = /^(?:KAFKA|REDIS|POSTGRES)_/;
+
+it("every program is in the table", () => {
+  expect([...PROGRAMS.keys()].toSorted()).toEqual([...SETTINGS.keys(), "topics"].toSorted());
+  expect([...SETTINGS.keys()].filter((name) => name !== "cli").toSorted()).toEqual(SERVICES.toSorted());
+});
+
+describe.each([...SETTINGS])("%s", (program, schema) => {
+  const uses = PROGRAMS.get(program) ?? { servers: [], secrets: [], optionalSecrets: [], calls: [] };
+  const variables = Object.keys(schema.shape);
+  const expected = { servers: uses.servers, secrets: secretsOf(uses), calls: uses.calls.toSorted() };
+
+  it("is told of the secrets, servers and services that its settings read, and of no other", () => {
+    expect(usesOf(variables, SECRET_VARIABLES, SERVICES)).toEqual(expected);
+    const unknown = variables.filter((name) => SECRET_NAME.test(name) && !OF_A_SERVER.test(name));
+    expect(unknown.filter((name) => !SECRET_VARIABLES.has(name))).toEqual([]);
+  });
+
+  it("has them in Docker Compose, from a volume of its own", () => {
+    const inCompose = usesInCompose(read("docker-compose.yml"), program);
+    expect(usesOf(inCompose.variables, SECRET_VARIABLES, SERVICES)).toEqual(expected);
+    expect(inCompose.volumes).toEqual([`${program}-secrets:/run/secrets:ro`]);
+  });
+
+  it("has them in npm start", () => {
+    const environment = programEnvironment(program, {
+      servers: { kafkaBrokers: "k:1", postgresUrl: "postgres://p", redisUrl: "redis://r" },
+      topicPrefix: "",
+      secrets: generateSecrets(),
+      ports: { of: () => 1 },
+      base: {},
+    });
+    const given = Object.keys(environment).filter((variable) => environment[variable] !== undefined);
+    const secrets = uses.secrets.map(variableOf).toSorted();
+    expect(usesOf(given, SECRET_VARIABLES, SERVICES)).toEqual({ ...expected, secrets });
+  });
+
+  it("has them in docs/operate.md", () => {
+    expect(documentedSecrets(read("docs/operate.md")).get(program)?.toSorted()).toEqual(secretsOf(uses));
+  });
+});
+
+it("password keys are where passwords are derived or opened, and nowhere else", () => {
+  for (const secret of ["password-derivation-keys", "password-sealing-keys"]) {
+    const having = [...PROGRAMS].filter(([, uses]) => uses.secrets.includes(secret)).map(([program]) => program);
+    expect(having.toSorted()).toEqual(["account", "gateway"]);
+  }
+});
+
+describe("the chart", () => {
+  it("has the table, and asks for each of the secrets", () => {
+    expect(read("deploy/helm/kapi/programs.json")).toBe(read("deploy/programs.json"));
+    const [, asked = ""] = /^secrets:\n((?: .*\n)+)/m.exec(read("deploy/helm/kapi/values.yaml")) ?? [];
+    for (const secret of new Set([...PROGRAMS.values()].flatMap(({ secrets }) => secrets)))
+      expect(asked).toContain(secret);
+  });
+});
+
+describe("make-secrets.mjs", () => {
+  it("gives each program its secrets, keeps what is there, and takes back what a program no longer uses", () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "kapi-secrets-"));
+    try {
+      const [all, own, table] = ["all", "own", "table.json"].map((name) => path.join(folder, name)) as [
+        string,
+        string,
+        string,
+      ];
+      const make = (programs: string): void => {
+        execFileSync(process.execPath, [path.join(ROOT, "deploy/docker/make-secrets.mjs"), all, programs, own]);
+      };
+      make(path.join(ROOT, "deploy/programs.json"));
+      const first = readFileSync(path.join(own, "gateway/fingerprint_key"), "utf8");
+      for (const [program, uses] of PROGRAMS)
+        expect(readdirSync(path.join(own, program)).map(variableOf).toSorted()).toEqual(secretsOf(uses));
+      writeFileSync(table, JSON.stringify({ gateway: { secrets: ["fingerprint-key"] } }));
+      make(table);
+      expect(readdirSync(path.join(own, "gateway"))).toEqual(["fingerprint_key"]);
+      expect(readFileSync(path.join(own, "gateway/fingerprint_key"), "utf8")).toBe(first);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
