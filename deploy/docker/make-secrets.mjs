@@ -3,7 +3,7 @@
  * <folder>; what is there stays. Then gives each program a folder of its own with the secrets that it uses, and no other.
  * For the Compose file: elsewhere they come from the platform's own store.
  */
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
@@ -15,8 +15,13 @@ const [, , folder, table, programsFolder] = process.argv;
 if (folder === undefined) throw new Error("usage: make-secrets.mjs <folder> [<programs.json> <programs' folder>]");
 const key = () => randomBytes(KEY_BYTES).toString("base64");
 const token = () => randomBytes(KEY_BYTES).toString("hex");
+/** Those who call services, by the names that their tokens begin with; the file of each token. */
+const callers = new Map(
+  ["gateway", "account", "export", "metrics", "organization"].map((name) => [name, `service_token_${name}`]),
+);
+callers.set("operator", "operator_token");
 const secrets = {
-  internal_token: token,
+  ...Object.fromEntries(Array.from(callers, ([name, file]) => [file, () => `${name}.${token()}`])),
   trading_server_token: token,
   control_token: token,
   password_derivation_keys: () => `k1:${key()}`,
@@ -29,6 +34,12 @@ for (const [name, make] of Object.entries(secrets)) {
   const file = path.join(folder, name);
   if (!existsSync(file)) writeFileSync(file, make(), { mode: READABLE });
 }
+/** By these a service knows its callers, and cannot call another one in their name. */
+const digests = Array.from(callers, ([name, file]) => {
+  const text = readFileSync(path.join(folder, file));
+  return `${name}:${createHash("sha256").update(text).digest("hex")}`;
+});
+writeFileSync(path.join(folder, "service_token_digests"), digests.join(","), { mode: READABLE });
 
 if (table !== undefined && programsFolder !== undefined) {
   const programs = JSON.parse(readFileSync(table, "utf8"));
@@ -39,7 +50,8 @@ if (table !== undefined && programsFolder !== undefined) {
     for (const file of readdirSync(own)) rmSync(path.join(own, file));
     for (const secret of [...uses.secrets, ...(uses.optionalSecrets ?? [])]) {
       const name = secret.replaceAll("-", "_");
-      writeFileSync(path.join(own, name), readFileSync(path.join(folder, name)), { mode: READABLE });
+      const made = secret === "service-token" ? `${name}_${program.replaceAll("-", "_")}` : name;
+      writeFileSync(path.join(own, name), readFileSync(path.join(folder, made)), { mode: READABLE });
     }
   }
 }

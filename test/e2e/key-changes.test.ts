@@ -63,7 +63,7 @@ interface MadeKey {
 async function operator(method: string, path: string, body?: object): Promise<unknown> {
   const response = await fetch(`${stack.url("organization")}/internal${path}`, {
     method,
-    headers: { "content-type": "application/json", "x-internal-token": stack.secrets.internalToken },
+    headers: { "content-type": "application/json", "x-service-token": stack.secrets.serviceTokens.operator },
     body: body === undefined ? null : JSON.stringify(body),
   });
   if (!response.ok) throw new Error(`${method} ${path} answered ${response.status} ${await response.text()}`);

@@ -81,7 +81,7 @@ class Operator {
   async #call(method: string, path: string, body?: object): Promise<Response> {
     const response = await fetch(`${this.#stack.url("organization")}${path}`, {
       method,
-      headers: { "content-type": "application/json", "x-internal-token": this.#stack.secrets.internalToken },
+      headers: { "content-type": "application/json", "x-service-token": this.#stack.secrets.serviceTokens.operator },
       body: body === undefined ? null : JSON.stringify(body),
       signal: AbortSignal.timeout(10_000),
     });

@@ -242,7 +242,7 @@ describe("what lets somebody in", () => {
       { authorization: demo.managementKey },
       `{"secret":"${inBody}`,
     );
-    await send(`${stack.url("account")}/internal/accounts/existing`, { "x-internal-token": `${token}` }, "{}");
+    await send(`${stack.url("account")}/internal/accounts/existing`, { "x-service-token": `gateway.${token}` }, "{}");
     await send(`${demo.consoleUrl}api/session`, { cookie: `session=${cookie}` });
     await send(
       `${demo.consoleUrl}api/session`,
@@ -251,11 +251,22 @@ describe("what lets somebody in", () => {
     );
     await expect(own.withKey(`kapi.${id}.${key?.slice(0, 43)}`).live()).rejects.toThrow("401");
 
-    const { installation: _noSecret, ...ofStack } = stack.secrets;
+    const { installation: _noSecret, serviceTokens, ...ofStack } = stack.secrets;
     const rings = Object.values(ofStack).map((ring) => ring.slice(ring.indexOf(":") + 1));
     const [, , right = ""] = demo.managementKey.split(".");
     const mine = [right, secret, demo.consolePassword, ...person.proofs];
-    const secrets = [...rings, ...mine, password, key, bearer, token, inUrl, inBody, cookie].map(String);
+    const secrets = [
+      ...rings,
+      ...Object.values(serviceTokens),
+      ...mine,
+      password,
+      key,
+      bearer,
+      token,
+      inUrl,
+      inBody,
+      cookie,
+    ].map(String);
     const { files } = await readEverything(stack);
     const logs = files.filter(({ where }) => where.endsWith(".log"));
     for (const service of ["gateway", "organization"]) {

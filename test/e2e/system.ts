@@ -64,7 +64,7 @@ async function untilKnown(client: OutsideClient): Promise<void> {
 /** Until the account service has heard of the organization's server; asked inside the house, where it costs no credits. */
 async function untilServed(stack: TestStack, { demo }: OutsideClient): Promise<void> {
   const address = `${stack.url("account")}/internal/servers/${demo.serverId}/configuration`;
-  const headers = { "x-internal-token": stack.secrets.internalToken };
+  const headers = { "x-service-token": stack.secrets.serviceTokens.gateway };
   await eventually(async () => expect((await fetch(address, { headers })).status).toBe(200), {
     timeoutMs: KNOWN_DEADLINE_MS,
   });

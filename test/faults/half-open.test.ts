@@ -134,7 +134,7 @@ describe("another service", () => {
   it("behind connections that froze is reached over new ones, and one call at most fails for it", async () => {
     const { proxy, url } = await throughProxy(await serve());
     const client = await scope.start("client", () =>
-      createInternalClient({ baseUrl: url, token: "token", timeoutMs: 2_000, connections: 4 }),
+      createInternalClient({ baseUrl: url, credentials: {}, timeoutMs: 2_000, connections: 4 }),
     );
     const call = () => client.request("GET", "/");
     await Promise.all(Array.from({ length: 4 }, call));

@@ -65,7 +65,7 @@ async function read(managementKey: string): Promise<Served> {
 async function buy(organizationId: string, credits: number, purchaseId: string): Promise<number> {
   const response = await fetch(`${stack.url("organization")}/internal/organizations/${organizationId}/credits`, {
     method: "POST",
-    headers: { "content-type": "application/json", "x-internal-token": stack.secrets.internalToken },
+    headers: { "content-type": "application/json", "x-service-token": stack.secrets.serviceTokens.operator },
     body: JSON.stringify({ credits, purchaseId }),
   });
   await response.text();

@@ -120,9 +120,10 @@ function report(what: string, ok: boolean, output: string): void {
   console.log(`  ${ok ? "✓" : "✗"} ${what}${ok ? "" : `\n${output}`}`);
 }
 
-function render(helm: string, values: string): Outcome {
+function render(helm: string, values: string, ...set: readonly string[]): Outcome {
   const file = path.join(VALUES, values);
-  return run(helm, ["template", "kapi", CHART, "--kube-version", `${KUBERNETES_VERSION}.0`, "-f", file]);
+  const more = set.flatMap((value) => ["--set", value]);
+  return run(helm, ["template", "kapi", CHART, "--kube-version", `${KUBERNETES_VERSION}.0`, "-f", file, ...more]);
 }
 
 /** What containers are told to read from files that are not mounted. */
@@ -143,9 +144,9 @@ function untoldVariables(manifests: string): string[] {
 }
 
 /** Containers that have other secrets than their program uses, by deploy/programs.json; a job has those of a server alone. */
-function wrongSecrets(manifests: string): string[] {
+function wrongSecrets(manifests: string, duringUpgrade = false): string[] {
   const programs = JSON.parse(readFileSync(path.join(ROOT, "deploy/programs.json"), "utf8")) as Readonly<
-    Record<string, { readonly secrets: readonly string[] }>
+    Record<string, { readonly secrets: readonly string[]; readonly upgradeSecrets?: readonly string[] }>
   >;
   return manifests.split(SEPARATOR).flatMap((manifest) => {
     const [, kind = ""] = /^kind: (Deployment|Job)$/m.exec(manifest) ?? [];
@@ -154,11 +155,11 @@ function wrongSecrets(manifests: string): string[] {
     const [, items = ""] = /- { name: secrets, secret: {.*items: \[(.*)\]/.exec(manifest) ?? [];
     const mounted = Array.from(items.matchAll(/key: ([a-z-]+)/g), ([, key = ""]) => key).toSorted();
     const told = Array.from(manifest.matchAll(/value: \/run\/kapi\/secrets\/([a-z-]+)/g), ([, key = ""]) => key);
-    const expected = kind === "Job" ? "" : (programs[program]?.secrets ?? ["unknown"]).toSorted().join();
-    const given = [mounted.join(), told.toSorted().join()];
-    return given.every((keys) => keys === expected)
-      ? []
-      : [`${kind} ${program}: ${given.join(" / ")}, not ${expected}`];
+    const { secrets = ["unknown"], upgradeSecrets = [] } = programs[program] ?? {};
+    const uses = kind === "Job" ? [] : duringUpgrade ? [...secrets, ...upgradeSecrets] : secrets;
+    const keys = uses.map((secret) => (secret === "service-token" ? `${secret}-${program}` : secret));
+    const isRight = mounted.join() === keys.toSorted().join() && told.toSorted().join() === uses.toSorted().join();
+    return isRight ? [] : [`${kind} ${program}: ${mounted.join()} / ${told.join()}, not ${keys.join()}`];
   });
 }
 
@@ -197,6 +198,9 @@ for (const values of readdirSync(VALUES).toSorted()) {
   const validated = validate(validator, rendered.text);
   report(`${values}: every manifest is what Kubernetes ${KUBERNETES_VERSION} takes`, validated.ok, validated.output);
 }
+const upgrading = render(helm, "plain.yaml", "secrets.acceptInternalToken=true");
+const wrongThen = wrongSecrets(upgrading.text, true);
+report("during an upgrade: also what 0.1.0 shares", upgrading.ok && wrongThen.length === 0, wrongThen.join("\n"));
 const external = render(helm, "external.yaml").text;
 for (const { what, pattern, times } of EXPECTED) {
   const found = [...external.matchAll(pattern)].length;

@@ -105,7 +105,7 @@ export class FleetMember {
   /** What it holds for its sockets now. */
   async load(): Promise<LiveLoad> {
     const answer = await fetch(`${this.url}/internal/live/load`, {
-      headers: { "x-internal-token": this.#env["INTERNAL_TOKEN"] ?? "" },
+      headers: { "x-service-token": this.#env["OPERATOR_TOKEN"] ?? "" },
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
     if (!answer.ok) throw new Error(`${this.name} does not tell its load: ${answer.status}`);

@@ -64,7 +64,12 @@ async function begin(
   const dice = new Dice(seed);
   const { kafka, producer, serverId, managementKey } = world;
   const accounts = Array.from({ length: ACCOUNTS }, () => world.account());
-  fleet = new Fleet({ ...world.metricsEnv, LOG_LEVEL: "error", ...env });
+  fleet = new Fleet({
+    ...world.metricsEnv,
+    OPERATOR_TOKEN: world.environment.secrets.serviceTokens.operator,
+    LOG_LEVEL: "error",
+    ...env,
+  });
   trial = await Trial.start({ kafka, logger, serverId, managementKey, accounts, dice: dice.fork() });
   const market = new SeededMarket({ producer, serverId, accounts, dice: dice.fork() });
   return { fleet, trial, market, accounts, dice };

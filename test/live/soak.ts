@@ -7,6 +7,7 @@
 import { delay } from "@kapi/kernel";
 import { createKafka } from "@kapi/kafka";
 import { createLogger } from "@kapi/runtime";
+import { serviceTokenDigests } from "@kapi/servers";
 import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
 
 import startServers from "../../libs/testkit/src/global-setup.ts";
@@ -78,7 +79,10 @@ async function begin(stack: TestStack, dice: Dice): Promise<Soak> {
     KAFKA_TOPIC_PREFIX: topicPrefix,
     POSTGRES_URL: servers.postgresUrl,
     REDIS_URL: servers.redisUrl,
-    INTERNAL_TOKEN: secrets.internalToken,
+    SERVICE_TOKEN: secrets.serviceTokens.metrics,
+    SERVICE_TOKEN_DIGESTS: serviceTokenDigests(secrets),
+    // By which the fleet asks for the load of its members.
+    OPERATOR_TOKEN: secrets.serviceTokens.operator,
     ACCOUNT_URL: stack.url("account"),
     KAFKA_SESSION_TIMEOUT_MS: String(SESSION_TIMEOUT_MS),
     STUCK_TIMEOUT_MS: String(STUCK_TIMEOUT_MS),

@@ -50,7 +50,7 @@ async function measurePages(stack: Stack, demo: Demo): Promise<void> {
   await bare.stop();
 
   const owner = new Pool(stack.url("account"), { connections: 1 });
-  const headers = { "x-internal-token": stack.secrets.internalToken };
+  const headers = { "x-service-token": stack.secrets.serviceTokens.gateway };
   const account = `/internal/servers/${demo.serverId}/accounts/${BUSY_ACCOUNT}`;
   const results: string[] = [];
   for (const list of ["deals", "orders", "positions"] as const) {
@@ -72,7 +72,7 @@ async function measurePages(stack: Stack, demo: Demo): Promise<void> {
 /** Pages of the list of all accounts, the first and the last, with their live values; and what a search costs. */
 async function measureAccountPages(stack: Stack, demo: Demo): Promise<void> {
   const owner = new Pool(stack.url("account"), { connections: 1 });
-  const headers = { "x-internal-token": stack.secrets.internalToken };
+  const headers = { "x-service-token": stack.secrets.serviceTokens.gateway };
   const lists = `/internal/servers/${demo.serverId}/accounts?limit=${LIMIT}`;
   for (const [title, part] of [
     ["page 1", "page=1"],

@@ -89,6 +89,7 @@ export class LiveWorld {
       env: {
         ...process.env,
         ...this.environment.env,
+        SERVICE_TOKEN: this.environment.secrets.serviceTokens.metrics,
         HTTP_PORT: String(httpPort),
         LIVE_PORT: String(port),
         ACCOUNT_URL: this.#accountUrl,

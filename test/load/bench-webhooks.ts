@@ -101,7 +101,7 @@ class Bench {
   async #createEndpoint(organizationId: string, url: string): Promise<void> {
     const answer = await fetch(`${this.#stack.url("webhooks")}/internal/organizations/${organizationId}/webhooks`, {
       method: "POST",
-      headers: { "content-type": "application/json", "x-internal-token": this.#stack.secrets.internalToken },
+      headers: { "content-type": "application/json", "x-service-token": this.#stack.secrets.serviceTokens.gateway },
       body: JSON.stringify({ url }),
     });
     if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`);

@@ -170,7 +170,7 @@ class Story {
           `${stack.url("organization")}/internal/organizations/${this.organizationId}/credits`,
           {
             method: "POST",
-            headers: { "content-type": "application/json", "x-internal-token": stack.secrets.internalToken },
+            headers: { "content-type": "application/json", "x-service-token": stack.secrets.serviceTokens.operator },
             body: JSON.stringify({ credits, purchaseId }),
           },
         );

@@ -228,7 +228,7 @@ async function usageOf(organizationId: string): Promise<{ credits: number }[]> {
   for (let page = 1; ; page += 1) {
     const path = `/internal/organizations/${organizationId}/credits/usage?page=${page}&limit=100`;
     const url = stack.url("organization") + path;
-    const response = await fetch(url, { headers: { "x-internal-token": stack.secrets.internalToken } });
+    const response = await fetch(url, { headers: { "x-service-token": stack.secrets.serviceTokens.gateway } });
     const { usage } = (await response.json()) as { usage: { credits: number }[] };
     if (usage.length === 0) return lines;
     lines.push(...usage);

@@ -10,6 +10,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { z } from "zod";
 
+import { CALLERS, INTERNAL_CALLS } from "@kapi/contracts";
 import { generateSecrets } from "@kapi/servers";
 
 import { OperatorSettings } from "../../deploy/cli/src/operator.ts";
@@ -43,9 +44,10 @@ const SETTINGS = new Map<string, z.ZodObject>([
 ]);
 const SERVICES = readdirSync(path.join(ROOT, "services"));
 const secretsOf = (uses: Uses): string[] => [...uses.secrets, ...uses.optionalSecrets].map(variableOf).toSorted();
-const SECRET_VARIABLES = new Set([...PROGRAMS.values()].flatMap(secretsOf));
+const ofUpgrade = (uses: Uses): string[] => uses.upgradeSecrets.map(variableOf);
+const SECRET_VARIABLES = new Set([...PROGRAMS.values()].flatMap((uses) => secretsOf(uses).concat(ofUpgrade(uses))));
 /** How variables are called that hold a secret; those of Kafka, Redis and PostgreSQL go with the server. */
-const SECRET_NAME = /(?:TOKENS?|KEYS?|SECRETS?|PASSWORDS?)$/;
+const SECRET_NAME = /(?:TOKENS?|KEYS?|SECRETS?|PASSWORDS?|DIGESTS?)$/;
 const OF_A_SERVER = /^(?:KAFKA|REDIS|POSTGRES)_/;
 
 it("every program is in the table", () => {
@@ -53,13 +55,20 @@ it("every program is in the table", () => {
   expect([...SETTINGS.keys()].filter((name) => name !== "cli").toSorted()).toEqual(SERVICES.toSorted());
 });
 
+function usesOfProgram(program: string): Uses {
+  const uses = PROGRAMS.get(program);
+  if (uses === undefined) throw new Error(`deploy/programs.json does not have ${program}`);
+  return uses;
+}
+
 describe.each([...SETTINGS])("%s", (program, schema) => {
-  const uses = PROGRAMS.get(program) ?? { servers: [], secrets: [], optionalSecrets: [], calls: [] };
+  const uses = usesOfProgram(program);
   const variables = Object.keys(schema.shape);
   const expected = { servers: uses.servers, secrets: secretsOf(uses), calls: uses.calls.toSorted() };
 
   it("is told of the secrets, servers and services that its settings read, and of no other", () => {
-    expect(usesOf(variables, SECRET_VARIABLES, SERVICES)).toEqual(expected);
+    const secrets = [...secretsOf(uses), ...ofUpgrade(uses)].toSorted();
+    expect(usesOf(variables, SECRET_VARIABLES, SERVICES)).toEqual({ ...expected, secrets });
     const unknown = variables.filter((name) => SECRET_NAME.test(name) && !OF_A_SERVER.test(name));
     expect(unknown.filter((name) => !SECRET_VARIABLES.has(name))).toEqual([]);
   });
@@ -88,6 +97,28 @@ describe.each([...SETTINGS])("%s", (program, schema) => {
   });
 });
 
+it("the operator's token is the operator's, and each service that calls another one has a token of its own", () => {
+  const having = (secret: string): string[] =>
+    [...PROGRAMS].filter(([, uses]) => uses.secrets.includes(secret)).map(([program]) => program);
+  expect(having("operator-token")).toEqual(["cli"]);
+  expect([...having("service-token"), "operator"].toSorted()).toEqual(CALLERS.toSorted());
+  const calling = [...PROGRAMS].filter(([, { calls }]) => calls.length > 0).map(([program]) => program);
+  expect([...having("service-token"), "cli"].toSorted()).toEqual(calling.toSorted());
+  expect(having("service-token-digests").toSorted()).toEqual(Object.keys(INTERNAL_CALLS).toSorted());
+});
+
+it("services call those that the table of internal operations lets them call", () => {
+  for (const [owner, operations] of Object.entries<Readonly<Record<string, readonly string[]>>>(INTERNAL_CALLS)) {
+    const callers = new Set(Object.values(operations).flat());
+    const calling = [...PROGRAMS].filter(([, { calls }]) => calls.includes(owner)).map(([program]) => program);
+    // The load of a metrics process is looked at by whoever is beside it.
+    const expected = owner === "metrics" ? ["cli", ...calling] : calling;
+    expect([...callers].map((caller) => (caller === "operator" ? "cli" : caller)).toSorted()).toEqual(
+      expected.toSorted(),
+    );
+  }
+});
+
 it("password keys are where passwords are derived or opened, and nowhere else", () => {
   for (const secret of ["password-derivation-keys", "password-sealing-keys"]) {
     const having = [...PROGRAMS].filter(([, uses]) => uses.secrets.includes(secret)).map(([program]) => program);
@@ -99,8 +130,9 @@ describe("the chart", () => {
   it("has the table, and asks for each of the secrets", () => {
     expect(read("deploy/helm/kapi/programs.json")).toBe(read("deploy/programs.json"));
     const [, asked = ""] = /^secrets:\n((?: .*\n)+)/m.exec(read("deploy/helm/kapi/values.yaml")) ?? [];
-    for (const secret of new Set([...PROGRAMS.values()].flatMap(({ secrets }) => secrets)))
-      expect(asked).toContain(secret);
+    // The command line is not in the chart.
+    const inChart = [...PROGRAMS].filter(([program]) => program !== "cli").flatMap(([, { secrets }]) => secrets);
+    for (const secret of new Set(inChart)) expect(asked).toContain(secret);
   });
 });
 

@@ -4,8 +4,10 @@ import { z } from "zod";
 /** What a program uses, as deploy/programs.json has it: the chart, `npm start` and Docker Compose give it that alone. */
 const Uses = z.strictObject({
   servers: z.array(z.enum(["kafka", "postgres", "redis"])),
-  /** Named as the keys of the chart's secret; the variable INTERNAL_TOKEN for internal-token. */
+  /** Named as the keys of the chart's secret; the variable FINGERPRINT_KEY for fingerprint-key. */
   secrets: z.array(z.string()),
+  /** Only while processes of the release before run beside these. */
+  upgradeSecrets: z.array(z.string()).default([]),
   /** Given where somebody has them. */
   optionalSecrets: z.array(z.string()).default([]),
   calls: z.array(z.string()),

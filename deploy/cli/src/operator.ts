@@ -7,10 +7,10 @@ import { type Environment, fromRunningKapi } from "./running-kapi.ts";
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Items that are asked for at once; a list has as many pages as it needs. */
 const PAGE_LIMIT = 100;
-/** With both of these nothing is looked up. Either may be given as a file, as secrets are: INTERNAL_TOKEN_FILE. */
+/** With both of these nothing is looked up. Either may be given as a file, as secrets are: OPERATOR_TOKEN_FILE. */
 export const OperatorSettings = z.object({
   ORGANIZATION_URL: z.string().optional(),
-  INTERNAL_TOKEN: z.string().optional(),
+  OPERATOR_TOKEN: z.string().optional(),
 });
 
 /** Where the organization service is, and what proves the operator to it. */
@@ -22,20 +22,20 @@ export interface OperatorAddress {
 const Paginated = z.object({ pagination: z.object({ totalPages: z.int() }) });
 
 /**
- * The address that the environment gives (ORGANIZATION_URL and INTERNAL_TOKEN), else that of the kapi which runs from this
+ * The address that the environment gives (ORGANIZATION_URL and OPERATOR_TOKEN), else that of the kapi which runs from this
  * checkout (KAPI_STATE_DIR says where its state is).
  */
 export async function operatorAddress(environment: Environment): Promise<OperatorAddress> {
-  const { ORGANIZATION_URL: url, INTERNAL_TOKEN: token } = given(environment);
+  const { ORGANIZATION_URL: url, OPERATOR_TOKEN: token } = given(environment);
   if (url !== undefined && token !== undefined) return { url, token };
-  const missing = Object.entries({ ORGANIZATION_URL: url, INTERNAL_TOKEN: token }).filter(
+  const missing = Object.entries({ ORGANIZATION_URL: url, OPERATOR_TOKEN: token }).filter(
     ([, value]) => value === undefined,
   );
   const wanted = `set ${missing.map(([name]) => name).join(" and ")}`;
   const kept = await fromRunningKapi(environment, wanted, ({ keptProgramEnvironment }, folder) =>
     keptProgramEnvironment(folder, "cli"),
   );
-  return { url: url ?? kept["ORGANIZATION_URL"] ?? "", token: token ?? kept["INTERNAL_TOKEN"] ?? "" };
+  return { url: url ?? kept["ORGANIZATION_URL"] ?? "", token: token ?? kept["OPERATOR_TOKEN"] ?? "" };
 }
 
 function given(environment: Environment): z.output<typeof OperatorSettings> {
@@ -87,7 +87,7 @@ export class Operator {
       response = await fetch(`${url}/internal${route}`, {
         method,
         headers: {
-          "x-internal-token": token,
+          "x-service-token": token,
           ...(body === undefined ? {} : { "content-type": "application/json" }),
         },
         body: body === undefined ? null : JSON.stringify(body),

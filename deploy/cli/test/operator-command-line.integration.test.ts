@@ -15,7 +15,7 @@ let environment: Record<string, string>;
 
 beforeAll(async () => {
   stack = await startTestStack({ services: ["organization", "command-status"] });
-  environment = { ORGANIZATION_URL: stack.url("organization"), INTERNAL_TOKEN: stack.secrets.internalToken };
+  environment = { ORGANIZATION_URL: stack.url("organization"), OPERATOR_TOKEN: stack.secrets.serviceTokens.operator };
 });
 afterAll(() => stack.stop());
 

@@ -1,5 +1,6 @@
 export * from "./actor.ts";
 export * from "./errors.ts";
+export * from "./internal-calls.ts";
 export * from "./operations.ts";
 export * from "./prices.ts";
 export * from "./scopes.ts";

@@ -8,5 +8,6 @@ export * from "./listen.ts";
 export * from "./owner-answers.ts";
 export * from "./parse.ts";
 export * from "./server.ts";
+export * from "./service-callers.ts";
 export { sendStream } from "./stream-answer.ts";
 export type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";

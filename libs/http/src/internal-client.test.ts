@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 
 import { DependencyError } from "./dependency-error.ts";
-import { requireInternalToken } from "./internal-auth.ts";
+import { requireInternalToken, tokenCredentials } from "./internal-auth.ts";
 import { createInternalClient, type InternalClient, type InternalClientOptions } from "./internal-client.ts";
 import { listen } from "./listen.ts";
 import { createHttpServer } from "./server.ts";
@@ -28,7 +28,12 @@ const stops: (() => Promise<void>)[] = [];
 let url = "";
 
 function client(options: Partial<InternalClientOptions> = {}): InternalClient {
-  const started = createInternalClient({ baseUrl: url, token: TOKEN, timeoutMs: LONG_MS, ...options });
+  const started = createInternalClient({
+    baseUrl: url,
+    credentials: tokenCredentials(TOKEN),
+    timeoutMs: LONG_MS,
+    ...options,
+  });
   stops.unshift(() => started.stop());
   return started.value;
 }
@@ -97,7 +102,7 @@ describe("a call to another service", () => {
 
   it.each([
     ["fails", "/internal/broken", {}, "answered 500"],
-    ["does not know our token", "/internal/number", { token: "another" }, "answered 401"],
+    ["does not know our token", "/internal/number", { credentials: tokenCredentials("another") }, "answered 401"],
     ["cannot be reached", "/", { baseUrl: "http://127.0.0.1:1" }, "ECONNREFUSED"],
     ["does not answer in time", "/internal/silent", { timeoutMs: SHORT_MS }, `no answer within ${SHORT_MS} ms`],
     ["stops in the middle", "/internal/halves", { timeoutMs: SHORT_MS }, `no answer within ${SHORT_MS} ms`],

@@ -20,7 +20,6 @@ import { Call, type InternalResponse } from "./call.ts";
 import { CallQueue } from "./call-queue.ts";
 import { Connections } from "./connections.ts";
 import { DependencyError } from "./dependency-error.ts";
-import { INTERNAL_TOKEN_HEADER } from "./internal-auth.ts";
 
 export type { InternalResponse } from "./call.ts";
 
@@ -88,7 +87,8 @@ export interface InternalClient {
 export interface InternalClientOptions {
   /** The service's address, such as http://127.0.0.1:4001; a path in it is put before every path. */
   readonly baseUrl: string;
-  readonly token: string;
+  /** Headers of every call that prove who calls: `serviceCredentials`, or `tokenCredentials` for a trading server. */
+  readonly credentials: Readonly<Record<string, string>>;
   /** The deadline of a call, in milliseconds, unless the call gives its own. */
   readonly timeoutMs: number;
   /** Most calls at once, and so most connections. */
@@ -257,7 +257,7 @@ class PooledClient implements InternalClient {
 
   #dispatchOptions(method: string, path: string, body: unknown, options: CallOptions): Dispatcher.DispatchOptions {
     assert(path.startsWith("/"), "an internal path begins with a slash");
-    const headers: Record<string, string> = { ...options.headers, [INTERNAL_TOKEN_HEADER]: this.#options.token };
+    const headers: Record<string, string> = { ...options.headers, ...this.#options.credentials };
     if (body !== undefined) headers["content-type"] = "application/json";
     return {
       method,

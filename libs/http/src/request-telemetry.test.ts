@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from "vitest";
 
 import { createInternalClient, type InternalResponse } from "./internal-client.ts";
 import { listen } from "./listen.ts";
+import { serviceCredentials } from "./service-callers.ts";
 import { createHttpServer } from "./server.ts";
 
 const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
@@ -58,7 +59,7 @@ describe("the trace of a request", () => {
     const recorded = await serve(true, "world");
     const traceparent = (flags: string): string => `00-${TRACE_ID}-${SPAN_ID}-${flags}`;
     await fetch(`${recorded.url}/work/1`, { method: "POST", headers: { traceparent: traceparent("00") } });
-    const token = { "x-internal-token": "a guess" };
+    const token = { "x-service-token": "a guess" };
     await fetch(`${recorded.url}/work/1`, { method: "POST", headers: token });
     const named = recorded.spans.filter(({ name }) => name === "POST /work/:id");
     expect(named).toMatchObject([{ traceId: TRACE_ID, parentId: SPAN_ID }, {}]);
@@ -78,7 +79,11 @@ describe("the trace of a request", () => {
 describe("a call of another service", () => {
   /** Makes the call inside of a request of this process; what the other side was given. */
   async function call(url: string): Promise<unknown> {
-    const { value: client, stop } = createInternalClient({ baseUrl: url, token: "t", timeoutMs: 2_000 });
+    const { value: client, stop } = createInternalClient({
+      baseUrl: url,
+      credentials: serviceCredentials({ SERVICE_TOKEN: "t" }),
+      timeoutMs: 2_000,
+    });
     stops.push(stop);
     const inside = startRequestSpan("GET /", undefined, "r-1");
     const ask = (): Promise<InternalResponse> => client.request("POST", "/work/1?search=words");
@@ -105,7 +110,11 @@ describe("a call of another service", () => {
 
   it("begins no trace at the other side, where a request from outside would", async () => {
     const { url, spans } = await serve();
-    const { value: client, stop } = createInternalClient({ baseUrl: url, token: "t", timeoutMs: 2_000 });
+    const { value: client, stop } = createInternalClient({
+      baseUrl: url,
+      credentials: serviceCredentials({ SERVICE_TOKEN: "t" }),
+      timeoutMs: 2_000,
+    });
     stops.push(stop);
     await client.request("POST", "/work/1");
     expect(spans).toEqual([]);

@@ -10,6 +10,7 @@ import {
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
 import { INTERNAL_TOKEN_HEADER } from "./internal-auth.ts";
+import { SERVICE_TOKEN_HEADER } from "./service-callers.ts";
 
 /** What probes and collectors ask for is no work of anybody's. */
 const UNOBSERVED: ReadonlySet<string> = new Set(["/livez", "/readyz", "/metrics"]);
@@ -79,10 +80,14 @@ function startSpanOf(request: FastifyRequest, { name, attributes }: Described, c
   const given = request.headers[TRACEPARENT_HEADER];
   const parent = typeof given === "string" ? given : undefined;
   const isOurs = callers === "services";
-  if (isOurs && parent === undefined && request.headers[INTERNAL_TOKEN_HEADER] !== undefined) return null;
+  if (isOurs && parent === undefined && isOfService(request)) return null;
   const span = startRequestSpan(name, parent, request.id, isOurs ? "parent" : "here");
   span?.set({ ...attributes, [ATTRIBUTE.requestId]: request.id });
   return span;
+}
+
+function isOfService({ headers }: FastifyRequest): boolean {
+  return headers[SERVICE_TOKEN_HEADER] !== undefined || headers[INTERNAL_TOKEN_HEADER] !== undefined;
 }
 
 /** Fastify puts its `routeOptions` together anew each time that they are asked for, so they are asked for once. */

@@ -6,6 +6,8 @@ import { z } from "zod";
 const MAX_PORT = 65_535;
 const MIN_TOKEN_CHARACTERS = 16;
 const KEY_BYTES = 32;
+const SERVICE_TOKEN = /^[a-z-]+\.[A-Za-z0-9_-]{32,}$/;
+const SERVICE_TOKEN_DIGEST = /^([a-z-]+):([0-9a-f]{64})$/;
 /** Together with the longest drain of a server it stays below what a whole stop may take. */
 const MAX_STOP_DELAY_MS = 10_000;
 const KEY_ID = /^[A-Za-z0-9._-]{1,32}$/;
@@ -81,6 +83,27 @@ function isNetwork(text: string): boolean {
   return /^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= longest;
 }
 
+const serviceToken = z
+  .string()
+  .regex(SERVICE_TOKEN, "must be <the caller's name>.<secret of 32 or more letters, digits, dashes or underscores>");
+
+/** Of each caller the digests of its tokens. */
+export type ServiceTokenDigests = ReadonlyMap<string, readonly Buffer[]>;
+
+const serviceTokenDigests = z.string().transform((text, context): ServiceTokenDigests => {
+  const digests = new Map<string, Buffer[]>();
+  for (const entry of text.split(",")) {
+    const [, name, digest] = SERVICE_TOKEN_DIGEST.exec(entry.trim()) ?? [];
+    if (name === undefined || digest === undefined) {
+      const message = 'must be "<caller>:<SHA-256 of its token, 64 hex digits>", several with commas';
+      context.addIssue({ code: "custom", message });
+      return z.NEVER;
+    }
+    digests.set(name, [...(digests.get(name) ?? []), Buffer.from(digest, "hex")]);
+  }
+  return digests;
+});
+
 /** A switch, off unless told otherwise. */
 const onOrOff = z.enum(["on", "off"], "must be on or off").default("off");
 
@@ -113,7 +136,11 @@ export const configFields = {
   kafkaSessionTimeoutMs: integer(1_000, 300_000).default(10_000),
   /** POSTGRES_POOL_SIZE: most connections of one process. */
   postgresPoolSize: integer(1, 500).default(16),
-  /** INTERNAL_TOKEN and TRADING_SERVER_TOKEN: what calls between services prove themselves with. */
+  /** SERVICE_TOKEN and OPERATOR_TOKEN: what calls to services prove themselves with; begins with the caller's name. */
+  serviceToken,
+  /** SERVICE_TOKEN_DIGESTS: "<caller>:<SHA-256 of its token in hex>", several with commas; two of one caller while its token changes. */
+  serviceTokenDigests,
+  /** TRADING_SERVER_TOKEN and CONTROL_TOKEN; INTERNAL_TOKEN is what services of 0.1.0 share. */
   internalToken: z.string().min(MIN_TOKEN_CHARACTERS, `must have at least ${MIN_TOKEN_CHARACTERS} characters`),
   /** ACCOUNT_URL and its like: the base address of another service. */
   serviceUrl: url("http", "https"),

@@ -86,6 +86,23 @@ describe("configuration", () => {
     expect(Object.isFrozen(config.KAFKA_BROKERS)).toBe(true);
   });
 
+  it("reads the digests of callers' tokens, two of one caller while its token changes", () => {
+    const schema = z.object({ DIGESTS: configFields.serviceTokenDigests });
+    const [one, other] = ["0".repeat(64), "f".repeat(64)];
+    const { DIGESTS: digests } = loadConfig(schema, { DIGESTS: `gateway:${one}, operator:${one},gateway:${other}` });
+    expect(digests.get("gateway")?.map((digest) => digest.toString("hex"))).toEqual([one, other]);
+    expect(digests.get("operator")).toHaveLength(1);
+    for (const wrong of ["gateway", `gateway:${one}0`, `:${one}`, `gateway:${one},`, `gateway:${"g".repeat(64)}`])
+      expect(problemsOf(schema, { DIGESTS: wrong })).toHaveLength(1);
+  });
+
+  it("refuses a service's token that does not begin with a name, or is short", () => {
+    const schema = z.object({ TOKEN: configFields.serviceToken });
+    expect(problemsOf(schema, { TOKEN: `gateway.${"x".repeat(32)}` })).toEqual([]);
+    for (const wrong of ["x".repeat(40), `gateway.${"x".repeat(31)}`, `.${"x".repeat(32)}`, `a b.${"x".repeat(32)}`])
+      expect(problemsOf(schema, { TOKEN: wrong })).toHaveLength(1);
+  });
+
   it("reads a keyring, its first key the one in use", () => {
     const schema = z.object({ KEYS: configFields.keyring });
     const { KEYS } = loadConfig(schema, { KEYS: `new:${KEY},old:${KEY}` });

@@ -1,6 +1,6 @@
 export { alongside, type CompanionCheck } from "./companions.ts";
 export * from "./config.ts";
-export { configFields } from "./config-fields.ts";
+export { configFields, type ServiceTokenDigests } from "./config-fields.ts";
 export * from "./connection-fields.ts";
 export * from "./fault-point.ts";
 export * from "./health.ts";

@@ -29,7 +29,7 @@ export {
   startServersIn,
 } from "./servers.ts";
 export { type Entry, isRunning, StateRecord, stopRecorded } from "./state/record.ts";
-export { generateSecrets, keptSecrets, type Secrets, writePrivately } from "./state/secrets.ts";
+export { generateSecrets, keptSecrets, type Secrets, serviceTokenDigests, writePrivately } from "./state/secrets.ts";
 export { deleteTopics } from "./topics.ts";
 export { type Clusters, startClusters } from "./clusters/clusters.ts";
 export { type KafkaCluster, type KafkaNode, startKafkaCluster } from "./clusters/kafka-cluster.ts";

@@ -8,6 +8,7 @@ import {
   generateSecrets,
   type Secrets,
   type ServerContext,
+  serviceTokenDigests,
 } from "@kapi/servers";
 import { createLogger, type Scope } from "@kapi/runtime";
 
@@ -49,7 +50,7 @@ export interface TestEnvironment {
   readonly secrets: Secrets;
   /** A folder of its own, removed at the end. */
   readonly stateDir: string;
-  /** The environment variables of a service in here, but for its port and the addresses of others. */
+  /** The environment variables of a service in here, but for its port, its own token and the addresses of others. */
   readonly env: Readonly<Record<string, string>>;
   /** Removes all of it. */
   stop(): Promise<void>;
@@ -88,7 +89,7 @@ function assemble(parts: Parts): TestEnvironment {
   const env: Record<string, string> = {
     HTTP_HOST: "127.0.0.1",
     LOG_LEVEL: "warn",
-    INTERNAL_TOKEN: secrets.internalToken,
+    SERVICE_TOKEN_DIGESTS: serviceTokenDigests(secrets),
     TRADING_SERVER_TOKEN: secrets.tradingServerToken,
     PASSWORD_DERIVATION_KEYS: secrets.passwordDerivationKeys,
     PASSWORD_SEALING_KEYS: secrets.passwordSealingKeys,

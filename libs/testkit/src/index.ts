@@ -3,6 +3,7 @@ export { type Certificate, type CertificateAuthority, createAuthority } from "./
 export * from "./clusters.ts";
 export * from "./environment.ts";
 export * from "./eventually.ts";
+export * from "./internal-calls.ts";
 export * from "./measurements.ts";
 export * from "./redis-cluster.ts";
 export * from "./secured-servers.ts";

@@ -4,7 +4,7 @@
  */
 import type { z } from "zod";
 
-import { createInternalClient, DependencyError, type InternalClient } from "@kapi/http";
+import { createInternalClient, DependencyError, type InternalClient, tokenCredentials } from "@kapi/http";
 import { assert, monotonicClock } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
 
@@ -76,7 +76,7 @@ export function createTradingServerClient(options: TradingServerClientOptions): 
     const share = { connections: Math.ceil(connections / 2), waitingCalls: MAX_WAITING_CALLS_PER_ORGANIZATION };
     const started = createInternalClient({
       baseUrl,
-      token,
+      credentials: tokenCredentials(token),
       timeoutMs,
       connections,
       ...(options.organizationOf === undefined ? {} : { organizationShare: share }),

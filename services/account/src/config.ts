@@ -9,7 +9,12 @@ export const ConfigSchema = z.object({
   KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
   ...connectionFields.postgres,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
-  INTERNAL_TOKEN: configFields.internalToken,
+  /** Proves this service to those that it calls. */
+  SERVICE_TOKEN: configFields.serviceToken,
+  /** Those that may call this service: INTERNAL_CALLS says what. */
+  SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
+  /** Shared with services of 0.1.0, both ways, while such services run; deleted in the release after the next. */
+  INTERNAL_TOKEN: configFields.internalToken.optional(),
   /** Base address of the finance service: told of deletions. */
   FINANCE_URL: configFields.serviceUrl,
   /** Base address of the metrics service: last samples of accounts; told of deletions. */

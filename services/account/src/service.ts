@@ -2,7 +2,14 @@ import { fileURLToPath } from "node:url";
 import { createDirectory } from "@kapi/admission";
 import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@kapi/commands";
 import { TOPICS } from "@kapi/contracts";
-import { createHttpServer, createInternalClient, installAuditOutbox, listen, requireInternalToken } from "@kapi/http";
+import {
+  admitCallers,
+  createHttpServer,
+  createInternalClient,
+  installAuditOutbox,
+  listen,
+  serviceCredentials,
+} from "@kapi/http";
 import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
 import { assertDefined, derivePassword, openPassword } from "@kapi/kernel";
 import {
@@ -96,14 +103,14 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const metrics = await scope.start("metrics client", () =>
     createInternalClient({
       baseUrl: config.METRICS_URL,
-      token: config.INTERNAL_TOKEN,
+      credentials: serviceCredentials(config),
       timeoutMs: NEIGHBOUR_TIMEOUT_MS,
     }),
   );
   const finance = await scope.start("finance client", () =>
     createInternalClient({
       baseUrl: config.FINANCE_URL,
-      token: config.INTERNAL_TOKEN,
+      credentials: serviceCredentials(config),
       timeoutMs: NEIGHBOUR_TIMEOUT_MS,
     }),
   );
@@ -159,7 +166,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     clock,
     isDependencyFailure: (error) => isUnreachable(error) || isTransient(error),
   });
-  requireInternalToken(app, config.INTERNAL_TOKEN);
+  admitCallers(app, "account", config);
   registerRoutes(app, {
     reader,
     samples: createSamples(metrics),

@@ -102,7 +102,7 @@ describe("an account service that is killed", () => {
       await service.start();
     }
     const url = `${service.url}/internal/servers/${serverId}/accounts/${accountNumber}`;
-    const headers = { "x-internal-token": stack.secrets.internalToken };
+    const headers = { "x-service-token": stack.secrets.serviceTokens.gateway };
     const total = KILLS * ORDERS_EACH;
     const open = (await (await fetch(`${url}/positions?status=open&limit=1`, { headers })).json()) as {
       pagination: { total: number };

@@ -13,7 +13,7 @@ import {
 import { createKafka, createLogReader, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
 import { derivePassword, type Keyring, managedAccountIdOf, sealPassword } from "@kapi/kernel";
 import { configFields, createLogger, Scope } from "@kapi/runtime";
-import { commandMessage, eventually, serverEntry, startTestStack, type TestStack } from "@kapi/testkit";
+import { callerHeaders, commandMessage, eventually, serverEntry, startTestStack, type TestStack } from "@kapi/testkit";
 import { createTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
 
 import { type Neighbours, startNeighbours } from "./neighbours.ts";
@@ -145,7 +145,7 @@ export class World {
     body?: unknown,
     moreHeaders: Readonly<Record<string, string>> = {},
   ): Promise<Answer> {
-    const headers: Record<string, string> = { "x-internal-token": this.stack.secrets.internalToken, ...moreHeaders };
+    const headers = { ...callerHeaders(this.stack.secrets, "account", method, path), ...moreHeaders };
     if (body !== undefined) headers["content-type"] = "application/json";
     const init = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) };
     const response = await fetch(`${this.stack.url("account")}${path}`, init);

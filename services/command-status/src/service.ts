@@ -1,4 +1,4 @@
-import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
+import { admitCallers, createHttpServer, listen } from "@kapi/http";
 import { createKafka, kafkaOptions } from "@kapi/kafka";
 import { monotonicClock } from "@kapi/kernel";
 import { createPool, migrate, postgresOptions } from "@kapi/postgres";
@@ -80,7 +80,7 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   health.readiness("consumers", () => (joined ? null : "the consumers have not joined yet"));
 
   const app = createHttpServer({ logger, health, clock });
-  requireInternalToken(app, config.INTERNAL_TOKEN);
+  admitCallers(app, "command-status", config);
   // What the routes measure begins and ends in this process.
   const waits = { store, clock: monotonicClock };
   registerRoutes(app, { ...waits, ends: createLogEnds(kafka), topics });

@@ -269,7 +269,10 @@ describe("waiting for a command", () => {
     const waits = Array.from({ length: MAX_WAITERS_PER_ORGANIZATION }, () =>
       fetch(`${running.url}/internal/commands/wait`, {
         method: "POST",
-        headers: { "content-type": "application/json", "x-internal-token": running.environment.secrets.internalToken },
+        headers: {
+          "content-type": "application/json",
+          "x-service-token": running.environment.secrets.serviceTokens.gateway,
+        },
         body: JSON.stringify({ organizationId, commandId, timeoutMs: 30_000 }),
         signal: left.signal,
       }),

@@ -1,8 +1,8 @@
-import { createInternalClient, type InternalClient } from "@kapi/http";
+import type { InternalClient } from "@kapi/http";
 import { createKafka, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
-import { createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
+import { createOwnerClient, createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
 
 import { ConfigSchema } from "../src/config.ts";
 import { startService } from "../src/service.ts";
@@ -39,8 +39,10 @@ export async function startRunning(
     logger,
   });
   const producer = await scope.start("producer", () => createProducer(kafka));
-  const token = environment.secrets.internalToken;
-  const client = await scope.start("client", () => createInternalClient({ baseUrl: url, token, timeoutMs: 15_000 }));
+  const { secrets } = environment;
+  const client = await scope.start("client", () =>
+    createOwnerClient({ secrets, owner: "command-status", baseUrl: url, timeoutMs: 15_000 }),
+  );
   const stop = async (): Promise<void> => {
     await scope.stop();
     if (given === undefined) await environment.stop();

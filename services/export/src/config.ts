@@ -9,7 +9,10 @@ export const ConfigSchema = z.object({
   KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
   ...connectionFields.postgres,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
-  INTERNAL_TOKEN: configFields.internalToken,
+  /** Proves this service to those that it calls. */
+  SERVICE_TOKEN: configFields.serviceToken,
+  /** Shared with services of 0.1.0, both ways, while such services run; deleted in the release after the next. */
+  INTERNAL_TOKEN: configFields.internalToken.optional(),
   /** Where orders, positions and deals are asked for. */
   ACCOUNT_URL: configFields.serviceUrl,
   /** Where transactions are asked for. */

@@ -1,7 +1,7 @@
 import { createDirectory } from "@kapi/admission";
 import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@kapi/commands";
 import { TOPICS } from "@kapi/contracts";
-import { createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
+import { createHttpServer, createInternalClient, listen, serviceCredentials } from "@kapi/http";
 import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
 import { createPool, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
 import type { MainContext, MigrationContext } from "@kapi/runtime";
@@ -50,13 +50,12 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
   health.liveness("directory", () => directory.check());
   const ownerAt = async (name: string, baseUrl: string): Promise<HistoryOwner> => {
-    const options = { baseUrl, token: config.INTERNAL_TOKEN, timeoutMs: config.OWNER_TIMEOUT_MS };
+    const options = { baseUrl, credentials: serviceCredentials(config), timeoutMs: config.OWNER_TIMEOUT_MS };
     return createHistoryOwner(await scope.start(`${name} client`, () => createInternalClient(options)));
   };
   const finance = await ownerAt("finance", config.FINANCE_URL);
   const account = await ownerAt("account", config.ACCOUNT_URL);
   const app = createHttpServer({ logger, health, clock });
-  requireInternalToken(app, config.INTERNAL_TOKEN);
   await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
   const store = await scope.start("command store", () =>
     createCommandStore({ worker: SERVICE, database, producer, clock, logger }),

@@ -1,10 +1,11 @@
 import { accountKey, CommandEvent, type CommandMessage, directoryKey, type ServerEntry, TOPICS } from "@kapi/contracts";
-import { createInternalClient, type InternalClient } from "@kapi/http";
+import type { InternalClient } from "@kapi/http";
 import { createKafka, createLogReader, createProducer, type Producer } from "@kapi/kafka";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import {
   anyAccountNumber,
   commandMessage,
+  createOwnerClient,
   createTestEnvironment,
   eventually,
   serverEntry,
@@ -39,9 +40,9 @@ export class Harness {
     const scope = new Scope({ stopDeadlineMs: 30_000 });
     const environment = await createTestEnvironment({ partitions: 2 });
     await scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
-    const { internalToken } = environment.secrets;
+    const { serviceTokens } = environment.secrets;
     const owner = async (name: string): Promise<OwnerServer> => {
-      const value = await startOwnerServer(internalToken);
+      const value = await startOwnerServer(serviceTokens.export);
       return scope.start(name, () => ({ value, stop: () => value.stop() }));
     };
     const [account, finance] = await Promise.all([owner("account"), owner("finance")]);
@@ -54,9 +55,10 @@ export class Harness {
       return { value, stop: () => value.stop() };
     });
     const commandStatus = await scope.start("client", () =>
-      createInternalClient({
+      createOwnerClient({
+        secrets: stack.secrets,
+        owner: "command-status",
         baseUrl: stack.url("command-status"),
-        token: stack.secrets.internalToken,
         timeoutMs: 10_000,
       }),
     );
@@ -146,6 +148,7 @@ async function startExport(
   const health = new Health();
   const config = loadConfig(ConfigSchema, {
     ...environment.env,
+    SERVICE_TOKEN: environment.secrets.serviceTokens.export,
     HTTP_PORT: "0",
     ACCOUNT_URL: owners.account.url,
     FINANCE_URL: owners.finance.url,

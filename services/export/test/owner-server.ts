@@ -21,7 +21,7 @@ export async function startOwnerServer(token: string): Promise<OwnerServer> {
   const answers = new Map<string, OwnerAnswer>();
   const server = createServer((request, response) => {
     const { pathname, search } = new URL(request.url ?? "", "http://localhost");
-    const known = request.headers["x-internal-token"] === token;
+    const known = request.headers["x-service-token"] === token;
     if (known) asked.push(pathname + search);
     const answer = known ? (answers.get(pathname.split("/").at(-2) ?? "") ?? []) : 401;
     response.writeHead(typeof answer === "number" ? answer : 200, { "content-type": "application/json" });

@@ -9,7 +9,10 @@ export const ConfigSchema = z.object({
   KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
   ...connectionFields.postgres,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
-  INTERNAL_TOKEN: configFields.internalToken,
+  /** Those that may call this service: INTERNAL_CALLS says what. */
+  SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
+  /** Shared with services of 0.1.0, both ways, while such services run; deleted in the release after the next. */
+  INTERNAL_TOKEN: configFields.internalToken.optional(),
   /** What calls to trading servers carry. */
   TRADING_SERVER_TOKEN: configFields.internalToken,
   /** Deadline of one call to a trading server; after it the outcome counts as unknown, and is settled or asked again. */

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { createDirectory } from "@kapi/admission";
 import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@kapi/commands";
 import { TOPICS } from "@kapi/contracts";
-import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
+import { admitCallers, createHttpServer, listen } from "@kapi/http";
 import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
 import { createPool, isTransient, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
 import { counter, gauge, type MainContext, type MigrationContext } from "@kapi/runtime";
@@ -108,7 +108,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     clock,
     isDependencyFailure: (error) => isUnreachable(error) || error instanceof BehindTradingServer || isTransient(error),
   });
-  requireInternalToken(app, config.INTERNAL_TOKEN);
+  admitCallers(app, "finance", config);
   registerRoutes(app, {
     reader,
     deletions: createDeletionBook(database),

@@ -15,6 +15,7 @@ import { createPool, type Database, statement } from "@kapi/postgres";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import {
   anyAccountNumber,
+  callerHeaders,
   createTestEnvironment,
   eventually,
   serverEntry,
@@ -141,12 +142,14 @@ export class Harness {
   }
 
   /** Calls an internal route of the service; the answer's status and body. */
-  async call(method: "GET" | "DELETE", path: string, token = this.environment.secrets.internalToken) {
+  async call(method: "GET" | "DELETE", path: string, token?: string) {
     const url = this.log.findLast((entry) => typeof entry["url"] === "string")?.["url"];
-    const response = await fetch(`${String(url)}/internal/servers/${path}`, {
-      method,
-      headers: { "x-internal-token": token },
-    });
+    const whole = `/internal/servers/${path}`;
+    const headers =
+      token === undefined
+        ? callerHeaders(this.environment.secrets, "finance", method, whole)
+        : { "x-service-token": token };
+    const response = await fetch(String(url) + whole, { method, headers });
     const body: unknown = await response.json();
     return { status: response.status, errorCode: response.headers.get("x-error-code"), body };
   }

@@ -199,6 +199,9 @@ describe("the reads of the ledger", () => {
     });
     expect(await harness.call("GET", `${path}/transactions`, "somebody else's token")).toMatchObject({ status: 401 });
     expect(await harness.call("DELETE", path, "somebody else's token")).toMatchObject({ status: 401 });
+    const { gateway, account } = harness.environment.secrets.serviceTokens;
+    expect(await harness.call("DELETE", path, gateway)).toMatchObject({ status: 401 });
+    expect(await harness.call("GET", `${path}/transactions`, account)).toMatchObject({ status: 401 });
   });
 
   it("are not answered from an old ledger where the trading server cannot be asked", async () => {

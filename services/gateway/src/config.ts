@@ -19,7 +19,10 @@ export const ConfigSchema = z.object({
   ...connectionFields.redis,
   /** Most usage entries of a tag that wait in Redis while the ledger is away; beyond them its requests are answered 500. */
   USAGE_STREAM_LIMIT: configFields.integer(100, 100_000_000).default(USAGE_STREAM_LIMIT),
-  INTERNAL_TOKEN: configFields.internalToken,
+  /** Proves this service to those that it calls. */
+  SERVICE_TOKEN: configFields.serviceToken,
+  /** Shared with services of 0.1.0, both ways, while such services run; deleted in the release after the next. */
+  INTERNAL_TOKEN: configFields.internalToken.optional(),
   ACCOUNT_URL: configFields.serviceUrl,
   COMMAND_STATUS_URL: configFields.serviceUrl,
   /** Base address of the finance service: transactions. */

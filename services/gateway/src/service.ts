@@ -1,5 +1,5 @@
 import { createAdmission, createDirectory, createKnownAccounts, startRepeatedRefunds } from "@kapi/admission";
-import { createHttpServer, createInternalClient, type InternalClient, listen } from "@kapi/http";
+import { createHttpServer, createInternalClient, type InternalClient, listen, serviceCredentials } from "@kapi/http";
 import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
 import { OrganizationSlots } from "@kapi/kernel";
 import { CLAIM_SETTINGS, type ClaimSettings, createRedis, redisOptions, startRedisClock } from "@kapi/redis";
@@ -83,7 +83,7 @@ export async function startService(
 
   const organizationOf = (serverId: string): string | undefined => directory.server(serverId)?.organizationId;
 
-  const token = config.INTERNAL_TOKEN;
+  const credentials = serviceCredentials(config);
   const organizationShare = {
     connections: config.OWNER_CALLS_PER_ORGANIZATION,
     waitingCalls: MAX_WAITING_CALLS_PER_ORGANIZATION,
@@ -91,7 +91,7 @@ export async function startService(
   const accountClient = await scope.start("account client", () =>
     createInternalClient({
       baseUrl: config.ACCOUNT_URL,
-      token,
+      credentials,
       timeoutMs: ACCOUNT_READ_TIMEOUT_MS,
       connections: OWNER_CONNECTIONS,
       organizationShare,
@@ -100,7 +100,7 @@ export async function startService(
   const waitingClient = await scope.start("waiting client", () =>
     createInternalClient({
       baseUrl: config.COMMAND_STATUS_URL,
-      token,
+      credentials,
       timeoutMs: READ_TIMEOUT_MS,
       connections: MAX_WAITING_REQUESTS,
       // A wait that has just ended may still have its connection.
@@ -111,7 +111,7 @@ export async function startService(
     scope.start(`${name} client`, () =>
       createInternalClient({
         baseUrl,
-        token,
+        credentials,
         timeoutMs: READ_TIMEOUT_MS,
         connections: OWNER_CONNECTIONS,
         organizationShare,

@@ -119,9 +119,15 @@ async function assemble(
     ORGANIZATION_URL: NOWHERE,
     WEBHOOKS_URL: NOWHERE,
   };
-  await Promise.all([...ports].map(([name, port]) => child(name, { ...base, ...ofNeighbours }, port)));
+  const tokenOf = (name: string): { SERVICE_TOKEN?: string } => {
+    const token = Object.entries(environment.secrets.serviceTokens).find(([caller]) => caller === name)?.[1];
+    return token === undefined ? {} : { SERVICE_TOKEN: token };
+  };
+  await Promise.all(
+    [...ports].map(([name, port]) => child(name, { ...base, ...tokenOf(name), ...ofNeighbours }, port)),
+  );
   const gateway = async (env: Readonly<Record<string, string>>, clock: Clock = systemClock): Promise<string> => {
-    const config = loadConfig(ConfigSchema, { ...base, HTTP_PORT: "0", ...env });
+    const config = loadConfig(ConfigSchema, { ...base, ...tokenOf("gateway"), HTTP_PORT: "0", ...env });
     const fatal = (error: unknown): void => {
       throw error;
     };
@@ -143,14 +149,14 @@ async function assemble(
       const { error } = (await answer.json()) as { error: string };
       // Without a wallet nothing is charged: 402, or 403 for a scope, once the gateway has key and server.
       if (answer.status !== 402 && !error.startsWith("Missing API scope")) return false;
-      const internal = { headers: { "x-internal-token": environment.secrets.internalToken } };
+      const internal = { headers: { "x-service-token": environment.secrets.serviceTokens.gateway } };
       return (await fetch(`${neighbour("account")}/internal/${path}`, internal)).ok;
     });
     if (credits !== null) await giveWallet(redis, id, credits);
     return { id, key: entry, managementKey, server };
   };
   const gatewayProcess = async (env: Readonly<Record<string, string>>): Promise<ChildService> =>
-    child("gateway", { ...base, ...env }, await freePort());
+    child("gateway", { ...base, ...tokenOf("gateway"), ...env }, await freePort());
   return { environment, kafka, redis, url, neighbour, publish, organization, gateway, gatewayProcess };
 }
 

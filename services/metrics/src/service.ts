@@ -9,7 +9,14 @@ import {
   startRepeatedRefunds,
 } from "@kapi/admission";
 import { accountKey, TOPICS } from "@kapi/contracts";
-import { arrivalLimits, createHttpServer, createInternalClient, listen, requireInternalToken } from "@kapi/http";
+import {
+  admitCallers,
+  arrivalLimits,
+  createHttpServer,
+  createInternalClient,
+  listen,
+  serviceCredentials,
+} from "@kapi/http";
 import {
   createKafka,
   createProducer,
@@ -94,12 +101,9 @@ export async function startMetrics(main: Context): Promise<void> {
   });
   const directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
   health.readiness("directory", () => directory.check());
+  const credentials = serviceCredentials(config);
   const account = await scope.start("account client", () =>
-    createInternalClient({
-      baseUrl: config.ACCOUNT_URL,
-      token: config.INTERNAL_TOKEN,
-      timeoutMs: ACCOUNT_TIMEOUT_MS,
-    }),
+    createInternalClient({ baseUrl: config.ACCOUNT_URL, credentials, timeoutMs: ACCOUNT_TIMEOUT_MS }),
   );
   const existence = createAccountExistence(account);
 
@@ -151,7 +155,7 @@ export async function startMetrics(main: Context): Promise<void> {
   await scope.start("deleted accounts", () => every(FORGET_DELETED_INTERVAL_MS, () => log.forgetDeleted()));
 
   const app = createHttpServer({ logger, health, clock });
-  requireInternalToken(app, config.INTERNAL_TOKEN);
+  admitCallers(app, "metrics", config);
   installLatestSamples(app, log);
   let live: LiveServer | null = null;
   installLiveLoad(app, () => live?.load() ?? null);

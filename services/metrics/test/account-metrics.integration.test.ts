@@ -10,7 +10,7 @@ import {
 } from "@kapi/contracts";
 import { createPool, type Database, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
-import { eventually, serverEntry } from "@kapi/testkit";
+import { callerHeaders, eventually, serverEntry } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { eventIdOf } from "../src/domain/sample.ts";
@@ -59,8 +59,9 @@ function value(account: string, seconds: number, equity: number, change: Partial
 }
 
 function call(method: string, path: string, process = metrics): Promise<Response> {
-  const headers = { "x-internal-token": world.environment.secrets.internalToken };
-  return fetch(`${process.url}/internal/servers/${path}`, { method, headers });
+  const whole = `/internal/servers/${path}`;
+  const headers = callerHeaders(world.environment.secrets, "metrics", method, whole);
+  return fetch(process.url + whole, { method, headers });
 }
 
 async function list(query: Record<string, string>, serverId = world.serverId): Promise<AccountMetricSnapshot[]> {

@@ -44,7 +44,7 @@ function numbers(count: number): string[] {
 async function sequencesOf(accountNumbers: readonly string[]): Promise<(number | undefined)[]> {
   const answer = await fetch(`${metrics.url}/internal/samples/latest`, {
     method: "POST",
-    headers: { "content-type": "application/json", "x-internal-token": world.environment.secrets.internalToken },
+    headers: { "content-type": "application/json", "x-service-token": world.environment.secrets.serviceTokens.account },
     body: JSON.stringify({ serverId: world.serverId, accountNumbers }),
   });
   const { samples } = (await answer.json()) as { samples: ({ sequence: number } | null)[] };

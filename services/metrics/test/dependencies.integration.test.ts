@@ -155,10 +155,10 @@ it("while PostgreSQL is away the live stream goes on; what was not stored then i
   const valueAt = (account: string, minute: number): Promise<void> =>
     world.value(account, [minute * 100], { measuredAt: new Date(pastMs + minute * MINUTE_MS).toISOString() });
   const path = `${metrics.url}/internal/servers/${world.serverId}`;
-  const headers = { "x-internal-token": world.environment.secrets.internalToken };
+  const { gateway, account: owner } = world.environment.secrets.serviceTokens;
   const list = (account: string): Promise<Response> => {
     const query = new URLSearchParams({ organizationId: world.organizationId, accountNumber: account }).toString();
-    return fetch(`${path}/account-metrics?${query}`, { headers });
+    return fetch(`${path}/account-metrics?${query}`, { headers: { "x-service-token": gateway } });
   };
   const stored = async (account: string): Promise<number[]> =>
     AccountMetricsAnswer.parse(await (await list(account)).json()).snapshots.map(({ equity }) => equity);
@@ -169,7 +169,9 @@ it("while PostgreSQL is away the live stream goes on; what was not stored then i
   for (const minute of [2, 3]) for (const account of [before, meanwhile]) await valueAt(account, minute);
   await client.until(() => client.last(before) === 3 && client.last(meanwhile) === 2);
   expect((await list(before)).status).toBe(500);
-  expect((await fetch(`${path}/accounts/${before}`, { method: "DELETE", headers })).status).toBe(500);
+  expect(
+    (await fetch(`${path}/accounts/${before}`, { method: "DELETE", headers: { "x-service-token": owner } })).status,
+  ).toBe(500);
   expect((await fetch(`${metrics.url}/livez`)).ok).toBe(true);
 
   await database.open();

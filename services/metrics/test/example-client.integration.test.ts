@@ -139,7 +139,10 @@ async function told(account: string, sequence: number): Promise<void> {
   await eventually(async () => {
     const answer = await fetch(`${metrics.url}/internal/samples/latest`, {
       method: "POST",
-      headers: { "content-type": "application/json", "x-internal-token": world.environment.secrets.internalToken },
+      headers: {
+        "content-type": "application/json",
+        "x-service-token": world.environment.secrets.serviceTokens.account,
+      },
       body: JSON.stringify({ serverId: world.serverId, accountNumbers: [account] }),
     });
     expect(await answer.json()).toMatchObject({ samples: [{ sequence }] });

@@ -208,15 +208,16 @@ describe("the newest samples, for other services", () => {
     const ask = (token: string, body: object) =>
       fetch(`${metrics.url}/internal/samples/latest`, {
         method: "POST",
-        headers: { "content-type": "application/json", "x-internal-token": token },
+        headers: { "content-type": "application/json", "x-service-token": token },
         body: JSON.stringify(body),
       });
     const ofOneServer = { serverId, accountNumbers: ["nobody", account] };
     const ofSeveral = { accounts: ["nobody", account].map((accountNumber) => ({ serverId, accountNumber })) };
-    expect((await ask("wrong", ofOneServer)).status).toBe(401);
+    for (const token of ["wrong", world.environment.secrets.serviceTokens.gateway])
+      expect((await ask(token, ofOneServer)).status).toBe(401);
     for (const body of [ofOneServer, ofSeveral]) {
       await eventually(async () => {
-        const answer = await ask(world.environment.secrets.internalToken, body);
+        const answer = await ask(world.environment.secrets.serviceTokens.account, body);
         const { samples } = (await answer.json()) as { samples: unknown[] };
         expect(samples).toMatchObject([null, { sequence: 1, equity: 42 }]);
       });

@@ -124,7 +124,7 @@ describe("a metrics.latest that the broker has compacted", () => {
     await checkpointed(gone, 1);
     const answer = await fetch(`${metrics.url}/internal/servers/${world.serverId}/accounts/${gone}`, {
       method: "DELETE",
-      headers: { "x-internal-token": world.environment.secrets.internalToken },
+      headers: { "x-service-token": world.environment.secrets.serviceTokens.account },
     });
     expect(answer.status).toBe(200);
     const newest = new Map([[gone, ""]]);
@@ -219,7 +219,7 @@ describe("logs whose old segments the broker has deleted", () => {
     const query = new URLSearchParams({ organizationId: world.organizationId, accountNumber: account }).toString();
     await eventually(
       async () => {
-        const headers = { "x-internal-token": world.environment.secrets.internalToken };
+        const headers = { "x-service-token": world.environment.secrets.serviceTokens.gateway };
         const url = `${metrics.url}/internal/servers/${world.serverId}/account-metrics?${query}`;
         const { snapshots } = AccountMetricsAnswer.parse(await (await fetch(url, { headers })).json());
         expect(snapshots).toMatchObject([{ sequence: 1, equity: 1 }]);

@@ -108,6 +108,7 @@ export class World {
   get metricsEnv(): Record<string, string> {
     return {
       ...this.environment.env,
+      SERVICE_TOKEN: this.environment.secrets.serviceTokens.metrics,
       ACCOUNT_URL: `http://127.0.0.1:${this.#accountPort}`,
       COALESCE_MS: "0",
       CHECKPOINT_INTERVAL_MS: "300",

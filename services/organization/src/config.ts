@@ -58,8 +58,12 @@ export const Config = z.object({
    * before.
    */
   CREDIT_ENTRIES_KEPT_MONTHS: configFields.integer(MIN_KEPT_MONTHS, MAX_KEPT_MONTHS).default(DEFAULT_KEPT_MONTHS),
-  /** Proves calls between services, both ways. */
-  INTERNAL_TOKEN: configFields.internalToken,
+  /** Proves this service to those that it calls. */
+  SERVICE_TOKEN: configFields.serviceToken,
+  /** Those that may call this service: INTERNAL_CALLS says what. */
+  SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
+  /** Shared with services of 0.1.0, both ways, while such services run; deleted in the release after the next. */
+  INTERNAL_TOKEN: configFields.internalToken.optional(),
   /** Asked for open reservations before wallets are set from the ledger. */
   COMMAND_STATUS_URL: configFields.serviceUrl,
   ...consoleFields,

@@ -1,7 +1,14 @@
 import { fileURLToPath } from "node:url";
 
 import { MAX_AUDIT_EVENTS, TOPICS } from "@kapi/contracts";
-import { createHttpServer, createInternalClient, type InternalClient, listen, requireInternalToken } from "@kapi/http";
+import {
+  admitCallers,
+  createHttpServer,
+  createInternalClient,
+  type InternalClient,
+  listen,
+  serviceCredentials,
+} from "@kapi/http";
 import { beginOffsets, createConsumer, createKafka, createProducer, endOffsets, kafkaOptions } from "@kapi/kafka";
 import { createPool, isTransient, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
 import { ALL_TAGS, createRedis, redisOptions, tagStates } from "@kapi/redis";
@@ -112,7 +119,7 @@ export async function start(context: MainContext<Config>): Promise<void> {
   const commandStatusClient = await scope.start("command-status client", () =>
     createInternalClient({
       baseUrl: config.COMMAND_STATUS_URL,
-      token: config.INTERNAL_TOKEN,
+      credentials: serviceCredentials(config),
       timeoutMs: INTERNAL_CALL_TIMEOUT_MS,
     }),
   );
@@ -217,7 +224,7 @@ export async function start(context: MainContext<Config>): Promise<void> {
   };
   const usageLines = createUsageLines(database);
   const app = createHttpServer({ logger, health, clock });
-  requireInternalToken(app, config.INTERNAL_TOKEN);
+  admitCallers(app, "organization", config);
   installRoutes(app, people);
   installPeopleRoutes(app, people);
   installListRoutes(app, people);
@@ -254,10 +261,11 @@ async function startCreditMonths(
 /** Other services keep entries of the audit log until they are in it. */
 async function startFetchingAudit({ config, scope, logger }: MainContext<Config>, store: Store): Promise<void> {
   const sources = { account: config.ACCOUNT_URL, webhooks: config.WEBHOOKS_URL };
+  const credentials = serviceCredentials(config);
   for (const [name, baseUrl] of Object.entries(sources)) {
     if (baseUrl === undefined) continue;
     const client = await scope.start(`audit client of ${name}`, () =>
-      createInternalClient({ baseUrl, token: config.INTERNAL_TOKEN, timeoutMs: INTERNAL_CALL_TIMEOUT_MS }),
+      createInternalClient({ baseUrl, credentials, timeoutMs: INTERNAL_CALL_TIMEOUT_MS }),
     );
     const source = auditSourceOver(client);
     const round = async (): Promise<boolean> => (await fetchAuditEvents(store, source)) === MAX_AUDIT_EVENTS;
@@ -293,7 +301,7 @@ async function startConsole(
 ): Promise<void> {
   const clientOf = (name: string, baseUrl: string): Promise<InternalClient> =>
     scope.start(`${name} client`, () =>
-      createInternalClient({ baseUrl, token: config.INTERNAL_TOKEN, timeoutMs: INTERNAL_CALL_TIMEOUT_MS }),
+      createInternalClient({ baseUrl, credentials: serviceCredentials(config), timeoutMs: INTERNAL_CALL_TIMEOUT_MS }),
     );
   const accounts = accountsOver(await clientOf("account", settings.accountUrl));
   const samples = samplesOver(await clientOf("metrics", settings.metricsUrl));

@@ -1,8 +1,10 @@
-import { createHttpServer, listen, parse, requireInternalToken } from "@kapi/http";
+import { createHttpServer, listen, parse } from "@kapi/http";
 import { createLogger, Health, type Started } from "@kapi/runtime";
+import type { TestEnvironment } from "@kapi/testkit";
 import { z } from "zod";
 
 import type { OpenCommand } from "../src/domain/ports.ts";
+import { admitOrganization } from "./neighbours.ts";
 
 const OpenRequest = z.object({ organizationIds: z.array(z.guid()) });
 
@@ -13,10 +15,10 @@ export interface StandIn {
 }
 
 /** Another service's place in the tests of this one; the whole path with the real one is in the end-to-end tests. */
-export async function startCommandStatus(token: string): Promise<Started<StandIn>> {
+export async function startCommandStatus(secrets: TestEnvironment["secrets"]): Promise<Started<StandIn>> {
   const logger = createLogger({ service: "command-status-stand-in", level: "silent" });
   const app = createHttpServer({ logger, health: new Health() });
-  requireInternalToken(app, token);
+  admitOrganization(app, secrets);
   let open: OpenCommand[] = [];
   app.post("/internal/commands/caught-up", (_request, reply) => reply.send({}));
   app.post("/internal/commands/open", (request, reply) => {

@@ -238,8 +238,8 @@ describe("the console's listener", () => {
     "cross-origin-opener-policy": "same-origin",
   };
 
-  it("has nothing internal on it, also for who knows the internal token, and takes no management key", async () => {
-    const token = { "x-internal-token": world.environment.secrets.internalToken };
+  it("has nothing internal on it, also for who knows the operator's token, and takes no management key", async () => {
+    const token = { "x-service-token": world.environment.secrets.serviceTokens.operator };
     const browser = world.browser();
     for (const path of ["/internal/organizations", "/readyz", "/console/../internal/organizations"]) {
       expect((await browser.open("GET", path, undefined, token)).status).toBe(404);

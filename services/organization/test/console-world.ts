@@ -4,12 +4,12 @@ import path from "node:path";
 
 import { createDirectory, type Directory } from "@kapi/admission";
 import { ConsoleSession, CSRF_HEADER, SECURE_SESSION_COOKIE } from "@kapi/contracts";
-import { createInternalClient, type InternalClient } from "@kapi/http";
+import type { InternalClient } from "@kapi/http";
 import { createKafka } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
 import { createRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
-import { createTestEnvironment, eventually, serverEntry, type TestEnvironment } from "@kapi/testkit";
+import { createOwnerClient, createTestEnvironment, eventually, serverEntry, type TestEnvironment } from "@kapi/testkit";
 import { z } from "zod";
 
 import { Config } from "../src/config.ts";
@@ -64,11 +64,12 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
   const logger = createLogger({ service: "organization-test", level: "silent" });
   const environment = await createTestEnvironment();
   await scope.start("environment", () => ({ value: environment, stop: () => environment.stop() }));
-  const token = environment.secrets.internalToken;
-  const neighbours = await scope.start("neighbours", () => startNeighbours(token));
+  const { secrets } = environment;
+  const neighbours = await scope.start("neighbours", () => startNeighbours(secrets));
   const [port, consolePort] = [await freePort(), await freePort()];
   const config = loadConfig(Config, {
     ...environment.env,
+    SERVICE_TOKEN: secrets.serviceTokens.organization,
     HTTP_PORT: String(port),
     CONSOLE_PORT: String(consolePort),
     CONSOLE_SECURE_COOKIES: "on",
@@ -85,7 +86,9 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
   };
   await start({ config, scope, logger, health, clock: systemClock, fatal });
   const baseUrl = `http://127.0.0.1:${port}`;
-  const client = await scope.start("client", () => createInternalClient({ baseUrl, token, timeoutMs: 5_000 }));
+  const client = await scope.start("client", () =>
+    createOwnerClient({ secrets, owner: "organization", baseUrl, timeoutMs: 5_000 }),
+  );
   const redis = await scope.start("redis", () =>
     createRedis({ url: environment.redisUrl, clientName: "test", logger }),
   );

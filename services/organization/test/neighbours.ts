@@ -13,15 +13,17 @@ import {
   ApiError,
   callerOf,
   createHttpServer,
+  type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
   listen,
   parse,
-  requireInternalToken,
 } from "@kapi/http";
 import { createLogger, Health, type Started } from "@kapi/runtime";
-import { serverEntry } from "@kapi/testkit";
+import { serverEntry, type TestEnvironment } from "@kapi/testkit";
 import { z } from "zod";
+
+type Secrets = TestEnvironment["secrets"];
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
@@ -52,13 +54,21 @@ export interface Neighbours {
   readonly asked: string[];
 }
 
+/** Lets in the organization service alone. */
+export function admitOrganization(app: FastifyInstance, { serviceTokens }: Secrets): void {
+  app.addHook("onRequest", ({ headers }, _reply, done) => {
+    const isKnown = headers["x-service-token"] === serviceTokens.organization;
+    done(isKnown ? undefined : new ApiError("AUTHENTICATION_REQUIRED"));
+  });
+}
+
 /** account, command-status and metrics in one, in the tests of this service; the whole path is in the end-to-end tests. */
-export async function startNeighbours(token: string): Promise<Started<Neighbours>> {
+export async function startNeighbours(secrets: Secrets): Promise<Started<Neighbours>> {
   const app = createHttpServer({
     logger: createLogger({ service: "neighbours", level: "silent" }),
     health: new Health(),
   });
-  requireInternalToken(app, token);
+  admitOrganization(app, secrets);
   const state: Omit<Neighbours, "url"> = {
     accounts: new Map(),
     samples: new Map(),

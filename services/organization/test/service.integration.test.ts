@@ -2,12 +2,13 @@ import { randomUUID } from "node:crypto";
 
 import { authenticate, createDirectory, type Directory } from "@kapi/admission";
 import { type CommandEvent, CreditUsageAnswer, SCOPES, TOPICS } from "@kapi/contracts";
-import { createInternalClient, type InternalClient } from "@kapi/http";
+import type { InternalClient } from "@kapi/http";
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
 import { systemClock, toIso } from "@kapi/kernel";
 import { admit, createRedis, type RedisConnection, type WalletState } from "@kapi/redis";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import {
+  createOwnerClient,
   createTestEnvironment,
   eventually,
   serverEntry,
@@ -44,19 +45,27 @@ let producer: Producer;
 beforeAll(async () => {
   environment = await createTestEnvironment();
   await scope.start("environment", () => ({ value: environment, stop: () => environment.stop() }));
-  const token = environment.secrets.internalToken;
-  commandStatus = await scope.start("command-status", () => startCommandStatus(token));
+  const { secrets } = environment;
+  commandStatus = await scope.start("command-status", () => startCommandStatus(secrets));
   const port = await freePort();
   const front = await TcpProxy.inFrontOf(environment.postgresUrl);
   postgres = await scope.start("proxy", () => ({ value: front.proxy, stop: () => front.proxy.close() }));
-  const addresses = { HTTP_PORT: String(port), COMMAND_STATUS_URL: commandStatus.url, POSTGRES_URL: front.url };
+  const SERVICE_TOKEN = secrets.serviceTokens.organization;
+  const addresses = {
+    SERVICE_TOKEN,
+    HTTP_PORT: String(port),
+    COMMAND_STATUS_URL: commandStatus.url,
+    POSTGRES_URL: front.url,
+  };
   const config = loadConfig(Config, { ...environment.env, ...addresses });
   const fatal = (error: unknown): never => {
     throw error;
   };
   await start({ config, scope, logger, health, clock: wrongClock, fatal });
   const baseUrl = `http://127.0.0.1:${port}`;
-  client = await scope.start("client", () => createInternalClient({ baseUrl, token, timeoutMs: 5_000 }));
+  client = await scope.start("client", () =>
+    createOwnerClient({ secrets, owner: "organization", baseUrl, timeoutMs: 5_000 }),
+  );
   redis = await scope.start("redis", () => createRedis({ url: environment.redisUrl, clientName: "test", logger }));
   const { kafkaBrokers, topicPrefix } = environment;
   const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });

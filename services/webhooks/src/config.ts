@@ -45,7 +45,10 @@ export const ConfigSchema = z
     KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
     ...connectionFields.postgres,
     POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
-    INTERNAL_TOKEN: configFields.internalToken,
+    /** Those that may call this service: INTERNAL_CALLS says what. */
+    SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
+    /** Shared with services of 0.1.0, both ways, while such services run; deleted in the release after the next. */
+    INTERNAL_TOKEN: configFields.internalToken.optional(),
     /** Keys that the secrets of endpoints are sealed with: "<id>:<base64>", several with commas, the first in use. */
     WEBHOOK_SEALING_KEYS: configFields.keyring,
     /** Ports that an endpoint's address may name, with commas. */

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 
-import { createHttpServer, installAuditOutbox, listen, requireInternalToken } from "@kapi/http";
+import { admitCallers, createHttpServer, installAuditOutbox, listen } from "@kapi/http";
 import { createKafka, kafkaOptions } from "@kapi/kafka";
 import { type Clock, OrganizationSlots } from "@kapi/kernel";
 import {
@@ -143,7 +143,7 @@ export async function startService(context: MainContext<Config>, outside: Outsid
     ),
   );
   const app = createHttpServer({ logger, health, clock, isDependencyFailure: isTransient });
-  requireInternalToken(app, config.INTERNAL_TOKEN);
+  admitCallers(app, "webhooks", config);
   installAuditOutbox(app, createAuditOutbox(database));
   registerRoutes(app, {
     endpoints,

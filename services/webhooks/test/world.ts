@@ -11,11 +11,11 @@ import {
   type WebhookDelivery,
   WebhookSecretAnswer,
 } from "@kapi/contracts";
-import { createInternalClient, type InternalClient } from "@kapi/http";
+import type { InternalClient } from "@kapi/http";
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
-import { createTestEnvironment, eventually, TestClock, type TestEnvironment } from "@kapi/testkit";
+import { createOwnerClient, createTestEnvironment, eventually, TestClock, type TestEnvironment } from "@kapi/testkit";
 import type { z } from "zod";
 
 import { ConfigSchema } from "../src/config.ts";
@@ -169,9 +169,9 @@ export class World {
   }
 
   private async connect(url: string): Promise<void> {
-    const token = this.environment.secrets.internalToken;
+    const { secrets } = this.environment;
     this.#client = await this.scope.start("client", () =>
-      createInternalClient({ baseUrl: url, token, timeoutMs: CALL_TIMEOUT_MS }),
+      createOwnerClient({ secrets, owner: "webhooks", baseUrl: url, timeoutMs: CALL_TIMEOUT_MS }),
     );
   }
 }

@@ -45,9 +45,16 @@ settings that each program reads.
 {{ required "programs.json is not in the chart" (.Files.Get "programs.json") }}
 {{- end }}
 
+{{/* Of the secrets in "needs" those that this release has: what services of 0.1.0 share only where it accepts that. */}}
+{{- define "kapi.secretsOf" -}}
+{{- $shared := list -}}
+{{- if .root.Values.secrets.acceptInternalToken }}{{ $shared = .needs.upgradeSecrets | default list }}{{ end -}}
+{{ concat .needs.secrets $shared | toJson }}
+{{- end }}
+
 {{/*
-What a container is told by its environment: of the release "root" what "needs" names, an entry of programs.json. Secrets
-come as files.
+What a container is told by its environment: of the release "root" what "needs" names, the entry of "program" in
+programs.json. Secrets come as files.
 */}}
 {{- define "kapi.environment" -}}
 {{- $root := .root -}}
@@ -84,7 +91,7 @@ come as files.
 - { name: POSTGRES_TLS_CA_FILE, value: /run/kapi/postgres-ca/ca.crt }
 {{- end }}
 {{- end }}
-{{- range $secret := $needs.secrets }}
+{{- range $secret := include "kapi.secretsOf" . | fromJsonArray }}
 - { name: {{ $secret | upper | replace "-" "_" }}_FILE, value: /run/kapi/secrets/{{ $secret }} }
 {{- end }}
 {{- range $name := $needs.calls }}
@@ -119,11 +126,18 @@ that it is mounted from. Existing secrets alone, under the keys that cert-manage
 {{- end }}
 {{- end }}
 
-{{/* The secrets that a container has as files, by the name of their folder: the secret, and of it all keys or those named. */}}
+{{/*
+The secrets that a container has as files, by the name of their folder: the secret, and the keys of it that are mounted. Each
+program that calls others has a service token of its own.
+*/}}
 {{- define "kapi.secretVolumes" -}}
 {{- $values := .root.Values -}}
-{{- with .needs.secrets }}
-secrets: { secret: {{ $values.secrets.existingSecret }}, keys: {{ toJson . }} }
+{{- $program := .program -}}
+{{- with include "kapi.secretsOf" . | fromJsonArray }}
+secrets:
+  secret: {{ $values.secrets.existingSecret }}
+  keys: {{ toJson . }}
+  program: {{ $program }}
 {{- end }}
 {{- if has "redis" .needs.servers }}
 redis: { secret: {{ $values.redis.existingSecret }}, keys: [url] }
@@ -158,6 +172,6 @@ kafka-user: { secret: {{ $values.kafka.sasl.existingSecret }}, keys: [username, 
 
 {{- define "kapi.volumes" -}}
 {{- range $volume, $of := include "kapi.secretVolumes" . | fromYaml }}
-- { name: {{ $volume }}, secret: { secretName: {{ $of.secret }}, defaultMode: 0440, items: [{{ range $index, $key := $of.keys }}{{ if $index }}, {{ end }}{ key: {{ $key }}, path: {{ $key }} }{{ end }}] } }
+- { name: {{ $volume }}, secret: { secretName: {{ $of.secret }}, defaultMode: 0440, items: [{{ range $index, $key := $of.keys }}{{ if $index }}, {{ end }}{ key: {{ $key }}{{ if eq $key "service-token" }}-{{ $of.program }}{{ end }}, path: {{ $key }} }{{ end }}] } }
 {{- end }}
 {{- end }}

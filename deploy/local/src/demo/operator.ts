@@ -70,7 +70,7 @@ export async function createConsoleUser(stack: Stack, organizationId: string): P
 async function call<T>(stack: Stack, path: string, body: unknown, schema: z.ZodType<T>): Promise<T> {
   const response = await fetch(`${stack.url("organization")}/internal/organizations${path}`, {
     method: "POST",
-    headers: { "content-type": "application/json", "x-internal-token": stack.secrets.internalToken },
+    headers: { "content-type": "application/json", "x-service-token": stack.secrets.serviceTokens.operator },
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
   });

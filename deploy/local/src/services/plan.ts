@@ -3,7 +3,7 @@ import path from "node:path";
 
 import { z } from "zod";
 
-import { LocalError, type Secrets, type ServerAddresses } from "@kapi/servers";
+import { LocalError, type Secrets, type ServerAddresses, serviceTokenDigests } from "@kapi/servers";
 import type { Ports } from "./ports.ts";
 
 const SERVICES_FOLDER = path.resolve(import.meta.dirname, "../../../../services");
@@ -82,7 +82,7 @@ export function programEnvironment(program: string, options: PlanOptions): Envir
   const { servers, ports } = options;
   const uses = Programs.parse(JSON.parse(readFileSync(PROGRAMS_FILE, "utf8")))[program];
   if (uses === undefined) throw new LocalError(`${PROGRAMS_FILE} does not have ${program}.`);
-  const secrets = secretVariables(options.secrets);
+  const secrets = secretVariables(program, options.secrets);
   const addresses: Readonly<Record<string, Environment>> = {
     kafka: {
       KAFKA_BROKERS: servers.kafkaBrokers,
@@ -100,9 +100,12 @@ export function programEnvironment(program: string, options: PlanOptions): Envir
   };
 }
 
-function secretVariables(secrets: Secrets): Environment {
+function secretVariables(program: string, secrets: Secrets): Environment {
+  const { operator, ...services } = secrets.serviceTokens;
   return {
-    INTERNAL_TOKEN: secrets.internalToken,
+    SERVICE_TOKEN: Object.entries(services).find(([caller]) => caller === program)?.[1],
+    SERVICE_TOKEN_DIGESTS: serviceTokenDigests(secrets),
+    OPERATOR_TOKEN: operator,
     TRADING_SERVER_TOKEN: secrets.tradingServerToken,
     PASSWORD_DERIVATION_KEYS: secrets.passwordDerivationKeys,
     PASSWORD_SEALING_KEYS: secrets.passwordSealingKeys,

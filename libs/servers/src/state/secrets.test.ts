@@ -4,7 +4,7 @@ import path from "node:path";
 
 import { describe, expect, it } from "vitest";
 
-import { generateSecrets, keptSecrets } from "./secrets.ts";
+import { generateSecrets, keptSecrets, type Secrets } from "./secrets.ts";
 
 describe("the secrets of a state folder", () => {
   it("are made once, kept, and readable by their owner alone", () => {
@@ -15,9 +15,9 @@ describe("the secrets of a state folder", () => {
     rmSync(folder, { recursive: true });
   });
 
-  it("of an earlier version stay, and get the one that it did not have", () => {
+  it("of an earlier version stay, and get those that it did not have", () => {
     const folder = mkdtempSync(path.join(tmpdir(), "kapi-secrets-"));
-    const { webhookSealingKeys: _unknown, ...earlier } = keptSecrets(folder);
+    const { webhookSealingKeys: _keys, serviceTokens: _tokens, ...earlier } = keptSecrets(folder);
     writeFileSync(path.join(folder, "secrets.json"), JSON.stringify(earlier));
     const secrets = keptSecrets(folder);
     expect(secrets).toMatchObject(earlier);
@@ -26,7 +26,9 @@ describe("the secrets of a state folder", () => {
   });
 
   it("are different each time they are made", () => {
-    const [one, other] = [generateSecrets(), generateSecrets()];
-    expect(new Set([...Object.values(one), ...Object.values(other)]).size).toBe(2 * Object.keys(one).length);
+    const valuesOf = ({ serviceTokens, ...secrets }: Secrets): string[] =>
+      Object.values(secrets).concat(Object.values(serviceTokens));
+    const all = valuesOf(generateSecrets()).concat(valuesOf(generateSecrets()));
+    expect(new Set(all).size).toBe(all.length);
   });
 });

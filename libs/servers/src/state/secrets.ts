@@ -1,7 +1,8 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
+import { type Caller, CALLERS } from "@kapi/contracts";
 import { z } from "zod";
 
 const SECRETS_FILE = "secrets.json";
@@ -12,7 +13,8 @@ const Secrets = z.object({
   /** Names what belongs to this state folder outside it (volumes of containers). */
   installation: z.uuid(),
   postgresPassword: z.string(),
-  internalToken: z.string(),
+  /** Of each caller of internal operations its own. */
+  serviceTokens: z.record(z.enum(CALLERS), z.string()),
   tradingServerToken: z.string(),
   passwordDerivationKeys: z.string(),
   passwordSealingKeys: z.string(),
@@ -28,7 +30,10 @@ export function generateSecrets(): Secrets {
   return {
     installation: randomUUID(),
     postgresPassword: token(),
-    internalToken: token(),
+    serviceTokens: Object.fromEntries(CALLERS.map((caller) => [caller, `${caller}.${token()}`])) as Record<
+      Caller,
+      string
+    >,
     tradingServerToken: token(),
     passwordDerivationKeys: `k1:${key()}`,
     passwordSealingKeys: `k1:${key()}`,
@@ -47,10 +52,19 @@ export function keptSecrets(stateDir: string): Secrets {
     return fresh;
   }
   const kept = z.record(z.string(), z.unknown()).parse(JSON.parse(readFileSync(file, "utf8")));
-  // An earlier version did not have this one.
-  const secrets = Secrets.parse({ webhookSealingKeys: fresh.webhookSealingKeys, ...kept });
-  if (kept["webhookSealingKeys"] === undefined) writePrivately(file, secrets);
+  // An earlier version did not have these.
+  const { webhookSealingKeys, serviceTokens } = fresh;
+  const later = { webhookSealingKeys, serviceTokens };
+  const secrets = Secrets.parse({ ...later, ...kept });
+  if (Object.keys(later).some((name) => kept[name] === undefined)) writePrivately(file, secrets);
   return secrets;
+}
+
+/** SERVICE_TOKEN_DIGESTS of those who are called: the SHA-256 of each caller's token. */
+export function serviceTokenDigests({ serviceTokens }: Pick<Secrets, "serviceTokens">): string {
+  return Object.entries(serviceTokens)
+    .map(([caller, token]) => `${caller}:${createHash("sha256").update(token).digest("hex")}`)
+    .join(",");
 }
 
 /** Writes JSON that holds a secret: whole or not at all, for the owner's eyes. */

@@ -95,7 +95,7 @@ afterEach(async () => {
 /** The gateway's routes before an owner that stands for all services; no other server is needed. */
 async function startGateway(): Promise<string> {
   const client = (organizationShare?: OrganizationShare): Promise<InternalClient> => {
-    const options = { baseUrl: ownerUrl, token: "token", timeoutMs: 3_000 };
+    const options = { baseUrl: ownerUrl, credentials: {}, timeoutMs: 3_000 };
     return scope.start("client", () =>
       createInternalClient(organizationShare === undefined ? options : { ...options, organizationShare }),
     );

@@ -18,7 +18,7 @@ async function refusing(error: ApiError): Promise<Accounts> {
   });
   const { url } = await scope.start("server", () => listen(app, { host: "127.0.0.1", port: 0 }));
   return accountsOver(
-    await scope.start("client", () => createInternalClient({ baseUrl: url, token: "token", timeoutMs: 5_000 })),
+    await scope.start("client", () => createInternalClient({ baseUrl: url, credentials: {}, timeoutMs: 5_000 })),
   );
 }
 

@@ -19,7 +19,7 @@ async function lookingUp(answersOf: (commandIds: readonly string[]) => readonly 
   }));
   const { url } = await scope.start("server", () => listen(app, { host: "127.0.0.1", port: 0 }));
   return commandStatusOver(
-    await scope.start("client", () => createInternalClient({ baseUrl: url, token: "token", timeoutMs: 5_000 })),
+    await scope.start("client", () => createInternalClient({ baseUrl: url, credentials: {}, timeoutMs: 5_000 })),
   );
 }
 

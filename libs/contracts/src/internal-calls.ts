@@ -1,0 +1,103 @@
+/** Those whose tokens services know, by the name that the token begins with; `operator` is the operator's command line. */
+export const CALLERS = ["gateway", "account", "export", "metrics", "organization", "operator"] as const;
+export type Caller = (typeof CALLERS)[number];
+
+const GATEWAY = ["gateway"] as const;
+const EXPORT = ["export"] as const;
+const ACCOUNT = ["account"] as const;
+const ORGANIZATION = ["organization"] as const;
+/** What customers ask for: by the management API, or by the console, which the organization service serves. */
+const CUSTOMERS = ["gateway", "organization"] as const;
+const OPERATOR = ["operator"] as const;
+
+const SERVER = "/internal/servers/:serverId";
+const ACCOUNT_PATH = "/internal/servers/:serverId/accounts/:accountNumber";
+const ORGANIZATION_PATH = "/internal/organizations/:organizationId";
+const ENDPOINT = "/internal/organizations/:organizationId/webhooks/:endpointId";
+/** Of each service that makes changes which the audit log of the organization service names. */
+const AUDIT_OUTBOX = {
+  "GET /internal/audit-outbox": ORGANIZATION,
+  "POST /internal/audit-outbox/recorded": ORGANIZATION,
+} as const;
+
+/**
+ * Who may call what: of each service its internal operations, and the callers that each one lets in. A service refuses to
+ * start with an operation that is not here.
+ */
+export const INTERNAL_CALLS = {
+  account: {
+    [`GET ${SERVER}/configuration`]: GATEWAY,
+    [`PATCH ${SERVER}/configuration`]: CUSTOMERS,
+    [`GET ${SERVER}/accounts`]: CUSTOMERS,
+    [`GET ${ACCOUNT_PATH}`]: CUSTOMERS,
+    [`DELETE ${ACCOUNT_PATH}`]: GATEWAY,
+    [`GET ${ACCOUNT_PATH}/orders`]: GATEWAY,
+    [`GET ${ACCOUNT_PATH}/positions`]: GATEWAY,
+    [`GET ${ACCOUNT_PATH}/deals`]: GATEWAY,
+    [`GET ${ACCOUNT_PATH}/history`]: EXPORT,
+    "POST /internal/servers/overview": ORGANIZATION,
+    "POST /internal/accounts/existing": ["gateway", "metrics", "organization"],
+    ...AUDIT_OUTBOX,
+  },
+  "command-status": {
+    [`GET ${SERVER}/commands`]: CUSTOMERS,
+    [`GET ${SERVER}/commands/stream`]: CUSTOMERS,
+    "POST /internal/commands/read": CUSTOMERS,
+    "POST /internal/commands/wait": GATEWAY,
+    "POST /internal/commands/lookup": CUSTOMERS,
+    "POST /internal/commands/open": ORGANIZATION,
+    "POST /internal/commands/caught-up": ORGANIZATION,
+  },
+  finance: {
+    [`GET ${ACCOUNT_PATH}/transactions`]: GATEWAY,
+    [`GET ${ACCOUNT_PATH}/history`]: EXPORT,
+    [`DELETE ${ACCOUNT_PATH}`]: ACCOUNT,
+  },
+  metrics: {
+    [`GET ${SERVER}/account-metrics`]: GATEWAY,
+    [`DELETE ${ACCOUNT_PATH}`]: ACCOUNT,
+    "POST /internal/samples/latest": ["account", "organization"],
+    "GET /internal/live/load": OPERATOR,
+  },
+  organization: {
+    [`GET ${ORGANIZATION_PATH}/credits/usage`]: GATEWAY,
+    "GET /internal/audit": OPERATOR,
+    "GET /internal/organizations": OPERATOR,
+    "POST /internal/organizations": OPERATOR,
+    [`GET ${ORGANIZATION_PATH}/users`]: OPERATOR,
+    [`POST ${ORGANIZATION_PATH}/users`]: OPERATOR,
+    [`GET ${ORGANIZATION_PATH}/keys`]: OPERATOR,
+    [`POST ${ORGANIZATION_PATH}/keys`]: OPERATOR,
+    [`GET ${ORGANIZATION_PATH}/servers`]: OPERATOR,
+    [`POST ${ORGANIZATION_PATH}/servers`]: OPERATOR,
+    [`GET ${ORGANIZATION_PATH}/credits`]: OPERATOR,
+    [`POST ${ORGANIZATION_PATH}/credits`]: OPERATOR,
+    "DELETE /internal/keys/:keyId": OPERATOR,
+    "PUT /internal/prices": OPERATOR,
+    "PUT /internal/users/:userId/password": OPERATOR,
+    "DELETE /internal/users/:userId": OPERATOR,
+  },
+  webhooks: {
+    [`GET ${ORGANIZATION_PATH}/webhooks`]: CUSTOMERS,
+    [`POST ${ORGANIZATION_PATH}/webhooks`]: CUSTOMERS,
+    [`GET ${ENDPOINT}`]: CUSTOMERS,
+    [`PATCH ${ENDPOINT}`]: CUSTOMERS,
+    [`DELETE ${ENDPOINT}`]: CUSTOMERS,
+    [`POST ${ENDPOINT}/rotate-secret`]: CUSTOMERS,
+    [`POST ${ENDPOINT}/test`]: CUSTOMERS,
+    [`POST ${ENDPOINT}/replay`]: CUSTOMERS,
+    [`GET ${ENDPOINT}/deliveries`]: CUSTOMERS,
+    [`POST ${ENDPOINT}/deliveries/:deliveryId/redeliver`]: CUSTOMERS,
+    [`GET ${ORGANIZATION_PATH}/events`]: GATEWAY,
+    ...AUDIT_OUTBOX,
+  },
+} as const satisfies Record<string, Readonly<Record<string, readonly Caller[]>>>;
+
+/** A service with internal operations. */
+export type InternalOwner = keyof typeof INTERNAL_CALLS;
+
+/** Who may call an operation, `GET /internal/organizations`; undefined for one that is not in the table. */
+export function callersOf(owner: InternalOwner, operation: string): readonly Caller[] | undefined {
+  const calls: Readonly<Record<string, readonly Caller[]>> = INTERNAL_CALLS[owner];
+  return Object.hasOwn(calls, operation) ? calls[operation] : undefined;
+}

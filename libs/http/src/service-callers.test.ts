@@ -1,0 +1,101 @@
+import { createHash } from "node:crypto";
+
+import { createLogger, Health } from "@kapi/runtime";
+import { describe, expect, it } from "vitest";
+
+import { createHttpServer } from "./server.ts";
+import { admitCallers, type CallerSecrets, serviceCredentials } from "./service-callers.ts";
+
+const SHARED = "the token that all services of 0.1.0 share";
+const LIST = "/internal/organizations";
+const USAGE = "/internal/organizations/:organizationId/credits/usage";
+
+const tokenOf = (name: string): string => `${name}.${name}-0123456789-0123456789-0123456789`;
+const digestOf = (token: string): Buffer => createHash("sha256").update(token).digest();
+const DIGESTS = new Map(["gateway", "operator", "account"].map((name) => [name, [digestOf(tokenOf(name))]]));
+
+function serverWith(secrets: CallerSecrets = { SERVICE_TOKEN_DIGESTS: DIGESTS }) {
+  const logger = createLogger({ service: "test", level: "silent" });
+  const app = createHttpServer({ logger, health: new Health() });
+  admitCallers(app, "organization", secrets);
+  app.get(LIST, () => ({ organizations: [] }));
+  app.get(USAGE, () => ({ usage: [] }));
+  app.get("/open", () => ({}));
+  const ask = async (url: string, headers: Readonly<Record<string, string>>) => {
+    const { statusCode, body } = await app.inject({ url, headers: { ...headers } });
+    return { status: statusCode, body };
+  };
+  return { app, ask };
+}
+
+const as = (token: string): Record<string, string> => ({ "x-service-token": token });
+const usageOf = USAGE.replace(":organizationId", "o1");
+
+describe("an internal operation", () => {
+  it("lets in the callers that the table names for it, and no other one", async () => {
+    const { ask } = serverWith();
+    expect((await ask(LIST, as(tokenOf("operator")))).status).toBe(200);
+    expect((await ask(usageOf, as(tokenOf("gateway")))).status).toBe(200);
+    for (const [url, caller] of [
+      [LIST, "gateway"],
+      [LIST, "account"],
+      [usageOf, "operator"],
+      [usageOf, "account"],
+    ] as const) {
+      const { status, body } = await ask(url, as(tokenOf(caller)));
+      expect(status).toBe(401);
+      expect(body).toContain(`${caller} may not call GET /internal/organizations`);
+    }
+  });
+
+  it("knows a caller by its own token alone, whatever name is put before another one", async () => {
+    const { ask } = serverWith();
+    const secret = tokenOf("gateway").slice("gateway".length);
+    for (const token of [
+      "",
+      "operator",
+      "operator.",
+      `operator${secret}`,
+      `metrics${secret}`,
+      `__proto__${secret}`,
+      ".",
+    ])
+      expect(await ask(LIST, as(token))).toMatchObject({ status: 401 });
+    expect((await ask(LIST, {})).status).toBe(401);
+    expect((await ask("/open", {})).status).toBe(200);
+  });
+
+  it("takes both tokens of a caller while one follows the other", async () => {
+    const fresh = "operator.fresh-0123456789-0123456789-0123456789";
+    const both = new Map([["operator", [digestOf(tokenOf("operator")), digestOf(fresh)]]]);
+    const { ask } = serverWith({ SERVICE_TOKEN_DIGESTS: both });
+    expect((await ask(LIST, as(tokenOf("operator")))).status).toBe(200);
+    expect((await ask(LIST, as(fresh))).status).toBe(200);
+  });
+
+  it("takes the token that services of 0.1.0 share only where it is given one, and never in place of a wrong one", async () => {
+    const shared = { "x-internal-token": SHARED };
+    expect((await serverWith().ask(LIST, shared)).status).toBe(401);
+    const { ask } = serverWith({ SERVICE_TOKEN_DIGESTS: DIGESTS, INTERNAL_TOKEN: SHARED });
+    expect((await ask(LIST, shared)).status).toBe(200);
+    expect((await ask(LIST, { "x-internal-token": "another one" })).status).toBe(401);
+    expect((await ask(LIST, { ...shared, ...as(tokenOf("gateway")) })).status).toBe(401);
+    expect((await ask(LIST, { ...shared, ...as("operator.wrong") })).status).toBe(401);
+  });
+
+  it("that is not in the table is refused when the service starts", () => {
+    const { app } = serverWith();
+    expect(() => app.get("/internal/forgotten", () => ({}))).toThrow("GET /internal/forgotten of organization");
+  });
+});
+
+describe("a caller's credentials", () => {
+  it("are its own token and, while there are services of 0.1.0, the one that those share", () => {
+    const own = tokenOf("gateway");
+    expect(serviceCredentials({ SERVICE_TOKEN: own })).toEqual({ "x-service-token": own });
+    expect(serviceCredentials({ SERVICE_TOKEN: own, INTERNAL_TOKEN: SHARED })).toEqual({
+      "x-service-token": own,
+      "x-internal-token": SHARED,
+    });
+  });
+});
