@@ -62,6 +62,16 @@ const REFUSED: readonly { readonly what: string; readonly set: readonly string[]
     set: ["services.organization.env.CONSOLE_PORT=8082"],
     named: /CONSOLE_TRUSTED_PROXIES/,
   },
+  {
+    what: "no name server that is reached",
+    set: ["networkPolicies.egress.dns.to=null"],
+    named: /networkPolicies\/egress/,
+  },
+  {
+    what: "a port that is none",
+    set: ["networkPolicies.egress.redis.ports={0}"],
+    named: /networkPolicies\/egress\/redis\/ports/,
+  },
   { what: "scaling by something else", set: ["services.finance.scaling.by=moon"], named: /finance\/scaling\/by/ },
 ];
 
@@ -71,6 +81,27 @@ const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; read
   { what: "the workers scale by lag", pattern: /^kind: ScaledObject$/gm, times: 6 },
   { what: "the lag is that of webhooks' own group", pattern: /consumerGroup: "live.webhooks.facts"/g, times: 2 },
   { what: "every process serves its metrics apart", pattern: /name: metrics, containerPort: 9464/g, times: 9 },
+  { what: "each pod and each job has a policy of what it reaches", pattern: /policyTypes: \[Egress\]$/gm, times: 17 },
+  { what: "one of them reaches the world", pattern: /cidr: 0\.0\.0\.0\/0$/gm, times: 1 },
+  {
+    what: "it is that of webhooks",
+    pattern: /name: kapi-webhooks-egress$(?:(?!^---$)[^])*cidr: 0\.0\.0\.0\/0$/gm,
+    times: 1,
+  },
+  { what: "five reach Redis", pattern: /- { port: 6379, protocol: TCP }$/gm, times: 5 },
+  {
+    what: "PostgreSQL is reached at its own port, but by gateway and topics",
+    pattern: /- { port: 6432, /gm,
+    times: 15,
+  },
+  {
+    what: "Kafka is reached at the brokers' port, but by the jobs of PostgreSQL",
+    pattern: /- { port: 9096, /gm,
+    times: 10,
+  },
+  { what: "account and finance reach trading servers", pattern: /cidr: 192\.0\.2\.0\/24$/gm, times: 2 },
+  { what: "every process reaches the collector", pattern: /ports: \[{ port: 4318, protocol: TCP }\]$/gm, times: 9 },
+  { what: "a service reaches what is named for it", pattern: /cidr: 203\.0\.113\.200\/32$/gm, times: 1 },
   { what: "Prometheus is told where", pattern: /^kind: ServiceMonitor$[^]*?port: metrics$/gm, times: 1 },
   { what: "only they are open to it", pattern: /ports: \[\{ port: metrics, protocol: TCP \}\]/g, times: 1 },
   { what: "the alerts are there", pattern: /^kind: PrometheusRule$/gm, times: 1 },

@@ -126,6 +126,15 @@ it("password keys are where passwords are derived or opened, and nowhere else", 
   }
 });
 
+it("trading servers are reached by the programs that have a token for them, and the world by webhooks alone", () => {
+  const reaching = [...PROGRAMS].filter(([, { outside }]) => outside.length > 0);
+  expect(Object.fromEntries(reaching.map(([program, { outside }]) => [program, outside]))).toEqual({
+    account: ["trading-servers"],
+    finance: ["trading-servers"],
+    webhooks: ["world"],
+  });
+});
+
 describe("the chart", () => {
   it("has the table, and asks for each of the secrets", () => {
     expect(read("deploy/helm/kapi/programs.json")).toBe(read("deploy/programs.json"));

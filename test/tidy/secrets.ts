@@ -11,6 +11,8 @@ const Uses = z.strictObject({
   /** Given where somebody has them. */
   optionalSecrets: z.array(z.string()).default([]),
   calls: z.array(z.string()),
+  /** What it reaches beside them; no other program does. */
+  outside: z.array(z.enum(["trading-servers", "world"])).default([]),
 });
 export type Uses = z.output<typeof Uses>;
 

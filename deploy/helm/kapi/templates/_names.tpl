@@ -175,3 +175,16 @@ kafka-user: { secret: {{ $values.kafka.sasl.existingSecret }}, keys: [username, 
 - { name: {{ $volume }}, secret: { secretName: {{ $of.secret }}, defaultMode: 0440, items: [{{ range $index, $key := $of.keys }}{{ if $index }}, {{ end }}{ key: {{ $key }}{{ if eq $key "service-token" }}-{{ $of.program }}{{ end }}, path: {{ $key }} }{{ end }}] } }
 {{- end }}
 {{- end }}
+
+{{/* Peers of a NetworkPolicy: those named; private addresses where none are. */}}
+{{- define "kapi.peers" -}}
+{{- if . }}
+{{- toYaml . }}
+{{- else -}}
+- ipBlock: { cidr: 10.0.0.0/8 }
+- ipBlock: { cidr: 100.64.0.0/10 }
+- ipBlock: { cidr: 172.16.0.0/12 }
+- ipBlock: { cidr: 192.168.0.0/16 }
+- ipBlock: { cidr: "fc00::/7" }
+{{- end }}
+{{- end }}
