@@ -4,6 +4,7 @@
  * wrong ones.
  */
 import { spawn } from "node:child_process";
+import { readdirSync } from "node:fs";
 import path from "node:path";
 
 import { TOPICS } from "@kapi/contracts";
@@ -12,6 +13,7 @@ import { makeDemo, startStack } from "@kapi/local";
 import { createPool, migrate, postgresOptions, statement } from "@kapi/postgres";
 import { createRedis, redisOptions } from "@kapi/redis";
 import { connectionFields, createLogger, loadConfig } from "@kapi/runtime";
+import { createDatabase } from "@kapi/servers";
 import { eventually, type SecuredServers, startSecuredServers, startTestRedisCluster } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -59,6 +61,35 @@ function run(program: string, args: readonly string[], changes: Changes = {}): P
   child.stdout.on("data", (chunk) => (ended.stdout += String(chunk)));
   child.stderr.on("data", (chunk) => (ended.stderr += String(chunk)));
   return new Promise((resolve) => child.on("close", (code) => resolve({ ...ended, code })));
+}
+
+/** Migrates every schema as its owner, who gives a role of the service the rows; of each service the address of that role. */
+async function serviceRoles(owner: URL): Promise<Record<string, Record<string, string>>> {
+  const services = readdirSync(path.join(ROOT, "services")).filter((name) => name !== "gateway");
+  await createDatabase(servers.plainPostgresUrl, owner.pathname.slice(1));
+  const { value: database, stop } = await createPool({
+    ...postgresOptions(config()),
+    schema: "public",
+    applicationName: "test",
+    logger,
+  });
+  const roleOf = (service: string): string => `only_${service.replaceAll("-", "_")}`;
+  for (const service of services)
+    await database.query(statement(`role_${service}`, `create role ${roleOf(service)} login password 'own'`), []);
+  await stop();
+  const migrated = await Promise.all(
+    services.map((service) =>
+      run(`services/${service}`, ["migrate"], { POSTGRES_URL: owner.href, POSTGRES_SERVICE_ROLE: roleOf(service) }),
+    ),
+  );
+  expect(migrated.filter(({ code }) => code !== 0)).toEqual([]);
+  return Object.fromEntries(
+    services.map((service) => {
+      const own = new URL(owner);
+      [own.username, own.password] = [roleOf(service), "own"];
+      return [service, { POSTGRES_URL: own.href }];
+    }),
+  );
 }
 
 describe("Kafka", () => {
@@ -205,7 +236,7 @@ describe("kapi on such servers", () => {
   });
 
   it(
-    "carries a deposit through and settles its credits, by services that know no other way in, on a Redis Cluster",
+    "carries a deposit through and settles its credits, by services that know no other way in and have their own rows alone, on a Redis Cluster",
     { timeout: STACK_TIMEOUT_MS },
     async () => {
       const url = new URL(servers.postgresUrl);
@@ -219,6 +250,7 @@ describe("kapi on such servers", () => {
         REDIS_TLS_CA_FILE: redis.authority.certificateFile,
         QUOTES_FILE: "",
       };
+      const roles = await serviceRoles(url);
       const stack = await startStack({
         stateDir: `${servers.stateDir}-stack`,
         servers: {
@@ -228,7 +260,7 @@ describe("kapi on such servers", () => {
         },
         database: "kapi",
         topicPrefix: TOPIC_PREFIX,
-        env: { all: env },
+        env: { ...roles, all: env },
       });
       try {
         const client = new OutsideClient(await makeDemo(stack, { autoTraders: 0 }));

@@ -102,6 +102,9 @@ const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; read
   { what: "account and finance reach trading servers", pattern: /cidr: 192\.0\.2\.0\/24$/gm, times: 2 },
   { what: "every process reaches the collector", pattern: /ports: \[{ port: 4318, protocol: TCP }\]$/gm, times: 9 },
   { what: "a service reaches what is named for it", pattern: /cidr: 203\.0\.113\.200\/32$/gm, times: 1 },
+  { what: "services have PostgreSQL by their own roles", pattern: /"key":"url-[a-z-]+","path":"url"/g, times: 8 },
+  { what: "stream has the role of metrics", pattern: /"key":"url-metrics","path":"url"/g, times: 2 },
+  { what: "those that migrate give a service's role its rows", pattern: /POSTGRES_SERVICE_ROLE, value: "kapi_/g, times: 7 },
   { what: "Prometheus is told where", pattern: /^kind: ServiceMonitor$[^]*?port: metrics$/gm, times: 1 },
   { what: "only they are open to it", pattern: /ports: \[\{ port: metrics, protocol: TCP \}\]/g, times: 1 },
   { what: "the alerts are there", pattern: /^kind: PrometheusRule$/gm, times: 1 },
@@ -184,7 +187,7 @@ function wrongSecrets(manifests: string, duringUpgrade = false): string[] {
     if (kind === "") return [];
     const [, program = ""] = /^ +- name: ([a-z-]+)\n +image: /m.exec(manifest) ?? [];
     const [, items = ""] = /- { name: secrets, secret: {.*items: \[(.*)\]/.exec(manifest) ?? [];
-    const mounted = Array.from(items.matchAll(/key: ([a-z-]+)/g), ([, key = ""]) => key).toSorted();
+    const mounted = Array.from(items.matchAll(/"key":"([a-z-]+)"/g), ([, key = ""]) => key).toSorted();
     const told = Array.from(manifest.matchAll(/value: \/run\/kapi\/secrets\/([a-z-]+)/g), ([, key = ""]) => key);
     const { secrets = ["unknown"], upgradeSecrets = [] } = programs[program] ?? {};
     const uses = kind === "Job" ? [] : duringUpgrade ? [...secrets, ...upgradeSecrets] : secrets;

@@ -3,5 +3,5 @@ export { startDatabaseClock } from "./database-clock.ts";
 export { isMissingPartition, isTransient, isUniqueViolation } from "./errors.ts";
 export { createPool, type Database, type PoolOptions, type Queryable, type Transaction } from "./pool.ts";
 export { type MigrateOptions, type MigrationDirectory, migrate } from "./migrate.ts";
-export { postgresOptions } from "./settings.ts";
+export { migrationOptions, postgresOptions } from "./settings.ts";
 export { type Statement, statement } from "./statement.ts";

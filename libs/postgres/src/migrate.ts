@@ -7,6 +7,7 @@ import type { Logger } from "@kapi/runtime";
 import { Client } from "pg";
 
 import { assertIdentifier } from "./identifier.ts";
+import { grantRows, ownershipOf } from "./service-role.ts";
 import { clientOptions, type ServerOptions, unusable } from "./settings.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -37,6 +38,8 @@ export interface MigrationDirectory {
 export interface MigrateOptions extends ServerOptions {
   /** Created if it is not there. Unqualified names in the files mean this schema. */
   readonly schema: string;
+  /** The role that the service has its rows by, where that is another than the one that runs the migrations. */
+  readonly serviceRole?: string;
   /** One folder, remembered as "service". */
   readonly directory?: string;
   /** Further folders, after `directory`, in this order. */
@@ -56,6 +59,9 @@ interface MigrationFile {
  * of its own (without one where its first line is {@link NO_TRANSACTION}). Processes that start together take turns, and
  * processes that run meanwhile are held up for {@link TABLE_LOCK_TIMEOUT_MS} at most by a file that waits. Throws, having
  * changed nothing, if a file that was already applied has another content now, or two files of a folder have one number.
+ *
+ * A schema of another role is looked at alone, as a service does that has its rows by a role of its own: throws where a file
+ * was not applied yet.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   assertIdentifier(options.schema);
@@ -74,12 +80,17 @@ export async function migrate(options: MigrateOptions): Promise<void> {
     throw unusable(options, error);
   }
   try {
+    const ownership = await ownershipOf(client, options.schema);
+    if (ownership === "another's") return await assertApplied(client, options.schema, files);
     await takeTurn(client, options.schema);
+    if (ownership === "missing") await client.query(`create schema if not exists ${options.schema}`);
+    await prepareRecord(client);
     const pending = await pendingFiles(client, options.schema, files);
     for (const file of pending) {
       await apply(client, options.schema, file);
       options.logger.info({ schema: options.schema, directory: file.directory, file: file.file }, "migration applied");
     }
+    if (options.serviceRole !== undefined) await grantRows(client, options.schema, options.serviceRole);
   } finally {
     // Ending the session also gives the advisory lock back.
     await client.end();
@@ -112,8 +123,16 @@ function assertNames(directory: string, names: readonly string[]): void {
   }
 }
 
-async function pendingFiles(client: Client, schema: string, files: readonly MigrationFile[]): Promise<MigrationFile[]> {
-  await client.query(`create schema if not exists ${schema}`);
+async function assertApplied(client: Client, schema: string, files: readonly MigrationFile[]): Promise<void> {
+  const pending = await pendingFiles(client, schema, files);
+  if (pending.length === 0) return;
+  throw new Error(
+    `schema ${schema} lacks the migrations ${pending.map(keyOf).join(", ")}, and this role may not run them: ` +
+      "run the program with the argument migrate by the role that owns the schema",
+  );
+}
+
+async function prepareRecord(client: Client): Promise<void> {
   await client.query(
     `create table if not exists schema_migrations (
        directory text not null,
@@ -123,6 +142,9 @@ async function pendingFiles(client: Client, schema: string, files: readonly Migr
        primary key (directory, file)
      )`,
   );
+}
+
+async function pendingFiles(client: Client, schema: string, files: readonly MigrationFile[]): Promise<MigrationFile[]> {
   const { rows } = await client.query<{ directory: string; file: string; checksum: string }>(
     "select directory, file, checksum from schema_migrations",
   );

@@ -1,4 +1,4 @@
-import type { PostgresSettings } from "@kapi/runtime";
+import type { MigrationSettings, PostgresSettings } from "@kapi/runtime";
 
 /** How to reach a server: what {@link createPool} and {@link migrate} have in common. */
 export interface ServerOptions {
@@ -11,6 +11,14 @@ export interface ServerOptions {
 /** The {@link ServerOptions} that a process's configuration gives. */
 export function postgresOptions({ POSTGRES_URL, POSTGRES_TLS_CA }: PostgresSettings): ServerOptions {
   return { connectionString: POSTGRES_URL, ...(POSTGRES_TLS_CA === undefined ? {} : { ca: POSTGRES_TLS_CA }) };
+}
+
+/** The same for migrations, and the role that is given the rows. */
+export function migrationOptions(settings: PostgresSettings | MigrationSettings): ServerOptions & {
+  readonly serviceRole?: string;
+} {
+  const role = "POSTGRES_SERVICE_ROLE" in settings ? settings.POSTGRES_SERVICE_ROLE : undefined;
+  return { ...postgresOptions(settings), ...(role === undefined ? {} : { serviceRole: role }) };
 }
 
 /** What pg takes. What an address says of TLS goes before everything else there, so with a CA it is taken off. */

@@ -1,15 +1,25 @@
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 
 import { delay } from "@kapi/kernel";
 import { Client } from "pg";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { migrate } from "../src/index.ts";
 import { asAdmin, connectionString, logger, ownSchema } from "./support.ts";
 
 const POLL_MS = 10;
+/** As services make partitions. */
+const MAKE_TABLE = `
+  select set_config('search_path', current_schema() || ', pg_temp', true);
+  create function make_table(name text) returns void language plpgsql
+  security definer set search_path from current as $$
+  begin
+    execute format('create table %I (like items including all)', name);
+  end $$;
+`;
 
 let directory: string;
 let schema: string;
@@ -115,4 +125,83 @@ test("an index is built beside those who write, by one of several processes, als
   await Promise.all([up(), up(), up()]);
   const valid = `select indisvalid from pg_index where indexrelid = '${schema}.items_id'::regclass`;
   expect(await asAdmin(valid)).toEqual([{ indisvalid: true }]);
+});
+
+describe("by a role of its own a service", () => {
+  const name = `role_${randomBytes(6).toString("hex")}`;
+  const url = new URL(connectionString());
+  const run = async (sql: string): Promise<unknown[]> => {
+    const client = new Client({ connectionString: url.href, options: `-c search_path=${schema}` });
+    await client.connect();
+    try {
+      return (await client.query<Record<string, unknown>>(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  };
+
+  beforeEach(async () => {
+    [url.username, url.password] = [name, "secret"];
+    await asAdmin(`create role ${name} login password 'secret'`);
+    await write("0001_create.sql", "create table items (id int generated always as identity, name text)");
+    await write("0002_days.sql", MAKE_TABLE);
+  });
+  afterEach(async () => {
+    await asAdmin(`drop owned by ${name}`);
+    await asAdmin(`drop role ${name}`);
+  });
+
+  const asOwner = (): Promise<void> =>
+    migrate({ connectionString: connectionString(), schema, directory, serviceRole: name, logger });
+  const asService = (): Promise<void> => migrate({ connectionString: url.href, schema, directory, logger });
+
+  test("has its rows, and starts where every migration was applied", async () => {
+    await asOwner();
+    await asService();
+    await run("insert into items (name) values ('one')");
+    await run("update items set name = 'two'");
+    expect(await run("select name from items")).toEqual([{ name: "two" }]);
+    await run("delete from items");
+  });
+
+  test("changes no table, no guard of rows and no record of migrations", async () => {
+    await asOwner();
+    for (const sql of [
+      "alter table items add column more text",
+      "alter table items disable trigger all",
+      "drop table items",
+      "truncate items",
+      "create table mine (id int)",
+      "delete from schema_migrations",
+      "insert into schema_migrations values ('service', '0003_no.sql', 'x')",
+    ])
+      await expect(run(sql), sql).rejects.toThrow(/permission denied|must be owner/);
+  });
+
+  test("makes tables by the owner's functions alone, and has their rows", async () => {
+    await asOwner();
+    await run("select make_table('items_20260101')");
+    await run("insert into items_20260101 (name) values ('one')");
+    await run("create temp table items_20260102 (id int); select make_table('items_20260102')");
+    expect(await asAdmin(`select to_regclass('${schema}.items_20260102')::text as made`)).toEqual([
+      { made: `${schema}.items_20260102` },
+    ]);
+  });
+
+  test("sees nothing of another service's schema", async () => {
+    await asOwner();
+    const other = ownSchema();
+    await migrate({ connectionString: connectionString(), schema: other.schema, directory, logger });
+    await expect(run(`select from ${other.schema}.items`)).rejects.toThrow("permission denied for schema");
+    await other.drop();
+  });
+
+  test("does not start where a migration is missing, and says which", async () => {
+    await asOwner();
+    await write("0003_more.sql", "create table more (id int)");
+    await expect(asService()).rejects.toThrow("lacks the migrations service/0003_more.sql");
+    await asOwner();
+    await asService();
+    await run("insert into more values (1)");
+  });
 });

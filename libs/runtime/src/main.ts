@@ -38,7 +38,15 @@ const ProcessSchema = z.object({
 });
 
 /** All that migrations are told: their job has no other setting or secret of its service. */
-const MigrationSchema = z.object({ ...connectionFields.postgres });
+const MigrationSchema = z.object({
+  ...connectionFields.postgres,
+  /** The role by which the service has its rows; it is given them after each migration. */
+  POSTGRES_SERVICE_ROLE: z
+    .string()
+    .regex(/^[a-z_][a-z0-9_]{0,62}$/, "must be the plain name of a role: lower-case letters, digits and underscores")
+    .optional(),
+});
+export type MigrationSettings = Readonly<z.output<typeof MigrationSchema>>;
 
 /** What a service's composition root is given. */
 export interface MainContext<Config> {
@@ -52,7 +60,7 @@ export interface MainContext<Config> {
 }
 
 /** What migrations are given. */
-export type MigrationContext = Pick<MainContext<PostgresSettings>, "config" | "logger">;
+export type MigrationContext = Pick<MainContext<PostgresSettings | MigrationSettings>, "config" | "logger">;
 
 /** What {@link runMain} runs. */
 export interface MainOptions<S extends z.ZodObject> {

@@ -17,6 +17,7 @@ import {
   createPool,
   isTransient,
   migrate,
+  migrationOptions,
   postgresOptions,
   startDatabaseClock,
 } from "@kapi/postgres";
@@ -60,7 +61,7 @@ const NEIGHBOUR_TIMEOUT_MS = 2_000;
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({
-    ...postgresOptions(config),
+    ...migrationOptions(config),
     schema: SERVICE,
     directory: MIGRATIONS,
     directories: [COMMANDS_MIGRATIONS],

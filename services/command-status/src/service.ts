@@ -1,7 +1,7 @@
 import { admitCallers, createHttpServer, listen } from "@kapi/http";
 import { createKafka, kafkaOptions } from "@kapi/kafka";
 import { monotonicClock } from "@kapi/kernel";
-import { createPool, migrate, postgresOptions } from "@kapi/postgres";
+import { createPool, migrate, migrationOptions, postgresOptions } from "@kapi/postgres";
 import { createRedis, redisOptions } from "@kapi/redis";
 import { type MainContext, type MigrationContext, observed } from "@kapi/runtime";
 import { fileURLToPath } from "node:url";
@@ -28,7 +28,7 @@ const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
-  return migrate({ ...postgresOptions(config), schema: SCHEMA, directory: MIGRATIONS, logger });
+  return migrate({ ...migrationOptions(config), schema: SCHEMA, directory: MIGRATIONS, logger });
 }
 
 /** Starts the service: stores, then the consumers (ready once both have joined), then the routes. */

@@ -3,7 +3,7 @@ import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@k
 import { TOPICS } from "@kapi/contracts";
 import { createHttpServer, createInternalClient, listen, serviceCredentials } from "@kapi/http";
 import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
-import { createPool, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
+import { createPool, migrate, migrationOptions, postgresOptions, startDatabaseClock } from "@kapi/postgres";
 import type { MainContext, MigrationContext } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
@@ -18,7 +18,7 @@ const MAX_BATCH_COMMANDS = 8;
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({
-    ...postgresOptions(config),
+    ...migrationOptions(config),
     schema: SERVICE,
     directories: [COMMANDS_MIGRATIONS],
     logger,

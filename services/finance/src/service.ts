@@ -5,7 +5,14 @@ import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@k
 import { TOPICS } from "@kapi/contracts";
 import { admitCallers, createHttpServer, listen } from "@kapi/http";
 import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
-import { createPool, isTransient, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
+import {
+  createPool,
+  isTransient,
+  migrate,
+  migrationOptions,
+  postgresOptions,
+  startDatabaseClock,
+} from "@kapi/postgres";
 import { counter, gauge, type MainContext, type MigrationContext } from "@kapi/runtime";
 import { createTradingServerClient, TradingServerUnreachable } from "@kapi/trading-server";
 import {
@@ -35,7 +42,7 @@ const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({
-    ...postgresOptions(config),
+    ...migrationOptions(config),
     schema: SERVICE,
     directory: MIGRATIONS,
     directories: [COMMANDS_MIGRATIONS],

@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import type { Server } from "node:http";
 import { fileURLToPath } from "node:url";
 
 import {
@@ -9,14 +9,7 @@ import {
   startRepeatedRefunds,
 } from "@kapi/admission";
 import { accountKey, TOPICS } from "@kapi/contracts";
-import {
-  admitCallers,
-  arrivalLimits,
-  createHttpServer,
-  createInternalClient,
-  listen,
-  serviceCredentials,
-} from "@kapi/http";
+import { admitCallers, createHttpServer, createInternalClient, listen, serviceCredentials } from "@kapi/http";
 import {
   createKafka,
   createProducer,
@@ -26,7 +19,14 @@ import {
   LIVE_INTERVAL_MS,
 } from "@kapi/kafka";
 import { latestOf, systemClock } from "@kapi/kernel";
-import { createPool, type Database, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
+import {
+  createPool,
+  type Database,
+  migrate,
+  migrationOptions,
+  postgresOptions,
+  startDatabaseClock,
+} from "@kapi/postgres";
 import { CLAIM_SETTINGS, createRedis, redisOptions } from "@kapi/redis";
 import { type MainContext, type MigrationContext, observed, type Started } from "@kapi/runtime";
 
@@ -45,6 +45,7 @@ import { consumeSamples } from "./inbound/kafka/snapshot-samples.ts";
 import { consumeValuations, SEQUENCER_GROUP } from "./inbound/kafka/valuations.ts";
 import { FanOut } from "./inbound/ws/fan-out.ts";
 import { measureLiveLoad } from "./inbound/ws/live-measures.ts";
+import { listenForUpgrades } from "./inbound/ws/live-port.ts";
 import { type LiveServer, startLiveServer } from "./inbound/ws/live-server.ts";
 import { deleteTradingAccountMetrics } from "./operations/delete-trading-account-metrics.ts";
 import { Rejections } from "./operations/rejections.ts";
@@ -73,8 +74,6 @@ const FORGET_DELETED_INTERVAL_MS = 3_600_000;
 const ACCOUNT_TIMEOUT_MS = 2_000;
 /** How long the end of a process waits for a topic that is deleted at this moment. */
 const RECREATED_TIMEOUT_MS = 3_000;
-/** Connections that wait to be taken: after a restart all clients come back at once. The kernel's own limit may be lower. */
-const LIVE_BACKLOG = 4_096;
 /** How often the coalescing interval is looked at: a twentieth of it, within these bounds. */
 const SWEEPS_PER_INTERVAL = 20;
 const MIN_SWEEP_MS = 5;
@@ -84,7 +83,7 @@ type Context = MainContext<Config>;
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
-  return migrate({ ...postgresOptions(config), schema: SERVICE, directory: MIGRATIONS, logger });
+  return migrate({ ...migrationOptions(config), schema: SERVICE, directory: MIGRATIONS, logger });
 }
 
 /** Starts a metrics process: what it reads first, then its roles. */
@@ -368,24 +367,6 @@ async function startStream(
       },
     }),
   );
-}
-
-/** A port of its own for the stream, on which nothing but upgrades is answered. */
-async function listenForUpgrades(host: string, port: number): Promise<Started<Server>> {
-  const body = JSON.stringify({ error: "Not found" });
-  const server = createServer(arrivalLimits(), (_request, response) => {
-    response.writeHead(404, { "content-type": "application/json; charset=utf-8" }).end(body);
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ port, host, backlog: LIVE_BACKLOG }, resolve);
-  });
-  const stop = (): Promise<void> =>
-    new Promise((resolve, reject) => {
-      server.close((error) => (error === undefined ? resolve() : reject(error)));
-      server.closeAllConnections();
-    });
-  return { value: server, stop };
 }
 
 function every(intervalMs: number, work: () => void): Started<null> {

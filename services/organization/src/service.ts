@@ -10,7 +10,14 @@ import {
   serviceCredentials,
 } from "@kapi/http";
 import { beginOffsets, createConsumer, createKafka, createProducer, endOffsets, kafkaOptions } from "@kapi/kafka";
-import { createPool, isTransient, migrate, postgresOptions, startDatabaseClock } from "@kapi/postgres";
+import {
+  createPool,
+  isTransient,
+  migrate,
+  migrationOptions,
+  postgresOptions,
+  startDatabaseClock,
+} from "@kapi/postgres";
 import { ALL_TAGS, createRedis, redisOptions, tagStates } from "@kapi/redis";
 import { gauge, type MainContext, type MigrationContext } from "@kapi/runtime";
 
@@ -89,7 +96,7 @@ const tagsUnreachable = gauge(
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
-  return migrate({ ...postgresOptions(config), schema: SERVICE, directory: MIGRATIONS, logger });
+  return migrate({ ...migrationOptions(config), schema: SERVICE, directory: MIGRATIONS, logger });
 }
 
 /** The organization service: directory, keys, wallets and the credit ledger. */

@@ -1,7 +1,7 @@
 /** The composition root: plain calls, in the order in which things start. */
 import { createKafka, createProducer, kafkaOptions, LIVE_INTERVAL_MS } from "@kapi/kafka";
 import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
-import { createPool, migrate, postgresOptions } from "@kapi/postgres";
+import { createPool, migrate, migrationOptions, postgresOptions } from "@kapi/postgres";
 import { faultPoint, type MainContext, type MigrationContext, observed } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
@@ -30,7 +30,7 @@ const MANUAL_TICK_MS = 250;
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
-  return migrate({ ...postgresOptions(config), schema: SCHEMA, directory: MIGRATIONS, logger });
+  return migrate({ ...migrationOptions(config), schema: SCHEMA, directory: MIGRATIONS, logger });
 }
 
 /** Starts the service; it is ready when this resolves. */

@@ -8,6 +8,7 @@ import {
   createPool,
   isTransient,
   migrate,
+  migrationOptions,
   postgresOptions,
   startDatabaseClock,
 } from "@kapi/postgres";
@@ -58,7 +59,7 @@ export interface Outside {
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
-  return migrate({ ...postgresOptions(config), schema: SERVICE, directory: MIGRATIONS, logger });
+  return migrate({ ...migrationOptions(config), schema: SERVICE, directory: MIGRATIONS, logger });
 }
 
 /** Starts the service: schema and days, what delivers, the routes, and last the facts that feed it. */

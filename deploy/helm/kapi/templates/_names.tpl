@@ -127,8 +127,9 @@ that it is mounted from. Existing secrets alone, under the keys that cert-manage
 {{- end }}
 
 {{/*
-The secrets that a container has as files, by the name of their folder: the secret, and the keys of it that are mounted. Each
-program that calls others has a service token of its own.
+The secrets that a container has as files, by the name of their folder: the secret, and of its keys those that are mounted. A
+program that calls others has a service token of its own, and one with a schema the address of its own role; a job has the
+address of the schemas' owner.
 */}}
 {{- define "kapi.secretVolumes" -}}
 {{- $values := .root.Values -}}
@@ -136,30 +137,32 @@ program that calls others has a service token of its own.
 {{- with include "kapi.secretsOf" . | fromJsonArray }}
 secrets:
   secret: {{ $values.secrets.existingSecret }}
-  keys: {{ toJson . }}
-  program: {{ $program }}
+  items:
+    {{- range . }}
+    - { key: {{ . }}{{ if eq . "service-token" }}-{{ $program }}{{ end }}, path: {{ . }} }
+    {{- end }}
 {{- end }}
 {{- if has "redis" .needs.servers }}
-redis: { secret: {{ $values.redis.existingSecret }}, keys: [url] }
+redis: { secret: {{ $values.redis.existingSecret }}, items: [{ key: url, path: url }] }
 {{- with $values.redis.caSecret }}
-redis-ca: { secret: {{ . }}, keys: [ca.crt] }
+redis-ca: { secret: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
 {{- end }}
 {{- end }}
 {{- if has "postgres" .needs.servers }}
-postgres: { secret: {{ $values.postgres.existingSecret }}, keys: [url] }
+postgres: { secret: {{ $values.postgres.existingSecret }}, items: [{ key: url{{ if and $values.postgres.serviceRoles (not .job) }}-{{ $program }}{{ end }}, path: url }] }
 {{- with $values.postgres.caSecret }}
-postgres-ca: { secret: {{ . }}, keys: [ca.crt] }
+postgres-ca: { secret: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
 {{- end }}
 {{- end }}
 {{- if has "kafka" .needs.servers }}
 {{- with $values.kafka.tls.caSecret }}
-kafka-ca: { secret: {{ . }}, keys: [ca.crt] }
+kafka-ca: { secret: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
 {{- end }}
 {{- with $values.kafka.tls.clientSecret }}
-kafka-client: { secret: {{ . }}, keys: [tls.crt, tls.key] }
+kafka-client: { secret: {{ . }}, items: [{ key: tls.crt, path: tls.crt }, { key: tls.key, path: tls.key }] }
 {{- end }}
 {{- if $values.kafka.sasl.mechanism }}
-kafka-user: { secret: {{ $values.kafka.sasl.existingSecret }}, keys: [username, password] }
+kafka-user: { secret: {{ $values.kafka.sasl.existingSecret }}, items: [{ key: username, path: username }, { key: password, path: password }] }
 {{- end }}
 {{- end }}
 {{- end }}
@@ -172,7 +175,7 @@ kafka-user: { secret: {{ $values.kafka.sasl.existingSecret }}, keys: [username, 
 
 {{- define "kapi.volumes" -}}
 {{- range $volume, $of := include "kapi.secretVolumes" . | fromYaml }}
-- { name: {{ $volume }}, secret: { secretName: {{ $of.secret }}, defaultMode: 0440, items: [{{ range $index, $key := $of.keys }}{{ if $index }}, {{ end }}{ key: {{ $key }}{{ if eq $key "service-token" }}-{{ $of.program }}{{ end }}, path: {{ $key }} }{{ end }}] } }
+- { name: {{ $volume }}, secret: { secretName: {{ $of.secret }}, defaultMode: 0440, items: {{ toJson $of.items }} } }
 {{- end }}
 {{- end }}
 

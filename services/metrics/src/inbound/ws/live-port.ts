@@ -1,0 +1,25 @@
+import { createServer, type Server } from "node:http";
+
+import { arrivalLimits } from "@kapi/http";
+import type { Started } from "@kapi/runtime";
+
+/** Connections that wait to be taken: after a restart all clients come back at once. The kernel's own limit may be lower. */
+const LIVE_BACKLOG = 4_096;
+
+/** A port of its own for the stream, on which nothing but upgrades is answered. */
+export async function listenForUpgrades(host: string, port: number): Promise<Started<Server>> {
+  const body = JSON.stringify({ error: "Not found" });
+  const server = createServer(arrivalLimits(), (_request, response) => {
+    response.writeHead(404, { "content-type": "application/json; charset=utf-8" }).end(body);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ port, host, backlog: LIVE_BACKLOG }, resolve);
+  });
+  const stop = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      server.close((error) => (error === undefined ? resolve() : reject(error)));
+      server.closeAllConnections();
+    });
+  return { value: server, stop };
+}
