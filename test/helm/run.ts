@@ -104,7 +104,11 @@ const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; read
   { what: "a service reaches what is named for it", pattern: /cidr: 203\.0\.113\.200\/32$/gm, times: 1 },
   { what: "services have PostgreSQL by their own roles", pattern: /"key":"url-[a-z-]+","path":"url"/g, times: 8 },
   { what: "stream has the role of metrics", pattern: /"key":"url-metrics","path":"url"/g, times: 2 },
-  { what: "those that migrate give a service's role its rows", pattern: /POSTGRES_SERVICE_ROLE, value: "kapi_/g, times: 7 },
+  {
+    what: "those that migrate give a service's role its rows",
+    pattern: /POSTGRES_SERVICE_ROLE, value: "kapi_/g,
+    times: 7,
+  },
   { what: "Prometheus is told where", pattern: /^kind: ServiceMonitor$[^]*?port: metrics$/gm, times: 1 },
   { what: "only they are open to it", pattern: /ports: \[\{ port: metrics, protocol: TCP \}\]/g, times: 1 },
   { what: "the alerts are there", pattern: /^kind: PrometheusRule$/gm, times: 1 },
@@ -177,10 +181,20 @@ function untoldVariables(manifests: string): string[] {
   return known.filter((name) => !new RegExp(`name: ${name}(_FILE)?,`).test(manifests));
 }
 
+/** Of the optional secrets the one that the chart gives unless told otherwise. */
+const OPTIONAL_SECRET = "trading-server-token";
+
 /** Containers that have other secrets than their program uses, by deploy/programs.json; a job has those of a server alone. */
 function wrongSecrets(manifests: string, duringUpgrade = false): string[] {
   const programs = JSON.parse(readFileSync(path.join(ROOT, "deploy/programs.json"), "utf8")) as Readonly<
-    Record<string, { readonly secrets: readonly string[]; readonly upgradeSecrets?: readonly string[] }>
+    Record<
+      string,
+      {
+        readonly secrets: readonly string[];
+        readonly upgradeSecrets?: readonly string[];
+        readonly optionalSecrets?: readonly string[];
+      }
+    >
   >;
   return manifests.split(SEPARATOR).flatMap((manifest) => {
     const [, kind = ""] = /^kind: (Deployment|Job)$/m.exec(manifest) ?? [];
@@ -189,8 +203,9 @@ function wrongSecrets(manifests: string, duringUpgrade = false): string[] {
     const [, items = ""] = /- { name: secrets, secret: {.*items: \[(.*)\]/.exec(manifest) ?? [];
     const mounted = Array.from(items.matchAll(/"key":"([a-z-]+)"/g), ([, key = ""]) => key).toSorted();
     const told = Array.from(manifest.matchAll(/value: \/run\/kapi\/secrets\/([a-z-]+)/g), ([, key = ""]) => key);
-    const { secrets = ["unknown"], upgradeSecrets = [] } = programs[program] ?? {};
-    const uses = kind === "Job" ? [] : duringUpgrade ? [...secrets, ...upgradeSecrets] : secrets;
+    const { secrets = ["unknown"], optionalSecrets = [], upgradeSecrets = [] } = programs[program] ?? {};
+    const own = [...secrets, ...optionalSecrets.filter((secret) => secret === OPTIONAL_SECRET)];
+    const uses = kind === "Job" ? [] : duringUpgrade ? [...own, ...upgradeSecrets] : own;
     const keys = uses.map((secret) => (secret === "service-token" ? `${secret}-${program}` : secret));
     const isRight = mounted.join() === keys.toSorted().join() && told.toSorted().join() === uses.toSorted().join();
     return isRight ? [] : [`${kind} ${program}: ${mounted.join()} / ${told.join()}, not ${keys.join()}`];

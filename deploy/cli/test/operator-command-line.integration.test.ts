@@ -96,11 +96,14 @@ test("a key can be limited to servers, in time and in rate; it is shown once, an
   const organization = await newOrganization();
   const at = `--organization ${organization}`;
   const server = await told<{ serverId: string }>(
-    `server create ${at} --url http://127.0.0.1:7001 --name Acme-Demo --company Acme --leverage 1,50,100 --default-leverage 50`,
+    `server create ${at} --url http://127.0.0.1:7001 --name Acme-Demo --company Acme --leverage 1,50,100 --default-leverage 50 --token-stdin`,
+    "the token of this server alone",
   );
-  expect(await told(`server list ${at}`)).toMatchObject([
+  const listed = await told(`server list ${at}`);
+  expect(listed).toMatchObject([
     { serverId: server.serverId, status: "active", configuration: { supportedLeverage: [1, 50, 100] } },
   ]);
+  expect(JSON.stringify(listed)).not.toMatch(/token/i);
   const limits = `--server ${server.serverId} --expires 12h --rate-limit 10:50`;
   const made = await told<{ keyId: string; managementKey: string }>(
     `key create ${at} --scope accounts:read,metrics:read ${limits}`,

@@ -1,7 +1,7 @@
 /**
  * `npm run rebuild-history`: the account service's own command, with the environment of the kapi that runs from this
- * checkout (KAPI_STATE_DIR says where its state is). Where the environment names the servers and the token of trading
- * servers, as in production, it is left as it is. Exits as the command does.
+ * checkout (KAPI_STATE_DIR says where its state is). Where the environment names the servers and the keys of trading
+ * servers' tokens, as in production, it is left as it is. Exits as the command does.
  */
 import { spawn } from "node:child_process";
 import path from "node:path";
@@ -13,7 +13,7 @@ import { type Environment, serviceFolder } from "./services/plan.ts";
 const ROOT = path.resolve(import.meta.dirname, "../../..");
 const SERVICE = "account";
 /** With all of these the command needs nothing from here. */
-const GIVEN = ["KAFKA_BROKERS", "POSTGRES_URL", "TRADING_SERVER_TOKEN"];
+const GIVEN = ["KAFKA_BROKERS", "POSTGRES_URL", "TRADING_SERVER_SEALING_KEYS"];
 
 function environment(): Environment {
   const missing = GIVEN.filter((variable) => (process.env[variable] ?? "") === "");

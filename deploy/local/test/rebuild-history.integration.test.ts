@@ -7,7 +7,7 @@ import { startTestStack, type TestStack } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
-const GIVEN = new Set(["KAFKA_BROKERS", "POSTGRES_URL", "TRADING_SERVER_TOKEN"]);
+const GIVEN = new Set(["KAFKA_BROKERS", "POSTGRES_URL", "TRADING_SERVER_SEALING_KEYS"]);
 const NO_SERVER = "0190f6d2-0000-4000-8000-000000000001";
 
 /** Runs the command as npm does, with nothing but the state folder to go by. */

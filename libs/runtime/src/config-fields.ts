@@ -146,6 +146,8 @@ export const configFields = {
   serviceUrl: url("http", "https"),
   /** PASSWORD_DERIVATION_KEYS and PASSWORD_SEALING_KEYS: "<id>:<base64>,<id2>:<base64>", the first in use. */
   keyring,
+  /** TRADING_SERVER_ALLOW_INSECURE: "true" lets trading servers be reached by http, for one machine alone. */
+  allowInsecure: z.enum(["true", "false"], 'must be "true" or "false"').default("false"),
   /** FINGERPRINT_KEY: base64 of 32 bytes. */
   secretKey,
   /** CONSOLE_TRUSTED_PROXIES and TRUSTED_PROXIES: addresses and networks, with commas. */

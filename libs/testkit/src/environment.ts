@@ -95,6 +95,8 @@ function assemble(parts: Parts): TestEnvironment {
     PASSWORD_SEALING_KEYS: secrets.passwordSealingKeys,
     FINGERPRINT_KEY: secrets.fingerprintKey,
     WEBHOOK_SEALING_KEYS: secrets.webhookSealingKeys,
+    TRADING_SERVER_SEALING_KEYS: secrets.tradingServerSealingKeys,
+    TRADING_SERVER_ALLOW_INSECURE: "true",
   };
   if (parts.kafka !== null) {
     env["KAFKA_BROKERS"] = parts.kafka.brokers;

@@ -38,9 +38,8 @@ afterAll(async () => {
 
 function client(): TradingServerClient {
   const started = createTradingServerClient({
-    urlOf: () => baseUrl,
+    addressOf: () => ({ url: baseUrl, token: "the token of trading servers" }),
     organizationOf: (serverId) => serverId,
-    token: "the token of trading servers",
     timeoutMs: TIMEOUT_MS,
     connections: CONNECTIONS,
   });

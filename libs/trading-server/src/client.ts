@@ -8,6 +8,7 @@ import { createInternalClient, DependencyError, type InternalClient, tokenCreden
 import { assert, monotonicClock } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
 
+import type { TradingServerAddress } from "./addresses.ts";
 import {
   type AccountSnapshot,
   type Change,
@@ -30,10 +31,8 @@ const DEFAULT_CONNECTIONS = 64;
 const MAX_WAITING_CALLS_PER_ORGANIZATION = 1_000;
 
 export interface TradingServerClientOptions {
-  /** Base address of the server, or undefined where it is not known. */
-  readonly urlOf: (serverId: string) => string | undefined;
-  /** TRADING_SERVER_TOKEN. */
-  readonly token: string;
+  /** How the server is reached, or undefined where it is not known. */
+  readonly addressOf: (serverId: string) => TradingServerAddress | undefined;
   /** Deadline of one call. */
   readonly timeoutMs: number;
   /** Most connections per address. */
@@ -67,16 +66,15 @@ export interface TradingServerClient {
 /** Makes a client that keeps one connection pool per address. */
 export function createTradingServerClient(options: TradingServerClientOptions): Started<TradingServerClient> {
   const clients = new Map<string, Started<InternalClient>>();
-  const clientOf = (serverId: string): InternalClient => {
-    const baseUrl = options.urlOf(serverId);
-    if (baseUrl === undefined) throw new TradingServerUnreachable(`the address of server ${serverId} is not known`);
+  const clientAt = (baseUrl: string): InternalClient => {
     const known = clients.get(baseUrl);
     if (known !== undefined) return known.value;
-    const { token, timeoutMs, connections = DEFAULT_CONNECTIONS } = options;
+    const { timeoutMs, connections = DEFAULT_CONNECTIONS } = options;
     const share = { connections: Math.ceil(connections / 2), waitingCalls: MAX_WAITING_CALLS_PER_ORGANIZATION };
     const started = createInternalClient({
       baseUrl,
-      credentials: tokenCredentials(token),
+      // Servers at one address have tokens of their own, which go with each call.
+      credentials: {},
       timeoutMs,
       connections,
       ...(options.organizationOf === undefined ? {} : { organizationShare: share }),
@@ -88,9 +86,13 @@ export function createTradingServerClient(options: TradingServerClientOptions): 
   const call = async <T>(request: CallOptions<T>): Promise<T | null> => {
     try {
       const path = `/v1/servers/${encodeURIComponent(request.serverId)}${request.path}`;
-      const client = clientOf(request.serverId);
-      const organizationId = options.organizationOf?.(request.serverId);
-      const answer = await client.request(request.method, path, request.body, { organizationId });
+      const address = options.addressOf(request.serverId);
+      if (address === undefined)
+        throw new TradingServerUnreachable(`the address of server ${request.serverId} is not known`);
+      const answer = await clientAt(address.url).request(request.method, path, request.body, {
+        headers: tokenCredentials(address.token),
+        organizationId: options.organizationOf?.(request.serverId),
+      });
       if (answer.status === 404 && request.absent === true) return null;
       if (answer.status < 200 || answer.status > 299) throw unclear(request, `status ${answer.status}`);
       return request.schema === null ? null : request.schema.parse(JSON.parse(answer.body.toString("utf8")));

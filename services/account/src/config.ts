@@ -19,8 +19,12 @@ export const ConfigSchema = z.object({
   FINANCE_URL: configFields.serviceUrl,
   /** Base address of the metrics service: last samples of accounts; told of deletions. */
   METRICS_URL: configFields.serviceUrl,
-  /** What calls to trading servers carry. */
-  TRADING_SERVER_TOKEN: configFields.internalToken,
+  /** What calls to trading servers carry that were registered without a token of their own. */
+  TRADING_SERVER_TOKEN: configFields.internalToken.optional(),
+  /** Open the tokens of trading servers; the organization service seals them. */
+  TRADING_SERVER_SEALING_KEYS: configFields.keyring,
+  /** "true": trading servers may be reached by http, on one machine alone. */
+  TRADING_SERVER_ALLOW_INSECURE: configFields.allowInsecure,
   /** Deadline of one call to a trading server: well below the 5 s in which the gateway must answer. */
   TRADING_SERVER_TIMEOUT_MS: configFields.integer(100, 30_000).default(3_000),
   /** Generated passwords are derived with the first key (decisions, 5.2); the gateway has the same keys. */

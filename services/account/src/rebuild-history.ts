@@ -13,7 +13,7 @@ import { AccountNumber, Guid } from "@kapi/contracts";
 import { createKafka, kafkaOptions } from "@kapi/kafka";
 import { createPool, migrate, postgresOptions } from "@kapi/postgres";
 import { ConfigError, connectionFields, createLogger, loadConfig, Scope } from "@kapi/runtime";
-import { createTradingServerClient } from "@kapi/trading-server";
+import { createAddresses, createTradingServerClient } from "@kapi/trading-server";
 import { createEventHistory } from "@kapi/trading-server/event-feed";
 import { z } from "zod";
 
@@ -36,11 +36,14 @@ const EXIT_USAGE = 2;
 const USAGE = "usage: npm run rebuild-history -- --server <server id> [--account <account number>]\n";
 
 const Arguments = z.strictObject({ server: Guid, account: AccountNumber.optional() });
-const { TRADING_SERVER_TOKEN, TRADING_SERVER_TIMEOUT_MS } = ConfigSchema.shape;
+const { TRADING_SERVER_TOKEN, TRADING_SERVER_SEALING_KEYS, TRADING_SERVER_ALLOW_INSECURE, TRADING_SERVER_TIMEOUT_MS } =
+  ConfigSchema.shape;
 const RebuildConfig = z.object({
   ...connectionFields.kafka,
   ...connectionFields.postgres,
   TRADING_SERVER_TOKEN,
+  TRADING_SERVER_SEALING_KEYS,
+  TRADING_SERVER_ALLOW_INSECURE,
   TRADING_SERVER_TIMEOUT_MS,
 });
 
@@ -77,8 +80,12 @@ async function run({ server: serverId, account }: z.infer<typeof Arguments>): Pr
     }
     const client = await scope.start("trading-server client", () =>
       createTradingServerClient({
-        urlOf: (id) => directory.server(id)?.tradingServerUrl,
-        token: config.TRADING_SERVER_TOKEN,
+        addressOf: createAddresses({
+          server: (serverId) => directory.server(serverId),
+          keys: config.TRADING_SERVER_SEALING_KEYS,
+          sharedToken: config.TRADING_SERVER_TOKEN,
+          allowInsecure: config.TRADING_SERVER_ALLOW_INSECURE === "true",
+        }),
         timeoutMs: config.TRADING_SERVER_TIMEOUT_MS,
       }),
     );

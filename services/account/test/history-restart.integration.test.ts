@@ -42,8 +42,7 @@ describe("an account service that is killed", () => {
     database = await scope.start("postgres", () => createPool(pool));
     client = await scope.start("client", () =>
       createTradingServerClient({
-        urlOf: () => stack.tradingServerUrl,
-        token: stack.secrets.tradingServerToken,
+        addressOf: () => ({ url: stack.tradingServerUrl, token: stack.secrets.tradingServerToken }),
         timeoutMs: 3_000,
       }),
     );

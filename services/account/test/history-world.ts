@@ -222,8 +222,7 @@ export class HistoryWorld {
     this.#producer = await scope.start("producer", () => createProducer(this.#kafka));
     this.client = await scope.start("client", () =>
       createTradingServerClient({
-        urlOf: () => this.#stack.tradingServerUrl,
-        token: secrets.tradingServerToken,
+        addressOf: () => ({ url: this.#stack.tradingServerUrl, token: secrets.tradingServerToken }),
         timeoutMs: 3_000,
       }),
     );

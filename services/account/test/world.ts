@@ -242,8 +242,7 @@ export class World {
     this.#producer = await scope.start("producer", () => createProducer(kafka));
     this.client = await scope.start("client", () =>
       createTradingServerClient({
-        urlOf: () => this.stack.tradingServerUrl,
-        token: this.stack.secrets.tradingServerToken,
+        addressOf: () => ({ url: this.stack.tradingServerUrl, token: this.stack.secrets.tradingServerToken }),
         timeoutMs: 10_000,
       }),
     );

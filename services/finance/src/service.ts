@@ -14,7 +14,7 @@ import {
   startDatabaseClock,
 } from "@kapi/postgres";
 import { counter, gauge, type MainContext, type MigrationContext } from "@kapi/runtime";
-import { createTradingServerClient, TradingServerUnreachable } from "@kapi/trading-server";
+import { createAddresses, createTradingServerClient, TradingServerUnreachable } from "@kapi/trading-server";
 import {
   type AccountName,
   bookNextPage,
@@ -76,9 +76,13 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   health.liveness("directory", () => directory.check());
   const client = await scope.start("trading-server client", () =>
     createTradingServerClient({
-      urlOf: (serverId) => directory.server(serverId)?.tradingServerUrl,
+      addressOf: createAddresses({
+        server: (serverId) => directory.server(serverId),
+        keys: config.TRADING_SERVER_SEALING_KEYS,
+        sharedToken: config.TRADING_SERVER_TOKEN,
+        allowInsecure: config.TRADING_SERVER_ALLOW_INSECURE === "true",
+      }),
       organizationOf: (serverId) => directory.server(serverId)?.organizationId,
-      token: config.TRADING_SERVER_TOKEN,
       timeoutMs: config.TRADING_SERVER_TIMEOUT_MS,
     }),
   );

@@ -103,8 +103,7 @@ export class Harness {
     const server = serverEntry({ tradingServerUrl: tradingServer.url });
     const client = await scope.start("client", () =>
       createTradingServerClient({
-        urlOf: () => tradingServer.url,
-        token: environment.secrets.tradingServerToken,
+        addressOf: () => ({ url: tradingServer.url, token: environment.secrets.tradingServerToken }),
         timeoutMs: 10_000,
       }),
     );

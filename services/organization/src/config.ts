@@ -64,6 +64,10 @@ export const Config = z.object({
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
   /** Shared with services of 0.1.0, both ways, while such services run; deleted in the release after the next. */
   INTERNAL_TOKEN: configFields.internalToken.optional(),
+  /** Seal the tokens of trading servers, which account and finance open. */
+  TRADING_SERVER_SEALING_KEYS: configFields.keyring,
+  /** "true": trading servers may be registered with an address by http, on one machine alone. */
+  TRADING_SERVER_ALLOW_INSECURE: configFields.allowInsecure,
   /** Asked for open reservations before wallets are set from the ledger. */
   COMMAND_STATUS_URL: configFields.serviceUrl,
   ...consoleFields,

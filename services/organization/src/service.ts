@@ -221,6 +221,10 @@ export async function start(context: MainContext<Config>): Promise<void> {
   );
 
   const passwords = await createPasswords();
+  const tradingServers = {
+    keys: config.TRADING_SERVER_SEALING_KEYS,
+    allowInsecure: config.TRADING_SERVER_ALLOW_INSECURE === "true",
+  };
   const people: PeopleContext = {
     ...ledger,
     publish: publishNow,
@@ -232,7 +236,7 @@ export async function start(context: MainContext<Config>): Promise<void> {
   const usageLines = createUsageLines(database);
   const app = createHttpServer({ logger, health, clock });
   admitCallers(app, "organization", config);
-  installRoutes(app, people);
+  installRoutes(app, { ...people, tradingServers });
   installPeopleRoutes(app, people);
   installListRoutes(app, people);
   installCreditUsage(app, usageLines);

@@ -10,6 +10,7 @@ const NEEDED = {
   POSTGRES_URL: "postgres://kapi@db/kapi",
   REDIS_URL: "redis://redis",
   SERVICE_TOKEN: `organization.${"x".repeat(32)}`,
+  TRADING_SERVER_SEALING_KEYS: `k1:${Buffer.alloc(32).toString("base64")}`,
   SERVICE_TOKEN_DIGESTS: `operator:${"0".repeat(64)}`,
   COMMAND_STATUS_URL: "http://command-status",
   CONSOLE_PORT: "8082",

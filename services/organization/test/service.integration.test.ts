@@ -4,9 +4,9 @@ import { authenticate, createDirectory, type Directory } from "@kapi/admission";
 import { type CommandEvent, CreditUsageAnswer, SCOPES, TOPICS } from "@kapi/contracts";
 import type { InternalClient } from "@kapi/http";
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
-import { systemClock, toIso } from "@kapi/kernel";
+import { openPassword, systemClock, toIso } from "@kapi/kernel";
 import { admit, createRedis, type RedisConnection, type WalletState } from "@kapi/redis";
-import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
+import { configFields, createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import {
   createOwnerClient,
   createTestEnvironment,
@@ -132,6 +132,34 @@ test("a server that is registered again under its id is told of anew; under anot
   const other = await organizationWith(0);
   const refused = await register(other.organizationId, { serverId, tradingServerUrl: "http://127.0.0.1:7003" });
   expect(refused.status).toBe(403);
+});
+
+test("a server's token is told sealed and shown nowhere, stays while the address does, and goes with it", async () => {
+  const { organizationId } = await organizationWith(0);
+  const path = `/internal/organizations/${organizationId}/servers`;
+  const { configuration } = serverEntry();
+  const token = "the token of this server alone";
+  const body = { configuration, tradingServerUrl: "http://127.0.0.1:7001", tradingServerToken: token };
+  const { serverId } = await client.json("POST", path, body, CreatedServer);
+  const keys = configFields.keyring.parse(environment.secrets.tradingServerSealingKeys);
+  const told = (version: number) =>
+    eventually(() => {
+      const entry = directory.server(serverId);
+      expect(entry?.version).toBe(version);
+      return entry?.sealedToken;
+    });
+  const sealed = await told(1);
+  if (sealed === undefined) throw new Error("no token was told");
+  expect(openPassword(keys, serverId, sealed)).toBe(token);
+  const shown = (await client.request("GET", `${path}?page=1&limit=10`)).body.toString();
+  expect(shown).toContain(serverId);
+  expect(shown).not.toMatch(/token|ciphertext/i);
+
+  const { tradingServerToken: _token, ...again } = { ...body, serverId };
+  await client.json("POST", path, again, CreatedServer);
+  expect(await told(2)).toEqual(sealed);
+  await client.json("POST", path, { ...again, tradingServerUrl: "http://127.0.0.1:7002" }, CreatedServer);
+  expect(await told(3)).toBeUndefined();
 });
 
 test("bad input is refused with its findings, an unknown organization with 404", async () => {

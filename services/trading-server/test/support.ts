@@ -38,8 +38,7 @@ export async function startTradingServer(
   const url = `http://127.0.0.1:${port}`;
   await eventually(async () => (await fetch(`${url}/readyz`)).ok, { timeoutMs: READY_TIMEOUT_MS });
   const { value: client, stop } = createTradingServerClient({
-    urlOf: () => url,
-    token: environment.secrets.tradingServerToken,
+    addressOf: () => ({ url: url, token: environment.secrets.tradingServerToken }),
     timeoutMs: CALL_TIMEOUT_MS,
   });
   return {

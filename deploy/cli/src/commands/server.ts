@@ -27,6 +27,7 @@ interface CreateOptions extends OfOrganization {
   readonly leverage?: readonly string[];
   readonly defaultLeverage?: number;
   readonly server?: string;
+  readonly tokenStdin?: true;
 }
 
 /** `kapi server create|list` */
@@ -46,6 +47,7 @@ export function addServer(program: Command, context: CommandContext): void {
     )
     .option("--default-leverage <number>", "leverage of an account that asks for none", wholeNumber(1))
     .option("--server <id>", "id of the server: a known one is changed, a new one gets it")
+    .option("--token-stdin", "read the server's own token from standard input")
     .action((options: CreateOptions) => create(context, options));
   addCommand(server, "list", "List the servers of an organization")
     .requiredOption("--organization <id>", "the organization")
@@ -54,7 +56,9 @@ export function addServer(program: Command, context: CommandContext): void {
 
 async function create(context: CommandContext, options: CreateOptions): Promise<void> {
   const { organization, url, name, company, currency, environment, defaultLeverage, server } = options;
+  const token = options.tokenStdin === true ? { tradingServerToken: await context.readLine() } : {};
   const body = {
+    ...token,
     ...(server === undefined ? {} : { serverId: server }),
     tradingServerUrl: url,
     configuration: {

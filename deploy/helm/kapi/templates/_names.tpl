@@ -45,11 +45,14 @@ settings that each program reads.
 {{ required "programs.json is not in the chart" (.Files.Get "programs.json") }}
 {{- end }}
 
-{{/* Of the secrets in "needs" those that this release has: what services of 0.1.0 share only where it accepts that. */}}
+{{/* Of the secrets in "needs" those that this release has: optional ones where they are there, and those of an upgrade. */}}
 {{- define "kapi.secretsOf" -}}
-{{- $shared := list -}}
-{{- if .root.Values.secrets.acceptInternalToken }}{{ $shared = .needs.upgradeSecrets | default list }}{{ end -}}
-{{ concat .needs.secrets $shared | toJson }}
+{{- $all := .needs.secrets -}}
+{{- range $secret := .needs.optionalSecrets | default list -}}
+{{- if has $secret $.root.Values.secrets.optional }}{{ $all = append $all $secret }}{{ end -}}
+{{- end -}}
+{{- if .root.Values.secrets.acceptInternalToken }}{{ $all = concat $all (.needs.upgradeSecrets | default list) }}{{ end -}}
+{{ toJson $all }}
 {{- end }}
 
 {{/*

@@ -48,7 +48,12 @@ export async function createOrganization(
 /** Registers a demo server, or tells under which address a known one is reached now. */
 export function registerServer(stack: Stack, organizationId: string, serverId?: string): Promise<{ serverId: string }> {
   const known = serverId === undefined ? {} : { serverId };
-  const body = { ...known, tradingServerUrl: stack.tradingServerUrl, configuration: DEMO_CONFIGURATION };
+  const body = {
+    ...known,
+    tradingServerUrl: stack.tradingServerUrl,
+    tradingServerToken: stack.secrets.tradingServerToken,
+    configuration: DEMO_CONFIGURATION,
+  };
   return call(stack, `/${organizationId}/servers`, body, Server);
 }
 

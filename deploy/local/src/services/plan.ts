@@ -20,7 +20,12 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** What each program uses, by its name: servers, secrets, and the services that it calls. */
 const Programs = z.record(
   z.string(),
-  z.object({ servers: z.array(z.string()), secrets: z.array(z.string()), calls: z.array(z.string()) }),
+  z.object({
+    servers: z.array(z.string()),
+    secrets: z.array(z.string()),
+    optionalSecrets: z.array(z.string()).default([]),
+    calls: z.array(z.string()),
+  }),
 );
 
 /** The names of all services of this checkout. */
@@ -71,8 +76,9 @@ export function serviceEnvironment(process: string, options: PlanOptions): Envir
     LIVE_HOST: HOST,
     LIVE_PORT: String(ports.of(livePort(process))),
     ...programEnvironment(process.endsWith(SECOND) ? process.slice(0, -SECOND.length) : process, options),
-    // Receivers are programs on this machine.
+    // Receivers and trading servers are programs on this machine.
     WEBHOOK_ALLOW_INSECURE: "true",
+    TRADING_SERVER_ALLOW_INSECURE: "true",
     ...(process === CONSOLE_PROCESS ? consoleEnvironment(ports) : {}),
   };
 }
@@ -95,7 +101,11 @@ export function programEnvironment(program: string, options: PlanOptions): Envir
   return {
     ...Object.fromEntries(everything.map((variable) => [variable, undefined])),
     ...Object.fromEntries(uses.servers.flatMap((server) => Object.entries(addresses[server] ?? {}))),
-    ...Object.fromEntries(uses.secrets.map(variableOf).map((variable) => [variable, secrets[variable]])),
+    ...Object.fromEntries(
+      [...uses.secrets, ...uses.optionalSecrets]
+        .map(variableOf)
+        .flatMap((variable) => (secrets[variable] === undefined ? [] : [[variable, secrets[variable]]])),
+    ),
     ...Object.fromEntries(uses.calls.map((other) => [`${variableOf(other)}_URL`, serviceUrl(ports, other)])),
   };
 }
@@ -111,6 +121,7 @@ function secretVariables(program: string, secrets: Secrets): Environment {
     PASSWORD_SEALING_KEYS: secrets.passwordSealingKeys,
     FINGERPRINT_KEY: secrets.fingerprintKey,
     WEBHOOK_SEALING_KEYS: secrets.webhookSealingKeys,
+    TRADING_SERVER_SEALING_KEYS: secrets.tradingServerSealingKeys,
   };
 }
 

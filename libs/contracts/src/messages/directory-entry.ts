@@ -4,6 +4,7 @@ import { Leverage, ServerEnvironment } from "../http/servers.ts";
 import { Prices } from "../prices.ts";
 import { Scope } from "../scopes.ts";
 import { Currency } from "../values.ts";
+import { Sealed } from "./command-message.ts";
 
 const Version = z.int().min(1);
 
@@ -33,6 +34,8 @@ export const ServerEntry = z.object({
   organizationId: z.uuid(),
   status: z.enum(["active", "disabled", "removed"]),
   tradingServerUrl: z.url(),
+  /** The server's own token, sealed for this server; account and finance open it. Not there: it was registered without. */
+  sealedToken: Sealed.optional(),
   configuration: z.object({
     serverName: z.string(),
     companyName: z.string(),

@@ -17,7 +17,12 @@ describe("the secrets of a state folder", () => {
 
   it("of an earlier version stay, and get those that it did not have", () => {
     const folder = mkdtempSync(path.join(tmpdir(), "kapi-secrets-"));
-    const { webhookSealingKeys: _keys, serviceTokens: _tokens, ...earlier } = keptSecrets(folder);
+    const {
+      webhookSealingKeys: _one,
+      serviceTokens: _two,
+      tradingServerSealingKeys: _three,
+      ...earlier
+    } = keptSecrets(folder);
     writeFileSync(path.join(folder, "secrets.json"), JSON.stringify(earlier));
     const secrets = keptSecrets(folder);
     expect(secrets).toMatchObject(earlier);

@@ -20,6 +20,7 @@ const Secrets = z.object({
   passwordSealingKeys: z.string(),
   fingerprintKey: z.string(),
   webhookSealingKeys: z.string(),
+  tradingServerSealingKeys: z.string(),
 });
 export type Secrets = z.infer<typeof Secrets>;
 
@@ -39,6 +40,7 @@ export function generateSecrets(): Secrets {
     passwordSealingKeys: `k1:${key()}`,
     fingerprintKey: key(),
     webhookSealingKeys: `k1:${key()}`,
+    tradingServerSealingKeys: `k1:${key()}`,
   };
 }
 
@@ -53,8 +55,8 @@ export function keptSecrets(stateDir: string): Secrets {
   }
   const kept = z.record(z.string(), z.unknown()).parse(JSON.parse(readFileSync(file, "utf8")));
   // An earlier version did not have these.
-  const { webhookSealingKeys, serviceTokens } = fresh;
-  const later = { webhookSealingKeys, serviceTokens };
+  const { webhookSealingKeys, serviceTokens, tradingServerSealingKeys } = fresh;
+  const later = { webhookSealingKeys, serviceTokens, tradingServerSealingKeys };
   const secrets = Secrets.parse({ ...later, ...kept });
   if (Object.keys(later).some((name) => kept[name] === undefined)) writePrivately(file, secrets);
   return secrets;

@@ -117,7 +117,10 @@ export interface OldReservations {
 }
 
 export type NewKey = Omit<KeyEntry, "kind" | "version" | "status"> & Pick<ManagementKey, "name">;
-export type NewServer = Pick<ServerEntry, "serverId" | "organizationId" | "tradingServerUrl" | "configuration">;
+export type NewServer = Pick<
+  ServerEntry,
+  "serverId" | "organizationId" | "tradingServerUrl" | "configuration" | "sealedToken"
+>;
 
 /** An organization, as the operator's list has it. */
 export interface Organization {

@@ -1,28 +1,50 @@
 import type { ServerEntry } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
-import { uuidV7 } from "@kapi/kernel";
+import { type Keyring, sealPassword, uuidV7 } from "@kapi/kernel";
 
 import { type AuditCaller, originOf } from "../domain/audit.ts";
 import type { OperatorContext } from "./operator-context.ts";
 
+/** What the registration of trading servers works with. */
+export interface RegistrationContext extends OperatorContext {
+  readonly tradingServers: {
+    /** Seal their tokens. */
+    readonly keys: Keyring;
+    /** Whether they may be reached by http: on one machine alone. */
+    readonly allowInsecure: boolean;
+  };
+}
+
+const NOT_HTTPS = {
+  path: ["tradingServerUrl"],
+  code: "invalid_format",
+  message: "The address must begin with https://",
+};
+
 export interface RegisterServer extends Pick<ServerEntry, "organizationId" | "tradingServerUrl" | "configuration"> {
   /** Of a server that is known already: it is changed. Else a new one gets this id, or one of its own. */
   readonly serverId?: string | undefined;
+  /** What calls to the server carry. Without one a known server keeps its own, as long as its address stays. */
+  readonly tradingServerToken?: string | undefined;
 }
 
 /** Registers a trading server of an organization, or tells where a known one is reached now. */
 export async function registerServer(
-  context: OperatorContext,
+  context: RegistrationContext,
   wanted: RegisterServer,
   by: AuditCaller,
 ): Promise<{ serverId: string }> {
-  const { store, clock } = context;
-  const { organizationId, tradingServerUrl, configuration } = wanted;
+  const { store, clock, tradingServers } = context;
+  const { tradingServerToken: token, ...asked } = wanted;
+  const { organizationId, tradingServerUrl, configuration } = asked;
+  if (!tradingServers.allowInsecure && !tradingServerUrl.startsWith("https://"))
+    throw new ApiError("VALIDATION_FAILED", { issues: [NOT_HTTPS] });
   if (!(await store.organizationExists(organizationId))) throw new ApiError("NOT_FOUND");
   const nowMs = clock.nowMs();
   const serverId = wanted.serverId ?? uuidV7(nowMs);
+  const sealed = token === undefined ? {} : { sealedToken: sealPassword(tradingServers.keys, serverId, token) };
   const server = await store.transaction(async (tx) => {
-    const registered = await tx.upsertServer({ ...wanted, serverId }, nowMs);
+    const registered = await tx.upsertServer({ ...asked, ...sealed, serverId }, nowMs);
     if (registered === null) return null;
     const action = registered.version === 1 ? "server.created" : "server.updated";
     const details = { name: configuration.serverName, tradingServer: originOf(tradingServerUrl) };

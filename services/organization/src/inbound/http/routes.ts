@@ -6,9 +6,8 @@ import type { AuditCaller } from "../../domain/audit.ts";
 import { changePrices } from "../../operations/change-prices.ts";
 import { createKey } from "../../operations/create-key.ts";
 import { createOrganization } from "../../operations/create-organization.ts";
-import type { OperatorContext } from "../../operations/operator-context.ts";
 import { purchaseCredits } from "../../operations/purchase-credits.ts";
-import { registerServer } from "../../operations/register-server.ts";
+import { type RegistrationContext, registerServer } from "../../operations/register-server.ts";
 import { revokeKey } from "../../operations/revoke-key.ts";
 
 /** Far above any wallet, far below where integers lose their exactness. */
@@ -31,17 +30,21 @@ const NewKey = z.object({
     .default(null),
   rateLimit: KeyEntry.shape.rateLimit.default(null),
 });
+/** Of a trading server's token. */
+const MIN_TOKEN_CHARACTERS = 16;
+const MAX_TOKEN_CHARACTERS = 500;
 const NewServer = z.object({
   serverId: Guid.optional(),
-  tradingServerUrl: z.url(),
+  tradingServerUrl: z.url({ protocol: /^https?$/ }),
+  tradingServerToken: z.string().min(MIN_TOKEN_CHARACTERS).max(MAX_TOKEN_CHARACTERS).optional(),
   configuration: ServerEntry.shape.configuration,
 });
 const Purchase = z.object({ credits: Credits, purchaseId: Guid });
 const OrganizationPath = z.object({ organizationId: Guid });
 const KeyPath = z.object({ keyId: KeyEntry.shape.keyId });
 
-/** The operator's routes; who may call them is decided before (the internal token). */
-export function installRoutes(app: FastifyInstance, context: OperatorContext): void {
+/** The operator's routes; who may call them is decided before (INTERNAL_CALLS). */
+export function installRoutes(app: FastifyInstance, context: RegistrationContext): void {
   app.post("/internal/organizations", async (request, reply) => {
     const created = await createOrganization(context, parse(NewOrganization, request.body), operatorOf(request));
     return reply.status(201).send(created);

@@ -7,7 +7,7 @@ import {
   TOPICS,
   directoryKey,
 } from "@kapi/contracts";
-import { assertDefined, toIso } from "@kapi/kernel";
+import { assertDefined, type SealedPassword, toIso } from "@kapi/kernel";
 import { type Database, type Queryable, statement, type Transaction } from "@kapi/postgres";
 
 import type { ManagementKey } from "../../domain/management-key.ts";
@@ -37,6 +37,7 @@ interface ServerRow {
   readonly organization_id: string;
   readonly status: ServerEntry["status"];
   readonly trading_server_url: string;
+  readonly sealed_token: SealedPassword | null;
   readonly configuration: ServerEntry["configuration"];
   readonly version: number;
 }
@@ -48,7 +49,7 @@ interface PricesRow {
 
 const KEY_COLUMNS = `key_id, organization_id, secret_hash, scopes, server_ids, expires_at, status, rate_limit, version,
   name, created_at, revoked_at`;
-const SERVER_COLUMNS = `server_id, organization_id, status, trading_server_url, configuration, version`;
+const SERVER_COLUMNS = `server_id, organization_id, status, trading_server_url, configuration, version, sealed_token`;
 
 const insertKeyRow = statement<KeyRow>(
   "directory_insert_key",
@@ -86,12 +87,16 @@ const countKeysOf = statement<{ total: number }>(
 );
 const selectKeyRows = statement<KeyRow>("directory_select_keys", `select ${KEY_COLUMNS} from management_keys`);
 
-// A server id belongs to one organization for good: another's is no row.
+// A server id belongs to one organization for good: another's is no row. A token is for the address that it was given with.
 const upsertServerRow = statement<ServerRow>(
   "directory_upsert_server",
-  `insert into servers (${SERVER_COLUMNS}, created_at) values ($1, $2, 'active', $3, $4, 1, $5)
+  `insert into servers (${SERVER_COLUMNS}, created_at) values ($1, $2, 'active', $3, $4, 1, $5, $6)
    on conflict (server_id) do update
-   set trading_server_url = excluded.trading_server_url, configuration = excluded.configuration, version = servers.version + 1
+   set trading_server_url = excluded.trading_server_url, configuration = excluded.configuration, version = servers.version + 1,
+     sealed_token = coalesce(
+       excluded.sealed_token,
+       case when servers.trading_server_url = excluded.trading_server_url then servers.sealed_token end
+     )
    where servers.organization_id = excluded.organization_id
    returning ${SERVER_COLUMNS}`,
 );
@@ -212,17 +217,18 @@ export async function setServerStatus(
   status: "active" | "disabled",
 ): Promise<boolean> {
   const [row] = await tx.query(setServerStatusRow, [serverId, organizationId, status]);
-  if (row) tell(tx, serverFromRow(row));
+  if (row) tell(tx, serverEntryFromRow(row));
   return row !== undefined;
 }
 
 /** Adds a server, or changes where it is reached, and tells of it. Null: the id is another organization's. */
 export async function upsertServer(tx: Transaction, server: NewServer, nowMs: number): Promise<ServerEntry | null> {
-  const { serverId, organizationId, tradingServerUrl, configuration } = server;
-  const values = [serverId, organizationId, tradingServerUrl, JSON.stringify(configuration), toIso(nowMs)];
+  const { serverId, organizationId, tradingServerUrl, configuration, sealedToken } = server;
+  const sealed = sealedToken === undefined ? null : JSON.stringify(sealedToken);
+  const values = [serverId, organizationId, tradingServerUrl, JSON.stringify(configuration), sealed, toIso(nowMs)];
   const [row] = await tx.query(upsertServerRow, values);
   if (!row) return null;
-  tell(tx, serverFromRow(row));
+  tell(tx, serverEntryFromRow(row));
   return serverFromRow(row);
 }
 
@@ -236,7 +242,7 @@ export async function setPrices(tx: Transaction, prices: Prices): Promise<void> 
 export async function* readDirectory(database: Database): AsyncGenerator<DirectoryEntry[]> {
   const prices = await database.query(selectPricesRows, []);
   yield prices.map(pricesFromRow);
-  for await (const rows of database.stream(selectServerRows, [], ROWS_PER_READ)) yield rows.map(serverFromRow);
+  for await (const rows of database.stream(selectServerRows, [], ROWS_PER_READ)) yield rows.map(serverEntryFromRow);
   for await (const rows of database.stream(selectKeyRows, [], ROWS_PER_READ)) yield rows.map(keyFromRow);
 }
 
@@ -273,6 +279,12 @@ function managementKeyFromRow(row: KeyRow): ManagementKey {
   };
 }
 
+/** As the directory has it, with its token. */
+function serverEntryFromRow(row: ServerRow): ServerEntry {
+  return { ...serverFromRow(row), ...(row.sealed_token === null ? {} : { sealedToken: row.sealed_token }) };
+}
+
+/** As people see it. */
 function serverFromRow(row: ServerRow): ServerEntry {
   return {
     kind: "server",
