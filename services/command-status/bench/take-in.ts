@@ -6,11 +6,10 @@
  */
 import type { CommandEvent, CommandMessage } from "@kapi/contracts";
 import { createPool, type Database, statement } from "@kapi/postgres";
-import { createLogger, loadConfig } from "@kapi/runtime";
+import { createLogger } from "@kapi/runtime";
 import { commandMessage } from "@kapi/testkit";
 import { readFileSync } from "node:fs";
 
-import { ConfigSchema } from "../src/config.ts";
 import { createCommandStore } from "../src/outbound/postgres/command-store.ts";
 import { createMonthStore } from "../src/outbound/postgres/months.ts";
 import { migrateDatabase } from "../src/service.ts";
@@ -56,14 +55,7 @@ async function openDatabase(
   await server.stop();
   const url = new URL(SERVER_URL);
   url.pathname = `/${name}`;
-  const env = {
-    POSTGRES_URL: url.href,
-    KAFKA_BROKERS: "127.0.0.1:1",
-    REDIS_URL: "redis://127.0.0.1:1",
-    HTTP_PORT: "0",
-    INTERNAL_TOKEN: "0123456789abcdef",
-  };
-  await migrateDatabase({ config: loadConfig(ConfigSchema, env), logger });
+  await migrateDatabase({ config: { POSTGRES_URL: url.href }, logger });
   const { value, stop } = await createPool({
     connectionString: url.href,
     schema: "command_status",
