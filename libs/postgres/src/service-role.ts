@@ -6,15 +6,25 @@ import type { Client } from "pg";
 
 import { assertIdentifier } from "./identifier.ts";
 
-/** Who has a schema: this connection's role (or one that it is a member of), another role, or nobody yet. */
+/**
+ * Who has a schema: this connection's role (or one that it is a member of), another role, or nobody yet. Throws where it is
+ * another's that this role was given nothing of.
+ */
 export async function ownershipOf(client: Client, schema: string): Promise<"own" | "another's" | "missing"> {
-  const { rows } = await client.query<{ own: boolean }>(
-    "select pg_has_role(current_user, nspowner, 'usage') as own from pg_namespace where nspname = $1",
+  const { rows } = await client.query<{ role: string; own: boolean; usable: boolean }>(
+    `select current_user as role, pg_has_role(current_user, nspowner, 'usage') as own,
+       has_schema_privilege(nspname, 'usage') as usable
+     from pg_namespace where nspname = $1`,
     [schema],
   );
   const [found] = rows;
   if (found === undefined) return "missing";
-  return found.own ? "own" : "another's";
+  if (found.own) return "own";
+  if (found.usable) return "another's";
+  throw new Error(
+    `the role ${found.role} has no rights in schema ${schema}: run the program with the argument migrate and ` +
+      `POSTGRES_SERVICE_ROLE=${found.role}, by the role that owns the schema`,
+  );
 }
 
 /**

@@ -196,7 +196,9 @@ describe("by a role of its own a service", () => {
     await other.drop();
   });
 
-  test("does not start where a migration is missing, and says which", async () => {
+  test("does not start where it was given nothing, or a migration is missing, and says what to do", async () => {
+    await migrate({ connectionString: connectionString(), schema, directory, logger });
+    await expect(asService()).rejects.toThrow(`POSTGRES_SERVICE_ROLE=${name}`);
     await asOwner();
     await write("0003_more.sql", "create table more (id int)");
     await expect(asService()).rejects.toThrow("lacks the migrations service/0003_more.sql");
