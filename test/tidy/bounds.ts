@@ -78,7 +78,6 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "services/metrics/src/inbound/kafka/valuations.ts MAX_OFFSET",
     "services/metrics/src/inbound/ws/fan-out.ts NOTHING_KEPT",
     "services/organization/src/config.ts MAX_KEPT_MONTHS",
-    "services/organization/src/config.ts MAX_PREFIX",
     "services/organization/src/config.ts MIN_KEPT_MONTHS",
     "services/organization/src/inbound/http/routes.ts MAX_CREDITS",
     "services/trading-server/src/domain/account.ts MAX_BALANCE_MINOR",

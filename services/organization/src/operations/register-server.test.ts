@@ -4,22 +4,32 @@ import { openPassword } from "@kapi/kernel";
 import { serverEntry, TestClock } from "@kapi/testkit";
 import { describe, expect, it } from "vitest";
 
+import type { AuditRecord } from "../domain/audit.ts";
 import type { NewServer } from "../domain/ports.ts";
 import { type RegistrationContext, registerServer } from "./register-server.ts";
 
 const KEYS = { currentKeyId: "k1", keys: new Map([["k1", randomBytes(32)]]) };
+const BY = { actor: null, address: null };
 const { organizationId, configuration } = serverEntry();
 
-/** What would be stored. */
-function contextWith(allowInsecure: boolean): { context: RegistrationContext; stored: NewServer[] } {
+interface Registration {
+  readonly context: RegistrationContext;
+  /** What would be stored. */
+  readonly stored: NewServer[];
+  readonly audited: AuditRecord[];
+}
+
+function contextWith(allowInsecure: boolean): Registration {
   const stored: NewServer[] = [];
+  const audited: AuditRecord[] = [];
   const upsertServer = (server: NewServer) => {
     stored.push(server);
     return Promise.resolve(serverEntry(server));
   };
+  const tx = { upsertServer, recordAudit: (records: readonly AuditRecord[]) => void audited.push(...records) };
   const store = {
     organizationExists: () => Promise.resolve(true),
-    transaction: (work: (tx: { upsertServer: typeof upsertServer }) => unknown) => work({ upsertServer }),
+    transaction: (work: (given: typeof tx) => unknown) => work(tx),
   };
   const context = {
     store,
@@ -27,29 +37,30 @@ function contextWith(allowInsecure: boolean): { context: RegistrationContext; st
     publish: () => Promise.resolve(),
     tradingServers: { keys: KEYS, allowInsecure },
   };
-  return { context: context as unknown as RegistrationContext, stored };
+  return { context: context as unknown as RegistrationContext, stored, audited };
 }
 
 describe("registerServer", () => {
   it("takes https alone, unless http is allowed", async () => {
     const wanted = { organizationId, configuration, tradingServerUrl: "http://trading.example.com" };
     const refused = contextWith(false);
-    await expect(registerServer(refused.context, wanted)).rejects.toMatchObject({
+    await expect(registerServer(refused.context, wanted, BY)).rejects.toMatchObject({
       status: 400,
       issues: [{ path: ["tradingServerUrl"], message: "The address must begin with https://" }],
     });
     expect(refused.stored).toEqual([]);
     const allowed = contextWith(true);
-    await registerServer(allowed.context, wanted);
+    await registerServer(allowed.context, wanted, BY);
     expect(allowed.stored).toHaveLength(1);
   });
 
   it("stores the server's token sealed for this server alone", async () => {
-    const { context, stored } = contextWith(false);
+    const { context, stored, audited } = contextWith(false);
     const token = "the token of one server";
     const wanted = { organizationId, configuration, tradingServerUrl: "https://trading.example.com" };
-    const { serverId } = await registerServer(context, { ...wanted, tradingServerToken: token });
-    expect(JSON.stringify(stored)).not.toContain(token);
+    const { serverId } = await registerServer(context, { ...wanted, tradingServerToken: token }, BY);
+    expect(JSON.stringify([stored, audited])).not.toContain(token);
+    expect(audited).toMatchObject([{ action: "server.created" }]);
     const { sealedToken } = stored[0] ?? {};
     if (sealedToken === undefined) throw new Error("no token was stored");
     expect(openPassword(KEYS, serverId, sealedToken)).toBe(token);
