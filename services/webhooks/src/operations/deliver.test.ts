@@ -23,7 +23,7 @@ function endpointOf(keyring = keys): Endpoint {
   return {
     id,
     organizationId: randomUUID(),
-    url: "https://hooks.example.com/",
+    url: `https://${id}.example.com/`,
     description: "",
     kinds: null,
     serverIds: null,
@@ -38,7 +38,7 @@ function endpointOf(keyring = keys): Endpoint {
   };
 }
 
-/** A deliverer whose receivers answer 200 when `answer` says so, and whose store fails while `broken`. */
+/** A deliverer whose receivers answer `status`, by default 200, when `answer` says so, and whose store fails while `broken`. */
 function world(endpoints: readonly Endpoint[]) {
   const clock = new TestClock();
   const state = {
@@ -48,16 +48,17 @@ function world(endpoints: readonly Endpoint[]) {
     released: [] as string[],
     notEnabled: [] as string[],
     answer: (): Promise<void> => Promise.resolve(),
+    status: (_url: string): number => 200,
   };
-  const reply: Reply = { status: 200, error: null, durationMs: 1, replyStart: "", retryAfter: undefined };
+  const reply: Omit<Reply, "status"> = { error: null, durationMs: 1, replyStart: "", retryAfter: undefined };
   const store = { find: (ids: readonly string[]) => Promise.resolve(endpoints.filter(({ id }) => ids.includes(id))) };
   const deliverer = new Deliverer({
     limits: { concurrency: 4, perOrganization: 4, perEndpoint: 2 },
     sender: {
-      send: async () => {
+      send: async ({ url }) => {
         state.sent += 1;
         await state.answer();
-        return reply;
+        return { ...reply, status: state.status(url) };
       },
       breakOff: () => undefined,
     },
@@ -137,6 +138,19 @@ describe("the deliverer", () => {
     expect(state.sent).toBe(0);
     expect(state.released.toSorted()).toEqual(waiting.map(({ id }) => id).toSorted());
     expect(new Set(state.notEnabled)).toEqual(new Set([disabled.id, deleted.id]));
+  });
+
+  it("gives back what waits for an endpoint that failed three times in a row, and goes on with all others", async () => {
+    const [away, well] = [endpointOf(), endpointOf()];
+    const { state, deliverer, lease } = world([away, well]);
+    state.status = (endpointUrl) => (endpointUrl === away.url ? 500 : 200);
+    const all = Array.from({ length: 6 }, () => lease(away));
+    deliverer.add(all);
+    await eventually(() => state.released.length > 0);
+    expect(state.released).toEqual(all.slice(state.sent).map(({ id }) => id));
+    deliverer.add([lease(well)]);
+    await eventually(() => state.recorded.some(({ delivery }) => delivery.endpointId === well.id));
+    expect(deliverer.room().take({ organizationId: away.organizationId, endpointId: away.id })).toBe(false);
   });
 
   it("gives back what waits when it is stopped, and records what was under way", async () => {

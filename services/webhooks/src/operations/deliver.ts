@@ -70,7 +70,7 @@ export class Deliverer {
 
   constructor(options: DelivererOptions) {
     this.#options = options;
-    this.#lanes = new Lanes(options.limits);
+    this.#lanes = new Lanes(options.limits, options.random);
     this.#record = batcher<Recorded, void>({
       load: async (attempts) => {
         const members = attempts.map(({ delivery }) => delivery.traceparent);
@@ -127,20 +127,21 @@ export class Deliverer {
   async #deliver(delivery: Leased): Promise<void> {
     const { endpointId } = delivery;
     let sent: Sent | null = null;
+    let resting: readonly Leased[] = [];
     try {
       sent = await this.#send(delivery);
     } finally {
       if (sent === null) this.#lanes.skipped(endpointId);
-      else
-        this.#lanes.ended(endpointId, {
-          well: sent.well,
-          tookMs: sent.tookMs,
-          quietUntilMs: sent.verdict.quietUntilMs,
-        });
+      else {
+        const { well, tookMs, verdict } = sent;
+        const nowMs = this.#options.clock.nowMs();
+        resting = this.#lanes.ended(endpointId, { well, tookMs, nowMs, quietUntilMs: verdict.quietUntilMs });
+      }
       // The next one does not wait for the recording: more attempts share a statement.
       this.#pump();
       this.#options.onRoom(endpointId);
     }
+    await this.#giveBack(resting);
     if (sent === null) return;
     const { open, verdict, well } = sent;
     await this.#recordWithinLease({ delivery, verdict });

@@ -25,7 +25,7 @@ function delivery(endpointId: string, organizationId = "organization"): Leased {
 }
 
 function lanesWith(waiting: Readonly<Record<string, number>>, limits: Partial<LaneLimits> = {}): Lanes {
-  const lanes = new Lanes({ concurrency: 100, perOrganization: 1_000, perEndpoint: 8, ...limits });
+  const lanes = new Lanes({ concurrency: 100, perOrganization: 1_000, perEndpoint: 8, ...limits }, () => 0);
   for (const [endpointId, count] of Object.entries(waiting)) {
     for (let index = 0; index < count; index += 1) lanes.add(delivery(endpointId));
   }
@@ -49,7 +49,8 @@ function roomOf(lanes: Lanes, endpointId: string, nowMs = NOW_MS, organizationId
   return taken;
 }
 
-const ended = { well: true, tookMs: 5, quietUntilMs: null };
+const ended = { well: true, tookMs: 5, nowMs: NOW_MS, quietUntilMs: null };
+const failed = { ...ended, well: false };
 
 describe("the lanes of endpoints", () => {
   it("give each endpoint its own few slots, however much waits for it", () => {
@@ -77,12 +78,12 @@ describe("the lanes of endpoints", () => {
   it("leave half of all slots to the others, however many endpoints fail", () => {
     const lanes = lanesWith({ a: 1, b: 1, c: 1, d: 1, e: 1 }, { concurrency: 6, perEndpoint: 8 });
     const failing = Object.keys(started(lanes));
-    for (const endpointId of failing) lanes.ended(endpointId, { ...ended, well: false });
+    for (const endpointId of failing) lanes.ended(endpointId, failed);
     for (const endpointId of failing) lanes.add(delivery(endpointId));
     expect(started(lanes)).toEqual({ a: 1, b: 1, c: 1 });
     lanes.add(delivery("quick"));
     expect(started(lanes)).toEqual({ quick: 1 });
-    lanes.ended("a", { ...ended, well: false });
+    lanes.ended("a", failed);
     expect(started(lanes)).toEqual({ d: 1 });
     lanes.ended("b", ended);
     expect(started(lanes)).toEqual({ e: 1 });
@@ -91,10 +92,10 @@ describe("the lanes of endpoints", () => {
   it("count what still runs of an endpoint among those that fail as soon as one attempt did", () => {
     const lanes = lanesWith({ b: 1, c: 1 }, { concurrency: 6, perEndpoint: 3 });
     started(lanes);
-    for (const endpointId of ["b", "c"]) lanes.ended(endpointId, { ...ended, well: false });
+    for (const endpointId of ["b", "c"]) lanes.ended(endpointId, failed);
     for (let index = 0; index < 3; index += 1) lanes.add(delivery("a"));
     expect(started(lanes)).toEqual({ a: 3 });
-    lanes.ended("a", { ...ended, well: false });
+    lanes.ended("a", failed);
     for (const endpointId of ["b", "c"]) lanes.add(delivery(endpointId));
     expect(started(lanes)).toEqual({ b: 1 });
     lanes.ended("a", ended);
@@ -104,18 +105,39 @@ describe("the lanes of endpoints", () => {
   it("leave one slot to an endpoint that failed last, until it does well again", () => {
     const lanes = lanesWith({ a: 50 });
     expect(started(lanes)).toEqual({ a: 8 });
-    for (let index = 0; index < 8; index += 1) lanes.ended("a", { ...ended, well: false });
+    for (let index = 0; index < 2; index += 1) expect(lanes.ended("a", failed)).toEqual([]);
+    for (let index = 0; index < 6; index += 1) lanes.skipped("a");
     expect(roomOf(lanes, "a")).toBe(0);
     expect(started(lanes)).toEqual({ a: 1 });
     lanes.ended("a", ended);
     expect(started(lanes)).toEqual({ a: 8 });
   });
 
-  it("send nothing to an endpoint that asked for rest until it is over", () => {
+  it("let an endpoint rest that failed three times in a row, and longer each time it fails again, until it does well", () => {
     const lanes = lanesWith({ a: 9 });
     started(lanes);
-    lanes.ended("a", { well: false, tookMs: 5, quietUntilMs: 5_000 });
-    for (let index = 0; index < 7; index += 1) lanes.ended("a", { ...ended, well: false });
+    lanes.ended("a", failed);
+    lanes.ended("a", failed);
+    expect(lanes.ended("a", failed)).toHaveLength(1);
+    expect(lanes.waiting).toBe(0);
+    // What was under way when the rest began changes nothing.
+    for (let index = 0; index < 5; index += 1) lanes.ended("a", { ...failed, nowMs: NOW_MS + 500 });
+    expect([1_999, 2_000].map((nowMs) => roomOf(lanes, "a", nowMs))).toEqual([0, 1]);
+    lanes.add(delivery("a"));
+    expect(started(lanes, 2_000)).toEqual({ a: 1 });
+    lanes.ended("a", { ...failed, nowMs: 2_000 });
+    expect([3_999, 4_000].map((nowMs) => roomOf(lanes, "a", nowMs))).toEqual([0, 1]);
+    lanes.add(delivery("a"));
+    started(lanes, 4_000);
+    lanes.ended("a", { ...ended, nowMs: 4_000 });
+    expect(roomOf(lanes, "a", 4_000)).toBeGreaterThan(8);
+  });
+
+  it("send nothing to an endpoint that asked for rest until it is over, and hand back what waits for it", () => {
+    const lanes = lanesWith({ a: 9 });
+    started(lanes);
+    expect(lanes.ended("a", { ...failed, quietUntilMs: 5_000 })).toHaveLength(1);
+    for (let index = 0; index < 7; index += 1) lanes.ended("a", failed);
     expect(roomOf(lanes, "a", 4_999)).toBe(0);
     expect(started(lanes, 4_999)).toEqual({});
     expect(lanes.waiting).toBe(0);

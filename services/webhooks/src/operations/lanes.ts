@@ -1,4 +1,4 @@
-import { assertDefined } from "@kapi/kernel";
+import { assertDefined, backOffMs, BREAKER_FAILURES } from "@kapi/kernel";
 
 import type { Leased, Room } from "../domain/ports.ts";
 
@@ -25,11 +25,11 @@ interface Lane {
   readonly organizationId: string;
   readonly waiting: Leased[];
   running: number;
-  /** The last attempt failed: until one succeeds there is only one at a time. */
-  failing: boolean;
+  /** Attempts that failed in a row: after the first there is only one at a time, until one succeeds. */
+  failures: number;
   /** Milliseconds an attempt takes, smoothed. */
   takesMs: number;
-  /** Nothing is sent before this, in milliseconds since 1970: the receiver asked for it. */
+  /** Nothing is sent before this, in milliseconds since 1970: the receiver asked for it, or failed in a row. */
   quietUntilMs: number;
 }
 
@@ -42,9 +42,18 @@ export interface LaneLimits {
   readonly perEndpoint: number;
 }
 
+/** How an attempt ended. Times in milliseconds, points in time since 1970. */
+export interface Ended {
+  readonly well: boolean;
+  readonly tookMs: number;
+  readonly nowMs: number;
+  /** Until when the receiver asked not to be sent anything; null where it did not. */
+  readonly quietUntilMs: number | null;
+}
+
 /**
  * Who is next. One lane for each endpoint, served in turn, so that an endpoint only ever waits for itself: it has its own
- * few slots, one that fails has a single one, and what waits for it stays in the database beyond what it will soon take.
+ * few slots, one that fails has a single one, with rests, and what waits for it stays in the database beyond what it will soon take.
  * Nor do many that hang at once take all slots: once half of them are in use each further one is an endpoint's first, and
  * those that failed last never have more than half. An organization has its own share of the slots, in which the same
  * holds among its endpoints.
@@ -54,6 +63,7 @@ export class Lanes {
   /** Lanes that have something to send, in the order in which their turn comes. */
   readonly #turns = new Set<string>();
   readonly #limits: LaneLimits;
+  readonly #random: () => number;
   /** Slots that may be in use before each endpoint has but one more, and those that failing ones have together. */
   readonly #common: number;
   /** The same of an organization's slots. */
@@ -66,8 +76,10 @@ export class Lanes {
   #failing = 0;
   #waiting = 0;
 
-  constructor(limits: LaneLimits) {
+  /** @param random from 0 (inclusive) to 1, for the jitter of rests. */
+  constructor(limits: LaneLimits, random: () => number) {
     this.#limits = limits;
+    this.#random = random;
     this.#common = Math.ceil(limits.concurrency * COMMON_SHARE);
     this.#commonOfOrganization = Math.ceil(limits.perOrganization * COMMON_SHARE);
   }
@@ -116,7 +128,7 @@ export class Lanes {
       if (this.#leavesToOthers(lane)) continue;
       this.#turns.delete(endpointId);
       if (nowMs < lane.quietUntilMs) {
-        // What the receiver does not want now waits in the database: the leases run out by themselves.
+        // Taken up before the rest began: the leases run out by themselves.
         this.#countWaiting(lane, -lane.waiting.length);
         lane.waiting.length = 0;
         continue;
@@ -131,17 +143,23 @@ export class Lanes {
     return undefined;
   }
 
-  /** A delivery that ran has ended. */
-  ended(
-    endpointId: string,
-    how: { readonly well: boolean; readonly tookMs: number; readonly quietUntilMs: number | null },
-  ): void {
+  /**
+   * A delivery that ran has ended. Returns what waits for an endpoint that is to rest from now on:
+   * that is for the database.
+   */
+  ended(endpointId: string, how: Ended): Leased[] {
     const lane = this.#release(endpointId);
-    if (lane.failing !== !how.well) this.#failing += how.well ? -lane.running : lane.running;
-    lane.failing = !how.well;
+    const wasFailing = lane.failures > 0;
+    if (wasFailing !== !how.well) this.#failing += how.well ? -lane.running : lane.running;
     lane.takesMs += NEWEST_WEIGHT * (how.tookMs - lane.takesMs);
-    lane.quietUntilMs = how.quietUntilMs ?? (how.well ? 0 : lane.quietUntilMs);
+    if (how.well) lane.failures = 0;
+    // What was under way when the rest began says nothing new.
+    else if (how.nowMs >= lane.quietUntilMs) lane.failures += 1;
+    lane.quietUntilMs = how.quietUntilMs ?? this.#restUntilMs(lane, how);
+    const resting = how.nowMs < lane.quietUntilMs ? lane.waiting.splice(0) : [];
+    this.#countWaiting(lane, -resting.length);
     this.#settle(endpointId, lane);
+    return resting;
   }
 
   /** A delivery that was next was not sent after all. */
@@ -164,8 +182,18 @@ export class Lanes {
     if (lane === undefined) return capacity(this.#limits.perEndpoint, FIRST_GUESS_MS);
     if (nowMs < lane.quietUntilMs) return 0;
     const slots = this.#slotsOf(lane);
-    const wanted = lane.failing ? slots : capacity(slots, lane.takesMs);
+    const wanted = lane.failures > 0 ? slots : capacity(slots, lane.takesMs);
     return Math.max(0, wanted - lane.waiting.length - lane.running);
+  }
+
+  /**
+   * An endpoint that fails at once would otherwise be tried as often as this process can, to the
+   * cost of all others.
+   */
+  #restUntilMs(lane: Lane, { well, nowMs }: Ended): number {
+    if (well) return 0;
+    if (nowMs < lane.quietUntilMs || lane.failures < BREAKER_FAILURES) return lane.quietUntilMs;
+    return nowMs + backOffMs(lane.failures - BREAKER_FAILURES + 1, this.#random);
   }
 
   #release(endpointId: string): Lane {
@@ -178,7 +206,7 @@ export class Lanes {
     lane.running += change;
     this.#running += change;
     this.#runningOf.add(lane.organizationId, change);
-    if (lane.failing) this.#failing += change;
+    if (lane.failures > 0) this.#failing += change;
   }
 
   #countWaiting({ organizationId }: Lane, change: number): void {
@@ -191,13 +219,13 @@ export class Lanes {
     const ofOrganization = this.#runningOf.get(lane.organizationId);
     if (ofOrganization >= this.#limits.perOrganization) return true;
     if (ofOrganization >= this.#commonOfOrganization && lane.running > 0) return true;
-    if (lane.failing) return this.#failing >= this.#common;
+    if (lane.failures > 0) return this.#failing >= this.#common;
     return this.#running >= this.#common && lane.running > 0;
   }
 
   #settle(endpointId: string, lane: Lane): void {
     this.#queue(endpointId, lane);
-    const plain = !lane.failing && lane.quietUntilMs === 0 && lane.takesMs <= FIRST_GUESS_MS;
+    const plain = lane.failures === 0 && lane.quietUntilMs === 0 && lane.takesMs <= FIRST_GUESS_MS;
     if (plain && lane.running === 0 && lane.waiting.length === 0) this.#lanes.delete(endpointId);
   }
 
@@ -206,13 +234,13 @@ export class Lanes {
   }
 
   #slotsOf(lane: Lane): number {
-    return lane.failing ? 1 : this.#limits.perEndpoint;
+    return lane.failures > 0 ? 1 : this.#limits.perEndpoint;
   }
 
   #lane({ endpointId, organizationId }: Leased): Lane {
     let lane = this.#lanes.get(endpointId);
     if (lane === undefined) {
-      const fresh = { running: 0, failing: false, takesMs: FIRST_GUESS_MS, quietUntilMs: 0 };
+      const fresh = { running: 0, failures: 0, takesMs: FIRST_GUESS_MS, quietUntilMs: 0 };
       lane = { organizationId, waiting: [], ...fresh };
       this.#lanes.set(endpointId, lane);
     }
