@@ -2,3 +2,9 @@
 -- `numbered_sequence` equals `last_sequence`, as the sequences of the sources.
 alter table accounts add column account_through bigint;
 alter table accounts add column finance_through bigint;
+
+-- Whether an event waits for the other source alone, and therefore for a shorter time.
+alter table waiting_events add column for_other_source boolean not null default false;
+-- What the order goes by, so that nobody reads the events that go on waiting.
+-- locks: waiting_events has a row only while an older fact is missing, and is normally empty
+alter table waiting_events add column place json generated always as (event::json -> 'place') stored;

@@ -1,67 +1,35 @@
 /** The feed of events: nothing missed, nothing twice, whatever commits meanwhile. */
 import { randomUUID } from "node:crypto";
-import { fileURLToPath } from "node:url";
 
 import { EventsAnswer, type WebhookKind } from "@kapi/contracts";
-import { createPool, type Database, migrate, statement } from "@kapi/postgres";
-import { createLogger, Scope } from "@kapi/runtime";
-import { createTestEnvironment, TestClock } from "@kapi/testkit";
+import { type Database, statement } from "@kapi/postgres";
+import { Scope } from "@kapi/runtime";
+import { TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import type { IncomingEvent, Source, SourcePlace } from "../src/domain/facts.ts";
+import type { IncomingEvent } from "../src/domain/facts.ts";
 import type { DayStore, EventStore } from "../src/domain/ports.ts";
 import { KEPT_DAYS, keepDays } from "../src/operations/keep-days.ts";
 import { listEvents } from "../src/operations/list-events.ts";
-import { createDayStore } from "../src/outbound/postgres/days.ts";
 import { DUE_ENDPOINTS, LEASE, LIST, RECORD, REDELIVER } from "../src/outbound/postgres/delivery-store.ts";
 import { FEED, KNOWN_EVENTS } from "../src/outbound/postgres/event-statements.ts";
-import { createEventStore } from "../src/outbound/postgres/event-store.ts";
+import { anyEvent, at, logger, startStore, type TestStore } from "./event-store.ts";
 
 const DAY_MS = 86_400_000;
-const directory = fileURLToPath(new URL("../migrations", import.meta.url));
-const logger = createLogger({ service: "test", level: "error" });
 const scope = new Scope();
 const clock = new TestClock(Date.now());
 let database: Database;
 let days: DayStore;
 let store: EventStore;
+let takeIn: TestStore["takeIn"];
 
 beforeAll(async () => {
-  const environment = await createTestEnvironment({ needs: ["postgres"] });
-  await scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
-  const connectionString = environment.postgresUrl;
-  await migrate({ connectionString, schema: "webhooks", directory, logger });
-  database = await scope.start("database", () =>
-    createPool({ connectionString, schema: "webhooks", applicationName: "test", max: 12, logger }),
-  );
-  days = createDayStore(database);
-  await keepDays({ days, clock, logger });
-  store = createEventStore(database, days);
+  ({ database, days, store, takeIn } = await startStore(scope, clock));
 });
 afterAll(() => scope.stop());
 
-/** `through` and `after` where the source tells them. */
-function at(source: Source, sequence: number, through: number | null = null, after: number | null = null): SourcePlace {
-  return { source, sequence, through, after };
-}
-
-function event(organizationId: string, change: Partial<IncomingEvent> = {}): IncomingEvent {
-  return {
-    eventId: randomUUID(),
-    organizationId,
-    serverId: randomUUID(),
-    accountNumber: "10000001",
-    type: "margin.call",
-    timestamp: new Date(clock.nowMs()).toISOString(),
-    record: { equity: 1, usedMargin: 1, marginLevel: 100 },
-    place: at("account", 1),
-    onlyFor: null,
-    ...change,
-  };
-}
-
-const takeIn = (events: readonly IncomingEvent[]) =>
-  store.takeIn(events, () => ({ take: () => false }), clock.nowMs(), clock.nowMs());
+const event = (organizationId: string, change: Partial<IncomingEvent> = {}): IncomingEvent =>
+  anyEvent(organizationId, clock.nowMs(), change);
 
 async function page(organizationId: string, after?: string, limit = 100, kinds?: WebhookKind[]) {
   const query = { limit, ...(after === undefined ? {} : { after }), ...(kinds === undefined ? {} : { kinds }) };

@@ -2,7 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import type { IncomingEvent, Source, SourcePlace } from "./facts.ts";
-import { inSourceOrder, type RecordedSequences, type WaitingEvent } from "./source-order.ts";
+import {
+  inSourceOrder,
+  MAX_OTHER_SOURCE_WAIT_MS,
+  MAX_WAIT_MS,
+  type RecordedSequences,
+  type WaitingEvent,
+} from "./source-order.ts";
 
 const SERVER = "0190f6d2-0000-4000-8000-000000000001";
 const ACCOUNT = `${SERVER}/1001`;
@@ -27,6 +33,19 @@ function event(
   return { ...common, type: "margin.call", timestamp: "2026-03-02T10:04:00.000Z", place };
 }
 
+/** The event after a wait. */
+function waited(
+  { organizationId, eventId, place }: IncomingEvent,
+  waitedMs = 0,
+  isForOtherSource = false,
+): WaitingEvent {
+  if (place === null) throw new Error(`${eventId} has no place, so it never waits`);
+  return { organizationId, eventId, serverId: SERVER, accountNumber: "1001", place, waitedMs, isForOtherSource };
+}
+
+const overdue = (one: IncomingEvent): WaitingEvent => waited(one, MAX_WAIT_MS + 1);
+const overdueForOther = (one: IncomingEvent): WaitingEvent => waited(one, MAX_OTHER_SOURCE_WAIT_MS + 1, true);
+
 /** Newest sequences; with the second pair also how far the sources have announced. */
 function recordedUpTo(
   [account, finance]: readonly [number | null, number | null],
@@ -46,7 +65,7 @@ function order(
   const { ready, early, missing } = inSourceOrder(events, waiting, new Map([[ACCOUNT, recorded]]));
   return {
     ready: ready.map(({ eventId }) => eventId),
-    early: early.map(({ eventId }) => eventId),
+    early: early.map(({ event: { eventId } }) => eventId),
     ...(missing.length > 0 && {
       missing: missing.map(({ source, first, last, reason }) => `${source} ${first}-${last} ${reason}`),
     }),
@@ -72,17 +91,17 @@ describe("the order of an account's events", () => {
   });
 
   it("takes what waited, once, when the missing one is there", () => {
-    const waiting = [{ event: event("f2", "finance", 2), overdue: false }];
+    const waiting = [waited(event("f2", "finance", 2))];
     const events = [event("f2", "finance", 2), event("f1", "finance", 1)];
     expect(order(events, recordedUpTo([0, 0]), waiting)).toEqual({ ready: ["f1", "f2"], early: [] });
   });
 
   it("goes on behind what waited too long, with everything older that is there", () => {
     const waiting = [
-      { event: event("f5", "finance", 5), overdue: false },
-      { event: event("f4", "finance", 4), overdue: true },
-      { event: event("f2", "finance", 2), overdue: false },
-      { event: event("f8", "finance", 8), overdue: false },
+      waited(event("f5", "finance", 5)),
+      overdue(event("f4", "finance", 4)),
+      waited(event("f2", "finance", 2), MAX_WAIT_MS),
+      waited(event("f8", "finance", 8)),
     ];
     expect(order([], recordedUpTo([0, 0]), waiting)).toEqual({
       ready: ["f2", "f4", "f5"],
@@ -91,15 +110,12 @@ describe("the order of an account's events", () => {
     });
   });
 
-  it("goes on without a missing one when more than 500 wait for it", () => {
-    const waiting = Array.from({ length: 500 }, (_, index) => ({
-      event: event(`f${index + 2}`, "finance", index + 2),
-      overdue: false,
-    }));
-    expect(order([], recordedUpTo([0, 0]), waiting).early).toHaveLength(500);
-    const one = [event("f502", "finance", 502)];
+  it("goes on without a missing one when more than 500 have waited for it", () => {
+    const waiting = Array.from({ length: 501 }, (_, index) => waited(event(`f${index + 2}`, "finance", index + 2)));
+    const one = [event("f503", "finance", 503)];
+    expect(order(one, recordedUpTo([0, 0]), waiting.slice(0, 500)).ready).toEqual([]);
     expect(order(one, recordedUpTo([0, 0]), waiting)).toMatchObject({
-      ready: { length: 501 },
+      ready: { length: 502 },
       early: [],
       missing: ["finance 1-1 too_many"],
     });
@@ -136,26 +152,71 @@ describe("the order of an account's events", () => {
     expect(order([event("older release", "finance", 4), deal], recorded).ready).toEqual(["older release", "deal"]);
   });
 
-  it("gives the other source up as it does a missing one, without counting anything as missing", () => {
-    const late = { event: event("f5", "finance", 5, { through: 40, after: 39 }), overdue: true };
-    const next = event("f6", "finance", 6, { through: 42, after: 41 });
-    expect(order([next], recordedUpTo([7, 4], [38, 20]), [late])).toEqual({ ready: ["f5"], early: ["f6"] });
-    const waiting = Array.from({ length: 500 }, (_, index) => ({
-      event: event(`f${index + 5}`, "finance", index + 5, { through: index + 40, after: 39 }),
-      overdue: false,
-    }));
-    expect(order([], recordedUpTo([7, 4], [38, 20]), waiting).early).toHaveLength(500);
-    const one = [event("f505", "finance", 505, { through: 540, after: 39 })];
-    expect(order(one, recordedUpTo([7, 4], [38, 20]), waiting)).toMatchObject({
-      ready: ["f5"],
-      early: { length: 500 },
+  it("gives the other source up after a short wait, for all that waits for it", () => {
+    const facts = [8, 9, 10].map((sequence) =>
+      event(`a${sequence}`, "account", sequence, { through: 10 * sequence, after: 10 * sequence - 1 }),
+    );
+    const [first = event("none", null), ...others] = facts;
+    const recorded = recordedUpTo([7, 4], [38, 20]);
+    const waiting = [waited(first, MAX_OTHER_SOURCE_WAIT_MS), ...others.map((one) => waited(one))];
+    expect(order([], recorded, waiting).ready).toEqual([]);
+    expect(order(others, recorded, [overdueForOther(first)])).toEqual({
+      ready: ["a8", "a9", "a10"],
+      early: [],
+      missing: ["finance 21-79 other_source"],
+    });
+    expect(recorded).toEqual(recordedUpTo([10, 4], [100, null]));
+    expect(order([event("a11", "account", 11, { through: 110, after: 109 })], recorded).ready).toEqual(["a11"]);
+  });
+
+  it("waits for a given-up source again once one of its facts is there, which loses and repeats none", () => {
+    const recorded = recordedUpTo([10, 4], [100, null]);
+    const old = [5, 6].map((sequence) =>
+      event(`f${sequence}`, "finance", sequence, { through: 10 * sequence, after: 10 * sequence - 1 }),
+    );
+    const next = event("a11", "account", 11, { through: 110, after: 109 });
+    expect(order([...old, next], recorded)).toEqual({ ready: ["f5", "f6"], early: ["a11"] });
+    const newest = event("f7", "finance", 7, { through: 109, after: 100 });
+    expect(order([newest], recorded, [waited(next)]).ready).toEqual(["f7", "a11"]);
+    expect(recorded).toEqual(recordedUpTo([11, 7], [110, 109]));
+  });
+
+  it("gives the other source up where more than 500 have waited, not where as many arrive at once", () => {
+    const facts = Array.from({ length: 600 }, (_, index) =>
+      event(`a${index + 8}`, "account", index + 8, { through: index + 40, after: 39 }),
+    );
+    expect(order(facts, recordedUpTo([7, 4], [38, 20])).early).toHaveLength(600);
+    const waiting = facts.slice(0, 501).map((one) => waited(one));
+    expect(order(facts, recordedUpTo([7, 4], [38, 20]), waiting.slice(1)).early).toHaveLength(600);
+    expect(order(facts, recordedUpTo([7, 4], [38, 20]), waiting)).toMatchObject({
+      ready: { length: 600 },
+      early: [],
+      missing: ["finance 21-39 other_source"],
     });
   });
 
+  it("waits for the creation of an account, and behind a missing fact of the own source, as long as for that", () => {
+    const initial = event("f1", "finance", 1, { through: 1, after: 1 });
+    const isShort = (one: IncomingEvent, recorded: RecordedSequences): boolean[] =>
+      inSourceOrder([one], [], new Map([[ACCOUNT, recorded]])).early.map(({ isForOtherSource }) => isForOtherSource);
+    expect(order([], recordedUpTo([0, 0], [0, 0]), [overdueForOther(initial)]).early).toEqual(["f1"]);
+    expect(isShort(initial, recordedUpTo([0, 0], [0, 0]))).toEqual([false]);
+    const missing = ["account 1-1 other_source"];
+    expect(order([], recordedUpTo([0, 0], [0, 0]), [overdue(initial)])).toEqual({ ready: ["f1"], early: [], missing });
+    const deal = event("a9", "account", 9, { through: 40, after: 39 });
+    expect(order([], recordedUpTo([7, 4], [38, 20]), [overdueForOther(deal)]).early).toEqual(["a9"]);
+    expect(isShort(deal, recordedUpTo([7, 4], [38, 20]))).toEqual([false]);
+    expect(isShort(deal, recordedUpTo([8, 4], [38, 20]))).toEqual([true]);
+    expect(order([], recordedUpTo([7, 4], [38, 20]), [overdue(deal)]).missing).toEqual([
+      "account 8-8 overdue",
+      "finance 21-39 other_source",
+    ]);
+  });
+
   it("takes the event that a given-up source waits for first, where that one is there", () => {
-    const late = { event: event("f5", "finance", 5, { through: 40, after: 39 }), overdue: true };
+    const late = overdueForOther(event("f5", "finance", 5, { through: 40, after: 39 }));
     const deal = event("a8", "account", 8, { through: 39, after: 20 });
-    expect(order([deal], recordedUpTo([7, 4], [38, 20]), [late]).ready).toEqual(["a8", "f5"]);
+    expect(order([deal], recordedUpTo([7, 4], [38, 20]), [late])).toEqual({ ready: ["a8", "f5"], early: [] });
   });
 });
 
@@ -177,9 +238,36 @@ it("any history in any batches comes out in the order of the trading server, eac
         const { ready, early, missing } = inSourceOrder(batch, waiting, new Map([[ACCOUNT, recorded]]));
         expect(missing).toEqual([]);
         told.push(...ready.map(({ eventId }) => eventId));
-        waiting = early.map((one) => ({ event: one, overdue: false }));
+        const earlyIds = new Set(early.map(({ event: { eventId } }) => eventId));
+        waiting = expected.filter(({ eventId }) => earlyIds.has(eventId)).map((one) => waited(one));
       }
       expect(told).toEqual(expected.map(({ eventId }) => eventId));
+    }),
+  );
+});
+
+it("whatever is missing, late or given up: each fact that comes is recorded once, and none waits for good", () => {
+  const histories = fc.array(traded, { minLength: 1, maxLength: 30 });
+  fc.assert(
+    fc.property(histories, fc.infiniteStream(fc.nat()), (history, dice) => {
+      const roll = (sides: number): number => (dice.next().value as number) % sides;
+      const facts = factsOf(history).filter(() => roll(5) > 0);
+      const left = facts.toSorted(() => roll(3) - 1);
+      const recorded = recordedUpTo([0, 0], [0, 0]);
+      let waiting: WaitingEvent[] = [];
+      const told: string[] = [];
+      const take = (batch: readonly IncomingEvent[]): void => {
+        const { ready, early } = inSourceOrder(batch, waiting, new Map([[ACCOUNT, recorded]]));
+        told.push(...ready.map(({ eventId }) => eventId));
+        const earlyIds = new Set(early.map(({ event: { eventId } }) => eventId));
+        const waits = [0, MAX_OTHER_SOURCE_WAIT_MS + 1, MAX_WAIT_MS + 1];
+        waiting = facts.filter(({ eventId }) => earlyIds.has(eventId)).map((one) => waited(one, waits[roll(3)]));
+      };
+      while (left.length > 0) take(left.splice(0, 1 + roll(5)));
+      waiting = waiting.map((one) => Object.assign({}, one, { waitedMs: MAX_WAIT_MS + 1 }));
+      take([]);
+      expect(waiting).toEqual([]);
+      expect(told.toSorted()).toEqual(facts.map(({ eventId }) => eventId).toSorted());
     }),
   );
 });

@@ -14,7 +14,7 @@ const duration = histogram(
 const events = counter("webhooks.events", "Events that were recorded", "{event}");
 const missing = counter(
   "webhooks.events.missing",
-  "Events that later ones of their account no longer waited for, by `reason` (overdue, too_many)",
+  "Events that later ones of their account no longer waited for, by `reason` (overdue, too_many, other_source)",
   "{event}",
 );
 const disabled = counter(
@@ -34,9 +34,9 @@ export function countEvents(recorded: number): void {
   events.add(recorded);
 }
 
-/** Later events of an account were recorded without `events` older ones. */
-export function countMissing(events: number, reason: MissingEvents["reason"]): void {
-  missing.add(events, { reason });
+/** Later events of an account were recorded without older ones. Of the other source it is not known how many: 1. */
+export function countMissing({ first, last, reason }: MissingEvents): void {
+  missing.add(reason === "other_source" ? 1 : last - first + 1, { reason });
 }
 
 /** An endpoint was disabled. */

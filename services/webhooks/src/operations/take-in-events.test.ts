@@ -18,6 +18,7 @@ it("counts and logs the older events that an account goes on without, once they 
   const missing: MissingEvents[] = [
     { ...account, source: "finance", first: 3, last: 5, reason: "overdue" },
     { ...account, source: "account", first: 1, last: 1, reason: "too_many" },
+    { ...account, source: "finance", first: 21, last: 39, reason: "other_source" },
   ];
   const results = [
     () => Promise.reject(new Error("the connection was lost")),
@@ -48,7 +49,9 @@ it("counts and logs the older events that an account goes on without, once they 
   await takeIn([event]);
   expect(measured.total(METRIC, { reason: "overdue" })).toBe(3);
   expect(measured.total(METRIC, { reason: "too_many" })).toBe(1);
+  // How many are missing is not known.
+  expect(measured.total(METRIC, { reason: "other_source" })).toBe(1);
   expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
-    expect.objectContaining({ level: expect.anything() as unknown, gaps: 2, missing }),
+    expect.objectContaining({ level: expect.anything() as unknown, gaps: 3, missing }),
   ]);
 });

@@ -53,7 +53,7 @@ export function eventIntake(options: TakeInOptions): (events: readonly IncomingE
 /** The feed continues without these events: receivers get them late or never. */
 function reportMissing(missing: readonly MissingEvents[], logger: Logger): void {
   if (missing.length === 0) return;
-  for (const { first, last, reason } of missing) countMissing(last - first + 1, reason);
+  for (const events of missing) countMissing(events);
   const named = missing.slice(0, MAX_LOGGED_ACCOUNTS);
   logger.warn(
     { gaps: missing.length, missing: named },

@@ -53,37 +53,6 @@ export const ACCOUNT_SEQUENCES = statement<AccountRow>(
      join accounts as a on a.server_id = given.server_id and a.account_number = given.account_number`,
 );
 
-/** $1, $2: servers and account numbers; $3: after how many milliseconds a wait is over. */
-export const WAITING_EVENTS = statement<{ event: string; overdue: boolean }>(
-  "webhooks_waiting_events",
-  `select w.event, w.waiting_since < clock_timestamp() - $3 * interval '1 millisecond' as overdue
-   from unnest($1::uuid[], $2::text[]) as given (server_id, account_number)
-     join waiting_events as w on w.server_id = given.server_id and w.account_number = given.account_number`,
-);
-
-/** $1, $2: after how many milliseconds a wait is over, and how many events. Those that have waited longest. */
-export const OVERDUE_EVENTS = statement<{ event: string }>(
-  "webhooks_overdue_events",
-  `select event from waiting_events
-   where waiting_since < clock_timestamp() - $1 * interval '1 millisecond'
-   order by waiting_since limit $2`,
-);
-
-/** $1-$5: organizations, event ids, servers, account numbers, events as JSON. What waits already goes on waiting. */
-export const INSERT_WAITING = statement<Record<string, never>>(
-  "webhooks_insert_waiting",
-  `insert into waiting_events (organization_id, event_id, server_id, account_number, event)
-   select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[])
-   on conflict (organization_id, event_id) do nothing`,
-);
-
-/** $1, $2: organizations and event ids. */
-export const DELETE_WAITING = statement<Record<string, never>>(
-  "webhooks_delete_waiting",
-  `delete from waiting_events as w using unnest($1::uuid[], $2::uuid[]) as given (organization_id, event_id)
-   where w.organization_id = given.organization_id and w.event_id = given.event_id`,
-);
-
 export const ENABLED_ENDPOINTS = statement<EndpointRow>(
   "webhooks_enabled_endpoints",
   `select ${ENDPOINT_COLUMNS} from endpoints where organization_id = any($1::uuid[]) and status = 'enabled'`,

@@ -5,7 +5,7 @@ import type { Database, Transaction } from "@kapi/postgres";
 import { type Endpoint, isCommandKind, takesKind, takesServer } from "../../domain/endpoint.ts";
 import { type IncomingEvent, payloadOf } from "../../domain/facts.ts";
 import type { DayStore, EndpointName, EventStore, Leased, Replay, Room, TakenIn } from "../../domain/ports.ts";
-import { inSourceOrder, type RecordedSequences, type WaitingEvent } from "../../domain/source-order.ts";
+import { inSourceOrder, isWaiting, type RecordedSequences, type WaitingEvent } from "../../domain/source-order.ts";
 import { dayOf } from "./days.ts";
 import { fromRow } from "./endpoint-row.ts";
 import {
@@ -14,32 +14,24 @@ import {
   BEGIN_DELIVERIES,
   COMMANDS_ARE_ASKED,
   COUNT_FOR_REPLAY,
-  DELETE_WAITING,
   ENABLED_ENDPOINTS,
   FEED,
   FIRST_POSITION,
   INSERT_DELIVERIES,
   INSERT_EVENTS,
   INSERT_ORGANIZATIONS,
-  INSERT_WAITING,
   KNOWN_EVENTS,
   LAST_POSITION,
   LIST_FOR_REPLAY,
   LOCK_ORGANIZATIONS,
-  OVERDUE_EVENTS,
-  WAITING_EVENTS,
 } from "./event-statements.ts";
+import { keepWaiting, overdueEvents, takeWaiting, waitingEvents } from "./waiting-events.ts";
 
 const DAY_MS = 86_400_000;
 /** Topics keep their records for 7 days, so a repeat comes at most that much later. */
 const REPEATS_MS = 8 * DAY_MS;
 /** How far the clock that stamped an event may be ahead of the one that chose the day of its recording. */
 const CLOCK_SKEW_MS = DAY_MS;
-/**
- * How long an event waits for an older one of its account. A publisher that is frozen holds rows for about a minute; what is still missing
- * after five was lost from the topic, or is older than what the topic keeps.
- */
-export const MAX_WAIT_MS = 5 * 60_000;
 const NOTHING_TAKEN_IN: TakenIn = { recorded: 0, leased: [], more: [], missing: [] };
 
 /** An event with its place. */
@@ -56,7 +48,7 @@ export function createEventStore(database: Database, days: DayStore): EventStore
       await days.keep(dayOf(nowMs));
       return database.transaction((tx) => takeIn(tx, events, openRoom, nowMs, leaseUntilMs));
     },
-    overdue: async (limit) => (await database.query(OVERDUE_EVENTS, [MAX_WAIT_MS, limit])).map(fromWaitingRow),
+    overdue: (limit) => overdueEvents(database, limit),
     commandsAreAsked: async () => (await database.query(COMMANDS_ARE_ASKED, []))[0]?.asked ?? false,
     lastPosition: async (organizationId) =>
       (await database.query(LAST_POSITION, [organizationId]))[0]?.last_position ?? 0,
@@ -108,10 +100,11 @@ async function takeIn(
     accountSequences(tx, accounts),
     waitingEvents(tx, accounts),
   ]);
-  const { ready, early, missing } = inSourceOrder(events, await withoutRecorded(tx, waiting, nowMs), sequences);
-  keepWaiting(tx, early, waiting);
-  if (ready.length === 0) return NOTHING_TAKEN_IN;
-  const placed = ready.map((event) => place(event, positions, sequences));
+  const { ready, early, missing } = inSourceOrder(events, waiting, sequences);
+  keepWaiting(tx, early);
+  const recordable = await withContent(tx, ready, nowMs);
+  if (recordable.length === 0) return { ...NOTHING_TAKEN_IN, missing };
+  const placed = recordable.map((event) => place(event, positions, sequences));
   insertEvents(tx, placed, positions, sequences, nowMs);
   const begun = insertDeliveries(tx, placed, endpoints, openRoom(), nowMs, leaseUntilMs);
   return { recorded: placed.length, ...begun, missing };
@@ -143,6 +136,7 @@ async function withoutKnown(
   events: readonly IncomingEvent[],
   nowMs: number,
 ): Promise<IncomingEvent[]> {
+  if (events.length === 0) return [];
   const nameOf = ({ organizationId, eventId }: IncomingEvent): string => `${organizationId}/${eventId}`;
   const first = new Map<string, IncomingEvent>();
   for (const event of events) if (!first.has(nameOf(event))) first.set(nameOf(event), event);
@@ -156,16 +150,22 @@ async function withoutKnown(
   return distinct.filter(({ eventId }) => !knownIds.has(eventId));
 }
 
-/** A process of the release before records an event that waits here, when its message comes again. */
-async function withoutRecorded(
+/**
+ * Those that waited with their content, and no longer waiting. Without what a process of the release
+ * before has recorded meanwhile, when the message came again.
+ */
+async function withContent(
   tx: Transaction,
-  waiting: readonly WaitingEvent[],
+  ready: readonly (IncomingEvent | WaitingEvent)[],
   nowMs: number,
-): Promise<readonly WaitingEvent[]> {
-  if (waiting.length === 0) return waiting;
-  const events = waiting.map(({ event }) => event);
-  const left = new Set(await withoutKnown(tx, events, nowMs));
-  return waiting.filter(({ event }) => left.has(event));
+): Promise<IncomingEvent[]> {
+  const waited = ready.filter(isWaiting);
+  const taken = waited.length === 0 ? [] : await withoutKnown(tx, await takeWaiting(tx, waited), nowMs);
+  const contents = new Map(taken.map((event) => [event.eventId, event]));
+  return ready.flatMap((one) => {
+    const event = isWaiting(one) ? contents.get(one.eventId) : one;
+    return event === undefined ? [] : [event];
+  });
 }
 
 /** No event is recorded before it happens, nor later than its topic is kept. Clocks may differ. */
@@ -224,37 +224,6 @@ function fromAccountRow(row: AccountRow): RecordedSequences & { last: number } {
     account: { sequence: row.account_sequence, through: row.account_through },
     finance: { sequence: row.finance_sequence, through: row.finance_through },
   };
-}
-
-async function waitingEvents(tx: Transaction, accounts: readonly AccountName[]): Promise<WaitingEvent[]> {
-  if (accounts.length === 0) return [];
-  const rows = await tx.query(WAITING_EVENTS, [...columnsOf(accounts), MAX_WAIT_MS]);
-  return rows.map((row) => ({ event: fromWaitingRow(row), overdue: row.overdue }));
-}
-
-/** The row was written from an event by {@link keepWaiting}. */
-function fromWaitingRow({ event }: { readonly event: string }): IncomingEvent {
-  return JSON.parse(event) as IncomingEvent;
-}
-
-/** Keeps `early`, and of what was `waiting` nothing else. */
-function keepWaiting(tx: Transaction, early: readonly IncomingEvent[], waiting: readonly WaitingEvent[]): void {
-  const kept = new Set(early.map(({ eventId }) => eventId));
-  const known = new Set(waiting.map(({ event }) => event.eventId));
-  const over = waiting.filter(({ event }) => !kept.has(event.eventId));
-  const added = early.filter(({ eventId }) => !known.has(eventId));
-  if (over.length > 0) {
-    tx.execute(DELETE_WAITING, [over.map(({ event }) => event.organizationId), over.map(({ event }) => event.eventId)]);
-  }
-  if (added.length > 0) {
-    tx.execute(INSERT_WAITING, [
-      added.map(({ organizationId }) => organizationId),
-      added.map(({ eventId }) => eventId),
-      added.map(({ serverId }) => serverId),
-      added.map(({ accountNumber }) => accountNumber),
-      added.map((event) => JSON.stringify(event)),
-    ]);
-  }
 }
 
 function columnsOf(accounts: readonly AccountName[]): [string[], string[]] {

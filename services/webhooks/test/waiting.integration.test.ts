@@ -1,0 +1,147 @@
+/** Events that wait for the other source of their account: for how long, and what each look at them costs. */
+import { randomUUID } from "node:crypto";
+
+import { type Database, type Statement, statement } from "@kapi/postgres";
+import { Scope } from "@kapi/runtime";
+import { TestClock } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import type { IncomingEvent } from "../src/domain/facts.ts";
+import { MAX_OTHER_SOURCE_WAIT_MS } from "../src/domain/source-order.ts";
+import { KNOWN_EVENTS } from "../src/outbound/postgres/event-statements.ts";
+import { createEventStore } from "../src/outbound/postgres/event-store.ts";
+import { anyEvent, at, startStore, type TestStore } from "./event-store.ts";
+
+const scope = new Scope();
+const clock = new TestClock(Date.now());
+let world: TestStore;
+
+beforeAll(async () => {
+  world = await startStore(scope, clock);
+});
+afterAll(() => scope.stop());
+
+/** Makes the events of one account of a new organization. */
+function eventsOfAccount(): (...place: Parameters<typeof at>) => IncomingEvent {
+  const [organizationId, account] = [randomUUID(), { serverId: randomUUID(), accountNumber: "10000001" }];
+  return (...place) => anyEvent(organizationId, clock.nowMs(), { ...account, place: at(...place) });
+}
+
+const FEED_OF = statement<{ event_id: string }>(
+  "feed_of",
+  "select event_id from events where organization_id = $1 order by position",
+);
+
+async function feedOf({ organizationId }: IncomingEvent): Promise<string[]> {
+  return (await world.database.query(FEED_OF, [organizationId])).map((row) => row.event_id);
+}
+
+const idsOf = (events: readonly IncomingEvent[]): string[] => events.map(({ eventId }) => eventId);
+
+const LET_WAIT = statement<never>(
+  "let_wait",
+  "update waiting_events set waiting_since = waiting_since - $1 * interval '1 millisecond' where event_id = any($2)",
+);
+
+/** Makes the events older by a bit more than an event waits for the other source. */
+async function letWaitForOther(events: readonly IncomingEvent[]): Promise<void> {
+  await world.database.query(LET_WAIT, [MAX_OTHER_SOURCE_WAIT_MS + 1, idsOf(events)]);
+}
+
+it("waits for a source that is away once, not with each event, and for its missing facts when it is back", async () => {
+  const of = eventsOfAccount();
+  const [created, initial] = [of("account", 1, 1, 0), of("finance", 1, 1, 1)];
+  await world.takeIn([created, initial]);
+  const [call, closed, stopOut] = [of("account", 2, 3, 2), of("account", 3, 5, 4), of("account", 4, 7, 6)];
+  await world.takeIn([call]);
+  await world.takeIn([stopOut, closed]);
+  expect(await feedOf(created)).toEqual(idsOf([created, initial]));
+  expect(await world.store.overdue(10)).toEqual([]);
+  await letWaitForOther([call, stopOut]);
+  const overdue = await world.store.overdue(10);
+  expect(idsOf(overdue)).toEqual([call.eventId]);
+  const { serverId, accountNumber } = created;
+  const missing = { serverId, accountNumber, source: "finance", first: 2, last: 2, reason: "other_source" };
+  expect((await world.takeIn(overdue)).missing).toEqual([missing]);
+  const later = of("account", 5, 9, 8);
+  expect(await world.takeIn([later])).toMatchObject({ recorded: 1, missing: [] });
+  const told = [created, initial, call, closed, stopOut, later];
+  expect(await feedOf(created)).toEqual(idsOf(told));
+
+  const old = [2, 4, 6, 8].map((through, index) => of("finance", index + 2, through, through - 1));
+  const [next, newest] = [of("account", 6, 12, 11), of("finance", 6, 11, 9)];
+  await world.takeIn([...old.slice(0, 2), next]);
+  await world.takeIn(old.slice(2));
+  await world.takeIn([newest]);
+  expect(await feedOf(created)).toEqual(idsOf([...told, ...old, newest, next]));
+});
+
+it("looks for events that wait for the other source alone after a short while, also where they waited for their own", async () => {
+  const of = eventsOfAccount();
+  await world.takeIn([of("account", 1, 1, 0)]);
+  const [first, second, own] = [of("finance", 1, 2, 1), of("finance", 2, 5, 4), of("finance", 4, 8, 1)];
+  await world.takeIn([second]);
+  await world.takeIn([first, own]);
+  await letWaitForOther([second, own]);
+  expect(idsOf(await world.store.overdue(10))).toEqual([second.eventId]);
+  await world.takeIn([second]);
+  expect(await world.store.overdue(10)).toEqual([]);
+});
+
+type Watch = (called: Statement<unknown>, values: readonly unknown[], rows: readonly Record<string, unknown>[]) => void;
+
+/** The database; `watch` sees what is queried in transactions. */
+function watched(database: Database, watch: Watch): Database {
+  return {
+    query: (called, values) => database.query(called, values),
+    stream: (called, values, batchRows) => database.stream(called, values, batchRows),
+    transaction: (work) =>
+      database.transaction((tx) =>
+        work({
+          execute: (called, values) => tx.execute(called, values),
+          query: async <Row>(called: Statement<Row>, values: readonly unknown[]): Promise<Row[]> => {
+            const rows = await tx.query(called, values);
+            watch(called, values, rows as Record<string, unknown>[]);
+            return rows;
+          },
+        }),
+      ),
+  };
+}
+
+it("reads the content of those waiting events alone that it records", async () => {
+  const of = eventsOfAccount();
+  const created = of("account", 1, 1, 0);
+  await world.takeIn([created]);
+  await world.takeIn(
+    Array.from({ length: 300 }, (_, index) => of("account", index + 2, 3 * index + 4, 3 * index + 3)),
+  );
+  const [first, second] = [of("finance", 1, 3, 1), of("finance", 2, 6, 4)];
+  const read = { contents: 0, known: 0 };
+  const database = watched(world.database, ({ name }, values, rows) => {
+    read.contents += rows.filter((row) => typeof row["event"] === "string").length;
+    if (name === KNOWN_EVENTS.name) read.known += (values[1] as string[]).length;
+  });
+  const store = createEventStore(database, world.days);
+  const take = (events: readonly IncomingEvent[]) =>
+    store.takeIn(events, () => ({ take: () => false }), clock.nowMs(), clock.nowMs());
+  expect(await take([first, second])).toMatchObject({ recorded: 4, missing: [] });
+  expect(read).toEqual({ contents: 2, known: 4 });
+});
+
+const INSERT_AS_BEFORE = statement<never>(
+  "insert_as_before",
+  `insert into waiting_events (organization_id, event_id, server_id, account_number, event)
+   values ($1::uuid, $2::uuid, $3::uuid, $4, $5)`,
+);
+
+it("records what a build that knew no order between sources let wait", async () => {
+  const of = eventsOfAccount();
+  const [created, waiting, missing] = [of("account", 1, 1, 0), of("account", 3), of("account", 2)];
+  await world.takeIn([created]);
+  const { organizationId, eventId, serverId, accountNumber } = waiting;
+  const event = JSON.stringify({ ...waiting, place: { source: "account", sequence: 3 } });
+  await world.database.query(INSERT_AS_BEFORE, [organizationId, eventId, serverId, accountNumber, event]);
+  await world.takeIn([missing]);
+  expect(await feedOf(created)).toEqual(idsOf([created, missing, waiting]));
+});
