@@ -8,7 +8,7 @@ import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import path from "node:path";
 
-import { TOPICS } from "@kapi/contracts";
+import { type AccountFact, type FinanceFact, TOPICS } from "@kapi/contracts";
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
 import { delay, randomBase32 } from "@kapi/kernel";
 import { type Stack, startStack } from "@kapi/local";
@@ -27,6 +27,7 @@ const TICK_MS = 10;
 const SECOND_MS = 1_000;
 const ENDPOINTS_PER_ORGANIZATION = 20;
 const ORGANIZATIONS = 5;
+const ACCOUNTS_PER_ORGANIZATION = 200;
 /** Deliveries of a burst, and a second of the steady load. */
 const BURST_DELIVERIES = Number(process.env["BENCH_DELIVERIES"] ?? 40_000);
 const STEADY_DELIVERIES = Number(process.env["BENCH_STEADY"] ?? 1_000);
@@ -72,7 +73,8 @@ class Bench {
   readonly #producer: Producer;
   readonly #receiverUrl: string;
   readonly #database: Database;
-  #account = 0;
+  /** How many facts of each organization were published. */
+  readonly #published = new Map<string, number>();
 
   constructor(stack: Stack, producer: Producer, receiverUrl: string, database: Database) {
     this.#stack = stack;
@@ -107,27 +109,25 @@ class Bench {
     if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`);
   }
 
+  /**
+   * The next fact of an organization: a position that is closed, or behind each one the transaction
+   * of its deal, on the other topic. Each waits for the one before, if it comes too early.
+   */
   async #publish(organizationId: string): Promise<void> {
-    this.#account += 1;
-    const serverId = "11111111-1111-4111-8111-111111111111";
-    const accountNumber = String(10_000_000 + (this.#account % 1_000));
-    const now = new Date().toISOString();
-    const position = {
-      id: "7001",
-      orderId: "5001",
-      symbol: "EURUSD",
-      side: "buy",
-      volume: 0.1,
-      closedVolume: 0.1,
-      openPrice: 1.08421,
-      status: "closed",
-      openedAt: now,
-      closedAt: now,
-    };
-    const envelope = { eventId: randomUUID(), organizationId, serverId, accountNumber, occurredAt: now };
-    const record = { accountSequence: 1, position, dealIds: ["9001", "9002"], openPositionCount: 0 };
-    const value = JSON.stringify({ ...envelope, type: "position.closed", ...record });
-    await this.#producer.send(TOPICS.accountEvents, { key: `${serverId}/${accountNumber}`, value });
+    const published = this.#published.get(organizationId) ?? 0;
+    this.#published.set(organizationId, published + 1);
+    const pair = Math.floor(published / 2);
+    const accountNumber = String(10_000_000 + (pair % ACCOUNTS_PER_ORGANIZATION));
+    const sequence = Math.floor(pair / ACCOUNTS_PER_ORGANIZATION) + 1;
+    const isTransaction = published % 2 === 1;
+    const through = 2 * sequence - (isTransaction ? 0 : 1);
+    const serverId = organizationId;
+    const occurredAt = new Date().toISOString();
+    const place = { through, after: through - 1 };
+    const envelope = { eventId: randomUUID(), organizationId, serverId, accountNumber, occurredAt, place };
+    const fact = isTransaction ? transactionOf(envelope, sequence) : closedPositionOf(envelope, sequence);
+    const topic = isTransaction ? TOPICS.financeEvents : TOPICS.accountEvents;
+    await this.#producer.send(topic, { key: `${serverId}/${accountNumber}`, value: JSON.stringify(fact) });
   }
 
   /** Everything at once: how fast it arrives. */
@@ -215,6 +215,55 @@ class Bench {
     }
     return all;
   }
+}
+
+type Envelope = Pick<AccountFact, "eventId" | "organizationId" | "serverId" | "accountNumber" | "occurredAt" | "place">;
+
+function closedPositionOf(envelope: Envelope, accountSequence: number): AccountFact {
+  const { occurredAt } = envelope;
+  const names = { id: "7001", orderId: "5001", symbol: "EURUSD", side: "buy" } as const;
+  const position = {
+    ...names,
+    volume: 0.1,
+    closedVolume: 0.1,
+    openPrice: 1.08421,
+    status: "closed" as const,
+    openedAt: occurredAt,
+    closedAt: occurredAt,
+  };
+  return {
+    ...envelope,
+    type: "position.closed",
+    accountSequence,
+    position,
+    dealIds: ["9001", "9002"],
+    openPositionCount: 0,
+  };
+}
+
+function transactionOf(envelope: Envelope, sequence: number): FinanceFact {
+  const { eventId, accountNumber, occurredAt } = envelope;
+  const transaction = {
+    id: eventId,
+    accountNumber,
+    sequence,
+    type: "realized_pnl" as const,
+    amount: 12.5,
+    currency: "USD" as const,
+    balanceBefore: 10_000,
+    balanceAfter: 10_012.5,
+    description: null,
+    requestId: null,
+    commandId: null,
+    orderId: "5001",
+    positionId: "7001",
+    dealId: "9002",
+    reversalOf: null,
+    createdBy: null,
+    recordedAt: occurredAt,
+    createdAt: occurredAt,
+  };
+  return { ...envelope, type: "transaction.recorded", transaction };
 }
 
 /** Turns in which an endpoint answers and turns in which it hangs, and what of 99 others' p99 differs. */

@@ -36,7 +36,8 @@ const NUMBERS: Readonly<Record<string, readonly string[]>> = {
   "webhooks.events": [WEBHOOK_DAYS],
   "webhooks.deliveries": [WEBHOOK_DAYS, "services/webhooks/src/outbound/postgres/delivery-store.ts KEPT_ATTEMPTS"],
   "webhooks.waiting_events": [
-    "services/webhooks/src/outbound/postgres/event-store.ts MAX_WAIT_MS",
+    "services/webhooks/src/domain/source-order.ts MAX_WAIT_MS",
+    "services/webhooks/src/domain/source-order.ts MAX_OTHER_SOURCE_WAIT_MS",
     "services/webhooks/src/domain/source-order.ts MAX_WAITING",
   ],
   meta: ["libs/redis/src/keys.ts TAG_COUNT"],
@@ -52,10 +53,10 @@ const NUMBERS: Readonly<Record<string, readonly string[]>> = {
   "sign-in:email": ["libs/redis/src/console-functions.ts SIGN_IN_WINDOW_MS"],
   "sign-in:known": ["libs/redis/src/console-functions.ts KNOWN_NETWORK_MS"],
 };
-const NUMBER = /(?<count>\d[\d,]*)(?: (?<unit>minute|hour|day|month)s?\b)?/g;
+const NUMBER = /(?<count>\d[\d,]*)(?: (?<unit>second|minute|hour|day|month)s?\b)?/g;
 /** A size, which the last cell of a row begins with. */
 const BYTES = /^~?(\d[\d,]*)/;
-const UNITS_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+const UNITS_MS = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 
 function read(file = ""): string {
   return readFileSync(path.join(ROOT, file), "utf8");

@@ -38,9 +38,12 @@ const LOOK_INTERVAL_MS = 500;
 /** Open deliveries are counted up to here. */
 const MAX_COUNTED = 100_000;
 const KEEP_DAYS_INTERVAL_MS = 3_600_000;
-/** How often events are looked for that wait in vain for an older one of their account. They wait longer by this, at most. */
+/** How often events are looked for whose wait is over. They wait longer by this, at most. */
 const OVERDUE_INTERVAL_MS = 1_000;
-/** Overdue events of one transaction. What waits behind them is recorded with them: some 500 of each account and source. */
+/**
+ * Overdue events of one transaction. What waits behind them is recorded with them: 500 of each
+ * account and source, and what one call brought.
+ */
 const OVERDUE_BATCH = 20;
 /**
  * Saves of one organization under way at once. A gateway has 64 connections to this service, and

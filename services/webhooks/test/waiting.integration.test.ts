@@ -1,4 +1,4 @@
-/** Events that wait for the other source of their account: for how long, and what each look at them costs. */
+/** Events that wait for the other source of their account: for how long, and what is read. */
 import { randomUUID } from "node:crypto";
 
 import { type Database, type Statement, statement } from "@kapi/postgres";
@@ -113,9 +113,7 @@ it("reads the content of those waiting events alone that it records", async () =
   const of = eventsOfAccount();
   const created = of("account", 1, 1, 0);
   await world.takeIn([created]);
-  await world.takeIn(
-    Array.from({ length: 300 }, (_, index) => of("account", index + 2, 3 * index + 4, 3 * index + 3)),
-  );
+  await world.takeIn(Array.from({ length: 300 }, (_, index) => of("account", index + 2, 3 * index + 4, 3 * index + 3)));
   const [first, second] = [of("finance", 1, 3, 1), of("finance", 2, 6, 4)];
   const read = { contents: 0, known: 0 };
   const database = watched(world.database, ({ name }, values, rows) => {

@@ -23,8 +23,8 @@ export const MAX_WAIT_MS = 5 * 60_000;
 /**
  * How long an event waits for the other source. A process that is killed keeps its partitions for
  * 10 s (the session of a Kafka consumer), and the next one has booked what was left some seconds
- * later. A service that is silent for longer is away, perhaps for hours, and a margin call of the
- * other service must not be late because of that.
+ * later; the reply to a commit that is lost costs about 10 s, too. A service that is silent for
+ * longer is away, perhaps for hours, and a margin call must not be late because of that.
  */
 export const MAX_OTHER_SOURCE_WAIT_MS = 20_000;
 
@@ -56,7 +56,7 @@ export interface WaitingEvent extends Pick<IncomingEvent, "organizationId" | "ev
 /** An event that has to wait. */
 export interface EarlyEvent {
   readonly event: IncomingEvent | WaitingEvent;
-  /** It waits for the other source alone, so its wait is over after {@link MAX_OTHER_SOURCE_WAIT_MS}. */
+  /** It waits for the other source alone, so only for {@link MAX_OTHER_SOURCE_WAIT_MS}. */
   readonly isForOtherSource: boolean;
 }
 
@@ -216,7 +216,7 @@ function isForOtherSource(place: SourcePlace, recorded: RecordedSequences): bool
   return isCreated && !lacksOwn(place, recorded) && lacksOther(place, recorded);
 }
 
-/** Whether what it waits for is given up: it waits for too long, or more than {@link MAX_WAITING} events wait. */
+/** Whether it waits for too long, or more than {@link MAX_WAITING} events wait. */
 function isGivenUpFor(queue: SourceQueue, place: SourcePlace, recorded: RecordedSequences): boolean {
   const upTo = isForOtherSource(place, recorded) ? queue.otherOverdueUpTo : queue.overdueUpTo;
   return queue.waiting > MAX_WAITING || place.sequence <= upTo;
@@ -239,8 +239,9 @@ function missingBefore(queue: SourceQueue, event: Placed, recorded: RecordedSequ
 }
 
 /**
- * A fact of a release that gives no place makes the source's place unknown, so that nothing waits for it in vain. So does
- * giving up the other source: until its next fact is recorded, nothing waits for it again.
+ * A fact of a release that gives no place makes the source's place unknown, so that nothing waits
+ * for it in vain. So does giving up the other source: nothing waits for it until its next fact is
+ * recorded.
  */
 function moveOn(recorded: RecordedSequences, place: SourcePlace): void {
   const own = recorded[place.source];

@@ -34,7 +34,7 @@ export function countEvents(recorded: number): void {
   events.add(recorded);
 }
 
-/** Later events of an account were recorded without older ones. Of the other source it is not known how many: 1. */
+/** Later events were recorded without these. Of the other source the number is not known: 1. */
 export function countMissing({ first, last, reason }: MissingEvents): void {
   missing.add(reason === "other_source" ? 1 : last - first + 1, { reason });
 }

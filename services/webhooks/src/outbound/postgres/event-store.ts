@@ -151,8 +151,8 @@ async function withoutKnown(
 }
 
 /**
- * Those that waited with their content, and no longer waiting. Without what a process of the release
- * before has recorded meanwhile, when the message came again.
+ * Ends the wait of those that waited, and reads their content. Leaves out what a process of the
+ * release before has recorded meanwhile, when the message came again.
  */
 async function withContent(
   tx: Transaction,

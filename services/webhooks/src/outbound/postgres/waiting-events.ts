@@ -1,6 +1,6 @@
 /**
- * Events that wait for an older one of their account. What order needs is read at each look at the
- * account; the content, a hundred times as much to read and parse, once: when the event is recorded.
+ * Events that wait for an older one of their account. Whoever takes in facts of the account reads
+ * the places of what waits; the content is read once, when the event is recorded.
  */
 import { type Queryable, statement, type Transaction } from "@kapi/postgres";
 
@@ -46,8 +46,8 @@ const WAITING_EVENTS = statement<WaitingRow>(
 );
 
 /**
- * $1, $2: after how many milliseconds a wait for the other source is over, and any wait; $3: how many events. Those
- * that have waited longest.
+ * $1, $2: after how many milliseconds a wait for the other source is over, and any wait; $3: how
+ * many events. Those that have waited longest.
  */
 const OVERDUE_EVENTS = statement<ContentRow>(
   "webhooks_overdue_events",
@@ -58,8 +58,8 @@ const OVERDUE_EVENTS = statement<ContentRow>(
 );
 
 /**
- * $1-$6: organizations, event ids, servers, accounts, events as JSON, whether each waits for the other source alone. What
- * waits already goes on waiting.
+ * $1-$6: organizations, event ids, servers, account numbers, events as JSON, whether each waits for
+ * the other source alone. What waits already goes on waiting.
  */
 const INSERT_WAITING = statement<never>(
   "webhooks_insert_waiting",
