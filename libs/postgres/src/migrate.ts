@@ -60,8 +60,8 @@ interface MigrationFile {
  * processes that run meanwhile are held up for {@link TABLE_LOCK_TIMEOUT_MS} at most by a file that waits. Throws, having
  * changed nothing, if a file that was already applied has another content now, or two files of a folder have one number.
  *
- * A schema of another role is looked at alone, as a service does that has its rows by a role of its own: throws where a file
- * was not applied yet.
+ * A schema in which this role may not create tables is looked at alone, as a service does that has its rows by a role of its
+ * own: throws where a file was not applied yet.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   assertIdentifier(options.schema);

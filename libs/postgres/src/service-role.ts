@@ -1,18 +1,18 @@
 /**
- * The roles of a schema. Its owner makes it and runs its migrations; a service's role reads and writes its rows, and
- * changes neither tables nor what guards their rows.
+ * The roles of a schema. Its owner, or whoever may create tables there, runs its migrations; a service's role reads and
+ * writes its rows, and changes neither tables nor what guards their rows.
  */
 import type { Client } from "pg";
 
 import { assertIdentifier } from "./identifier.ts";
 
 /**
- * Who has a schema: this connection's role (or one that it is a member of), another role, or nobody yet. Throws where it is
- * another's that this role was given nothing of.
+ * Who has a schema: this connection's role, which may create tables there, another role, or nobody yet. Throws where it is
+ * another's that this role was given nothing of. A service's role never gets the right to create.
  */
 export async function ownershipOf(client: Client, schema: string): Promise<"own" | "another's" | "missing"> {
   const { rows } = await client.query<{ role: string; own: boolean; usable: boolean }>(
-    `select current_user as role, pg_has_role(current_user, nspowner, 'usage') as own,
+    `select current_user as role, has_schema_privilege(nspname, 'create') as own,
        has_schema_privilege(nspname, 'usage') as usable
      from pg_namespace where nspname = $1`,
     [schema],
@@ -45,4 +45,19 @@ export async function grantRows(client: Client, schema: string, role: string): P
     `revoke insert, update, delete on ${schema}.schema_migrations from ${role}`,
   ];
   await client.query(["begin", ...statements, "commit"].join(";\n"));
+  await assertUsable(client, schema, role);
+}
+
+/** PostgreSQL only warns where a role that may not pass a right on does so. */
+async function assertUsable(client: Client, schema: string, role: string): Promise<void> {
+  const { rows } = await client.query<{ granter: string; usable: boolean }>(
+    "select current_user as granter, has_schema_privilege($1::name, $2::text, 'usage') as usable",
+    [role, schema],
+  );
+  const [found] = rows;
+  if (found?.usable === true) return;
+  throw new Error(
+    `the role ${role} was not given schema ${schema}, which belongs to another role: run ` +
+      `alter schema ${schema} owner to ${found?.granter ?? ""}`,
+  );
 }

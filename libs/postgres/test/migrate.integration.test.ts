@@ -127,6 +127,48 @@ test("an index is built beside those who write, by one of several processes, als
   expect(await asAdmin(valid)).toEqual([{ indisvalid: true }]);
 });
 
+describe("in a schema that somebody else made", () => {
+  const name = `role_${randomBytes(6).toString("hex")}`;
+  const url = new URL(connectionString());
+  const asRole = (serviceRole?: string): Promise<void> => {
+    const role = serviceRole === undefined ? {} : { serviceRole };
+    return migrate({ connectionString: url.href, schema, directory, logger, ...role });
+  };
+
+  beforeEach(async () => {
+    [url.username, url.password] = [name, "secret"];
+    await asAdmin(`create role ${name} login password 'secret'`);
+    await asAdmin(`create role ${name}_service`);
+    await asAdmin(`create schema ${schema}`);
+    await write("0001_create.sql", "create table items (id int)");
+  });
+  afterEach(async () => {
+    for (const role of [`${name}_service`, name]) {
+      await asAdmin(`drop owned by ${role}`);
+      await asAdmin(`drop role ${role}`);
+    }
+  });
+
+  test("whoever may create tables there runs the migrations", async () => {
+    await asAdmin(`grant usage, create on schema ${schema} to ${name}`);
+    await asRole();
+    await write("0002_more.sql", "create table more (id int)");
+    await asRole();
+    expect(
+      await asAdmin(`select tableowner from pg_tables where tablename = 'more' and schemaname = '${schema}'`),
+    ).toEqual([{ tableowner: name }]);
+  });
+
+  test("a service's role is given its rows by the schema's owner alone, and the error says so", async () => {
+    await asAdmin(`grant usage, create on schema ${schema} to ${name}`);
+    await expect(asRole(`${name}_service`)).rejects.toThrow(`alter schema ${schema} owner to ${name}`);
+    await asAdmin(`alter schema ${schema} owner to ${name}`);
+    await asRole(`${name}_service`);
+    const usable = `select has_schema_privilege('${name}_service', '${schema}', 'usage') as usable`;
+    expect(await asAdmin(usable)).toEqual([{ usable: true }]);
+  });
+});
+
 describe("by a role of its own a service", () => {
   const name = `role_${randomBytes(6).toString("hex")}`;
   const url = new URL(connectionString());
