@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -27,6 +27,18 @@ describe("the secrets of a state folder", () => {
     const secrets = keptSecrets(folder);
     expect(secrets).toMatchObject(earlier);
     expect(keptSecrets(folder)).toEqual(secrets);
+    rmSync(folder, { recursive: true });
+  });
+
+  it("keep in the file what another version needs: it may be started again", () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "kapi-secrets-"));
+    const file = path.join(folder, "secrets.json");
+    const { serviceTokens: _new, ...kept } = keptSecrets(folder);
+    const earlier = { ...kept, internalToken: "shared by the services of an earlier version" };
+    writeFileSync(file, JSON.stringify(earlier));
+    const secrets = keptSecrets(folder);
+    expect(secrets).not.toHaveProperty("internalToken");
+    expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ ...earlier, serviceTokens: secrets.serviceTokens });
     rmSync(folder, { recursive: true });
   });
 
