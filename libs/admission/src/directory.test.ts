@@ -40,6 +40,20 @@ test("who listens hears what comes into force, and nothing that is out of date",
   expect([...state.directory.servers()]).toMatchObject([{ version: 3 }]);
 });
 
+test("of two records of one version, the one with the server's token wins: release 0.1.0 leaves it out", () => {
+  const { sealedToken: _token, ...bare } = serverEntry({ version: 2 });
+  const entry = { ...bare, sealedToken: { keyId: "k1", iv: "aXY", ciphertext: "dG9rZW4", tag: "dGFn" } };
+  const state = createDirectoryState(logger);
+  const heard: DirectoryEntry[] = [];
+  state.directory.onChange((changed) => heard.push(changed));
+  for (const told of [bare, entry, bare, entry]) tell(state, told);
+  expect(state.directory.server(bare.serverId)).toEqual(entry);
+  expect(heard).toEqual([bare, entry]);
+  // A later version without a token takes it away.
+  tell(state, { ...bare, version: 3 });
+  expect(state.directory.server(bare.serverId)).toEqual({ ...bare, version: 3 });
+});
+
 test("a record that cannot be understood refuses its entity rather than trust the older one", () => {
   const { entry } = keyEntry();
   const state = createDirectoryState(logger);

@@ -70,7 +70,7 @@ export function createDirectoryState(logger: Logger): DirectoryState {
   const keep = (entry: DirectoryEntry): boolean => {
     const known =
       entry.kind === "key" ? keys.get(entry.keyId) : entry.kind === "server" ? servers.get(entry.serverId) : prices;
-    if (known && known.version >= entry.version) return false;
+    if (known && !replaces(entry, known)) return false;
     if (entry.kind === "key") keys.set(entry.keyId, entry);
     else if (entry.kind === "server") servers.set(entry.serverId, entry);
     else prices = entry;
@@ -100,6 +100,19 @@ export function createDirectoryState(logger: Logger): DirectoryState {
       },
     },
   };
+}
+
+/**
+ * Whether `entry` comes into force in place of `known`, of the same entity. An organization service of release 0.1.0
+ * publishes a version without the server's token: of two records of one version the one with the token wins.
+ */
+function replaces(entry: DirectoryEntry, known: DirectoryEntry): boolean {
+  if (entry.version !== known.version) return entry.version > known.version;
+  return hasToken(entry) && !hasToken(known);
+}
+
+function hasToken(entry: DirectoryEntry): boolean {
+  return entry.kind === "server" && entry.sealedToken !== undefined;
 }
 
 function entryFromWire(value: Buffer): DirectoryEntry | null {
