@@ -3,6 +3,8 @@
  * no answer in time all of them are replaced, so that only calls that were under way then wait in vain. Calls on the earlier
  * connections that are slow, and not dead, end as they would have.
  */
+import type { SecureContext } from "node:tls";
+
 import { Pool } from "undici";
 
 /** How long calls under way may go on after the stop, in milliseconds. */
@@ -13,6 +15,8 @@ export interface ConnectionOptions {
   readonly connections: number;
   readonly connectTimeoutMs: number;
   readonly keepAliveMs: number;
+  /** Has the authorities that may have signed the certificate; those that Node knows where it is undefined. */
+  readonly secureContext: SecureContext | undefined;
 }
 
 export class Connections {
@@ -51,12 +55,12 @@ export class Connections {
   }
 
   #open(): Pool {
-    const { origin, connections, connectTimeoutMs, keepAliveMs } = this.#options;
+    const { origin, connections, connectTimeoutMs, keepAliveMs, secureContext } = this.#options;
     return new Pool(origin, {
       connections,
       pipelining: 1,
       keepAliveTimeout: keepAliveMs,
-      connect: { timeout: connectTimeoutMs },
+      connect: { timeout: connectTimeoutMs, ...(secureContext === undefined ? {} : { secureContext }) },
     });
   }
 }

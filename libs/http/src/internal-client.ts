@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
+import type { SecureContext } from "node:tls";
 
 import { HEADERS } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";
@@ -91,6 +92,8 @@ export interface InternalClientOptions {
   readonly credentials: Readonly<Record<string, string>>;
   /** The deadline of a call, in milliseconds, unless the call gives its own. */
   readonly timeoutMs: number;
+  /** Has the authorities that may have signed the service's certificate; without it those that Node knows. */
+  readonly secureContext?: SecureContext | undefined;
   /** Most calls at once, and so most connections. */
   readonly connections?: number;
   /** Most calls that wait for a connection. */
@@ -109,7 +112,8 @@ export interface OrganizationShare {
 export function createInternalClient(options: InternalClientOptions): Started<InternalClient> {
   const { origin } = new URL(options.baseUrl);
   const connections = options.connections ?? DEFAULT_CONNECTIONS;
-  const common = { origin, connectTimeoutMs: options.timeoutMs, keepAliveMs: CLIENT_KEEP_ALIVE_MS };
+  const { timeoutMs, secureContext } = options;
+  const common = { origin, connectTimeoutMs: timeoutMs, keepAliveMs: CLIENT_KEEP_ALIVE_MS, secureContext };
   const calls = new Connections({ ...common, connections });
   const streams = new Connections({ ...common, connections: MAX_STREAMS });
   return {

@@ -1,6 +1,6 @@
 /**
- * What every process is told of the three servers, declared once: a service spreads these into its schema, and the
- * options of @kapi/kafka, @kapi/redis and @kapi/postgres are made from them. Certificates and keys are PEM texts; mounted
+ * What every process is told of the three servers, and of the authority of trading servers, declared once: a service spreads
+ * these into its schema, and the options of @kapi/kafka, @kapi/redis and @kapi/postgres are made from them. Certificates and keys are PEM texts; mounted
  * files are named by the same variables with _FILE.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
@@ -124,8 +124,13 @@ const postgres = {
   POSTGRES_TLS_CA: alongside(certificates.optional(), verifiedPostgres),
 } as const;
 
+const tradingServers = {
+  /** Who may have signed the certificates of trading servers, beside the authorities that Node knows: there are several. */
+  TRADING_SERVER_TLS_CA: certificates.optional(),
+} as const;
+
 /** Fields of a schema, by server: `z.object({ ...connectionFields.kafka, … })`. */
-export const connectionFields = { kafka, redis, postgres } as const;
+export const connectionFields = { kafka, redis, postgres, tradingServers } as const;
 
 /** What a configuration with {@link connectionFields} tells of each server. */
 export type KafkaSettings = Readonly<z.output<z.ZodObject<typeof kafka>>>;

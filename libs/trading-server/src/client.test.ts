@@ -1,11 +1,17 @@
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 
 import { BREAKER_FAILURES, MAX_RETRY_MS } from "@kapi/kernel";
+import { createAuthority } from "@kapi/testkit";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 
-import { createTradingServerClient, type TradingServerClient } from "./client.ts";
+import { createTradingServerClient, type TradingServerClient, type TradingServerClientOptions } from "./client.ts";
 import { ReadBreakers } from "./read-breakers.ts";
 import { TradingServerUnreachable } from "./unreachable.ts";
 
@@ -14,6 +20,9 @@ const ANSWERING = "5a1c3f7e-0a52-4a0e-9f0a-000000000002";
 const ACCOUNT = "10000001";
 const CONNECTIONS = 4;
 const TIMEOUT_MS = 300;
+/** Of calls that are answered, on a machine that is slow too. */
+const ANSWERED_TIMEOUT_MS = 10_000;
+const TLS_TEST_TIMEOUT_MS = 60_000;
 
 /** The trading server of both: it keeps what is asked of one for itself. */
 const asked: { readonly url: string; readonly response: ServerResponse }[] = [];
@@ -36,12 +45,13 @@ afterAll(async () => {
   tradingServer.close();
 });
 
-function client(): TradingServerClient {
+function client(change: Partial<TradingServerClientOptions> = {}): TradingServerClient {
   const started = createTradingServerClient({
     addressOf: () => ({ url: baseUrl, token: "the token of trading servers" }),
     organizationOf: (serverId) => serverId,
     timeoutMs: TIMEOUT_MS,
     connections: CONNECTIONS,
+    ...change,
   });
   stops.push(() => started.stop());
   return started.value;
@@ -84,3 +94,48 @@ it("one read probes after a pause whether the server is back, and all go on once
   expect(await read(() => Promise.resolve(2))).toBe(2);
   expect(calls).toBe(BREAKER_FAILURES + 2);
 });
+
+it(
+  "by https a server proves itself by an authority that Node knows, or by one that was named",
+  async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "kapi-trading-server-"));
+    const [named, known, unknown] = [
+      await createAuthority(folder, "named"),
+      await createAuthority(folder, "known"),
+      await createAuthority(folder, "unknown"),
+    ];
+    const servers = await Promise.all(
+      [named, known].map(async (authority) => {
+        const { certificate: cert, key } = await authority.issue("localhost");
+        const server = createSecureServer({ cert, key }, (_request, response) => {
+          response.end(JSON.stringify({ sequence: 7 }));
+        });
+        await once(server.listen(0, "127.0.0.1"), "listening");
+        return server;
+      }),
+    );
+    const before = getCACertificates("default");
+    setDefaultCACertificates([...before, known.certificate]);
+    const ask = (server: (typeof servers)[number] | undefined, ca?: string): Promise<number | null> => {
+      const url = `https://localhost:${(server?.address() as AddressInfo).port}`;
+      const addressOf = () => ({ url, token: "the token of trading servers" });
+      return client({ addressOf, timeoutMs: ANSWERED_TIMEOUT_MS, ca }).eventSequence(ANSWERING, ACCOUNT);
+    };
+    try {
+      const [ofPrivate, ofPublic] = servers;
+      expect(await ask(ofPrivate, named.certificate)).toBe(7);
+      expect(await ask(ofPublic, named.certificate)).toBe(7);
+      expect(await ask(ofPublic)).toBe(7);
+      await expect(ask(ofPrivate)).rejects.toThrow(TradingServerUnreachable);
+      await expect(ask(ofPrivate, unknown.certificate)).rejects.toThrow("certificate");
+    } finally {
+      setDefaultCACertificates(before);
+      for (const server of servers) {
+        server.closeAllConnections();
+        server.close();
+      }
+      rmSync(folder, { recursive: true });
+    }
+  },
+  TLS_TEST_TIMEOUT_MS,
+);

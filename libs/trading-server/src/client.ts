@@ -2,6 +2,8 @@
  * HTTP client of the trading-server contract. It never guesses: whatever is not a clear answer becomes
  * {@link TradingServerUnreachable}, and the caller settles the references before it decides anything.
  */
+import { createSecureContext, getCACertificates } from "node:tls";
+
 import type { z } from "zod";
 
 import { createInternalClient, DependencyError, type InternalClient, tokenCredentials } from "@kapi/http";
@@ -33,6 +35,8 @@ const MAX_WAITING_CALLS_PER_ORGANIZATION = 1_000;
 export interface TradingServerClientOptions {
   /** How the server is reached, or undefined where it is not known. */
   readonly addressOf: (serverId: string) => TradingServerAddress | undefined;
+  /** PEM: authorities that may have signed the servers' certificates too, beside those that Node knows. */
+  readonly ca?: string | undefined;
   /** Deadline of one call. */
   readonly timeoutMs: number;
   /** Most connections per address. */
@@ -66,6 +70,10 @@ export interface TradingServerClient {
 /** Makes a client that keeps one connection pool per address. */
 export function createTradingServerClient(options: TradingServerClientOptions): Started<TradingServerClient> {
   const clients = new Map<string, Started<InternalClient>>();
+  const { ca } = options;
+  // One for all connections: making it reads every authority.
+  const secureContext =
+    ca === undefined ? undefined : createSecureContext({ ca: [...getCACertificates("default"), ca] });
   const clientAt = (baseUrl: string): InternalClient => {
     const known = clients.get(baseUrl);
     if (known !== undefined) return known.value;
@@ -75,6 +83,7 @@ export function createTradingServerClient(options: TradingServerClientOptions): 
       baseUrl,
       // Servers at one address have tokens of their own, which go with each call.
       credentials: {},
+      secureContext,
       timeoutMs,
       connections,
       ...(options.organizationOf === undefined ? {} : { organizationShare: share }),

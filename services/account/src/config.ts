@@ -23,6 +23,7 @@ export const ConfigSchema = z.object({
   TRADING_SERVER_TOKEN: configFields.internalToken.optional(),
   /** Open the tokens of trading servers; the organization service seals them. */
   TRADING_SERVER_SEALING_KEYS: configFields.keyring,
+  ...connectionFields.tradingServers,
   /** "true": trading servers may be reached by http, on one machine alone. */
   TRADING_SERVER_ALLOW_INSECURE: configFields.allowInsecure,
   /** Deadline of one call to a trading server: well below the 5 s in which the gateway must answer. */

@@ -41,6 +41,7 @@ const { TRADING_SERVER_TOKEN, TRADING_SERVER_SEALING_KEYS, TRADING_SERVER_ALLOW_
 const RebuildConfig = z.object({
   ...connectionFields.kafka,
   ...connectionFields.postgres,
+  ...connectionFields.tradingServers,
   TRADING_SERVER_TOKEN,
   TRADING_SERVER_SEALING_KEYS,
   TRADING_SERVER_ALLOW_INSECURE,
@@ -86,6 +87,7 @@ async function run({ server: serverId, account }: z.infer<typeof Arguments>): Pr
           sharedToken: config.TRADING_SERVER_TOKEN,
           allowInsecure: config.TRADING_SERVER_ALLOW_INSECURE === "true",
         }),
+        ca: config.TRADING_SERVER_TLS_CA,
         timeoutMs: config.TRADING_SERVER_TIMEOUT_MS,
       }),
     );

@@ -17,6 +17,7 @@ export const ConfigSchema = z.object({
   TRADING_SERVER_TOKEN: configFields.internalToken.optional(),
   /** Open the tokens of trading servers; the organization service seals them. */
   TRADING_SERVER_SEALING_KEYS: configFields.keyring,
+  ...connectionFields.tradingServers,
   /** "true": trading servers may be reached by http, on one machine alone. */
   TRADING_SERVER_ALLOW_INSECURE: configFields.allowInsecure,
   /** Deadline of one call to a trading server; after it the outcome counts as unknown, and is settled or asked again. */

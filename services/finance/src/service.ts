@@ -83,6 +83,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
         allowInsecure: config.TRADING_SERVER_ALLOW_INSECURE === "true",
       }),
       organizationOf: (serverId) => directory.server(serverId)?.organizationId,
+      ca: config.TRADING_SERVER_TLS_CA,
       timeoutMs: config.TRADING_SERVER_TIMEOUT_MS,
     }),
   );
