@@ -10,6 +10,8 @@ import path from "node:path";
 
 import { connectionFields } from "@kapi/runtime";
 
+import { counted, jobsHeldBy, jobsWithoutPolicy, reachingWorld } from "./egress.ts";
+
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const CHART = path.join(ROOT, "deploy/helm/kapi");
 const VALUES = path.join(ROOT, "deploy/helm/values");
@@ -68,6 +70,16 @@ const REFUSED: readonly { readonly what: string; readonly set: readonly string[]
     named: /networkPolicies\/egress/,
   },
   {
+    what: "an egress policy without the trading servers",
+    set: ["networkPolicies.egress.tradingServers.to=[]"],
+    named: /networkPolicies\.egress\.tradingServers\.to/,
+  },
+  {
+    what: "a port of a broker that is none",
+    set: ["networkPolicies.egress.kafka.ports={65536}"],
+    named: /networkPolicies\/egress\/kafka\/ports/,
+  },
+  {
     what: "a port that is none",
     set: ["networkPolicies.egress.redis.ports={0}"],
     named: /networkPolicies\/egress\/redis\/ports/,
@@ -99,6 +111,12 @@ const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; read
     pattern: /- { port: 9096, /gm,
     times: 10,
   },
+  { what: "and at the further ports of the brokers", pattern: /- { port: 9194, /gm, times: 10 },
+  {
+    what: "account and finance know the authority of trading servers",
+    pattern: /TRADING_SERVER_TLS_CA_FILE, value: \/run\/kapi\/trading-server-ca\/ca\.crt }$/gm,
+    times: 2,
+  },
   { what: "account and finance reach trading servers", pattern: /cidr: 192\.0\.2\.0\/24$/gm, times: 2 },
   { what: "every process reaches the collector", pattern: /ports: \[{ port: 4318, protocol: TCP }\]$/gm, times: 9 },
   { what: "a service reaches what is named for it", pattern: /cidr: 203\.0\.113\.200\/32$/gm, times: 1 },
@@ -115,6 +133,8 @@ const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; read
   { what: "each alert leads to its runbook entry", pattern: RUNBOOK, times: ALERTS },
   { what: "each dashboard is there", pattern: /^ {2}kapi-[a-z-]+\.json: \|$/gm, times: readdirSync(DASHBOARDS).length },
 ];
+
+const SIMULATOR = "services.trading-server.enabled=true";
 
 interface Outcome {
   readonly ok: boolean;
@@ -160,7 +180,8 @@ function report(what: string, ok: boolean, output: string): void {
 
 function render(helm: string, values: string, ...set: readonly string[]): Outcome {
   const file = path.join(VALUES, values);
-  const more = set.flatMap((value) => ["--set", value]);
+  // An empty list can only be said in JSON.
+  const more = set.flatMap((value) => [value.endsWith("=[]") ? "--set-json" : "--set", value]);
   return run(helm, ["template", "kapi", CHART, "--kube-version", `${KUBERNETES_VERSION}.0`, "-f", file, ...more]);
 }
 
@@ -251,6 +272,28 @@ const upgrading = render(helm, "plain.yaml", "secrets.acceptInternalToken=true")
 const wrongThen = wrongSecrets(upgrading.text, true);
 report("during an upgrade: also what 0.1.0 shares", upgrading.ok && wrongThen.length === 0, wrongThen.join("\n"));
 const external = render(helm, "external.yaml").text;
+const plain = render(helm, "plain.yaml").text;
+const world = reachingWorld(plain).join();
+report("plain.yaml: webhooks alone reaches every address", world === "kapi-webhooks-egress", world);
+for (const [values, manifests] of Object.entries({ "plain.yaml": plain, "external.yaml": external })) {
+  const unheld = jobsWithoutPolicy(manifests);
+  const { jobs } = counted(manifests);
+  const what = `${values}: jobs run under the policies of their own release`;
+  report(what, jobs > 0 && unheld.length === 0, unheld.join("\n"));
+}
+for (const off of ["networkPolicies.egress.enabled=false", "networkPolicies.enabled=false"]) {
+  const manifests = render(helm, "plain.yaml", off).text;
+  const { jobs, policies } = counted(manifests);
+  const held = jobsHeldBy(plain, manifests);
+  const right = jobs > 0 && policies === 0 && held.length === 0;
+  report(`${off}: no policy holds the jobs, also none that was left behind`, right, held.join("\n"));
+}
+const simulated = render(helm, "plain.yaml", "networkPolicies.egress.tradingServers.to=[]", SIMULATOR);
+report(
+  "where the simulated trading server runs, no other one has to be named",
+  simulated.ok && reachingWorld(simulated.text).join() === "kapi-webhooks-egress",
+  simulated.output,
+);
 for (const { what, pattern, times } of EXPECTED) {
   const found = [...external.matchAll(pattern)].length;
   report(`external.yaml: ${what}`, found === times, `found ${found} times, not ${times}`);

@@ -16,6 +16,14 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
+{{/*
+Pods of jobs have this label where egress policies are on, and are selected by it. Helm removes no hook by itself: without
+the label a policy that an earlier release left behind holds no job.
+*/}}
+{{- define "kapi.egressLabel" -}}
+{{- if and .Values.networkPolicies.enabled .Values.networkPolicies.egress.enabled }}kapi/egress: limited{{ end -}}
+{{- end }}
+
 {{- define "kapi.serviceAccount" -}}
 {{- if .Values.serviceAccount.create }}{{ .Values.serviceAccount.name | default (include "kapi.fullname" .) }}{{ else }}{{ .Values.serviceAccount.name | default "default" }}{{ end -}}
 {{- end }}
@@ -97,6 +105,9 @@ programs.json. Secrets come as files.
 {{- range $secret := include "kapi.secretsOf" . | fromJsonArray }}
 - { name: {{ $secret | upper | replace "-" "_" }}_FILE, value: /run/kapi/secrets/{{ $secret }} }
 {{- end }}
+{{- if and (has "trading-servers" ($needs.outside | default list)) $root.Values.tradingServers.caSecret }}
+- { name: TRADING_SERVER_TLS_CA_FILE, value: /run/kapi/trading-server-ca/ca.crt }
+{{- end }}
 {{- range $name := $needs.calls }}
 - { name: {{ printf "%s_URL" ($name | upper | replace "-" "_") }}, value: {{ printf "http://%s-%s:8080" $full $name | quote }} }
 {{- end }}
@@ -166,6 +177,11 @@ kafka-client: { secret: {{ . }}, items: [{ key: tls.crt, path: tls.crt }, { key:
 {{- end }}
 {{- if $values.kafka.sasl.mechanism }}
 kafka-user: { secret: {{ $values.kafka.sasl.existingSecret }}, items: [{ key: username, path: username }, { key: password, path: password }] }
+{{- end }}
+{{- end }}
+{{- if has "trading-servers" (.needs.outside | default list) }}
+{{- with $values.tradingServers.caSecret }}
+trading-server-ca: { secret: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
 {{- end }}
 {{- end }}
 {{- end }}
