@@ -2,7 +2,7 @@
  * A message of a command topic → what the inbox keeps of it. A message that cannot be read, and yet names its command, becomes one that
  * is never carried out: the command is settled and fails INTERNAL (decisions, 3.1). What names no command is for the dead letters.
  */
-import { CommandMessage, CommandOperation, CreatedBy } from "@kapi/contracts";
+import { CommandMessage, CommandOperation, MessageCreatedBy } from "@kapi/contracts";
 import type { Message } from "@kapi/kafka";
 import { z } from "zod";
 
@@ -81,7 +81,7 @@ const Named = z.object({
   chargeId: z.uuid().optional().catch(undefined),
   createdAt: z.iso.datetime().catch(() => new Date(0).toISOString()),
   deadlineAt: z.iso.datetime().catch(() => new Date(0).toISOString()),
-  createdBy: CreatedBy.catch(undefined),
+  createdBy: MessageCreatedBy,
 });
 
 const NOTHING_TO_DO = { payload: {}, sealedPassword: null, derivationKeyId: null } as const;

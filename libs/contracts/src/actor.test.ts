@@ -6,6 +6,7 @@ import { CreditUsage } from "./http/credits.ts";
 import { Transaction } from "./http/finance.ts";
 import { CommandEvent } from "./messages/command-event.ts";
 import { CommandMessage, queuedCommand } from "./messages/command-message.ts";
+import { FinanceFact } from "./messages/facts.ts";
 import { TradingEvent } from "./messages/trading-event.ts";
 
 const KEY: Actor = { type: "key", id: "ABCDEFGHIJKLMNOP" };
@@ -96,6 +97,41 @@ it.each([
   const { createdBy: _none, ...earlier } = { createdBy: null, ...record };
   expect(schema.parse(earlier)).not.toHaveProperty("createdBy.id");
   expect(schema.parse({ ...record, createdBy: KEY })).toHaveProperty("createdBy", KEY);
+});
+
+const FINANCE_FACT = {
+  eventId: ID,
+  organizationId: ID,
+  serverId: ID,
+  accountNumber: "10000042",
+  occurredAt: AT,
+  type: "transaction.recorded",
+} as const;
+const UNREADABLE = [
+  null,
+  { type: "robot", id: "7" },
+  { type: "key", id: "k".repeat(65) },
+  { type: "key", id: "" },
+  "key/a",
+];
+
+it.each([
+  ["a command message", (createdBy: unknown) => CommandMessage.parse({ ...MESSAGE, createdBy })],
+  ["an event of a command", (createdBy: unknown) => CommandEvent.parse({ ...EVENT, createdBy })],
+  ["an event of a trading server", (createdBy: unknown) => TradingEvent.parse({ ...TRADING_EVENT, createdBy })],
+  [
+    "an event of finance",
+    (createdBy: unknown) =>
+      FinanceFact.parse({ ...FINANCE_FACT, transaction: { ...TRANSACTION, createdBy } }).transaction,
+  ],
+] as const)("%s is never stopped by who caused it: that is left out where it cannot be read", (_name, parse) => {
+  for (const createdBy of UNREADABLE) expect(parse(createdBy).createdBy ?? null).toBeNull();
+  expect(parse(KEY).createdBy).toEqual(KEY);
+});
+
+it.each(["a".repeat(65), 7, {}])("the address %j is left out of messages, which go on", (callerAddress) => {
+  expect(CommandMessage.parse({ ...MESSAGE, callerAddress }).callerAddress).toBeNull();
+  expect(CommandEvent.parse({ ...EVENT, callerAddress }).callerAddress).toBeNull();
 });
 
 it("a queued command shows who asked for it", () => {

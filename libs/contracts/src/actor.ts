@@ -3,7 +3,7 @@ import { z } from "zod";
 /** What can cause a change: a management key, a person in the console, kapi itself. */
 export const ACTOR_TYPES = ["key", "user", "system"] as const;
 const MAX_ACTOR_ID_CHARACTERS = 64;
-/** Of an IPv6 address with the name of an interface behind it. */
+/** An IPv6 address has 45 at most. */
 const MAX_ADDRESS_CHARACTERS = 64;
 
 /** Who caused a command, a billed request or a transaction (decisions, 3.3). */
@@ -20,6 +20,12 @@ export type Actor = z.infer<typeof Actor>;
  */
 export const CreatedBy = Actor.nullable().optional();
 
+/**
+ * The same in messages between services. What cannot be read, such as the actor of a later release,
+ * is left out: it must never stop the message.
+ */
+export const MessageCreatedBy = CreatedBy.catch(undefined);
+
 /** An actor as tables keep it: `<type>/<id>`. */
 export function actorToText(actor: Actor | null | undefined): string | null {
   return actor === null || actor === undefined ? null : `${actor.type}/${actor.id}`;
@@ -35,6 +41,6 @@ export function actorFromText(text: string | null): Actor | null {
 
 /**
  * The network address that a request came from, in messages of what the audit log records. Absent
- * or null: not known, or of no interest.
+ * or null: not known, not readable, or of no interest. It must never stop the message.
  */
-export const CallerAddress = z.string().max(MAX_ADDRESS_CHARACTERS).nullable().optional();
+export const CallerAddress = z.string().max(MAX_ADDRESS_CHARACTERS).nullable().optional().catch(null);

@@ -21,6 +21,13 @@ it("is nobody where the headers name none, and from nowhere where the address is
   });
 });
 
+it("has an IPv6 address without its zone, which has any length", () => {
+  const zone = `%${"a".repeat(100)}`;
+  expect(callerOf({ "x-kapi-actor": "key/a", "x-kapi-address": `fe80::1${zone}` })?.address).toBe("fe80::1");
+  expect(addressOf({ ip: `fe80::1${zone}` })).toBe("fe80::1");
+  expect(addressOf({ ip: `::ffff:203.0.113.7${zone}` })).toBe("203.0.113.7");
+});
+
 it.each([
   ["::ffff:203.0.113.7", "203.0.113.7"],
   ["203.0.113.7", "203.0.113.7"],

@@ -16,6 +16,8 @@ export const CALLER_HEADERS = { actor: "x-kapi-actor", address: "x-kapi-address"
 
 /** How a socket for both versions of IP writes an IPv4 address. */
 const MAPPED_IPV4 = /^::ffff:(?=\d+\.)/i;
+/** After `%`: the interface that a link-local IPv6 address was met on. Its name has any length. */
+const ZONE = /%.*$/s;
 
 /** The headers that tell another service of the caller. */
 export function callerHeaders({ actor, address }: Caller): Record<string, string> {
@@ -30,11 +32,11 @@ export function callerOf(headers: IncomingHttpHeaders): Caller | null {
   const named = headers[CALLER_HEADERS.actor];
   const actor = typeof named === "string" ? actorFromText(named) : null;
   const address = headers[CALLER_HEADERS.address];
-  const isAddress = typeof address === "string" && isIP(address) !== 0;
-  return actor === null ? null : { actor, address: isAddress ? address : null };
+  return actor === null ? null : { actor, address: typeof address === "string" ? addressOf({ ip: address }) : null };
 }
 
-/** The network address of a request, an IPv4 address in its own form; null where it is not known. */
+/** The network address of a request without a zone, an IPv4 address in its own form; null where it is not known. */
 export function addressOf({ ip }: Pick<FastifyRequest, "ip">): string | null {
-  return isIP(ip) === 0 ? null : ip.replace(MAPPED_IPV4, "");
+  const address = ip.replace(ZONE, "");
+  return isIP(address) === 0 ? null : address.replace(MAPPED_IPV4, "");
 }

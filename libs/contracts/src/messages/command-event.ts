@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { CallerAddress, CreatedBy } from "../actor.ts";
+import { CallerAddress, MessageCreatedBy } from "../actor.ts";
 import { CommandErrorCode, CommandOperation, CommandStatus } from "../http/commands.ts";
 
 /** How the reserved credits of a command end (decisions, 7.2); present on final states only. */
@@ -31,7 +31,7 @@ export const CommandEvent = z.object({
   settlement: Settlement.nullable(),
   occurredAt: z.iso.datetime(),
   /** Who asked for the command. Release 0.1.0 does not tell. */
-  createdBy: CreatedBy,
+  createdBy: MessageCreatedBy,
   /** Of a password reset. */
   callerAddress: CallerAddress,
 });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { CallerAddress, CreatedBy } from "../actor.ts";
+import { CallerAddress, MessageCreatedBy } from "../actor.ts";
 import { type Command, CommandOperation } from "../http/commands.ts";
 
 /** A secret under AES-256-GCM; `keyId` names the sealing key (decisions, 5.2). All parts base64url. */
@@ -44,7 +44,7 @@ export const CommandMessage = z.object({
   createdAt: z.iso.datetime(),
   deadlineAt: z.iso.datetime(),
   /** Who asked for the command first. Release 0.1.0 does not tell. */
-  createdBy: CreatedBy,
+  createdBy: MessageCreatedBy,
   /** Of a password reset. */
   callerAddress: CallerAddress,
   /** The W3C name of the span that it was taken up in. Never on the topic, whose header `traceparent` tells it. */

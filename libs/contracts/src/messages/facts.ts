@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { MessageCreatedBy } from "../actor.ts";
 import { ACCOUNT_STATUSES } from "../http/accounts.ts";
 import { Transaction } from "../http/finance.ts";
 import { Deal, Order, PositionMessage } from "../http/history.ts";
@@ -90,7 +91,11 @@ export const AccountFact = z.discriminatedUnion("type", [
 export type AccountFact = z.infer<typeof AccountFact>;
 
 /** A record of `finance.events`: a ledger row that the finance service has committed. */
-export const FinanceFact = z.object({ ...Fact, type: z.literal("transaction.recorded"), transaction: Transaction });
+export const FinanceFact = z.object({
+  ...Fact,
+  type: z.literal("transaction.recorded"),
+  transaction: Transaction.extend({ createdBy: MessageCreatedBy }),
+});
 export type FinanceFact = z.infer<typeof FinanceFact>;
 
 /** A record of `credits.events`. */

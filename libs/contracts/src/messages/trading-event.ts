@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { Actor } from "../actor.ts";
+import { MessageCreatedBy } from "../actor.ts";
 import { Currency, Minor } from "../values.ts";
 
 const Sequence = z.int().min(1);
@@ -75,7 +75,7 @@ const Envelope = {
   /** The change that made the event, or null where the market or a trader did. */
   reference: z.string().nullable(),
   /** Who asked for the change that made or caused the event, where the change told. */
-  createdBy: Actor.optional(),
+  createdBy: MessageCreatedBy,
   /** Balance after the event. */
   balanceMinor: Minor,
   openPositionCount: z.int().min(0),
