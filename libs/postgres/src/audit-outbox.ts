@@ -8,7 +8,7 @@ import { statement } from "./statement.ts";
  * created_at timestamptz not null default now())`.
  */
 export interface AuditOutbox {
-  /** The oldest entries, at most `limit`. */
+  /** The oldest entries, at most `limit`, each with the id of its row as `eventId`. */
   read(limit: number): Promise<unknown[]>;
   /** Deletes entries that are in the log. */
   delete(ids: readonly string[]): Promise<void>;
@@ -18,9 +18,9 @@ const INSERT = statement<Record<string, never>>(
   "audit_outbox_insert",
   "insert into audit_outbox (id, entry) values ($1, $2)",
 );
-const READ = statement<{ entry: unknown }>(
+const READ = statement<{ id: string; entry: object | null }>(
   "audit_outbox_read",
-  "select entry from audit_outbox order by created_at, id limit $1",
+  "select id, entry from audit_outbox order by created_at, id limit $1",
 );
 const DELETE = statement<Record<string, never>>(
   "audit_outbox_delete",
@@ -35,7 +35,7 @@ export function recordForAudit(tx: Pick<Transaction, "execute">, entry: { readon
 /** The outbox in the schema of `database`. */
 export function createAuditOutbox(database: Database): AuditOutbox {
   return {
-    read: async (limit) => (await database.query(READ, [limit])).map(({ entry }) => entry),
+    read: async (limit) => (await database.query(READ, [limit])).map(({ id, entry }) => ({ ...entry, eventId: id })),
     delete: async (ids) => {
       await database.query(DELETE, [ids]);
     },

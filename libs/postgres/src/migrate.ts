@@ -40,6 +40,8 @@ export interface MigrateOptions extends ServerOptions {
   readonly schema: string;
   /** The role that the service has its rows by, where that is another than the one that runs the migrations. */
   readonly serviceRole?: string;
+  /** Tables whose rows `serviceRole` inserts and selects, and never changes or deletes. */
+  readonly appendOnly?: readonly string[];
   /** One folder, remembered as "service". */
   readonly directory?: string;
   /** Further folders, after `directory`, in this order. */
@@ -90,7 +92,8 @@ export async function migrate(options: MigrateOptions): Promise<void> {
       await apply(client, options.schema, file);
       options.logger.info({ schema: options.schema, directory: file.directory, file: file.file }, "migration applied");
     }
-    if (options.serviceRole !== undefined) await grantRows(client, options.schema, options.serviceRole);
+    const { schema, serviceRole, appendOnly = [] } = options;
+    if (serviceRole !== undefined) await grantRows(client, schema, serviceRole, appendOnly);
   } finally {
     // Ending the session also gives the advisory lock back.
     await client.end();

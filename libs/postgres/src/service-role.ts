@@ -28,11 +28,16 @@ export async function ownershipOf(client: Client, schema: string): Promise<"own"
 }
 
 /**
- * Gives `role` the rows of `schema`, also those of tables that are made later, but for the record of migrations. What it
- * has already stays.
+ * Gives `role` the rows of `schema`, also those of tables that are made later, but for the record of migrations. Rows of
+ * `appendOnly` tables it inserts and selects, and cannot change or delete. What it has already stays.
  */
-export async function grantRows(client: Client, schema: string, role: string): Promise<void> {
-  assertIdentifier(role);
+export async function grantRows(
+  client: Client,
+  schema: string,
+  role: string,
+  appendOnly: readonly string[],
+): Promise<void> {
+  for (const name of [role, ...appendOnly]) assertIdentifier(name);
   const rows = "select, insert, update, delete on tables";
   const numbers = "usage, select on sequences";
   const everything = (rights: string): string => rights.replace(" on ", " on all ");
@@ -43,6 +48,8 @@ export async function grantRows(client: Client, schema: string, role: string): P
     `alter default privileges in schema ${schema} grant ${rows} to ${role}`,
     `alter default privileges in schema ${schema} grant ${numbers} to ${role}`,
     `revoke insert, update, delete on ${schema}.schema_migrations from ${role}`,
+    // An earlier migrate gave them, as the default for tables that are made later does.
+    ...appendOnly.map((table) => `revoke update, delete, truncate on ${schema}.${table} from ${role}`),
   ];
   await client.query(["begin", ...statements, "commit"].join(";\n"));
   await assertUsable(client, schema, role);

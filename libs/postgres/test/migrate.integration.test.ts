@@ -193,8 +193,8 @@ describe("by a role of its own a service", () => {
     await asAdmin(`drop role ${name}`);
   });
 
-  const asOwner = (): Promise<void> =>
-    migrate({ connectionString: connectionString(), schema, directory, serviceRole: name, logger });
+  const asOwner = (appendOnly: readonly string[] = []): Promise<void> =>
+    migrate({ connectionString: connectionString(), schema, directory, serviceRole: name, appendOnly, logger });
   const asService = (): Promise<void> => migrate({ connectionString: url.href, schema, directory, logger });
 
   test("has its rows, and starts where every migration was applied", async () => {
@@ -218,6 +218,21 @@ describe("by a role of its own a service", () => {
       "insert into schema_migrations values ('service', '0003_no.sql', 'x')",
     ])
       await expect(run(sql), sql).rejects.toThrow(/permission denied|must be owner/);
+  });
+
+  test("adds to an append-only table and changes nothing of it, also where an earlier migrate gave it everything", async () => {
+    await asOwner();
+    await asOwner(["items"]);
+    await run("insert into items (name) values ('one')");
+    for (const sql of [
+      "update items set name = 'two'",
+      "delete from items",
+      "truncate items",
+      "alter table items disable trigger all",
+      `grant update on items to ${name}`,
+    ])
+      await expect(run(sql), sql).rejects.toThrow(/permission denied|must be owner/);
+    expect(await run("select name from items")).toEqual([{ name: "one" }]);
   });
 
   test("makes tables by the owner's functions alone, and has their rows", async () => {

@@ -1,4 +1,4 @@
-import { AuditOutboxAnswer, TOPICS } from "@kapi/contracts";
+import { AuditEvent, AuditOutboxAnswer, TOPICS } from "@kapi/contracts";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -101,7 +101,10 @@ describe("the configuration of a server", () => {
     const by = { "x-kapi-actor": "user/0197a3c2-5b1e-7c44-9f0e-2a8d4be61f01", "x-kapi-address": "203.0.113.7" };
     for (let time = 0; time < 2; time += 1) await world.call("PATCH", path, { supportedLeverage: [7, 100] }, by);
     await world.call("PATCH", path, { defaultLeverage: 9 }, by);
-    const outbox = async () => AuditOutboxAnswer.parse((await world.call("GET", "/internal/audit-outbox")).body).events;
+    const outbox = async () => {
+      const { events } = AuditOutboxAnswer.parse((await world.call("GET", "/internal/audit-outbox")).body);
+      return events.map((event) => AuditEvent.parse(event));
+    };
     const own = (await outbox()).filter(({ subject }) => subject.id === serverId);
     expect(own).toMatchObject([
       {

@@ -31,7 +31,7 @@ import { installPeopleRoutes } from "./inbound/http/people-routes.ts";
 import { installRoutes } from "./inbound/http/routes.ts";
 import { takeCommandEvents } from "./inbound/kafka/command-events.ts";
 import { startLoop } from "./inbound/loop.ts";
-import { measureWaiting } from "./measures.ts";
+import { measureAuditAge, measureWaiting } from "./measures.ts";
 import { applyPending } from "./operations/apply-pending.ts";
 import { checkDrift } from "./operations/check-drift.ts";
 import type { ConsoleContext, PeopleContext } from "./operations/console-context.ts";
@@ -60,6 +60,8 @@ import { createUsers } from "./outbound/postgres/users.ts";
 import { createWalletChecks } from "./outbound/postgres/wallet-checks.ts";
 
 const SERVICE = "organization";
+/** Nobody but the owner of the schema could change an entry. */
+const APPEND_ONLY = ["audit_log"];
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 const INTERNAL_CALL_TIMEOUT_MS = 4_000;
 /** How long usage waits in Redis for the ledger, at most, when there is little of it; settlements take it along earlier. */
@@ -96,7 +98,8 @@ const tagsUnreachable = gauge(
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
-  return migrate({ ...migrationOptions(config), schema: SERVICE, directory: MIGRATIONS, logger });
+  const tables = { schema: SERVICE, directory: MIGRATIONS, appendOnly: APPEND_ONLY };
+  return migrate({ ...migrationOptions(config), ...tables, logger });
 }
 
 /** The organization service: directory, keys, wallets and the credit ledger. */
@@ -270,7 +273,10 @@ async function startCreditMonths(
 }
 
 /** Other services keep entries of the audit log until they are in it. */
-async function startFetchingAudit({ config, scope, logger }: MainContext<Config>, store: Store): Promise<void> {
+async function startFetchingAudit(main: MainContext<Config>, store: Store): Promise<void> {
+  const { config, scope, logger, clock } = main;
+  const fetchedAtMs = new Map<string, number>();
+  measureAuditAge(fetchedAtMs, clock);
   const sources = { account: config.ACCOUNT_URL, webhooks: config.WEBHOOKS_URL };
   const credentials = serviceCredentials(config);
   for (const [name, baseUrl] of Object.entries(sources)) {
@@ -279,7 +285,12 @@ async function startFetchingAudit({ config, scope, logger }: MainContext<Config>
       createInternalClient({ baseUrl, credentials, timeoutMs: INTERNAL_CALL_TIMEOUT_MS }),
     );
     const source = auditSourceOver(client);
-    const round = async (): Promise<boolean> => (await fetchAuditEvents(store, source)) === MAX_AUDIT_EVENTS;
+    fetchedAtMs.set(name, clock.nowMs());
+    const round = async (): Promise<boolean> => {
+      const recorded = await fetchAuditEvents({ store, clock, logger }, source);
+      fetchedAtMs.set(name, clock.nowMs());
+      return recorded === MAX_AUDIT_EVENTS;
+    };
     await scope.start(`audit entries of ${name}`, () =>
       startLoop({ name: `audit entries of ${name}`, logger, pauseMs: AUDIT_PAUSE_MS, round }),
     );

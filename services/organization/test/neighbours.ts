@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 
 import {
   AccountMetricsFrame,
-  type AuditEvent,
   AuditRecordedBody,
   ListCommandsQuery,
   PageQuery,
@@ -49,7 +48,7 @@ export interface Neighbours {
   /** The webhooks service breaks off every request. */
   webhooksAway: boolean;
   /** Entries of the audit log that nobody has fetched. */
-  readonly auditEvents: Map<string, AuditEvent>;
+  readonly auditEvents: Map<string, unknown>;
   /** Paths of all requests but for those entries. */
   readonly asked: string[];
 }

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { LookupAddress } from "node:dns";
 
 import {
+  AuditEvent,
   AuditOutboxAnswer,
   MAX_LISTED_DELIVERIES,
   MAX_WEBHOOK_ENDPOINTS,
@@ -191,7 +192,7 @@ describe("an organization's endpoints", () => {
     const outbox = async () => {
       const { body } = await world.client.request("GET", "/internal/audit-outbox");
       const { events } = AuditOutboxAnswer.parse(JSON.parse(body.toString()));
-      return events.filter(({ subject }) => subject.id === id);
+      return events.map((event) => AuditEvent.parse(event)).filter(({ subject }) => subject.id === id);
     };
     const events = await outbox();
     expect(events.map(({ action, actor, address }) => [action, actor?.id ?? null, address ?? null])).toEqual([

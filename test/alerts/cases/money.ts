@@ -62,4 +62,15 @@ export const MONEY: readonly AlertCase[] = [
     severity: "critical",
     summary: "A usage stream in Redis is half full; full, its organizations are refused",
   },
+  {
+    alert: "KapiAuditLate",
+    when: "nothing was fetched from one service for ten minutes",
+    series: {
+      [kapi("organization_audit_age", { ...FIRST, source: "webhooks" })]: level(1, 600),
+      [kapi("organization_audit_age", { ...FIRST, source: "account" })]: level(1, 1),
+    },
+    labels: { source: "webhooks" },
+    severity: "warning",
+    summary: "Entries of the audit log wait in webhooks for longer than five minutes",
+  },
 ];

@@ -1,29 +1,35 @@
 import { z } from "zod";
 
 import { Actor, CallerAddress } from "../actor.ts";
-import { AUDIT_ACTIONS, AUDIT_SUBJECT_TYPES } from "../http/audit.ts";
+import { AUDIT_SUBJECT_TYPES, type AuditAction } from "../http/audit.ts";
 
 /** Most entries of one answer to GET /internal/audit-outbox. */
 export const MAX_AUDIT_EVENTS = 100;
+const MAX_ACTION_CHARACTERS = 64;
 
 /**
  * An entry of the audit log as another service than its owner makes it. Never a password, a secret,
  * a token, or an address with one.
  */
 export const AuditEvent = z.object({
-  eventId: z.uuid(),
+  eventId: z.guid(),
   organizationId: z.guid(),
   at: z.iso.datetime(),
-  action: z.enum(AUDIT_ACTIONS),
+  /** One of `AUDIT_ACTIONS`, or one of a later release. */
+  action: z.string().min(1).max(MAX_ACTION_CHARACTERS),
   /** Null where a process of release 0.1.0 passed the request on. */
   actor: Actor.nullable(),
   address: CallerAddress,
   subject: z.object({ type: z.enum(AUDIT_SUBJECT_TYPES), id: z.string() }),
   details: z.record(z.string(), z.unknown()),
 });
-export type AuditEvent = z.infer<typeof AuditEvent>;
+/** As a service of this release makes it. */
+export type AuditEvent = Omit<z.infer<typeof AuditEvent>, "action"> & { readonly action: AuditAction };
 
-/** Answer of GET /internal/audit-outbox, the oldest first. */
-export const AuditOutboxAnswer = z.object({ events: z.array(AuditEvent) });
+/**
+ * Answer of GET /internal/audit-outbox, the oldest first. Each event is read as an {@link AuditEvent}
+ * by itself: one that cannot be read must not hold up the others.
+ */
+export const AuditOutboxAnswer = z.object({ events: z.array(z.unknown()) });
 /** Body of POST /internal/audit-outbox/recorded: ids of events that are in the audit log. */
-export const AuditRecordedBody = z.object({ eventIds: z.array(z.uuid()).min(1).max(MAX_AUDIT_EVENTS) });
+export const AuditRecordedBody = z.object({ eventIds: z.array(z.guid()).min(1).max(MAX_AUDIT_EVENTS) });

@@ -1,4 +1,4 @@
-import type { Actor, AuditAction, AuditAnswer, AuditEntry, AuditEvent } from "@kapi/contracts";
+import type { Actor, AuditAction, AuditAnswer, AuditEntry } from "@kapi/contracts";
 
 /** Whoever does something that is audited. The operator has one token and no id. */
 export type AuditActor = Actor | { readonly type: "operator"; readonly id: null };
@@ -22,6 +22,9 @@ export interface AuditRecord extends AuditCaller {
   readonly eventId?: string;
 }
 
+/** An entry that another service made; a later release of it may have other actions. */
+export type FetchedAuditRecord = Omit<AuditRecord, "action"> & { readonly action: string; readonly eventId: string };
+
 /** Which entries of the audit log. */
 export interface AuditQuery {
   /** Null: those of all organizations, and those of none. */
@@ -40,7 +43,7 @@ export interface AuditLog {
 /** A service that makes changes which the audit log records. */
 export interface AuditSource {
   /** The oldest events that it has not been told are recorded. */
-  readonly read: () => Promise<readonly AuditEvent[]>;
+  readonly read: () => Promise<readonly unknown[]>;
   /** Tells it that these are recorded. */
   readonly recorded: (eventIds: readonly string[]) => Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { DirectoryEntry, KeyEntry, Prices, ServerEntry } from "@kapi/contracts";
 import type { OpeningWallet, SettlementRequest, Tag } from "@kapi/redis";
 
-import type { AuditRecord } from "./audit.ts";
+import type { AuditRecord, FetchedAuditRecord } from "./audit.ts";
 import type { Users } from "./console-ports.ts";
 import type { Leg, RecordedLeg } from "./leg.ts";
 import type { ManagementKey } from "./management-key.ts";
@@ -184,6 +184,8 @@ export interface StoreTransaction {
   readonly users: Users;
   /** Adds entries to the audit log, of those with an event id those that it does not have. */
   recordAudit(records: readonly AuditRecord[]): void;
+  /** The same for entries of other services. */
+  recordFetchedAudit(records: readonly FetchedAuditRecord[]): void;
   /** Notes the first use of each key, with its entry in the audit log; each key once in a call. */
   recordFirstKeyUses(uses: readonly KeyUse[]): void;
 }

@@ -1,7 +1,9 @@
 import type { AuditEvent } from "@kapi/contracts";
+import { createLogger } from "@kapi/runtime";
+import { TestClock } from "@kapi/testkit";
 import { expect, it } from "vitest";
 
-import type { AuditRecord, AuditSource } from "../domain/audit.ts";
+import type { AuditSource, FetchedAuditRecord } from "../domain/audit.ts";
 import type { StoreTransaction } from "../domain/ports.ts";
 import { fetchAuditEvents } from "./fetch-audit-events.ts";
 
@@ -17,40 +19,57 @@ const EVENT: AuditEvent = {
   details: { receiver: "https://hooks.example.com" },
 };
 
+const AROUND = { logger: createLogger({ service: "test", level: "silent" }), clock: new TestClock() };
+
 /** A source and a log; what happens is told in order. */
-function world(events: readonly AuditEvent[]) {
+function world(events: readonly unknown[]) {
   const told: string[] = [];
-  const log: AuditRecord[] = [];
+  const log: FetchedAuditRecord[] = [];
   const source: AuditSource = {
     read: () => Promise.resolve(events),
     recorded: (eventIds) => Promise.resolve(void told.push(`recorded ${eventIds.join(" ")}`)),
   };
-  const tx = { recordAudit: (records: readonly AuditRecord[]) => void log.push(...records) };
+  const tx = { recordFetchedAudit: (records: readonly FetchedAuditRecord[]) => void log.push(...records) };
   const transaction = async <T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T> => {
     const result = await work(tx as unknown as StoreTransaction);
     told.push("committed");
     return result;
   };
-  return { told, log, source, store: { transaction } };
+  return { told, log, source, needs: { ...AROUND, store: { transaction } } };
 }
 
 it("writes what waits into the log, and tells the source only after that", async () => {
-  const { told, log, source, store } = world([EVENT]);
-  expect(await fetchAuditEvents(store, source)).toBe(1);
+  const { told, log, source, needs } = world([EVENT]);
+  expect(await fetchAuditEvents(needs, source)).toBe(1);
   const { at: _at, ...rest } = EVENT;
   expect(log).toEqual([{ ...rest, atMs: Date.parse(AT) }]);
   expect(told).toEqual(["committed", `recorded ${EVENT.eventId}`]);
 });
 
+it("records an event that cannot be read wholly as far as it can be, and goes on with the others", async () => {
+  const unreadable = { ...EVENT, eventId: "3b1f6a52-8c0d-5e77-b6a1-2f9d4c8e7a11", at: null, actor: { type: "robot" } };
+  const { told, log, source, needs } = world([unreadable, "no event", EVENT]);
+  expect(await fetchAuditEvents(needs, source)).toBe(2);
+  expect(log).toMatchObject([
+    {
+      eventId: unreadable.eventId,
+      action: EVENT.action,
+      details: { unreadable: { actor: '{"type":"robot"}', at: "null" } },
+    },
+    { eventId: EVENT.eventId },
+  ]);
+  expect(told).toEqual(["committed", `recorded ${unreadable.eventId} ${EVENT.eventId}`]);
+});
+
 it("tells the source nothing where the log cannot be written", async () => {
-  const { told, source } = world([EVENT]);
+  const { told, source, needs } = world([EVENT]);
   const store = { transaction: () => Promise.reject(new Error("the database is away")) };
-  await expect(fetchAuditEvents(store, source)).rejects.toThrow("away");
+  await expect(fetchAuditEvents({ ...needs, store }, source)).rejects.toThrow("away");
   expect(told).toEqual([]);
 });
 
 it("asks for nothing more where nothing waits", async () => {
-  const { told, source, store } = world([]);
-  expect(await fetchAuditEvents(store, source)).toBe(0);
+  const { told, source, needs } = world([]);
+  expect(await fetchAuditEvents(needs, source)).toBe(0);
   expect(told).toEqual([]);
 });

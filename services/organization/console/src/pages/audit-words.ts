@@ -19,6 +19,7 @@ const WORDS: Readonly<Record<string, string>> = {
   "webhook.secret_rotated": "Gave a webhook another secret",
   "account.password_reset": "Reset a trading password",
   "account.investor_password_reset": "Reset an investor password",
+  unreadable: "An entry that could not be read",
 };
 
 /** What was done, in words; its name where a later release did it. */

@@ -5,7 +5,7 @@ import type { AuditEntry } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 import { type Queryable, statement, type Transaction } from "@kapi/postgres";
 
-import type { AuditLog, AuditQuery, AuditRecord } from "../../domain/audit.ts";
+import type { AuditLog, AuditQuery, AuditRecord, FetchedAuditRecord } from "../../domain/audit.ts";
 import type { KeyUse } from "../../domain/ports.ts";
 
 interface AuditRow {
@@ -63,7 +63,10 @@ const selectOf = statement<AuditRow>(
 );
 
 /** Adds entries, of those with an event id those that are not there. */
-export function insertAudit(tx: Pick<Transaction, "execute">, records: readonly AuditRecord[]): void {
+export function insertAudit(
+  tx: Pick<Transaction, "execute">,
+  records: readonly (AuditRecord | FetchedAuditRecord)[],
+): void {
   if (records.length === 0) return;
   tx.execute(insertRows, [
     records.map(({ eventId }) => eventId ?? null),

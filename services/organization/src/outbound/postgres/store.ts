@@ -83,6 +83,7 @@ function transactionOn(tx: Transaction): StoreTransaction {
     setPrices: (prices) => setPrices(tx, prices),
     users: createUsers(tx),
     recordAudit: (records) => insertAudit(tx, records),
+    recordFetchedAudit: (records) => insertAudit(tx, records),
     recordFirstKeyUses: (uses) => insertFirstKeyUses(tx, uses),
   };
 }

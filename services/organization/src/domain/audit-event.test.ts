@@ -1,0 +1,52 @@
+import { expect, it } from "vitest";
+
+import { readAuditEvent } from "./audit-event.ts";
+
+const NOW_MS = Date.UTC(2026, 2, 3);
+const EVENT = {
+  eventId: "3b1f6a52-8c0d-5e77-b6a1-2f9d4c8e7a10",
+  organizationId: "0197a3c2-5b1e-7c44-9f0e-2a8d4be61f01",
+  at: "2026-03-02T10:05:00.000Z",
+  action: "webhook.created",
+  actor: { type: "key", id: "mfrggzdfmztwq2lk" },
+  address: "203.0.113.7",
+  subject: { type: "webhook", id: "0197a4b0-3c11-7f52-9d08-4e6a1b2c3d0a" },
+  details: { receiver: "https://hooks.example.com" },
+};
+
+it("reads an event, also with an action of a later release", () => {
+  const { at, ...rest } = { ...EVENT, action: "webhook.archived" };
+  expect(readAuditEvent({ ...rest, at }, NOW_MS)).toEqual({
+    record: { ...rest, atMs: Date.parse(at) },
+    unreadable: [],
+  });
+});
+
+it.each([
+  ["actor", { type: "robot", id: "7" }, { actor: null }],
+  ["subject", { type: "invoice", id: "7" }, { subject: null }],
+  ["subject", { type: "webhook", id: "a\u0000b" }, { subject: null }],
+  ["organizationId", "nobody", { organizationId: null }],
+  ["at", "yesterday", { atMs: NOW_MS }],
+  ["action", "", { action: "unreadable" }],
+  ["details", { name: "half a pair \ud83d" }, {}],
+])("keeps the text of the field %s beside what can be read, where it is %j", (name, value, kept) => {
+  const read = readAuditEvent({ ...EVENT, [name]: value }, NOW_MS);
+  expect(read?.unreadable).toEqual([name]);
+  expect(read?.record).toMatchObject({ eventId: EVENT.eventId, ...kept });
+  expect(read?.record.details).toMatchObject({ unreadable: { [name]: JSON.stringify(value) } });
+});
+
+it("leaves out an address that cannot be read, and keeps little of a long text", () => {
+  expect(readAuditEvent({ ...EVENT, address: "a".repeat(65) }, NOW_MS)).toMatchObject({
+    record: { address: null, details: EVENT.details },
+    unreadable: [],
+  });
+  const read = readAuditEvent({ ...EVENT, action: "\u{1f600}".repeat(10_000) }, NOW_MS);
+  expect(JSON.stringify(read?.record).length).toBeLessThan(2_000);
+  expect(JSON.stringify(read?.record.details)).not.toMatch(/\\u/);
+});
+
+it.each([null, 7, [], "text", {}, { ...EVENT, eventId: "none" }])("reads nothing of %j, which has no id", (event) => {
+  expect(readAuditEvent(event, NOW_MS)).toBeNull();
+});
