@@ -10,6 +10,7 @@ import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 
 import { createAuditLog, insertAudit } from "../src/outbound/postgres/audit-log.ts";
+import { migrateDatabase } from "../src/service.ts";
 import { type ConsoleWorld, PASSWORD, type Person, startConsoleWorld } from "./console-world.ts";
 import { requestOf } from "./support.ts";
 
@@ -190,16 +191,20 @@ describe("the audit log", () => {
     const somebody = await world.person();
     const browser = world.browser(ADDRESS);
     for (let attempt = 0; attempt < 4; attempt += 1) await browser.signIn(somebody.email, "wrong password");
-    const failures = (await auditOf(somebody)).filter(({ action }) => action === "session.failed");
-    // Those behind it are one entry once their minute is over.
-    expect(failures).toMatchObject([
-      { actor: null, address: ADDRESS, subject: { type: "user", id: somebody.userId }, details: { failures: 1 } },
-    ]);
+    // Those behind it are one entry once their minute is over. Nobody waits for either of them.
+    await eventually(async () => {
+      const failures = (await auditOf(somebody)).filter(({ action }) => action === "session.failed");
+      expect(failures).toMatchObject([
+        { actor: null, address: ADDRESS, subject: { type: "user", id: somebody.userId }, details: { failures: 1 } },
+      ]);
+    });
     const typed = `my-own-password-${randomUUID()}@example.com`;
     await world.browser("203.0.113.78").signIn(typed, "wrong password");
-    const { entries } = await audit();
-    expect(entries[0]).toMatchObject({ action: "session.failed", organizationId: null, subject: null });
-    expect(JSON.stringify(entries)).not.toContain("my-own-password");
+    await eventually(async () => {
+      const { entries } = await audit();
+      expect(entries[0]).toMatchObject({ action: "session.failed", organizationId: null, subject: null });
+      expect(JSON.stringify(entries)).not.toContain("my-own-password");
+    });
   });
 
   it("has the first use of a key once, with its address", async () => {
@@ -241,7 +246,10 @@ describe("the audit log", () => {
     const [somebody, other] = [await world.person(), await world.person()];
     const browser = await world.signedIn(somebody);
     const { entries } = AuditAnswer.parse((await browser.ask("GET", "/audit?limit=100")).body);
-    expect(entries).toEqual(await auditOf(somebody));
+    const whole = await auditOf(somebody);
+    const isOperators = ({ actor }: AuditEntry): boolean => actor?.type === "operator";
+    expect(entries).toEqual(whole.map((entry) => (isOperators(entry) ? { ...entry, address: null } : entry)));
+    expect(new Set(whole.filter(isOperators).map(({ address }) => address))).toEqual(new Set(["127.0.0.1"]));
     expect(entries.map(({ organizationId }) => organizationId)).not.toContain(other.organizationId);
     expect((await world.browser().ask("GET", "/audit")).status).toBe(401);
     const asked = await browser.ask("GET", `/audit?organizationId=${other.organizationId}`);
@@ -254,12 +262,13 @@ describe("the audit log", () => {
     expect((await auditOf(person)).length).toBeGreaterThan(2);
   });
 
-  it("takes and gives entries also by a role that may only insert and select", async () => {
+  it("takes and gives entries also by a role of the service, which can neither change them nor their guard", async () => {
     const role = `writer_${randomUUID().replaceAll("-", "")}`;
     await sql(`create role ${role}`);
-    await sql(`grant usage on schema organization to ${role}`);
-    await sql(`grant select on all tables in schema organization to ${role}`);
-    await sql(`grant insert on audit_log to ${role}`);
+    const settings = { POSTGRES_URL: world.environment.postgresUrl, POSTGRES_SERVICE_ROLE: role };
+    // The second time as with every later release.
+    for (let time = 0; time < 2; time += 1)
+      await migrateDatabase({ config: settings, logger: createLogger({ service: "test", level: "silent" }) });
     const as = (work: (tx: Transaction) => unknown): Promise<unknown> =>
       database.value.transaction(async (tx) => {
         await tx.query(statement(`test_${randomUUID()}`, `set local role ${role}`), []);
@@ -270,8 +279,15 @@ describe("the audit log", () => {
     await as((tx) => insertAudit(tx, [{ ...named, action: "server.updated", eventId: randomUUID() }]));
     const query = { organizationId: person.organizationId, before: undefined, limit: 1 };
     expect(await as((tx) => createAuditLog(tx).page(query))).toMatchObject([{ action: "server.updated" }]);
-    const change = statement(`test_${randomUUID()}`, "update audit_log set address = null");
-    await expect(as((tx) => tx.query(change, []))).rejects.toThrow(/permission denied/);
+    for (const text of [
+      "update audit_log set address = null",
+      "delete from audit_log",
+      "truncate audit_log",
+      "alter table audit_log disable trigger all",
+    ])
+      await expect(as((tx) => tx.query(statement(`test_${randomUUID()}`, text), [])), text).rejects.toThrow(
+        /permission denied|must be owner/,
+      );
   });
 
   it("that cannot be written leaves nothing changed, and nobody signed in", async () => {

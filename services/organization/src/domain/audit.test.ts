@@ -1,7 +1,7 @@
 import type { AuditEntry } from "@kapi/contracts";
 import { describe, expect, it } from "vitest";
 
-import { auditPageOf, originOf } from "./audit.ts";
+import { auditPageOf, originOf, shownToPeople } from "./audit.ts";
 
 const entry = (id: number): AuditEntry => ({
   id: String(id),
@@ -20,6 +20,13 @@ it.each([
   ["no address", ""],
 ])("of the address %s only its origin is recorded", (url, origin) => {
   expect(originOf(url)).toBe(origin);
+});
+
+it("people are not shown where in its network the operator is", () => {
+  const operators = { ...entry(1), address: "10.0.0.7", actor: { type: "operator", id: null, name: null } } as const;
+  expect(shownToPeople(operators)).toEqual({ ...operators, address: null });
+  const own = { ...operators, actor: { type: "user", id: "u", name: null } } as const;
+  expect(shownToPeople(own)).toEqual(own);
 });
 
 describe("a page of the audit log", () => {

@@ -53,6 +53,11 @@ export function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : "";
 }
 
+/** An entry as people of an organization see it: the operator's addresses are of the operator's own network. */
+export function shownToPeople(entry: AuditEntry): AuditEntry {
+  return entry.actor?.type === "operator" ? { ...entry, address: null } : entry;
+}
+
 /** A page and where it ends. `found` has one entry more than `limit` where there are more. */
 export function auditPageOf(found: readonly AuditEntry[], limit: number): AuditAnswer {
   const entries = found.slice(0, limit);

@@ -122,6 +122,13 @@ export type NewServer = Pick<
   "serverId" | "organizationId" | "tradingServerUrl" | "configuration" | "sealedToken"
 >;
 
+/** A server that was added or changed. */
+export interface RegisteredServer {
+  readonly server: ServerEntry;
+  /** As it was before; null: it is new. */
+  readonly before: NewServer | null;
+}
+
 /** An organization, as the operator's list has it. */
 export interface Organization {
   readonly organizationId: string;
@@ -178,7 +185,7 @@ export interface StoreTransaction {
   /** Sets the status of a server of the organization; whether it had another one. */
   setServerStatus(organizationId: string, serverId: string, status: "active" | "disabled"): Promise<boolean>;
   /** Adds a server, or changes where it is reached. Null: the id is another organization's. */
-  upsertServer(server: NewServer, nowMs: number): Promise<ServerEntry | null>;
+  upsertServer(server: NewServer, nowMs: number): Promise<RegisteredServer | null>;
   setPrices(prices: Prices): Promise<void>;
   /** The people of all organizations, in this transaction. */
   readonly users: Users;

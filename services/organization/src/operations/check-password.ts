@@ -28,10 +28,9 @@ export async function checkPassword(context: PeopleContext, claim: PasswordClaim
   const { redis, users, passwords } = context;
   const subject = subjectOf(claim);
   const waitMs = await beginSignIn(redis, subject);
-  const failed = (found: () => Promise<ActiveUser | null>): Promise<void> =>
-    context.failedSignIns.add({ ...placeOf(subject), address: claim.address, user: found });
+  const attempt = { ...placeOf(subject), address: claim.address };
   if (waitMs > 0) {
-    await failed(() => users.byEmail(claim.email));
+    context.failedSignIns.addThrottled(attempt, () => users.byEmail(claim.email));
     throw tooMany(waitMs);
   }
   let matches: boolean;
@@ -44,7 +43,7 @@ export async function checkPassword(context: PeopleContext, claim: PasswordClaim
     throw error instanceof PasswordsBusy ? tooMany(BUSY_WAIT_MS) : error;
   }
   if (!matches) {
-    await failed(() => Promise.resolve(user));
+    context.failedSignIns.add(attempt, user);
     return null;
   }
   await takeBackSignIn(redis, subject, "succeeded");

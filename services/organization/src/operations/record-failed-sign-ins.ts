@@ -9,14 +9,20 @@ import type { Store } from "../domain/ports.ts";
 export interface FailedAttempt extends AttemptPlace {
   /** Network address of whoever tries. */
   readonly address: string;
-  /** Looks up whose e-mail address it was; asked only for an attempt that is not counted with others. */
-  readonly user: () => Promise<FailedUser | null>;
 }
 
-/** Records failed sign-ins in the audit log; see `domain/failed-sign-ins.ts`. */
+/**
+ * Records failed sign-ins in the audit log; see `domain/failed-sign-ins.ts`. Whoever tries is answered without waiting
+ * for an entry: the time of the answer must not tell whose e-mail address it was.
+ */
 export interface FailedSignInRecorder {
-  /** Rejects where an entry is due and cannot be written now; it is written later. */
-  readonly add: (attempt: FailedAttempt) => Promise<void>;
+  /** Counts an attempt under the e-mail address of `user`, or of nobody. */
+  readonly add: (attempt: FailedAttempt, user: FailedUser | null) => void;
+  /**
+   * Counts an attempt that had to wait. `lookUp` finds whose e-mail address it was; it is asked only for an attempt that
+   * is not counted with others, and only for some a minute.
+   */
+  readonly addThrottled: (attempt: FailedAttempt, lookUp: () => Promise<FailedUser | null>) => void;
   /** Writes what was counted in windows that are over, or in all. What cannot be written is kept for the next call. */
   readonly flush: (which?: "over" | "all") => Promise<void>;
 }
@@ -32,41 +38,70 @@ export function createFailedSignIns({ store, clock, logger }: FailedSignInNeeds)
   const counts = new FailedSignIns();
   /** Taken out of the counts and not written yet. While there are any, windows stay open. */
   let due: readonly CountedFailures[] = [];
-  const write = (failures: readonly CountedFailures[]): Promise<void> =>
-    store.transaction(async (tx) => tx.recordAudit(failures.map(recordOf)));
+  let writing: Promise<void> | null = null;
+  const lookUps = new Set<Promise<void>>();
+
+  const writeAll = async (): Promise<void> => {
+    // Whoever calls sets `writing` first.
+    await Promise.resolve();
+    try {
+      while (due.length > 0) {
+        const written = due;
+        await store.transaction(async (tx) => tx.recordAudit(written.map(recordOf)));
+        due = due.filter((one) => !written.includes(one));
+      }
+    } finally {
+      // At once: what comes after the last look at `due` begins anew.
+      writing = null;
+    }
+  };
+  /** One transaction at a time: what comes meanwhile is written with the next one. */
+  const writeDue = (): Promise<void> => (writing ??= writeAll());
+  const add = (attempt: FailedAttempt, user: FailedUser | null): void => {
+    const nowMs = clock.nowMs();
+    if (counts.count(attempt, nowMs)) return;
+    const first = counts.open(attempt, { user, address: attempt.address }, nowMs);
+    if (first === null) return;
+    due = [...due, first];
+    writeDue().catch((error: unknown) => logger.warn({ err: error }, "failed sign-ins wait for the audit log"));
+  };
+
   return {
-    add: async (attempt) => {
+    add,
+    addThrottled: (attempt, lookUp) => {
       const nowMs = clock.nowMs();
       if (counts.count(attempt, nowMs)) return;
-      const user = await attempt.user();
-      // Another attempt may have opened the window meanwhile.
-      if (counts.count(attempt, nowMs)) return;
-      const first = counts.open(attempt, { user, address: attempt.address }, nowMs);
-      if (first === null) return;
-      await write([first]).catch((error: unknown) => {
-        due = [...due, first];
-        throw error;
-      });
+      if (!counts.mayLookUp(nowMs)) return counts.countOther(null, nowMs);
+      const added = lookUp()
+        .then((user) => add(attempt, user))
+        .catch((error: unknown) => {
+          counts.countOther(null, nowMs);
+          logger.warn({ err: error }, "a failed sign-in is recorded without its user");
+        })
+        .finally(() => lookUps.delete(added));
+      lookUps.add(added);
     },
     flush: async (which) => {
-      if (due.length === 0 || which === "all") due = [...due, ...counts.end(clock.nowMs(), which)];
-      if (due.length === 0) return;
-      const written = due;
-      await write(written);
-      due = due.filter((one) => !written.includes(one));
-      const failures = written.reduce((sum, one) => sum + one.failures, 0);
-      logger.info({ entries: written.length, failures }, "failed sign-ins were recorded together");
+      if (which === "all") await Promise.all(lookUps);
+      if (due.length === 0 || which === "all") {
+        const ended = counts.end(clock.nowMs(), which);
+        const failures = ended.reduce((sum, one) => sum + one.failures, 0);
+        if (failures > 0) logger.info({ entries: ended.length, failures }, "failed sign-ins are recorded together");
+        due = [...due, ...ended];
+      }
+      await writeDue();
     },
   };
 }
 
-function recordOf({ user, address, failures, firstMs, lastMs }: CountedFailures): AuditRecord {
+function recordOf({ eventId, organizationId, userId, address, failures, firstMs, lastMs }: CountedFailures): AuditRecord {
   return {
+    eventId,
     actor: null,
     address,
-    organizationId: user?.organizationId ?? null,
+    organizationId,
     action: "session.failed",
-    subject: user === null ? null : { type: "user", id: user.userId },
+    subject: userId === null ? null : { type: "user", id: userId },
     details: failures === 1 ? { failures } : { failures, since: toIso(firstMs) },
     atMs: lastMs,
   };

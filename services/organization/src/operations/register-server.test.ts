@@ -19,12 +19,14 @@ interface Registration {
   readonly audited: AuditRecord[];
 }
 
+/** A directory of one server. */
 function contextWith(allowInsecure: boolean): Registration {
   const stored: NewServer[] = [];
   const audited: AuditRecord[] = [];
   const upsertServer = (server: NewServer) => {
+    const before = stored.at(-1) ?? null;
     stored.push(server);
-    return Promise.resolve(serverEntry(server));
+    return Promise.resolve({ server: serverEntry({ ...server, version: stored.length }), before });
   };
   const tx = { upsertServer, recordAudit: (records: readonly AuditRecord[]) => void audited.push(...records) };
   const store = {
@@ -65,5 +67,28 @@ describe("registerServer", () => {
     if (sealedToken === undefined) throw new Error("no token was stored");
     expect(openPassword(KEYS, serverId, sealedToken)).toBe(token);
     expect(() => openPassword(KEYS, organizationId, sealedToken)).toThrow();
+  });
+
+  it("is in the audit log where something differs, also where that is the token alone", async () => {
+    const { context, audited } = contextWith(false);
+    const { serverId } = serverEntry();
+    const wanted = { serverId, organizationId, configuration, tradingServerUrl: "https://trading.example.com" };
+    const register = async (change: object): Promise<AuditRecord | undefined> => {
+      const before = audited.length;
+      await registerServer(context, { ...wanted, ...change }, BY);
+      return audited[before];
+    };
+    const same = { name: configuration.serverName, tradingServer: "https://trading.example.com" };
+    expect(await register({ tradingServerToken: "one" })).toMatchObject({ action: "server.created", details: same });
+    expect(await register({ tradingServerToken: "one" })).toBeUndefined();
+    const changed = await register({ tradingServerToken: "another" });
+    expect(changed).toMatchObject({ action: "server.updated", details: { ...same, tokenChanged: true } });
+    expect(JSON.stringify(audited)).not.toContain("another");
+    const moved = await register({ tradingServerUrl: "https://other.example.com" });
+    expect(moved).toMatchObject({ details: { tradingServer: "https://other.example.com", tokenDropped: true } });
+    expect(await register({ tradingServerUrl: "https://other.example.com" })).toBeUndefined();
+    const renamed = { ...configuration, serverName: "Renamed" };
+    const entry = await register({ tradingServerUrl: "https://other.example.com", configuration: renamed });
+    expect(entry?.details).toEqual({ name: "Renamed", tradingServer: "https://other.example.com" });
   });
 });

@@ -1,8 +1,9 @@
 import type { ServerEntry } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
-import { type Keyring, sealPassword, uuidV7 } from "@kapi/kernel";
+import { canonicalJson, type Keyring, openPassword, sealPassword, uuidV7 } from "@kapi/kernel";
 
 import { type AuditCaller, originOf } from "../domain/audit.ts";
+import type { NewServer } from "../domain/ports.ts";
 import type { OperatorContext } from "./operator-context.ts";
 
 /** What the registration of trading servers works with. */
@@ -28,7 +29,10 @@ export interface RegisterServer extends Pick<ServerEntry, "organizationId" | "tr
   readonly tradingServerToken?: string | undefined;
 }
 
-/** Registers a trading server of an organization, or tells where a known one is reached now. */
+/**
+ * Registers a trading server of an organization, or tells where a known one is reached now. The audit log has an entry
+ * where something differs.
+ */
 export async function registerServer(
   context: RegistrationContext,
   wanted: RegisterServer,
@@ -46,13 +50,41 @@ export async function registerServer(
   const server = await store.transaction(async (tx) => {
     const registered = await tx.upsertServer({ ...asked, ...sealed, serverId }, nowMs);
     if (registered === null) return null;
-    const action = registered.version === 1 ? "server.created" : "server.updated";
-    const details = { name: configuration.serverName, tradingServer: originOf(tradingServerUrl) };
-    const subject = { type: "server", id: serverId } as const;
-    tx.recordAudit([{ ...by, organizationId, action, subject, details, atMs: nowMs }]);
+    const { before } = registered;
+    const changed = before === null ? {} : changesOfToken(before, wanted, tradingServers.keys);
+    if (before === null || isChanged(before, wanted) || Object.keys(changed).length > 0) {
+      const action = registered.server.version === 1 ? "server.created" : "server.updated";
+      const details = { name: configuration.serverName, tradingServer: originOf(tradingServerUrl), ...changed };
+      const subject = { type: "server", id: serverId } as const;
+      tx.recordAudit([{ ...by, organizationId, action, subject, details, atMs: nowMs }]);
+    }
     return registered;
   });
   if (!server) throw new ApiError("MISSING_SERVER_ACCESS", { text: `Missing server access: ${serverId}` });
   await context.publish();
   return { serverId };
+}
+
+function isChanged(before: NewServer, { tradingServerUrl, configuration }: RegisterServer): boolean {
+  return (
+    before.tradingServerUrl !== tradingServerUrl ||
+    canonicalJson(before.configuration) !== canonicalJson(configuration)
+  );
+}
+
+/** What happens to the token of a known server: another one, or none any more where the address is another one. */
+function changesOfToken(
+  before: NewServer,
+  { tradingServerToken, tradingServerUrl }: RegisterServer,
+  keys: Keyring,
+): { tokenChanged?: true; tokenDropped?: true } {
+  if (tradingServerToken !== undefined)
+    return tokenOf(before, keys) === tradingServerToken ? {} : { tokenChanged: true };
+  return before.sealedToken !== undefined && before.tradingServerUrl !== tradingServerUrl ? { tokenDropped: true } : {};
+}
+
+/** Null: it has none, or one that was sealed with a key that is gone. */
+function tokenOf({ serverId, sealedToken }: NewServer, keys: Keyring): string | null {
+  if (sealedToken === undefined || !keys.keys.has(sealedToken.keyId)) return null;
+  return openPassword(keys, serverId, sealedToken);
 }

@@ -11,7 +11,7 @@ import { assertDefined, type SealedPassword, toIso } from "@kapi/kernel";
 import { type Database, type Queryable, statement, type Transaction } from "@kapi/postgres";
 
 import type { ManagementKey } from "../../domain/management-key.ts";
-import type { NewKey, NewServer } from "../../domain/ports.ts";
+import type { NewKey, NewServer, RegisteredServer } from "../../domain/ports.ts";
 import type { RowRange } from "../../domain/row-range.ts";
 import { enqueue } from "./outbox.ts";
 
@@ -87,6 +87,10 @@ const countKeysOf = statement<{ total: number }>(
 );
 const selectKeyRows = statement<KeyRow>("directory_select_keys", `select ${KEY_COLUMNS} from management_keys`);
 
+const lockServerRow = statement<ServerRow>(
+  "directory_lock_server",
+  `select ${SERVER_COLUMNS} from servers where server_id = $1 for update`,
+);
 // A server id belongs to one organization for good: another's is no row. A token is for the address that it was given with.
 const upsertServerRow = statement<ServerRow>(
   "directory_upsert_server",
@@ -222,14 +226,19 @@ export async function setServerStatus(
 }
 
 /** Adds a server, or changes where it is reached, and tells of it. Null: the id is another organization's. */
-export async function upsertServer(tx: Transaction, server: NewServer, nowMs: number): Promise<ServerEntry | null> {
+export async function upsertServer(
+  tx: Transaction,
+  server: NewServer,
+  nowMs: number,
+): Promise<RegisteredServer | null> {
   const { serverId, organizationId, tradingServerUrl, configuration, sealedToken } = server;
   const sealed = sealedToken === undefined ? null : JSON.stringify(sealedToken);
   const values = [serverId, organizationId, tradingServerUrl, JSON.stringify(configuration), sealed, toIso(nowMs)];
+  const [before] = await tx.query(lockServerRow, [serverId]);
   const [row] = await tx.query(upsertServerRow, values);
   if (!row) return null;
   tell(tx, serverEntryFromRow(row));
-  return serverFromRow(row);
+  return { server: serverFromRow(row), before: before === undefined ? null : serverEntryFromRow(before) };
 }
 
 /** Sets the operator's prices and tells of them. */
