@@ -26,7 +26,10 @@ export async function fetchAuditEvents(
     if (read === null) logger.error("an event for the audit log has no id: it stays where it is");
     else if (read.unreadable.length > 0) {
       const { eventId } = read.record;
-      logger.error({ eventId, fields: read.unreadable }, "an event for the audit log is recorded as far as it can be read");
+      logger.error(
+        { eventId, fields: read.unreadable },
+        "an event for the audit log is recorded as far as it can be read",
+      );
     }
     return read === null ? [] : [read.record];
   });

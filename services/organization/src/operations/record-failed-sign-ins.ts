@@ -94,7 +94,15 @@ export function createFailedSignIns({ store, clock, logger }: FailedSignInNeeds)
   };
 }
 
-function recordOf({ eventId, organizationId, userId, address, failures, firstMs, lastMs }: CountedFailures): AuditRecord {
+function recordOf({
+  eventId,
+  organizationId,
+  userId,
+  address,
+  failures,
+  firstMs,
+  lastMs,
+}: CountedFailures): AuditRecord {
   return {
     eventId,
     actor: null,

@@ -67,8 +67,7 @@ export async function registerServer(
 
 function isChanged(before: NewServer, { tradingServerUrl, configuration }: RegisterServer): boolean {
   return (
-    before.tradingServerUrl !== tradingServerUrl ||
-    canonicalJson(before.configuration) !== canonicalJson(configuration)
+    before.tradingServerUrl !== tradingServerUrl || canonicalJson(before.configuration) !== canonicalJson(configuration)
   );
 }
 
