@@ -35,7 +35,8 @@ export function recordForAudit(tx: Pick<Transaction, "execute">, entry: { readon
 /** The outbox in the schema of `database`. */
 export function createAuditOutbox(database: Database): AuditOutbox {
   return {
-    read: async (limit) => (await database.query(READ, [limit])).map(({ id, entry }) => ({ ...entry, eventId: id })),
+    read: async (limit) =>
+      (await database.query(READ, [limit])).map(({ id, entry }) => Object.assign({}, entry, { eventId: id })),
     delete: async (ids) => {
       await database.query(DELETE, [ids]);
     },
