@@ -35,7 +35,10 @@ export function callerOf(headers: IncomingHttpHeaders): Caller | null {
   return actor === null ? null : { actor, address: typeof address === "string" ? addressOf({ ip: address }) : null };
 }
 
-/** The network address of a request without a zone, an IPv4 address in its own form; null where it is not known. */
+/**
+ * The network address of a request without a zone, an IPv4 address in its own form; null where it
+ * is not known.
+ */
 export function addressOf({ ip }: Pick<FastifyRequest, "ip">): string | null {
   const address = ip.replace(ZONE, "");
   return isIP(address) === 0 ? null : address.replace(MAPPED_IPV4, "");

@@ -28,8 +28,9 @@ export async function ownershipOf(client: Client, schema: string): Promise<"own"
 }
 
 /**
- * Gives `role` the rows of `schema`, also those of tables that are made later, but for the record of migrations. Rows of
- * `appendOnly` tables it inserts and selects, and cannot change or delete. What it has already stays.
+ * Gives `role` the rows of `schema`, also those of tables that are made later, but for the record
+ * of migrations. Rows of `appendOnly` tables it inserts and selects, and cannot change or delete.
+ * What it has already stays.
  */
 export async function grantRows(
   client: Client,

@@ -44,7 +44,7 @@ export function measureWaiting(needs: { redis: RedisConnection; database: Databa
   );
 }
 
-/** Measures how long ago each service was last asked for its entries of the audit log, with success. */
+/** Measures how long ago each service was last asked, with success, for its audit entries. */
 export function measureAuditAge(fetchedAtMs: ReadonlyMap<string, number>, clock: Clock): void {
   observed(
     "organization.audit.age",

@@ -27,8 +27,8 @@ export const AuditEvent = z.object({
 export type AuditEvent = Omit<z.infer<typeof AuditEvent>, "action"> & { readonly action: AuditAction };
 
 /**
- * Answer of GET /internal/audit-outbox, the oldest first. Each event is read as an {@link AuditEvent}
- * by itself: one that cannot be read must not hold up the others.
+ * Answer of GET /internal/audit-outbox, the oldest first. Each event is read as an
+ * {@link AuditEvent} by itself: one that cannot be read must not hold up the others.
  */
 export const AuditOutboxAnswer = z.object({ events: z.array(z.unknown()) });
 /** Body of POST /internal/audit-outbox/recorded: ids of events that are in the audit log. */

@@ -8,7 +8,7 @@ import type { FetchedAuditRecord } from "./audit.ts";
 export const UNREADABLE_ACTION = "unreadable";
 /** Most characters that are kept of a field that cannot be read. */
 const MAX_UNREADABLE_CHARACTERS = 500;
-/** In JSON: NUL, or half of a surrogate pair. PostgreSQL refuses both, and the whole batch with them. */
+/** In JSON: NUL, or half of a surrogate pair. PostgreSQL refuses both, and the batch with them. */
 const NOT_STORABLE = /\\u(?:0000|d[89a-f])/;
 
 const Named = z.looseObject({ eventId: AuditEvent.shape.eventId });
@@ -22,8 +22,8 @@ export interface ReadAuditEvent {
 }
 
 /**
- * An event as an entry of the audit log. The details of the entry have the text of each field that cannot be read, as
- * of a later release. Null: not even the event id can be read.
+ * An event as an entry of the audit log. The details of the entry have the text of each field that
+ * cannot be read, as of a later release. Null: not even the event id can be read.
  */
 export function readAuditEvent(event: unknown, nowMs: number): ReadAuditEvent | null {
   const named = Named.safeParse(event);

@@ -53,7 +53,10 @@ export function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : "";
 }
 
-/** An entry as people of an organization see it: the operator's addresses are of the operator's own network. */
+/**
+ * An entry as people of an organization see it: the operator's addresses are of the operator's own
+ * network.
+ */
 export function shownToPeople(entry: AuditEntry): AuditEntry {
   return entry.actor?.type === "operator" ? { ...entry, address: null } : entry;
 }

@@ -8,13 +8,17 @@ import { uuidV7 } from "@kapi/kernel";
 /** How long failures under one e-mail address from one network are counted together. */
 export const FAILURE_WINDOW_MS = 60_000;
 /**
- * Most pairs of a user of one organization and a network that a process counts apart; failures beyond them are counted
- * together. Each organization has room of its own: a flood of one does not hide failures of the others.
+ * Most pairs of a user of one organization and a network that a process counts apart; failures
+ * beyond them are counted together. Each organization has room of its own: a flood of one does not
+ * hide failures of the others.
  */
 export const MAX_USER_WINDOWS = 20;
 /** The same for all e-mail addresses of nobody. */
 export const MAX_UNKNOWN_WINDOWS = 50;
-/** Most users that are looked up in a minute for attempts that had to wait; those beyond are counted without a user. */
+/**
+ * Most users that are looked up in a minute for attempts that had to wait; those beyond are counted
+ * without a user.
+ */
 export const MAX_THROTTLED_LOOK_UPS = 60;
 
 /** The user whose e-mail address it was. */

@@ -12,15 +12,16 @@ export interface FailedAttempt extends AttemptPlace {
 }
 
 /**
- * Records failed sign-ins in the audit log; see `domain/failed-sign-ins.ts`. Whoever tries is answered without waiting
- * for an entry: the time of the answer must not tell whose e-mail address it was.
+ * Records failed sign-ins in the audit log; see `domain/failed-sign-ins.ts`. Whoever tries is
+ * answered without waiting for an entry: the time of the answer must not tell whose e-mail address
+ * it was.
  */
 export interface FailedSignInRecorder {
   /** Counts an attempt under the e-mail address of `user`, or of nobody. */
   readonly add: (attempt: FailedAttempt, user: FailedUser | null) => void;
   /**
-   * Counts an attempt that had to wait. `lookUp` finds whose e-mail address it was; it is asked only for an attempt that
-   * is not counted with others, and only for some a minute.
+   * Counts an attempt that had to wait. `lookUp` finds whose e-mail address it was; it is asked
+   * only for an attempt that is not counted with others, and only for some a minute.
    */
   readonly addThrottled: (attempt: FailedAttempt, lookUp: () => Promise<FailedUser | null>) => void;
   /** Writes what was counted in windows that are over, or in all. What cannot be written is kept for the next call. */

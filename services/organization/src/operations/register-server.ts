@@ -30,8 +30,8 @@ export interface RegisterServer extends Pick<ServerEntry, "organizationId" | "tr
 }
 
 /**
- * Registers a trading server of an organization, or tells where a known one is reached now. The audit log has an entry
- * where something differs.
+ * Registers a trading server of an organization, or tells where a known one is reached now. The
+ * audit log has an entry where something differs.
  */
 export async function registerServer(
   context: RegistrationContext,
@@ -71,7 +71,7 @@ function isChanged(before: NewServer, { tradingServerUrl, configuration }: Regis
   );
 }
 
-/** What happens to the token of a known server: another one, or none any more where the address is another one. */
+/** What happens to the token of a known server: another one, or none any more at a new address. */
 function changesOfToken(
   before: NewServer,
   { tradingServerToken, tradingServerUrl }: RegisterServer,
