@@ -230,6 +230,6 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     createCommandWorker({ worker: SERVICE, topic, store, kafka, executor, clock, logger, health, fatal }),
   );
   await scope.start("unfinished deletions", () =>
-    followUnfinishedDeletions({ resume: (onFailure) => resumeDeletions(immediateDeletion, onFailure), logger }),
+    followUnfinishedDeletions({ resume: (reports) => resumeDeletions(immediateDeletion, reports), logger }),
   );
 }

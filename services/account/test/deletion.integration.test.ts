@@ -5,6 +5,8 @@ import { createLogger, type Started } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
+import { createFeedGaps } from "../src/outbound/postgres/feed-gaps.ts";
+import { deletionIsToldOnce } from "./told-once.ts";
 import { World } from "./world.ts";
 
 const HISTORY = statement<{ records: number }>(
@@ -16,9 +18,6 @@ const MAKE_DUE = statement(
   "test-deletion-due",
   "update accounts set deletion_due_at = now() where status = 'deleting'",
 );
-
-/** Events of the trading server that are announced as facts. */
-const ANNOUNCED = /^(order\.(executed|cancelled)|position\.|deal\.|margin\.)/;
 
 /** As the environment of a test makes them. */
 const PARTITIONS = 4;
@@ -52,26 +51,7 @@ async function expectGone(account: string): Promise<void> {
   expect(world.neighbours.deleted).toEqual(expect.arrayContaining([`finance/${account}`, `metrics/${account}`]));
 }
 
-/**
- * The facts of the account number from 1 without a gap; the last tells the deletion, once. Those before tell all that the
- * trading server did, in its order, and every deal that is named.
- */
-async function expectToldOnce(account: string): Promise<void> {
-  const told = await eventually(() => {
-    const facts = world.factsOf(account);
-    return facts.at(-1)?.type === "account.deleted" && facts.length === facts.at(-1)?.accountSequence && facts;
-  });
-  expect(told.map(({ accountSequence }) => accountSequence)).toEqual(told.map((_, index) => index + 1));
-  expect(told.filter(({ type }) => type === "account.deleted")).toHaveLength(1);
-  expect(told.at(-1)).toMatchObject({ type: "account.deleted", status: "deleted" });
-  const { events } = await world.client.history(world.server.serverId, account, 0, 1_000);
-  const shown = (things: readonly { type: string; occurredAt: string }[]): string[] =>
-    things.filter(({ type }) => ANNOUNCED.test(type)).map(({ type, occurredAt }) => `${type} ${occurredAt}`);
-  expect(shown(told)).toEqual(shown(events));
-  const deals = new Set(told.flatMap((fact) => ("deal" in fact ? [fact.deal.id] : [])));
-  const named = told.flatMap((fact) => ("dealIds" in fact ? fact.dealIds : []));
-  expect(named.filter((id) => !deals.has(id))).toEqual([]);
-}
+const expectToldOnce = (account: string): Promise<void> => deletionIsToldOnce(world, account);
 
 /** An account with history: an open position, and its events booked. */
 async function accountWithPosition(): Promise<string> {
@@ -363,5 +343,53 @@ describe("the immediate deletion", () => {
     expect(await world.delete(account)).toMatchObject({ status: 200, body: { deleted: true } });
     await expectGone(account);
     await expectToldOnce(account);
+  });
+});
+
+describe("a deletion that the trading server has carried out", () => {
+  /** Has the service look at it again until it is ended. */
+  async function ended(account: string): Promise<void> {
+    const onceMore = async (): Promise<void> => {
+      await database.value.query(MAKE_DUE, []);
+      expect(await world.details(account)).toMatchObject(GONE);
+    };
+    await eventually(onceMore, { timeoutMs: 50_000, intervalMs: 500 });
+  }
+
+  it("announces what was closed also where that takes longer than a read may wait", async () => {
+    const account = await accountWithPosition();
+    await world.restart(undefined, { TRADING_SERVER_TIMEOUT_MS: "10000" });
+    await world.fault({ kind: "delay", accountNumber: account, operation: "sequence", count: 1, delayMs: 3_000 });
+    expect((await world.delete(account)).status).toBe(200);
+    await expectGone(account);
+    await expectToldOnce(account);
+    await world.control("DELETE", "/faults");
+    await world.restart();
+  });
+
+  it("ends though its last events cannot be booked: after some tries it goes on without them", async () => {
+    const account = await world.account();
+    const broken = `alter table orders add check (account_number <> '${account}') not valid`;
+    await database.value.query(statement<never>("test-park-account", broken), []);
+    await world.openPosition(account);
+    expect(await world.delete(account)).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
+    expect.soft(await createFeedGaps(database.value).count(10)).toBe(1);
+    await ended(account);
+    await expectGone(account);
+    const told = (): string[] => world.factsOf(account).map(({ type }) => type);
+    await eventually(() => expect(told()).toEqual(["account.created", "account.deleted"]));
+    expect((await world.delete(account)).status).toBe(200);
+  });
+
+  it("queued, ends though its last events cannot be had", async () => {
+    const account = await world.account();
+    await placeLimit(account);
+    await world.fault({ kind: "unreachable", accountNumber: account, operation: "history", count: null });
+    await world.fault({ kind: "unreachable", accountNumber: account, operation: "sequence", count: null });
+    const { commandId } = await world.publish(account, "account.delete");
+    await ended(account);
+    expect(await world.final(commandId)).toMatchObject({ status: "succeeded", result: { deleted: true } });
+    await expectGone(account);
+    await world.control("DELETE", "/faults");
   });
 });

@@ -1,4 +1,4 @@
-import { level, rising } from "../phases.ts";
+import { appearing, level, rising } from "../phases.ts";
 import { type AlertCase, FIRST, kapi } from "./case.ts";
 
 const SERVER = "018f3c8e-1b6c-7c5a-9d2e-0a1b2c3d4e5f";
@@ -70,5 +70,13 @@ export const COMMANDS: readonly AlertCase[] = [
     labels: { job: "finance" },
     severity: "critical",
     summary: "Accounts in finance wait for events that are missing",
+  },
+  {
+    alert: "KapiDeletionUnannounced",
+    when: "the first deletion ever goes on without the account's last events",
+    series: { [kapi("account_deletions_unannounced_total", { ...FIRST, job: "account" })]: appearing(1) },
+    labels: {},
+    severity: "warning",
+    summary: "An account was deleted without announcing its last events",
   },
 ];

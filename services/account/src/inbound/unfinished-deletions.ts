@@ -3,30 +3,42 @@
  * again is due later each time; a failure of the database only makes the round wait.
  */
 import { delay } from "@kapi/kernel";
-import type { Logger, Started } from "@kapi/runtime";
+import { counter, type Logger, type Started } from "@kapi/runtime";
 
-import type { DeletionState } from "../domain/ports.ts";
+import type { DeletionReports } from "../operations/delete-trading-account-immediately.ts";
 
 const LOOK_INTERVAL_MS = 2_000;
 
+const unannounced = counter(
+  "account.deletions.unannounced",
+  "Deletions that went on without the account's last events, as these could not be booked; the log names the account",
+  "{deletion}",
+);
+
 export interface UnfinishedDeletionsOptions {
   /** Takes up what is due; tells what could not be done. */
-  readonly resume: (onFailure: (state: DeletionState, error: unknown) => void) => Promise<void>;
+  readonly resume: (reports: DeletionReports) => Promise<void>;
   readonly logger: Logger;
 }
 
 /** Starts looking; `stop` waits for the round that is under way. */
 export function followUnfinishedDeletions({ resume, logger }: UnfinishedDeletionsOptions): Started<void> {
   const stopping = new AbortController();
-  const onFailure = ({ account }: DeletionState, error: unknown): void => {
-    const { serverId, accountNumber } = account;
-    logger.warn({ serverId, accountNumber, err: error }, "a deletion that was begun could not be ended yet");
+  const reports: DeletionReports = {
+    failed: ({ serverId, accountNumber }, error) => {
+      logger.warn({ serverId, accountNumber, err: error }, "a deletion that was begun could not be ended yet");
+    },
+    skipped: ({ serverId, accountNumber }, error) => {
+      unannounced.add(1);
+      const text = "a deletion goes on without the account's last events, which could not be booked";
+      logger.error({ serverId, accountNumber, err: error }, text);
+    },
   };
   const loop = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       await delay(LOOK_INTERVAL_MS, stopping.signal);
       if (stopping.signal.aborted) return;
-      await resume(onFailure).catch((error: unknown) => {
+      await resume(reports).catch((error: unknown) => {
         logger.warn({ err: error }, "unfinished deletions could not be looked at; trying again");
       });
     }

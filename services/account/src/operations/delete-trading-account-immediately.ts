@@ -8,8 +8,9 @@ import { DependencyError } from "@kapi/http";
 import { assertDefined, type Clock, delay, uuidV5 } from "@kapi/kernel";
 import { faultPoint } from "@kapi/runtime";
 
+import type { Account } from "../domain/account.ts";
 import type { AccountChanger, DeletionState } from "../domain/ports.ts";
-import { type DeletionPorts, removeTraces } from "./complete-deletion.ts";
+import { bookLastEvents, bookOrSkipLastEvents, type DeletionPorts, removeTraces } from "./complete-deletion.ts";
 
 /** How long the account's running command is waited for (decisions, 4.8). */
 const RUNNING_TIMEOUT_MS = 5_000;
@@ -42,26 +43,35 @@ export async function deleteTradingAccountImmediately(
 ): Promise<boolean> {
   const state = await started(ports, serverId, accountNumber, createdBy);
   if (state === null) return false;
-  if (state.account.status !== "deleted") await carryOut(ports, state);
+  if (state.account.status !== "deleted") await carryOut(ports, state, bookLastEvents);
   return true;
 }
 
-/** Takes up deletions that were begun and not ended; what fails is told to `onFailure`, and due again later. */
-export async function resumeDeletions(
-  ports: ImmediateDeletionPorts,
-  onFailure: (state: DeletionState, error: unknown) => void,
-): Promise<void> {
+/** Told of deletions that are taken up again. */
+export interface DeletionReports {
+  /** It could not be ended, and is due again later. */
+  readonly failed: (account: Account, error: unknown) => void;
+  /** It goes on without the account's last events, which could not be booked. */
+  readonly skipped: (account: Account, error: unknown) => void;
+}
+
+/** Takes up deletions that were begun and not ended. */
+export async function resumeDeletions(ports: ImmediateDeletionPorts, reports: DeletionReports): Promise<void> {
   const due = await ports.book.takeDue(MAX_DUE);
+  const book: BookLast = (deletion, account) =>
+    bookOrSkipLastEvents(deletion, account, (error) => reports.skipped(account, error));
   await Promise.all(
     due.map(async (state) => {
       try {
-        await carryOut(ports, state);
+        await carryOut(ports, state, book);
       } catch (error) {
-        onFailure(state, error);
+        reports.failed(state.account, error);
       }
     }),
   );
 }
+
+type BookLast = (ports: DeletionPorts, account: Account) => Promise<void>;
 
 /** Waits for the running command and writes `deleting`; gives the account as it then is. */
 async function started(
@@ -87,7 +97,7 @@ async function started(
   }
 }
 
-async function carryOut(ports: ImmediateDeletionPorts, state: DeletionState): Promise<void> {
+async function carryOut(ports: ImmediateDeletionPorts, state: DeletionState, bookLast: BookLast): Promise<void> {
   const { account, lastCommand } = state;
   const { serverId } = account;
   faultPoint("account.deletion-marked");
@@ -99,6 +109,7 @@ async function carryOut(ports: ImmediateDeletionPorts, state: DeletionState): Pr
   faultPoint("account.deletion-settled");
   await deleteOnTradingServer(ports, state);
   faultPoint("account.deletion-trading-server");
+  await bookLast(ports, account);
   await removeTraces(ports, account);
   await ports.finish(account.id);
   faultPoint("account.deletion-finished");

@@ -13,6 +13,8 @@ import { ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow, IN_LOCK_ORDER } from ".
 /** When a deletion that was begun is looked at first, if nobody has ended it by then; then twice as late each time. */
 const FIRST_LOOK_SECONDS = 10;
 const LAST_LOOK_SECONDS = 300;
+/** So far counts an account as booked whose last events are left out: above the sequence of every event. */
+const EVERY_EVENT = Number.MAX_SAFE_INTEGER;
 
 interface DeletionRow extends AccountRow {
   readonly running_command: string | null;
@@ -61,7 +63,33 @@ const KEEP_FEED = statement(
 );
 const BOOKED_SEQUENCE = statement<{ booked_sequence: number }>(
   "account-deletion-booked-sequence",
-  "select booked_sequence from feeds where server_id = $1 and account_number = $2",
+  "select booked_sequence from feeds where server_id = $1 and account_number = $2 and booked_sequence < $3",
+);
+// $2 sequence up to which the account was booked before the try.
+const NOTE_STALL = statement<{ deletion_stalls: number }>(
+  "account-deletion-note-stall",
+  `with tried as (
+     update accounts a
+     set deletion_stalls = case when f.booked_sequence = $2 then a.deletion_stalls + 1 else 0 end
+     from feeds f
+     where a.id = $1 and a.status = 'deleting'
+       and f.server_id = a.server_id and f.account_number = a.account_number
+     returning a.server_id, a.account_number, a.deletion_stalls, f.booked_sequence
+   ), noted as (
+     insert into feed_gaps (server_id, account_number, needed_sequence)
+     select server_id, account_number, booked_sequence + 1 from tried
+     on conflict (server_id, account_number) do nothing
+   )
+   select deletion_stalls from tried`,
+);
+// The account's row is locked first, as by whoever books an event.
+const SKIP_EVENTS = statement(
+  "account-deletion-skip-events",
+  `with account as materialized (
+     select server_id, account_number from accounts where id = $1 and status = 'deleting' for no key update
+   )
+   update feeds f set booked_sequence = $2 from account a
+   where f.server_id = a.server_id and f.account_number = a.account_number`,
 );
 const DELETE_FEEDS = statement(
   "account-deletion-delete-feeds",
@@ -141,8 +169,15 @@ export function createDeletionBook({ database, deleteHistory }: DeletionBookOpti
       return rows.map(toState);
     },
     async bookedSequence({ serverId, accountNumber }) {
-      const [row] = await database.query(BOOKED_SEQUENCE, [serverId, accountNumber]);
+      const [row] = await database.query(BOOKED_SEQUENCE, [serverId, accountNumber, EVERY_EVENT]);
       return row?.booked_sequence ?? null;
+    },
+    async noteStall(accountId, bookedSequence) {
+      const [row] = await database.query(NOTE_STALL, [accountId, bookedSequence]);
+      return row?.deletion_stalls ?? 0;
+    },
+    async skipEvents(accountId) {
+      await database.query(SKIP_EVENTS, [accountId, EVERY_EVENT]);
     },
     deleteHistory,
     finish,

@@ -16,8 +16,7 @@ const GAP_COLUMNS = `g.server_id, g.account_number, g.needed_sequence, g.attempt
 const DUE_GAPS: Statement<GapRow> = statement(
   "feed-due-gaps",
   `select ${GAP_COLUMNS} from feed_gaps g
-   join accounts a on a.server_id = g.server_id and a.account_number = g.account_number
-     and a.status not in ('deleting', 'deleted')
+   join accounts a on a.server_id = g.server_id and a.account_number = g.account_number and a.status <> 'deleted'
    left join feeds f on f.server_id = g.server_id and f.account_number = g.account_number
    where g.retry_at <= now() order by g.retry_at limit $1`,
 );
@@ -25,8 +24,7 @@ const COUNT_GAPS: Statement<{ gaps: number }> = statement(
   "feed-count-gaps",
   `select count(*) as gaps from (
      select from feed_gaps g
-     join accounts a on a.server_id = g.server_id and a.account_number = g.account_number
-       and a.status not in ('deleting', 'deleted')
+     join accounts a on a.server_id = g.server_id and a.account_number = g.account_number and a.status <> 'deleted'
      limit $1) as counted`,
 );
 const FIND_GAP: Statement<GapRow> = statement(
