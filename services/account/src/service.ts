@@ -34,6 +34,7 @@ import { registerRoutes } from "./inbound/http/routes.ts";
 import { createAccountCommands } from "./inbound/kafka/account-commands.ts";
 import { followServers } from "./inbound/kafka/server-directory.ts";
 import { followUnfinishedDeletions } from "./inbound/unfinished-deletions.ts";
+import { createChangeBooking } from "./operations/book-changes.ts";
 import { changeTradingAccounts, settleTradingAccounts } from "./operations/change-trading-accounts.ts";
 import { createTradingAccounts } from "./operations/create-trading-account.ts";
 import { deleteTradingAccountImmediately, resumeDeletions } from "./operations/delete-trading-account-immediately.ts";
@@ -205,7 +206,8 @@ export async function startService(context: MainContext<Config>): Promise<void> 
         )
       : openPassword(config.PASSWORD_SEALING_KEYS, commandId, sealedPassword);
   const operations = queuedOperations(passwordOf);
-  const changes = { reader, book: accountBook, changer, deletion, history, operations, clock };
+  const bookChanges = createChangeBooking(history);
+  const changes = { reader, book: accountBook, changer, deletion, history, bookChanges, operations, clock };
   const executor = createAccountCommands({
     creations: {
       createTradingAccounts: (serverId, requested) =>

@@ -171,6 +171,30 @@ describe("the status", () => {
     await tradingServer.restart({ TICK_INTERVAL_MS: "0" });
   });
 
+  it("a slow history holds no commands of the server up", async () => {
+    const { serverId } = world.server;
+    const tradingServer = world.stack.process("trading-server");
+    await tradingServer.restart({ TICK_INTERVAL_MS: "0", KAFKA_TOPIC_PREFIX: "elsewhere." });
+    const [slowest, ...accounts] = await Promise.all(Array.from({ length: 97 }, () => world.account()));
+    const slow = { kind: "delay", operation: "history", count: null };
+    await world.fault({ ...slow, accountNumber: slowest, delayMs: 6_000 });
+    await world.fault({ ...slow, delayMs: 1_200 });
+    let isAnswered = false;
+    const answered = world.client.history(serverId, slowest ?? "", 0, 1).then(() => (isAnswered = true));
+    const payload = { leverage: 5 };
+    const updates = await Promise.all(accounts.map((account) => world.publish(account, "account.update", { payload })));
+    const creation = await world.publishCreation();
+    for (const { commandId } of updates) expect((await world.final(commandId)).status).toBe("succeeded");
+    expect((await world.final(creation)).status).toBe("succeeded");
+    // One after the other, 8 at once, the histories of all accounts would take longer than this one.
+    expect(isAnswered).toBe(false);
+    await answered;
+    await world.control("DELETE", "/faults");
+    tradingServer.kill("SIGKILL");
+    await tradingServer.ended();
+    await tradingServer.restart({ TICK_INTERVAL_MS: "0" });
+  });
+
   it("is not archived before that is known: where the history cannot be had, the command is tried again", async () => {
     const account = await world.account();
     await world.control("POST", `/accounts/${account}/orders`, {

@@ -35,6 +35,8 @@ export interface HistoryReader {
   newest(account: AccountName, range: HistoryRange): Promise<ExportRecord[] | null>;
   /** Sequence of the account's last booked event, 0 where nothing is booked; null as above. */
   bookedSequence(account: AccountName): Promise<number | null>;
+  /** The same of many accounts, in order. */
+  bookedSequences(accounts: readonly AccountName[]): Promise<(number | null)[]>;
 }
 
 /** Booking what the trading server has told of one account and the topic has perhaps not brought yet. */
@@ -43,8 +45,8 @@ export interface FeedSource {
   lastSequence(account: AccountName): Promise<number>;
   /** Books the next page of events after `bookedSequence`. */
   bookNextPage(account: AccountName, bookedSequence: number): Promise<void>;
-  /** Books an event that an answer brought, under the caller's span; false where one before it is missing. */
-  book(event: TradingEvent, traceparent: string | undefined): Promise<boolean>;
+  /** Books an event that an answer brought, under the caller's span. */
+  book(event: TradingEvent, traceparent: string | undefined): Promise<void>;
 }
 
 /** How a rebuilt history took the place of what readers see. */

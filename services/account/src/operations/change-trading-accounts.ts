@@ -3,7 +3,7 @@
  * configuration, sends what may be done in one batch by reference, and says what became of each. Running a command again
  * sends the same reference, and so gives the same outcome.
  */
-import type { CommandMessage, TradingEvent } from "@kapi/contracts";
+import type { CommandMessage } from "@kapi/contracts";
 import { assertDefined, type Clock, toIso } from "@kapi/kernel";
 
 import type {
@@ -16,11 +16,12 @@ import type {
 import type { Account, ServerConfiguration } from "../domain/account.ts";
 import type { AccountBook, AccountChanger, AccountReader } from "../domain/ports.ts";
 import { refusal } from "../domain/refusals.ts";
+import type { BookableChange, BookChanges } from "./book-changes.ts";
 import { type CatchUpSources, catchUp } from "./catch-up.ts";
-import { completeDeletions, type DeletionPorts } from "./complete-deletion.ts";
+import { completeDeletions, type DeletionPorts, NOT_TRIED } from "./complete-deletion.ts";
 import type { QueuedOperations } from "./queued-operations.ts";
 
-/** Accounts of one batch that are booked up side by side. */
+/** Accounts of one batch that are booked up side by side. Once so many have failed, the batch waits for no further one. */
 const MAX_CATCH_UPS = 8;
 
 /** How a command stands after it was run once. */
@@ -38,6 +39,7 @@ export interface ChangePorts {
   readonly changer: AccountChanger;
   readonly deletion: DeletionPorts;
   readonly history: CatchUpSources;
+  readonly bookChanges: BookChanges;
   readonly operations: QueuedOperations;
   readonly clock: Clock;
 }
@@ -47,14 +49,6 @@ interface Planned {
   readonly operation: QueuedOperation;
   readonly account: Account;
   readonly sent: ReferencedChange;
-}
-
-/** The event that a command's change made. */
-interface BookableChange {
-  readonly id: string;
-  readonly account: Account;
-  readonly event: TradingEvent;
-  readonly traceparent: string | undefined;
 }
 
 /** Runs commands of one server, each of another account; one answer each, in order. Rejects where the trading server gives no clear answer. */
@@ -80,7 +74,7 @@ export async function changeTradingAccounts(
     serverId,
     planned.map(({ sent }) => sent),
   );
-  for (const [id, run] of await outcomesOf(ports, planned, outcomes)) runs.set(id, run);
+  for (const [id, run] of await outcomesOf(ports, serverId, planned, outcomes)) runs.set(id, run);
   return messages.map(({ commandId }) => assertDefined(runs.get(commandId), "a run for each command"));
 }
 
@@ -106,6 +100,7 @@ export async function settleTradingAccounts(
   const known = settled.filter((one): one is Omit<Planned, "sent"> => one.account !== null);
   const runs = await outcomesOf(
     ports,
+    serverId,
     known,
     known.map(({ message }) => assertDefined(outcomes[messages.indexOf(message)], "an outcome for each reference")),
   );
@@ -133,6 +128,7 @@ function planOf(
 
 async function outcomesOf(
   ports: ChangePorts,
+  serverId: string,
   commands: readonly Omit<Planned, "sent">[],
   outcomes: readonly ChangeOutcome[],
 ): Promise<Map<string, ChangeRun>> {
@@ -153,10 +149,10 @@ async function outcomesOf(
     else runs.set(id, { kind: "done", account, effect });
     if (operation.changesHistory) behind.push({ id, account });
     else if (outcome.event !== null && operation.operation !== "account.delete") {
-      changes.push({ id, account, event: outcome.event, traceparent: message.traceparent });
+      changes.push({ account, event: outcome.event, traceparent: message.traceparent });
     }
   }
-  await bookChanges(ports, changes);
+  await ports.bookChanges(serverId, changes);
   for (const [id, reason] of await bookUp(ports, behind)) runs.set(id, { kind: "retry", reason });
   const failures = await completeDeletions(
     ports.deletion,
@@ -181,6 +177,10 @@ async function bookUp(
   const waiting = behind.values();
   const work = async (): Promise<void> => {
     for (const { id, account } of waiting) {
+      if (reasons.size >= MAX_CATCH_UPS) {
+        reasons.set(id, NOT_TRIED);
+        continue;
+      }
       await catchUp(history, account).catch((error: unknown) => {
         reasons.set(id, error instanceof Error ? error.message : String(error));
       });
@@ -188,20 +188,6 @@ async function bookUp(
   };
   await Promise.all(Array.from({ length: MAX_CATCH_UPS }, work));
   return reasons;
-}
-
-/**
- * Books the events of changes and all before them, so that the fact of a change comes after those of what happened before
- * it. Where that cannot be done the command ends all the same, and its fact stands where it is committed.
- */
-async function bookChanges(ports: ChangePorts, changes: readonly BookableChange[]): Promise<void> {
-  const gaps = await Promise.all(
-    changes.map(async (change) => {
-      const isBooked = await ports.history.feed.book(change.event, change.traceparent).catch(() => true);
-      return isBooked ? [] : [change];
-    }),
-  );
-  await bookUp(ports, gaps.flat());
 }
 
 /** An account that the trading server does not know needs no deletion there: it is done. */

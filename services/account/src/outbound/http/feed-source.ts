@@ -11,7 +11,9 @@ export function createFeedSource(
   const history = createEventHistory(client);
   return {
     lastSequence: async ({ serverId, accountNumber }) => (await client.eventSequence(serverId, accountNumber)) ?? 0,
-    book: async (event, traceparent) => (await queue.book(event, traceparent)) !== "gap",
+    book: async (event, traceparent) => {
+      await queue.book(event, traceparent);
+    },
     bookNextPage: (account, bookedSequence) => bookNextPage({ history, queue }, account, bookedSequence),
   };
 }

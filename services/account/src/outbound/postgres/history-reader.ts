@@ -3,7 +3,8 @@
  * the last one: page 400 costs what page 1 costs. Each page is one statement, hence of one moment: no record is on two
  * pages of the same state, and none on no page.
  */
-import type { ExportRecord, ListPositionsQuery } from "@kapi/contracts";
+import { column } from "@kapi/commands";
+import { accountKey, type ExportRecord, type ListPositionsQuery } from "@kapi/contracts";
 import { type Database, type Statement, statement } from "@kapi/postgres";
 
 import type { HistoryRange, HistoryReader, PageRange, RecordPage } from "../../domain/history-ports.ts";
@@ -104,6 +105,21 @@ const BOOKED_SEQUENCE: Statement<{ booked_sequence: number }> = statement(
   `select coalesce(f.booked_sequence, 0) as booked_sequence from ${ACCOUNT} where ${IS_ASKED}`,
 );
 
+// $1 servers, $2 account numbers.
+const BOOKED_SEQUENCES: Statement<BookedRow> = statement(
+  "feed-booked-sequences",
+  `select a.server_id, a.account_number, coalesce(f.booked_sequence, 0) as booked_sequence from ${ACCOUNT}
+   join unnest($1::uuid[], $2::text[]) k (server_id, account_number)
+     on a.server_id = k.server_id and a.account_number = k.account_number
+   where a.status not in ('deleting', 'deleted')`,
+);
+
+interface BookedRow {
+  readonly server_id: string;
+  readonly account_number: string;
+  readonly booked_sequence: number;
+}
+
 /** Makes the reader of this service's schema. */
 export function createHistoryReader(database: Database): HistoryReader {
   const bookedSequence = async ({ serverId, accountNumber }: AccountName): Promise<number | null> => {
@@ -117,6 +133,14 @@ export function createHistoryReader(database: Database): HistoryReader {
     newest: async (account, range) =>
       (await bookedSequence(account)) === null ? null : await newest(database, account, range),
     bookedSequence,
+    bookedSequences: async (accounts) => {
+      const rows = await database.query(BOOKED_SEQUENCES, [
+        column(accounts.map(({ serverId }) => serverId)),
+        column(accounts.map(({ accountNumber }) => accountNumber)),
+      ]);
+      const booked = new Map(rows.map((row) => [accountKey(row.server_id, row.account_number), row.booked_sequence]));
+      return accounts.map(({ serverId, accountNumber }) => booked.get(accountKey(serverId, accountNumber)) ?? null);
+    },
   };
 }
 

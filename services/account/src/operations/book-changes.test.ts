@@ -1,0 +1,93 @@
+import type { TradingEvent } from "@kapi/contracts";
+import { type Deferred, deferred } from "@kapi/kernel";
+import { eventEnvelope } from "@kapi/testkit";
+import { describe, expect, it } from "vitest";
+
+import type { AccountName } from "../domain/ports.ts";
+import { type BookableChange, type ChangeBookingSources, createChangeBooking } from "./book-changes.ts";
+
+const SERVER = "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02";
+
+/** The history of one server in memory: what is booked, and whose history was asked for. */
+class History implements ChangeBookingSources {
+  readonly booked = new Map<string, number>();
+  readonly events: string[] = [];
+  readonly asked: string[] = [];
+  /** What the trading server's history waits for. */
+  hanging: Deferred<void> | null = null;
+  /** Called at each look. */
+  onLook: () => void = () => undefined;
+
+  readonly reader = {
+    bookedSequences: async (accounts: readonly AccountName[]) => {
+      this.onLook();
+      return accounts.map(({ accountNumber }) => this.booked.get(accountNumber) ?? null);
+    },
+  };
+  readonly feed = {
+    book: async ({ accountNumber, sequence }: TradingEvent) => {
+      this.events.push(`${accountNumber}/${sequence}`);
+      this.booked.set(accountNumber, sequence);
+    },
+    bookNextPage: async ({ accountNumber }: AccountName) => {
+      this.asked.push(accountNumber);
+      await this.hanging?.promise;
+    },
+  };
+}
+
+/** Changes that made event 5 of each account. */
+function changesOf(...accountNumbers: readonly string[]): BookableChange[] {
+  return accountNumbers.map((accountNumber) => ({
+    account: { serverId: SERVER, accountNumber },
+    event: { ...eventEnvelope({ serverId: SERVER, accountNumber, sequence: 5 }), type: "account.deleted" },
+    traceparent: undefined,
+  }));
+}
+
+describe("the events of changes", () => {
+  it("are booked at once where all before them are; where they are booked themselves nothing happens", async () => {
+    const history = new History();
+    history.booked.set("1", 4).set("2", 5);
+    await createChangeBooking(history)(SERVER, changesOf("1", "2", "deleted"));
+    expect(history.events).toEqual(["1/5"]);
+    expect(history.asked).toEqual([]);
+  });
+
+  it("wait for what the topic brings, and the history is not asked", async () => {
+    const history = new History();
+    history.booked.set("1", 3);
+    let looks = 0;
+    history.onLook = () => {
+      looks += 1;
+      if (looks === 3) history.booked.set("1", 4);
+    };
+    await createChangeBooking(history)(SERVER, changesOf("1"));
+    expect(history.events).toEqual(["1/5"]);
+    expect(history.asked).toEqual([]);
+  });
+
+  it("are asked of the history where the topic does not bring what is missing", async () => {
+    const history = new History();
+    history.booked.set("1", 3).set("2", 0);
+    await createChangeBooking(history)(SERVER, changesOf("1", "2"));
+    expect(history.asked).toEqual(["1", "2"]);
+  });
+
+  it("hold no batch up where the history hangs, and ask it for no further account of that server", async () => {
+    const history = new History();
+    history.hanging = deferred();
+    const accounts = Array.from({ length: 20 }, (_, index) => String(index));
+    for (const account of accounts) history.booked.set(account, 1);
+    const book = createChangeBooking(history);
+    await book(SERVER, changesOf(...accounts));
+    await book(SERVER, changesOf(...accounts.toReversed()));
+    expect(history.asked).toEqual(accounts.slice(0, 8));
+    await book("another", changesOf("1"));
+    expect(history.asked).toHaveLength(9);
+    history.hanging.resolve();
+    await history.hanging.promise;
+    await book(SERVER, changesOf("19"));
+    expect(history.asked.at(-1)).toBe("19");
+  });
+});
