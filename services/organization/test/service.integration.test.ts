@@ -134,7 +134,7 @@ test("a server that is registered again under its id is told of anew; under anot
   expect(refused.status).toBe(403);
 });
 
-test("a server's token is told sealed and shown nowhere, stays while the address does, and goes with it", async () => {
+test("a server's token is told sealed and shown nowhere, stays while the address does, and goes to no other", async () => {
   const { organizationId } = await organizationWith(0);
   const path = `/internal/organizations/${organizationId}/servers`;
   const { configuration } = serverEntry();
@@ -158,8 +158,12 @@ test("a server's token is told sealed and shown nowhere, stays while the address
   const { tradingServerToken: _token, ...again } = { ...body, serverId };
   await client.json("POST", path, again, CreatedServer);
   expect(await told(2)).toEqual(sealed);
-  await client.json("POST", path, { ...again, tradingServerUrl: "http://127.0.0.1:7002" }, CreatedServer);
-  expect(await told(3)).toBeUndefined();
+  const moved = { ...again, tradingServerUrl: "http://127.0.0.1:7002" };
+  const refused = await client.request("POST", path, moved);
+  expect(refused.status).toBe(400);
+  expect(JSON.parse(refused.body.toString())).toMatchObject({ issues: [{ path: ["tradingServerToken"] }] });
+  await client.json("POST", path, { ...moved, tradingServerToken: token }, CreatedServer);
+  expect(await told(3)).not.toEqual(sealed);
 });
 
 test("bad input is refused with its findings, an unknown organization with 404", async () => {

@@ -56,6 +56,23 @@ describe("registerServer", () => {
     expect(allowed.stored).toHaveLength(1);
   });
 
+  it("sends no token to an address that it was not given for: another address needs a token, unless the server has none", async () => {
+    const { context, stored } = contextWith(false);
+    const wanted = { organizationId, configuration, tradingServerUrl: "https://trading.example.com" };
+    const { serverId } = await registerServer(context, { ...wanted, tradingServerToken: "one" }, BY);
+    const moved = { ...wanted, serverId, tradingServerUrl: "https://mistyped.example.com" };
+    await expect(registerServer(context, moved, BY)).rejects.toMatchObject({
+      status: 400,
+      issues: [{ path: ["tradingServerToken"] }],
+    });
+    await registerServer(context, { ...moved, tradingServerToken: "another" }, BY);
+    expect(stored.at(-1)?.tradingServerUrl).toBe("https://mistyped.example.com");
+    const shared = contextWith(false);
+    const { serverId: without } = await registerServer(shared.context, wanted, BY);
+    await registerServer(shared.context, { ...moved, serverId: without }, BY);
+    expect(shared.stored).toHaveLength(2);
+  });
+
   it("stores the server's token sealed for this server alone", async () => {
     const { context, stored, audited } = contextWith(false);
     const token = "the token of one server";
@@ -84,8 +101,8 @@ describe("registerServer", () => {
     const changed = await register({ tradingServerToken: "another" });
     expect(changed).toMatchObject({ action: "server.updated", details: { ...same, tokenChanged: true } });
     expect(JSON.stringify(audited)).not.toContain("another");
-    const moved = await register({ tradingServerUrl: "https://other.example.com" });
-    expect(moved).toMatchObject({ details: { tradingServer: "https://other.example.com", tokenDropped: true } });
+    const moved = await register({ tradingServerUrl: "https://other.example.com", tradingServerToken: "third" });
+    expect(moved).toMatchObject({ details: { tradingServer: "https://other.example.com", tokenChanged: true } });
     expect(await register({ tradingServerUrl: "https://other.example.com" })).toBeUndefined();
     const renamed = { ...configuration, serverName: "Renamed" };
     const entry = await register({ tradingServerUrl: "https://other.example.com", configuration: renamed });

@@ -22,16 +22,24 @@ const NOT_HTTPS = {
   message: "The address must begin with https://",
 };
 
+/** Else the shared token would go to the new address in its place, which may be mistyped. */
+const NO_TOKEN_FOR_ADDRESS = {
+  path: ["tradingServerToken"],
+  code: "custom",
+  message: "The token of this server is for its old address: give a token for the new one",
+};
+
 export interface RegisterServer extends Pick<ServerEntry, "organizationId" | "tradingServerUrl" | "configuration"> {
   /** Of a server that is known already: it is changed. Else a new one gets this id, or one of its own. */
   readonly serverId?: string | undefined;
-  /** What calls to the server carry. Without one a known server keeps its own, as long as its address stays. */
+  /** What calls to the server carry. Without one a known server keeps its own; its address has to stay then. */
   readonly tradingServerToken?: string | undefined;
 }
 
 /**
- * Registers a trading server of an organization, or tells where a known one is reached now. The
- * audit log has an entry where something differs.
+ * Registers a trading server of an organization, or says where a known one is reached now. The
+ * audit log has an entry where something differs. Throws 400 for an address without https, and for
+ * another address of a server with a token of its own without a token for that address.
  */
 export async function registerServer(
   context: RegistrationContext,
@@ -51,10 +59,14 @@ export async function registerServer(
     const registered = await tx.upsertServer({ ...asked, ...sealed, serverId }, nowMs);
     if (registered === null) return null;
     const { before } = registered;
-    const changed = before === null ? {} : changesOfToken(before, wanted, tradingServers.keys);
-    if (before === null || isChanged(before, wanted) || Object.keys(changed).length > 0) {
+    const hasOwnToken = before?.sealedToken !== undefined;
+    if (hasOwnToken && token === undefined && before.tradingServerUrl !== tradingServerUrl)
+      throw new ApiError("VALIDATION_FAILED", { issues: [NO_TOKEN_FOR_ADDRESS] });
+    const tokenChanged = before !== null && token !== undefined && tokenOf(before, tradingServers.keys) !== token;
+    if (before === null || isChanged(before, wanted) || tokenChanged) {
       const action = registered.server.version === 1 ? "server.created" : "server.updated";
-      const details = { name: configuration.serverName, tradingServer: originOf(tradingServerUrl), ...changed };
+      const named = { name: configuration.serverName, tradingServer: originOf(tradingServerUrl) };
+      const details = tokenChanged ? { ...named, tokenChanged } : named;
       const subject = { type: "server", id: serverId } as const;
       tx.recordAudit([{ ...by, organizationId, action, subject, details, atMs: nowMs }]);
     }
@@ -69,17 +81,6 @@ function isChanged(before: NewServer, { tradingServerUrl, configuration }: Regis
   return (
     before.tradingServerUrl !== tradingServerUrl || canonicalJson(before.configuration) !== canonicalJson(configuration)
   );
-}
-
-/** What happens to the token of a known server: another one, or none any more at a new address. */
-function changesOfToken(
-  before: NewServer,
-  { tradingServerToken, tradingServerUrl }: RegisterServer,
-  keys: Keyring,
-): { tokenChanged?: true; tokenDropped?: true } {
-  if (tradingServerToken !== undefined)
-    return tokenOf(before, keys) === tradingServerToken ? {} : { tokenChanged: true };
-  return before.sealedToken !== undefined && before.tradingServerUrl !== tradingServerUrl ? { tokenDropped: true } : {};
 }
 
 /** Null: it has none, or one that was sealed with a key that is gone. */
