@@ -19,7 +19,7 @@ export interface TestStore {
   readonly database: Database;
   readonly days: DayStore;
   readonly store: EventStore;
-  takeIn(events: readonly IncomingEvent[]): Promise<TakenIn>;
+  readonly takeIn: (events: readonly IncomingEvent[]) => Promise<TakenIn>;
 }
 
 export async function startStore(scope: Scope, clock: TestClock): Promise<TestStore> {
