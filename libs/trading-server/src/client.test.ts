@@ -117,7 +117,8 @@ it(
     const before = getCACertificates("default");
     setDefaultCACertificates([...before, known.certificate]);
     const ask = (server: (typeof servers)[number] | undefined, ca?: string): Promise<number | null> => {
-      const url = `https://localhost:${(server?.address() as AddressInfo).port}`;
+      if (server === undefined) throw new Error("no server");
+      const url = `https://localhost:${(server.address() as AddressInfo).port}`;
       const addressOf = () => ({ url, token: "the token of trading servers" });
       return client({ addressOf, timeoutMs: ANSWERED_TIMEOUT_MS, ca }).eventSequence(ANSWERING, ACCOUNT);
     };
