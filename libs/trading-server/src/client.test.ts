@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
-import { createServer as createSecureServer } from "node:https";
+import { createServer as createSecureServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 
 import { BREAKER_FAILURES, MAX_RETRY_MS } from "@kapi/kernel";
-import { createAuthority } from "@kapi/testkit";
+import { type CertificateAuthority, createAuthority } from "@kapi/testkit";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 
 import { createTradingServerClient, type TradingServerClient, type TradingServerClientOptions } from "./client.ts";
@@ -104,26 +104,23 @@ it(
       await createAuthority(folder, "known"),
       await createAuthority(folder, "unknown"),
     ];
-    const servers = await Promise.all(
-      [named, known].map(async (authority) => {
-        const { certificate: cert, key } = await authority.issue("localhost");
-        const server = createSecureServer({ cert, key }, (_request, response) => {
-          response.end(JSON.stringify({ sequence: 7 }));
-        });
-        await once(server.listen(0, "127.0.0.1"), "listening");
-        return server;
-      }),
-    );
+    const serverOf = async (authority: CertificateAuthority): Promise<Server> => {
+      const { certificate: cert, key } = await authority.issue("localhost");
+      const server = createSecureServer({ cert, key }, (_request, response) => {
+        response.end(JSON.stringify({ sequence: 7 }));
+      });
+      await once(server.listen(0, "127.0.0.1"), "listening");
+      return server;
+    };
+    const [ofPrivate, ofPublic] = [await serverOf(named), await serverOf(known)];
     const before = getCACertificates("default");
     setDefaultCACertificates([...before, known.certificate]);
-    const ask = (server: (typeof servers)[number] | undefined, ca?: string): Promise<number | null> => {
-      if (server === undefined) throw new Error("no server");
+    const ask = (server: Server, ca?: string): Promise<number | null> => {
       const url = `https://localhost:${(server.address() as AddressInfo).port}`;
       const addressOf = () => ({ url, token: "the token of trading servers" });
       return client({ addressOf, timeoutMs: ANSWERED_TIMEOUT_MS, ca }).eventSequence(ANSWERING, ACCOUNT);
     };
     try {
-      const [ofPrivate, ofPublic] = servers;
       expect(await ask(ofPrivate, named.certificate)).toBe(7);
       expect(await ask(ofPublic, named.certificate)).toBe(7);
       expect(await ask(ofPublic)).toBe(7);
@@ -131,7 +128,7 @@ it(
       await expect(ask(ofPrivate, unknown.certificate)).rejects.toThrow("certificate");
     } finally {
       setDefaultCACertificates(before);
-      for (const server of servers) {
+      for (const server of [ofPrivate, ofPublic]) {
         server.closeAllConnections();
         server.close();
       }
