@@ -1,6 +1,5 @@
 /** Reads events of the audit log that other services made, each as far as it can be read. */
 import { AuditEvent } from "@kapi/contracts";
-import { z } from "zod";
 
 import type { FetchedAuditRecord } from "./audit.ts";
 
@@ -11,8 +10,13 @@ const MAX_UNREADABLE_CHARACTERS = 500;
 /** In JSON: NUL, or half of a surrogate pair. PostgreSQL refuses both, and the batch with them. */
 const NOT_STORABLE = /\\u(?:0000|d[89a-f])/;
 
-const Named = z.looseObject({ eventId: AuditEvent.shape.eventId });
+const Named = AuditEvent.pick({ eventId: true }).loose();
 const { organizationId, at, action, actor, address, subject, details } = AuditEvent.shape;
+
+/** What checks a field. */
+interface Schema<T> {
+  safeParse(value: unknown): { readonly success: true; readonly data: T } | { readonly success: false };
+}
 
 /** An event that was read. */
 export interface ReadAuditEvent {
@@ -29,7 +33,7 @@ export function readAuditEvent(event: unknown, nowMs: number): ReadAuditEvent | 
   const named = Named.safeParse(event);
   if (!named.success) return null;
   const unreadable: Record<string, string> = {};
-  const read = <T>(name: keyof typeof AuditEvent.shape, schema: z.ZodType<T>): T | null => {
+  const read = <T>(name: keyof typeof AuditEvent.shape, schema: Schema<T>): T | null => {
     const value = named.data[name];
     const text = JSON.stringify(value) ?? "";
     const parsed = schema.safeParse(value);
