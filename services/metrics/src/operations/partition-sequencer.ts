@@ -14,6 +14,12 @@ import type { SequencerContext } from "./sequencer-context.ts";
 const REACH_END_TIMEOUT_MS = 10_000;
 const RECOVERY_RETRY_MS = 500;
 
+/** A sample that was cut, and when. */
+interface Cut {
+  readonly writer: AccountWriter;
+  readonly atMs: number;
+}
+
 /**
  * The writer of one partition, from an assignment to the next. It writes only after this process's own reader has
  * reached the end that the partition had when it was assigned, so that it follows whatever another writer left.
@@ -27,7 +33,7 @@ export class PartitionSequencer {
   /** Accounts whose existence is not known yet: they take valuations in and write no sample. */
   readonly #parked: ParkedAccounts;
   /** Samples in the order they were cut: which accounts the coalescing interval holds back, soonest first. */
-  #cuts: { readonly writer: AccountWriter; readonly atMs: number }[] = [];
+  #cuts: Cut[] = [];
   #firstCut = 0;
   #prepared: Promise<void> | null = null;
   #ready = false;
@@ -123,8 +129,8 @@ export class PartitionSequencer {
   sweep(nowMs: number, sweepMs: number): void {
     if (!this.#mayWrite()) return;
     const { coalesceMs } = this.#context;
-    const end = this.#cuts.length;
-    while (this.#firstCut < end && this.#context.hasRoom()) {
+    const kept: Cut[] = [];
+    while (this.#firstCut < this.#cuts.length && this.#context.hasRoom()) {
       const cut = this.#cuts[this.#firstCut];
       if (cut === undefined) break;
       // What would fall due before the next sweep goes now: no valuation is held back longer than the interval.
@@ -135,9 +141,11 @@ export class PartitionSequencer {
       const { writer, atMs } = cut;
       if (writer.publishedAtMs !== atMs || this.#accounts.get(writer.key) !== writer) continue;
       if (writer.waits) this.#publish(writer, nowMs);
-      // What comes before the clock has caught up is still held back by this cut.
-      else if (leftMs > 0) this.#cuts.push(cut);
+      // What comes until then is still held back by this cut.
+      else if (atMs + coalesceMs > nowMs) kept.push(cut);
     }
+    this.#cuts.splice(this.#firstCut - kept.length, kept.length, ...kept);
+    this.#firstCut -= kept.length;
     if (this.#firstCut > this.#cuts.length / 2) {
       this.#cuts = this.#cuts.slice(this.#firstCut);
       this.#firstCut = 0;

@@ -157,6 +157,22 @@ describe("the sequencer", () => {
     await eventually(() => partition.counted.length === 6);
   });
 
+  it("shows what comes last and just before the interval is over, though nothing comes after it", async () => {
+    const clock = new TestClock(0);
+    const partition = new Partition([], 1_000, clock);
+    await partition.sequencer.take(PARTITION, records([1, 2, 3]));
+    await eventually(() => partition.counted.length === 3);
+    clock.set(970);
+    partition.sequencer.sweep(50);
+    clock.set(990);
+    await partition.sequencer.take(PARTITION, records([4, 5, 6], 3));
+    expect(partition.sequencer.counts.samples).toBe(3);
+    clock.set(1_020);
+    partition.sequencer.sweep(50);
+    expect(partition.sequencer.counts.samples).toBe(6);
+    await eventually(() => partition.counted.length === 6);
+  });
+
   it("holds nothing back for longer where the clock is set back", async () => {
     const clock = new TestClock(600_000);
     const partition = new Partition([], 1_000, clock);
