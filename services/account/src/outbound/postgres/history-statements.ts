@@ -74,7 +74,9 @@ export function historyStatements(tables: HistoryTables): HistoryStatements {
   return {
     selectFeeds: statement(
       `${prefix}feeds-select`,
-      `select f.* from ${prefix}feeds f
+      `select server_id, account_number, f.booked_sequence, f.order_count, f.position_count, f.open_position_count,
+         f.deal_count, f.ledger_sequence
+       from ${prefix}feeds f
        join unnest($1::uuid[], $2::text[]) k (server_id, account_number) using (server_id, account_number)`,
     ),
     selectKnown: statement(`${prefix}history-known`, knownText(tables)),

@@ -18,7 +18,10 @@ export const OLD_PLACE = "date '0001-01-01'";
  * finds rows by the month alone, and goes on to read all of the partition when it has millions.
  */
 export const detailsOf = (given: string): string => `(
-    select given.command_id as asked_id, coalesce(known.month, ${OLD_PLACE}) as asked_month, known.*
+    select given.command_id as asked_id, coalesce(known.month, ${OLD_PLACE}) as asked_month,
+      known.command_id, known.organization_id, known.server_id, known.created_at, known.month, known.operation,
+      known.idempotency_key, known.fingerprint, known.derivation_key_id, known.status, known.attempts,
+      known.error_code, known.created_by
     from ${given} left join command_ids as known on known.command_id = given.command_id
     offset 0
   ) as known

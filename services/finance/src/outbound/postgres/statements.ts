@@ -1,6 +1,10 @@
 /** The SQL of the ledger; every statement works on many rows. */
 import { type Statement, statement } from "@kapi/postgres";
 
+/** The columns of {@link AccountRow}. */
+const ACCOUNT_COLUMNS = `server_id, account_number, organization_id, currency, last_sequence, balance_minor,
+     transaction_sequence, announced_sequence`;
+
 export interface AccountRow {
   readonly server_id: string;
   readonly account_number: string;
@@ -15,9 +19,9 @@ export interface AccountRow {
 /** $1 servers, $2 account numbers. Locks in key order, so that two units cannot wait for each other. */
 export const LOCK_ACCOUNTS: Statement<AccountRow> = statement(
   "finance_lock_accounts",
-  `select a.* from ledger_accounts a
+  `select ${ACCOUNT_COLUMNS} from ledger_accounts a
    join unnest($1::uuid[], $2::text[]) k (server_id, account_number) using (server_id, account_number)
-   order by a.server_id, a.account_number for update of a`,
+   order by server_id, account_number for update of a`,
 );
 
 /** Arrays: server, account number, organization, currency. Returns those that this transaction made. */
@@ -30,7 +34,7 @@ export const INSERT_ACCOUNTS: Statement<AccountRow> = statement(
      as n (server_id, account_number, organization_id, currency)
    order by server_id, account_number
    on conflict do nothing
-   returning *`,
+   returning ${ACCOUNT_COLUMNS}`,
 );
 
 /**

@@ -8,6 +8,10 @@ import { type PositionRow, positionFromRow } from "./ledger-positions.ts";
 /** Wallets and reservations that are read at once for an opening. */
 const ROWS_PER_OPENING_BATCH = 1_000;
 
+/** The columns of {@link WalletRow}. */
+const WALLET_COLUMNS = `wallets.organization_id, wallets.id, wallets.purchased, wallets.reserved, wallets.consumed,
+   wallets.available, wallets.low_balance_threshold, wallets.created_at, wallets.updated_at`;
+
 interface WalletRow {
   readonly organization_id: string;
   readonly id: string;
@@ -42,7 +46,10 @@ const setThresholdRow = statement<{ id: string }>(
   "wallets_set_threshold",
   `update wallets set low_balance_threshold = $2, updated_at = $3 where organization_id = $1 returning id`,
 );
-const selectWalletRow = statement<WalletRow>("wallets_select", `select * from wallets where organization_id = $1`);
+const selectWalletRow = statement<WalletRow>(
+  "wallets_select",
+  `select ${WALLET_COLUMNS} from wallets where organization_id = $1`,
+);
 
 const lockTag = statement<Record<string, never>>(
   "wallets_lock_tag",
@@ -71,7 +78,7 @@ const raiseEpoch = statement<PositionRow>(
 // most of all reservations, all are read again for every wallet.
 const selectForOpening = statement<OpeningRow>(
   "wallets_select_for_opening",
-  `select wallets.*, open.charge_id, open.credits as reserved_credits
+  `select ${WALLET_COLUMNS}, open.charge_id, open.credits as reserved_credits
    from wallets left join lateral (
      select charge_id, credits from open_reservations as kept
      where kept.organization_id = wallets.organization_id offset 0) as open on true
