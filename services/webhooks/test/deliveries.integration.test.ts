@@ -276,6 +276,8 @@ describe("an endpoint", () => {
     await eventually(async () => expect((await world.deliveries(id))[0]?.status).toBe("cancelled"));
     await world.call("PATCH", `/webhooks/${id}`, { status: "enabled" });
     receiver.answer = ok;
+    // It has failed three times in a row, and rests.
+    world.clock.advance(MINUTE_MS);
     await world.call("POST", `/webhooks/${id}/test`);
     await eventually(async () => expect(await world.deliveries(id, "?status=succeeded")).toHaveLength(1));
   });

@@ -93,7 +93,9 @@ export class Deliverer {
   }
 
   add(deliveries: readonly Leased[]): void {
-    for (const delivery of deliveries) this.#lanes.add(delivery);
+    const nowMs = this.#options.clock.nowMs();
+    const resting = deliveries.filter((delivery) => !this.#lanes.add(delivery, nowMs));
+    if (resting.length > 0) this.#track(this.#giveBack(resting));
     this.#pump();
   }
 
@@ -109,19 +111,24 @@ export class Deliverer {
 
   #pump(): void {
     if (this.#stopping) return;
-    const nowMs = this.#options.clock.nowMs();
-    for (let next = this.#lanes.next(nowMs); next !== undefined; next = this.#lanes.next(nowMs)) {
+    for (let next = this.#lanes.next(); next !== undefined; next = this.#lanes.next()) {
       const delivery = next;
       // Whoever made room for it has a trace of its own, or none.
-      const work = inBatchSpan("deliver webhook", [delivery.traceparent], () => this.#deliver(delivery))
-        .catch((error: unknown) => {
+      const work = inBatchSpan("deliver webhook", [delivery.traceparent], () => this.#deliver(delivery));
+      this.#track(
+        work.catch((error: unknown) => {
           this.#options.logger.error({ err: error, delivery: delivery.id }, "a delivery broke off; its lease will end");
-        })
-        .finally(() => {
-          this.#underWay.delete(work);
-        });
-      this.#underWay.add(work);
+        }),
+      );
     }
+  }
+
+  /** A stop waits for `work`, which does not reject. */
+  #track(work: Promise<void>): void {
+    const tracked = work.finally(() => {
+      this.#underWay.delete(tracked);
+    });
+    this.#underWay.add(tracked);
   }
 
   async #deliver(delivery: Leased): Promise<void> {
@@ -141,10 +148,10 @@ export class Deliverer {
       this.#pump();
       this.#options.onRoom(endpointId);
     }
-    await this.#giveBack(resting);
-    if (sent === null) return;
+    const releasing = this.#giveBack(resting);
+    if (sent === null) return releasing;
     const { open, verdict, well } = sent;
-    await this.#recordWithinLease({ delivery, verdict });
+    await Promise.all([this.#recordWithinLease({ delivery, verdict }), releasing]);
     if (well) return;
     // Since when it fails is written with the attempt.
     this.#options.book.forget(endpointId);

@@ -27,15 +27,15 @@ function delivery(endpointId: string, organizationId = "organization"): Leased {
 function lanesWith(waiting: Readonly<Record<string, number>>, limits: Partial<LaneLimits> = {}): Lanes {
   const lanes = new Lanes({ concurrency: 100, perOrganization: 1_000, perEndpoint: 8, ...limits }, () => 0);
   for (const [endpointId, count] of Object.entries(waiting)) {
-    for (let index = 0; index < count; index += 1) lanes.add(delivery(endpointId));
+    for (let index = 0; index < count; index += 1) lanes.add(delivery(endpointId), NOW_MS);
   }
   return lanes;
 }
 
 /** Starts all that can run now; who, and how many of each. */
-function started(lanes: Lanes, nowMs = NOW_MS): Record<string, number> {
+function started(lanes: Lanes): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (let next = lanes.next(nowMs); next !== undefined; next = lanes.next(nowMs)) {
+  for (let next = lanes.next(); next !== undefined; next = lanes.next()) {
     counts[next.endpointId] = (counts[next.endpointId] ?? 0) + 1;
   }
   return counts;
@@ -71,7 +71,7 @@ describe("the lanes of endpoints", () => {
     const counts = Object.values(started(lanes));
     expect(counts).toHaveLength(40);
     expect(counts.reduce((sum, count) => sum + count)).toBeLessThan(128 + 40);
-    lanes.add(delivery("quick"));
+    lanes.add(delivery("quick"), NOW_MS);
     expect(started(lanes)).toEqual({ quick: 1 });
   });
 
@@ -79,9 +79,9 @@ describe("the lanes of endpoints", () => {
     const lanes = lanesWith({ a: 1, b: 1, c: 1, d: 1, e: 1 }, { concurrency: 6, perEndpoint: 8 });
     const failing = Object.keys(started(lanes));
     for (const endpointId of failing) lanes.ended(endpointId, failed);
-    for (const endpointId of failing) lanes.add(delivery(endpointId));
+    for (const endpointId of failing) lanes.add(delivery(endpointId), NOW_MS);
     expect(started(lanes)).toEqual({ a: 1, b: 1, c: 1 });
-    lanes.add(delivery("quick"));
+    lanes.add(delivery("quick"), NOW_MS);
     expect(started(lanes)).toEqual({ quick: 1 });
     lanes.ended("a", failed);
     expect(started(lanes)).toEqual({ d: 1 });
@@ -93,10 +93,10 @@ describe("the lanes of endpoints", () => {
     const lanes = lanesWith({ b: 1, c: 1 }, { concurrency: 6, perEndpoint: 3 });
     started(lanes);
     for (const endpointId of ["b", "c"]) lanes.ended(endpointId, failed);
-    for (let index = 0; index < 3; index += 1) lanes.add(delivery("a"));
+    for (let index = 0; index < 3; index += 1) lanes.add(delivery("a"), NOW_MS);
     expect(started(lanes)).toEqual({ a: 3 });
     lanes.ended("a", failed);
-    for (const endpointId of ["b", "c"]) lanes.add(delivery(endpointId));
+    for (const endpointId of ["b", "c"]) lanes.add(delivery(endpointId), NOW_MS);
     expect(started(lanes)).toEqual({ b: 1 });
     lanes.ended("a", ended);
     expect(started(lanes)).toEqual({ c: 1 });
@@ -123,12 +123,12 @@ describe("the lanes of endpoints", () => {
     // What was under way when the rest began changes nothing.
     for (let index = 0; index < 5; index += 1) lanes.ended("a", { ...failed, nowMs: NOW_MS + 500 });
     expect([1_999, 2_000].map((nowMs) => roomOf(lanes, "a", nowMs))).toEqual([0, 1]);
-    lanes.add(delivery("a"));
-    expect(started(lanes, 2_000)).toEqual({ a: 1 });
+    lanes.add(delivery("a"), 2_000);
+    expect(started(lanes)).toEqual({ a: 1 });
     lanes.ended("a", { ...failed, nowMs: 2_000 });
     expect([3_999, 4_000].map((nowMs) => roomOf(lanes, "a", nowMs))).toEqual([0, 1]);
-    lanes.add(delivery("a"));
-    started(lanes, 4_000);
+    lanes.add(delivery("a"), 4_000);
+    started(lanes);
     lanes.ended("a", { ...ended, nowMs: 4_000 });
     expect(roomOf(lanes, "a", 4_000)).toBeGreaterThan(8);
   });
@@ -139,17 +139,35 @@ describe("the lanes of endpoints", () => {
     expect(lanes.ended("a", { ...failed, quietUntilMs: 5_000 })).toHaveLength(1);
     for (let index = 0; index < 7; index += 1) lanes.ended("a", failed);
     expect(roomOf(lanes, "a", 4_999)).toBe(0);
-    expect(started(lanes, 4_999)).toEqual({});
+    // Taken up before the rest began.
+    expect(lanes.add(delivery("a"), 4_999)).toBe(false);
+    expect(started(lanes)).toEqual({});
     expect(lanes.waiting).toBe(0);
     expect(roomOf(lanes, "a", 5_000)).toBe(1);
+    expect(lanes.add(delivery("a"), 5_000)).toBe(true);
+    expect(started(lanes)).toEqual({ a: 1 });
+  });
+
+  it("know a bounded number of endpoints that failed, and begin anew with the one that was sent nothing for longest", () => {
+    const lanes = lanesWith({});
+    const fail = (endpointId: string): void => {
+      lanes.add(delivery(endpointId), NOW_MS);
+      lanes.next();
+      lanes.ended(endpointId, failed);
+    };
+    for (let index = 0; index < 10_000; index += 1) fail(String(index));
+    expect([0, 1, 9_999].map((index) => roomOf(lanes, String(index)))).toEqual([1, 1, 1]);
+    fail("0");
+    fail("one more");
+    expect([0, 1, 2].map((index) => roomOf(lanes, String(index)))).toEqual([1, 256, 1]);
   });
 
   it("take up no more than an endpoint will soon have been sent", () => {
     const lanes = lanesWith({ slow: 1 }, { concurrency: 100, perEndpoint: 2 });
     expect(roomOf(lanes, "never seen")).toBe(80);
     for (let index = 0; index < 40; index += 1) {
-      lanes.add(delivery("slow"));
-      lanes.next(NOW_MS);
+      lanes.add(delivery("slow"), NOW_MS);
+      lanes.next();
       lanes.ended("slow", { ...ended, tookMs: 10_000 });
     }
     expect(roomOf(lanes, "slow")).toBe(2);
@@ -158,12 +176,12 @@ describe("the lanes of endpoints", () => {
   it("give an organization no more than its share, of which half is kept for endpoints that have none yet", () => {
     const lanes = lanesWith({}, { concurrency: 100, perOrganization: 40, perEndpoint: 8 });
     for (let endpoint = 0; endpoint < 20; endpoint += 1) {
-      for (let index = 0; index < 8; index += 1) lanes.add(delivery(`hanging ${endpoint}`, "attacker"));
+      for (let index = 0; index < 8; index += 1) lanes.add(delivery(`hanging ${endpoint}`, "attacker"), NOW_MS);
     }
     const hanging = Object.values(started(lanes));
     expect(hanging).toHaveLength(20);
     expect(hanging.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(40);
-    for (let index = 0; index < 8; index += 1) lanes.add(delivery("quick", "victim"));
+    for (let index = 0; index < 8; index += 1) lanes.add(delivery("quick", "victim"), NOW_MS);
     expect(started(lanes)).toEqual({ quick: 8 });
     lanes.ended("hanging 0", ended);
     expect(started(lanes)).toEqual({ "hanging 0": 1 });
@@ -173,7 +191,7 @@ describe("the lanes of endpoints", () => {
     const lanes = lanesWith({});
     const room = lanes.room(NOW_MS);
     const wanted = Array.from({ length: MANY }, (_, index) => delivery(`hanging ${index % 20}`, "attacker"));
-    for (const one of wanted.filter((each) => room.take(each))) lanes.add(one);
+    for (const one of wanted.filter((each) => room.take(each))) lanes.add(one, NOW_MS);
     expect(lanes.waiting).toBe(1_000);
     expect(roomOf(lanes, "hanging 0", NOW_MS, "attacker")).toBe(0);
     expect(roomOf(lanes, "another", NOW_MS, "attacker")).toBe(1);

@@ -6,6 +6,11 @@ import type { Leased, Room } from "../domain/ports.ts";
 const MAX_WAITING_PER_LANE = 256;
 /** Deliveries of all endpoints that wait in memory, at most; beyond that each endpoint still has one. */
 const MAX_WAITING = 10_000;
+/**
+ * Lanes that are kept, beside those with something to send: what is known of an endpoint that failed or is slow. Of more,
+ * the one that was sent nothing for longest begins anew.
+ */
+const MAX_LANES = 10_000;
 /** Of one organization's endpoints. */
 const MAX_WAITING_PER_ORGANIZATION = 1_000;
 /** A lane takes up what it will have sent in so long, in milliseconds: well within a lease. */
@@ -112,27 +117,24 @@ export class Lanes {
     };
   }
 
-  add(delivery: Leased): void {
+  /** False where the endpoint rests since it was taken up: then it is for the database. */
+  add(delivery: Leased, nowMs: number): boolean {
     const lane = this.#lane(delivery);
+    if (nowMs < lane.quietUntilMs) return false;
     lane.waiting.push(delivery);
     this.#countWaiting(lane, 1);
     this.#queue(delivery.endpointId, lane);
+    return true;
   }
 
   /** The next delivery, which counts as running from now on; undefined where none can. */
-  next(nowMs: number): Leased | undefined {
+  next(): Leased | undefined {
     if (this.#running >= this.#limits.concurrency) return undefined;
     for (const endpointId of this.#turns) {
       const lane = this.#known(endpointId);
       // It keeps its turn.
       if (this.#leavesToOthers(lane)) continue;
       this.#turns.delete(endpointId);
-      if (nowMs < lane.quietUntilMs) {
-        // Taken up before the rest began: the leases run out by themselves.
-        this.#countWaiting(lane, -lane.waiting.length);
-        lane.waiting.length = 0;
-        continue;
-      }
       const delivery = lane.waiting.shift();
       if (delivery === undefined) continue;
       this.#countWaiting(lane, -1);
@@ -226,7 +228,20 @@ export class Lanes {
   #settle(endpointId: string, lane: Lane): void {
     this.#queue(endpointId, lane);
     const plain = lane.failures === 0 && lane.quietUntilMs === 0 && lane.takesMs <= FIRST_GUESS_MS;
-    if (plain && lane.running === 0 && lane.waiting.length === 0) this.#lanes.delete(endpointId);
+    if (lane.running > 0 || lane.waiting.length > 0) return;
+    this.#lanes.delete(endpointId);
+    if (plain) return;
+    this.#lanes.set(endpointId, lane);
+    if (this.#lanes.size > MAX_LANES) this.#forgetOldest();
+  }
+
+  /** An endpoint may be gone for good, and nobody tells. */
+  #forgetOldest(): void {
+    for (const [endpointId, { running, waiting }] of this.#lanes) {
+      if (running > 0 || waiting.length > 0) continue;
+      this.#lanes.delete(endpointId);
+      return;
+    }
   }
 
   #queue(endpointId: string, lane: Lane): void {

@@ -51,9 +51,14 @@ const WAITING_EVENTS = statement<WaitingRow>(
  */
 const OVERDUE_EVENTS = statement<ContentRow>(
   "webhooks_overdue_events",
-  `select event from waiting_events
-   where waiting_since < now() - $1 * interval '1 millisecond'
-     and (for_other_source or waiting_since < now() - $2 * interval '1 millisecond')
+  `select event from (
+     (select event, waiting_since from waiting_events
+      where for_other_source and waiting_since < now() - $1 * interval '1 millisecond'
+      order by waiting_since limit $3)
+     union all
+     (select event, waiting_since from waiting_events
+      where not for_other_source and waiting_since < now() - $2 * interval '1 millisecond'
+      order by waiting_since limit $3)) as overdue
    order by waiting_since limit $3`,
 );
 
