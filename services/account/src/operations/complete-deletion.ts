@@ -13,7 +13,7 @@ import { catchUp } from "./catch-up.ts";
 const MAX_AT_ONCE = 8;
 /** Why the rest of such a batch has to be done again. */
 export const NOT_TRIED = "not tried, as others of its batch could not be completed";
-/** How long a deletion by itself books: thousands of closed positions, well within what the gateway waits for it. */
+/** How long a deletion by itself books: thousands of closed positions, and less than the gateway waits for the whole. */
 const MAX_BOOKING_MS = 8_000;
 /** Tries of the service itself, the last about 5 min after the first, that booked nothing; then it goes on without. */
 const MAX_STALLED_ATTEMPTS = 5;
@@ -81,17 +81,18 @@ export async function completeDeletions(
   for (let from = 0; from < accounts.length; from += MAX_AT_ONCE) {
     const some = accounts.slice(from, from + MAX_AT_ONCE);
     const failed = reasons.filter((reason) => reason !== null).length;
-    if (failed >= MAX_AT_ONCE) reasons.push(...some.map(() => NOT_TRIED));
-    else reasons.push(...(await Promise.all(some.map((account) => completed(ports, account)))));
+    const tries = failed < MAX_AT_ONCE;
+    reasons.push(...(await Promise.all(some.map((account) => completed(ports, account, tries)))));
   }
   return reasons;
 }
 
-async function completed(ports: DeletionPorts, account: Account): Promise<string | null> {
+async function completed(ports: DeletionPorts, account: Account, tries: boolean): Promise<string | null> {
   try {
     faultPoint("account.deletion-trading-server");
     await ports.book.markDeleting(account.id);
     faultPoint("account.deletion-marked");
+    if (!tries) return NOT_TRIED;
     await catchUp({ reader: ports.book, feed: ports.feed }, account);
     faultPoint("account.deletion-booked");
     await removeTraces(ports, account);
