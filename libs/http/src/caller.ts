@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 
 import { type Actor, actorFromText, actorToText } from "@kapi/contracts";
-import type { FastifyRequest } from "fastify";
 
 /** Who asks for a change, and from where: what a service that is asked by another one records. */
 export interface Caller {
@@ -37,9 +36,9 @@ export function callerOf(headers: IncomingHttpHeaders): Caller | null {
 
 /**
  * The network address of a request without a zone, an IPv4 address in its own form; null where it
- * is not known.
+ * is not known. Fastify has none for a caller who is gone, whatever its types say.
  */
-export function addressOf({ ip }: Pick<FastifyRequest, "ip">): string | null {
-  const address = ip.replace(ZONE, "");
+export function addressOf({ ip }: { readonly ip: string | undefined }): string | null {
+  const address = (ip ?? "").replace(ZONE, "");
   return isIP(address) === 0 ? null : address.replace(MAPPED_IPV4, "");
 }

@@ -280,7 +280,10 @@ async function startFetchingAudit(main: MainContext<Config>, store: Store): Prom
   const sources = { account: config.ACCOUNT_URL, webhooks: config.WEBHOOKS_URL };
   const credentials = serviceCredentials(config);
   for (const [name, baseUrl] of Object.entries(sources)) {
-    if (baseUrl === undefined) continue;
+    if (baseUrl === undefined) {
+      logger.warn({ service: name }, "its changes are not in the audit log: its address is not set");
+      continue;
+    }
     const client = await scope.start(`audit client of ${name}`, () =>
       createInternalClient({ baseUrl, credentials, timeoutMs: INTERNAL_CALL_TIMEOUT_MS }),
     );

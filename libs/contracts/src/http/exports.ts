@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { MessageCreatedBy } from "../actor.ts";
 import { DateTime, RequestId } from "../values.ts";
 import { Transaction } from "./finance.ts";
 import { Deal, Order, PositionMessage } from "./history.ts";
@@ -23,7 +24,7 @@ export type ExportAccountHistoryBody = z.infer<typeof ExportAccountHistoryBody>;
 
 /** One record of an export. Its time is recordedAt, createdAt, openedAt or executedAt, by its kind. */
 export const ExportRecord = z.discriminatedUnion("kind", [
-  Transaction.extend({ kind: z.literal("transaction") }),
+  Transaction.extend({ kind: z.literal("transaction"), createdBy: MessageCreatedBy }),
   Order.extend({ kind: z.literal("order") }),
   PositionMessage.extend({ kind: z.literal("position") }),
   // A deal has a kind of its own, which is told as dealKind.

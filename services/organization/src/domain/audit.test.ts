@@ -23,8 +23,13 @@ it.each([
 });
 
 it("people are not shown where in its network the operator is", () => {
-  const operators = { ...entry(1), address: "10.0.0.7", actor: { type: "operator", id: null, name: null } } as const;
-  expect(shownToPeople(operators)).toEqual({ ...operators, address: null });
+  const operators = {
+    ...entry(1),
+    address: "10.0.0.7",
+    actor: { type: "operator", id: null, name: null },
+    details: { name: "Live", tradingServer: "https://bridge.internal:8443", tokenChanged: true },
+  } as const;
+  expect(shownToPeople(operators)).toEqual({ ...operators, address: null, details: { name: "Live" } });
   const own = { ...operators, actor: { type: "user", id: "u", name: null } } as const;
   expect(shownToPeople(own)).toEqual(own);
 });

@@ -53,12 +53,14 @@ export function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : "";
 }
 
-/**
- * An entry as people of an organization see it: the operator's addresses are of the operator's own
- * network.
- */
+/** Details of the operator's own network, and of how its servers are reached. */
+const OPERATORS_DETAILS = new Set(["tradingServer", "tokenChanged"]);
+
+/** An entry as people of an organization see it: without the addresses of the operator's own network. */
 export function shownToPeople(entry: AuditEntry): AuditEntry {
-  return entry.actor?.type === "operator" ? { ...entry, address: null } : entry;
+  if (entry.actor?.type !== "operator") return entry;
+  const details = Object.fromEntries(Object.entries(entry.details).filter(([name]) => !OPERATORS_DETAILS.has(name)));
+  return { ...entry, address: null, details };
 }
 
 /** A page and where it ends. `found` has one entry more than `limit` where there are more. */

@@ -33,10 +33,17 @@ const NewKey = z.object({
 /** Of a trading server's token. */
 const MIN_TOKEN_CHARACTERS = 16;
 const MAX_TOKEN_CHARACTERS = 500;
+/** What an HTTP header can carry. */
+const TOKEN = /^[\x21-\x7e]*$/;
 const NewServer = z.object({
   serverId: Guid.optional(),
   tradingServerUrl: z.url({ protocol: /^https?$/ }),
-  tradingServerToken: z.string().min(MIN_TOKEN_CHARACTERS).max(MAX_TOKEN_CHARACTERS).optional(),
+  tradingServerToken: z
+    .string()
+    .min(MIN_TOKEN_CHARACTERS)
+    .max(MAX_TOKEN_CHARACTERS)
+    .regex(TOKEN, "must be of visible ASCII characters")
+    .optional(),
   configuration: ServerEntry.shape.configuration,
 });
 const Purchase = z.object({ credits: Credits, purchaseId: Guid });

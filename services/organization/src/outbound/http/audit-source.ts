@@ -5,14 +5,12 @@ import type { AuditSource } from "../../domain/audit.ts";
 
 const OUTBOX = "/internal/audit-outbox";
 const OK = 200;
-const NOT_FOUND = 404;
 
-/** The outbox of another service over internal HTTP. One of release 0.1.0 has none. */
+/** The outbox of another service over internal HTTP. */
 export function auditSourceOver(client: InternalClient): AuditSource {
   return {
     read: async () => {
       const { status, body } = await client.request("GET", OUTBOX);
-      if (status === NOT_FOUND) return [];
       if (status !== OK) throw unexpected(OUTBOX, status);
       return AuditOutboxAnswer.parse(JSON.parse(body.toString("utf8"))).events;
     },
