@@ -28,6 +28,14 @@ export async function ownershipOf(client: Client, schema: string): Promise<"own"
 }
 
 /**
+ * $1: a schema. Who makes tables there later: this connection's role, and the owners of the functions that make partitions.
+ * Default privileges are those of the maker alone.
+ */
+const MAKERS_OF_TABLES = `select quote_ident(current_user) as name
+  union select quote_ident(pg_get_userbyid(proowner)) from pg_proc
+  where pronamespace = (select oid from pg_namespace where nspname = $1) and prosecdef`;
+
+/**
  * Gives `role` the rows of `schema`, also those of tables that are made later, but for the record
  * of migrations. Rows of `appendOnly` tables it inserts and selects, and cannot change or delete.
  * What it has already stays.
@@ -39,6 +47,7 @@ export async function grantRows(
   appendOnly: readonly string[],
 ): Promise<void> {
   for (const name of [role, ...appendOnly]) assertIdentifier(name);
+  const { rows: makers } = await client.query<{ name: string }>(MAKERS_OF_TABLES, [schema]);
   const rows = "select, insert, update, delete on tables";
   const numbers = "usage, select on sequences";
   const everything = (rights: string): string => rights.replace(" on ", " on all ");
@@ -46,8 +55,10 @@ export async function grantRows(
     `grant usage on schema ${schema} to ${role}`,
     `grant ${everything(rows)} in schema ${schema} to ${role}`,
     `grant ${everything(numbers)} in schema ${schema} to ${role}`,
-    `alter default privileges in schema ${schema} grant ${rows} to ${role}`,
-    `alter default privileges in schema ${schema} grant ${numbers} to ${role}`,
+    ...makers.flatMap(({ name }) => [
+      `alter default privileges for role ${name} in schema ${schema} grant ${rows} to ${role}`,
+      `alter default privileges for role ${name} in schema ${schema} grant ${numbers} to ${role}`,
+    ]),
     `revoke insert, update, delete on ${schema}.schema_migrations from ${role}`,
     // An earlier migrate gave them, as the default for tables that are made later does.
     ...appendOnly.map((table) => `revoke update, delete, truncate on ${schema}.${table} from ${role}`),

@@ -244,6 +244,21 @@ describe("by a role of its own a service", () => {
     ]);
   });
 
+  test("has the rows of tables that functions make whose owner did not run the last migrations", async () => {
+    await migrate({ connectionString: connectionString(), schema, directory, logger });
+    const owner = `${name}_owner`;
+    await asAdmin(`create role ${owner}`);
+    await asAdmin(`alter schema ${schema} owner to ${owner}`);
+    await asAdmin(`alter table ${schema}.items owner to ${owner}`);
+    await asAdmin(`alter function ${schema}.make_table owner to ${owner}`);
+    await asOwner();
+    await run("select make_table('items_20260103')");
+    await run("insert into items_20260103 (name) values ('one')");
+    await asAdmin(`reassign owned by ${owner} to current_user`);
+    await asAdmin(`drop owned by ${owner}`);
+    await asAdmin(`drop role ${owner}`);
+  });
+
   test("sees nothing of another service's schema", async () => {
     await asOwner();
     const other = ownSchema();
