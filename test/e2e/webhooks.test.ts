@@ -220,6 +220,28 @@ it("the receiver of the docs takes each event once, refuses a forgery, and catch
   }
 });
 
+it("the deliveries are in the console with their attempts, and another organization's endpoint is none", async () => {
+  const { body } = await person.ask("GET", `/webhooks/${endpointId}/deliveries?status=succeeded&type=position.closed`);
+  expect(body).toMatchObject({
+    deliveries: [
+      { status: "succeeded", attempts: [{ number: 1, status: 200, error: null, replyStart: "thanks" }] },
+      {},
+    ],
+    pagination: { total: 2 },
+  });
+  const other = await ConsoleVisitor.signIn(await system.stack.makeDemo({ autoTraders: 0 }));
+  expect((await other.ask("GET", "/webhooks")).body).toEqual({ endpoints: [] });
+  for (const [method, below] of [
+    ["GET", ""],
+    ["DELETE", ""],
+    ["GET", "/deliveries"],
+    ["POST", "/rotate-secret"],
+    ["POST", "/test"],
+  ] as const) {
+    expect((await other.ask(method, `/webhooks/${endpointId}${below}`)).status).toBe(404);
+  }
+});
+
 it("who asked for it is in commands, usage and transactions, and who changed what in the audit log", async () => {
   const [, keyId = ""] = system.demo.managementKey.split(".");
   const key = { type: "key", id: keyId };
@@ -264,26 +286,4 @@ it("who asked for it is in commands, usage and transactions, and who changed wha
   });
   const usage = await person.ask("GET", "/credits/usage");
   expect(usage.body).toMatchObject({ usage: expect.arrayContaining([expect.objectContaining({ createdBy: key })]) });
-});
-
-it("the deliveries are in the console with their attempts, and another organization's endpoint is none", async () => {
-  const { body } = await person.ask("GET", `/webhooks/${endpointId}/deliveries?status=succeeded&type=position.closed`);
-  expect(body).toMatchObject({
-    deliveries: [
-      { status: "succeeded", attempts: [{ number: 1, status: 200, error: null, replyStart: "thanks" }] },
-      {},
-    ],
-    pagination: { total: 2 },
-  });
-  const other = await ConsoleVisitor.signIn(await system.stack.makeDemo({ autoTraders: 0 }));
-  expect((await other.ask("GET", "/webhooks")).body).toEqual({ endpoints: [] });
-  for (const [method, below] of [
-    ["GET", ""],
-    ["DELETE", ""],
-    ["GET", "/deliveries"],
-    ["POST", "/rotate-secret"],
-    ["POST", "/test"],
-  ] as const) {
-    expect((await other.ask(method, `/webhooks/${endpointId}${below}`)).status).toBe(404);
-  }
 });

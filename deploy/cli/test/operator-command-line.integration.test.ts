@@ -129,11 +129,17 @@ test("a key can be limited to servers, in time and in rate; it is shown once, an
 test("the audit log is listed by organization, as many entries as are asked for, however many pages that takes", async () => {
   const organization = await newOrganization();
   const at = `--organization ${organization}`;
-  await Promise.all(Array.from({ length: 104 }, (_, n) => kapi(`key create ${at} --all-scopes --name Key-${n}`)));
+  const made = await Promise.all(
+    Array.from({ length: 90 }, (_, n) => told<{ keyId: string }>(`key create ${at} --all-scopes --name Key-${n}`)),
+  );
+  await Promise.all(made.slice(0, 13).map(({ keyId }) => kapi(`key revoke ${keyId}`)));
+  await kapi(`key create ${at} --all-scopes --name Last`);
   const entries = await told<{ id: string; action: string; actor: object }[]>(`audit list ${at} --limit 500`);
   expect(entries.map(({ action }) => action).toReversed()).toEqual([
     "organization.created",
-    ...Array.from({ length: 104 }, () => "key.created"),
+    ...Array.from({ length: 90 }, () => "key.created"),
+    ...Array.from({ length: 13 }, () => "key.revoked"),
+    "key.created",
   ]);
   expect(entries[0]).toMatchObject({ actor: { type: "operator" }, organizationId: organization });
   expect(await told(`audit list ${at}`)).toEqual(entries.slice(0, 100));

@@ -32,6 +32,8 @@ const SWAP_NUMBERS = statement(
   "test-swap-numbers",
   "update orders set n = n + 1000 where server_id = $1 and account_number = $2 and n <= 2",
 );
+/** What is told of a traded account. */
+const FACTS = 46;
 const LOSE_FEED = statement("test-lose-feed", "delete from feeds where server_id = $1 and account_number = $2");
 
 describe("a rebuild of the history", () => {
@@ -83,7 +85,7 @@ describe("a rebuild of the history", () => {
   it("changes nothing where nothing is wrong, and makes spoiled rows identical again, with no fact told twice", async () => {
     const account = await tradedAccount();
     const rows = await world.rows(account);
-    const told = await eventually(() => world.factsOf(account).length >= 45 && world.factsOf(account).length);
+    await eventually(() => expect(world.factsOf(account)).toHaveLength(FACTS));
     expect(await rebuild(account)).toMatchObject({ kind: "rebuilt", different: 0 });
     expect(await world.rows(account)).toEqual(rows);
     for (const [spoil, different] of [
@@ -100,7 +102,7 @@ describe("a rebuild of the history", () => {
     expect(await rebuild(account)).toMatchObject({ kind: "rebuilt", different: 0 });
     expect(await world.rows(account)).toEqual(rows);
     await world.trade("POST", account, "/orders", { ...EURUSD, volume: 0.1 });
-    const facts = await eventually(() => world.factsOf(account).length >= told + 3 && world.factsOf(account));
+    const facts = await eventually(() => world.factsOf(account).length >= FACTS + 3 && world.factsOf(account));
     expect(facts.map(({ accountSequence }) => accountSequence)).toEqual(facts.map((_, index) => index + 1));
   });
 
@@ -123,7 +125,7 @@ describe("a rebuild of the history", () => {
 
   it("goes no further than the service has booked, so that every later fact is still told", async () => {
     const account = await tradedAccount();
-    const told = await eventually(() => world.factsOf(account).length >= 45 && world.factsOf(account).length);
+    await eventually(() => expect(world.factsOf(account)).toHaveLength(FACTS));
     await world.stopConsumer();
     const name = { serverId: world.serverId, accountNumber: account };
     const booked = await world.history.reader.bookedSequence(name);
@@ -134,7 +136,7 @@ describe("a rebuild of the history", () => {
     expect(await world.history.reader.bookedSequence(name)).toBe(booked);
     await world.startConsumer();
     await world.booked(account);
-    await eventually(() => expect(world.factsOf(account)).toHaveLength(told + 15));
+    await eventually(() => expect(world.factsOf(account)).toHaveLength(FACTS + 15));
   });
 
   it("leaves an account as it is where the trading server's history ends too early", async () => {
