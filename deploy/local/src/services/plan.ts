@@ -53,6 +53,9 @@ export function serviceUrl(ports: Ports, service: string): string {
   return `http://${HOST}:${ports.of(service)}`;
 }
 
+/** Secrets that no program needs on this machine. */
+const OTHER_SECRETS = ["INTERNAL_TOKEN", "CONTROL_TOKEN"];
+
 export interface PlanOptions {
   readonly servers: ServerAddresses;
   readonly topicPrefix: string;
@@ -97,7 +100,8 @@ export function programEnvironment(program: string, options: PlanOptions): Envir
     postgres: { POSTGRES_URL: servers.postgresUrl },
     redis: { REDIS_URL: servers.redisUrl, ...(servers.redisCluster === true ? { REDIS_CLUSTER: "on" } : {}) },
   };
-  const everything = [secrets, ...Object.values(addresses)].flatMap((variables) => Object.keys(variables));
+  const named = [secrets, ...Object.values(addresses)].flatMap((variables) => Object.keys(variables));
+  const everything = [...named, ...OTHER_SECRETS].flatMap((variable) => [variable, `${variable}_FILE`]);
   return {
     ...Object.fromEntries(everything.map((variable) => [variable, undefined])),
     ...Object.fromEntries(uses.servers.flatMap((server) => Object.entries(addresses[server] ?? {}))),
