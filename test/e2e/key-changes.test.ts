@@ -136,6 +136,9 @@ function socketsClose(closings: readonly Promise<number>[], sinceMs: number): Pr
   );
 }
 
+/** A timer counts monotonic time, while the end of a key is a time of day, which the system may be correcting. */
+const MAX_EARLY_MS = 50;
+
 function expectInTime(what: string, gateways: readonly number[], sockets: readonly number[]): void {
   const took = `gateways after ${gateways.join(" and ")} ms, live sockets after ${sockets.join(" and ")} ms`;
   process.stdout.write(`  ${what}: ${took}\n`);
@@ -160,7 +163,7 @@ it("a key that expires is 401 at both gateways, and its sockets at both streams 
   const closings = key.sockets.map((socket) => socket.closed());
   expect(Date.now()).toBeLessThan(endsMs);
   const [gateways, sockets] = await Promise.all([gatewaysAnswer(key, 401, endsMs), socketsClose(closings, endsMs)]);
-  for (const tookMs of [...gateways, ...sockets]) expect(tookMs).toBeGreaterThanOrEqual(0);
+  for (const tookMs of [...gateways, ...sockets]) expect(tookMs).toBeGreaterThanOrEqual(-MAX_EARLY_MS);
   expectInTime("expired", gateways, sockets);
 });
 

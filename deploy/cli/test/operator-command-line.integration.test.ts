@@ -97,7 +97,7 @@ test("a key can be limited to servers, in time and in rate; it is shown once, an
   const at = `--organization ${organization}`;
   const server = await told<{ serverId: string }>(
     `server create ${at} --url http://127.0.0.1:7001 --name Acme-Demo --company Acme --leverage 1,50,100 --default-leverage 50 --token-stdin`,
-    "the token of this server alone",
+    "the-token-of-this-server-alone",
   );
   const listed = await told(`server list ${at}`);
   expect(listed).toMatchObject([

@@ -77,7 +77,11 @@ describe("the configuration of a server", () => {
     const faults = `/control/v1/servers/${serverId}/faults`;
     const json = { "content-type": "application/json" };
     const fault = JSON.stringify({ kind: "unreachable", operation: "configure", count: null });
-    await fetch(world.stack.tradingServerUrl + faults, { method: "POST", headers: json, body: fault });
+    // The trading server learns of a server as the others do.
+    await eventually(async () => {
+      const set = await fetch(world.stack.tradingServerUrl + faults, { method: "POST", headers: json, body: fault });
+      expect(set.ok).toBe(true);
+    });
     const body = { supportedLeverage: [7] };
     expect(await world.call("PATCH", path, body)).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
     expect(await supports(7)).toBe(false);

@@ -138,7 +138,7 @@ test("a server's token is told sealed and shown nowhere, stays while the address
   const { organizationId } = await organizationWith(0);
   const path = `/internal/organizations/${organizationId}/servers`;
   const { configuration } = serverEntry();
-  const token = "the token of this server alone";
+  const token = "the-token-of-this-server-alone";
   const body = { configuration, tradingServerUrl: "http://127.0.0.1:7001", tradingServerToken: token };
   const { serverId } = await client.json("POST", path, body, CreatedServer);
   const keys = configFields.keyring.parse(environment.secrets.tradingServerSealingKeys);
@@ -154,6 +154,9 @@ test("a server's token is told sealed and shown nowhere, stays while the address
   const shown = (await client.request("GET", `${path}?page=1&limit=10`)).body.toString();
   expect(shown).toContain(serverId);
   expect(shown).not.toMatch(/token|ciphertext/i);
+
+  const inNoHeader = await client.request("POST", path, { ...body, tradingServerToken: `${token}\n` });
+  expect(JSON.parse(inNoHeader.body.toString())).toMatchObject({ issues: [{ path: ["tradingServerToken"] }] });
 
   const { tradingServerToken: _token, ...again } = { ...body, serverId };
   await client.json("POST", path, again, CreatedServer);
