@@ -22,7 +22,7 @@ export interface KnownAccountsOptions<A> {
 /**
  * Which accounts exist, with what is loaded of each (`A`), which never changes. Only existence is
  * remembered, never absence: an account may be created at any moment. One that is deleted has to be
- * forgotten by who hears of it (design, 3, "A read").
+ * forgotten by who hears of it (architecture, 3.4).
  */
 export interface KnownAccounts<A> {
   /** Null where there is no such account. */

@@ -104,9 +104,10 @@ const REFUSALS = {
 } as const;
 
 /**
- * Admits requests whose organizations are of `tag`, one after the other in one call: tag open, key not revoked, rate limit, credits,
- * claims, usage entries (design, 3). One reply per request, in their order. A request repeated with the same charge id gets the first
- * answer and is charged once. Rejects when Redis is away.
+ * Admits requests whose organizations are of `tag`, one after the other in one call: tag open, key
+ * not revoked, rate limit, credits, claims, usage entries (architecture, 3.1). One reply per
+ * request, in their order. A request repeated with the same charge id gets the first answer and is
+ * charged once. Rejects when Redis is away.
  */
 export async function admitAll(
   redis: RedisConnection,

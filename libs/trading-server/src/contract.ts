@@ -1,9 +1,11 @@
 /**
- * The contract between kapi and a trading server (design, 1): what a bridge to any trading platform must speak.
+ * The contract between kapi and a trading server (architecture, 1): what a bridge to any trading
+ * platform must speak.
  *
- * Every change carries a `reference`. The first outcome of a reference (applied, refused or closed) is final, kept for
- * good and returned again. Settling a reference returns its outcome, or closes it, so that it can never apply
- * afterwards. Each account's events have a gapless sequence; the answer to a change carries the event it made.
+ * Every change carries a `reference`. The first outcome of a reference (applied, refused or closed)
+ * is final, kept for good and returned again. Settling a reference returns its outcome, or closes
+ * it, so that it can never apply afterwards. Each account's events have a gapless sequence; the
+ * answer to a change carries the event it made.
  */
 import { z } from "zod";
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 /**
  * Headers of a record of `metrics.samples`, decimal text. The value is byte for byte the WebSocket frame
  * (`AccountMetricsFrame`). A sample counts only if `sequence` is the account's last + 1 and `from` is the last `to`
- * (design, 3, "A valuation").
+ * (architecture, 3.5).
  */
 export const SAMPLE_HEADERS = {
   sequence: "sequence",

@@ -8,9 +8,10 @@ const CAUGHT_UP_DEADLINE_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
 
 /**
- * True as soon as everything that was published before the call has been taken in, by whichever process; false where it
- * is not within ten seconds. Wallets are set up again from what is open here, so nothing may be missing (design, 3).
- * Throws where a topic was deleted and made again: what it holds cannot be told from what the deleted one held.
+ * True as soon as everything that was published before the call has been taken in, by whichever
+ * process; false where it is not within ten seconds. Wallets are set up again from what is open
+ * here, so nothing may be missing (architecture, 3.1). Throws where a topic was deleted and made
+ * again: what it holds cannot be told from what the deleted one held.
  */
 export async function waitUntilCaughtUp(
   {

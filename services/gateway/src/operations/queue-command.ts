@@ -76,8 +76,9 @@ export interface AnsweredCommand {
 }
 
 /**
- * Queues a command, once per idempotency key (decisions, 2; design, 3): look-up → admission with the claim → publish →
- * answered → 202. An equal request before it makes it a 200 with that command; a different one is refused.
+ * Queues a command, once per idempotency key (decisions, 2; architecture, 3.2): look-up → admission
+ * with the claim → publish → answered → 202. An equal request before it makes it a 200 with that
+ * command; a different one is refused.
  */
 export async function queueCommand(needs: Needs, call: Call, request: QueueRequest): Promise<Answer> {
   const wish = wishOf(needs, call, request, call.contract);

@@ -1,11 +1,11 @@
 /**
- * Which samples count. The log is the judge (design, 3, "A valuation"): a sample counts only if its sequence is the
- * account's last + 1 and its `from` is the last `to`, in log order. Every process applies this to every sample, so all
- * agree, and a writer that lost its partition, a repeated send or a record from elsewhere cannot fork or repeat a
- * sequence, nor lose the valuations between.
+ * Which samples count. The log is the judge (architecture, 3.5): a sample counts only if its
+ * sequence is the account's last + 1 and its `from` is the last `to`, in log order. Every process
+ * applies this to every sample, so all agree, and a writer that lost its partition, a repeated send
+ * or a record from elsewhere cannot fork or repeat a sequence, nor lose the valuations between.
  *
- * Nothing here may depend on configuration or on time: two processes that judge differently would show their clients
- * different streams.
+ * Nothing here may depend on configuration or on time: two processes that judge differently would
+ * show their clients different streams.
  */
 
 import { SAMPLE_HEADERS } from "@kapi/contracts";

@@ -31,9 +31,10 @@ export interface Opening {
 }
 
 /**
- * Opens those of `tags` that are closed (a Redis that lost its data, or is another one): everything that tells of money is
- * taken into the ledger first, then the wallets are set from it (design, 3, "Admission"). A tag whose node is down keeps none of the
- * others closed. Throws where the ledger or command-status is away; the tags stay closed, and the call can be repeated at any time,
+ * Opens those of `tags` that are closed (a Redis that lost its data, or is another one): everything
+ * that tells of money is taken into the ledger first, then the wallets are set from it
+ * (architecture, 3.1). A tag whose node is down keeps none of the others closed. Throws where the
+ * ledger or command-status is away; the tags stay closed, and the call can be repeated at any time,
  * also by several processes.
  */
 export async function openClosedTags(context: OpeningContext, tags: readonly Tag[]): Promise<Opening> {

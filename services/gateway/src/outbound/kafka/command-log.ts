@@ -28,13 +28,16 @@ function unavailable(cause: ProduceError): ApiError {
   return new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": "1" }, cause });
 }
 
-/** The log whose worker carries the operation out (design, 1). */
+/** The log whose worker carries the operation out (architecture, 1). */
 export function topicOf({ operation }: Pick<CommandMessage, "operation">): TopicContract {
   if (operation.startsWith("finance.")) return TOPICS.commandsFinance;
   return operation === "account.history_export" ? TOPICS.commandsExport : TOPICS.commandsAccount;
 }
 
-/** The record key: the account; of a creation, which has no number yet, the account to be (design, 2). */
+/**
+ * The record key: the account; of a creation, which has no number yet, the account to be
+ * (architecture, 2).
+ */
 export function recordKeyOf(message: CommandMessage): string {
   if (message.accountNumber !== null) return accountKey(message.serverId, message.accountNumber);
   return assertDefined(message.managedAccountId, "the account of a creation");
