@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 
-/** Folders that hold nothing of the repository's own, or what is wrong on purpose. */
-const LEFT_OUT = new Set(["node_modules", "dist", "coverage", "test/tidy/fixtures"]);
+import { filesBelow } from "./files.ts";
+
 /** Files that may cite: code, statements, scripts, settings and documents. */
 const CITING = /\.(?:ts|tsx|js|mjs|sql|lua|md|sh|ya?ml)$/;
 
@@ -171,14 +171,4 @@ function leadsSomewhere(root: string, from: string, target: string): boolean {
 
 function readIfThere(file: string): string {
   return existsSync(file) ? readFileSync(file, "utf8") : "";
-}
-
-/** Paths below `root` of what belongs to the repository. Hidden folders are left out. */
-function filesBelow(root: string, folder = ""): string[] {
-  return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
-    const name = path.posix.join(folder, entry.name);
-    if (entry.isFile()) return [name];
-    const isLeftOut = LEFT_OUT.has(entry.name) || LEFT_OUT.has(name) || entry.name.startsWith(".");
-    return entry.isDirectory() && !isLeftOut ? filesBelow(root, name) : [];
-  });
 }
