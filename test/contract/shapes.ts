@@ -37,7 +37,7 @@ export const Server = z.strictObject({
 /** Decisions, 3.3. */
 const Actor = z.strictObject({ type: z.enum(["key", "user", "system"]), id: text.min(1) });
 
-/** The six last fields: decisions, 3.3. */
+/** The six last fields are beyond the interface (decisions, 3.3). */
 export const Command = z.strictObject({
   id: uuid,
   operation: z.enum([
@@ -54,7 +54,7 @@ export const Command = z.strictObject({
     "finance.withdraw",
   ]),
   status: z.enum(["queued", "leased", "succeeded", "failed", "expired"]),
-  // Null in the interface; decisions, 3.3: that of the account on every command.
+  // The interface allows null; here it is the account's on every command (decisions, 3.3).
   managedAccountId: uuid,
   attempts: integer,
   payload: z.record(z.string(), z.unknown()),

@@ -216,7 +216,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   };
 }
 
-/** A wallet as the interface shows it; `lowBalance` as in decisions, 7.3. */
+/** A wallet as the interface shows it, with `lowBalance` (decisions, 7.3). */
 export function walletToWire(wallet: WalletState): Wallet {
   return {
     id: wallet.id,

@@ -1,6 +1,9 @@
 import { z } from "zod";
 
-/** The scopes that a management key can carry (interface, "Authentication", 3; the last two: decisions, 11). */
+/**
+ * The scopes that a management key can carry (interface, "Authentication", 3); the last two are
+ * for webhooks (decisions, 11).
+ */
 export const SCOPES = [
   "credits:read",
   "accounts:read",

@@ -45,7 +45,10 @@ export function derivePassword(keyring: Keyring, keyId: string, commandId: strin
   }).join("");
 }
 
-/** Seals a supplied password for the one command (the command id is authenticated with it; decisions, 5.2). */
+/**
+ * Seals a supplied password for one command: the command id is authenticated with it
+ * (decisions, 5.2).
+ */
 export function sealPassword(keyring: Keyring, commandId: string, password: string): SealedPassword {
   const iv = randomBytes(GCM_IV_BYTES);
   const cipher = createCipheriv("aes-256-gcm", keyOf(keyring, keyring.currentKeyId), iv).setAAD(Buffer.from(commandId));

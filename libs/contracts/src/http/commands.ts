@@ -54,8 +54,9 @@ export const CommandErrorCode = z.enum(COMMAND_ERROR_CODES);
 export type CommandErrorCode = z.infer<typeof CommandErrorCode>;
 
 /**
- * A command as the API shows it (interface, "Command"; the last six fields: decisions, 3.3). The
- * optional ones are always there until the command's details are dropped, after the retention.
+ * A command as the API shows it (interface, "Command"), with six more fields at its end
+ * (decisions, 3.3). The optional ones are always there until the command's details are dropped,
+ * after the retention.
  */
 export const Command = z.object({
   id: z.uuid(),

@@ -8,7 +8,10 @@ const NOT_READY = "ACCOUNT_NOT_READY";
 const INVALID = "INVALID_STATE_TRANSITION";
 const NOT_FOUND = "ACCOUNT_NOT_FOUND";
 
-/** From decisions, 4.3 and 4.8, by hand: pending, active, failed, disabled, archived, deleting, deleted. */
+/**
+ * Written by hand (decisions, 4.3 and 4.8): pending, active, failed, disabled, archived, deleting,
+ * deleted.
+ */
 const ROWS: [AccountMove, string, string[]][] = [
   ["activate", "active", ["moves", "already", "already", "already", "already", "already", "already"]],
   ["fail", "failed", ["moves", "already", "already", "already", "already", "already", "already"]],

@@ -1,7 +1,8 @@
 /**
- * Booking an account's events up to the trading server's own sequence: before a read that is never stale (decisions,
- * 4.11), and before the end of a command that made events of more than the account itself (decisions, 3.7). What the
- * topic has not brought is asked of the trading server, so this does not depend on the consumer.
+ * Booking an account's events up to the trading server's own sequence: before a read that is never
+ * stale (decisions, 4.11), and before the end of a command that made events of more than the
+ * account itself (decisions, 3.7). What the topic has not brought is asked of the trading server,
+ * so this does not depend on the consumer.
  */
 import { DependencyError } from "@kapi/http";
 import { delay } from "@kapi/kernel";

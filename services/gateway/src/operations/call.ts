@@ -65,5 +65,5 @@ export function goneSignal({ connection }: Pick<Call, "connection">): AbortSigna
   return gone.signal;
 }
 
-/** One operation of the interface. Charges by itself, in the order of decisions, 1.1. */
+/** One operation of the interface. Charges by itself, in the order of checks (decisions, 1.1). */
 export type Operation = (call: Call) => Promise<Answer>;

@@ -26,8 +26,8 @@ const OPEN_STATES: ReadonlySet<number | undefined> = new Set(Buffer.from("ql"));
  * GET a command: command-status's bytes. What it does not have yet is answered from the claim, so
  * that a read right after the 202 always finds the command (decisions, 3.7). Where Redis has lost its
  * claims, the answer is 500 until command-status has caught up, and not 404. A malformed id is 404,
- * for the operation has no 400. A command of a server that the key does not reach is 404 (decisions,
- * 3.3).
+ * for the operation has no 400. A command of a server that the key does not reach is 404
+ * (decisions, 3.3).
  */
 export function getCommand(needs: Needs): Operation {
   return async (call) => {

@@ -45,7 +45,8 @@ export function requestIdOf(request: IncomingMessage, clock: Clock): string {
 }
 
 /**
- * The checks of a handshake, in the order of decisions, 1.1: the same admission as HTTP, at the price of a live connection.
+ * The checks of a handshake, in the order of all requests (decisions, 1.1): the same admission as
+ * HTTP, at the price of a live connection.
  * @throws ApiError, to be answered before the upgrade (decisions, 10.3).
  */
 export async function admitHandshake(
