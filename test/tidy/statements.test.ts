@@ -9,7 +9,7 @@ const FIXTURE = path.join(import.meta.dirname, "fixtures/statements");
 const FILE = "services/shop/src/statements.ts";
 
 describe("the statements", () => {
-  it("of this house name the columns of their results, so that a migration may add one beside running processes", () => {
+  it("of this repository name the columns of their results, so that a migration may add one beside running processes", () => {
     expect(statementFaults(ROOT)).toEqual([]);
   });
 

@@ -1,29 +1,28 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import path from "node:path";
 
-/** Folders whose members have migrations and statements. */
-const HOMES = ["libs", "services"];
+import { filesBelow } from "./files.ts";
+
 const CREATED_TABLE = /^create table (?:if not exists )?(\w+)/gm;
 const SELECTED = /(?<!insert into \w+ )\bselect \* from (\w+)/g;
 const OF_ALIAS = /(?<=\bselect |, )(\w+)\.\*/g;
 
 /**
- * Statements of the house below `root` whose result has all columns of a table, one sentence each.
+ * Statements below `root` whose result has all columns of a table, one sentence each.
  * A migration that adds a column ends such a statement for good on every connection that prepared
  * it: `cached plan must not change result type`.
  */
 export function statementFaults(root: string): string[] {
-  const files = HOMES.flatMap((home) => filesBelow(path.join(root, home)));
+  const files = filesBelow(root);
+  const textOf = (file: string): string => readFileSync(path.join(root, file), "utf8");
   const tables = new Set(
     files
       .filter((file) => file.endsWith(".sql"))
-      .flatMap((file) => Array.from(readFileSync(file, "utf8").matchAll(CREATED_TABLE), ([, table = ""]) => table)),
+      .flatMap((file) => Array.from(textOf(file).matchAll(CREATED_TABLE), ([, table = ""]) => table)),
   );
   return files
-    .filter((file) => file.endsWith(".ts") && file.includes(`${path.sep}src${path.sep}`))
-    .flatMap((file) =>
-      faultsOf(readFileSync(file, "utf8"), tables).map((fault) => `${path.relative(root, file)}: ${fault}`),
-    );
+    .filter((file) => file.endsWith(".ts") && file.includes("/src/"))
+    .flatMap((file) => faultsOf(textOf(file), tables).map((fault) => `${file}: ${fault}`));
 }
 
 function faultsOf(text: string, tables: ReadonlySet<string>): string[] {
@@ -35,10 +34,4 @@ function faultsOf(text: string, tables: ReadonlySet<string>): string[] {
     if (isTable) faults.push(all);
   }
   return faults;
-}
-
-function filesBelow(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.parentPath.includes("node_modules"))
-    .map((entry) => path.join(entry.parentPath, entry.name));
 }

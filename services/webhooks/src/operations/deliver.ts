@@ -148,10 +148,9 @@ export class Deliverer {
       this.#pump();
       this.#options.onRoom(endpointId);
     }
-    const releasing = this.#giveBack(resting);
-    if (sent === null) return releasing;
+    if (sent === null) return;
     const { open, verdict, well } = sent;
-    await Promise.all([this.#recordWithinLease({ delivery, verdict }), releasing]);
+    await Promise.all([this.#recordWithinLease({ delivery, verdict }), this.#giveBack(resting)]);
     if (well) return;
     // Since when it fails is written with the attempt.
     this.#options.book.forget(endpointId);

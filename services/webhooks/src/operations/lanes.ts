@@ -7,8 +7,8 @@ const MAX_WAITING_PER_LANE = 256;
 /** Deliveries of all endpoints that wait in memory, at most; beyond that each endpoint still has one. */
 const MAX_WAITING = 10_000;
 /**
- * Lanes that are kept, beside those with something to send: what is known of an endpoint that failed or is slow. Of more,
- * the one that was sent nothing for longest begins anew.
+ * Endpoints that failed or are slow, and have nothing to send, that are remembered. Of more, the
+ * one that was sent nothing for longest is forgotten.
  */
 const MAX_LANES = 10_000;
 /** Of one organization's endpoints. */
@@ -227,15 +227,16 @@ export class Lanes {
 
   #settle(endpointId: string, lane: Lane): void {
     this.#queue(endpointId, lane);
-    const plain = lane.failures === 0 && lane.quietUntilMs === 0 && lane.takesMs <= FIRST_GUESS_MS;
     if (lane.running > 0 || lane.waiting.length > 0) return;
     this.#lanes.delete(endpointId);
-    if (plain) return;
+    const isAsNew = lane.failures === 0 && lane.quietUntilMs === 0 && lane.takesMs <= FIRST_GUESS_MS;
+    if (isAsNew) return;
+    // At the end, as the one that was sent something last.
     this.#lanes.set(endpointId, lane);
     if (this.#lanes.size > MAX_LANES) this.#forgetOldest();
   }
 
-  /** An endpoint may be gone for good, and nobody tells. */
+  /** A deleted endpoint is not reported here, so its lane would stay for ever. */
   #forgetOldest(): void {
     for (const [endpointId, { running, waiting }] of this.#lanes) {
       if (running > 0 || waiting.length > 0) continue;
