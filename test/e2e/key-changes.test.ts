@@ -136,7 +136,10 @@ function socketsClose(closings: readonly Promise<number>[], sinceMs: number): Pr
   );
 }
 
-/** A timer counts monotonic time, while the end of a key is a time of day, which the system may be correcting. */
+/**
+ * A timer counts monotonic time, while the end of a key is a time of day, which the system may be
+ * correcting.
+ */
 const MAX_EARLY_MS = 50;
 
 function expectInTime(what: string, gateways: readonly number[], sockets: readonly number[]): void {

@@ -1,4 +1,7 @@
-/** What rendered egress policies allow, and which pods they select; reads the layout of this chart, not any YAML. */
+/**
+ * What rendered egress policies allow, and which pods they select; reads the layout of this chart,
+ * not any YAML.
+ */
 
 const SEPARATOR = /^---$/m;
 const ANYWHERE = /cidr: "?(?:0\.0\.0\.0|::)\/0"?$/m;
@@ -23,7 +26,10 @@ interface Job {
   readonly podLabels: readonly string[];
 }
 
-/** Jobs that no policy of `manifests` holds from their start on: one that is a hook itself, and comes before the job. */
+/**
+ * Jobs that no policy of `manifests` holds from their start on: one that is a hook itself, and
+ * comes before the job.
+ */
 export function jobsWithoutPolicy(manifests: string): string[] {
   const policies = egressPolicies(manifests);
   const isHeld = (job: Job): boolean =>

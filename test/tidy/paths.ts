@@ -15,7 +15,10 @@ const FROM_ROOT = /\bROOT,\s*["'`](?<up>\.\.[^"'`]*)["'`]/g;
 /** A folder of somebody's own on one machine. */
 const OF_ONE_MACHINE = /["'`](?<place>\/(?:home|root|mnt|Users)\/[^"'`\s]*)["'`]/g;
 
-/** Paths in backticks in Markdown below `root` that lead neither from there nor from the document's folder to anything. */
+/**
+ * Paths in backticks in Markdown below `root` that lead neither from there nor from the document's
+ * folder to anything.
+ */
 export function namedPathFaults(root: string): string[] {
   return matchesBelow(root, /\.md$/, NAMED)
     .filter(([, named]) => !PATTERN.test(named))
@@ -34,7 +37,9 @@ export function outsideFaults(root: string): string[] {
   return outside.map(([file, place]) => `${file}: ${place} is outside the checkout`).toSorted();
 }
 
-/** What `pattern` names in the files of one kind: pairs of the file, and the text of its only group. */
+/**
+ * What `pattern` names in the files of one kind: pairs of the file, and the text of its only group.
+ */
 function matchesBelow(root: string, kind: RegExp, pattern: RegExp): (readonly [string, string])[] {
   return filesBelow(root)
     .filter((file) => kind.test(file))

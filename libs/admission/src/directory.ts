@@ -103,8 +103,9 @@ export function createDirectoryState(logger: Logger): DirectoryState {
 }
 
 /**
- * Whether `entry` comes into force in place of `known`, of the same entity. An organization service of release 0.1.0
- * publishes a version without the server's token: of two records of one version the one with the token wins.
+ * Whether `entry` comes into force in place of `known`, of the same entity. An organization service
+ * of release 0.1.0 publishes a version without the server's token: of two records of one version
+ * the one with the token wins.
  */
 function replaces(entry: DirectoryEntry, known: DirectoryEntry): boolean {
   if (entry.version !== known.version) return entry.version > known.version;

@@ -1,6 +1,6 @@
 /**
  * The closed catalogue of public errors: code (header `X-Error-Code`) → status and text
- * (interface, "Errors"; decisions, 1.2). A text with `<…>` is completed by the place that raises it.
+ * (interface, "Errors"; decisions, 1.2). A text with `<…>` is completed where the error is raised.
  */
 export const ERRORS = {
   VALIDATION_FAILED: { status: 400, text: "Invalid request" },

@@ -15,7 +15,10 @@ export interface ConnectionOptions {
   readonly connections: number;
   readonly connectTimeoutMs: number;
   readonly keepAliveMs: number;
-  /** Has the authorities that may have signed the certificate; those that Node knows where it is undefined. */
+  /**
+   * Has the authorities that may have signed the certificate; those that Node knows where it is
+   * undefined.
+   */
   readonly secureContext: SecureContext | undefined;
 }
 

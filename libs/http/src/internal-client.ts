@@ -92,7 +92,10 @@ export interface InternalClientOptions {
   readonly credentials: Readonly<Record<string, string>>;
   /** The deadline of a call, in milliseconds, unless the call gives its own. */
   readonly timeoutMs: number;
-  /** Has the authorities that may have signed the service's certificate; without it those that Node knows. */
+  /**
+   * Has the authorities that may have signed the service's certificate; without it those that Node
+   * knows.
+   */
   readonly secureContext?: SecureContext | undefined;
   /** Most calls at once, and so most connections. */
   readonly connections?: number;

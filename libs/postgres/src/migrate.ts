@@ -57,13 +57,14 @@ interface MigrationFile {
 }
 
 /**
- * Brings `schema` up to date: runs each file (0001_x.sql, by number) that the database does not have, in a transaction
- * of its own (without one where its first line is {@link NO_TRANSACTION}). Processes that start together take turns, and
- * processes that run meanwhile are held up for {@link TABLE_LOCK_TIMEOUT_MS} at most by a file that waits. Throws, having
- * changed nothing, if a file that was already applied has another content now, or two files of a folder have one number.
+ * Brings `schema` up to date: runs each file (0001_x.sql, by number) that the database does not
+ * have, in a transaction of its own (without one where its first line is {@link NO_TRANSACTION}).
+ * Processes that start together take turns. A file that waits holds up processes that run meanwhile
+ * for {@link TABLE_LOCK_TIMEOUT_MS} at most. Throws, having changed nothing, if a file that was
+ * already applied has another content now, or two files of a folder have one number.
  *
- * A schema in which this role may not create tables is looked at alone, as a service does that has its rows by a role of its
- * own: throws where a file was not applied yet.
+ * A schema in which this role may not create tables is looked at alone, as a service does that has
+ * its rows by a role of its own: throws where a file was not applied yet.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   assertIdentifier(options.schema);

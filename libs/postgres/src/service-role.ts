@@ -1,14 +1,15 @@
 /**
- * The roles of a schema. Its owner, or whoever may create tables there, runs its migrations; a service's role reads and
- * writes its rows, and changes neither tables nor what guards their rows.
+ * The roles of a schema. Its owner, or whoever may create tables there, runs its migrations; a
+ * service's role reads and writes its rows, and changes neither tables nor what guards their rows.
  */
 import type { Client } from "pg";
 
 import { assertIdentifier } from "./identifier.ts";
 
 /**
- * Who has a schema: this connection's role, which may create tables there, another role, or nobody yet. Throws where it is
- * another's that this role was given nothing of. A service's role never gets the right to create.
+ * Who has a schema: this connection's role, which may create tables there, another role, or nobody
+ * yet. Throws where it is another's that this role was given nothing of. A service's role never
+ * gets the right to create.
  */
 export async function ownershipOf(client: Client, schema: string): Promise<"own" | "another's" | "missing"> {
   const { rows } = await client.query<{ role: string; own: boolean; usable: boolean }>(
@@ -28,8 +29,8 @@ export async function ownershipOf(client: Client, schema: string): Promise<"own"
 }
 
 /**
- * $1: a schema. Who makes tables there later: this connection's role, and the owners of the functions that make partitions.
- * Default privileges are those of the maker alone.
+ * $1: a schema. Who makes tables there later: this connection's role, and the owners of the
+ * functions that make partitions. Default privileges are those of the maker alone.
  */
 const MAKERS_OF_TABLES = `select quote_ident(current_user) as name
   union select quote_ident(pg_get_userbyid(proowner)) from pg_proc

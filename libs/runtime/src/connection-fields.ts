@@ -1,6 +1,7 @@
 /**
- * What every process is told of the three servers, and of the authority of trading servers, declared once: a service spreads
- * these into its schema, and the options of @kapi/kafka, @kapi/redis and @kapi/postgres are made from them. Certificates and keys are PEM texts; mounted
+ * What every process is told of the three servers, and of the authority of trading servers,
+ * declared once: a service spreads these into its schema, and the options of @kapi/kafka,
+ * @kapi/redis and @kapi/postgres are made from them. Certificates and keys are PEM texts; mounted
  * files are named by the same variables with _FILE.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
@@ -125,7 +126,10 @@ const postgres = {
 } as const;
 
 const tradingServers = {
-  /** Who may have signed the certificates of trading servers, beside the authorities that Node knows: there are several. */
+  /**
+   * Who may have signed the certificates of trading servers, beside the authorities that Node
+   * knows: there are several.
+   */
   TRADING_SERVER_TLS_CA: certificates.optional(),
 } as const;
 

@@ -35,7 +35,10 @@ const MAX_WAITING_CALLS_PER_ORGANIZATION = 1_000;
 export interface TradingServerClientOptions {
   /** How the server is reached, or undefined where it is not known. */
   readonly addressOf: (serverId: string) => TradingServerAddress | undefined;
-  /** PEM: authorities that may have signed the servers' certificates too, beside those that Node knows. */
+  /**
+   * PEM: authorities that may have signed the servers' certificates too, beside those that Node
+   * knows.
+   */
   readonly ca?: string | undefined;
   /** Deadline of one call. */
   readonly timeoutMs: number;

@@ -186,7 +186,8 @@ describe("the status", () => {
     const creation = await world.publishCreation();
     for (const { commandId } of updates) expect((await world.final(commandId)).status).toBe("succeeded");
     expect((await world.final(creation)).status).toBe("succeeded");
-    // One after the other, 8 at once, the histories of all accounts would take longer than this one.
+    // One after the other, 8 at once, the histories of all accounts would take longer than this
+    // one.
     expect(isAnswered).toBe(false);
     await answered;
     await world.control("DELETE", "/faults");

@@ -7,8 +7,8 @@ import type { World } from "./world.ts";
 const ANNOUNCED = /^(order\.(executed|cancelled)|position\.|deal\.|margin\.)/;
 
 /**
- * The facts of the account number from 1 without a gap; the last tells the deletion, once. Those before tell all that the
- * trading server did, in its order, and every deal that is named.
+ * The facts of the account number from 1 without a gap; the last tells the deletion, once. Those
+ * before tell all that the trading server did, in its order, and every deal that is named.
  */
 export async function deletionIsToldOnce(world: World, account: string): Promise<void> {
   const told = await eventually(() => {

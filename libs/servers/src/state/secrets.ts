@@ -58,7 +58,8 @@ export function keptSecrets(stateDir: string): Secrets {
   const { webhookSealingKeys, serviceTokens, tradingServerSealingKeys } = fresh;
   const later = { webhookSealingKeys, serviceTokens, tradingServerSealingKeys };
   const secrets = Secrets.parse({ ...later, ...kept });
-  // What only another version knows stays in the file: that version may be started again, and needs it.
+  // What only another version knows stays in the file: that version may be started again, and needs
+  // it.
   if (Object.keys(later).some((name) => kept[name] === undefined)) writePrivately(file, { ...kept, ...secrets });
   return secrets;
 }

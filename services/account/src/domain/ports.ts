@@ -197,11 +197,15 @@ export interface DeletionBook {
    */
   bookedSequence(account: AccountName): Promise<number | null>;
   /**
-   * Counts a try that booked nothing after `bookedSequence`; tells how many there were in a row. Notes that the account's
-   * events wait. 0 where something was booked meanwhile, or the account is not `deleting` any more.
+   * Counts a try that booked nothing after `bookedSequence`; tells how many there were in a row.
+   * Notes that the account's events wait. 0 where something was booked meanwhile, or the account is
+   * not `deleting` any more.
    */
   noteStall(accountId: string, bookedSequence: number): Promise<number>;
-  /** Has all events of an account that is `deleting` count as booked: none of them becomes a fact any more. */
+  /**
+   * Has all events of an account that is `deleting` count as booked: none of them becomes a fact
+   * any more.
+   */
   skipEvents(accountId: string): Promise<void>;
   /** Removes orders, positions and deals, once all events are booked. */
   deleteHistory(serverId: string, accountNumber: string): Promise<void>;

@@ -1,10 +1,11 @@
 /**
- * Books the events of changes before their commands end, so that the fact of a change comes behind the facts of what
- * happened before it (decisions, 11). The answer to a change is mostly faster than the topic that brings the events
- * before it, so the topic is given a moment first; then the trading server's history is asked.
+ * Books the events of changes before their commands end, so that the fact of a change comes behind
+ * the facts of what happened before it (decisions, 11). The answer to a change is mostly faster
+ * than the topic that brings the events before it, so the topic is given a moment first; then the
+ * trading server's history is asked.
  *
- * This is an attempt: a command never fails by it, and a batch of commands waits for it for half a second at most. Then
- * the fact stands where the end of its command is committed.
+ * This is an attempt: a command never fails by it, and a batch of commands waits for it for half a
+ * second at most. Then the fact stands where the end of its command is committed.
  */
 import type { TradingEvent } from "@kapi/contracts";
 import { delay, monotonicClock } from "@kapi/kernel";
@@ -17,7 +18,10 @@ const MAX_WAIT_MS = 500;
 /** How much of that is left to the topic before the history is asked. */
 const TOPIC_WAIT_MS = 150;
 const LOOK_INTERVAL_MS = 25;
-/** Accounts of one server whose history is asked for at once, by all batches; a history that hangs keeps them. */
+/**
+ * Accounts of one server whose history is asked for at once, by all batches; a history that hangs
+ * keeps them.
+ */
 const MAX_ASKED_AT_ONCE = 8;
 
 /** The event that a command's change made. */

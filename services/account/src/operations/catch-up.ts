@@ -23,9 +23,9 @@ export interface CatchUpSources {
 }
 
 /**
- * Resolves when the account is booked up to what the trading server has at this moment; false where there is no such
- * account. After `waitMs`, or where events cannot be booked, or the trading server gives no clear answer: DependencyError.
- * What was booked until then stays booked.
+ * Resolves when the account is booked up to what the trading server has at this moment; false where
+ * there is no such account. After `waitMs`, or where events cannot be booked, or the trading server
+ * gives no clear answer: DependencyError. What was booked until then stays booked.
  */
 export async function catchUp(sources: CatchUpSources, account: AccountName, waitMs = MAX_WAIT_MS): Promise<boolean> {
   const ended = new AbortController();

@@ -21,7 +21,10 @@ import { type CatchUpSources, catchUp } from "./catch-up.ts";
 import { completeDeletions, type DeletionPorts, NOT_TRIED } from "./complete-deletion.ts";
 import type { QueuedOperations } from "./queued-operations.ts";
 
-/** Accounts of one batch that are booked up side by side. Once so many have failed, the batch waits for no further one. */
+/**
+ * Accounts of one batch that are booked up side by side. Once so many have failed, the batch waits
+ * for no further one.
+ */
 const MAX_CATCH_UPS = 8;
 
 /** How a command stands after it was run once. */

@@ -9,13 +9,22 @@ import type { FeedSource } from "../domain/history-ports.ts";
 import type { AccountTraces, DeletionBook } from "../domain/ports.ts";
 import { catchUp } from "./catch-up.ts";
 
-/** Deletions of one batch that are completed side by side. Once so many have failed, the batch tries no further one. */
+/**
+ * Deletions of one batch that are completed side by side. Once so many have failed, the batch tries
+ * no further one.
+ */
 const MAX_AT_ONCE = 8;
 /** Why the rest of such a batch has to be done again. */
 export const NOT_TRIED = "not tried, as others of its batch could not be completed";
-/** How long a deletion by itself books: thousands of closed positions, and less than the gateway waits for the whole. */
+/**
+ * How long a deletion by itself books: thousands of closed positions, and less than the gateway
+ * waits for the whole.
+ */
 const MAX_BOOKING_MS = 8_000;
-/** Tries of the service itself, the last about 5 min after the first, that booked nothing; then it goes on without. */
+/**
+ * Tries of the service itself, the last about 5 min after the first, that booked nothing; then it
+ * goes on without.
+ */
 const MAX_STALLED_ATTEMPTS = 5;
 
 export interface DeletionPorts {
@@ -34,8 +43,9 @@ export async function bookLastEvents({ book, feed }: DeletionPorts, account: Acc
 }
 
 /**
- * As {@link bookLastEvents}, for the service's own tries, which come ever more seldom: after some that booked nothing at
- * all the rest is left out and told to `onSkipped`, so that every deletion ends.
+ * As {@link bookLastEvents}, for the service's own tries, which come ever more seldom: after some
+ * that booked nothing at all the rest is left out and told to `onSkipped`, so that every deletion
+ * ends.
  */
 export async function bookOrSkipLastEvents(
   ports: DeletionPorts,
@@ -55,8 +65,8 @@ export async function bookOrSkipLastEvents(
 }
 
 /**
- * Removes what this service, finance and metrics know of an account whose last events are booked. Rejects where one step
- * could not be done; all of them are then done again.
+ * Removes what this service, finance and metrics know of an account whose last events are booked.
+ * Rejects where one step could not be done; all of them are then done again.
  */
 export async function removeTraces({ book, traces }: DeletionPorts, account: Account): Promise<void> {
   const { serverId, accountNumber } = account;
@@ -69,9 +79,9 @@ export async function removeTraces({ book, traces }: DeletionPorts, account: Acc
 }
 
 /**
- * Takes accounts that the trading server has deleted as far as they get before their commands are final: marked
- * `deleting`, their last events booked, and their traces removed. For each, null or why it has to be done again. What
- * takes longer is taken to its end as an unfinished deletion.
+ * Takes accounts that the trading server has deleted as far as they get before their commands are
+ * final: marked `deleting`, their last events booked, and their traces removed. For each, null or
+ * why it has to be done again. What takes longer is taken to its end as an unfinished deletion.
  */
 export async function completeDeletions(
   ports: DeletionPorts,

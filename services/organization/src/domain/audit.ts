@@ -56,7 +56,10 @@ export function originOf(url: string): string {
 /** Details of the operator's own network, and of how its servers are reached. */
 const OPERATORS_DETAILS = new Set(["tradingServer", "tokenChanged"]);
 
-/** An entry as people of an organization see it: without the addresses of the operator's own network. */
+/**
+ * An entry as people of an organization see it: without the addresses of the operator's own
+ * network.
+ */
 export function shownToPeople(entry: AuditEntry): AuditEntry {
   if (entry.actor?.type !== "operator") return entry;
   const details = Object.fromEntries(Object.entries(entry.details).filter(([name]) => !OPERATORS_DETAILS.has(name)));

@@ -13,7 +13,10 @@ import { ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow, IN_LOCK_ORDER } from ".
 /** When a deletion that was begun is looked at first, if nobody has ended it by then; then twice as late each time. */
 const FIRST_LOOK_SECONDS = 10;
 const LAST_LOOK_SECONDS = 300;
-/** So far counts an account as booked whose last events are left out: above the sequence of every event. */
+/**
+ * So far counts an account as booked whose last events are left out: above the sequence of every
+ * event.
+ */
 const EVERY_EVENT = Number.MAX_SAFE_INTEGER;
 
 interface DeletionRow extends AccountRow {
