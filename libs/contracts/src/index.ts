@@ -19,6 +19,8 @@ export * from "./http/history.ts";
 export * from "./http/pagination.ts";
 export * from "./http/servers.ts";
 export * from "./http/webhooks.ts";
+export * from "./internal/finance.ts";
+export * from "./internal/route.ts";
 export * from "./live/frames.ts";
 export * from "./messages/announced.ts";
 export * from "./messages/audit-event.ts";

@@ -1,6 +1,5 @@
-/** Those whose tokens services know, by the name that the token begins with; `operator` is the operator's command line. */
-export const CALLERS = ["gateway", "account", "export", "metrics", "organization", "operator"] as const;
-export type Caller = (typeof CALLERS)[number];
+import { FINANCE_ROUTES } from "./internal/finance.ts";
+import type { Caller, InternalRoutes } from "./internal/route.ts";
 
 const GATEWAY = ["gateway"] as const;
 const EXPORT = ["export"] as const;
@@ -48,11 +47,7 @@ export const INTERNAL_CALLS = {
     "POST /internal/commands/open": ORGANIZATION,
     "POST /internal/commands/caught-up": ORGANIZATION,
   },
-  finance: {
-    [`GET ${ACCOUNT_PATH}/transactions`]: GATEWAY,
-    [`GET ${ACCOUNT_PATH}/history`]: EXPORT,
-    [`DELETE ${ACCOUNT_PATH}`]: ACCOUNT,
-  },
+  finance: callsOf(FINANCE_ROUTES),
   metrics: {
     [`GET ${SERVER}/account-metrics`]: GATEWAY,
     [`DELETE ${ACCOUNT_PATH}`]: ACCOUNT,
@@ -100,4 +95,8 @@ export type InternalOwner = keyof typeof INTERNAL_CALLS;
 export function callersOf(owner: InternalOwner, operation: string): readonly Caller[] | undefined {
   const calls: Readonly<Record<string, readonly Caller[]>> = INTERNAL_CALLS[owner];
   return Object.hasOwn(calls, operation) ? calls[operation] : undefined;
+}
+
+function callsOf(routes: InternalRoutes): Readonly<Record<string, readonly Caller[]>> {
+  return Object.fromEntries(Object.values(routes).map(({ method, path, callers }) => [`${method} ${path}`, callers]));
 }

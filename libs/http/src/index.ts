@@ -4,6 +4,7 @@ export * from "./caller.ts";
 export * from "./dependency-error.ts";
 export * from "./internal-auth.ts";
 export * from "./internal-client.ts";
+export * from "./internal-routes.ts";
 export * from "./listen.ts";
 export * from "./owner-answers.ts";
 export * from "./parse.ts";

@@ -1,7 +1,6 @@
 /** The internal routes of the finance service, as gateway, export and account call them. */
-import { AccountNumber, DateTime, Guid, MAX_EXPORT_RECORDS, PageQuery, queryInteger } from "@kapi/contracts";
-import { ApiError, type FastifyInstance, parse } from "@kapi/http";
-import { z } from "zod";
+import { FINANCE_ROUTES } from "@kapi/contracts";
+import { ApiError, type FastifyInstance, serve } from "@kapi/http";
 
 import type { DeletionBook } from "../../domain/transaction-reads.ts";
 import {
@@ -10,36 +9,25 @@ import {
 } from "../../operations/list-trading-account-transactions.ts";
 import { newestTransactions } from "../../operations/newest-transactions.ts";
 
-const ACCOUNT = "/internal/servers/:serverId/accounts/:accountNumber";
-const AccountPath = z.object({ serverId: Guid, accountNumber: AccountNumber });
-/** One more than an export shows, which tells whether there are more. */
-const HistoryQuery = z.object({
-  from: DateTime.optional(),
-  to: DateTime.optional(),
-  limit: queryInteger(1, MAX_EXPORT_RECORDS + 1),
-});
-
 export interface RouteNeeds extends TransactionSources {
   readonly deletions: DeletionBook;
 }
 
-/** Registers the routes; all of them are below /internal. An account that was deleted is 404 to every read. */
+/** Registers the routes. An account that was deleted is 404 to every read. */
 export function registerRoutes(app: FastifyInstance, needs: RouteNeeds): void {
-  app.get(`${ACCOUNT}/transactions`, async (request) => {
-    const account = parse(AccountPath, request.params);
-    const answer = await listTradingAccountTransactions(needs, account, parse(PageQuery, request.query));
-    if (answer === null) throw new ApiError("ACCOUNT_NOT_FOUND");
-    return answer;
-  });
-  app.get(`${ACCOUNT}/history`, async (request) => {
-    const account = parse(AccountPath, request.params);
-    const { from = null, to = null, limit } = parse(HistoryQuery, request.query);
-    const records = await newestTransactions(needs, account, { from, to }, limit);
-    if (records === null) throw new ApiError("ACCOUNT_NOT_FOUND");
-    return { records };
-  });
-  app.delete(ACCOUNT, async (request) => {
-    await needs.deletions.mark(parse(AccountPath, request.params));
+  serve(app, FINANCE_ROUTES.listTradingAccountTransactions, async ({ params, query }) =>
+    found(await listTradingAccountTransactions(needs, params, query)),
+  );
+  serve(app, FINANCE_ROUTES.readHistory, async ({ params, query: { from = null, to = null, limit } }) => ({
+    records: found(await newestTransactions(needs, params, { from, to }, limit)),
+  }));
+  serve(app, FINANCE_ROUTES.deleteAccount, async ({ params }) => {
+    await needs.deletions.mark(params);
     return {};
   });
+}
+
+function found<T>(answer: T | null): T {
+  if (answer === null) throw new ApiError("ACCOUNT_NOT_FOUND");
+  return answer;
 }

@@ -1,4 +1,5 @@
-import { type CallOptions, type InternalClient, unexpected } from "@kapi/http";
+import { type InternalRoute, pathOf } from "@kapi/contracts";
+import { callRouteRaw, type CallOptions, type InternalClient, type RouteCall, unexpected } from "@kapi/http";
 
 const OK = 200;
 const NOT_FOUND = 404;
@@ -24,6 +25,22 @@ export async function foundBytesOf(client: InternalClient, path: string, options
   const body = await bytesOf(client, path, options);
   if (body === null) throw unexpected(path, NOT_FOUND);
   return body;
+}
+
+/**
+ * The exact body of an owner's answer, or null where it answers 404. Every other status is a DependencyError: what the
+ * gateway asks for was checked before.
+ */
+export async function bodyOf<R extends InternalRoute>(
+  client: InternalClient,
+  route: R,
+  asked: RouteCall<R>,
+  options?: CallOptions,
+): Promise<Buffer | null> {
+  const { status, body } = await callRouteRaw(client, route, asked, options);
+  if (status === OK) return body;
+  if (status === NOT_FOUND) return null;
+  throw unexpected(pathOf(route, asked), status);
 }
 
 /** The path of an account at every owner. */

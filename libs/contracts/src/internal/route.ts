@@ -1,0 +1,106 @@
+import { assert, assertDefined } from "@kapi/kernel";
+import { z } from "zod";
+
+import { AccountNumber, Guid } from "../values.ts";
+
+/** Those whose tokens services know, by the name that the token begins with; `operator` is the operator's command line. */
+export const CALLERS = ["gateway", "account", "export", "metrics", "organization", "operator"] as const;
+export type Caller = (typeof CALLERS)[number];
+
+/** One route between services: what its owner serves, and what its callers send and read. */
+export interface InternalRoute {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Fastify form: `:name` for a parameter, one of {@link PATH_PARAMETERS}. */
+  readonly path: `/internal/${string}`;
+  /** Who may call it; every other caller gets 401. */
+  readonly callers: readonly Caller[];
+  readonly query?: z.ZodType;
+  readonly body?: z.ZodType;
+  /** Status of a success; 200 unless given. */
+  readonly success?: number;
+  /**
+   * What a success answers, as the most lenient release that runs beside this one sends it. Callers
+   * ignore fields that it does not have.
+   */
+  readonly answer: z.ZodType;
+}
+
+/** The routes of one service, by the names of their operations. */
+export type InternalRoutes = Readonly<Record<string, InternalRoute>>;
+
+/** What each parameter of a path must be, at every owner. */
+const PATH_PARAMETERS = {
+  serverId: Guid,
+  accountNumber: AccountNumber,
+  organizationId: Guid,
+  userId: Guid,
+  keyId: z.string(),
+  // Malformed ids of endpoints and deliveries return 404, which the handler decides.
+  endpointId: z.string(),
+  deliveryId: z.string(),
+} as const;
+/** A parameter as it stands in a path. */
+const PARAMETER = /:(\w+)/g;
+
+type ParameterOf<Path extends string> = Path extends `${string}/:${infer Name}/${infer Rest}`
+  ? Name | ParameterOf<`/${Rest}`>
+  : Path extends `${string}/:${infer Name}`
+    ? Name
+    : never;
+/** The parameters of a route's path. */
+export type PathParameters<R extends InternalRoute> = Readonly<Record<ParameterOf<R["path"]>, string>>;
+
+/** A value that its receiver does not change. */
+export type DeepReadonly<T> = T extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : T extends object
+    ? { readonly [Name in keyof T]: DeepReadonly<T[Name]> }
+    : T;
+/** In a query string everything is text. Undefined fields are left out. */
+type QueryFields<T> = {
+  readonly [Name in keyof T]: string | number | (undefined extends T[Name] ? undefined : never);
+};
+
+/** What a caller sends: the parameters of the path, the query and the body, each where the route has it. */
+export type RouteRequest<R extends InternalRoute> = ([ParameterOf<R["path"]>] extends [never]
+  ? object
+  : { readonly params: PathParameters<R> }) &
+  (R extends { readonly query: infer Query extends z.ZodType }
+    ? { readonly query: QueryFields<z.input<Query>> }
+    : object) &
+  (R extends { readonly body: infer Body extends z.ZodType } ? { readonly body: DeepReadonly<z.input<Body>> } : object);
+
+/** What the owner of a route gets: the same, parsed. */
+export interface RouteInput<R extends InternalRoute> {
+  readonly params: PathParameters<R>;
+  readonly query: R extends { readonly query: infer Query extends z.ZodType } ? z.output<Query> : undefined;
+  readonly body: R extends { readonly body: infer Body extends z.ZodType } ? z.output<Body> : undefined;
+}
+
+/** The parts of a request that are in its address. */
+export interface RouteAddress {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+}
+
+/** The path to call, with its parameters encoded and its query. */
+export function pathOf(route: Pick<InternalRoute, "path">, { params = {}, query }: RouteAddress): string {
+  const path = route.path.replaceAll(PARAMETER, (_written, name: string) =>
+    encodeURIComponent(assertDefined(params[name], `${name} of ${route.path}`)),
+  );
+  if (query === undefined) return path;
+  const fields = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) fields.set(name, String(value));
+  return `${path}?${fields.toString()}`;
+}
+
+/** The schema of a route's path parameters. Throws for a parameter that is not in the table. */
+export function pathSchema({ path }: Pick<InternalRoute, "path">): z.ZodType<Readonly<Record<string, string>>> {
+  const schemas: Readonly<Record<string, z.ZodType<string>>> = PATH_PARAMETERS;
+  const parameters: Record<string, z.ZodType<string>> = {};
+  for (const [, name = ""] of path.matchAll(PARAMETER)) {
+    assert(Object.hasOwn(schemas, name), `${name} of ${path} has a schema`);
+    parameters[name] = assertDefined(schemas[name], name);
+  }
+  return z.object(parameters);
+}
