@@ -1,9 +1,9 @@
 import { FINANCE_ROUTES } from "./internal/finance.ts";
+import { METRICS_ROUTES } from "./internal/metrics.ts";
 import type { Caller, InternalRoutes } from "./internal/route.ts";
 
 const GATEWAY = ["gateway"] as const;
 const EXPORT = ["export"] as const;
-const ACCOUNT = ["account"] as const;
 const ORGANIZATION = ["organization"] as const;
 /** What customers ask for: by the management API, or by the console, which the organization service serves. */
 const CUSTOMERS = ["gateway", "organization"] as const;
@@ -48,12 +48,7 @@ export const INTERNAL_CALLS = {
     "POST /internal/commands/caught-up": ORGANIZATION,
   },
   finance: callsOf(FINANCE_ROUTES),
-  metrics: {
-    [`GET ${SERVER}/account-metrics`]: GATEWAY,
-    [`DELETE ${ACCOUNT_PATH}`]: ACCOUNT,
-    "POST /internal/samples/latest": ["account", "organization"],
-    "GET /internal/live/load": OPERATOR,
-  },
+  metrics: callsOf(METRICS_ROUTES),
   organization: {
     [`GET ${ORGANIZATION_PATH}/credits/usage`]: GATEWAY,
     "GET /internal/audit": OPERATOR,

@@ -1,20 +1,19 @@
-import type { InternalClient } from "@kapi/http";
-import { z } from "zod";
+import { FINANCE_ROUTES, METRICS_ROUTES } from "@kapi/contracts";
+import { callRoute, type InternalClient } from "@kapi/http";
 
 import type { AccountTraces } from "../../domain/ports.ts";
 
-const Answer = z.object({});
 /** Deadline of one removal, in milliseconds: metrics may have a month of snapshots to delete. */
-const REMOVAL_TIMEOUT_MS = 4_000;
+const REMOVAL = { timeoutMs: 4_000, repeatable: true };
 
 /** Has finance and metrics remove what they know of an account. */
 export function createAccountTraces(finance: InternalClient, metrics: InternalClient): AccountTraces {
-  const remove = async (service: InternalClient, serverId: string, accountNumber: string): Promise<void> => {
-    const path = `/internal/servers/${serverId}/accounts/${encodeURIComponent(accountNumber)}`;
-    await service.json("DELETE", path, undefined, Answer, { timeoutMs: REMOVAL_TIMEOUT_MS, repeatable: true });
-  };
   return {
-    inFinance: (serverId, accountNumber) => remove(finance, serverId, accountNumber),
-    inMetrics: (serverId, accountNumber) => remove(metrics, serverId, accountNumber),
+    inFinance: async (serverId, accountNumber) => {
+      await callRoute(finance, FINANCE_ROUTES.deleteAccount, { params: { serverId, accountNumber } }, REMOVAL);
+    },
+    inMetrics: async (serverId, accountNumber) => {
+      await callRoute(metrics, METRICS_ROUTES.deleteAccount, { params: { serverId, accountNumber } }, REMOVAL);
+    },
   };
 }

@@ -43,6 +43,18 @@ export async function bodyOf<R extends InternalRoute>(
   throw unexpected(pathOf(route, asked), status);
 }
 
+/** The same, from an owner that has no 404 for it. */
+export async function foundBodyOf<R extends InternalRoute>(
+  client: InternalClient,
+  route: R,
+  asked: RouteCall<R>,
+  options?: CallOptions,
+): Promise<Buffer> {
+  const body = await bodyOf(client, route, asked, options);
+  if (body === null) throw unexpected(pathOf(route, asked), NOT_FOUND);
+  return body;
+}
+
 /** The path of an account at every owner. */
 export function accountPath(serverId: string, accountNumber: string): string {
   return `/internal/servers/${serverId}/accounts/${accountNumber}`;
