@@ -1,18 +1,16 @@
 import { FINANCE_ROUTES } from "./internal/finance.ts";
 import { METRICS_ROUTES } from "./internal/metrics.ts";
-import type { Caller, InternalRoutes } from "./internal/route.ts";
+import { type Caller, CUSTOMER_CALLERS as CUSTOMERS, type InternalRoutes } from "./internal/route.ts";
+import { WEBHOOKS_ROUTES } from "./internal/webhooks.ts";
 
 const GATEWAY = ["gateway"] as const;
 const EXPORT = ["export"] as const;
 const ORGANIZATION = ["organization"] as const;
-/** What customers ask for: by the management API, or by the console, which the organization service serves. */
-const CUSTOMERS = ["gateway", "organization"] as const;
 const OPERATOR = ["operator"] as const;
 
 const SERVER = "/internal/servers/:serverId";
 const ACCOUNT_PATH = "/internal/servers/:serverId/accounts/:accountNumber";
 const ORGANIZATION_PATH = "/internal/organizations/:organizationId";
-const ENDPOINT = "/internal/organizations/:organizationId/webhooks/:endpointId";
 /** Of each service that makes changes which the audit log of the organization service names. */
 const AUDIT_OUTBOX = {
   "GET /internal/audit-outbox": ORGANIZATION,
@@ -67,20 +65,7 @@ export const INTERNAL_CALLS = {
     "PUT /internal/users/:userId/password": OPERATOR,
     "DELETE /internal/users/:userId": OPERATOR,
   },
-  webhooks: {
-    [`GET ${ORGANIZATION_PATH}/webhooks`]: CUSTOMERS,
-    [`POST ${ORGANIZATION_PATH}/webhooks`]: CUSTOMERS,
-    [`GET ${ENDPOINT}`]: CUSTOMERS,
-    [`PATCH ${ENDPOINT}`]: CUSTOMERS,
-    [`DELETE ${ENDPOINT}`]: CUSTOMERS,
-    [`POST ${ENDPOINT}/rotate-secret`]: CUSTOMERS,
-    [`POST ${ENDPOINT}/test`]: CUSTOMERS,
-    [`POST ${ENDPOINT}/replay`]: CUSTOMERS,
-    [`GET ${ENDPOINT}/deliveries`]: CUSTOMERS,
-    [`POST ${ENDPOINT}/deliveries/:deliveryId/redeliver`]: CUSTOMERS,
-    [`GET ${ORGANIZATION_PATH}/events`]: GATEWAY,
-    ...AUDIT_OUTBOX,
-  },
+  webhooks: callsOf(WEBHOOKS_ROUTES),
 } as const satisfies Record<string, Readonly<Record<string, readonly Caller[]>>>;
 
 /** A service with internal operations. */

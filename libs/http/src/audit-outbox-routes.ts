@@ -1,7 +1,7 @@
-import { AuditRecordedBody, MAX_AUDIT_EVENTS } from "@kapi/contracts";
+import { AUDIT_OUTBOX_ROUTES, MAX_AUDIT_EVENTS } from "@kapi/contracts";
 import type { FastifyInstance } from "fastify";
 
-import { parse } from "./parse.ts";
+import { serve } from "./internal-routes.ts";
 
 /** Entries of the audit log that its owner has not fetched yet. */
 interface AuditOutbox {
@@ -9,11 +9,10 @@ interface AuditOutbox {
   delete(ids: readonly string[]): Promise<void>;
 }
 
-/** The routes by which the organization service fetches entries of the audit log; both are below /internal. */
+/** The routes by which the organization service fetches entries of the audit log. */
 export function installAuditOutbox(app: FastifyInstance, outbox: AuditOutbox): void {
-  app.get("/internal/audit-outbox", async () => ({ events: await outbox.read(MAX_AUDIT_EVENTS) }));
-  app.post("/internal/audit-outbox/recorded", async (request) => {
-    const { eventIds } = parse(AuditRecordedBody, request.body);
+  serve(app, AUDIT_OUTBOX_ROUTES.readAuditOutbox, async () => ({ events: await outbox.read(MAX_AUDIT_EVENTS) }));
+  serve(app, AUDIT_OUTBOX_ROUTES.deleteRecordedEvents, async ({ body: { eventIds } }) => {
     await outbox.delete(eventIds);
     return { recorded: eventIds.length };
   });

@@ -6,6 +6,8 @@ import { AccountNumber, Guid } from "../values.ts";
 /** Those whose tokens services know, by the name that the token begins with; `operator` is the operator's command line. */
 export const CALLERS = ["gateway", "account", "export", "metrics", "organization", "operator"] as const;
 export type Caller = (typeof CALLERS)[number];
+/** Callers of what customers ask for: by the management API, or by the console, which the organization service serves. */
+export const CUSTOMER_CALLERS = ["gateway", "organization"] as const satisfies readonly Caller[];
 
 /** One route between services: what its owner serves, and what its callers send and read. */
 export interface InternalRoute {
@@ -17,7 +19,7 @@ export interface InternalRoute {
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
   /** Status of a success; 200 unless given. */
-  readonly success?: number;
+  readonly success?: 200 | 201 | 202;
   /**
    * What a success answers, as the most lenient release that runs beside this one sends it. Callers
    * ignore fields that it does not have.

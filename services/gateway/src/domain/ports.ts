@@ -3,6 +3,7 @@ import type { Readable } from "node:stream";
 import type {
   Command,
   CommandMessage,
+  InternalRoute,
   Issue,
   ListAccountMetricsQuery,
   ListCommandsQuery,
@@ -101,10 +102,11 @@ export interface CreditUsage {
   readonly list: (organizationId: string, query: PageQuery) => Promise<Buffer>;
 }
 
-/** A request to the webhooks service, below an organization. */
+/** A request to the webhooks service for an organization. */
 export interface WebhooksRequest {
-  readonly method: string;
-  readonly path: string;
+  readonly route: InternalRoute;
+  /** Parameters of the path beside the organization. */
+  readonly params: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   /** Who asks. */

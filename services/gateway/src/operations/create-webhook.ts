@@ -1,4 +1,4 @@
-import { CreateWebhookBody } from "@kapi/contracts";
+import { WEBHOOKS_ROUTES } from "@kapi/contracts";
 
 import type { Operation } from "./call.ts";
 import type { Needs } from "./needs.ts";
@@ -6,5 +6,5 @@ import { webhookOperation } from "./webhook-operation.ts";
 
 /** POST webhooks: a new endpoint and its secret. */
 export function createWebhook(needs: Needs): Operation {
-  return webhookOperation(needs, { path: () => "/webhooks", body: CreateWebhookBody, status: 201 });
+  return webhookOperation(needs, WEBHOOKS_ROUTES.createWebhook);
 }

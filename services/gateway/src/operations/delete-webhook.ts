@@ -1,8 +1,10 @@
+import { WEBHOOKS_ROUTES } from "@kapi/contracts";
+
 import type { Operation } from "./call.ts";
 import type { Needs } from "./needs.ts";
 import { webhookOperation } from "./webhook-operation.ts";
 
 /** DELETE an endpoint. */
 export function deleteWebhook(needs: Needs): Operation {
-  return webhookOperation(needs, { path: ({ endpointId }) => `/webhooks/${endpointId}` });
+  return webhookOperation(needs, WEBHOOKS_ROUTES.deleteWebhook);
 }

@@ -1,4 +1,4 @@
-import { ListEventsQuery } from "@kapi/contracts";
+import { WEBHOOKS_ROUTES } from "@kapi/contracts";
 
 import type { Operation } from "./call.ts";
 import type { Needs } from "./needs.ts";
@@ -6,5 +6,5 @@ import { webhookOperation } from "./webhook-operation.ts";
 
 /** GET the feed of events. */
 export function listEvents(needs: Needs): Operation {
-  return webhookOperation(needs, { path: () => "/events", query: ListEventsQuery });
+  return webhookOperation(needs, WEBHOOKS_ROUTES.listEvents);
 }

@@ -1,4 +1,4 @@
-import { ListDeliveriesQuery } from "@kapi/contracts";
+import { WEBHOOKS_ROUTES } from "@kapi/contracts";
 
 import type { Operation } from "./call.ts";
 import type { Needs } from "./needs.ts";
@@ -6,8 +6,5 @@ import { webhookOperation } from "./webhook-operation.ts";
 
 /** GET what was sent to an endpoint. */
 export function listWebhookDeliveries(needs: Needs): Operation {
-  return webhookOperation(needs, {
-    path: ({ endpointId }) => `/webhooks/${endpointId}/deliveries`,
-    query: ListDeliveriesQuery,
-  });
+  return webhookOperation(needs, WEBHOOKS_ROUTES.listWebhookDeliveries);
 }

@@ -1,11 +1,10 @@
+import { WEBHOOKS_ROUTES } from "@kapi/contracts";
+
 import type { Operation } from "./call.ts";
 import type { Needs } from "./needs.ts";
 import { webhookOperation } from "./webhook-operation.ts";
 
 /** POST one delivery again. */
 export function redeliverWebhook(needs: Needs): Operation {
-  return webhookOperation(needs, {
-    path: ({ endpointId, deliveryId }) => `/webhooks/${endpointId}/deliveries/${deliveryId}/redeliver`,
-    status: 202,
-  });
+  return webhookOperation(needs, WEBHOOKS_ROUTES.redeliverWebhook);
 }

@@ -1,4 +1,4 @@
-import { ReplayWebhookBody } from "@kapi/contracts";
+import { WEBHOOKS_ROUTES } from "@kapi/contracts";
 
 import type { Operation } from "./call.ts";
 import type { Needs } from "./needs.ts";
@@ -6,9 +6,5 @@ import { webhookOperation } from "./webhook-operation.ts";
 
 /** POST the events of a time to an endpoint again. */
 export function replayWebhook(needs: Needs): Operation {
-  return webhookOperation(needs, {
-    path: ({ endpointId }) => `/webhooks/${endpointId}/replay`,
-    body: ReplayWebhookBody,
-    status: 202,
-  });
+  return webhookOperation(needs, WEBHOOKS_ROUTES.replayWebhook);
 }

@@ -1,8 +1,10 @@
+import { WEBHOOKS_ROUTES } from "@kapi/contracts";
+
 import type { Operation } from "./call.ts";
 import type { Needs } from "./needs.ts";
 import { webhookOperation } from "./webhook-operation.ts";
 
 /** POST a new secret for an endpoint. */
 export function rotateWebhookSecret(needs: Needs): Operation {
-  return webhookOperation(needs, { path: ({ endpointId }) => `/webhooks/${endpointId}/rotate-secret` });
+  return webhookOperation(needs, WEBHOOKS_ROUTES.rotateWebhookSecret);
 }

@@ -1,4 +1,4 @@
-import { UpdateWebhookBody } from "@kapi/contracts";
+import { WEBHOOKS_ROUTES } from "@kapi/contracts";
 
 import type { Operation } from "./call.ts";
 import type { Needs } from "./needs.ts";
@@ -6,5 +6,5 @@ import { webhookOperation } from "./webhook-operation.ts";
 
 /** PATCH an endpoint. */
 export function updateWebhook(needs: Needs): Operation {
-  return webhookOperation(needs, { path: ({ endpointId }) => `/webhooks/${endpointId}`, body: UpdateWebhookBody });
+  return webhookOperation(needs, WEBHOOKS_ROUTES.updateWebhook);
 }

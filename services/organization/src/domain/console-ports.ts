@@ -2,6 +2,7 @@
 import type {
   AccountMetricsFrame,
   ConsoleServer,
+  InternalRoute,
   Issue,
   ListCommandsQuery,
   ListTradingAccountsQuery,
@@ -107,10 +108,11 @@ export interface Commands {
   read(organizationId: string, commandId: string): Promise<Buffer | null>;
 }
 
-/** A request to the webhooks service: its path below the organization. */
+/** A request to the webhooks service for an organization. */
 export interface WebhooksRequest {
-  readonly method: string;
-  readonly path: string;
+  readonly route: InternalRoute;
+  /** Parameters of the path beside the organization. */
+  readonly params: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: unknown;
   /** The person who asks. */

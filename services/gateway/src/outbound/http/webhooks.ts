@@ -1,4 +1,5 @@
-import { callerHeaders, type InternalClient, refusalOf, withQuery } from "@kapi/http";
+import { pathOf } from "@kapi/contracts";
+import { callerHeaders, callRouteRaw, type InternalClient, refusalOf } from "@kapi/http";
 
 import type { Webhooks } from "../../domain/ports.ts";
 
@@ -6,11 +7,11 @@ const CLIENT_ERRORS_FROM = 400;
 
 /** The webhooks service over internal HTTP. What it refuses, the caller is told as it says it. */
 export function createWebhooks(client: InternalClient): Webhooks {
-  return async (organizationId, { method, path, query, body: asked, caller }) => {
-    const base = `/internal/organizations/${organizationId}${path}`;
-    const url = query === undefined ? base : withQuery(base, query);
-    const response = await client.request(method, url, asked, { organizationId, headers: callerHeaders(caller) });
+  return async (organizationId, { route, params, caller, ...rest }) => {
+    const asked = { ...rest, params: { ...params, organizationId } };
+    const options = { organizationId, headers: callerHeaders(caller) };
+    const response = await callRouteRaw(client, route, asked, options);
     if (response.status < CLIENT_ERRORS_FROM) return { body: response.body };
-    return { refusal: refusalOf(url, response) };
+    return { refusal: refusalOf(pathOf(route, asked), response) };
   };
 }

@@ -1,4 +1,5 @@
-import { callerHeaders, type InternalClient, refusalOf, withQuery } from "@kapi/http";
+import { pathOf } from "@kapi/contracts";
+import { callerHeaders, callRouteRaw, type InternalClient, refusalOf } from "@kapi/http";
 
 import type { Webhooks } from "../../domain/console-ports.ts";
 
@@ -8,14 +9,11 @@ const TIMEOUT_MS = 10_000;
 
 /** The webhooks service over internal HTTP. What it refuses, the person is told as it says it. */
 export function webhooksOver(client: InternalClient): Webhooks {
-  return async (organizationId, { method, path, query, body: asked, caller }) => {
-    const base = `/internal/organizations/${organizationId}${path}`;
-    const url = query === undefined ? base : withQuery(base, query);
-    const response = await client.request(method, url, asked, {
-      timeoutMs: TIMEOUT_MS,
-      headers: callerHeaders(caller),
-    });
+  return async (organizationId, { route, params, caller, ...rest }) => {
+    const asked = { ...rest, params: { ...params, organizationId } };
+    const options = { timeoutMs: TIMEOUT_MS, headers: callerHeaders(caller) };
+    const response = await callRouteRaw(client, route, asked, options);
     const { status, body } = response;
-    return status < CLIENT_ERRORS_FROM ? { status, body } : { refusal: refusalOf(url, response) };
+    return status < CLIENT_ERRORS_FROM ? { status, body } : { refusal: refusalOf(pathOf(route, asked), response) };
   };
 }

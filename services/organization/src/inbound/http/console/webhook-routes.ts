@@ -1,16 +1,15 @@
-import { CreateWebhookBody, ListDeliveriesQuery, ReplayWebhookBody, UpdateWebhookBody } from "@kapi/contracts";
-import { addressOf, ApiError, type FastifyReply, type FastifyRequest, parse } from "@kapi/http";
+import { type InternalRoute, WEBHOOKS_ROUTES } from "@kapi/contracts";
+import { addressOf, ApiError, type FastifyRequest, parse } from "@kapi/http";
 import { isUuid } from "@kapi/kernel";
 
 import type { WebhooksRequest } from "../../../domain/console-ports.ts";
 import { askWebhooks } from "../../../operations/ask-webhooks.ts";
 import type { ConsoleContext } from "../../../operations/console-context.ts";
-import { callerOf, type SignedIn } from "../../../operations/use-session.ts";
+import { callerOf } from "../../../operations/use-session.ts";
 import type { SignedInHandler, SignedInRoutes } from "./signed-in-routes.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
 const ENDPOINT = "/webhooks/:endpointId";
-const DELIVERY = `${ENDPOINT}/deliveries/:deliveryId`;
 
 /**
  * The organization's webhook endpoints and what was sent to them: the same routes, bodies and answers as the management API
@@ -18,58 +17,42 @@ const DELIVERY = `${ENDPOINT}/deliveries/:deliveryId`;
  */
 export function installWebhookRoutes(routes: SignedInRoutes, context: ConsoleContext): void {
   const passed =
-    (requestOf: (request: FastifyRequest) => Omit<WebhooksRequest, "method" | "caller">): SignedInHandler =>
-    async (signedIn: SignedIn, request: FastifyRequest, reply: FastifyReply) => {
-      const { method } = request;
-      const asked = { method, caller: callerOf(signedIn, addressOf(request)), ...requestOf(request) };
+    (route: InternalRoute): SignedInHandler =>
+    async (signedIn, request, reply) => {
+      const asked = { caller: callerOf(signedIn, addressOf(request)), ...requestFor(route, request) };
       const { status, body } = await askWebhooks(context, signedIn.user.organizationId, asked);
       return reply.code(status).type(JSON_TYPE).send(body);
     };
-  const ofEndpoint = (below = ""): SignedInHandler => passed((request) => ({ path: endpointOf(request) + below }));
 
-  routes.get(
-    "/webhooks",
-    passed(() => ({ path: "/webhooks" })),
-  );
-  routes.post(
-    "/webhooks",
-    passed(({ body }) => ({ path: "/webhooks", body: parse(CreateWebhookBody, body) })),
-  );
-  routes.get(ENDPOINT, ofEndpoint());
-  routes.patch(
-    ENDPOINT,
-    passed((request) => ({ path: endpointOf(request), body: parse(UpdateWebhookBody, request.body) })),
-  );
-  routes.delete(ENDPOINT, ofEndpoint());
-  routes.post(`${ENDPOINT}/rotate-secret`, ofEndpoint("/rotate-secret"));
-  routes.post(`${ENDPOINT}/test`, ofEndpoint("/test"));
-  routes.post(
-    `${ENDPOINT}/replay`,
-    passed((request) => ({ path: `${endpointOf(request)}/replay`, body: parse(ReplayWebhookBody, request.body) })),
-  );
-  routes.get(
-    `${ENDPOINT}/deliveries`,
-    passed((request) => ({
-      path: `${endpointOf(request)}/deliveries`,
-      query: parse(ListDeliveriesQuery, request.query),
-    })),
-  );
-  routes.post(
-    `${DELIVERY}/redeliver`,
-    passed((request) => ({ path: `${deliveryOf(request)}/redeliver` })),
-  );
+  routes.get("/webhooks", passed(WEBHOOKS_ROUTES.listWebhooks));
+  routes.post("/webhooks", passed(WEBHOOKS_ROUTES.createWebhook));
+  routes.get(ENDPOINT, passed(WEBHOOKS_ROUTES.getWebhook));
+  routes.patch(ENDPOINT, passed(WEBHOOKS_ROUTES.updateWebhook));
+  routes.delete(ENDPOINT, passed(WEBHOOKS_ROUTES.deleteWebhook));
+  routes.post(`${ENDPOINT}/rotate-secret`, passed(WEBHOOKS_ROUTES.rotateWebhookSecret));
+  routes.post(`${ENDPOINT}/test`, passed(WEBHOOKS_ROUTES.testWebhook));
+  routes.post(`${ENDPOINT}/replay`, passed(WEBHOOKS_ROUTES.replayWebhook));
+  routes.get(`${ENDPOINT}/deliveries`, passed(WEBHOOKS_ROUTES.listWebhookDeliveries));
+  routes.post(`${ENDPOINT}/deliveries/:deliveryId/redeliver`, passed(WEBHOOKS_ROUTES.redeliverWebhook));
 }
 
-/** An id that is none names no endpoint: 404, and it gets into no path. */
-function endpointOf({ params }: FastifyRequest): string {
-  const { endpointId = "" } = params as Readonly<Record<string, string | undefined>>;
-  if (!isUuid(endpointId)) throw new ApiError("ENDPOINT_NOT_FOUND");
-  return `/webhooks/${endpointId}`;
+function requestFor(route: InternalRoute, request: FastifyRequest): Omit<WebhooksRequest, "caller"> {
+  const params = idsOf(request);
+  return {
+    route,
+    params,
+    ...(route.query === undefined
+      ? {}
+      : { query: parse(route.query, request.query) as NonNullable<WebhooksRequest["query"]> }),
+    ...(route.body === undefined ? {} : { body: parse(route.body, request.body) }),
+  };
 }
 
-function deliveryOf(request: FastifyRequest): string {
-  const { deliveryId = "" } = request.params as Readonly<Record<string, string | undefined>>;
-  const endpoint = endpointOf(request);
-  if (!isUuid(deliveryId)) throw new ApiError("DELIVERY_NOT_FOUND");
-  return `${endpoint}/deliveries/${deliveryId}`;
+/** Malformed ids return 404, and get into no path. */
+function idsOf(request: FastifyRequest): Readonly<Record<string, string>> {
+  const params = request.params as Readonly<Record<string, string>>;
+  const { endpointId, deliveryId } = params;
+  if (endpointId !== undefined && !isUuid(endpointId)) throw new ApiError("ENDPOINT_NOT_FOUND");
+  if (deliveryId !== undefined && !isUuid(deliveryId)) throw new ApiError("DELIVERY_NOT_FOUND");
+  return params;
 }

@@ -1,0 +1,21 @@
+/** The internal routes of each service that makes changes which the audit log of the organization service names. */
+import { AuditOutboxAnswer, AuditRecordedBody } from "../messages/audit-event.ts";
+import { z } from "zod";
+
+import type { InternalRoutes } from "./route.ts";
+
+export const AUDIT_OUTBOX_ROUTES = {
+  readAuditOutbox: {
+    method: "GET",
+    path: "/internal/audit-outbox",
+    callers: ["organization"],
+    answer: AuditOutboxAnswer,
+  },
+  deleteRecordedEvents: {
+    method: "POST",
+    path: "/internal/audit-outbox/recorded",
+    callers: ["organization"],
+    body: AuditRecordedBody,
+    answer: z.object({ recorded: z.number() }),
+  },
+} as const satisfies InternalRoutes;
