@@ -20,6 +20,7 @@ export * from "./http/pagination.ts";
 export * from "./http/servers.ts";
 export * from "./http/webhooks.ts";
 export * from "./internal/audit-outbox.ts";
+export * from "./internal/command-status.ts";
 export * from "./internal/finance.ts";
 export * from "./internal/metrics.ts";
 export * from "./internal/route.ts";

@@ -1,3 +1,4 @@
+import { COMMAND_STATUS_ROUTES } from "./internal/command-status.ts";
 import { FINANCE_ROUTES } from "./internal/finance.ts";
 import { METRICS_ROUTES } from "./internal/metrics.ts";
 import { type Caller, CUSTOMER_CALLERS as CUSTOMERS, type InternalRoutes } from "./internal/route.ts";
@@ -36,15 +37,7 @@ export const INTERNAL_CALLS = {
     "POST /internal/accounts/existing": ["gateway", "metrics", "organization"],
     ...AUDIT_OUTBOX,
   },
-  "command-status": {
-    [`GET ${SERVER}/commands`]: CUSTOMERS,
-    [`GET ${SERVER}/commands/stream`]: CUSTOMERS,
-    "POST /internal/commands/read": CUSTOMERS,
-    "POST /internal/commands/wait": GATEWAY,
-    "POST /internal/commands/lookup": CUSTOMERS,
-    "POST /internal/commands/open": ORGANIZATION,
-    "POST /internal/commands/caught-up": ORGANIZATION,
-  },
+  "command-status": callsOf(COMMAND_STATUS_ROUTES),
   finance: callsOf(FINANCE_ROUTES),
   metrics: callsOf(METRICS_ROUTES),
   organization: {

@@ -42,7 +42,7 @@ export function serveRaw<R extends InternalRoute>(
     url: path,
     handler: (request, reply) => {
       const input = {
-        params: parse(params, request.params),
+        params: params === null ? {} : parse(params, request.params),
         query: query === undefined ? undefined : parse(query, request.query),
         body: body === undefined ? undefined : parse(body, request.body),
       };

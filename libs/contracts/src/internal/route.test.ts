@@ -26,11 +26,15 @@ describe("the path of a call", () => {
 
 describe("the schema of a path's parameters", () => {
   it("parses each parameter and ignores everything else", () => {
-    expect(pathSchema(ROUTE).parse({ serverId: SERVER_ID, accountNumber: "1000", other: "x" })).toEqual({
+    expect(pathSchema(ROUTE)?.parse({ serverId: SERVER_ID, accountNumber: "1000", other: "x" })).toEqual({
       serverId: SERVER_ID.toLowerCase(),
       accountNumber: "1000",
     });
-    expect(pathSchema(ROUTE).safeParse({ serverId: "s1", accountNumber: "1000" }).success).toBe(false);
+    expect(pathSchema(ROUTE)?.safeParse({ serverId: "s1", accountNumber: "1000" }).success).toBe(false);
+  });
+
+  it("is null for a path without parameters", () => {
+    expect(pathSchema({ path: "/internal/accounts/existing" })).toBeNull();
   });
 
   it("is refused for a parameter that has no schema", () => {

@@ -96,13 +96,13 @@ export function pathOf(route: Pick<InternalRoute, "path">, { params = {}, query 
   return `${path}?${fields.toString()}`;
 }
 
-/** The schema of a route's path parameters. Throws for a parameter that is not in the table. */
-export function pathSchema({ path }: Pick<InternalRoute, "path">): z.ZodType<Readonly<Record<string, string>>> {
+/** The schema of a route's path parameters, null where it has none. Throws for a parameter without a schema. */
+export function pathSchema({ path }: Pick<InternalRoute, "path">): z.ZodType<Readonly<Record<string, string>>> | null {
   const schemas: Readonly<Record<string, z.ZodType<string>>> = PATH_PARAMETERS;
   const parameters: Record<string, z.ZodType<string>> = {};
   for (const [, name = ""] of path.matchAll(PARAMETER)) {
     assert(Object.hasOwn(schemas, name), `${name} of ${path} has a schema`);
     parameters[name] = assertDefined(schemas[name], name);
   }
-  return z.object(parameters);
+  return Object.keys(parameters).length === 0 ? null : z.object(parameters);
 }

@@ -1,34 +1,21 @@
 import { Readable } from "node:stream";
 
-import { Guid, ListCommandsQuery } from "@kapi/contracts";
+import { COMMAND_STATUS_ROUTES } from "@kapi/contracts";
 import {
   ApiError,
   type FastifyInstance,
   type FastifyReply,
-  type FastifyRequest,
-  parse,
   sendStream,
+  serveRaw,
   tooManyConcurrentRequests,
 } from "@kapi/http";
 import type { Clock } from "@kapi/kernel";
-import { z } from "zod";
 
-import type { CommandListQuery } from "../../domain/command-list.ts";
 import type { CommandEnds, CommandLists, CommandStore } from "../../domain/ports.ts";
 import { listCommands, streamCommands } from "../../operations/list-commands.ts";
 import { type CommandWaiters, TooManyWaiters, waitForCommand } from "../../operations/wait-for-command.ts";
 
-/** Longest wait of one request, in milliseconds (decisions, 3.7). */
-const MAX_WAIT_MS = 30_000;
 const CONTENT_TOO_LARGE = 413;
-
-const ServerPath = z.object({ serverId: Guid });
-const ListQuery = ListCommandsQuery.extend({ organizationId: Guid });
-const WaitBody = z.object({
-  organizationId: Guid,
-  commandId: Guid,
-  timeoutMs: z.int().min(0).max(MAX_WAIT_MS),
-});
 
 export interface ListRouteNeeds {
   readonly store: CommandStore;
@@ -40,26 +27,21 @@ export interface ListRouteNeeds {
 
 /** The list of a server's commands, and the read of one that waits for its end. */
 export function registerListRoutes(app: FastifyInstance, needs: ListRouteNeeds): void {
-  app.get("/internal/servers/:serverId/commands", async (request, reply) => {
-    const body = await listCommands(needs.lists, queryOf(request));
+  serveRaw(app, COMMAND_STATUS_ROUTES.listCommands, async ({ params, query }, _request, reply) => {
+    const body = await listCommands(needs.lists, { ...query, ...params });
     if (body === null) return reply.code(CONTENT_TOO_LARGE).send({ error: "Only as a stream" });
     return reply.header("content-type", "application/json").send(body);
   });
-  app.get("/internal/servers/:serverId/commands/stream", async (request, reply) => {
-    const pieces = await streamCommands(needs.lists, queryOf(request));
+  serveRaw(app, COMMAND_STATUS_ROUTES.streamCommands, async ({ params, query }, _request, reply) => {
+    const pieces = await streamCommands(needs.lists, { ...query, ...params });
     void reply.header("content-type", "application/json");
     return sendStream(reply, Readable.from(pieces, { objectMode: false }));
   });
-  app.post("/internal/commands/wait", async (request, reply) => {
-    const { timeoutMs, ...read } = parse(WaitBody, request.body);
+  serveRaw(app, COMMAND_STATUS_ROUTES.waitForCommand, async ({ body: { timeoutMs, ...read } }, _request, reply) => {
     const body = await waiting(() => waitForCommand(needs, read, timeoutMs, goneSignal(reply)));
     if (body === null) throw new ApiError("COMMAND_NOT_FOUND");
     return reply.header("content-type", "application/json").send(body);
   });
-}
-
-function queryOf(request: FastifyRequest): CommandListQuery {
-  return { ...parse(ListQuery, request.query), ...parse(ServerPath, request.params) };
 }
 
 async function waiting<T>(wait: () => Promise<T>): Promise<T> {

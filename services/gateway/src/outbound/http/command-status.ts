@@ -1,7 +1,6 @@
-import { Command } from "@kapi/contracts";
-import { DependencyError, type InternalClient, unexpected, withQuery } from "@kapi/http";
+import { COMMAND_STATUS_ROUTES, LATER, pathOf } from "@kapi/contracts";
+import { callRoute, callRouteRaw, DependencyError, type InternalClient, streamRoute, unexpected } from "@kapi/http";
 import { batcher, monotonicClock } from "@kapi/kernel";
-import { z } from "zod";
 
 import type { CommandStatus, KnownCommand } from "../../domain/ports.ts";
 
@@ -26,25 +25,11 @@ const OK = 200;
 const NOT_FOUND = 404;
 const CONTENT_TOO_LARGE = 413;
 const TOO_MANY_REQUESTS = 429;
-/** Stands for a command that did not fit into the answer. */
-const LATER = "later";
 const LATER_LINE = Buffer.from(JSON.stringify(LATER));
 /** How long one command is asked for again and again, in milliseconds. */
 const LATER_TIMEOUT_MS = 30_000;
 
-const LookUpAnswer = z.object({
-  commands: z.array(
-    z
-      .object({
-        fingerprint: z.string(),
-        organizationId: z.string(),
-        derivationKeyId: z.string().nullable(),
-        command: Command,
-      })
-      .or(z.literal(LATER))
-      .nullable(),
-  ),
-});
+const { readCommands, lookUpCommands, waitForCommand, listCommands, streamCommands } = COMMAND_STATUS_ROUTES;
 
 export interface CommandStatusClients {
   readonly client: InternalClient;
@@ -57,7 +42,7 @@ export interface CommandStatusClients {
 export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: CommandStatusClients): CommandStatus {
   const read = batcher<{ organizationId: string; commandId: string }, Buffer | null | typeof LATER>({
     load: async (reads) => {
-      const { status, body } = await client.request("POST", "/internal/commands/read", { reads }, { repeatable: true });
+      const { status, body } = await callRouteRaw(client, readCommands, { body: { reads } }, { repeatable: true });
       if (status !== 200) throw new DependencyError(`command-status answered a read with ${status}`);
       return linesOf(body, reads.length);
     },
@@ -68,7 +53,7 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
   const lookUp = batcher<string, KnownCommand | null | typeof LATER>({
     load: async (commandIds) => {
       const options = { timeoutMs: lookUpTimeoutMs, repeatable: true };
-      return (await client.json("POST", "/internal/commands/lookup", { commandIds }, LookUpAnswer, options)).commands;
+      return (await callRoute(client, lookUpCommands, { body: { commandIds } }, options)).commands;
     },
     maxBatchSize: MAX_BATCH_SIZE,
     maxConcurrentBatches: MAX_CONCURRENT_BATCHES,
@@ -77,29 +62,28 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
   return {
     read: (organizationId, commandId) => untilItFits(() => read({ organizationId, commandId })),
     wait: async (organizationId, commandId, { timeoutMs, signal }) => {
-      const path = "/internal/commands/wait";
       const options = { timeoutMs: timeoutMs + WAIT_ANSWER_MS, repeatable: true, signal };
-      const asked = { organizationId, commandId, timeoutMs };
-      const { status, body } = await waitingClient.request("POST", path, asked, options);
+      const asked = { body: { organizationId, commandId, timeoutMs } };
+      const { status, body } = await callRouteRaw(waitingClient, waitForCommand, asked, options);
       if (status === OK) return body;
       if (status === NOT_FOUND) return null;
       if (status === TOO_MANY_REQUESTS) return "no room";
-      throw unexpected(path, status);
+      throw unexpected(waitForCommand.path, status);
     },
     lookUp: (commandId) => untilItFits(() => lookUp(commandId)),
     list: async (organizationId, serverId, query) => {
-      const path = withQuery(`/internal/servers/${serverId}/commands`, { organizationId, ...query });
-      const { status, body } = await client.request("GET", path, undefined, { organizationId });
+      const asked = { params: { serverId }, query: { organizationId, ...query } };
+      const { status, body } = await callRouteRaw(client, listCommands, asked, { organizationId });
       if (status === OK) return body;
       if (status === CONTENT_TOO_LARGE) return null;
-      throw unexpected(path, status);
+      throw unexpected(pathOf(listCommands, asked), status);
     },
     stream: async (organizationId, serverId, query) => {
-      const path = withQuery(`/internal/servers/${serverId}/commands/stream`, { organizationId, ...query });
-      const { status, body } = await client.stream("GET", path);
+      const asked = { params: { serverId }, query: { organizationId, ...query } };
+      const { status, body } = await streamRoute(client, streamCommands, asked);
       if (status === OK) return body;
       body.destroy();
-      throw unexpected(path, status);
+      throw unexpected(pathOf(streamCommands, asked), status);
     },
   };
 }
