@@ -1,42 +1,20 @@
+import { ACCOUNT_ROUTES } from "./internal/account.ts";
 import { COMMAND_STATUS_ROUTES } from "./internal/command-status.ts";
 import { FINANCE_ROUTES } from "./internal/finance.ts";
 import { METRICS_ROUTES } from "./internal/metrics.ts";
-import { type Caller, CUSTOMER_CALLERS as CUSTOMERS, type InternalRoutes } from "./internal/route.ts";
+import type { Caller, InternalRoutes } from "./internal/route.ts";
 import { WEBHOOKS_ROUTES } from "./internal/webhooks.ts";
 
 const GATEWAY = ["gateway"] as const;
-const EXPORT = ["export"] as const;
-const ORGANIZATION = ["organization"] as const;
 const OPERATOR = ["operator"] as const;
 
-const SERVER = "/internal/servers/:serverId";
-const ACCOUNT_PATH = "/internal/servers/:serverId/accounts/:accountNumber";
 const ORGANIZATION_PATH = "/internal/organizations/:organizationId";
-/** Of each service that makes changes which the audit log of the organization service names. */
-const AUDIT_OUTBOX = {
-  "GET /internal/audit-outbox": ORGANIZATION,
-  "POST /internal/audit-outbox/recorded": ORGANIZATION,
-} as const;
-
 /**
  * Who may call what: of each service its internal operations, and the callers that each one lets in. A service refuses to
  * start with an operation that is not here.
  */
 export const INTERNAL_CALLS = {
-  account: {
-    [`GET ${SERVER}/configuration`]: GATEWAY,
-    [`PATCH ${SERVER}/configuration`]: CUSTOMERS,
-    [`GET ${SERVER}/accounts`]: CUSTOMERS,
-    [`GET ${ACCOUNT_PATH}`]: CUSTOMERS,
-    [`DELETE ${ACCOUNT_PATH}`]: GATEWAY,
-    [`GET ${ACCOUNT_PATH}/orders`]: GATEWAY,
-    [`GET ${ACCOUNT_PATH}/positions`]: GATEWAY,
-    [`GET ${ACCOUNT_PATH}/deals`]: GATEWAY,
-    [`GET ${ACCOUNT_PATH}/history`]: EXPORT,
-    "POST /internal/servers/overview": ORGANIZATION,
-    "POST /internal/accounts/existing": ["gateway", "metrics", "organization"],
-    ...AUDIT_OUTBOX,
-  },
+  account: callsOf(ACCOUNT_ROUTES),
   "command-status": callsOf(COMMAND_STATUS_ROUTES),
   finance: callsOf(FINANCE_ROUTES),
   metrics: callsOf(METRICS_ROUTES),

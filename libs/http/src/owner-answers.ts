@@ -5,12 +5,11 @@ import { ApiError } from "./api-error.ts";
 import type { InternalResponse } from "./call.ts";
 import { DependencyError } from "./dependency-error.ts";
 
-const Refusal = z.object({
-  error: z.string(),
-  issues: z
-    .array(z.object({ path: z.array(z.union([z.string(), z.number()])), code: z.string(), message: z.string() }))
-    .optional() satisfies z.ZodType<Issue[] | undefined>,
-});
+const Issues = z.array(
+  z.object({ path: z.array(z.union([z.string(), z.number()])), code: z.string(), message: z.string() }),
+) satisfies z.ZodType<Issue[]>;
+const Refusal = z.object({ error: z.string(), issues: Issues.optional() });
+const RefusalWithIssues = z.object({ issues: Issues });
 
 /** A path with what of the query is there. */
 export function withQuery(path: string, query: Readonly<Record<string, string | number | undefined>>): string {
@@ -22,6 +21,12 @@ export function withQuery(path: string, query: Readonly<Record<string, string | 
 /** An answer that no owner should give. */
 export function unexpected(path: string, status: number): DependencyError {
   return new DependencyError(`${path} was answered with ${status}`, { status });
+}
+
+/** What an owner found wrong with a request that it answers with 400; null where the answer has no issues. */
+export function issuesOfRefusal({ status, body }: Pick<InternalResponse, "status" | "body">): Issue[] | null {
+  if (status !== ERRORS.VALIDATION_FAILED.status) return null;
+  return RefusalWithIssues.safeParse(JSON.parse(body.toString("utf8"))).data?.issues ?? null;
 }
 
 /**

@@ -1,12 +1,8 @@
 /** What is changed within the request: a server's configuration, and the immediate deletion of an account. */
-import { AccountNumber, type Actor, Guid, type Server, UpdateServerConfigurationBody } from "@kapi/contracts";
-import { ApiError, type Caller, callerOf, type FastifyInstance, parse } from "@kapi/http";
-import { z } from "zod";
+import { ACCOUNT_ROUTES, type Actor, type Server, type UpdateServerConfigurationBody } from "@kapi/contracts";
+import { ApiError, type Caller, callerOf, type FastifyInstance, serve } from "@kapi/http";
 
 import { ConfigurationRefused } from "../../operations/update-server-configuration.ts";
-
-const ServerPath = z.object({ serverId: Guid });
-const AccountPath = ServerPath.extend({ accountNumber: AccountNumber });
 
 export interface ChangeRouteOperations {
   readonly updateServerConfiguration: (
@@ -21,18 +17,16 @@ export interface ChangeRouteOperations {
   ) => Promise<boolean>;
 }
 
-/** Registers the routes; both are below /internal. */
+/** Registers the routes. */
 export function registerChangeRoutes(app: FastifyInstance, operations: ChangeRouteOperations): void {
-  app.patch("/internal/servers/:serverId/configuration", async (request) => {
-    const { serverId } = parse(ServerPath, request.params);
-    const body = parse(UpdateServerConfigurationBody, request.body);
-    const server = await operations.updateServerConfiguration(serverId, body, callerOf(request.headers)).catch(refused);
+  serve(app, ACCOUNT_ROUTES.updateServerConfiguration, async ({ params: { serverId }, body }, { headers }) => {
+    const server = await operations.updateServerConfiguration(serverId, body, callerOf(headers)).catch(refused);
     if (server === null) throw new ApiError("SERVER_NOT_FOUND");
     return { server };
   });
-  app.delete("/internal/servers/:serverId/accounts/:accountNumber", async (request) => {
-    const { serverId, accountNumber } = parse(AccountPath, request.params);
-    const createdBy = callerOf(request.headers)?.actor ?? null;
+  serve(app, ACCOUNT_ROUTES.deleteTradingAccountImmediately, async ({ params }, { headers }) => {
+    const { serverId, accountNumber } = params;
+    const createdBy = callerOf(headers)?.actor ?? null;
     const deleted = await operations.deleteTradingAccountImmediately(serverId, accountNumber, createdBy);
     if (!deleted) throw new ApiError("ACCOUNT_NOT_FOUND");
     return { accountNumber, deleted };

@@ -1,30 +1,12 @@
 /** The history of accounts: lists for the gateway, the newest records for the export service. */
-import {
-  AccountNumber,
-  DateTime,
-  Guid,
-  ListPositionsQuery,
-  MAX_EXPORT_RECORDS,
-  PageQuery,
-  queryInteger,
-} from "@kapi/contracts";
-import { ApiError, type FastifyInstance, parse } from "@kapi/http";
-import { z } from "zod";
+import { ACCOUNT_ROUTES } from "@kapi/contracts";
+import { ApiError, type FastifyInstance, serve } from "@kapi/http";
 
 import type { FeedSource, HistoryReader } from "../../domain/history-ports.ts";
 import { listTradingAccountDeals } from "../../operations/list-trading-account-deals.ts";
 import { listTradingAccountOrders } from "../../operations/list-trading-account-orders.ts";
 import { listTradingAccountPositions } from "../../operations/list-trading-account-positions.ts";
 import { readAccountHistory } from "../../operations/read-account-history.ts";
-
-const ACCOUNT = "/internal/servers/:serverId/accounts/:accountNumber";
-const AccountPath = z.object({ serverId: Guid, accountNumber: AccountNumber });
-/** One more than an export holds, so that it can tell whether there are more. */
-const HistoryQuery = z.object({
-  from: DateTime.optional(),
-  to: DateTime.optional(),
-  limit: queryInteger(1, MAX_EXPORT_RECORDS + 1),
-});
 
 export interface HistoryRouteSources {
   readonly reader: HistoryReader;
@@ -33,19 +15,18 @@ export interface HistoryRouteSources {
 
 /** Registers the routes. All answer 404 where there is no such account, or it is deleted. */
 export function registerHistoryRoutes(app: FastifyInstance, sources: HistoryRouteSources): void {
-  app.get(`${ACCOUNT}/orders`, async ({ params, query }) =>
-    found(await listTradingAccountOrders(sources.reader, parse(AccountPath, params), parse(PageQuery, query))),
+  serve(app, ACCOUNT_ROUTES.listTradingAccountOrders, async ({ params, query }) =>
+    found(await listTradingAccountOrders(sources.reader, params, query)),
   );
-  app.get(`${ACCOUNT}/positions`, async ({ params, query }) =>
-    found(await listTradingAccountPositions(sources, parse(AccountPath, params), parse(ListPositionsQuery, query))),
+  serve(app, ACCOUNT_ROUTES.listAccountPositions, async ({ params, query }) =>
+    found(await listTradingAccountPositions(sources, params, query)),
   );
-  app.get(`${ACCOUNT}/deals`, async ({ params, query }) =>
-    found(await listTradingAccountDeals(sources.reader, parse(AccountPath, params), parse(PageQuery, query))),
+  serve(app, ACCOUNT_ROUTES.listAccountDeals, async ({ params, query }) =>
+    found(await listTradingAccountDeals(sources.reader, params, query)),
   );
-  app.get(`${ACCOUNT}/history`, async ({ params, query }) => {
-    const { from = null, to = null, limit } = parse(HistoryQuery, query);
-    return found(await readAccountHistory(sources, parse(AccountPath, params), { from, to, limit }));
-  });
+  serve(app, ACCOUNT_ROUTES.readHistory, async ({ params, query: { from = null, to = null, limit } }) =>
+    found(await readAccountHistory(sources, params, { from, to, limit })),
+  );
 }
 
 function found<T>(answer: T | null): T {

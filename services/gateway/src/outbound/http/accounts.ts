@@ -1,30 +1,25 @@
 import { Readable } from "node:stream";
 
-import { isPaged, type Issue, Server } from "@kapi/contracts";
+import { ACCOUNT_ROUTES, isPaged, pathOf } from "@kapi/contracts";
 import {
   callerHeaders,
+  callRoute,
+  callRouteRaw,
   type CallOptions,
   type InternalClient,
+  issuesOfRefusal,
+  streamRoute,
   tooManyConcurrentRequests,
   unexpected,
-  withQuery,
 } from "@kapi/http";
-import { z } from "zod";
 
 import { type Accounts, UNKNOWN_ID } from "../../domain/ports.ts";
-import { accountPath, bytesOf, foundBytesOf } from "./owner-bytes.ts";
+import { bodyOf, foundBodyOf } from "./owner-bytes.ts";
 
 const OK = 200;
 const TOO_MANY_REQUESTS = 429;
 
-const ConfigurationAnswer = z.object({ server: Server });
-/** Release 0.1.0 tells no ids. */
-const ExistingAnswer = z.object({ existing: z.array(z.boolean()), ids: z.array(z.string().nullable()).optional() });
-const RefusedAnswer = z.object({
-  issues: z.array(
-    z.object({ path: z.array(z.union([z.string(), z.number()])), code: z.string(), message: z.string() }),
-  ) satisfies z.ZodType<Issue[]>,
-});
+const { getServerConfiguration, updateServerConfiguration, listTradingAccounts } = ACCOUNT_ROUTES;
 
 export interface AccountsOptions {
   /** For questions on the way to a command. */
@@ -40,52 +35,57 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
   const checking = { timeoutMs: options.checkTimeoutMs };
   const ofServer = (serverId: string): CallOptions => ({ organizationId: options.organizationOf(serverId) });
   return {
-    configurationBytes: (serverId) => foundBytesOf(client, configurationPath(serverId), ofServer(serverId)),
+    configurationBytes: (serverId) =>
+      foundBodyOf(client, getServerConfiguration, { params: { serverId } }, ofServer(serverId)),
     configuration: async (serverId) =>
-      (await client.json("GET", configurationPath(serverId), undefined, ConfigurationAnswer, checking)).server,
+      (await callRoute(client, getServerConfiguration, { params: { serverId } }, checking)).server,
     changeConfiguration: async (serverId, change, caller) => {
-      const path = configurationPath(serverId);
-      const asking = { ...ofServer(serverId), headers: callerHeaders(caller) };
-      const { status, body } = await client.request("PATCH", path, change, asking);
-      if (status === OK) return { body };
-      const refused = status === 400 ? RefusedAnswer.safeParse(JSON.parse(body.toString("utf8"))) : null;
-      if (refused?.success) return { issues: refused.data.issues };
-      throw unexpected(path, status);
+      const asked = { params: { serverId }, body: change };
+      const options = { ...ofServer(serverId), headers: callerHeaders(caller) };
+      const response = await callRouteRaw(client, updateServerConfiguration, asked, options);
+      if (response.status === OK) return { body: response.body };
+      const issues = issuesOfRefusal(response);
+      if (issues !== null) return { issues };
+      throw unexpected(pathOf(updateServerConfiguration, asked), response.status);
     },
     accountBytes: (serverId, accountNumber) =>
-      bytesOf(client, accountPath(serverId, accountNumber), ofServer(serverId)),
+      bodyOf(client, ACCOUNT_ROUTES.getTradingAccount, { params: { serverId, accountNumber } }, ofServer(serverId)),
     list: async (serverId, query) => {
-      const path = withQuery(`/internal/servers/${serverId}/accounts`, query);
+      const asked = { params: { serverId }, query };
       const { status, body } = await (isPaged(query)
-        ? client.request("GET", path, undefined, ofServer(serverId))
-        : client.stream("GET", path));
+        ? callRouteRaw(client, listTradingAccounts, asked, ofServer(serverId))
+        : streamRoute(client, listTradingAccounts, asked));
       if (status === OK) return body;
       if (body instanceof Readable) body.destroy();
-      throw status === TOO_MANY_REQUESTS ? tooManyConcurrentRequests() : unexpected(path, status);
+      if (status === TOO_MANY_REQUESTS) throw tooManyConcurrentRequests();
+      throw unexpected(pathOf(listTradingAccounts, asked), status);
     },
     ids: async (accounts) => {
       const asking = { ...checking, repeatable: true };
-      const path = "/internal/accounts/existing";
-      const { existing, ids } = await client.json("POST", path, { accounts }, ExistingAnswer, asking);
+      const { findExistingAccounts } = ACCOUNT_ROUTES;
+      const { existing, ids } = await callRoute(client, findExistingAccounts, { body: { accounts } }, asking);
       return ids ?? existing.map((exists) => (exists ? UNKNOWN_ID : null));
     },
-    orders: (serverId, accountNumber, query) =>
-      bytesOf(client, withQuery(`${accountPath(serverId, accountNumber)}/orders`, query), ofServer(serverId)),
-    positions: (serverId, accountNumber, query) =>
-      bytesOf(client, withQuery(`${accountPath(serverId, accountNumber)}/positions`, query), ofServer(serverId)),
-    deals: (serverId, accountNumber, query) =>
-      bytesOf(client, withQuery(`${accountPath(serverId, accountNumber)}/deals`, query), ofServer(serverId)),
-    deleteNow: (serverId, accountNumber, caller) =>
-      bytesOf(client, accountPath(serverId, accountNumber), {
+    orders: (serverId, accountNumber, query) => {
+      const asked = { params: { serverId, accountNumber }, query };
+      return bodyOf(client, ACCOUNT_ROUTES.listTradingAccountOrders, asked, ofServer(serverId));
+    },
+    positions: (serverId, accountNumber, query) => {
+      const asked = { params: { serverId, accountNumber }, query };
+      return bodyOf(client, ACCOUNT_ROUTES.listAccountPositions, asked, ofServer(serverId));
+    },
+    deals: (serverId, accountNumber, query) => {
+      const asked = { params: { serverId, accountNumber }, query };
+      return bodyOf(client, ACCOUNT_ROUTES.listAccountDeals, asked, ofServer(serverId));
+    },
+    deleteNow: (serverId, accountNumber, caller) => {
+      const asked = { params: { serverId, accountNumber } };
+      return bodyOf(client, ACCOUNT_ROUTES.deleteTradingAccountImmediately, asked, {
         ...ofServer(serverId),
-        method: "DELETE",
         headers: callerHeaders(caller),
         timeoutMs: options.deleteTimeoutMs,
         repeatable: true,
-      }),
+      });
+    },
   };
-}
-
-function configurationPath(serverId: string): string {
-  return `/internal/servers/${serverId}/configuration`;
 }

@@ -1,11 +1,10 @@
 import { createKnownAccounts } from "@kapi/admission";
-import { DependencyError, type InternalClient } from "@kapi/http";
-import { z } from "zod";
+import { ACCOUNT_ROUTES } from "@kapi/contracts";
+import { callRoute, DependencyError, type InternalClient } from "@kapi/http";
 
 import type { AccountExistence } from "../../domain/ports.ts";
 import { accountOfKey } from "../../domain/sample.ts";
 
-const Existing = z.object({ existing: z.array(z.boolean()) });
 /** About 60 bytes each. */
 const MAX_REMEMBERED = 500_000;
 
@@ -14,8 +13,8 @@ export function createAccountExistence(account: InternalClient): AccountExistenc
   const known = createKnownAccounts({
     maxEntries: MAX_REMEMBERED,
     load: async (accounts) => {
-      const path = "/internal/accounts/existing";
-      const { existing } = await account.json("POST", path, { accounts }, Existing, { repeatable: true });
+      const asked = { body: { accounts } };
+      const { existing } = await callRoute(account, ACCOUNT_ROUTES.findExistingAccounts, asked, { repeatable: true });
       if (existing.length !== accounts.length) throw new DependencyError("not one answer per account");
       return existing.map((exists) => (exists ? true : null));
     },

@@ -1,0 +1,88 @@
+/** The internal routes of the account service. */
+import { z } from "zod";
+
+import {
+  AccountDetailsAnswer,
+  DeletedAccountAnswer,
+  ListTradingAccountsQuery,
+  TradingAccountsAnswer,
+} from "../http/accounts.ts";
+import { DealsAnswer, ListPositionsQuery, OrdersAnswer, PositionsAnswer } from "../http/history.ts";
+import { PageQuery } from "../http/pagination.ts";
+import { Server, ServerAnswer, UpdateServerConfigurationBody } from "../http/servers.ts";
+import { Guid } from "../values.ts";
+import { AUDIT_OUTBOX_ROUTES } from "./audit-outbox.ts";
+import { HISTORY_ROUTE } from "./history.ts";
+import { CUSTOMER_CALLERS, type InternalRoutes } from "./route.ts";
+
+/** Most servers of one request for overviews. */
+export const MAX_SERVER_OVERVIEWS = 100;
+/** Most accounts of one request whether they exist. */
+const MAX_EXISTING = 1_000;
+
+const SERVER = "/internal/servers/:serverId";
+const ACCOUNT = `${SERVER}/accounts/:accountNumber`;
+
+/** A read of one account's records. */
+const RECORDS = { method: "GET", callers: ["gateway"], query: PageQuery } as const;
+
+export const ACCOUNT_ROUTES = {
+  getServerConfiguration: {
+    method: "GET",
+    path: `${SERVER}/configuration`,
+    callers: ["gateway"],
+    answer: ServerAnswer,
+  },
+  updateServerConfiguration: {
+    method: "PATCH",
+    path: `${SERVER}/configuration`,
+    callers: CUSTOMER_CALLERS,
+    body: UpdateServerConfigurationBody,
+    answer: ServerAnswer,
+  },
+  /** Without `page` and `limit` a stream of all accounts. */
+  listTradingAccounts: {
+    method: "GET",
+    path: `${SERVER}/accounts`,
+    callers: CUSTOMER_CALLERS,
+    query: ListTradingAccountsQuery,
+    answer: TradingAccountsAnswer,
+  },
+  getTradingAccount: { method: "GET", path: ACCOUNT, callers: CUSTOMER_CALLERS, answer: AccountDetailsAnswer },
+  deleteTradingAccountImmediately: {
+    method: "DELETE",
+    path: ACCOUNT,
+    callers: ["gateway"],
+    answer: DeletedAccountAnswer,
+  },
+  listTradingAccountOrders: { ...RECORDS, path: `${ACCOUNT}/orders`, answer: OrdersAnswer },
+  listAccountPositions: {
+    ...RECORDS,
+    path: `${ACCOUNT}/positions`,
+    query: ListPositionsQuery,
+    answer: PositionsAnswer,
+  },
+  listAccountDeals: { ...RECORDS, path: `${ACCOUNT}/deals`, answer: DealsAnswer },
+  readHistory: HISTORY_ROUTE,
+  readServerOverviews: {
+    method: "POST",
+    path: "/internal/servers/overview",
+    callers: ["organization"],
+    body: z.object({ serverIds: z.array(Guid).max(MAX_SERVER_OVERVIEWS) }),
+    /** In order; null for a server that is not known (yet). Deleted accounts do not count. */
+    answer: z.object({
+      servers: z.array(z.object({ server: Server, accountCount: z.int().min(0) }).nullable()),
+    }),
+  },
+  findExistingAccounts: {
+    method: "POST",
+    path: "/internal/accounts/existing",
+    callers: ["gateway", "metrics", "organization"],
+    body: z.object({
+      accounts: z.array(z.object({ serverId: Guid, accountNumber: z.string().max(32) })).max(MAX_EXISTING),
+    }),
+    /** In order. Release 0.1.0 sends no ids. */
+    answer: z.object({ existing: z.array(z.boolean()), ids: z.array(z.string().nullable()).optional() }),
+  },
+  ...AUDIT_OUTBOX_ROUTES,
+} as const satisfies InternalRoutes;
