@@ -25,6 +25,7 @@ export * from "./internal/command-status.ts";
 export * from "./internal/finance.ts";
 export * from "./internal/history.ts";
 export * from "./internal/metrics.ts";
+export * from "./internal/organization.ts";
 export * from "./internal/route.ts";
 export * from "./internal/webhooks.ts";
 export * from "./live/frames.ts";

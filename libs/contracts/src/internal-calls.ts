@@ -2,13 +2,13 @@ import { ACCOUNT_ROUTES } from "./internal/account.ts";
 import { COMMAND_STATUS_ROUTES } from "./internal/command-status.ts";
 import { FINANCE_ROUTES } from "./internal/finance.ts";
 import { METRICS_ROUTES } from "./internal/metrics.ts";
+import { ORGANIZATION_ROUTES } from "./internal/organization.ts";
 import type { Caller, InternalRoutes } from "./internal/route.ts";
 import { WEBHOOKS_ROUTES } from "./internal/webhooks.ts";
 
-const GATEWAY = ["gateway"] as const;
-const OPERATOR = ["operator"] as const;
+/** Who may call what: the callers of each operation, `GET /internal/organizations`, of one service. */
+type CallsOfOwner = Readonly<Record<string, readonly Caller[]>>;
 
-const ORGANIZATION_PATH = "/internal/organizations/:organizationId";
 /**
  * Who may call what: of each service its internal operations, and the callers that each one lets in. A service refuses to
  * start with an operation that is not here.
@@ -18,36 +18,19 @@ export const INTERNAL_CALLS = {
   "command-status": callsOf(COMMAND_STATUS_ROUTES),
   finance: callsOf(FINANCE_ROUTES),
   metrics: callsOf(METRICS_ROUTES),
-  organization: {
-    [`GET ${ORGANIZATION_PATH}/credits/usage`]: GATEWAY,
-    "GET /internal/audit": OPERATOR,
-    "GET /internal/organizations": OPERATOR,
-    "POST /internal/organizations": OPERATOR,
-    [`GET ${ORGANIZATION_PATH}/users`]: OPERATOR,
-    [`POST ${ORGANIZATION_PATH}/users`]: OPERATOR,
-    [`GET ${ORGANIZATION_PATH}/keys`]: OPERATOR,
-    [`POST ${ORGANIZATION_PATH}/keys`]: OPERATOR,
-    [`GET ${ORGANIZATION_PATH}/servers`]: OPERATOR,
-    [`POST ${ORGANIZATION_PATH}/servers`]: OPERATOR,
-    [`GET ${ORGANIZATION_PATH}/credits`]: OPERATOR,
-    [`POST ${ORGANIZATION_PATH}/credits`]: OPERATOR,
-    "DELETE /internal/keys/:keyId": OPERATOR,
-    "PUT /internal/prices": OPERATOR,
-    "PUT /internal/users/:userId/password": OPERATOR,
-    "DELETE /internal/users/:userId": OPERATOR,
-  },
+  organization: callsOf(ORGANIZATION_ROUTES),
   webhooks: callsOf(WEBHOOKS_ROUTES),
-} as const satisfies Record<string, Readonly<Record<string, readonly Caller[]>>>;
+} as const;
 
 /** A service with internal operations. */
 export type InternalOwner = keyof typeof INTERNAL_CALLS;
 
 /** Who may call an operation, `GET /internal/organizations`; undefined for one that is not in the table. */
 export function callersOf(owner: InternalOwner, operation: string): readonly Caller[] | undefined {
-  const calls: Readonly<Record<string, readonly Caller[]>> = INTERNAL_CALLS[owner];
+  const calls = INTERNAL_CALLS[owner];
   return Object.hasOwn(calls, operation) ? calls[operation] : undefined;
 }
 
-function callsOf(routes: InternalRoutes): Readonly<Record<string, readonly Caller[]>> {
+function callsOf(routes: InternalRoutes): CallsOfOwner {
   return Object.fromEntries(Object.values(routes).map(({ method, path, callers }) => [`${method} ${path}`, callers]));
 }

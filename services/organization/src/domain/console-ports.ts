@@ -14,7 +14,7 @@ import type { Readable } from "node:stream";
 import type { RowRange } from "./row-range.ts";
 
 /** A person of an organization. */
-export interface User {
+export type User = {
   readonly userId: string;
   readonly organizationId: string;
   /** In lower case. */
@@ -22,7 +22,7 @@ export interface User {
   readonly name: string;
   readonly createdAt: string;
   readonly disabledAt: string | null;
-}
+};
 
 /** A user who may sign in, with what the sign-in is checked by. */
 export interface ActiveUser extends User {

@@ -8,29 +8,6 @@ const NOT_FOUND = 404;
  * The exact body of an owner's answer, or null where it answers 404. Every other status is a DependencyError: what the
  * gateway asks for was checked before.
  */
-export async function bytesOf(
-  client: InternalClient,
-  path: string,
-  options: CallOptions & { readonly method?: "GET" | "POST" | "DELETE"; readonly body?: unknown } = {},
-): Promise<Buffer | null> {
-  const { method = "GET", body: asked, ...callOptions } = options;
-  const { status, body } = await client.request(method, path, asked, callOptions);
-  if (status === OK) return body;
-  if (status === NOT_FOUND) return null;
-  throw unexpected(path, status);
-}
-
-/** The same, from an owner that has no 404 for it. */
-export async function foundBytesOf(client: InternalClient, path: string, options: CallOptions): Promise<Buffer> {
-  const body = await bytesOf(client, path, options);
-  if (body === null) throw unexpected(path, NOT_FOUND);
-  return body;
-}
-
-/**
- * The exact body of an owner's answer, or null where it answers 404. Every other status is a DependencyError: what the
- * gateway asks for was checked before.
- */
 export async function bodyOf<R extends InternalRoute>(
   client: InternalClient,
   route: R,
@@ -53,9 +30,4 @@ export async function foundBodyOf<R extends InternalRoute>(
   const body = await bodyOf(client, route, asked, options);
   if (body === null) throw unexpected(pathOf(route, asked), NOT_FOUND);
   return body;
-}
-
-/** The path of an account at every owner. */
-export function accountPath(serverId: string, accountNumber: string): string {
-  return `/internal/servers/${serverId}/accounts/${accountNumber}`;
 }

@@ -1,6 +1,5 @@
-import { Guid, ListAuditQuery, PageQuery } from "@kapi/contracts";
-import { type FastifyInstance, type FastifyRequest, parse } from "@kapi/http";
-import { z } from "zod";
+import { ORGANIZATION_ROUTES } from "@kapi/contracts";
+import { type FastifyInstance, serve } from "@kapi/http";
 
 import type { PeopleContext } from "../../operations/console-context.ts";
 import { listAuditLog } from "../../operations/list-audit-log.ts";
@@ -12,32 +11,20 @@ import {
   listUsers,
 } from "../../operations/list-for-operator.ts";
 
-const ORGANIZATION = "/internal/organizations/:organizationId";
-/** Without an organization: all entries. */
-const OperatorAuditQuery = ListAuditQuery.extend({ organizationId: Guid.optional() });
-const OrganizationPath = z.object({ organizationId: Guid });
-
 /** The operator's lists, each with `page` and `limit`; the audit log with `before` and `limit`. */
 export function installListRoutes(app: FastifyInstance, context: PeopleContext): void {
-  app.get("/internal/organizations", ({ query }) => listOrganizations(context, parse(PageQuery, query)));
-  app.get(`${ORGANIZATION}/users`, (request) => listUsers(context, organizationOf(request), pageOf(request)));
-  app.get(`${ORGANIZATION}/keys`, (request) => listOrganizationKeys(context, organizationOf(request), pageOf(request)));
-  app.get(`${ORGANIZATION}/servers`, (request) =>
-    listOrganizationServers(context, organizationOf(request), pageOf(request)),
+  serve(app, ORGANIZATION_ROUTES.listOrganizations, ({ query }) => listOrganizations(context, query));
+  serve(app, ORGANIZATION_ROUTES.listUsers, ({ params, query }) => listUsers(context, params.organizationId, query));
+  serve(app, ORGANIZATION_ROUTES.listKeys, ({ params, query }) =>
+    listOrganizationKeys(context, params.organizationId, query),
   );
-  app.get("/internal/audit", (request) => {
-    const { organizationId = null, ...query } = parse(OperatorAuditQuery, request.query);
-    return listAuditLog(context.auditLog, organizationId, query);
-  });
-  app.get(`${ORGANIZATION}/credits`, async (request) => ({
-    wallet: await getCreditBalance(context, organizationOf(request)),
+  serve(app, ORGANIZATION_ROUTES.listServers, ({ params, query }) =>
+    listOrganizationServers(context, params.organizationId, query),
+  );
+  serve(app, ORGANIZATION_ROUTES.listAuditLog, ({ query: { organizationId = null, ...query } }) =>
+    listAuditLog(context.auditLog, organizationId, query),
+  );
+  serve(app, ORGANIZATION_ROUTES.getCreditBalance, async ({ params }) => ({
+    wallet: await getCreditBalance(context, params.organizationId),
   }));
-}
-
-function organizationOf(request: FastifyRequest): string {
-  return parse(OrganizationPath, request.params).organizationId;
-}
-
-function pageOf(request: FastifyRequest): PageQuery {
-  return parse(PageQuery, request.query);
 }
