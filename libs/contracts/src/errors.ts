@@ -1,3 +1,5 @@
+import { z } from "zod";
+
 /**
  * The closed catalogue of public errors: code (header `X-Error-Code`) → status and text
  * (interface, "Errors"; decisions, 1.2). A text with `<…>` is completed where the error is raised.
@@ -37,18 +39,15 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** One finding of a schema: where, what kind, and a sentence. */
-export interface Issue {
-  readonly path: readonly (string | number)[];
-  readonly code: string;
-  readonly message: string;
-}
+/** One violation of a schema: the path of the field, the kind, and a sentence. */
+export const Issue = z
+  .object({ path: z.array(z.union([z.string(), z.number()])).readonly(), code: z.string(), message: z.string() })
+  .readonly();
+export type Issue = z.infer<typeof Issue>;
 
-/** Body of every error answer: nothing but these two fields (decisions, 1.2). */
-export interface ErrorBody {
-  readonly error: string;
-  readonly issues?: readonly Issue[];
-}
+/** Body of every error answer: only these two fields (decisions, 1.2). */
+export const ErrorBody = z.object({ error: z.string(), issues: z.array(Issue).readonly().optional() }).readonly();
+export type ErrorBody = z.infer<typeof ErrorBody>;
 
 /** Header names that every answer or error may carry (decisions, 1.6 and 2.3). */
 export const HEADERS = {

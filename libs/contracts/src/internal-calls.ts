@@ -6,12 +6,12 @@ import { ORGANIZATION_ROUTES } from "./internal/organization.ts";
 import type { Caller, InternalRoutes } from "./internal/route.ts";
 import { WEBHOOKS_ROUTES } from "./internal/webhooks.ts";
 
-/** Who may call what: the callers of each operation, `GET /internal/organizations`, of one service. */
+/** The callers that each route of one service lets in, by method and path: `GET /internal/organizations`. */
 type CallsOfOwner = Readonly<Record<string, readonly Caller[]>>;
 
 /**
- * Who may call what: of each service its internal operations, and the callers that each one lets in. A service refuses to
- * start with an operation that is not here.
+ * Which caller may call which internal route, by the service that owns the route. A service does not start with a route
+ * that is not in this table.
  */
 export const INTERNAL_CALLS = {
   account: callsOf(ACCOUNT_ROUTES),
@@ -22,13 +22,13 @@ export const INTERNAL_CALLS = {
   webhooks: callsOf(WEBHOOKS_ROUTES),
 } as const;
 
-/** A service with internal operations. */
+/** A service with internal routes. */
 export type InternalOwner = keyof typeof INTERNAL_CALLS;
 
-/** Who may call an operation, `GET /internal/organizations`; undefined for one that is not in the table. */
-export function callersOf(owner: InternalOwner, operation: string): readonly Caller[] | undefined {
+/** The callers that a route, such as `GET /internal/organizations`, lets in; undefined for an unknown route. */
+export function callersOf(owner: InternalOwner, route: string): readonly Caller[] | undefined {
   const calls = INTERNAL_CALLS[owner];
-  return Object.hasOwn(calls, operation) ? calls[operation] : undefined;
+  return Object.hasOwn(calls, route) ? calls[route] : undefined;
 }
 
 function callsOf(routes: InternalRoutes): CallsOfOwner {

@@ -1,10 +1,9 @@
-/** Routes between services as `contracts` declares them: how an owner serves them, and how a caller calls them. */
+/** Serves and calls the internal routes that `contracts` declares (`libs/contracts/src/internal`). */
 import {
   type DeepReadonly,
   type InternalRoute,
   pathOf,
   pathSchema,
-  type RouteAddress,
   type RouteInput,
   type RouteRequest,
 } from "@kapi/contracts";
@@ -18,8 +17,8 @@ import { parse } from "./parse.ts";
 type Answer<R extends InternalRoute> = DeepReadonly<z.input<R["answer"]>>;
 
 /**
- * Serves a route: parses path, query and body in this order, and answers what `handle` returns with the status of the
- * declaration. A request that does not match the declaration is 400 with the issues of its first part that does not.
+ * Serves a route: parses path, query and body in this order, and answers what `handle` returns, with the status that the
+ * route declares. The first part that does not match the route is answered 400 with its issues.
  */
 export function serve<R extends InternalRoute>(
   app: FastifyInstance,
@@ -52,35 +51,32 @@ export function serveRaw<R extends InternalRoute>(
   });
 }
 
-/** What is sent to a route. */
-export type RouteCall<R extends InternalRoute> = RouteRequest<R> & RouteAddress & { readonly body?: unknown };
-
-/** Calls a route and parses its answer; every status but 2xx is a DependencyError. */
+/** Calls a route and parses its answer. Throws DependencyError for every status but 2xx. */
 export function callRoute<R extends InternalRoute>(
   client: InternalClient,
   route: R,
-  request: RouteCall<R>,
+  request: RouteRequest<R>,
   options?: CallOptions,
 ): Promise<z.output<R["answer"]>> {
   const answer = route.answer as z.ZodType<z.output<R["answer"]>>;
   return client.json(route.method, pathOf(route, request), request.body, answer, options);
 }
 
-/** Calls a route whose answer is not parsed here: its status and bytes. */
+/** Calls a route and returns status and bytes, for an answer that is passed on or handled by status. */
 export function callRouteRaw<R extends InternalRoute>(
   client: InternalClient,
   route: R,
-  request: RouteCall<R>,
+  request: RouteRequest<R>,
   options?: CallOptions,
 ): Promise<InternalResponse> {
   return client.request(route.method, pathOf(route, request), request.body, options);
 }
 
-/** Calls a route whose answer is read as it comes. */
+/** Calls a route and returns its answer as a stream. */
 export function streamRoute<R extends InternalRoute>(
   client: InternalClient,
   route: R,
-  request: RouteCall<R>,
+  request: RouteRequest<R>,
   options?: CallOptions,
 ): Promise<InternalStream> {
   return client.stream(route.method, pathOf(route, request), options);

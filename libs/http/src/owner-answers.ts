@@ -1,15 +1,8 @@
-import { type ErrorCode, ERRORS, HEADERS, type Issue } from "@kapi/contracts";
-import { z } from "zod";
+import { ErrorBody, type ErrorCode, ERRORS, HEADERS, type Issue } from "@kapi/contracts";
 
 import { ApiError } from "./api-error.ts";
 import type { InternalResponse } from "./call.ts";
 import { DependencyError } from "./dependency-error.ts";
-
-const Issues = z.array(
-  z.object({ path: z.array(z.union([z.string(), z.number()])), code: z.string(), message: z.string() }),
-) satisfies z.ZodType<Issue[]>;
-const Refusal = z.object({ error: z.string(), issues: Issues.optional() });
-const RefusalWithIssues = z.object({ issues: Issues });
 
 /** An answer that no owner should give. */
 export function unexpected(path: string, status: number): DependencyError {
@@ -17,9 +10,9 @@ export function unexpected(path: string, status: number): DependencyError {
 }
 
 /** What an owner found wrong with a request that it answers with 400; null where the answer has no issues. */
-export function issuesOfRefusal({ status, body }: Pick<InternalResponse, "status" | "body">): Issue[] | null {
+export function issuesOfRefusal({ status, body }: Pick<InternalResponse, "status" | "body">): readonly Issue[] | null {
   if (status !== ERRORS.VALIDATION_FAILED.status) return null;
-  return RefusalWithIssues.safeParse(JSON.parse(body.toString("utf8"))).data?.issues ?? null;
+  return ErrorBody.safeParse(jsonOf(body)).data?.issues ?? null;
 }
 
 /**
@@ -29,7 +22,7 @@ export function issuesOfRefusal({ status, body }: Pick<InternalResponse, "status
  */
 export function refusalOf(path: string, { status, headers, body }: InternalResponse): ApiError {
   const code = headers[HEADERS.errorCode];
-  const refusal = Refusal.safeParse(jsonOf(body));
+  const refusal = ErrorBody.safeParse(jsonOf(body));
   if (typeof code !== "string" || !isErrorCode(code) || !refusal.success) throw unexpected(path, status);
   const { error: text, issues } = refusal.data;
   const retryAfter = headers[HEADERS.retryAfter];

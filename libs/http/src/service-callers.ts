@@ -44,20 +44,20 @@ export function serviceCredentials(secrets: OwnSecrets): Readonly<Record<string,
 export function admitCallers(app: FastifyInstance, owner: InternalOwner, secrets: CallerSecrets): void {
   app.addHook("onRoute", ({ method, url }) => {
     if (!url.startsWith(INTERNAL_PREFIX)) return;
-    for (const operation of [method].flat().map((one) => `${one} ${url}`)) {
-      if (callersOf(owner, operation) === undefined)
-        throw new Error(`${operation} of ${owner} is not in INTERNAL_CALLS: nobody may call it`);
+    for (const route of [method].flat().map((one) => `${one} ${url}`)) {
+      if (callersOf(owner, route) === undefined)
+        throw new Error(`${route} of ${owner} is not in INTERNAL_CALLS: nobody may call it`);
     }
   });
   app.addHook("onRequest", (request, _reply, done) => {
     const { url } = request.routeOptions;
     if (url?.startsWith(INTERNAL_PREFIX) !== true) return done();
     const caller = callerOf(request, secrets);
-    const operation = `${request.method} ${url}`;
+    const route = `${request.method} ${url}`;
     if (caller === null) return done(refusal("Internal authentication required"));
-    if (caller === EVERY_SERVICE ? !isNew(url) : callersOf(owner, operation)?.some((allowed) => allowed === caller))
+    if (caller === EVERY_SERVICE ? !isNew(url) : callersOf(owner, route)?.some((allowed) => allowed === caller))
       return done();
-    done(refusal(`${String(caller)} may not call ${operation}`));
+    done(refusal(`${String(caller)} may not call ${route}`));
   });
 }
 

@@ -15,10 +15,10 @@ import { AUDIT_OUTBOX_ROUTES } from "./audit-outbox.ts";
 import { HISTORY_ROUTE } from "./history.ts";
 import { CUSTOMER_CALLERS, type InternalRoutes } from "./route.ts";
 
-/** Most servers of one request for overviews. */
+/** Maximum number of servers per `readServerOverviews` request. */
 export const MAX_SERVER_OVERVIEWS = 100;
-/** Most accounts of one request whether they exist. */
-const MAX_EXISTING = 1_000;
+/** Maximum number of accounts per `findExistingAccounts` request. */
+const MAX_ACCOUNTS = 1_000;
 
 const SERVER = "/internal/servers/:serverId";
 const ACCOUNT = `${SERVER}/accounts/:accountNumber`;
@@ -40,7 +40,7 @@ export const ACCOUNT_ROUTES = {
     body: UpdateServerConfigurationBody,
     answer: ServerAnswer,
   },
-  /** Without `page` and `limit` a stream of all accounts. */
+  /** Without `page` and `limit`: all accounts, as a stream. */
   listTradingAccounts: {
     method: "GET",
     path: `${SERVER}/accounts`,
@@ -69,7 +69,7 @@ export const ACCOUNT_ROUTES = {
     path: "/internal/servers/overview",
     callers: ["organization"],
     body: z.object({ serverIds: z.array(Guid).max(MAX_SERVER_OVERVIEWS) }),
-    /** In order; null for a server that is not known (yet). Deleted accounts do not count. */
+    /** In the order of the request; null for an unknown server. Deleted accounts are not counted. */
     answer: z.object({
       servers: z.array(z.object({ server: Server, accountCount: z.int().min(0) }).nullable()),
     }),
@@ -79,9 +79,9 @@ export const ACCOUNT_ROUTES = {
     path: "/internal/accounts/existing",
     callers: ["gateway", "metrics", "organization"],
     body: z.object({
-      accounts: z.array(z.object({ serverId: Guid, accountNumber: z.string().max(32) })).max(MAX_EXISTING),
+      accounts: z.array(z.object({ serverId: Guid, accountNumber: z.string().max(32) })).max(MAX_ACCOUNTS),
     }),
-    /** In order. Release 0.1.0 sends no ids. */
+    /** In the order of the request. Release 0.1.0 sends no ids. */
     answer: z.object({ existing: z.array(z.boolean()), ids: z.array(z.string().nullable()).optional() }),
   },
   ...AUDIT_OUTBOX_ROUTES,

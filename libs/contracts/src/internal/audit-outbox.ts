@@ -1,4 +1,4 @@
-/** The internal routes of each service that makes changes which the audit log of the organization service names. */
+/** The internal routes of each service whose changes the audit log of the organization service records. */
 import { AuditOutboxAnswer, AuditRecordedBody } from "../messages/audit-event.ts";
 import { z } from "zod";
 

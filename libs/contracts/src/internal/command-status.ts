@@ -1,15 +1,15 @@
-/** The internal routes of command-status. Its answers are text that is rendered once. */
+/** The internal routes of command-status, which renders commands once and sends the stored text. */
 import { z } from "zod";
 
 import { Command, CommandAnswer, CommandsAnswer, ListCommandsQuery } from "../http/commands.ts";
 import { Guid } from "../values.ts";
 import { CUSTOMER_CALLERS, type InternalRoutes } from "./route.ts";
 
-/** Most commands or organizations of one request. */
+/** Maximum number of commands or organizations per request. */
 const MAX_IDS = 1_000;
-/** Longest wait of one request, in milliseconds (decisions, 3.7). */
+/** Maximum wait of one request, in milliseconds (decisions, 3.7). */
 const MAX_WAIT_MS = 30_000;
-/** Stands for a command that did not fit beside the others. The first one always fits. */
+/** Replaces a command that did not fit into the answer: ask for it again. The first command always fits. */
 export const LATER = "later";
 
 const SERVER = "/internal/servers/:serverId";
@@ -20,7 +20,7 @@ const lookUp = {
   path: "/internal/commands/lookup",
   callers: CUSTOMER_CALLERS,
   body: z.object({ commandIds: z.array(z.guid()).max(MAX_IDS) }),
-  /** In order; null for a command that is not known (yet). */
+  /** In the order of the request; null for an unknown command. */
   answer: z.object({
     commands: z.array(
       z
@@ -37,7 +37,7 @@ const lookUp = {
 } as const;
 
 export const COMMAND_STATUS_ROUTES = {
-  /** 413 where the answer is too large to be given whole. */
+  /** 413 when the answer is too large for one body: use `streamCommands`. */
   listCommands: {
     method: "GET",
     path: `${SERVER}/commands`,
@@ -45,7 +45,7 @@ export const COMMAND_STATUS_ROUTES = {
     query: ListQuery,
     answer: CommandsAnswer,
   },
-  /** The same answer of any size, as it comes. */
+  /** The answer of `listCommands` as a stream, of any size. */
   streamCommands: {
     method: "GET",
     path: `${SERVER}/commands/stream`,
@@ -53,7 +53,7 @@ export const COMMAND_STATUS_ROUTES = {
     query: ListQuery,
     answer: CommandsAnswer,
   },
-  /** Lines of text, one per command and in order: the answer of getCommand, "later" as JSON, or nothing. */
+  /** One line per command, in the order of the request: the answer of getCommand, {@link LATER} as JSON, or empty. */
   readCommands: {
     method: "POST",
     path: "/internal/commands/read",
@@ -71,7 +71,7 @@ export const COMMAND_STATUS_ROUTES = {
     answer: CommandAnswer,
   },
   lookUpCommands: lookUp,
-  /** The commands of organizations that are not final. */
+  /** The commands of organizations that are not in a final state. */
   listOpenCommands: {
     method: "POST",
     path: "/internal/commands/open",
@@ -81,20 +81,20 @@ export const COMMAND_STATUS_ROUTES = {
       commands: z.array(z.object({ commandId: z.guid(), organizationId: z.guid(), reservedCredits: z.int().min(0) })),
     }),
   },
-  /** Answers once everything is read that was in the topics of commands at the time of the request; 503 after 10 s. */
+  /** Answers when all records are read that the command topics had at the time of the request; 503 after 10 s. */
   waitUntilCaughtUp: {
     method: "POST",
     path: "/internal/commands/caught-up",
     callers: ["organization"],
-    /** An empty object; not looked at. */
+    /** Ignored; callers send an empty object. */
     body: z.unknown(),
     answer: z.object({ caughtUp: z.boolean() }),
   },
 } as const satisfies InternalRoutes;
 
 /**
- * {@link COMMAND_STATUS_ROUTES.lookUpCommands} for a caller that needs the status alone. A status
- * that this release does not know is no error.
+ * {@link COMMAND_STATUS_ROUTES.lookUpCommands} for a caller that needs only the status. It accepts
+ * statuses of later releases.
  */
 export const LOOK_UP_STATUSES = {
   ...lookUp,

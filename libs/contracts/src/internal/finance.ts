@@ -8,7 +8,7 @@ import type { InternalRoutes } from "./route.ts";
 
 const ACCOUNT = "/internal/servers/:serverId/accounts/:accountNumber";
 
-/** An account that was deleted is 404 to every read. */
+/** Reads of a deleted account return 404. */
 export const FINANCE_ROUTES = {
   listTradingAccountTransactions: {
     method: "GET",

@@ -4,7 +4,7 @@ import { ExportRecord, MAX_EXPORT_RECORDS } from "../http/exports.ts";
 import { DateTime, queryInteger } from "../values.ts";
 import type { InternalRoute } from "./route.ts";
 
-/** The newest records of an account for an export; each service that owns a part of its history serves it. */
+/** The newest records of an account, for an export. Account and finance each serve their part of the history. */
 export const HISTORY_ROUTE = {
   method: "GET",
   path: "/internal/servers/:serverId/accounts/:accountNumber/history",
@@ -12,7 +12,7 @@ export const HISTORY_ROUTE = {
   query: z.object({
     from: DateTime.optional(),
     to: DateTime.optional(),
-    // One more than an export shows, which tells whether there are more.
+    // One more record than an export shows: it says whether there are more.
     limit: queryInteger(1, MAX_EXPORT_RECORDS + 1),
   }),
   answer: z.object({ records: z.array(ExportRecord) }),

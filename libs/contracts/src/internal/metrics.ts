@@ -6,7 +6,7 @@ import { AccountMetricsFrame } from "../live/frames.ts";
 import { AccountNumber, Guid } from "../values.ts";
 import type { InternalRoutes } from "./route.ts";
 
-/** Most accounts of one request for samples. */
+/** Maximum number of accounts per `readLatestSamples` request. */
 export const MAX_SAMPLED_ACCOUNTS = 1_000;
 
 const SERVER = "/internal/servers/:serverId";
@@ -29,17 +29,17 @@ export const METRICS_ROUTES = {
     method: "POST",
     path: "/internal/samples/latest",
     callers: ["account", "organization"],
-    /** Accounts of one server, or of several. */
+    /** Accounts of one server, or of several servers. */
     body: z.union([
       z.object({ serverId: Guid, accountNumbers: z.array(AccountNumber).max(MAX_SAMPLED_ACCOUNTS) }),
       z.object({
         accounts: z.array(z.object({ serverId: Guid, accountNumber: AccountNumber })).max(MAX_SAMPLED_ACCOUNTS),
       }),
     ]),
-    /** In order; null for an account without a sample. */
+    /** In the order of the request; null for an account without a sample. */
     answer: z.object({ samples: z.array(AccountMetricsFrame.nullable()) }),
   },
-  /** What one process holds for its sockets. */
+  /** How many sockets one process serves, and what it buffers for them. */
   readLiveLoad: {
     method: "GET",
     path: "/internal/live/load",

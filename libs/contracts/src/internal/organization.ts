@@ -1,4 +1,4 @@
-/** The internal routes of the organization service: credit usage for the gateway, everything else for the operator. */
+/** The internal routes of the organization service: credit usage for the gateway, all others for the operator. */
 import { z } from "zod";
 
 import { ListAuditQuery } from "../http/audit.ts";
@@ -11,14 +11,14 @@ import { Scope } from "../scopes.ts";
 import { Guid } from "../values.ts";
 import type { InternalRoutes } from "./route.ts";
 
-/** Far above any wallet, far below where integers lose their exactness. */
+/** Far above any wallet, and below the largest exact integer. */
 const MAX_CREDITS = 1_000_000_000_000;
 const Credits = z.int().min(0).max(MAX_CREDITS);
 
-/** Of a trading server's token. */
+/** Length of a trading server's token. */
 const MIN_TOKEN_CHARACTERS = 16;
 const MAX_TOKEN_CHARACTERS = 500;
-/** What an HTTP header can carry. */
+/** Characters that an HTTP header can carry. */
 const TOKEN = /^[\x21-\x7e]*$/;
 
 const NewKey = z.object({
@@ -45,7 +45,7 @@ const NewServer = z.object({
 });
 const NewPassword = z.object({ password: UserPassword.optional() });
 
-/** What the operator's command line shows; it passes on fields of a later release. */
+/** Records as the operator's command line shows them. With `--json` it also prints fields of later releases. */
 const OperatorKey = z.looseObject({
   keyId: z.string(),
   name: z.string(),
@@ -83,7 +83,7 @@ export type OperatorAuditEntry = z.infer<typeof OperatorAuditEntry>;
 
 const ORGANIZATION = "/internal/organizations/:organizationId";
 const OPERATOR = { callers: ["operator"] } as const;
-/** A page of a list. */
+/** One page of a list. */
 const LIST = { ...OPERATOR, method: "GET", query: PageQuery } as const;
 const pagination = Pagination.pick({ totalPages: true });
 const CREATE = { ...OPERATOR, method: "POST", success: 201 } as const;
@@ -96,7 +96,7 @@ export const ORGANIZATION_ROUTES = {
     query: PageQuery,
     answer: CreditUsageAnswer,
   },
-  /** Without an organization: all entries. */
+  /** Entries of one organization, or of all. */
   listAuditLog: {
     ...OPERATOR,
     method: "GET",
@@ -131,7 +131,7 @@ export const ORGANIZATION_ROUTES = {
     ...CREATE,
     path: `${ORGANIZATION}/users`,
     body: NewPassword.extend({ email: Email, name: GivenName }),
-    /** With the password where it was generated. */
+    /** `password` only when it was generated. */
     answer: z.object({ userId: z.guid(), password: z.string().optional() }),
   },
   resetUserPassword: {

@@ -3,10 +3,10 @@ import { z } from "zod";
 
 import { AccountNumber, Guid } from "../values.ts";
 
-/** Those whose tokens services know, by the name that the token begins with; `operator` is the operator's command line. */
+/** Who can call: the name that a service token begins with. `operator` is the operator's command line. */
 export const CALLERS = ["gateway", "account", "export", "metrics", "organization", "operator"] as const;
 export type Caller = (typeof CALLERS)[number];
-/** Callers of what customers ask for: by the management API, or by the console, which the organization service serves. */
+/** Callers on behalf of a customer: the management API, and the console, which the organization service serves. */
 export const CUSTOMER_CALLERS = ["gateway", "organization"] as const satisfies readonly Caller[];
 
 /** One route between services: what its owner serves, and what its callers send and read. */
@@ -18,11 +18,11 @@ export interface InternalRoute {
   readonly callers: readonly Caller[];
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
-  /** Status of a success; 200 unless given. */
+  /** Status of a success; default 200. */
   readonly success?: 200 | 201 | 202;
   /**
-   * What a success answers, as the most lenient release that runs beside this one sends it. Callers
-   * ignore fields that it does not have.
+   * Body of a success. During an upgrade the release before answers too: a field that it does not
+   * send is optional. Callers ignore unknown fields.
    */
   readonly answer: z.ZodType;
 }
@@ -30,7 +30,7 @@ export interface InternalRoute {
 /** The routes of one service, by the names of their operations. */
 export type InternalRoutes = Readonly<Record<string, InternalRoute>>;
 
-/** What each parameter of a path must be, at every owner. */
+/** The schema of each path parameter, the same for every owner. */
 const PATH_PARAMETERS = {
   serverId: Guid,
   accountNumber: AccountNumber,
@@ -41,7 +41,7 @@ const PATH_PARAMETERS = {
   endpointId: z.string(),
   deliveryId: z.string(),
 } as const;
-/** A parameter as it stands in a path. */
+/** One parameter in a path. */
 const PARAMETER = /:(\w+)/g;
 
 type ParameterOf<Path extends string> = Path extends `${string}/:${infer Name}/${infer Rest}`
@@ -52,32 +52,16 @@ type ParameterOf<Path extends string> = Path extends `${string}/:${infer Name}/$
 /** The parameters of a route's path. */
 export type PathParameters<R extends InternalRoute> = Readonly<Record<ParameterOf<R["path"]>, string>>;
 
-/** A value that its receiver does not change. */
+/** `T` with every array and field read-only. */
 export type DeepReadonly<T> = T extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]
   : T extends object
     ? { readonly [Name in keyof T]: DeepReadonly<T[Name]> }
     : T;
-/** In a query string everything is text. Undefined fields are left out. */
+/** Fields of a query string: text or numbers. Undefined fields are left out. */
 type QueryFields<T> = {
   readonly [Name in keyof T]: string | number | (undefined extends T[Name] ? undefined : never);
 };
-
-/** What a caller sends: the parameters of the path, the query and the body, each where the route has it. */
-export type RouteRequest<R extends InternalRoute> = ([ParameterOf<R["path"]>] extends [never]
-  ? object
-  : { readonly params: PathParameters<R> }) &
-  (R extends { readonly query: infer Query extends z.ZodType }
-    ? { readonly query: QueryFields<z.input<Query>> }
-    : object) &
-  (R extends { readonly body: infer Body extends z.ZodType } ? { readonly body: DeepReadonly<z.input<Body>> } : object);
-
-/** What the owner of a route gets: the same, parsed. */
-export interface RouteInput<R extends InternalRoute> {
-  readonly params: PathParameters<R>;
-  readonly query: R extends { readonly query: infer Query extends z.ZodType } ? z.output<Query> : undefined;
-  readonly body: R extends { readonly body: infer Body extends z.ZodType } ? z.output<Body> : undefined;
-}
 
 /** The parts of a request that are in its address. */
 export interface RouteAddress {
@@ -85,8 +69,26 @@ export interface RouteAddress {
   readonly query?: Readonly<Record<string, string | number | undefined>>;
 }
 
-/** The path to call, with its parameters encoded and its query. */
-export function pathOf(route: Pick<InternalRoute, "path">, { params = {}, query }: RouteAddress): string {
+/** What a caller sends: path parameters, query and body, each required where the route has it. */
+export type RouteRequest<R extends InternalRoute> = RouteAddress & { readonly body?: unknown } & ([
+    ParameterOf<R["path"]>,
+  ] extends [never]
+    ? object
+    : { readonly params: PathParameters<R> }) &
+  (R extends { readonly query: infer Query extends z.ZodType }
+    ? { readonly query: QueryFields<z.input<Query>> }
+    : object) &
+  (R extends { readonly body: infer Body extends z.ZodType } ? { readonly body: DeepReadonly<z.input<Body>> } : object);
+
+/** What the owner of a route gets: path parameters, query and body, parsed. */
+export interface RouteInput<R extends InternalRoute> {
+  readonly params: PathParameters<R>;
+  readonly query: R extends { readonly query: infer Query extends z.ZodType } ? z.output<Query> : undefined;
+  readonly body: R extends { readonly body: infer Body extends z.ZodType } ? z.output<Body> : undefined;
+}
+
+/** The path to call, with its parameters encoded and its query; also of an operation of the management API. */
+export function pathOf(route: { readonly path: string }, { params = {}, query }: RouteAddress): string {
   const path = route.path.replaceAll(PARAMETER, (_written, name: string) =>
     encodeURIComponent(assertDefined(params[name], `${name} of ${route.path}`)),
   );
@@ -97,7 +99,7 @@ export function pathOf(route: Pick<InternalRoute, "path">, { params = {}, query 
 }
 
 /** The schema of a route's path parameters, null where it has none. Throws for a parameter without a schema. */
-export function pathSchema({ path }: Pick<InternalRoute, "path">): z.ZodType<Readonly<Record<string, string>>> | null {
+export function pathSchema({ path }: { readonly path: string }): z.ZodType<Readonly<Record<string, string>>> | null {
   const schemas: Readonly<Record<string, z.ZodType<string>>> = PATH_PARAMETERS;
   const parameters: Record<string, z.ZodType<string>> = {};
   for (const [, name = ""] of path.matchAll(PARAMETER)) {

@@ -1,4 +1,4 @@
-/** The internal routes of the webhooks service: one for each operation of the management API, with its exact answer. */
+/** The internal routes of the webhooks service: one per webhook operation of the management API, with the same answer. */
 import {
   CreateWebhookBody,
   DeletedWebhookAnswer,

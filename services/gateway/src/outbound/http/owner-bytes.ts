@@ -1,5 +1,5 @@
-import { type InternalRoute, pathOf } from "@kapi/contracts";
-import { callRouteRaw, type CallOptions, type InternalClient, type RouteCall, unexpected } from "@kapi/http";
+import { type InternalRoute, pathOf, type RouteRequest } from "@kapi/contracts";
+import { callRouteRaw, type CallOptions, type InternalClient, unexpected } from "@kapi/http";
 
 const OK = 200;
 const NOT_FOUND = 404;
@@ -11,7 +11,7 @@ const NOT_FOUND = 404;
 export async function bodyOf<R extends InternalRoute>(
   client: InternalClient,
   route: R,
-  asked: RouteCall<R>,
+  asked: RouteRequest<R>,
   options?: CallOptions,
 ): Promise<Buffer | null> {
   const { status, body } = await callRouteRaw(client, route, asked, options);
@@ -24,7 +24,7 @@ export async function bodyOf<R extends InternalRoute>(
 export async function foundBodyOf<R extends InternalRoute>(
   client: InternalClient,
   route: R,
-  asked: RouteCall<R>,
+  asked: RouteRequest<R>,
   options?: CallOptions,
 ): Promise<Buffer> {
   const body = await bodyOf(client, route, asked, options);

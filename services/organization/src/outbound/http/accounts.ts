@@ -1,11 +1,17 @@
-import { ACCOUNT_ROUTES, type InternalRoute, MAX_SERVER_OVERVIEWS, pathOf, type Server } from "@kapi/contracts";
+import {
+  ACCOUNT_ROUTES,
+  type InternalRoute,
+  MAX_SERVER_OVERVIEWS,
+  pathOf,
+  type RouteRequest,
+  type Server,
+} from "@kapi/contracts";
 import {
   callerHeaders,
   callRoute,
   callRouteRaw,
   type InternalClient,
   issuesOfRefusal,
-  type RouteCall,
   tooManyConcurrentRequests,
   unexpected,
 } from "@kapi/http";
@@ -63,7 +69,7 @@ function overviewOf(server: Server, accountCount: number): ServerOverview {
 async function bytesOf<R extends InternalRoute>(
   client: InternalClient,
   route: R,
-  asked: RouteCall<R>,
+  asked: RouteRequest<R>,
 ): Promise<Buffer | null> {
   const { status, body } = await callRouteRaw(client, route, asked);
   if (status === OK) return body;
