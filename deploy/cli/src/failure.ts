@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { ErrorBody } from "@kapi/contracts";
 
 /** How the command line ends; shown in its help. */
 export const EXIT_CODES = {
@@ -20,15 +20,10 @@ export class CommandFailure extends Error {
   }
 }
 
-const Refusal = z.object({
-  error: z.string(),
-  issues: z.array(z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() })).optional(),
-});
-
 /** What `who` answered where it refused, with what it says of single fields. */
 export function refusalOf(who: string, status: number, text: string): CommandFailure {
   const exitCode = status >= 500 ? EXIT_CODES.unavailable : EXIT_CODES.refused;
-  const refusal = Refusal.safeParse(jsonOrNull(text));
+  const refusal = ErrorBody.safeParse(jsonOrNull(text));
   if (!refusal.success) return new CommandFailure(`${who} answered ${status}.`, exitCode);
   const issues = (refusal.data.issues ?? []).map((issue) => `\n  ${issue.path.join(".")}: ${issue.message}`);
   return new CommandFailure(`${refusal.data.error} (${status})${issues.join("")}`, exitCode);

@@ -1,5 +1,5 @@
 /** The feed of an organization's events, followed from one place on: nothing left out, nothing twice. */
-import { FEED_NOW, type WebhookKind } from "@kapi/contracts";
+import { EventsAnswer, FEED_NOW, FeedEvent, OPERATIONS, pathOf, type WebhookKind } from "@kapi/contracts";
 import { z } from "zod";
 
 import { CommandFailure, EXIT_CODES, reasonOf, refusalOf } from "./failure.ts";
@@ -10,21 +10,11 @@ const PAGE_EVENTS = 100;
 const TOO_MANY_REQUESTS = 429;
 const SERVER_ERRORS_FROM = 500;
 
-const Page = z.object({
-  events: z.array(
-    z.object({
-      id: z.string(),
-      cursor: z.string(),
-      type: z.string(),
-      timestamp: z.string(),
-      /** As it is: its order of fields is that of the delivery. */
-      data: z.record(z.string(), z.unknown()),
-    }),
-  ),
-  next: z.string(),
-});
-export type FeedPage = z.infer<typeof Page>;
-export type ListenedEvent = FeedPage["events"][number];
+/** An event of any release: of a kind that this release may not know, with the fields of `data` in their order. */
+const ListenedEvent = FeedEvent.extend({ type: z.string(), data: z.record(z.string(), z.unknown()) });
+export type ListenedEvent = z.infer<typeof ListenedEvent>;
+const FeedPage = EventsAnswer.extend({ events: z.array(ListenedEvent) });
+export type FeedPage = z.infer<typeof FeedPage>;
 
 /** Where the API is, what opens it, and what is wanted of the feed. */
 export interface FeedOptions {
@@ -44,12 +34,11 @@ export class FeedAway extends Error {}
  */
 export async function readFeed(options: FeedOptions, after: string | null, signal: AbortSignal): Promise<FeedPage> {
   const { api, managementKey, kinds } = options;
-  const query = new URLSearchParams({ after: after ?? FEED_NOW, limit: String(PAGE_EVENTS) });
-  if (kinds !== null) query.set("kinds", kinds.join(","));
+  const query = { after: after ?? FEED_NOW, limit: PAGE_EVENTS, kinds: kinds?.join(",") };
   let response: Response;
   let text: string;
   try {
-    response = await fetch(`${api}/api/v1/management/events?${query.toString()}`, {
+    response = await fetch(api + pathOf(OPERATIONS.listEvents, { query }), {
       headers: { authorization: `Management ${managementKey}` },
       signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
     });
@@ -61,7 +50,7 @@ export async function readFeed(options: FeedOptions, after: string | null, signa
   const { status } = response;
   if (status >= SERVER_ERRORS_FROM || status === TOO_MANY_REQUESTS) throw new FeedAway(`The API answered ${status}`);
   if (!response.ok) throw refusalOf("The API", status, text);
-  const page = Page.safeParse(jsonOf(text));
+  const page = FeedPage.safeParse(jsonOf(text));
   if (page.success) return page.data;
   throw new CommandFailure(`What answers at ${api} is no feed of events.`, EXIT_CODES.refused);
 }

@@ -1,3 +1,11 @@
+import {
+  type InternalRoute,
+  type PageQuery,
+  type PathParameters,
+  pathOf,
+  type RouteAddress,
+  type RouteRequest,
+} from "@kapi/contracts";
 import { ConfigError, loadConfig } from "@kapi/runtime";
 import { z } from "zod";
 
@@ -19,7 +27,11 @@ export interface OperatorAddress {
   readonly token: string;
 }
 
-const Paginated = z.object({ pagination: z.object({ totalPages: z.int() }) });
+/** A route that answers one page of a list. */
+type ListRoute = InternalRoute & {
+  readonly query: typeof PageQuery;
+  readonly answer: z.ZodType<{ readonly pagination: { readonly totalPages: number } }>;
+};
 
 /**
  * The address that the environment gives (ORGANIZATION_URL and OPERATOR_TOKEN), else that of the kapi which runs from this
@@ -56,36 +68,36 @@ export class Operator {
     this.#address = address;
   }
 
-  get<T>(route: string, schema: z.ZodType<T>): Promise<T> {
-    return this.#call("GET", route, undefined, schema);
+  /** Calls a route and parses its answer. Throws CommandFailure for every status but 2xx. */
+  call<R extends InternalRoute>(route: R, request: RouteRequest<R>): Promise<z.output<R["answer"]>> {
+    return this.#call(route, request, request.body);
   }
 
-  post<T>(route: string, body: object, schema: z.ZodType<T>): Promise<T> {
-    return this.#call("POST", route, body, schema);
-  }
-
-  delete<T>(route: string, schema: z.ZodType<T>): Promise<T> {
-    return this.#call("DELETE", route, undefined, schema);
-  }
-
-  /** All items of a list, page by page; `name` is what the answer calls them. */
-  async list<T>(route: string, name: string, item: z.ZodType<T>): Promise<T[]> {
-    const Page = z.record(z.string(), z.unknown());
+  /** All items of a list, page by page. */
+  async list<R extends ListRoute, T>(
+    route: R,
+    params: PathParameters<R>,
+    itemsOf: (page: z.output<R["answer"]>) => readonly T[],
+  ): Promise<T[]> {
     const items: T[] = [];
     for (let page = 1; ; page += 1) {
-      const answer = await this.get(`${route}?page=${page}&limit=${PAGE_LIMIT}`, Page);
-      items.push(...z.array(item).parse(answer[name]));
-      if (page >= Paginated.parse(answer).pagination.totalPages) return items;
+      const answer = await this.#call(route, { params, query: { page, limit: PAGE_LIMIT } });
+      items.push(...itemsOf(answer));
+      if (page >= answer.pagination.totalPages) return items;
     }
   }
 
-  async #call<T>(method: string, route: string, body: object | undefined, schema: z.ZodType<T>): Promise<T> {
+  async #call<R extends InternalRoute>(
+    route: R,
+    routeAddress: RouteAddress,
+    body?: unknown,
+  ): Promise<z.output<R["answer"]>> {
     const { url, token } = await this.#address();
     let response: Response;
     let text: string;
     try {
-      response = await fetch(`${url}/internal${route}`, {
-        method,
+      response = await fetch(url + pathOf(route, routeAddress), {
+        method: route.method,
         headers: {
           "x-service-token": token,
           ...(body === undefined ? {} : { "content-type": "application/json" }),
@@ -100,12 +112,7 @@ export class Operator {
         EXIT_CODES.unavailable,
       );
     }
-    if (response.ok) return schema.parse(JSON.parse(text));
-    throw refusalOf("The organization service", response.status, text);
+    if (!response.ok) throw refusalOf("The organization service", response.status, text);
+    return (route.answer as z.ZodType<z.output<R["answer"]>>).parse(JSON.parse(text));
   }
-}
-
-/** The path of an organization's own routes. */
-export function organizationRoute(organizationId: string, rest = ""): string {
-  return `/organizations/${encodeURIComponent(organizationId)}${rest}`;
 }

@@ -1,5 +1,5 @@
+import { type OperatorAuditEntry, ORGANIZATION_ROUTES } from "@kapi/contracts";
 import { type Command, InvalidArgumentError } from "commander";
-import { z } from "zod";
 
 import { addCommand, type CommandContext, type Telling } from "../context.ts";
 import { table } from "../output.ts";
@@ -10,19 +10,6 @@ const DEFAULT_ENTRIES = 100;
 const MAX_ENTRIES = 10_000;
 /** Entries that are asked for at once. */
 const PAGE_LIMIT = 100;
-
-const Entry = z.looseObject({
-  id: z.string(),
-  at: z.string(),
-  organizationId: z.string().nullable(),
-  action: z.string(),
-  actor: z.looseObject({ type: z.string(), id: z.string().nullable(), name: z.string().nullable() }).nullable(),
-  address: z.string().nullable(),
-  subject: z.looseObject({ type: z.string(), id: z.string() }).nullable(),
-  details: z.record(z.string(), z.unknown()),
-});
-type Entry = z.infer<typeof Entry>;
-const Page = z.object({ entries: z.array(Entry), next: z.string().nullable() });
 
 interface ListOptions extends Telling {
   readonly organization?: string;
@@ -41,16 +28,15 @@ export function addAudit(program: Command, context: CommandContext): void {
 }
 
 async function list(context: CommandContext, options: ListOptions): Promise<void> {
-  const found: Entry[] = [];
-  let before = options.before ?? null;
+  const found: OperatorAuditEntry[] = [];
+  let before = options.before;
   do {
-    const query = new URLSearchParams({ limit: String(Math.min(PAGE_LIMIT, options.limit - found.length)) });
-    if (options.organization !== undefined) query.set("organizationId", options.organization);
-    if (before !== null) query.set("before", before);
-    const page = await context.operator().get(`/audit?${query.toString()}`, Page);
+    const limit = Math.min(PAGE_LIMIT, options.limit - found.length);
+    const query = { limit, organizationId: options.organization, before };
+    const page = await context.operator().call(ORGANIZATION_ROUTES.listAuditLog, { query });
     found.push(...page.entries);
-    before = page.next;
-  } while (before !== null && found.length < options.limit);
+    before = page.next ?? undefined;
+  } while (before !== undefined && found.length < options.limit);
   context.tell(options, found, (rows) =>
     table(rows, [
       { heading: "ID", of: (row) => row.id },

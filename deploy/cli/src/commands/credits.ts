@@ -1,15 +1,10 @@
 import { randomUUID } from "node:crypto";
 
-import { Wallet } from "@kapi/contracts";
+import { ORGANIZATION_ROUTES } from "@kapi/contracts";
 import type { Command } from "commander";
-import { z } from "zod";
 
 import { addCommand, type CommandContext, type Telling, wholeNumber } from "../context.ts";
-import { organizationRoute } from "../operator.ts";
 import { facts } from "../output.ts";
-
-const Added = z.object({ purchaseId: z.guid() });
-const Balance = z.object({ wallet: Wallet });
 
 interface OfOrganization extends Telling {
   readonly organization: string;
@@ -38,12 +33,14 @@ export function addCredits(program: Command, context: CommandContext): void {
 async function add(context: CommandContext, options: AddOptions): Promise<void> {
   const { organization, credits } = options;
   const body = { credits, purchaseId: options.purchase ?? randomUUID() };
-  const added = await context.operator().post(organizationRoute(organization, "/credits"), body, Added);
+  const params = { organizationId: organization };
+  const added = await context.operator().call(ORGANIZATION_ROUTES.purchaseCredits, { params, body });
   context.tell(options, added, ({ purchaseId }) => facts({ added: credits, purchase: purchaseId }));
 }
 
 async function show(context: CommandContext, options: OfOrganization): Promise<void> {
-  const { wallet } = await context.operator().get(organizationRoute(options.organization, "/credits"), Balance);
+  const params = { organizationId: options.organization };
+  const { wallet } = await context.operator().call(ORGANIZATION_ROUTES.getCreditBalance, { params });
   context.tell(options, wallet, () =>
     facts({
       available: wallet.availableCredits,

@@ -1,11 +1,8 @@
+import { ORGANIZATION_ROUTES } from "@kapi/contracts";
 import type { Command } from "commander";
-import { z } from "zod";
 
 import { addCommand, type CommandContext, type Telling, wholeNumber } from "../context.ts";
 import { facts, table } from "../output.ts";
-
-const Created = z.object({ organizationId: z.guid(), walletId: z.guid() });
-const Organization = z.object({ organizationId: z.guid(), name: z.string(), createdAt: z.string() });
 
 interface CreateOptions extends Telling {
   readonly name: string;
@@ -29,12 +26,14 @@ export function addOrganization(program: Command, context: CommandContext): void
 async function create(context: CommandContext, options: CreateOptions): Promise<void> {
   const { name, credits, lowBalance } = options;
   const threshold = lowBalance === undefined ? {} : { lowBalanceThreshold: lowBalance };
-  const created = await context.operator().post("/organizations", { name, credits, ...threshold }, Created);
+  const body = { name, credits, ...threshold };
+  const created = await context.operator().call(ORGANIZATION_ROUTES.createOrganization, { body });
   context.tell(options, created, ({ organizationId }) => facts({ organization: organizationId, name, credits }));
 }
 
 async function list(context: CommandContext, options: Telling): Promise<void> {
-  const organizations = await context.operator().list("/organizations", "organizations", Organization);
+  const { listOrganizations } = ORGANIZATION_ROUTES;
+  const organizations = await context.operator().list(listOrganizations, {}, (page) => page.organizations);
   context.tell(options, organizations, (rows) =>
     table(rows, [
       { heading: "ORGANIZATION", of: (row) => row.organizationId },

@@ -1,19 +1,10 @@
+import { type Currency, ORGANIZATION_ROUTES, type ServerEntry } from "@kapi/contracts";
 import type { Command } from "commander";
-import { z } from "zod";
 
 import { addCommand, type CommandContext, several, type Telling, wholeNumber } from "../context.ts";
-import { organizationRoute } from "../operator.ts";
 import { facts, table } from "../output.ts";
 
 const DEFAULT_LEVERAGES = ["1", "2", "5", "10", "20", "25", "30", "50", "100", "200", "300", "400", "500"];
-
-const Created = z.object({ serverId: z.guid() });
-const Server = z.looseObject({
-  serverId: z.guid(),
-  status: z.string(),
-  tradingServerUrl: z.string(),
-  configuration: z.looseObject({ serverName: z.string(), currency: z.string(), environment: z.string() }),
-});
 
 interface OfOrganization extends Telling {
   readonly organization: string;
@@ -22,8 +13,9 @@ interface CreateOptions extends OfOrganization {
   readonly url: string;
   readonly name: string;
   readonly company: string;
-  readonly currency: string;
-  readonly environment: string;
+  /** As typed: the service refuses an unknown currency or environment. */
+  readonly currency: Currency;
+  readonly environment: ServerEntry["configuration"]["environment"];
   readonly leverage?: readonly string[];
   readonly defaultLeverage?: number;
   readonly server?: string;
@@ -70,13 +62,14 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
       defaultLeverage: defaultLeverage ?? null,
     },
   };
-  const created = await context.operator().post(organizationRoute(organization, "/servers"), body, Created);
+  const params = { organizationId: organization };
+  const created = await context.operator().call(ORGANIZATION_ROUTES.registerServer, { params, body });
   context.tell(options, created, ({ serverId }) => facts({ server: serverId, name, url }));
 }
 
 async function list(context: CommandContext, options: OfOrganization): Promise<void> {
-  const route = organizationRoute(options.organization, "/servers");
-  const servers = await context.operator().list(route, "servers", Server);
+  const params = { organizationId: options.organization };
+  const servers = await context.operator().list(ORGANIZATION_ROUTES.listServers, params, (page) => page.servers);
   context.tell(options, servers, (rows) =>
     table(rows, [
       { heading: "SERVER", of: (row) => row.serverId },

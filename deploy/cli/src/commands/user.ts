@@ -1,18 +1,8 @@
+import { ORGANIZATION_ROUTES } from "@kapi/contracts";
 import type { Command } from "commander";
-import { z } from "zod";
 
 import { addCommand, type CommandContext, type Telling } from "../context.ts";
-import { organizationRoute } from "../operator.ts";
 import { facts, table } from "../output.ts";
-
-const Created = z.object({ userId: z.guid(), password: z.string().optional() });
-const User = z.looseObject({
-  userId: z.guid(),
-  email: z.string(),
-  name: z.string(),
-  createdAt: z.string(),
-  disabledAt: z.string().nullable(),
-});
 
 interface OfOrganization extends Telling {
   readonly organization: string;
@@ -40,15 +30,18 @@ export function addUser(program: Command, context: CommandContext): void {
 async function create(context: CommandContext, options: CreateOptions): Promise<void> {
   const { organization, email, name } = options;
   const given = options.passwordStdin === true ? { password: await context.readLine() } : {};
-  const route = organizationRoute(organization, "/users");
-  const created = await context.operator().post(route, { email, name, ...given }, Created);
+  const created = await context.operator().call(ORGANIZATION_ROUTES.createUser, {
+    params: { organizationId: organization },
+    body: { email, name, ...given },
+  });
   context.tell(options, created, ({ userId, password }) =>
     facts({ user: userId, email, ...(password === undefined ? {} : { "password (shown once)": password }) }),
   );
 }
 
 async function list(context: CommandContext, options: OfOrganization): Promise<void> {
-  const users = await context.operator().list(organizationRoute(options.organization, "/users"), "users", User);
+  const params = { organizationId: options.organization };
+  const users = await context.operator().list(ORGANIZATION_ROUTES.listUsers, params, (page) => page.users);
   context.tell(options, users, (rows) =>
     table(rows, [
       { heading: "USER", of: (row) => row.userId },

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 
+import { OPERATIONS } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
 import { z } from "zod";
 
@@ -117,7 +118,7 @@ async function newOrganization(
 async function whenUsable(stack: Stack, managementKey: string): Promise<number> {
   const end = Date.now() + USABLE_DEADLINE_MS;
   for (;;) {
-    const response = await fetch(`${stack.baseUrl}/api/v1/management/credits/balance`, {
+    const response = await fetch(stack.baseUrl + OPERATIONS.getCreditBalance.path, {
       headers: { authorization: `Management ${managementKey}` },
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });

@@ -1,6 +1,13 @@
-import { SCOPES, type ServerEntry } from "@kapi/contracts";
-import { randomBase32 } from "@kapi/kernel";
-import { z } from "zod";
+import {
+  type InternalRoute,
+  ORGANIZATION_ROUTES,
+  pathOf,
+  type RouteRequest,
+  SCOPES,
+  type ServerEntry,
+} from "@kapi/contracts";
+import { assertDefined, randomBase32 } from "@kapi/kernel";
+import type { z } from "zod";
 
 import { LocalError } from "@kapi/servers";
 import type { Stack } from "../stack.ts";
@@ -22,11 +29,6 @@ export const DEMO_CONFIGURATION: ServerEntry["configuration"] = {
   defaultLeverage: 100,
 };
 
-const Organization = z.object({ organizationId: z.guid() });
-const Server = z.object({ serverId: z.guid() });
-const User = z.object({ userId: z.guid(), password: z.string() });
-const Key = z.object({ managementKey: z.string(), keyId: z.string() });
-
 /** An organization that can be used: its credits, a server, and a key with all scopes. */
 export interface ReadyOrganization {
   readonly organizationId: string;
@@ -39,9 +41,10 @@ export async function createOrganization(
   stack: Stack,
   options: { readonly name: string; readonly credits: number },
 ): Promise<ReadyOrganization> {
-  const { organizationId } = await call(stack, "", { ...options }, Organization);
+  const { organizationId } = await call(stack, ORGANIZATION_ROUTES.createOrganization, { body: options });
   const { serverId } = await registerServer(stack, organizationId);
-  const { managementKey } = await call(stack, `/${organizationId}/keys`, { scopes: SCOPES }, Key);
+  const params = { organizationId };
+  const { managementKey } = await call(stack, ORGANIZATION_ROUTES.createKey, { params, body: { scopes: SCOPES } });
   return { organizationId, serverId, managementKey };
 }
 
@@ -54,7 +57,7 @@ export function registerServer(stack: Stack, organizationId: string, serverId?: 
     tradingServerToken: stack.secrets.tradingServerToken,
     configuration: DEMO_CONFIGURATION,
   };
-  return call(stack, `/${organizationId}/servers`, body, Server);
+  return call(stack, ORGANIZATION_ROUTES.registerServer, { params: { organizationId }, body });
 }
 
 /** With what a person signs in to the console. */
@@ -68,20 +71,26 @@ export async function createConsoleUser(stack: Stack, organizationId: string): P
   // Another one each time, for no two users share an address.
   const consoleEmail = `demo-${randomBase32(EMAIL_CHARACTERS)}@kapi.local`;
   const body = { email: consoleEmail, name: "Demo user" };
-  const { password } = await call(stack, `/${organizationId}/users`, body, User);
-  return { consoleEmail, consolePassword: password };
+  const { password } = await call(stack, ORGANIZATION_ROUTES.createUser, { params: { organizationId }, body });
+  return { consoleEmail, consolePassword: assertDefined(password, "generated password") };
 }
 
-async function call<T>(stack: Stack, path: string, body: unknown, schema: z.ZodType<T>): Promise<T> {
-  const response = await fetch(`${stack.url("organization")}/internal/organizations${path}`, {
-    method: "POST",
+async function call<R extends InternalRoute>(
+  stack: Stack,
+  route: R,
+  request: RouteRequest<R>,
+): Promise<z.output<R["answer"]>> {
+  const path = pathOf(route, request);
+  const response = await fetch(stack.url("organization") + path, {
+    method: route.method,
     headers: { "content-type": "application/json", "x-service-token": stack.secrets.serviceTokens.operator },
-    body: JSON.stringify(body),
+    body: JSON.stringify(request.body),
     signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
   });
   const text = await response.text();
-  if (response.ok) return schema.parse(JSON.parse(text));
-  throw new LocalError(
-    `The organization service refused ${path === "" ? "a new organization" : path}: ${response.status} ${text.slice(0, ERROR_CHARACTERS)}`,
-  );
+  if (!response.ok) {
+    const error = `${response.status} ${text.slice(0, ERROR_CHARACTERS)}`;
+    throw new LocalError(`The organization service refused ${route.method} ${path}: ${error}`);
+  }
+  return (route.answer as z.ZodType<z.output<R["answer"]>>).parse(JSON.parse(text));
 }

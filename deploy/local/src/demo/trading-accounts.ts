@@ -1,5 +1,12 @@
-import { delay } from "@kapi/kernel";
-import { z } from "zod";
+import {
+  CommandAnswer,
+  CommandEnvelope,
+  type CreateTradingAccountBody,
+  HEADERS,
+  OPERATIONS,
+  pathOf,
+} from "@kapi/contracts";
+import { assertDefined, delay } from "@kapi/kernel";
 
 import { LocalError } from "@kapi/servers";
 import type { Stack } from "../stack.ts";
@@ -19,15 +26,6 @@ const ACCOUNTS = [
 /** Ticks of the market between two decisions of such an account, and how many positions it holds at most. */
 const EVERY_TICKS = 20;
 const MAX_POSITIONS = 4;
-
-const Envelope = z.object({ command: z.object({ id: z.uuid() }) });
-const Created = z.object({
-  command: z.object({
-    status: z.string(),
-    errorMessage: z.string().nullish(),
-    result: z.object({ accountNumber: z.string() }).nullish(),
-  }),
-});
 
 /**
  * Creates the demo accounts as any client would, and has the trading server trade on them. Their idempotency keys are
@@ -55,18 +53,21 @@ async function createAccount(
   account: { readonly accountName: string; readonly initialBalance: number; readonly leverage: number },
   key: string,
 ): Promise<string> {
-  const api = `${stack.baseUrl}/api/v1/management`;
+  const { createTradingAccount, getCommand } = OPERATIONS;
+  const body: CreateTradingAccountBody = { ...account, requestId: key };
   const headers = { authorization: `Management ${organization.managementKey}` };
-  const answer = await request(`${api}/servers/${organization.serverId}/accounts`, {
-    method: "POST",
-    headers: { ...headers, "idempotency-key": key },
-    body: { ...account, requestId: key },
+  const path = pathOf(createTradingAccount, { params: { serverId: organization.serverId } });
+  const envelope = await request(stack.baseUrl + path, {
+    method: createTradingAccount.method,
+    headers: { ...headers, [HEADERS.idempotencyKey]: key },
+    body,
   });
-  const { id } = Envelope.parse(answer).command;
+  const commandPath = pathOf(getCommand, { params: { commandId: CommandEnvelope.parse(envelope).command.id } });
   const end = Date.now() + CREATION_DEADLINE_MS;
   while (Date.now() < end) {
-    const { command } = Created.parse(await request(`${api}/commands/${id}`, { method: "GET", headers }));
-    if (command.status === "succeeded" && command.result) return command.result.accountNumber;
+    const answer = await request(stack.baseUrl + commandPath, { method: getCommand.method, headers });
+    const { command } = CommandAnswer.parse(answer);
+    if (command.status === "succeeded") return assertDefined(command.accountNumber, "accountNumber");
     if (command.status === "failed" || command.status === "expired") {
       throw new LocalError(`A demo account was not created: ${command.errorMessage ?? command.status}`);
     }
