@@ -1,6 +1,6 @@
 import { CommandMessage, type KeyEntry, type Wallet } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
-import { assert, type Clock, delay, toIso } from "@kapi/kernel";
+import { assert, type Clock, retry, toIso } from "@kapi/kernel";
 import {
   type AdmitReply,
   type AdmitRequest,
@@ -193,7 +193,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     markAnswered: (organizationId, answered) => {
       const mark = (): Promise<boolean> => markTogether(tagOf(organizationId), answered);
       // The reply may be lost where the mark is set: the same token learns that, whoever else asks sees an answered request.
-      return reaching(() => mark().catch(() => delay(MARK_REPEAT_MS).then(mark)));
+      return reaching(() => retry(mark, { backOff: { firstMs: MARK_REPEAT_MS }, maxAttempts: 2 }));
     },
     confirmAnswered: (organizationId, answered) => reaching(() => confirmAnswered(redis, organizationId, answered)),
     refund: async ({ key, operation, requestId, chargeId, claims = [] }) => {

@@ -7,6 +7,7 @@
  */
 import { DEAD_LETTER_HEADERS, MAX_COMMAND_EVENT_BYTES, TOPICS } from "@kapi/contracts";
 import { countDeadLetters, MessageTooLarge, type Producer } from "@kapi/kafka";
+import { repeat, type StartedRepetition } from "@kapi/kernel";
 import type { Database } from "@kapi/postgres";
 import { faultPoint, type Logger } from "@kapi/runtime";
 
@@ -37,13 +38,20 @@ export class Outbox {
   readonly #deletable: number[] = [];
   readonly #publishing = new Set<Promise<void>>();
   #deleteTimer: NodeJS.Timeout | null = null;
-  #pollTimer: NodeJS.Timeout | null = null;
-  #polling: Promise<void> = Promise.resolve();
+  readonly #polling: StartedRepetition;
   #stopped = false;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
-    this.#pollLater();
+    this.#polling = repeat({
+      name: "leftovers of the outbox",
+      round: () => this.#publishLeftovers(),
+      pauseMs: OUTBOX_POLL_INTERVAL_MS,
+      firstPauseMs: OUTBOX_POLL_INTERVAL_MS,
+      // Callers wait for the messages.
+      backOff: { firstMs: OUTBOX_POLL_INTERVAL_MS },
+      logger: options.logger,
+    });
   }
 
   /** Publishes the messages of one committed unit, whose row is `id`. Failures are left to the poller. */
@@ -56,8 +64,7 @@ export class Outbox {
   /** Ends publishing and deletes what was published; what is left over stays for the next process. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    if (this.#pollTimer !== null) clearTimeout(this.#pollTimer);
-    await this.#polling;
+    await this.#polling.stop();
     await Promise.all(this.#publishing);
     if (this.#deleteTimer !== null) clearTimeout(this.#deleteTimer);
     while (this.#deletable.length > 0) {
@@ -135,22 +142,6 @@ export class Outbox {
       this.#options.logger.warn({ err: error, rows: ids.length }, "published rows could not be deleted yet");
       this.#deletable.push(...ids);
       return false;
-    }
-  }
-
-  #pollLater(): void {
-    if (this.#stopped) return;
-    this.#pollTimer = setTimeout(() => {
-      this.#polling = this.#poll().then(() => this.#pollLater());
-    }, OUTBOX_POLL_INTERVAL_MS);
-  }
-
-  /** Publishes leftovers until there are none, or some of them cannot be published now. */
-  async #poll(): Promise<void> {
-    try {
-      while (!this.#stopped && (await this.#publishLeftovers()));
-    } catch (error) {
-      this.#options.logger.warn({ err: error }, "leftovers of the outbox could not be published yet");
     }
   }
 

@@ -1,5 +1,7 @@
 import { hash } from "node:crypto";
 
+import { LRUCache } from "lru-cache";
+
 /** How many hash tags the organizations are spread over; fixed, for it is part of every key name. */
 export const TAG_COUNT = 64;
 
@@ -9,19 +11,17 @@ export type Tag = number;
 /** Every tag, in order. */
 export const ALL_TAGS: readonly Tag[] = Array.from({ length: TAG_COUNT }, (_, tag) => tag);
 
-/** Most organizations whose tags are remembered; above it they are worked out anew. About 100 bytes each. */
+/** Most organizations whose tags are remembered. About 150 bytes each. */
 const MAX_KNOWN_TAGS = 10_000;
 /** Every call needs the tag, and the hash would be most of what making its key names costs. */
-const knownTags = new Map<string, Tag>();
+const knownTags = new LRUCache<string, Tag>({
+  max: MAX_KNOWN_TAGS,
+  memoMethod: (organizationId) => hash("sha256", organizationId, "buffer").readUInt8(0) % TAG_COUNT,
+});
 
 /** The tag that holds everything of an organization: the first byte of the SHA-256 of its id, modulo {@link TAG_COUNT}. */
 export function tagOf(organizationId: string): Tag {
-  const known = knownTags.get(organizationId);
-  if (known !== undefined) return known;
-  const tag = hash("sha256", organizationId, "buffer").readUInt8(0) % TAG_COUNT;
-  if (knownTags.size >= MAX_KNOWN_TAGS) knownTags.clear();
-  knownTags.set(organizationId, tag);
-  return tag;
+  return knownTags.memo(organizationId);
 }
 
 /** `{bNN}`: what decides on which node of a cluster a key lies. */

@@ -10,6 +10,7 @@ import {
   serviceCredentials,
 } from "@kapi/http";
 import { beginOffsets, createConsumer, createKafka, createProducer, endOffsets, kafkaOptions } from "@kapi/kafka";
+import { repeat } from "@kapi/kernel";
 import {
   createPool,
   isTransient,
@@ -30,7 +31,6 @@ import { installListRoutes } from "./inbound/http/list-routes.ts";
 import { installPeopleRoutes } from "./inbound/http/people-routes.ts";
 import { installRoutes } from "./inbound/http/routes.ts";
 import { takeCommandEvents } from "./inbound/kafka/command-events.ts";
-import { startLoop } from "./inbound/loop.ts";
 import { measureAuditAge, measureWaiting } from "./measures.ts";
 import { applyPending } from "./operations/apply-pending.ts";
 import { checkDrift } from "./operations/check-drift.ts";
@@ -158,7 +158,7 @@ export async function start(context: MainContext<Config>): Promise<void> {
   };
   let openings: string | null = "the wallets have not been looked at yet";
   await scope.start("opening of tags", () =>
-    startLoop({
+    repeat({
       name: "opening of tags",
       logger,
       pauseMs: OPENING_PAUSE_MS,
@@ -171,7 +171,6 @@ export async function start(context: MainContext<Config>): Promise<void> {
         // A tag that nobody answers for is no reason to take this process out: it works for all others.
         openings = before.unreachable.length === ALL_TAGS.length ? "Redis does not answer for any tag" : null;
         tagsClosed.record(closed.length);
-        return false;
       },
     }),
   );
@@ -179,7 +178,7 @@ export async function start(context: MainContext<Config>): Promise<void> {
   for (let lane = 0; lane < USAGE_LANES; lane += 1) {
     const tags = ALL_TAGS.filter((tag) => tag % USAGE_LANES === lane);
     await scope.start(`usage ${lane}`, () =>
-      startLoop({
+      repeat({
         name: "usage",
         logger,
         pauseMs: USAGE_PAUSE_MS,
@@ -189,7 +188,7 @@ export async function start(context: MainContext<Config>): Promise<void> {
     );
   }
   await scope.start("pending wallet changes", () =>
-    startLoop({
+    repeat({
       name: "pending wallet changes",
       logger,
       pauseMs: PENDING_PAUSE_MS,
@@ -201,11 +200,11 @@ export async function start(context: MainContext<Config>): Promise<void> {
   const publishNow = (): Promise<void> =>
     publish().catch((error: unknown) => logger.warn({ err: error }, "committed changes wait for Kafka"));
   const outbox = await scope.start("outbox", () =>
-    startLoop({ name: "outbox", logger, pauseMs: OUTBOX_PAUSE_MS, round: () => publish().then(() => false) }),
+    repeat({ name: "outbox", logger, pauseMs: OUTBOX_PAUSE_MS, round: publish }),
   );
   health.readiness("outbox", () => outbox.failing());
   await scope.start("orphaned reservations", () =>
-    startLoop({
+    repeat({
       name: "orphaned reservations",
       logger,
       pauseMs: ORPHANS_PAUSE_MS,
@@ -215,11 +214,13 @@ export async function start(context: MainContext<Config>): Promise<void> {
 
   measureWaiting({ redis, database, clock });
   await scope.start("drift check", () =>
-    startLoop({
+    repeat({
       name: "drift check",
       logger,
       pauseMs: DRIFT_PAUSE_MS,
-      round: () => checkDrift({ ...ledger, checks: createWalletChecks(database) }).then(() => false),
+      round: async () => {
+        await checkDrift({ ...ledger, checks: createWalletChecks(database) });
+      },
     }),
   );
 
@@ -263,11 +264,11 @@ async function startCreditMonths(
   const keep = (): Promise<void> => keepCreditMonths({ months, clock, logger }, config.CREDIT_ENTRIES_KEPT_MONTHS);
   await keep();
   await scope.start("credit months", () =>
-    startLoop({
+    repeat({
       name: "credit months",
       logger,
       pauseMs: CREDIT_MONTHS_PAUSE_MS,
-      round: () => keep().then(() => false),
+      round: keep,
     }),
   );
 }
@@ -295,7 +296,7 @@ async function startFetchingAudit(main: MainContext<Config>, store: Store): Prom
       return recorded === MAX_AUDIT_EVENTS;
     };
     await scope.start(`audit entries of ${name}`, () =>
-      startLoop({ name: `audit entries of ${name}`, logger, pauseMs: AUDIT_PAUSE_MS, round }),
+      repeat({ name: `audit entries of ${name}`, logger, pauseMs: AUDIT_PAUSE_MS, round }),
     );
   }
 }
@@ -308,11 +309,11 @@ async function startFailedSignIns(
   const failed = createFailedSignIns({ store, clock, logger });
   const recorder = await scope.start("failed sign-ins", () => ({ value: failed, stop: () => failed.flush("all") }));
   await scope.start("failed sign-ins, counted", () =>
-    startLoop({
+    repeat({
       name: "failed sign-ins",
       logger,
       pauseMs: FAILED_SIGN_INS_PAUSE_MS,
-      round: () => failed.flush().then(() => false),
+      round: () => failed.flush(),
     }),
   );
   return recorder;
@@ -333,12 +334,10 @@ async function startConsole(
   const webhooks = webhooksOver(await clientOf("webhooks", settings.webhooksUrl));
   const context: ConsoleContext = { ...people, accounts, samples, webhooks };
   const live = new LiveAccounts(context);
-  const repeat = (name: string, round: () => Promise<void>): Promise<unknown> =>
-    scope.start(name, () =>
-      startLoop({ name, logger, pauseMs: LIVE_PAUSE_MS, round: () => round().then(() => false) }),
-    );
-  await repeat("live samples", () => live.takeSamples());
-  await repeat("ends of live streams", () => live.endClosedSessions());
+  const keepLive = (name: string, round: () => Promise<void>): Promise<unknown> =>
+    scope.start(name, () => repeat({ name, logger, pauseMs: LIVE_PAUSE_MS, round }));
+  await keepLive("live samples", () => live.takeSamples());
+  await keepLive("ends of live streams", () => live.endClosedSessions());
   const assets = readAssets(settings.assets);
   if (assets.size === 0) logger.warn({ folder: settings.assets }, "the console's page is not built");
   const app = createHttpServer({

@@ -1,4 +1,4 @@
-import { delay } from "@kapi/kernel";
+import { retry } from "@kapi/kernel";
 import { RetryableError } from "@kapi/kafka";
 
 import { AccountWriter } from "../domain/account-writer.ts";
@@ -224,15 +224,11 @@ export class PartitionSequencer {
   async #recover(): Promise<void> {
     if (this.#recovering || this.#closed) return;
     this.#recovering = true;
-    while (!this.#closed) {
-      try {
-        await this.#reachEnd();
-        break;
-      } catch (error) {
-        this.#context.logger.warn({ err: error, partition: this.number }, "the outcome of samples is not known yet");
-        await delay(RECOVERY_RETRY_MS);
-      }
-    }
+    await retry(() => this.#reachEnd(), {
+      backOff: { firstMs: RECOVERY_RETRY_MS },
+      onFailure: (error) =>
+        this.#context.logger.warn({ err: error, partition: this.number }, "the outcome of samples is not known yet"),
+    });
     this.#recovering = false;
     if (this.#closed) return;
     const nowMs = this.#context.clock.nowMs();
@@ -249,6 +245,7 @@ export class PartitionSequencer {
   }
 
   async #reachEnd(): Promise<void> {
+    if (this.#closed) return;
     await this.#context.settled(this.number);
     const end = await this.#context.sink.endOf(this.number);
     await this.#context.progress.reached(this.number, end, REACH_END_TIMEOUT_MS);

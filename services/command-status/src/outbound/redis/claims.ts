@@ -1,3 +1,4 @@
+import { repeat } from "@kapi/kernel";
 import { type CommandRef, forget, type RedisConnection, type Tag, tagOf } from "@kapi/redis";
 import type { Logger, Started } from "@kapi/runtime";
 
@@ -17,8 +18,6 @@ const MAX_WAITING = 100_000;
 export function createClaimKeeper(redis: RedisConnection, logger: Logger): Started<ClaimKeeper> {
   const waiting = new Map<string, CommandRef>();
   const unreachableTags = new Set<Tag>();
-  let timer: NodeJS.Timeout | null = null;
-  let isStopped = false;
 
   const keep = (commands: readonly CommandRef[]): void => {
     for (const command of commands) waiting.set(command.commandId, command);
@@ -29,7 +28,6 @@ export function createClaimKeeper(redis: RedisConnection, logger: Logger): Start
       givenUp += 1;
     }
     if (givenUp > 0) logger.warn({ givenUp }, "too many claims wait for Redis: the oldest end by themselves");
-    if (timer === null && waiting.size > 0 && !isStopped) timer = setTimeout(() => void retry(), RETRY_PAUSE_MS);
   };
   const isUnreachable = ({ organizationId }: CommandRef): boolean => unreachableTags.has(tagOf(organizationId));
   const tell = async (commands: readonly CommandRef[]): Promise<CommandRef[]> => {
@@ -39,12 +37,10 @@ export function createClaimKeeper(redis: RedisConnection, logger: Logger): Start
     if (unreachable.length > 0) logger.warn({ err: error, tags: unreachable }, "claims wait for Redis");
     return commands.filter(isUnreachable);
   };
-  const retry = async (): Promise<void> => {
+  const round = async (): Promise<void> => {
     const commands = [...waiting.values()].slice(0, MAX_COMMANDS_PER_TRY);
     for (const { commandId } of commands) waiting.delete(commandId);
-    const left = await tell(commands);
-    timer = null;
-    keep(left);
+    if (commands.length > 0) keep(await tell(commands));
   };
   const value: ClaimKeeper = {
     forget: async (commands) => {
@@ -54,11 +50,6 @@ export function createClaimKeeper(redis: RedisConnection, logger: Logger): Start
       keep([...later, ...(await tell(now))]);
     },
   };
-  return {
-    value,
-    stop: async () => {
-      isStopped = true;
-      if (timer !== null) clearTimeout(timer);
-    },
-  };
+  const retries = repeat({ name: "claims", round, pauseMs: RETRY_PAUSE_MS, logger });
+  return { value, stop: retries.stop };
 }
