@@ -1,33 +1,40 @@
 /**
- * Publishing of committed messages. What: the process that committed publishes at once, and deletes the rows in bulk a
- * little later; a poller publishes what a dead process, or a Kafka that was away, left behind. Why: a message is
- * published at least once after its commit, and never without it. Invariant: a row holds the messages of one unit, and is
- * deleted only after Kafka has acknowledged every one of them. A message that is larger than its topic takes can never be
- * published: it is told of in the dead letters, and counts as acknowledged then.
+ * Publishing of committed messages. The process that committed publishes at once, and deletes the rows in bulk a little
+ * later; a poller publishes what a dead process, or a Kafka that was away, left behind. So a message is published at
+ * least once after its commit, and never without it. Invariant: a row is deleted only after Kafka has acknowledged every
+ * message of its transaction. A message that is larger than its topic takes can never be published: it goes to the dead
+ * letters, and counts as acknowledged then.
  */
 import { DEAD_LETTER_HEADERS, MAX_COMMAND_EVENT_BYTES, TOPICS } from "@kapi/contracts";
 import { countDeadLetters, MessageTooLarge, type Producer } from "@kapi/kafka";
 import type { Database } from "@kapi/postgres";
-import { faultPoint, type Logger } from "@kapi/runtime";
+import type { Logger, Started } from "@kapi/runtime";
 
-import { column } from "./columns.ts";
 import {
-  OUTBOX_DELETE_BATCH,
-  OUTBOX_DELETE_INTERVAL_MS,
-  OUTBOX_LEFTOVER_AGE_MS,
-  OUTBOX_POLL_BATCH,
-  OUTBOX_POLL_INTERVAL_MS,
-  OUTBOX_POLL_MAX_BYTES,
+  DELETE_BATCH,
+  DELETE_INTERVAL_MS,
+  LEFTOVER_AGE_MS,
+  POLL_BATCH,
+  POLL_INTERVAL_MS,
+  POLL_MAX_BYTES,
 } from "./limits.ts";
-import { fromLines } from "./outbox-lines.ts";
-import { DELETE_OUTBOX, LEFTOVERS } from "./statements.ts";
-import type { OutboxMessage } from "./work.ts";
+import { fromLines } from "./lines.ts";
+import type { OutboxMessage } from "./message.ts";
+import { DELETE_ROWS, LEFTOVERS } from "./statements.ts";
 
 export interface OutboxOptions {
-  readonly worker: string;
+  /** Name of the service, for the dead letters. */
+  readonly service: string;
+  /** The schema of the service, with its table `outbox`. */
   readonly database: Database;
-  readonly producer: Producer;
+  readonly producer: Pick<Producer, "send">;
   readonly logger: Logger;
+}
+
+/** Starts the poller. `stop` publishes and deletes what is under way; leftovers stay for the next process. */
+export function startOutbox(options: OutboxOptions): Started<Outbox> {
+  const outbox = new Outbox(options);
+  return { value: outbox, stop: () => outbox.stop() };
 }
 
 export class Outbox {
@@ -35,10 +42,12 @@ export class Outbox {
   /** Rows that this process is publishing, or has published and not yet deleted; the poller leaves them alone. */
   readonly #mine = new Set<number>();
   readonly #deletable: number[] = [];
-  readonly #publishing = new Set<Promise<void>>();
+  readonly #publishing = new Set<Promise<boolean>>();
   #deleteTimer: NodeJS.Timeout | null = null;
   #pollTimer: NodeJS.Timeout | null = null;
   #polling: Promise<void> = Promise.resolve();
+  /** Why the last round of the poller left rows behind; null if it did not. */
+  #failing: string | null = null;
   #stopped = false;
 
   constructor(options: OutboxOptions) {
@@ -46,14 +55,22 @@ export class Outbox {
     this.#pollLater();
   }
 
-  /** Publishes the messages of one committed unit, whose row is `id`. Failures are left to the poller. */
-  publish(id: number, messages: readonly OutboxMessage[], endsCommands: boolean): void {
+  /**
+   * Publishes the messages of one committed transaction, which are in the row `id`. Resolves with whether Kafka has all
+   * of them; if not, the poller publishes them later. Never rejects.
+   */
+  publish(id: number, messages: readonly OutboxMessage[]): Promise<boolean> {
     this.#mine.add(id);
-    const work = this.#publishUnit(id, messages, endsCommands).finally(() => this.#publishing.delete(work));
+    const work = this.#publishRow(id, messages).finally(() => this.#publishing.delete(work));
     this.#publishing.add(work);
+    return work;
   }
 
-  /** Ends publishing and deletes what was published; what is left over stays for the next process. */
+  /** Why leftovers cannot be published now; null if they can. */
+  check(): string | null {
+    return this.#failing;
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true;
     if (this.#pollTimer !== null) clearTimeout(this.#pollTimer);
@@ -65,18 +82,17 @@ export class Outbox {
     }
   }
 
-  async #publishUnit(id: number, messages: readonly OutboxMessage[], endsCommands: boolean): Promise<void> {
-    const { worker } = this.#options;
+  async #publishRow(id: number, messages: readonly OutboxMessage[]): Promise<boolean> {
     if (!(await this.#sendAll(messages))) {
       this.#mine.delete(id);
-      return;
+      return false;
     }
-    if (endsCommands) faultPoint(`${worker}.after-publish`);
     this.#deletable.push(id);
-    this.#deleteTimer ??= setTimeout(() => void this.#deleteLater(), OUTBOX_DELETE_INTERVAL_MS);
+    this.#deleteTimer ??= setTimeout(() => void this.#deleteLater(), DELETE_INTERVAL_MS);
+    return true;
   }
 
-  /** Whether every message of a unit is where it belongs now. */
+  /** Sends messages that belong together; whether Kafka has all of them. */
   async #sendAll(messages: readonly OutboxMessage[]): Promise<boolean> {
     const sent = await Promise.allSettled(messages.map((message) => this.#send(message)));
     const failure = sent.find((result) => result.status === "rejected");
@@ -96,9 +112,9 @@ export class Outbox {
     }
   }
 
-  /** To the dead letters, with the value where they take it: else the message would be tried for ever. */
+  /** Sends to the dead letters, with the value if they take it: the message would otherwise be tried forever. */
   async #bury({ topic, key, value, traceparent }: OutboxMessage, error: MessageTooLarge): Promise<void> {
-    const { producer, worker, logger } = this.#options;
+    const { producer, service, logger } = this.#options;
     logger.error(
       { err: error, topic: topic.name, key },
       "a message can never be published and goes to the dead letters",
@@ -109,26 +125,26 @@ export class Outbox {
       headers: {
         [DEAD_LETTER_HEADERS.reason]: error.message,
         [DEAD_LETTER_HEADERS.topic]: topic.name,
-        [DEAD_LETTER_HEADERS.group]: worker,
+        [DEAD_LETTER_HEADERS.group]: service,
       },
       traceparent,
     });
-    countDeadLetters(worker, topic.name, 1);
+    countDeadLetters(service, topic.name, 1);
   }
 
   async #deleteLater(): Promise<void> {
     const ok = await this.#deleteSome();
     this.#deleteTimer = null;
     if (this.#deletable.length === 0 || this.#stopped) return;
-    const delayMs = ok ? OUTBOX_DELETE_INTERVAL_MS : OUTBOX_POLL_INTERVAL_MS;
+    const delayMs = ok ? DELETE_INTERVAL_MS : POLL_INTERVAL_MS;
     this.#deleteTimer = setTimeout(() => void this.#deleteLater(), delayMs);
   }
 
-  /** Deletes one batch of published rows; false where the database did not let it. */
+  /** Deletes one batch of published rows; false if the database did not take it. */
   async #deleteSome(): Promise<boolean> {
-    const ids = this.#deletable.splice(0, OUTBOX_DELETE_BATCH);
+    const ids = this.#deletable.splice(0, DELETE_BATCH);
     try {
-      await this.#options.database.query(DELETE_OUTBOX, [column(ids)]);
+      await this.#options.database.query(DELETE_ROWS, [ids]);
       for (const id of ids) this.#mine.delete(id);
       return true;
     } catch (error) {
@@ -142,7 +158,7 @@ export class Outbox {
     if (this.#stopped) return;
     this.#pollTimer = setTimeout(() => {
       this.#polling = this.#poll().then(() => this.#pollLater());
-    }, OUTBOX_POLL_INTERVAL_MS);
+    }, POLL_INTERVAL_MS);
   }
 
   /** Publishes leftovers until there are none, or some of them cannot be published now. */
@@ -150,24 +166,27 @@ export class Outbox {
     try {
       while (!this.#stopped && (await this.#publishLeftovers()));
     } catch (error) {
+      this.#failing = error instanceof Error ? error.message : String(error);
       this.#options.logger.warn({ err: error }, "leftovers of the outbox could not be published yet");
     }
   }
 
   /**
-   * One batch, each unit by itself, so that one that stays does not make the others repeat; the row locks keep two pollers from
-   * doing it twice. True where there may be more.
+   * Publishes one batch, each row on its own, so that a row that stays does not make the others repeat. Row locks keep
+   * two pollers from publishing a row twice. True if there may be more.
    */
   #publishLeftovers(): Promise<boolean> {
     const { database, logger } = this.#options;
     return database.transaction(async (transaction) => {
-      const values = [OUTBOX_LEFTOVER_AGE_MS, OUTBOX_POLL_BATCH, OUTBOX_POLL_MAX_BYTES];
+      const values = [LEFTOVER_AGE_MS, POLL_BATCH, POLL_MAX_BYTES];
       const rows = (await transaction.query(LEFTOVERS, values)).filter(({ id }) => !this.#mine.has(id));
       const sent = await Promise.all(rows.map(({ messages }) => this.#sendAll(fromLines(messages))));
       const published = rows.filter((_row, index) => sent[index] === true).map(({ id }) => id);
+      const kept = rows.length - published.length;
+      this.#failing = kept === 0 ? null : `${kept} of ${rows.length} transactions wait for Kafka`;
       if (published.length === 0) return false;
-      await transaction.query(DELETE_OUTBOX, [column(published)]);
-      logger.info({ units: published.length }, "published leftovers of the outbox");
+      await transaction.query(DELETE_ROWS, [published]);
+      logger.info({ rows: published.length }, "published leftovers of the outbox");
       return published.length === rows.length;
     });
   }
