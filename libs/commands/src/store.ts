@@ -4,7 +4,7 @@
  */
 import { type Clock, delay } from "@kapi/kernel";
 import type { Producer } from "@kapi/kafka";
-import { startOutbox } from "@kapi/outbox";
+import { ROW_PER_TRANSACTION, startOutbox } from "@kapi/outbox";
 import { type Database, isTransient } from "@kapi/postgres";
 import { faultPoint, type Logger, type Started } from "@kapi/runtime";
 
@@ -45,7 +45,7 @@ export interface CommandStore {
 /** Starts the outbox of the service's schema. `stop` publishes and deletes what is under way. */
 export function createCommandStore(options: CommandStoreOptions): Started<CommandStore> {
   const { database, worker, producer, clock, logger } = options;
-  const outbox = startOutbox({ service: worker, database, producer, logger });
+  const outbox = startOutbox({ service: worker, database, rows: ROW_PER_TRANSACTION, producer, logger });
   const endMeasures = measureOutbox(worker, database);
   let attached: AttachedWorker = { messageOf: () => undefined, onFinal: () => undefined };
 
@@ -67,7 +67,7 @@ export function createCommandStore(options: CommandStoreOptions): Started<Comman
         const endsCommands = unit.finalIds.length > 0;
         if (endsCommands) faultPoint(`${worker}.after-commit`);
         if (outboxId !== null) {
-          const published = outbox.value.publish(outboxId, unit.messages);
+          const published = outbox.value.publish([outboxId], unit.messages);
           if (endsCommands) void published.then((done) => done && faultPoint(`${worker}.after-publish`));
         }
         if (endsCommands) attached.onFinal(unit.finalIds);

@@ -20,13 +20,14 @@ import {
 } from "./limits.ts";
 import { fromLines } from "./lines.ts";
 import type { OutboxMessage } from "./message.ts";
-import { DELETE_ROWS, LEFTOVERS } from "./statements.ts";
+import { DELETE_ROWS, type OutboxRows } from "./rows.ts";
 
 export interface OutboxOptions {
   /** Name of the service, for the dead letters. */
   readonly service: string;
   /** The schema of the service, with its table `outbox`. */
   readonly database: Database;
+  readonly rows: OutboxRows;
   readonly producer: Pick<Producer, "send">;
   readonly logger: Logger;
 }
@@ -56,14 +57,19 @@ export class Outbox {
   }
 
   /**
-   * Publishes the messages of one committed transaction, which are in the row `id`. Resolves with whether Kafka has all
-   * of them; if not, the poller publishes them later. Never rejects.
+   * Publishes the messages of one committed transaction, which are in the rows `ids`. Resolves with whether Kafka has
+   * all of them; if not, the poller publishes them later. Never rejects.
    */
-  publish(id: number, messages: readonly OutboxMessage[]): Promise<boolean> {
-    this.#mine.add(id);
-    const work = this.#publishRow(id, messages).finally(() => this.#publishing.delete(work));
+  publish(ids: readonly number[], messages: readonly OutboxMessage[]): Promise<boolean> {
+    for (const id of ids) this.#mine.add(id);
+    const work = this.#publishRows(ids, messages).finally(() => this.#publishing.delete(work));
     this.#publishing.add(work);
     return work;
+  }
+
+  /** Resolves when each transaction given to `publish` so far is published, or left to the poller. */
+  async published(): Promise<void> {
+    await Promise.all(this.#publishing);
   }
 
   /** Why leftovers cannot be published now; null if they can. */
@@ -75,19 +81,19 @@ export class Outbox {
     this.#stopped = true;
     if (this.#pollTimer !== null) clearTimeout(this.#pollTimer);
     await this.#polling;
-    await Promise.all(this.#publishing);
+    await this.published();
     if (this.#deleteTimer !== null) clearTimeout(this.#deleteTimer);
     while (this.#deletable.length > 0) {
       if (!(await this.#deleteSome())) return;
     }
   }
 
-  async #publishRow(id: number, messages: readonly OutboxMessage[]): Promise<boolean> {
+  async #publishRows(ids: readonly number[], messages: readonly OutboxMessage[]): Promise<boolean> {
     if (!(await this.#sendAll(messages))) {
-      this.#mine.delete(id);
+      for (const id of ids) this.#mine.delete(id);
       return false;
     }
-    this.#deletable.push(id);
+    this.#deletable.push(...ids);
     this.#deleteTimer ??= setTimeout(() => void this.#deleteLater(), DELETE_INTERVAL_MS);
     return true;
   }
@@ -176,18 +182,18 @@ export class Outbox {
    * two pollers from publishing a row twice. True if there may be more.
    */
   #publishLeftovers(): Promise<boolean> {
-    const { database, logger } = this.#options;
+    const { database, rows, logger } = this.#options;
     return database.transaction(async (transaction) => {
       const values = [LEFTOVER_AGE_MS, POLL_BATCH, POLL_MAX_BYTES];
-      const rows = (await transaction.query(LEFTOVERS, values)).filter(({ id }) => !this.#mine.has(id));
-      const sent = await Promise.all(rows.map(({ messages }) => this.#sendAll(fromLines(messages))));
-      const published = rows.filter((_row, index) => sent[index] === true).map(({ id }) => id);
-      const kept = rows.length - published.length;
-      this.#failing = kept === 0 ? null : `${kept} of ${rows.length} transactions wait for Kafka`;
+      const found = (await transaction.query(rows.leftovers, values)).filter(({ id }) => !this.#mine.has(id));
+      const sent = await Promise.all(found.map(({ messages }) => this.#sendAll(fromLines(messages))));
+      const published = found.filter((_row, index) => sent[index] === true).map(({ id }) => id);
+      const kept = found.length - published.length;
+      this.#failing = kept === 0 ? null : `${kept} of ${found.length} rows wait for Kafka`;
       if (published.length === 0) return false;
       await transaction.query(DELETE_ROWS, [published]);
       logger.info({ rows: published.length }, "published leftovers of the outbox");
-      return published.length === rows.length;
+      return published.length === found.length;
     });
   }
 }

@@ -7,10 +7,8 @@ import { createLogger, Scope, type Started } from "@kapi/runtime";
 import { createTestEnvironment, eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
-import { type OutboxMessage, outboxAge, startOutbox, toLines } from "../src/index.ts";
+import { type Outbox, type OutboxMessage, outboxAge, ROW_PER_TRANSACTION, startOutbox, toLines } from "../src/index.ts";
 import { POLL_BATCH, POLL_INTERVAL_MS, POLL_MAX_BYTES } from "../src/limits.ts";
-import type { Outbox } from "../src/outbox.ts";
-import { LEFTOVERS } from "../src/statements.ts";
 
 const SCHEMA = "outbox_test";
 const MIGRATIONS = fileURLToPath(new URL("../../commands/migrations", import.meta.url));
@@ -70,7 +68,7 @@ afterEach(async () => {
 afterAll(() => scope.stop());
 
 function start(over: Pick<Producer, "send"> = producer): Outbox {
-  outbox = startOutbox({ service: "test", database, producer: over, logger });
+  outbox = startOutbox({ service: "test", database, rows: ROW_PER_TRANSACTION, producer: over, logger });
   return outbox.value;
 }
 
@@ -107,7 +105,7 @@ describe("committed messages", () => {
   it("are published at once, and their row is deleted", async () => {
     const messages = [fact("now-a"), fact("now-b")];
     const published = start();
-    expect(await published.publish(await commit(messages), messages)).toBe(true);
+    expect(await published.publish([await commit(messages)], messages)).toBe(true);
     await eventually(() => expect([factsOf("now-a"), factsOf("now-b")]).toEqual([1, 1]));
     await eventually(async () => expect([await rows(), await outboxAge(database)]).toEqual([0, 0]));
   });
@@ -120,7 +118,7 @@ describe("committed messages", () => {
     };
     await leave(...messages);
     const away = start(refusing);
-    expect(await away.publish(await commit(messages), messages)).toBe(false);
+    expect(await away.publish([await commit(messages)], messages)).toBe(false);
     await eventually(() => expect(away.check()).toContain("1 of 1"), { timeoutMs: 5 * POLL_INTERVAL_MS });
     expect([await rows(), factsOf("later-b")]).toEqual([2, 0]);
     expect(await outboxAge(database)).toBeGreaterThan(50);
@@ -134,7 +132,7 @@ describe("committed messages", () => {
 describe("a message that is larger than its topic takes", () => {
   it("goes to the dead letters with its reason, loudly; the others of its row are published, and the row is deleted", async () => {
     const messages = [fact("a"), fact("large-a", TOO_LARGE), fact("b")];
-    await start().publish(await commit(messages), messages);
+    await start().publish([await commit(messages)], messages);
     await eventually(() => expect([factsOf("a"), factsOf("b"), buried("large-a").length]).toEqual([1, 1, 1]));
     expect(buried("large-a")[0]).toMatchObject({ topic: "finance.events", group: "test", bytes: TOO_LARGE.length });
     expect(buried("large-a")[0]?.reason).toMatch("larger than");
@@ -166,7 +164,7 @@ describe("a batch of leftovers", () => {
     for (const bytes of sizes) await leave(row(bytes));
     const found: number[][] = [];
     for (let left = sizes.length; left > 0; left -= found.at(-1)?.length ?? left) {
-      const batch = await database.query(LEFTOVERS, [0, POLL_BATCH, POLL_MAX_BYTES]);
+      const batch = await database.query(ROW_PER_TRANSACTION.leftovers, [0, POLL_BATCH, POLL_MAX_BYTES]);
       found.push(batch.map(({ messages }) => messages.length));
       for (const { id } of batch) await database.query(DELETE_ONE, [id]);
     }
