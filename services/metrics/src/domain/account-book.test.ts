@@ -59,6 +59,15 @@ describe("the snapshots of an account", () => {
     expect(other.closeEnded(Number.MAX_SAFE_INTEGER)).toEqual(closed);
   });
 
+  it("pass over a sample with an amount that is no whole number of cents, and go on with the next", () => {
+    const book = new AccountBook(account, null);
+    const forged = record(1, 5).frame.toString().replace('"balance":1000,', '"balance":1000.005,');
+    expect(book.take({ ...record(1, 5), frame: Buffer.from(forged) })).toBeNull();
+    expect(book.openFrom).toBeNull();
+    book.take(record(2, 6));
+    expect(shown(book.closeEnded(Number.MAX_SAFE_INTEGER))).toEqual({ minute: 0, sequence: 2, equityMinor: 100_000 });
+  });
+
   it("go on from what is stored: samples that are in it do not count again", () => {
     const first = new AccountBook(account, null);
     first.take(record(1, 5, 1_000));

@@ -1,5 +1,5 @@
 import { AccountMetricsFrame } from "@kapi/contracts";
-import { assertDefined, minorFromAmount } from "@kapi/kernel";
+import { minorFromAmount } from "@kapi/kernel";
 
 import { dailyDrawdown, type DrawdownState, observe, totalDrawdown } from "./drawdown.ts";
 import { BEFORE_FIRST, counts, type LogState, type Span } from "./judge.ts";
@@ -80,15 +80,16 @@ export class AccountBook {
     const { span, frame, offset } = record;
     this.#log = { sequence: span.sequence, to: span.to };
     const sample = sampleFromFrame(frame);
-    if (sample === null) return null;
+    const amounts = sample === null ? null : minorAmounts(sample);
+    if (sample === null || amounts === null) return null;
+    const { equityMinor, minimumMinor, ...others } = amounts;
     const measuredAtMs = Date.parse(sample.measuredAt);
     const minuteMs = Math.floor(measuredAtMs / MINUTE_MS) * MINUTE_MS;
     const ended = this.#open !== null && this.#open.snapshot.measuredAtMs < minuteMs ? this.#close() : null;
-    const equityMinor = minor(sample.equity);
     const drawdown = observe(this.#drawdown, {
       equityMinor,
       measuredAtMs,
-      minimumMinor: minor(sample.intervalMinimumEquity),
+      minimumMinor,
       minimumAtMs: Date.parse(sample.intervalMinimumMeasuredAt),
     });
     this.#drawdown = drawdown;
@@ -97,10 +98,8 @@ export class AccountBook {
         account: this.#account,
         measuredAtMs: minuteMs,
         sequence: span.sequence,
-        balanceMinor: minor(sample.balance),
+        ...others,
         equityMinor,
-        marginMinor: minor(sample.margin),
-        freeMarginMinor: minor(sample.freeMargin),
         marginLevel: sample.marginLevel,
         dailyDrawdown: dailyDrawdown(drawdown),
         totalDrawdown: totalDrawdown(drawdown),
@@ -167,6 +166,14 @@ function sampleFromJson(frame: Buffer): FrameValues | null {
   return parsed.success ? parsed.data : null;
 }
 
-function minor(amount: number): number {
-  return assertDefined(minorFromAmount(amount), "an amount of whole cents in a sample");
+/** The amounts in minor units; null if one is no whole number of cents, as above 2^53 cents. */
+function minorAmounts(sample: FrameValues) {
+  const balanceMinor = minorFromAmount(sample.balance);
+  const equityMinor = minorFromAmount(sample.equity);
+  const marginMinor = minorFromAmount(sample.margin);
+  const freeMarginMinor = minorFromAmount(sample.freeMargin);
+  const minimumMinor = minorFromAmount(sample.intervalMinimumEquity);
+  if (balanceMinor === null || equityMinor === null || marginMinor === null) return null;
+  if (freeMarginMinor === null || minimumMinor === null) return null;
+  return { balanceMinor, equityMinor, marginMinor, freeMarginMinor, minimumMinor };
 }
