@@ -1,7 +1,9 @@
 import { AccountMetricsFrame } from "@kapi/contracts";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { frameOf, type Sample } from "../sample.ts";
+import type { Sample } from "../sample.ts";
+import { decodeLiveFrame, encodeLiveFrame } from "./live-frame.ts";
 
 const SERVER = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f";
 const WHOLE: Sample = {
@@ -65,8 +67,91 @@ const RECORDED: readonly (readonly [string, Sample, string])[] = [
 
 describe("the frame of a sample", () => {
   it.each(RECORDED)("of account %s has the recorded bytes", (accountNumber, sample, bytes) => {
-    const frame = frameOf({ serverId: SERVER, accountNumber }, sample).toString("utf8");
+    const frame = encodeLiveFrame({ serverId: SERVER, accountNumber }, sample).toString("utf8");
     expect(frame).toBe(bytes);
     expect(JSON.stringify(AccountMetricsFrame.parse(JSON.parse(frame)))).toBe(frame);
+  });
+});
+
+it("shows amounts as JSON does", () => {
+  const few = fc.integer({ min: -1_000, max: 1_000 });
+  fc.assert(
+    fc.property(fc.oneof(few, fc.integer({ min: -1e15, max: 1e15 }), fc.maxSafeInteger()), (equityMinor) => {
+      expect(frameWith({ equityMinor }).toString()).toContain(`"equity":${JSON.stringify(equityMinor / 100)},`);
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+/** The frame with its values changed. */
+function frameWith(values: Partial<Sample["values"]>, minimumMinor = WHOLE.minimum.equityMinor): Buffer {
+  const minimum = { ...WHOLE.minimum, equityMinor: minimumMinor };
+  const sample = { ...WHOLE, values: { ...WHOLE.values, ...values }, minimum };
+  return encodeLiveFrame({ serverId: SERVER, accountNumber: "10000001" }, sample);
+}
+
+/** The same frame with its fields in the opposite order, which is decoded as JSON. */
+function turned(frame: Buffer): Buffer {
+  const fields = Object.entries(JSON.parse(frame.toString()) as object);
+  return Buffer.from(JSON.stringify(Object.fromEntries(fields.toReversed())));
+}
+
+describe("what is decoded from a frame", () => {
+  it.each(RECORDED.slice(0, 2))("of account %s is the sample", (_accountNumber, sample, bytes) => {
+    const { values, measuredAt, minimum } = sample;
+    const shown = { ...values, freeMarginMinor: values.freeMarginMinor + 0 };
+    const content = {
+      values: { ...shown, measuredAt, measuredAtMs: Date.parse(measuredAt) },
+      minimum: { ...minimum, equityMinor: minimum.equityMinor + 0 },
+    };
+    expect(decodeLiveFrame(Buffer.from(bytes))).toEqual(content);
+    expect(decodeLiveFrame(turned(Buffer.from(bytes)))).toEqual(content);
+  });
+
+  it("is what the valuation said, for every amount that money can be, in whatever form the frame is", () => {
+    const cents = fc.integer({ min: -1e15, max: 1e15 });
+    fc.assert(
+      fc.property(cents, cents, cents, fc.double({ noNaN: true }), (equityMinor, balanceMinor, minimumMinor, level) => {
+        fc.pre(Number.isFinite(level));
+        const frame = frameWith({ equityMinor, balanceMinor, marginLevel: level }, minimumMinor);
+        const content = decodeLiveFrame(frame);
+        expect(content).toMatchObject({
+          values: { equityMinor, balanceMinor },
+          minimum: { equityMinor: minimumMinor },
+        });
+        expect(content).toEqual(decodeLiveFrame(turned(frame)));
+      }),
+    );
+  });
+
+  it("is nothing where a frame is damaged, in whatever form it is", () => {
+    const valid = frameWith({}).toString();
+    const content = valid.indexOf('"measuredAt"');
+    const character = fc.constantFrom(...'0123456789-+.eTZ"{}[],: aZé\\\u0000'.split(""));
+    fc.assert(
+      fc.property(
+        fc.integer({ min: content + 1, max: valid.length - 1 }),
+        fc.nat(2),
+        character,
+        (at, removed, added) => {
+          const damaged = valid.slice(0, at) + added + valid.slice(at + removed);
+          const usual = decodeLiveFrame(Buffer.from(damaged));
+          const spaced = decodeLiveFrame(Buffer.from(damaged.replaceAll(',"', ', "')));
+          // The words of a failure tell the place in the text.
+          expect("fault" in usual ? usual.reason : usual).toEqual("fault" in spaced ? spaced.reason : spaced);
+        },
+      ),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it("is not known where an amount is no whole number of cents: too large for that, or written by somebody else", () => {
+    const forged = frameWith({ equityMinor: 12_345 }).toString().replace('"equity":123.45', '"equity":123.456');
+    expect(decodeLiveFrame(Buffer.from(forged))).toMatchObject({ reason: "not_cents" });
+    expect(decodeLiveFrame(Buffer.from("{"))).toMatchObject({ reason: "not_json" });
+    expect(decodeLiveFrame(Buffer.from("{}"))).toMatchObject({ reason: "malformed" });
+    for (let equityMinor = Number.MAX_SAFE_INTEGER - 200; equityMinor <= Number.MAX_SAFE_INTEGER; equityMinor += 1) {
+      expect(() => decodeLiveFrame(frameWith({ equityMinor }))).not.toThrow();
+    }
   });
 });
