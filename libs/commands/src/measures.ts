@@ -2,9 +2,8 @@
 import type { CommandMessage } from "@kapi/contracts";
 import type { Clock } from "@kapi/kernel";
 import type { Database } from "@kapi/postgres";
+import { outboxAge } from "@kapi/outbox";
 import { histogram, isMeasuring, observed } from "@kapi/runtime";
-
-import { OUTBOX_AGE } from "./statements.ts";
 
 const MS_PER_SECOND = 1_000;
 
@@ -28,10 +27,7 @@ export function measureOutbox(worker: string, database: Database): () => void {
     "commands.outbox.age",
     "How long the oldest message has been committed that is not known to be published, by `worker`",
     "s",
-    async () => {
-      const [oldest] = await database.query(OUTBOX_AGE, []);
-      return [{ value: oldest?.seconds ?? 0, attributes: { worker } }];
-    },
+    async () => [{ value: await outboxAge(database), attributes: { worker } }],
   );
 }
 

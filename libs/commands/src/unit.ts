@@ -8,14 +8,14 @@ import {
   TOPICS,
 } from "@kapi/contracts";
 import { assert, assertDefined, type Clock, toIso } from "@kapi/kernel";
+import { type OutboxMessage, toLines } from "@kapi/outbox";
 import type { Statement, Transaction } from "@kapi/postgres";
 
 import { column } from "./columns.ts";
 import { assertMove } from "./command-state.ts";
 import { storedMessage } from "./decode.ts";
-import { toLines } from "./outbox-lines.ts";
 import { MESSAGES, type OpenState, READ_OPEN, WRITE_UNIT } from "./statements.ts";
-import type { FinalState, OpenCommand, OutboxMessage, WorkTransaction } from "./work.ts";
+import type { FinalState, OpenCommand, WorkTransaction } from "./work.ts";
 
 /** A move of one command along the table of `command-state.ts`. */
 export interface StateChange {

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { type CommandMessage, TOPICS } from "@kapi/contracts";
 import { delay, toIso } from "@kapi/kernel";
+import { toLines } from "@kapi/outbox";
 import { statement } from "@kapi/postgres";
 import { anyAccountNumber, commandMessage, eventually } from "@kapi/testkit";
 
 import { MAX_LOADED_PER_LANE } from "../src/limits.ts";
-import { toLines } from "../src/outbox-lines.ts";
 import { Harness } from "./harness.ts";
 
 const STEAL_LEASE = statement<never>(

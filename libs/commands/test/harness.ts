@@ -40,7 +40,6 @@ const COUNT_OF_SERVER = statement<{ count: number }>(
 export class Harness {
   readonly book = new ReferenceBook();
   readonly events: CommandEvent[] = [];
-  readonly facts: Message[] = [];
   readonly deadLetters: Message[] = [];
   readonly logger: Logger = createLogger({ service: "test", level: "silent" });
   readonly #scope: Scope;
@@ -109,8 +108,8 @@ export class Harness {
   }
 
   /** Starts a store by itself, as another process of the service has one. */
-  startStore(logger: Logger = this.logger): Started<CommandStore> {
-    const { database } = this;
+  startStore(): Started<CommandStore> {
+    const { database, logger } = this;
     return createCommandStore({ worker: WORKER, database, producer: this.#producer, clock: systemClock, logger });
   }
 
@@ -189,17 +188,6 @@ export class Harness {
           for (const { value } of messages) {
             this.events.push(CommandEventSchema.parse(JSON.parse(value.toString("utf8"))));
           }
-        },
-        logger,
-        fatal,
-      }),
-    );
-    await this.#scope.start("facts", () =>
-      createLogReader(this.#kafka, {
-        topic: TOPICS.financeEvents,
-        from: "beginning",
-        onBatch: (_partition, messages) => {
-          this.facts.push(...messages);
         },
         logger,
         fatal,

@@ -11,6 +11,7 @@ import {
 } from "@kapi/http";
 import { beginOffsets, createConsumer, createKafka, createProducer, endOffsets, kafkaOptions } from "@kapi/kafka";
 import { repeat } from "@kapi/kernel";
+import { ROW_PER_MESSAGE, startOutbox } from "@kapi/outbox";
 import {
   createPool,
   isTransient,
@@ -51,7 +52,6 @@ import { commandStatusOver } from "./outbound/http/command-status.ts";
 import { commandsOver } from "./outbound/http/commands.ts";
 import { samplesOver } from "./outbound/http/samples.ts";
 import { webhooksOver } from "./outbound/http/webhooks.ts";
-import { publishOutbox } from "./outbound/kafka/outbox-publisher.ts";
 import { createAuditLog } from "./outbound/postgres/audit-log.ts";
 import { createCreditMonths } from "./outbound/postgres/credit-months.ts";
 import { createStore } from "./outbound/postgres/store.ts";
@@ -75,7 +75,6 @@ const SETTLEMENT_INTERVAL_MS = 500;
 /** How soon a closed tag is noticed. */
 const OPENING_PAUSE_MS = 250;
 const PENDING_PAUSE_MS = 500;
-const OUTBOX_PAUSE_MS = 500;
 const ORPHANS_PAUSE_MS = 60_000;
 const DRIFT_PAUSE_MS = 60_000;
 /** How long an entry of the audit log waits in another service, at most, while all is well. */
@@ -134,7 +133,11 @@ export async function start(context: MainContext<Config>): Promise<void> {
     }),
   );
   const commandStatus = commandStatusOver(commandStatusClient);
-  const store = createStore(database);
+  const outbox = await scope.start("outbox", () =>
+    startOutbox({ service: SERVICE, database, rows: ROW_PER_MESSAGE, producer, logger }),
+  );
+  health.readiness("outbox", () => outbox.check());
+  const store = createStore(database, outbox);
   await startCreditMonths(main, createCreditMonths(database));
   const ledger: LedgerContext = { store, redis, clock, logger };
   logger.info({ entries: await publishDirectory(store, producer) }, "directory published");
@@ -195,14 +198,6 @@ export async function start(context: MainContext<Config>): Promise<void> {
       round: async () => (await applyPending(ledger)) > 0,
     }),
   );
-  const publish = (): Promise<void> => publishOutbox(database, producer);
-  // What Kafka does not take at once, the loop sends later: the change itself is committed.
-  const publishNow = (): Promise<void> =>
-    publish().catch((error: unknown) => logger.warn({ err: error }, "committed changes wait for Kafka"));
-  const outbox = await scope.start("outbox", () =>
-    repeat({ name: "outbox", logger, pauseMs: OUTBOX_PAUSE_MS, round: publish }),
-  );
-  health.readiness("outbox", () => outbox.failing());
   await scope.start("orphaned reservations", () =>
     repeat({
       name: "orphaned reservations",
@@ -231,7 +226,7 @@ export async function start(context: MainContext<Config>): Promise<void> {
   };
   const people: PeopleContext = {
     ...ledger,
-    publish: publishNow,
+    publish: () => outbox.published(),
     users: createUsers(database),
     passwords,
     auditLog: createAuditLog(database),

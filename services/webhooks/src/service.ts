@@ -1,10 +1,10 @@
 import { fileURLToPath } from "node:url";
 
-import { admitCallers, createHttpServer, installAuditOutbox, listen } from "@kapi/http";
+import { admitCallers, createHttpServer, listen } from "@kapi/http";
 import { createKafka, kafkaOptions } from "@kapi/kafka";
 import { type Clock, OrganizationSlots, repeat } from "@kapi/kernel";
+import { installAuditOutbox } from "@kapi/outbox";
 import {
-  createAuditOutbox,
   createPool,
   isTransient,
   migrate,
@@ -148,7 +148,7 @@ export async function startService(context: MainContext<Config>, outside: Outsid
   );
   const app = createHttpServer({ logger, health, clock, isDependencyFailure: isTransient });
   admitCallers(app, "webhooks", config);
-  installAuditOutbox(app, createAuditOutbox(database));
+  installAuditOutbox(app, database);
   registerRoutes(app, {
     endpoints,
     events,

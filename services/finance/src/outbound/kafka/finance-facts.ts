@@ -1,4 +1,3 @@
-import type { OutboxMessage } from "@kapi/commands";
 import {
   accountKey,
   type Actor,
@@ -8,6 +7,7 @@ import {
   type Transaction,
 } from "@kapi/contracts";
 import { amountFromMinor } from "@kapi/kernel";
+import type { OutboxMessage } from "@kapi/outbox";
 
 import type { LedgerAccount, LedgerTransaction } from "../../domain/ledger.ts";
 

@@ -1,7 +1,7 @@
+import type { Database } from "@kapi/postgres";
 import { expect, it } from "vitest";
 
-import { createAuditOutbox } from "./audit-outbox.ts";
-import type { Database } from "./pool.ts";
+import { readAuditEntries } from "./audit-outbox.ts";
 
 it("gives each entry with the id of its row, by which it is deleted", async () => {
   const id = "3b1f6a52-8c0d-5e77-b6a1-2f9d4c8e7a10";
@@ -10,8 +10,5 @@ it("gives each entry with the id of its row, by which it is deleted", async () =
     { id, entry: null },
   ];
   const database = { query: () => Promise.resolve(rows) } as unknown as Database;
-  expect(await createAuditOutbox(database).read(2)).toEqual([
-    { eventId: id, action: "webhook.created" },
-    { eventId: id },
-  ]);
+  expect(await readAuditEntries(database, 2)).toEqual([{ eventId: id, action: "webhook.created" }, { eventId: id }]);
 });

@@ -1,7 +1,7 @@
 import { TOPICS } from "@kapi/contracts";
 import { describe, expect, it } from "vitest";
 
-import { fromLines, toLines } from "./outbox-lines.ts";
+import { fromLines, toLines } from "./lines.ts";
 
 describe("the lines of the outbox", () => {
   it("give the messages back as they were, in their order", () => {
