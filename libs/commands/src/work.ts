@@ -1,5 +1,5 @@
 /** What a unit of work is made of: messages, commands that are open, and how they end. */
-import type { CommandErrorCode, CommandMessage, CommandStatus, TopicContract } from "@kapi/contracts";
+import type { CommandErrorCode, CommandStatus, StoredCommandMessage, TopicContract } from "@kapi/contracts";
 import type { Transaction } from "@kapi/postgres";
 
 /** One message for Kafka, published after the commit of the transaction that enqueued it. */
@@ -15,7 +15,7 @@ export interface OutboxMessage {
 
 /** A command that was not final when the transaction read it; the version tells whether it still is at its end. */
 export interface OpenCommand {
-  readonly message: CommandMessage;
+  readonly message: StoredCommandMessage;
   readonly status: CommandStatus;
   readonly version: number;
   readonly attempts: number;

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 
 import type {
   Command,
-  CommandMessage,
+  AnyCommandMessage,
   InternalRoute,
   Issue,
   ListAccountMetricsQuery,
@@ -133,7 +133,7 @@ export interface CommandLog {
    * Publishes a message, as the text `value`, to the log of its operation. Where it was not acknowledged it throws
    * {@link NotPublished} if it is certainly not in the log, else ApiError DEPENDENCY_UNAVAILABLE: nobody knows whether it is.
    */
-  readonly publish: (message: CommandMessage, value: string) => Promise<void>;
+  readonly publish: (message: AnyCommandMessage, value: string) => Promise<void>;
 }
 
 /** What an organization has available, in credits; for answers that no admission gave a number to. */

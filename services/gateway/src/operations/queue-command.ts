@@ -1,7 +1,7 @@
 import type { AnsweredClaims, Claim, ClaimOutcome } from "@kapi/admission";
 import {
   type Command,
-  type CommandMessage,
+  type AnyCommandMessage,
   type CommandOperation,
   type OperationContract,
   queuedCommand,
@@ -58,7 +58,7 @@ export interface RequestState {
 
 /** The command that a request asks for, before earlier requests are looked up. */
 export interface CommandWish {
-  readonly message: CommandMessage;
+  readonly message: AnyCommandMessage;
   /** The fingerprint of the same request in release 0.1.0; null: the same. */
   readonly earlierFingerprint: string | null;
 }
@@ -134,7 +134,7 @@ export function wishOf(
 }
 
 /** The claim on the command that a message names. */
-export function claimOf(message: CommandMessage): Claim {
+export function claimOf(message: AnyCommandMessage): Claim {
   const { commandId, fingerprint, reservedCredits } = message;
   return { commandId, fingerprint, message: JSON.stringify(message), credits: reservedCredits };
 }
@@ -144,7 +144,7 @@ export interface Earlier {
   /** The command of an equal request, where command-status has it. */
   readonly known: KnownCommand | null;
   readonly finding: ApiError | null;
-  readonly message: CommandMessage;
+  readonly message: AnyCommandMessage;
 }
 
 /**
@@ -230,7 +230,7 @@ export async function claimOrWait(
 export async function publish(
   { commandLog }: Pick<Needs, "commandLog">,
   call: Pick<Call, "claims">,
-  message: CommandMessage,
+  message: AnyCommandMessage,
   value: string,
 ): Promise<void> {
   const { commandId } = message;
@@ -251,7 +251,7 @@ export async function publish(
 export function publishClaimed(
   needs: Pick<Needs, "commandLog">,
   call: Call,
-  message: CommandMessage,
+  message: AnyCommandMessage,
   value: string,
   chargeId: string | null,
 ): Promise<void> {
@@ -264,7 +264,7 @@ export function publishClaimed(
  * The message of a claim that is taken over, with the times of now: the first request may have made it long ago, and the command would
  * expire at once. All else stays, for it may have been published; of two copies the one that comes first counts, by its id.
  */
-export function takenOverNow(message: CommandMessage, nowMs: number): CommandMessage {
+export function takenOverNow(message: AnyCommandMessage, nowMs: number): AnyCommandMessage {
   return { ...message, ...commandTimes(message.operation, nowMs) };
 }
 
@@ -273,7 +273,7 @@ async function takeOver(
   needs: Needs,
   call: Call,
   request: QueueRequest,
-  message: CommandMessage | null,
+  message: AnyCommandMessage | null,
   claimToken: string,
 ): Promise<Answer> {
   if (message !== null) {
@@ -339,7 +339,7 @@ export async function commandAsItIs(
   { commandStatus }: Needs,
   commandId: string,
   known: KnownCommand | null,
-  claimed: CommandMessage | null,
+  claimed: AnyCommandMessage | null,
 ): Promise<AnsweredCommand> {
   const now = known ?? (await commandStatus.lookUp(commandId));
   if (now !== null) return now;
@@ -351,7 +351,7 @@ export async function commandAsItIs(
 }
 
 /** The answer's part of a command that was just published. */
-export function queuedAnswer(message: CommandMessage): AnsweredCommand {
+export function queuedAnswer(message: AnyCommandMessage): AnsweredCommand {
   return { command: queuedCommand(message), derivationKeyId: message.derivationKeyId };
 }
 

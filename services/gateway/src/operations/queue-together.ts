@@ -1,5 +1,5 @@
 import type { Claim, ClaimOutcome } from "@kapi/admission";
-import { type CommandMessage, ERRORS, type Issue } from "@kapi/contracts";
+import { type AnyCommandMessage, ERRORS, type Issue } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { assertDefined } from "@kapi/kernel";
 import { faultPoint } from "@kapi/runtime";
@@ -31,7 +31,7 @@ const BAD_REQUEST = 400;
 /** One creation of a bulk on its way. */
 interface Item {
   readonly request: QueueRequest;
-  readonly message: CommandMessage;
+  readonly message: AnyCommandMessage;
   readonly claim: Claim;
   readonly known: KnownCommand | null;
 }
