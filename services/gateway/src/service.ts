@@ -145,7 +145,7 @@ export async function startService(
     settings: settings.claims ?? { ...CLAIM_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
   });
   const operations = createOperations({
-    directory,
+    prices: directory.prices,
     admission,
     accounts,
     ledger: createLedger(financeClient, organizationOf),
