@@ -9,8 +9,8 @@ import { Findings } from "./validate.ts";
 /** What an organization has, pays and has used. */
 export function creditOperations({
   prices,
-  creditUsage,
-}: Pick<Dependencies, "prices" | "creditUsage">): OperationTable<
+  readCreditUsage,
+}: Pick<Dependencies, "prices" | "readCreditUsage">): OperationTable<
   "getCreditBalance" | "getCreditPrices" | "listCreditUsage"
 > {
   return {
@@ -33,7 +33,7 @@ export function creditOperations({
       const error = findings.error();
       if (error !== null || query === null) return call.charge.refuse(error ?? new ApiError("VALIDATION_FAILED"));
       await call.charge.read();
-      return { status: 200, body: await creditUsage.list(call.key.organizationId, query) };
+      return { status: 200, body: await readCreditUsage(call.key.organizationId, query) };
     },
   };
 }

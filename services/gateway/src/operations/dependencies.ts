@@ -1,7 +1,15 @@
 import type { Admission, Directory, KnownAccounts } from "@kapi/admission";
 import type { Clock, Keyring, OrganizationSlots } from "@kapi/kernel";
 
-import type { Accounts, CommandLog, CommandStatus, CreditUsage, Ledger, Snapshots, Webhooks } from "../domain/ports.ts";
+import type {
+  Accounts,
+  CommandLog,
+  CommandStatus,
+  ReadCreditUsage,
+  ReadSnapshots,
+  ReadTransactions,
+  Webhooks,
+} from "../domain/ports.ts";
 import type { ServerConfigurations } from "./server-configurations.ts";
 
 /** All that the operations use together. Each names the few that it takes. */
@@ -12,9 +20,9 @@ export interface Dependencies {
   /** The ids of accounts that exist, as `Accounts.ids` tells them. */
   readonly knownAccounts: KnownAccounts<string>;
   readonly accounts: Accounts;
-  readonly ledger: Ledger;
-  readonly snapshots: Snapshots;
-  readonly creditUsage: CreditUsage;
+  readonly readTransactions: ReadTransactions;
+  readonly readSnapshots: ReadSnapshots;
+  readonly readCreditUsage: ReadCreditUsage;
   readonly webhooks: Webhooks;
   readonly configurations: ServerConfigurations;
   readonly commandStatus: CommandStatus;

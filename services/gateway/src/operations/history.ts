@@ -11,9 +11,9 @@ import { Findings, removedServer } from "./validate.ts";
 export function historyOperations({
   accounts,
   knownAccounts,
-  ledger,
-  snapshots,
-}: Pick<Dependencies, "accounts" | "knownAccounts" | "ledger" | "snapshots">): OperationTable<
+  readTransactions,
+  readSnapshots,
+}: Pick<Dependencies, "accounts" | "knownAccounts" | "readTransactions" | "readSnapshots">): OperationTable<
   | "listTradingAccountTransactions"
   | "listTradingAccountOrders"
   | "listAccountPositions"
@@ -24,7 +24,7 @@ export function historyOperations({
     /** Finance has not heard of every account that there is, but of each that was deleted; so both are asked. */
     listTradingAccountTransactions: readRecords(PageQuery, async (serverId, accountNumber, query) => {
       if ((await knownAccounts.find(serverId, accountNumber)) === null) return null;
-      return ledger.transactions(serverId, accountNumber, query);
+      return readTransactions(serverId, accountNumber, query);
     }),
     listTradingAccountOrders: readRecords(PageQuery, accounts.orders),
     /** With `status=open` it waits until they are fresh (decisions, 4.11). */
@@ -39,7 +39,7 @@ export function historyOperations({
       const error = findings.error();
       if (error !== null || query === null) return call.charge.refuse(error ?? new ApiError("VALIDATION_FAILED"));
       await call.charge.read();
-      return { status: 200, body: await snapshots.list(call.key.organizationId, serverId, query) };
+      return { status: 200, body: await readSnapshots(call.key.organizationId, serverId, query) };
     },
   };
 }
