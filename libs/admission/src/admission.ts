@@ -1,4 +1,4 @@
-import { CommandMessage, type KeyEntry, type Wallet } from "@kapi/contracts";
+import { AnyCommandMessage, type KeyEntry, type Wallet } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { assert, type Clock, retry, toIso } from "@kapi/kernel";
 import {
@@ -41,7 +41,7 @@ const MAX_CLAIMS_TOGETHER = 20;
 export interface Claim {
   readonly commandId: string;
   readonly fingerprint: string;
-  /** The whole `CommandMessage`, JSON: what is published, also by whoever takes the claim over. */
+  /** The whole `AnyCommandMessage`, JSON: what is published, also by whoever takes the claim over. */
   readonly message: string;
   /** Credits to reserve: the message's `reservedCredits`. */
   readonly credits: number;
@@ -58,9 +58,9 @@ export type ClaimOutcome =
    * Ours, from a request that never answered: publish `message`, then mark answered, then 202 as the first would have. Null:
    * the command is already final; nothing to publish, command-status has it.
    */
-  | { readonly kind: "taken_over"; readonly claimToken: string; readonly message: CommandMessage | null }
+  | { readonly kind: "taken_over"; readonly claimToken: string; readonly message: AnyCommandMessage | null }
   /** Queued before. `message` is null where only command-status knows it. */
-  | { readonly kind: "duplicate"; readonly message: CommandMessage | null }
+  | { readonly kind: "duplicate"; readonly message: AnyCommandMessage | null }
   /** An equal request is at work on it: nothing was charged; ask again with the same charge id. */
   | { readonly kind: "open"; readonly ageMs: number }
   /** The command id was claimed by a different request: nothing was claimed, the read price was charged. */
@@ -123,7 +123,7 @@ export interface Admission {
    * every command of the organization that was answered with 202 either has a claim or is in command-status by now. Throws
    * DEPENDENCY_UNAVAILABLE where that is not known, because Redis lost claims and the tag is closed.
    */
-  readonly claimedMessage: (organizationId: string, commandId: string) => Promise<CommandMessage | null>;
+  readonly claimedMessage: (organizationId: string, commandId: string) => Promise<AnyCommandMessage | null>;
 }
 
 export interface RefundRequest extends Pick<AdmissionRequest, "key" | "operation" | "requestId" | "chargeId"> {
@@ -275,12 +275,12 @@ function outcomeOf(claim: ClaimReply, claimToken: string): ClaimOutcome {
 }
 
 /** What we wrote ourselves; a message that is none is a broken promise of ours, not a caller's mistake. */
-function messageFromWire(message: string | null): CommandMessage | null {
-  return message === null ? null : CommandMessage.parse(JSON.parse(message));
+function messageFromWire(message: string | null): AnyCommandMessage | null {
+  return message === null ? null : AnyCommandMessage.parse(JSON.parse(message));
 }
 
 /** The message, with the charge id of its reservation where that is not the command's id. */
-function reservedAs(message: CommandMessage | null, chargeId: string | null): CommandMessage | null {
+function reservedAs(message: AnyCommandMessage | null, chargeId: string | null): AnyCommandMessage | null {
   return message === null || chargeId === null ? message : { ...message, chargeId };
 }
 

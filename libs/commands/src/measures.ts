@@ -1,5 +1,5 @@
 /** What the machinery of commands tells about itself: how long commands take, what waits, and which servers are away. */
-import type { CommandMessage } from "@kapi/contracts";
+import type { CommandHeader } from "@kapi/contracts";
 import type { Clock } from "@kapi/kernel";
 import type { Database } from "@kapi/postgres";
 import { outboxAge } from "@kapi/outbox";
@@ -15,7 +15,7 @@ const duration = histogram(
 );
 
 /** A command ended; told after the commit. */
-export function measureEnd(worker: string, message: CommandMessage, status: string, clock: Clock): void {
+export function measureEnd(worker: string, message: CommandHeader, status: string, clock: Clock): void {
   if (!isMeasuring()) return;
   const seconds = Math.max(0, clock.nowMs() - Date.parse(message.createdAt)) / MS_PER_SECOND;
   duration.record(seconds, { worker, operation: message.operation, status });

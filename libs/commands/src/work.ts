@@ -1,10 +1,10 @@
-/** What a unit of work is made of: commands that are open, and how they end. */
-import type { CommandErrorCode, CommandMessage, CommandStatus } from "@kapi/contracts";
+/** What a unit of work is made of: messages, commands that are open, and how they end. */
+import type { CommandErrorCode, CommandStatus, StoredCommandMessage } from "@kapi/contracts";
 import type { OutboxTransaction } from "@kapi/outbox";
 
 /** A command that was not final when the transaction read it; the version tells whether it still is at its end. */
 export interface OpenCommand {
-  readonly message: CommandMessage;
+  readonly message: StoredCommandMessage;
   readonly status: CommandStatus;
   readonly version: number;
   readonly attempts: number;

@@ -1,4 +1,4 @@
-import { type CommandEvent, CommandEvent as CommandEventSchema, type CommandMessage, TOPICS } from "@kapi/contracts";
+import { type CommandEvent, CommandEvent as CommandEventSchema, type AnyCommandMessage, TOPICS } from "@kapi/contracts";
 import { createKafka, createLogReader, createProducer, type Message, type Producer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
 import { createPool, type Database, migrate, statement } from "@kapi/postgres";
@@ -125,7 +125,7 @@ export class Harness {
   }
 
   /** Publishes commands as the gateway does. */
-  async publish(...messages: readonly CommandMessage[]): Promise<void> {
+  async publish(...messages: readonly AnyCommandMessage[]): Promise<void> {
     await Promise.all(
       messages.map((message) =>
         this.#producer.send(TOPIC, { key: orderKeyOf(message), value: JSON.stringify(message) }),
@@ -134,7 +134,7 @@ export class Harness {
   }
 
   /** Publishes a command in the span that `traceparent` names. */
-  async publishIn(traceparent: string, message: CommandMessage): Promise<void> {
+  async publishIn(traceparent: string, message: AnyCommandMessage): Promise<void> {
     await this.#producer.send(TOPIC, { key: orderKeyOf(message), value: JSON.stringify(message), traceparent });
   }
 
@@ -142,7 +142,7 @@ export class Harness {
     await this.#producer.send(TOPIC, { key, value });
   }
 
-  partitionOf(message: CommandMessage): number {
+  partitionOf(message: AnyCommandMessage): number {
     return this.#producer.partitionOf(TOPIC, orderKeyOf(message));
   }
 

@@ -2,7 +2,7 @@ import {
   type Command,
   Command as CommandSchema,
   type CommandEvent,
-  type CommandMessage,
+  type AnyCommandMessage,
   queuedCommand,
   TOPICS,
 } from "@kapi/contracts";
@@ -40,7 +40,7 @@ afterAll(async () => {
   await environment.stop();
 });
 
-async function publishMessage(message: CommandMessage): Promise<void> {
+async function publishMessage(message: AnyCommandMessage): Promise<void> {
   await running.producer.send(TOPICS.commandsFinance, { key: message.commandId, value: JSON.stringify(message) });
 }
 
@@ -49,7 +49,9 @@ async function publishEvent(event: CommandEvent): Promise<void> {
 }
 
 /** The commands that the caller's own organization reads, null where there is none. */
-async function read(...messages: Pick<CommandMessage, "organizationId" | "commandId">[]): Promise<(Command | null)[]> {
+async function read(
+  ...messages: Pick<AnyCommandMessage, "organizationId" | "commandId">[]
+): Promise<(Command | null)[]> {
   const reads = messages.map(({ organizationId, commandId }) => ({ organizationId, commandId }));
   const answer = await running.client.request("POST", "/internal/commands/read", { reads });
   expect(answer.status).toBe(200);
@@ -200,9 +202,9 @@ describe("the look-up", () => {
 });
 
 describe("the claim of a command", () => {
-  const claimOf = (message: CommandMessage): string => claimKey(tagOf(message.organizationId), message.commandId);
+  const claimOf = (message: AnyCommandMessage): string => claimKey(tagOf(message.organizationId), message.commandId);
 
-  async function claim(message: CommandMessage): Promise<void> {
+  async function claim(message: AnyCommandMessage): Promise<void> {
     const fields = { fingerprint: message.fingerprint, message: JSON.stringify(message), answered: "1" };
     await redis.value.commands.hset(claimOf(message), fields);
     await redis.value.commands.pexpire(claimOf(message), 24 * 3_600_000);

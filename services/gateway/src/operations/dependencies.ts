@@ -1,19 +1,28 @@
 import type { Admission, Directory, KnownAccounts } from "@kapi/admission";
 import type { Clock, Keyring, OrganizationSlots } from "@kapi/kernel";
 
-import type { Accounts, CommandLog, CommandStatus, CreditUsage, Ledger, Snapshots, Webhooks } from "../domain/ports.ts";
+import type {
+  Accounts,
+  CommandLog,
+  CommandStatus,
+  ReadCreditUsage,
+  ReadSnapshots,
+  ReadTransactions,
+  Webhooks,
+} from "../domain/ports.ts";
 import type { ServerConfigurations } from "./server-configurations.ts";
 
-/** What the operations are made of. */
-export interface Needs {
-  readonly directory: Pick<Directory, "prices">;
-  readonly admission: Admission;
+/** All that the operations use together. Each names the few that it takes. */
+export interface Dependencies {
+  /** The prices in force. */
+  readonly prices: Directory["prices"];
+  readonly admission: Pick<Admission, "claimedMessage" | "confirmAnswered" | "markAnswered">;
   /** The ids of accounts that exist, as `Accounts.ids` tells them. */
   readonly knownAccounts: KnownAccounts<string>;
   readonly accounts: Accounts;
-  readonly ledger: Ledger;
-  readonly snapshots: Snapshots;
-  readonly creditUsage: CreditUsage;
+  readonly readTransactions: ReadTransactions;
+  readonly readSnapshots: ReadSnapshots;
+  readonly readCreditUsage: ReadCreditUsage;
   readonly webhooks: Webhooks;
   readonly configurations: ServerConfigurations;
   readonly commandStatus: CommandStatus;

@@ -1,14 +1,12 @@
 import type { Claim, ClaimOutcome } from "@kapi/admission";
-import { type CommandMessage, ERRORS, type Issue } from "@kapi/contracts";
+import { type AnyCommandMessage, ERRORS, type Issue } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { assertDefined } from "@kapi/kernel";
 import { faultPoint } from "@kapi/runtime";
 
 import type { KnownCommand } from "../domain/ports.ts";
 import type { Answer, Call } from "./call.ts";
-import { refuse } from "./charge-read.ts";
 import { CREATION_PATH } from "./creation.ts";
-import type { Needs } from "./needs.ts";
 import {
   answerClaims,
   claimOf,
@@ -20,6 +18,7 @@ import {
   publish,
   publishClaimed,
   queuedAnswer,
+  type QueueDependencies,
   type QueueRequest,
   stillOpen,
   takenOverNow,
@@ -31,7 +30,7 @@ const BAD_REQUEST = 400;
 /** One creation of a bulk on its way. */
 interface Item {
   readonly request: QueueRequest;
-  readonly message: CommandMessage;
+  readonly message: AnyCommandMessage;
   readonly claim: Claim;
   readonly known: KnownCommand | null;
 }
@@ -44,19 +43,27 @@ type Held = Extract<ClaimOutcome, { claimToken: string }>;
  * that may not be queued refuses them all; what was queued before is answered as it is; the rest is claimed in one
  * admission, published in one produce request, and marked answered all or none. One price per new item.
  */
-export async function queueTogether(needs: Needs, call: Call, requests: readonly QueueRequest[]): Promise<Answer> {
+export async function queueBulk(
+  dependencies: QueueDependencies,
+  call: Call,
+  requests: readonly QueueRequest[],
+): Promise<Answer> {
   const contract = { path: CREATION_PATH, price: call.contract.price };
   const found = await Promise.all(
     requests.map(async (request) => {
-      const { known, finding, message } = await findEarlier(needs, request, wishOf(needs, call, request, contract));
+      const { known, finding, message } = await findEarlier(
+        dependencies,
+        request,
+        wishOf(dependencies, call, request, contract),
+      );
       return { item: { request, message, claim: claimOf(message), known }, finding };
     }),
   );
   const finding = refusalOfBulk(found.map((one) => one.finding));
-  if (finding !== null) return refuse(needs, call, finding);
+  if (finding !== null) return call.charge.refuse(finding);
   const items = found.map(({ item }): Item => item);
   const outcomes = await claimOrWait(
-    needs,
+    dependencies,
     call,
     items.map(({ claim }) => claim),
     items.map(({ known }) => known !== null),
@@ -66,9 +73,9 @@ export async function queueTogether(needs: Needs, call: Call, requests: readonly
   );
   if (reused !== null) throw reused;
   if (outcomes.some(({ kind }) => kind === "open" || kind === "untouched")) throw stillOpen();
-  const nowMs = needs.clock.nowMs();
+  const nowMs = dependencies.clock.nowMs();
   return answerAll(
-    needs,
+    dependencies,
     call,
     items,
     outcomes.map((outcome) => timedNow(outcome, nowMs)),
@@ -115,7 +122,7 @@ function timedNow(outcome: ClaimOutcome, nowMs: number): ClaimOutcome {
 
 /** Publishes and answers what this request holds; what it does not hold is answered as it is. */
 async function answerAll(
-  needs: Needs,
+  dependencies: QueueDependencies,
   call: Call,
   items: readonly Item[],
   outcomes: readonly ClaimOutcome[],
@@ -126,11 +133,14 @@ async function answerAll(
   if (claimToken !== undefined) faultPoint("gateway.claimed");
   // All are sent in one turn of the event loop: the producer puts them into one request. All have ended before any failure is told,
   // for what may be published decides what is given back.
-  const sent = await Promise.allSettled(done.map(({ item, outcome }) => publishHeld(needs, call, item, outcome)));
+  const sent = await Promise.allSettled(
+    done.map(({ item, outcome }) => publishHeld(dependencies, call, item, outcome)),
+  );
   for (const result of sent) if (result.status === "rejected") throw result.reason;
-  const results = await Promise.all(done.map(({ item, outcome }) => envelopeOf(needs, item, outcome)));
+  const results = await Promise.all(done.map(({ item, outcome }) => envelopeOf(dependencies, item, outcome)));
   const hasPasswords = true;
-  if (claimToken !== undefined) await answerClaims(needs.admission, call, { commandIds, claimToken, hasPasswords });
+  if (claimToken !== undefined)
+    await answerClaims(dependencies.admission, call, { commandIds, claimToken, hasPasswords });
   return { status: 202, body: JSON.stringify({ results }), replayed: claimToken === undefined };
 }
 
@@ -139,27 +149,32 @@ function isHeld(outcome: ClaimOutcome): outcome is Held {
 }
 
 /** Of a claim that was taken over the first request's message is published, unless the command is final already. */
-async function publishHeld(needs: Needs, call: Call, { message, claim }: Item, outcome: ClaimOutcome): Promise<void> {
-  if (outcome.kind === "claimed") await publishClaimed(needs, call, message, claim.message, outcome.chargeId);
+async function publishHeld(
+  dependencies: QueueDependencies,
+  call: Call,
+  { message, claim }: Item,
+  outcome: ClaimOutcome,
+): Promise<void> {
+  if (outcome.kind === "claimed") await publishClaimed(dependencies, call, message, claim.message, outcome.chargeId);
   else if (outcome.kind === "taken_over" && outcome.message !== null) {
-    await publish(needs, call, outcome.message, JSON.stringify(outcome.message));
+    await publish(dependencies, call, outcome.message, JSON.stringify(outcome.message));
   }
 }
 
 /** The envelope of one item; the passwords only where this request answers it first. */
 async function envelopeOf(
-  needs: Needs,
+  dependencies: QueueDependencies,
   { request, message, known }: Item,
   outcome: ClaimOutcome,
 ): Promise<Readonly<Record<string, unknown>>> {
   const { commandId } = message;
   if (isHeld(outcome)) {
     const first = outcome.kind === "claimed" ? message : outcome.message;
-    const answered = first === null ? await commandAsItIs(needs, commandId, known, null) : queuedAnswer(first);
+    const answered = first === null ? await commandAsItIs(dependencies, commandId, known, null) : queuedAnswer(first);
     const { command, derivationKeyId } = answered;
     return { command, duplicate: false, ...request.oneTime?.(commandId, derivationKeyId) };
   }
   const claimed = outcome.kind === "duplicate" ? outcome.message : null;
-  const { command } = await commandAsItIs(needs, commandId, known, claimed);
+  const { command } = await commandAsItIs(dependencies, commandId, known, claimed);
   return { command, duplicate: true };
 }
