@@ -49,7 +49,7 @@ export async function startWorld(env: Readonly<Record<string, string>> = {}): Pr
   const stack = await startTestStack({
     env: {
       all: { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "", ...env },
-      "trading-server": { TICK_INTERVAL_MS: "200" },
+      "trading-simulator": { TICK_INTERVAL_MS: "200" },
     },
   });
   const directory = await directoryOf(stack);

@@ -31,7 +31,7 @@ function writeQuotes(): string {
 beforeAll(async () => {
   const quotes = process.env["QUOTES_FILE"];
   const file = quotes === undefined || quotes === "" ? writeQuotes() : path.resolve(quotes);
-  system = await startSystem({ "trading-server": { QUOTES_FILE: file, QUOTES_SPEED: REPLAY_SPEED } });
+  system = await startSystem({ "trading-simulator": { QUOTES_FILE: file, QUOTES_SPEED: REPLAY_SPEED } });
 });
 
 afterAll(async () => {

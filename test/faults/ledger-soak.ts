@@ -55,7 +55,7 @@ const stopServers = await startServers();
 const environment = await createTestEnvironment();
 const { proxy, url: POSTGRES_URL } = await TcpProxy.inFrontOf(environment.postgresUrl);
 const cut = Object.fromEntries(SERVICES.map((service) => [service, { POSTGRES_URL }]));
-const stack = await startTestStack({ environment, services: [...SERVICES, "trading-server"], env: cut });
+const stack = await startTestStack({ environment, services: [...SERVICES, "trading-simulator"], env: cut });
 const books = await CreditBooks.open(stack.servers);
 
 async function send({ managementKey, serverId, charged }: Organization, isDeposit: boolean): Promise<void> {

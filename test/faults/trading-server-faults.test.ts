@@ -70,7 +70,7 @@ describe("a deposit on a trading server that", () => {
   });
 
   it("dies and comes back, happens exactly once, and nothing is final meanwhile", async () => {
-    const trading = system.stack.process("trading-server");
+    const trading = system.stack.process("trading-simulator");
     const account = await client.openAccount(100);
     trading.kill("SIGKILL");
     await trading.ended();

@@ -51,6 +51,11 @@ const REFUSED: readonly { readonly what: string; readonly set: readonly string[]
     named: /kafka\/sasl\/mechanism/,
   },
   { what: "no partitions", set: ["kafka.partitions=0"], named: /kafka\/partitions/ },
+  {
+    what: "the simulator by its name of 0.1.0",
+    set: ["services.trading-server.enabled=true"],
+    named: /services\/trading-server/,
+  },
   { what: "a value of a name that is not there", set: ["replicas=3"], named: /replicas/ },
   {
     what: "a service that is not there",
@@ -134,7 +139,7 @@ const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; read
   { what: "each dashboard is there", pattern: /^ {2}kapi-[a-z-]+\.json: \|$/gm, times: readdirSync(DASHBOARDS).length },
 ];
 
-const SIMULATOR = "services.trading-server.enabled=true";
+const SIMULATOR = "services.trading-simulator.enabled=true";
 
 interface Outcome {
   readonly ok: boolean;
@@ -292,6 +297,11 @@ const simulated = render(helm, "plain.yaml", "networkPolicies.egress.tradingServ
 report(
   "where the simulated trading server runs, no other one has to be named",
   simulated.ok && reachingWorld(simulated.text).join() === "kapi-webhooks-egress",
+  simulated.output,
+);
+report(
+  "the simulator has its rows by the role of its schema",
+  simulated.text.includes('"key":"url-trading-server"') && simulated.text.includes('value: "kapi_trading_server"'),
   simulated.output,
 );
 for (const { what, pattern, times } of EXPECTED) {

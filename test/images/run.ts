@@ -101,12 +101,12 @@ function makeDemo(): object {
     return JSON.parse(told.text) as Record<string, string>;
   };
   const { organizationId = "" } = kapi("organization", "create", "--name", "Images", "--credits", CREDITS);
-  const server = ["--url", "http://trading-server:8080", "--environment", "demo", "--name", "Kapi-Demo"];
+  const server = ["--url", "http://trading-simulator:8080", "--environment", "demo", "--name", "Kapi-Demo"];
   const more = ["--company", "Kapi Demo Markets", "--leverage", LEVERAGES, "--default-leverage", "100"];
   const { serverId } = kapi("server", "create", "--organization", organizationId, ...server, ...more);
   const { managementKey } = kapi("key", "create", "--organization", organizationId, "--all-scopes");
   const read = "process.stdout.write(require('fs').readFileSync('/run/secrets/control_token'))";
-  const controlToken = compose(["exec", "-T", "trading-server", "node", "-e", read]).text;
+  const controlToken = compose(["exec", "-T", "trading-simulator", "node", "-e", read]).text;
   return {
     baseUrl: `http://127.0.0.1:${api}`,
     wsBase: `ws://127.0.0.1:${live}`,

@@ -46,7 +46,7 @@ const DEPOSIT_EVERY_MS = 500;
 const PROGRESS_EVERY_MS = 15_000;
 const SETTLE_TIMEOUT_MS = 120_000;
 const MAX_BUFFERED_BYTES = 2 * 1_024 * 1_024;
-const SERVICES = ["account", "command-status", "export", "finance", "gateway", "organization", "trading-server"];
+const SERVICES = ["account", "command-status", "export", "finance", "gateway", "organization", "trading-simulator"];
 const KEEPS_UP_MS = 1_000;
 const KIB = 1_024;
 const MIB = KIB * KIB;
@@ -238,7 +238,7 @@ let passed = false;
 try {
   const stack = await startTestStack({
     services: SERVICES,
-    env: { "trading-server": { TICK_INTERVAL_MS: String(TICK_INTERVAL_MS), MARKET_SEED: `soak-${SEED}` } },
+    env: { "trading-simulator": { TICK_INTERVAL_MS: String(TICK_INTERVAL_MS), MARKET_SEED: `soak-${SEED}` } },
   });
   try {
     passed = await run(stack);

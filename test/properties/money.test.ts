@@ -26,7 +26,7 @@ let system: TwoGateways;
 
 beforeAll(async () => {
   // A lively market, so that trades have results.
-  system = await startTwoGateways({ "trading-server": { TICK_INTERVAL_MS: "50" } });
+  system = await startTwoGateways({ "trading-simulator": { TICK_INTERVAL_MS: "50" } });
 });
 
 afterAll(async () => {

@@ -45,7 +45,7 @@ let account: string;
 
 beforeAll(async () => {
   // The market rests: no stop-out in the middle of a list.
-  system = await startTwoGateways({ "trading-server": { TICK_INTERVAL_MS: "0" } });
+  system = await startTwoGateways({ "trading-simulator": { TICK_INTERVAL_MS: "0" } });
   clients = await system.newOrganization();
   const [first] = clients;
   const accounts = await inFlight(ACCOUNTS, IN_FLIGHT, () => first.openAccount(10_000));

@@ -19,7 +19,7 @@ const TWICE = [
   "organization",
   "webhooks",
 ] as const;
-export const TRADING_SERVER = "trading-server";
+export const TRADING_SERVER = "trading-simulator";
 /** After the name of a service: its second process. */
 const SECOND = "-2";
 /** Far more than the balancers need to notice, and far less than in production. */

@@ -9,8 +9,10 @@ import { TOPICS, type TopicContract } from "@kapi/contracts";
 import { describe, expect, it } from "vitest";
 
 import { limitsOfCode } from "./bounds.ts";
+import { readPrograms } from "./secrets.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
+const PROGRAMS = readPrograms(readFileSync(path.join(ROOT, "deploy/programs.json"), "utf8"));
 /** Services whose schema has the tables of `libs/commands`. */
 const WORKERS = new Set(["account", "finance", "export"]);
 const CREATED = /^\s*create table (?:if not exists )?(\w+)/gim;
@@ -97,7 +99,8 @@ function tablesOfServices(): string[] {
       ? tablesOf(path.join("services", service))
       : [];
     const shared = WORKERS.has(service) ? tablesOf(path.join("libs", "commands")) : [];
-    return [...own, ...shared].map((table) => `${service.replaceAll("-", "_")}.${table}`);
+    const schema = PROGRAMS.get(service)?.schema ?? service.replaceAll("-", "_");
+    return [...own, ...shared].map((table) => `${schema}.${table}`);
   });
 }
 

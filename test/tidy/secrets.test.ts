@@ -22,7 +22,7 @@ import { ConfigSchema as finance } from "../../services/finance/src/config.ts";
 import { ConfigSchema as gateway } from "../../services/gateway/src/config.ts";
 import { configSchema as metrics } from "../../services/metrics/src/config.ts";
 import { Config as organization } from "../../services/organization/src/config.ts";
-import { Config as tradingServer } from "../../services/trading-server/src/config.ts";
+import { Config as tradingServer } from "../../services/trading-simulator/src/config.ts";
 import { ConfigSchema as webhooks } from "../../services/webhooks/src/config.ts";
 import { documentedSecrets, readPrograms, type Uses, usesInCompose, usesOf, variableOf } from "./secrets.ts";
 
@@ -39,7 +39,7 @@ const SETTINGS = new Map<string, z.ZodObject>([
   ["metrics", metrics],
   ["organization", organization],
   ["webhooks", webhooks],
-  ["trading-server", tradingServer],
+  ["trading-simulator", tradingServer],
   ["cli", OperatorSettings],
 ]);
 const SERVICES = readdirSync(path.join(ROOT, "services"));

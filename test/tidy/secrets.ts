@@ -4,6 +4,8 @@ import { z } from "zod";
 /** What a program uses, as deploy/programs.json has it: the chart, `npm start` and Docker Compose give it that alone. */
 const Uses = z.strictObject({
   servers: z.array(z.enum(["kafka", "postgres", "redis"])),
+  /** Its PostgreSQL schema, where that is not named after the program. */
+  schema: z.string().optional(),
   /** Named as the keys of the chart's secret; the variable FINGERPRINT_KEY for fingerprint-key. */
   secrets: z.array(z.string()),
   /** Only while processes of the release before run beside these. */

@@ -174,7 +174,7 @@ function describe(parts: {
     baseUrl: serviceUrl(ports, "gateway"),
     wsBase: liveUrl(ports, "metrics"),
     liveUrl: (process) => liveUrl(ports, process),
-    tradingServerUrl: serviceUrl(ports, "trading-server"),
+    tradingServerUrl: serviceUrl(ports, "trading-simulator"),
     consoleUrl: consoleUrl(ports),
     url: (service) => serviceUrl(ports, service),
     process: (service) => {

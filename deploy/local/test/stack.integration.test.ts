@@ -6,7 +6,7 @@ import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 /** The one service that needs no other. */
-const SERVICE = "trading-server";
+const SERVICE = "trading-simulator";
 
 async function answers(url: string): Promise<boolean> {
   try {

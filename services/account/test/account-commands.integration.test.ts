@@ -143,7 +143,7 @@ describe("the status", () => {
   });
 
   it("once a command has succeeded, all that happened before is announced and shown, though nothing comes by the topic", async () => {
-    const tradingServer = world.stack.process("trading-server");
+    const tradingServer = world.stack.process("trading-simulator");
     await tradingServer.restart({ TICK_INTERVAL_MS: "0", KAFKA_TOPIC_PREFIX: "elsewhere." });
     const account = await world.account();
     const position = await world.openPosition(account);
@@ -173,7 +173,7 @@ describe("the status", () => {
 
   it("a slow history holds no commands of the server up", async () => {
     const { serverId } = world.server;
-    const tradingServer = world.stack.process("trading-server");
+    const tradingServer = world.stack.process("trading-simulator");
     await tradingServer.restart({ TICK_INTERVAL_MS: "0", KAFKA_TOPIC_PREFIX: "elsewhere." });
     const [slowest, ...accounts] = await Promise.all(Array.from({ length: 97 }, () => world.account()));
     const slow = { kind: "delay", operation: "history", count: null };

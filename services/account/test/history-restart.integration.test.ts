@@ -29,8 +29,8 @@ describe("an account service that is killed", () => {
 
   beforeAll(async () => {
     stack = await scope.start("stack", async () => {
-      const env = { "trading-server": { TICK_INTERVAL_MS: "0" }, all: { KAFKA_SESSION_TIMEOUT_MS: "3000" } };
-      const value = await startTestStack({ services: ["trading-server", "account"], env });
+      const env = { "trading-simulator": { TICK_INTERVAL_MS: "0" }, all: { KAFKA_SESSION_TIMEOUT_MS: "3000" } };
+      const value = await startTestStack({ services: ["trading-simulator", "account"], env });
       return { value, stop: () => value.stop() };
     });
     const { postgresUrl: connectionString, kafkaBrokers, topicPrefix } = stack.environment;

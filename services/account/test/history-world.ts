@@ -208,8 +208,8 @@ export class HistoryWorld {
     const scope = this.#scope;
     this.#stack = await scope.start("stack", async () => {
       // The market stands still unless a test moves it.
-      const env = { "trading-server": { TICK_INTERVAL_MS: "0" } };
-      const value = await startTestStack({ services: ["trading-server"], env });
+      const env = { "trading-simulator": { TICK_INTERVAL_MS: "0" } };
+      const value = await startTestStack({ services: ["trading-simulator"], env });
       return { value, stop: () => value.stop() };
     });
     const { postgresUrl: connectionString, kafkaBrokers, topicPrefix } = this.#stack.environment;

@@ -231,9 +231,9 @@ export class World {
     });
     this.stack = await scope.start("stack", async () => {
       const value = await startTestStack({
-        services: ["trading-server", "account"],
+        services: ["trading-simulator", "account"],
         // The market stands still unless a test moves it.
-        env: { "trading-server": { TICK_INTERVAL_MS: "0" }, account: this.#environment() },
+        env: { "trading-simulator": { TICK_INTERVAL_MS: "0" }, account: this.#environment() },
       });
       return { value, stop: () => value.stop() };
     });

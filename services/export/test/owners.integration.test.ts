@@ -13,7 +13,7 @@ describe("an export over the management API", () => {
   let stack: TestStack;
   let demo: Awaited<ReturnType<TestStack["makeDemo"]>>;
   beforeAll(async () => {
-    stack = await startTestStack({ env: { "trading-server": { TICK_INTERVAL_MS: "0" } } });
+    stack = await startTestStack({ env: { "trading-simulator": { TICK_INTERVAL_MS: "0" } } });
     demo = await stack.makeDemo();
   });
   afterAll(async () => {

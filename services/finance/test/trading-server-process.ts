@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-const MAIN = fileURLToPath(new URL("../../trading-server/src/main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../trading-simulator/src/main.ts", import.meta.url));
 const START_DEADLINE_MS = 30_000;
 
 /** The trading server as a process of its own, on a free port. The market stands still unless a test moves it. */

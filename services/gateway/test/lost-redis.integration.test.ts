@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { accountBody } from "./client.ts";
 
-const SERVICES = ["gateway", "account", "finance", "command-status", "organization", "trading-server", "metrics"];
+const SERVICES = ["gateway", "account", "finance", "command-status", "organization", "trading-simulator", "metrics"];
 const RETRY_DELAY_MS = 200;
 /** Until the wallets are set from the ledger again, requests are told to come again. */
 const RETRIES_MS = 60_000;

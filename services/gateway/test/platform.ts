@@ -30,7 +30,7 @@ import { type ChildService, freePort, startChildService } from "./child-service.
 /** How long a claim is open in these tests, instead of 5 s. */
 export const CLAIM_OPEN_MS = 1_500;
 const NOWHERE = "http://127.0.0.1:1";
-const ALWAYS = ["command-status", "trading-server", "account"] as const;
+const ALWAYS = ["command-status", "trading-simulator", "account"] as const;
 type Neighbour = (typeof ALWAYS)[number] | "finance" | "metrics" | "export";
 
 /** A gateway before its real neighbours as processes: command-status, account, a trading server, and others asked for. */
@@ -139,7 +139,7 @@ async function assemble(
   const organization: Platform["organization"] = async (credits, key = {}) => {
     const id = randomUUID();
     const { entry, managementKey } = keyEntry({ organizationId: id, ...key });
-    const server = serverEntry({ organizationId: id, tradingServerUrl: neighbour("trading-server") });
+    const server = serverEntry({ organizationId: id, tradingServerUrl: neighbour("trading-simulator") });
     await openTagOf(redis, id);
     await publish(server, entry);
     await eventually(async () => {

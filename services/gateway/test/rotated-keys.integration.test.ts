@@ -32,7 +32,7 @@ function withNewer(env: Readonly<Record<string, string>>): Readonly<Record<strin
 /** What a login on the trading server gives: the access, or null. */
 async function login(accountNumber: string, password: string | undefined): Promise<string | null> {
   const path = `control/v1/servers/${organization.server.serverId}/accounts/${accountNumber}/login`;
-  const answer = await fetch(`${platform.neighbour("trading-server")}/${path}`, {
+  const answer = await fetch(`${platform.neighbour("trading-simulator")}/${path}`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ password }),

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 
 /** How soon a change in the console has reached every gateway. */
 const EFFECT_MS = 2_000;
-const SERVICES = ["gateway", "organization", "command-status", "account", "finance", "metrics", "trading-server"];
+const SERVICES = ["gateway", "organization", "command-status", "account", "finance", "metrics", "trading-simulator"];
 
 type Demo = Awaited<ReturnType<TestStack["makeDemo"]>>;
 interface Answer {
@@ -20,7 +20,7 @@ let stack: TestStack;
 let demo: Demo;
 let person: { cookie: string; csrfToken: string };
 beforeAll(async () => {
-  stack = await startTestStack({ services: SERVICES, env: { "trading-server": { TICK_INTERVAL_MS: "0" } } });
+  stack = await startTestStack({ services: SERVICES, env: { "trading-simulator": { TICK_INTERVAL_MS: "0" } } });
   demo = await stack.makeDemo();
   const response = await fetch(`${demo.consoleUrl}api/session`, {
     method: "POST",

@@ -53,6 +53,12 @@ settings that each program reads.
 {{ required "programs.json is not in the chart" (.Files.Get "programs.json") }}
 {{- end }}
 
+{{/* The PostgreSQL schema of a program: named after it, unless programs.json says otherwise. */}}
+{{- define "kapi.schema" -}}
+{{- $programs := include "kapi.programs" .root | fromJson -}}
+{{ (get $programs .program).schema | default (.program | replace "-" "_") }}
+{{- end }}
+
 {{/* Of the secrets in "needs" those that this release has: optional ones where they are there, and those of an upgrade. */}}
 {{- define "kapi.secretsOf" -}}
 {{- $all := .needs.secrets -}}
@@ -163,7 +169,7 @@ redis-ca: { secret: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
 {{- end }}
 {{- end }}
 {{- if has "postgres" .needs.servers }}
-postgres: { secret: {{ $values.postgres.existingSecret }}, items: [{ key: url{{ if and $values.postgres.serviceRoles (not .job) }}-{{ $program }}{{ end }}, path: url }] }
+postgres: { secret: {{ $values.postgres.existingSecret }}, items: [{ key: url{{ if and $values.postgres.serviceRoles (not .job) }}-{{ include "kapi.schema" . | replace "_" "-" }}{{ end }}, path: url }] }
 {{- with $values.postgres.caSecret }}
 postgres-ca: { secret: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
 {{- end }}

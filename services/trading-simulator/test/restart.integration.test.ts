@@ -112,7 +112,7 @@ describe("a restart", () => {
     await first.kill("SIGTERM");
 
     const doomed = await startTradingServer(environment, {
-      FAULT_POINT: "trading-server.stored",
+      FAULT_POINT: "trading-simulator.stored",
       FAULT_POINT_AFTER: "0",
     });
     const change = deposit(account, 700);
@@ -170,7 +170,7 @@ describe("a restart", () => {
 
   it("in the middle of many deposits books each exactly once", async () => {
     const doomed = await startTradingServer(environment, {
-      FAULT_POINT: "trading-server.stored",
+      FAULT_POINT: "trading-simulator.stored",
       FAULT_POINT_AFTER: "12",
     });
     const serverId = await configuredServer(doomed);

@@ -46,7 +46,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     createPool({
       ...postgresOptions(config),
       schema: SCHEMA,
-      applicationName: "trading-server",
+      applicationName: "trading-simulator",
       max: config.POSTGRES_POOL_SIZE,
       health,
       logger,
@@ -57,7 +57,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
 
   const kafka = createKafka({
     ...kafkaOptions(config),
-    clientId: "trading-server",
+    clientId: "trading-simulator",
     logger,
   });
   const producer = await scope.start("producer", () => createProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
@@ -78,7 +78,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       valuations: (committed) => valuations.push(committed),
     },
     lastPosition: restored.lastPosition,
-    onStored: () => faultPoint("trading-server.stored"),
+    onStored: () => faultPoint("trading-simulator.stored"),
     fatal,
   });
   committer.addLazyAccounts(restored.movedAccounts);
