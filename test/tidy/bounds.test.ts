@@ -15,6 +15,8 @@ const ROOT = path.resolve(import.meta.dirname, "../..");
 const PROGRAMS = readPrograms(readFileSync(path.join(ROOT, "deploy/programs.json"), "utf8"));
 /** Services whose schema has the tables of `libs/commands`. */
 const WORKERS = new Set(["account", "finance", "export"]);
+/** Services whose schema has the tables of `libs/bridge`. */
+const BRIDGES = new Set(["trading-simulator"]);
 const CREATED = /^\s*create table (?:if not exists )?(\w+)/gim;
 const DROPPED = /^\s*drop table (?:if exists )?(\w+)/gim;
 /** The kind of a key: after the shard, or the first two words of the console's. */
@@ -98,7 +100,10 @@ function tablesOfServices(): string[] {
     const own = readdirSync(path.join(ROOT, "services", service)).includes("migrations")
       ? tablesOf(path.join("services", service))
       : [];
-    const shared = WORKERS.has(service) ? tablesOf(path.join("libs", "commands")) : [];
+    const shared = [
+      ...(WORKERS.has(service) ? tablesOf(path.join("libs", "commands")) : []),
+      ...(BRIDGES.has(service) ? tablesOf(path.join("libs", "bridge")) : []),
+    ];
     const schema = PROGRAMS.get(service)?.schema ?? service.replaceAll("-", "_");
     return [...own, ...shared].map((table) => `${schema}.${table}`);
   });

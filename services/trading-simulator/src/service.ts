@@ -1,36 +1,40 @@
 /** The composition root: plain calls, in the order in which things start. */
+import {
+  addContractRoutes,
+  Bridge,
+  BRIDGE_MIGRATIONS,
+  Committer,
+  createJournal,
+  createStoredState,
+  startHousekeeping,
+  startPublishing,
+} from "@kapi/bridge";
 import { createKafka, createProducer, kafkaOptions, LIVE_INTERVAL_MS } from "@kapi/kafka";
 import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
 import { createPool, migrate, migrationOptions, postgresOptions } from "@kapi/postgres";
-import { faultPoint, type MainContext, type MigrationContext, observed } from "@kapi/runtime";
+import { faultPoint, type MainContext, type MigrationContext } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
+import { type Account, toState } from "./domain/account.ts";
 import { reckon } from "./domain/reckoning.ts";
-import { addContractRoutes } from "./inbound/http/contract-routes.ts";
 import { addControlAccountRoutes } from "./inbound/http/control-account-routes.ts";
 import { addControlMarketRoutes } from "./inbound/http/control-market-routes.ts";
-import { Committer } from "./operations/committer.ts";
 import { Engine } from "./operations/engine.ts";
-import { appliedOutcome } from "./operations/execute-changes.ts";
+import { FaultyContract } from "./operations/faulty-contract.ts";
 import { LateChanges } from "./operations/late-changes.ts";
-import { References } from "./operations/references.ts";
+import { changedMarkets, startMarketClock } from "./operations/market-clock.ts";
+import { createPlatform } from "./operations/platform.ts";
 import { restore } from "./operations/restore.ts";
-import { startHousekeeping } from "./operations/housekeeping.ts";
-import { startMarketClock } from "./operations/market-clock.ts";
-import { EventPublisher } from "./outbound/kafka/event-publisher.ts";
-import { ValuationPublisher } from "./outbound/kafka/valuation-publisher.ts";
-import { createJournal } from "./outbound/postgres/journal.ts";
-import { createStoredState } from "./outbound/postgres/stored-state.ts";
+import type { TradingServer } from "./operations/server.ts";
 import { readRecording } from "./outbound/quotes-file.ts";
 
 const SCHEMA = "trading_server";
-const MIGRATIONS = new URL("../migrations", import.meta.url).pathname;
 /** What one tick stands for when only the control API asks for ticks. */
 const MANUAL_TICK_MS = 250;
 
 /** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
-  return migrate({ ...migrationOptions(config), schema: SCHEMA, directory: MIGRATIONS, logger });
+  return migrate({ ...migrationOptions(config), schema: SCHEMA, directories: [BRIDGE_MIGRATIONS], logger });
 }
 
 /** Starts the service; it is ready when this resolves. */
@@ -52,7 +56,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       logger,
     }),
   );
-  const journal = createJournal(database, appliedOutcome);
+  const journal = createJournal(database);
   const restored = await restore(createStoredState(database), feed);
 
   const kafka = createKafka({
@@ -61,34 +65,38 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     logger,
   });
   const producer = await scope.start("producer", () => createProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
-  const { published } = restored.progress;
-  const events = await scope.start("event publisher", () =>
-    EventPublisher.start({ producer, journal, published, committed: restored.lastPosition, logger }),
-  );
-  const valuations = await scope.start("valuation publisher", () => ValuationPublisher.start({ producer, logger }));
-  health.readiness("events", () => events.check());
-  observed("trading_server.events.unpublished", "Events that are committed and not yet published", "{event}", () => [
-    { value: events.unpublished },
-  ]);
-
-  const committer = new Committer({
+  const { publisher, events } = await startPublishing({
+    scope,
+    health,
+    producer,
     journal,
-    publisher: {
-      events: (committed) => events.push(committed),
-      valuations: (committed) => valuations.push(committed),
-    },
+    published: restored.progress.published,
+    committed: restored.lastPosition,
+    logger,
+  });
+  const committer = new Committer<Account, TradingServer>({
+    journal,
+    publisher,
+    stateText: { account: toState, server: (server) => server.toState() },
     lastPosition: restored.lastPosition,
     onStored: () => faultPoint("trading-simulator.stored"),
     fatal,
   });
   committer.addLazyAccounts(restored.movedAccounts);
-  const references = new References(journal);
-  const engine = new Engine({ clock, feed, committer, references, servers: restored.servers });
+  const engine = new Engine({ clock, feed, committer, servers: restored.servers });
+  const bridge = new Bridge({ platform: createPlatform(engine), committer, journal });
   const warn = (error: unknown): void => logger.warn({ err: error }, "work in the background failed");
   await scope.start("housekeeping", () =>
-    startHousekeeping({ engine, journal, events, intervalMs: config.SNAPSHOT_INTERVAL_MS, logger }),
+    startHousekeeping({
+      committer,
+      journal,
+      events,
+      changedServers: changedMarkets(engine),
+      intervalMs: config.SNAPSHOT_INTERVAL_MS,
+      logger,
+    }),
   );
-  const late = await scope.start("late changes", () => LateChanges.start(engine, warn));
+  const late = await scope.start("late changes", () => LateChanges.start(bridge, warn));
 
   // What the last process may not have told of is told now.
   for (const account of restored.unpublishedAccounts) {
@@ -102,7 +110,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
 
   const app = createHttpServer({ logger, health, clock });
   requireInternalToken(app, config.TRADING_SERVER_TOKEN, "/v1/");
-  addContractRoutes(app, { engine, journal, late });
+  addContractRoutes(app, new FaultyContract(bridge, engine, late));
   if (isControlServed(config)) {
     if (config.CONTROL_TOKEN !== undefined) requireInternalToken(app, config.CONTROL_TOKEN, "/control/");
     addControlMarketRoutes(app, engine, config.TICK_INTERVAL_MS || MANUAL_TICK_MS);

@@ -1,4 +1,4 @@
-import type { RefusalCode } from "@kapi/trading-server";
+import type { ChangeBody, Refusal } from "@kapi/bridge";
 
 import type { Fault, FaultOperation, Faults, FaultTarget } from "./faults.ts";
 
@@ -18,12 +18,9 @@ export interface ChangesPlan extends FaultPlan {
     readonly body: ChangeBody;
     /** Applied so many milliseconds later, unless its reference is settled first; null: now. */
     readonly lateMs: number | null;
-    readonly refusal: { readonly code: RefusalCode; readonly message: string } | null;
+    readonly refusal: Refusal | null;
   }[];
 }
-
-/** A change as it came: only its reference is known to be good. */
-export type ChangeBody = { readonly reference: string } & Readonly<Record<string, unknown>>;
 
 /** Takes the faults that meet a request without changes. Of several targets each may be met. */
 export function planRequest(faults: Faults, targets: readonly FaultTarget[]): FaultPlan {
@@ -43,10 +40,14 @@ export function planChanges(faults: Faults, bodies: readonly ChangeBody[]): Chan
     const target = targets[index] ?? targetOf(body);
     const refusing = faults.take(["refuse"], target);
     const late = refusing === null ? faults.take(["apply_late"], target) : null;
-    const refusal = refusing === null ? null : { code: refusing.code, message: "refused by an injected fault" };
+    const refusal = refusing === null ? null : refusalOf(refusing);
     return { body, lateMs: late?.delayMs ?? null, refusal };
   });
   return { ...plan, dropAnswer: plan.dropAnswer || changes.some((change) => change.lateMs !== null), changes };
+}
+
+function refusalOf({ code }: Fault): Refusal {
+  return { applied: false, code, message: "refused by an injected fault" };
 }
 
 function targetOf(body: ChangeBody): FaultTarget {

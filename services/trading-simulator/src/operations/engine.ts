@@ -2,23 +2,23 @@
  * The trading servers of this process. Every use case changes accounts through {@link Engine.operate}: at once, in memory,
  * in one turn of the event loop, and recorded in the committer's open turn; it answers only when that turn is stored.
  */
+import { type Committer, notConfigured } from "@kapi/bridge";
 import type { Actor } from "@kapi/contracts";
-import { ApiError } from "@kapi/http";
 import { type Clock, toIso } from "@kapi/kernel";
 
 import type { Account } from "../domain/account.ts";
 import { type Desk, type EventBody, nextEvent } from "../domain/desk.ts";
 import type { Feed } from "../domain/market.ts";
 import { type Figures, reckon, toValuation } from "../domain/reckoning.ts";
-import type { Committer } from "./committer.ts";
-import type { References } from "./references.ts";
 import type { TradingServer } from "./server.ts";
+
+/** Stores and publishes what happens on the accounts and servers of this process. */
+export type SimulatorCommitter = Committer<Account, TradingServer>;
 
 export interface EngineOptions {
   readonly clock: Clock;
   readonly feed: Feed;
-  readonly committer: Committer;
-  readonly references: References;
+  readonly committer: SimulatorCommitter;
   readonly servers: Map<string, TradingServer>;
 }
 
@@ -34,8 +34,7 @@ export interface RecordingDesk extends Desk {
 export class Engine {
   readonly clock: Clock;
   readonly feed: Feed;
-  readonly committer: Committer;
-  readonly references: References;
+  readonly committer: SimulatorCommitter;
   readonly servers: Map<string, TradingServer>;
   #isoOf = { ms: Number.NaN, iso: "" };
 
@@ -43,7 +42,6 @@ export class Engine {
     this.clock = options.clock;
     this.feed = options.feed;
     this.committer = options.committer;
-    this.references = options.references;
     this.servers = options.servers;
   }
 
@@ -51,7 +49,7 @@ export class Engine {
   server(serverId: string): TradingServer {
     const server = this.servers.get(serverId.toLowerCase());
     if (server !== undefined) return server;
-    throw new ApiError("DEPENDENCY_UNAVAILABLE", { status: 503, text: `server ${serverId} is not configured` });
+    throw notConfigured(serverId);
   }
 
   /** A desk of this moment on one server. */
@@ -73,14 +71,7 @@ export class Engine {
     if (account.positions.size > 0) {
       server.lastValued.set(account, { equityMinor: figures.equityMinor, marginMinor: figures.marginMinor });
     }
-    const value = JSON.stringify(toValuation(account, figures, this.#iso(desk.nowMs)));
-    this.committer.turn().valuations.push({ key: account.key, value });
-  }
-
-  /** Throws an ApiError 503 while too much waits to be stored. */
-  refuseWhenFull(): void {
-    if (!this.committer.isFull) return;
-    throw new ApiError("DEPENDENCY_UNAVAILABLE", { status: 503, text: "too much waits to be stored" });
+    this.committer.recordValuation(toValuation(account, figures, this.#iso(desk.nowMs)));
   }
 
   /** Many events share a millisecond: its text is made once. */
@@ -96,10 +87,10 @@ class EngineDesk implements RecordingDesk {
   lastEventText = "";
   traceparent: string | undefined;
   createdBy: Actor | undefined;
-  readonly #committer: Committer;
+  readonly #committer: SimulatorCommitter;
   readonly #iso: (ms: number) => string;
 
-  constructor(committer: Committer, server: TradingServer, nowMs: number, iso: (ms: number) => string) {
+  constructor(committer: SimulatorCommitter, server: TradingServer, nowMs: number, iso: (ms: number) => string) {
     this.prices = server.market;
     this.nowMs = nowMs;
     this.#committer = committer;
@@ -108,23 +99,14 @@ class EngineDesk implements RecordingDesk {
 
   emit(account: Account, body: EventBody, reference?: string): ReturnType<Desk["emit"]> {
     const event = nextEvent(account, body, this.#iso(this.nowMs), reference ?? null, this.createdBy);
-    this.lastEventText = JSON.stringify(event);
-    this.#committer.append({
-      serverId: account.serverId,
-      accountNumber: account.accountNumber,
-      sequence: event.sequence,
-      reference: event.reference,
-      event: this.lastEventText,
-      outcome: null,
-      traceparent: this.traceparent,
-    });
+    this.lastEventText = this.#committer.recordEvent(event, this.traceparent);
     // A deposit costs one journal row: the account's stored state follows later.
-    if (body.type === "balance.changed") this.#committer.turn().movedAccounts.add(account);
+    if (body.type === "balance.changed") this.#committer.storeAccountLater(account);
     else this.touch(account);
     return event;
   }
 
   touch(account: Account): void {
-    this.#committer.turn().accounts.add(account);
+    this.#committer.storeAccount(account);
   }
 }

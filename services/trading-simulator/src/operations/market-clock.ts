@@ -2,6 +2,7 @@ import type { Started } from "@kapi/runtime";
 
 import type { Engine } from "./engine.ts";
 import { runTick } from "./run-market.ts";
+import type { TradingServer } from "./server.ts";
 
 /** Lets the market of every server that is not paused tick. An error in it is a mistake of ours and ends the process. */
 export function startMarketClock(
@@ -25,4 +26,16 @@ export function startMarketClock(
       return Promise.resolve();
     },
   };
+}
+
+/** Gives, at each call, the servers whose market has moved since the call before. */
+export function changedMarkets(engine: Engine): () => TradingServer[] {
+  const ticks = new WeakMap<TradingServer, number>();
+  return () =>
+    [...engine.servers.values()].filter((server) => {
+      const { tick } = server.market.state;
+      const isChanged = ticks.get(server) !== tick;
+      ticks.set(server, tick);
+      return isChanged;
+    });
 }

@@ -1,9 +1,9 @@
+import type { Progress, StoredState } from "@kapi/bridge";
 import type { TradingEvent } from "@kapi/contracts";
 import { assert, assertDefined } from "@kapi/kernel";
 
 import { type Account, fromState } from "../domain/account.ts";
 import type { Feed } from "../domain/market.ts";
-import type { Progress, StoredState } from "../domain/ports.ts";
 import { TradingServer } from "./server.ts";
 
 /** The servers as the last process left them. */

@@ -67,5 +67,5 @@ function rollOverWhenDue(engine: Engine, server: TradingServer): void {
   const nights = Math.min(today - server.lastRolloverDay, MAX_MISSED_NIGHTS);
   for (let night = 0; night < nights; night += 1) rollOver(engine, server);
   server.lastRolloverDay = today;
-  engine.committer.turn().servers.add(server);
+  engine.committer.storeServer(server);
 }

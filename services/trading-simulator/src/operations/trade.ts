@@ -95,7 +95,7 @@ export async function setAutoTrader(
       ? null
       : { ...settings, ...randomState(engine.feed.seed, account.accountNumber), ticksLeft: settings.everyTicks };
   server.reindex(account);
-  engine.committer.turn().accounts.add(account);
+  engine.committer.storeAccount(account);
   await engine.committer.stored();
 }
 
@@ -107,7 +107,7 @@ export async function setPrice(
   price: Quote & { readonly held: boolean },
 ): Promise<Quote> {
   server.market.setQuote(symbolSpec(symbol).name, price, price.held);
-  engine.committer.turn().servers.add(server);
+  engine.committer.storeServer(server);
   applyMovedPrices(engine, server, [symbol]);
   const quote = server.market.quote(symbol);
   const shown = { bid: quote.bid, ask: quote.ask };
@@ -116,7 +116,7 @@ export async function setPrice(
 }
 
 async function operate<T>({ engine, server, account }: AccountAt, action: (desk: Desk) => T): Promise<TradeResult<T>> {
-  engine.refuseWhenFull();
+  engine.committer.refuseWhenFull();
   const desk = engine.desk(server);
   const done = action(desk);
   engine.changed(server, desk, account, watchMargin(desk, account));

@@ -110,7 +110,8 @@ function addPositionRoutes(app: FastifyInstance, engine: Engine): void {
 }
 
 async function showAccount(at: AccountAt): Promise<unknown> {
-  const account = await readAccount(at.engine, at.server, at.account.accountNumber);
+  const account = readAccount(at.engine, at.server, at.account.accountNumber);
+  await at.engine.committer.stored();
   const { autoTrader } = at.account;
   const shown =
     autoTrader === null ? null : { ...autoTrader, random: undefined, volume: lotsFromVolume(autoTrader.volume) };

@@ -72,7 +72,7 @@ function addMarketRoutes(app: FastifyInstance, engine: Engine, tickIntervalMs: n
   app.put(`${SERVER}/market`, async (request) => {
     const server = engine.server(parse(ServerParams, request.params).serverId);
     server.market.pause(parse(MarketBody, request.body).paused);
-    engine.committer.turn().servers.add(server);
+    engine.committer.storeServer(server);
     await engine.committer.stored();
     return { paused: server.market.state.paused, tick: server.market.state.tick };
   });
@@ -80,7 +80,7 @@ function addMarketRoutes(app: FastifyInstance, engine: Engine, tickIntervalMs: n
     const server = engine.server(parse(ServerParams, request.params).serverId);
     const { count } = parse(TicksBody, request.body ?? undefined);
     for (let tick = 0; tick < count; tick += 1) {
-      engine.refuseWhenFull();
+      engine.committer.refuseWhenFull();
       runTick(engine, server, tickIntervalMs);
     }
     await engine.committer.stored();
@@ -88,7 +88,7 @@ function addMarketRoutes(app: FastifyInstance, engine: Engine, tickIntervalMs: n
   });
   app.post(`${SERVER}/rollover`, async (request) => {
     const server = engine.server(parse(ServerParams, request.params).serverId);
-    engine.refuseWhenFull();
+    engine.committer.refuseWhenFull();
     const accounts = rollOver(engine, server);
     await engine.committer.stored();
     return { accounts };

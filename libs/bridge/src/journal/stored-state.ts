@@ -1,7 +1,7 @@
 import { retry } from "@kapi/kernel";
 import { type Database, isTransient, statement } from "@kapi/postgres";
 
-import type { JournalTail, Progress, StoredAccount, StoredServer, StoredState } from "../../domain/ports.ts";
+import type { JournalTail, Progress, StoredAccount, StoredServer, StoredState } from "./ports.ts";
 
 /** Rows read at a time. */
 const BATCH_ROWS = 1_000;
@@ -34,7 +34,7 @@ const UNPUBLISHED_ACCOUNTS = statement<{ server_id: string; account_number: stri
   "select distinct server_id, account_number from journal where position > $1 and event is not null",
 );
 
-/** What the last process left. */
+/** What the last process left, for the restart of a bridge. */
 export function createStoredState(database: Database): StoredState {
   return {
     settled: () => settled(database),

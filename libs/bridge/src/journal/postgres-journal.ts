@@ -1,8 +1,9 @@
-/** The journal and the stored states in PostgreSQL. */
+/** The journal in PostgreSQL, and the states that are stored with it. */
 import { retry } from "@kapi/kernel";
 import { type Database, isTransient, isUniqueViolation, statement } from "@kapi/postgres";
 
-import type { CommitBatch, Journal, Progress, PublishableEvent } from "../../domain/ports.ts";
+import { appliedOutcome } from "./outcomes.ts";
+import type { CommitBatch, Journal, Progress, PublishableEvent } from "./ports.ts";
 
 /**
  * Separates the items of a list in one text parameter: JSON and the other texts here never hold it. PostgreSQL splits
@@ -67,8 +68,8 @@ const SAVE_PROGRESS = statement<Record<string, never>>(
   "update progress set checkpoint = greatest(checkpoint, $1), published = greatest(published, $2)",
 );
 
-/** Makes the {@link Journal}. `outcomeOf` writes the outcome of a reference whose change made an event. */
-export function createJournal(database: Database, outcomeOf: (reference: string, event: string) => string): Journal {
+/** Makes the {@link Journal} on a pool of the schema that has the migrations of this package. */
+export function createJournal(database: Database): Journal {
   return {
     write: (batch) => write(database, batch),
     outcomesOf: async (serverId, references) => {
@@ -76,7 +77,7 @@ export function createJournal(database: Database, outcomeOf: (reference: string,
       return new Map(
         rows.map(({ reference, event, outcome }) => [
           reference,
-          event === null ? (outcome ?? "") : outcomeOf(reference, event),
+          event === null ? (outcome ?? "") : appliedOutcome(reference, event),
         ]),
       );
     },

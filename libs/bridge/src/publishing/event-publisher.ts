@@ -8,7 +8,7 @@ import { delay } from "@kapi/kernel";
 import type { Producer } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";
 
-import type { Journal, PublishableEvent } from "../../domain/ports.ts";
+import type { Journal, PublishableEvent } from "../journal/ports.ts";
 
 /** Most events in one chunk. */
 const CHUNK_EVENTS = 2_000;

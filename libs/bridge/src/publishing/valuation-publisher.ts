@@ -7,7 +7,7 @@ import { delay } from "@kapi/kernel";
 import type { Producer } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";
 
-import type { OutgoingValuation } from "../../domain/ports.ts";
+import type { OutgoingValuation } from "../journal/ports.ts";
 
 /** Most valuations in one chunk. */
 const CHUNK_VALUATIONS = 2_000;

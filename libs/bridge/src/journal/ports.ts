@@ -1,4 +1,4 @@
-/** What the operations need of the world outside, as types. */
+/** What the journal is made of, and what the rest of a bridge needs of its store. */
 
 /** One entry of the journal: an event of an account, or the outcome of a reference that made none. */
 export interface JournalRow {
@@ -17,7 +17,7 @@ export interface JournalRow {
   readonly traceparent?: string | undefined;
 }
 
-/** An account or server as it is stored. */
+/** An account or server as the platform's side keeps it: the bridge never looks into `state`. */
 export interface StoredAccount {
   readonly serverId: string;
   readonly accountNumber: string;

@@ -1,0 +1,216 @@
+import { randomUUID } from "node:crypto";
+
+import type { TradingEvent } from "@kapi/contracts";
+import { deferred } from "@kapi/kernel";
+import type { Change } from "@kapi/trading-server";
+import { beforeEach, describe, expect, it } from "vitest";
+
+import { Bridge } from "./bridge.ts";
+import { Committer } from "./journal/committer.ts";
+import { appliedOutcome } from "./journal/outcomes.ts";
+import type { CommitBatch, JournalRow } from "./journal/ports.ts";
+import type { ChangeResult, TradingPlatform } from "./platform.ts";
+
+const SERVER_ID = "11111111-1111-4111-8111-111111111111";
+const ACCOUNT = "10000001";
+
+/** A journal in memory, and a platform whose deposits the test lets through. */
+class Scenario {
+  readonly rows: JournalRow[] = [];
+  readonly published: string[] = [];
+  readonly applied: string[] = [];
+  balanceMinor = 0;
+  sequence = 0;
+  /** Called before a batch is carried out. */
+  beforeApply: () => Promise<void> = () => Promise.resolve();
+  /** What the platform knows of references that the journal does not have. */
+  foundResult: ChangeResult | null = null;
+
+  readonly journal = {
+    write: ({ rows }: CommitBatch) => {
+      this.rows.push(...rows);
+      return Promise.resolve();
+    },
+    outcomesOf: (_serverId: string, references: readonly string[]) => {
+      const rows = this.rows.filter((row) => row.reference !== null && references.includes(row.reference));
+      const outcomeOf = ({ event, outcome }: JournalRow, reference: string): string =>
+        event === null ? (outcome ?? "") : appliedOutcome(reference, event);
+      return Promise.resolve(
+        new Map(rows.map((row) => [row.reference ?? "", outcomeOf(row, row.reference ?? "")] as const)),
+      );
+    },
+    history: (_serverId: string, _account: string, since: number, limit: number) => {
+      const events = this.rows.filter((row) => row.event !== null && (row.sequence ?? 0) > since);
+      return Promise.resolve(events.slice(0, limit).map((row) => row.event ?? ""));
+    },
+  };
+  readonly committer = new Committer({
+    journal: this.journal,
+    publisher: {
+      events: (events) => this.published.push(...events.map(({ value }) => value)),
+      valuations: () => undefined,
+    },
+    stateText: { account: () => "", server: () => "" },
+    lastPosition: 0,
+    onStored: () => undefined,
+    fatal: (error) => {
+      throw error;
+    },
+  });
+
+  readonly platform: TradingPlatform = {
+    isConfigured: (serverId) => serverId === SERVER_ID,
+    configure: () => undefined,
+    apply: async (_serverId, changes) => {
+      await this.beforeApply();
+      return changes.map((change) => this.#apply(change));
+    },
+    findApplied: () => Promise.resolve(this.foundResult),
+    snapshot: () => Promise.resolve(null),
+    lastSequence: (_serverId, accountNumber) => Promise.resolve(accountNumber === ACCOUNT ? this.sequence : null),
+  };
+
+  /** A bridge as after a start of the process: it knows what the journal has. */
+  start() {
+    return new Bridge({ platform: this.platform, committer: this.committer, journal: this.journal });
+  }
+
+  #apply(change: Change): ChangeResult {
+    this.applied.push(change.reference);
+    if (change.type !== "balance") return { applied: true, event: null };
+    if (change.kind === "withdrawal" && change.amountMinor > this.balanceMinor) {
+      return { applied: false, code: "INSUFFICIENT_FUNDS", message: "there is less" };
+    }
+    this.balanceMinor += change.amountMinor;
+    return { applied: true, event: this.record(change.reference, change.amountMinor) };
+  }
+
+  record(reference: string, amountMinor: number): string {
+    this.sequence += 1;
+    const event: TradingEvent = {
+      eventId: randomUUID(),
+      serverId: SERVER_ID,
+      accountNumber: ACCOUNT,
+      sequence: this.sequence,
+      occurredAt: "2026-03-02T12:00:00.000Z",
+      reference,
+      balanceMinor: this.balanceMinor,
+      openPositionCount: 0,
+      type: "balance.changed",
+      kind: "deposit",
+      amountMinor,
+      description: null,
+    };
+    return this.committer.recordEvent(event);
+  }
+}
+
+function deposit(reference: string, amountMinor = 5) {
+  const kind = "deposit";
+  return { body: { reference, accountNumber: ACCOUNT, type: "balance", kind, amountMinor, description: null } };
+}
+
+function parsed(outcomes: readonly string[]): unknown[] {
+  return outcomes.map((text) => JSON.parse(text) as unknown);
+}
+
+let scenario: Scenario;
+let bridge: ReturnType<Scenario["start"]>;
+beforeEach(() => {
+  scenario = new Scenario();
+  bridge = scenario.start();
+});
+
+describe("changes", () => {
+  it("are carried out once, whether repeated in a batch, at the same time, later or after a restart", async () => {
+    const batch = [deposit("a"), deposit("b"), deposit("a")];
+    const answers = [
+      ...(await Promise.all([bridge.change(SERVER_ID, batch), bridge.change(SERVER_ID, batch)])),
+      await bridge.change(SERVER_ID.toUpperCase(), batch),
+      await scenario.start().change(SERVER_ID, batch),
+    ];
+    expect(new Set(answers.map((answer) => answer.join())).size).toBe(1);
+    expect(scenario.applied).toEqual(["a", "b"]);
+    expect(scenario.published).toHaveLength(2);
+  });
+
+  it("that are invalid or refused beforehand never reach the platform, and are refused for good", async () => {
+    const refusal = { applied: false, code: "ACCOUNT_DISABLED", message: "not now" } as const;
+    const batch = [deposit("a", -1), { ...deposit("b"), refusal }, deposit("c")];
+    const outcomes = await bridge.change(SERVER_ID, batch);
+    expect(parsed(outcomes)).toMatchObject([
+      { reference: "a", code: "INVALID_CHANGE" },
+      { reference: "b", code: "ACCOUNT_DISABLED" },
+      { reference: "c", status: "applied", event: { reference: "c", sequence: 1 } },
+    ]);
+    expect(await scenario.start().change(SERVER_ID, [deposit("a"), deposit("b")])).toEqual(outcomes.slice(0, 2));
+    expect(scenario.applied).toEqual(["c"]);
+  });
+
+  it("of a batch that the platform cannot answer for have no outcome, and may come again", async () => {
+    scenario.beforeApply = () => Promise.reject(new Error("the platform is away"));
+    await expect(bridge.change(SERVER_ID, [deposit("a")])).rejects.toThrow("the platform is away");
+    expect(scenario.rows).toEqual([]);
+    scenario.beforeApply = () => Promise.resolve();
+    expect(parsed(await bridge.change(SERVER_ID, [deposit("a")]))).toMatchObject([{ status: "applied" }]);
+  });
+
+  it("that were carried out before the others of their batch failed keep their outcome", async () => {
+    scenario.beforeApply = () => {
+      scenario.record("a", 5);
+      return Promise.reject(new Error("the platform is away"));
+    };
+    await expect(bridge.change(SERVER_ID, [deposit("a"), deposit("b")])).rejects.toThrow("the platform is away");
+    scenario.beforeApply = () => Promise.resolve();
+    expect(parsed(await bridge.change(SERVER_ID, [deposit("a"), deposit("b")]))).toMatchObject([
+      { reference: "a", event: { sequence: 1 } },
+      { reference: "b", event: { sequence: 2 } },
+    ]);
+    expect(scenario.applied).toEqual(["b"]);
+  });
+
+  it("of a server that is not configured are 503", async () => {
+    await expect(bridge.change(randomUUID(), [deposit("a")])).rejects.toMatchObject({ status: 503 });
+  });
+});
+
+describe("settling", () => {
+  it("waits for a change that is under way, and gives its outcome", async () => {
+    const isApplying = deferred<void>();
+    const goOn = deferred<void>();
+    scenario.beforeApply = () => {
+      isApplying.resolve();
+      return goOn.promise;
+    };
+    const changing = bridge.change(SERVER_ID, [deposit("a")]);
+    await isApplying.promise;
+    const settling = bridge.settle(SERVER_ID, ["a"]);
+    goOn.resolve();
+    expect(await settling).toEqual(await changing);
+    expect(scenario.applied).toEqual(["a"]);
+  });
+
+  it("closes a reference, whose change is never carried out afterwards", async () => {
+    const [closed] = parsed(await bridge.settle(SERVER_ID, ["a"]));
+    expect(closed).toEqual({ reference: "a", status: "closed" });
+    expect(parsed(await bridge.change(SERVER_ID, [deposit("a")]))).toEqual([closed]);
+    expect(parsed(await scenario.start().settle(SERVER_ID, ["a", "a"]))).toEqual([closed, closed]);
+    expect(scenario.applied).toEqual([]);
+  });
+
+  it("gives the outcome of a change that the platform carried out and the journal did not have", async () => {
+    scenario.foundResult = { applied: true, event: scenario.record("a", 5) };
+    expect(parsed(await bridge.settle(SERVER_ID, ["a"]))).toMatchObject([
+      { status: "applied", event: { sequence: 1 } },
+    ]);
+    scenario.foundResult = null;
+    expect(parsed(await scenario.start().settle(SERVER_ID, ["a"]))).toMatchObject([{ status: "applied" }]);
+  });
+});
+
+it("the history has each event as the change was answered, and null where there never was an account", async () => {
+  const outcomes = await bridge.change(SERVER_ID, [deposit("a"), deposit("b")]);
+  const { events, lastSequence } = (await bridge.history(SERVER_ID, ACCOUNT, 1, 10)) ?? { events: [], lastSequence: 0 };
+  expect([lastSequence, events.map((event) => appliedOutcome("b", event))]).toEqual([2, outcomes.slice(1)]);
+  expect(await bridge.history(SERVER_ID, "nobody", 0, 10)).toBeNull();
+});

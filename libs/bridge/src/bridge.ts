@@ -1,0 +1,205 @@
+import { assertDefined } from "@kapi/kernel";
+import { ATTRIBUTE, isTracing, type Span, startSpan } from "@kapi/runtime";
+import { type AccountSnapshot, Change, type ServerConfiguration } from "@kapi/trading-server";
+
+import {
+  type AccountHistory,
+  type ContractOperations,
+  notConfigured,
+  type SubmittedChange,
+} from "./contract-operations.ts";
+import type { Committer, KeptAccount, KeptServer } from "./journal/committer.ts";
+import { appliedOutcome, closedOutcome, refusedOutcome, unchangedOutcome } from "./journal/outcomes.ts";
+import type { Journal } from "./journal/ports.ts";
+import { References } from "./journal/references.ts";
+import type { ChangeResult, Refusal, TradingPlatform } from "./platform.ts";
+
+export interface BridgeOptions<A extends KeptAccount, S extends KeptServer> {
+  readonly platform: TradingPlatform;
+  readonly committer: Committer<A, S>;
+  readonly journal: Pick<Journal, "outcomesOf" | "history">;
+}
+
+/** A decided change, and the account that it is about where that is known. */
+interface Decision {
+  readonly reference: string;
+  readonly accountNumber: string | null;
+  readonly result: ChangeResult;
+}
+
+/** Keeps the promises of the contract for a platform: first outcomes are final, and answers are durable. */
+export class Bridge<A extends KeptAccount, S extends KeptServer> implements ContractOperations {
+  readonly #platform: TradingPlatform;
+  readonly #committer: Committer<A, S>;
+  readonly #journal: Pick<Journal, "history">;
+  readonly #references: References;
+
+  constructor({ platform, committer, journal }: BridgeOptions<A, S>) {
+    this.#platform = platform;
+    this.#committer = committer;
+    this.#journal = journal;
+    this.#references = new References(journal);
+  }
+
+  async configure(serverId: string, configuration: ServerConfiguration): Promise<void> {
+    await this.#platform.configure(serverId.toLowerCase(), configuration);
+    await this.#committer.stored();
+  }
+
+  /** Carries out those changes whose references have no outcome yet. */
+  async change(serverId: string, changes: readonly SubmittedChange[]): Promise<readonly string[]> {
+    const server = this.#configured(serverId);
+    this.#committer.refuseWhenFull();
+    const references = changes.map(({ body }) => body.reference);
+    const spans = startSpans(server, changes);
+    try {
+      const outcomes = await this.#decide(server, references, async (known) => {
+        const { decisions, fresh } = read(changes, known, spans);
+        const results = fresh.length === 0 ? [] : await this.#platform.apply(server, fresh);
+        for (const [index, result] of results.entries()) {
+          const { reference, accountNumber } = assertDefined(fresh[index], "a change for every result");
+          decisions.push({ reference, accountNumber, result });
+        }
+        return decisions;
+      });
+      await this.#committer.stored();
+      return outcomes;
+    } finally {
+      for (const span of spans?.values() ?? []) span.end();
+    }
+  }
+
+  /** Closes those references that have no outcome: a change with one can never apply afterwards. */
+  async settle(serverId: string, references: readonly string[]): Promise<readonly string[]> {
+    const server = this.#configured(serverId);
+    this.#committer.refuseWhenFull();
+    const outcomes = await this.#decide(server, references, async (known) => {
+      const open = [...new Set(references)].filter((reference) => !known.has(reference));
+      const found = open.map(async (reference) => {
+        const result = await this.#platform.findApplied(server, reference);
+        return result === null ? { reference } : { reference, accountNumber: null, result };
+      });
+      return Promise.all(found);
+    });
+    await this.#committer.stored();
+    return outcomes;
+  }
+
+  async snapshot(serverId: string, accountNumber: string): Promise<AccountSnapshot | null> {
+    const snapshot = await this.#platform.snapshot(this.#configured(serverId), accountNumber);
+    await this.#committer.stored();
+    return snapshot;
+  }
+
+  async lastSequence(serverId: string, accountNumber: string): Promise<number | null> {
+    const sequence = await this.#platform.lastSequence(this.#configured(serverId), accountNumber);
+    await this.#committer.stored();
+    return sequence;
+  }
+
+  async history(serverId: string, accountNumber: string, since: number, limit: number): Promise<AccountHistory | null> {
+    const lastSequence = await this.lastSequence(serverId, accountNumber);
+    if (lastSequence === null) return null;
+    const events = await this.#journal.history(serverId.toLowerCase(), accountNumber, since, limit);
+    return { events, lastSequence };
+  }
+
+  /** The id in lower case; throws an ApiError 503 for a server that is not configured. */
+  #configured(serverId: string): string {
+    const id = serverId.toLowerCase();
+    if (this.#platform.isConfigured(id)) return id;
+    throw notConfigured(serverId);
+  }
+
+  /**
+   * The outcome of each of `references`, in order. `decide` is given the outcomes that there are, and gives a decision
+   * for every other one; one without a result closes its reference.
+   */
+  async #decide(
+    serverId: string,
+    references: readonly string[],
+    decide: (known: ReadonlyMap<string, string>) => Promise<readonly (Decision | { readonly reference: string })[]>,
+  ): Promise<string[]> {
+    const held = await this.#references.hold(serverId, references);
+    try {
+      const outcomes = new Map(held.outcomes);
+      for (const decision of await decide(held.outcomes)) {
+        const { reference } = decision;
+        const outcome = "result" in decision ? this.#record(serverId, decision) : this.#close(serverId, reference);
+        outcomes.set(reference, outcome);
+        this.#references.remember(serverId, reference, outcome);
+      }
+      return references.map((reference) => {
+        return assertDefined(outcomes.get(reference), `the platform's result for reference ${reference}`);
+      });
+    } catch (error) {
+      // The events that were recorded before the error are outcomes too: the journal has them for the next request.
+      await this.#committer.stored();
+      throw error;
+    } finally {
+      held.release();
+    }
+  }
+
+  /** Of a change that made an event, the platform's side has recorded the event. */
+  #record(serverId: string, { reference, accountNumber, result }: Decision): string {
+    if (result.applied && result.event !== null) return appliedOutcome(reference, result.event);
+    const outcome = result.applied ? unchangedOutcome(reference) : refusedOutcome(reference, result);
+    this.#committer.recordOutcome(serverId, accountNumber, reference, outcome);
+    return outcome;
+  }
+
+  #close(serverId: string, reference: string): string {
+    const outcome = closedOutcome(reference);
+    this.#committer.recordOutcome(serverId, null, reference, outcome);
+    return outcome;
+  }
+}
+
+/** The changes that the platform carries out, and what is decided about the others. A reference counts once. */
+function read(
+  changes: readonly SubmittedChange[],
+  known: ReadonlyMap<string, string>,
+  spans: ReadonlyMap<string, Span> | null,
+): { decisions: Decision[]; fresh: Change[] } {
+  const decisions: Decision[] = [];
+  const fresh: Change[] = [];
+  const seen = new Set<string>();
+  for (const { body, refusal } of changes) {
+    const { reference } = body;
+    if (known.has(reference) || seen.has(reference)) continue;
+    seen.add(reference);
+    const change = Change.safeParse(body);
+    if (!change.success) {
+      decisions.push({ reference, accountNumber: null, result: invalid(change.error.issues[0]) });
+    } else if (refusal !== undefined) {
+      decisions.push({ reference, accountNumber: change.data.accountNumber, result: refusal });
+    } else {
+      fresh.push({ ...change.data, traceparent: spans?.get(reference)?.traceparent });
+    }
+  }
+  return { decisions, fresh };
+}
+
+function invalid(issue: { readonly path: PropertyKey[]; readonly message: string } | undefined): Refusal {
+  const message = `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "no valid change"}`;
+  return { applied: false, code: "INVALID_CHANGE", message };
+}
+
+/** A span for each change that belongs to a trace, by reference; null where nothing is traced. */
+function startSpans(serverId: string, changes: readonly SubmittedChange[]): Map<string, Span> | null {
+  if (!isTracing()) return null;
+  const spans = new Map<string, Span>();
+  for (const { body } of changes) {
+    const { reference, traceparent, type } = body;
+    if (typeof traceparent !== "string" || typeof type !== "string") continue;
+    const attributes = {
+      [ATTRIBUTE.tradingServer]: serverId,
+      [ATTRIBUTE.commandId]: reference,
+      [ATTRIBUTE.batchSize]: changes.length,
+    };
+    const span = startSpan(`change ${type}`, { role: "internal", parent: traceparent, attributes });
+    if (span !== null) spans.set(reference, span);
+  }
+  return spans;
+}

@@ -1,0 +1,85 @@
+/**
+ * The outcome of each reference. The journal keeps every outcome for good; the newest are also in memory, among them all
+ * that are not stored yet. Requests that name the same reference take turns: while one of them decides it, the others
+ * wait, so that a reference never has two outcomes.
+ */
+import { deferred } from "@kapi/kernel";
+
+import type { Journal } from "./ports.ts";
+
+/** Newest outcomes in memory; more than can wait to be stored. */
+const MAX_REMEMBERED = 50_000;
+
+/** References that no other request decides until they are released. */
+export interface HeldReferences {
+  /** The outcomes (JSON text) of those that have one, by reference. */
+  readonly outcomes: ReadonlyMap<string, string>;
+  release(): void;
+}
+
+export class References {
+  readonly #journal: Pick<Journal, "outcomesOf">;
+  readonly #remembered = new Map<string, string>();
+  /** By key: resolves when the reference is released. */
+  readonly #held = new Map<string, Promise<void>>();
+
+  constructor(journal: Pick<Journal, "outcomesOf">) {
+    this.#journal = journal;
+  }
+
+  /** Waits for the requests that hold any of `references`, then holds them all, and looks up their outcomes. */
+  async hold(serverId: string, references: readonly string[]): Promise<HeldReferences> {
+    const keys = references.map((reference) => keyOf(serverId, reference));
+    for (let other = this.#holderOf(keys); other !== undefined; other = this.#holderOf(keys)) await other;
+    // All at once, without a pause: two batches never wait for each other.
+    const released = deferred<void>();
+    for (const key of keys) this.#held.set(key, released.promise);
+    const release = (): void => {
+      for (const key of keys) this.#held.delete(key);
+      released.resolve();
+    };
+    try {
+      return { outcomes: await this.#outcomesOf(serverId, references), release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  /** Keeps the outcome of a held reference that had none. */
+  remember(serverId: string, reference: string, outcome: string): void {
+    this.#remembered.set(keyOf(serverId, reference), outcome);
+    if (this.#remembered.size <= MAX_REMEMBERED) return;
+    for (const oldest of this.#remembered.keys()) {
+      this.#remembered.delete(oldest);
+      return;
+    }
+  }
+
+  #holderOf(keys: readonly string[]): Promise<void> | undefined {
+    for (const key of keys) {
+      const holder = this.#held.get(key);
+      if (holder !== undefined) return holder;
+    }
+    return undefined;
+  }
+
+  async #outcomesOf(serverId: string, references: readonly string[]): Promise<Map<string, string>> {
+    const outcomes = new Map<string, string>();
+    const unknown: string[] = [];
+    for (const reference of references) {
+      const remembered = this.#remembered.get(keyOf(serverId, reference));
+      if (remembered === undefined) unknown.push(reference);
+      else outcomes.set(reference, remembered);
+    }
+    if (unknown.length === 0) return outcomes;
+    for (const [reference, outcome] of await this.#journal.outcomesOf(serverId, unknown)) {
+      outcomes.set(reference, outcome);
+    }
+    return outcomes;
+  }
+}
+
+function keyOf(serverId: string, reference: string): string {
+  return `${serverId}/${reference}`;
+}

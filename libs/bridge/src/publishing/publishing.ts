@@ -1,0 +1,42 @@
+import type { Producer } from "@kapi/kafka";
+import { type Health, type Logger, observed, type Scope } from "@kapi/runtime";
+
+import type { Journal, Publisher } from "../journal/ports.ts";
+import { EventPublisher } from "./event-publisher.ts";
+import { ValuationPublisher } from "./valuation-publisher.ts";
+
+export interface PublishingOptions {
+  readonly scope: Scope;
+  readonly health: Health;
+  readonly producer: Producer;
+  readonly journal: Pick<Journal, "eventsAfter">;
+  /** Position in the journal up to which everything is published. */
+  readonly published: number;
+  /** Position of the last row in the journal. */
+  readonly committed: number;
+  readonly logger: Logger;
+}
+
+/** What publishes, and how far it is. */
+export interface Publishing {
+  readonly publisher: Publisher;
+  readonly events: Pick<EventPublisher, "published">;
+}
+
+/** Starts the publishers of `trading.events` and `trading.valuations`; the process is not ready while Kafka takes none. */
+export async function startPublishing(options: PublishingOptions): Promise<Publishing> {
+  const { scope, health, producer, journal, published, committed, logger } = options;
+  const events = await scope.start("event publisher", () =>
+    EventPublisher.start({ producer, journal, published, committed, logger }),
+  );
+  const valuations = await scope.start("valuation publisher", () => ValuationPublisher.start({ producer, logger }));
+  health.readiness("events", () => events.check());
+  observed("trading_server.events.unpublished", "Events that are committed and not yet published", "{event}", () => [
+    { value: events.unpublished },
+  ]);
+  const publisher: Publisher = {
+    events: (recorded) => events.push(recorded),
+    valuations: (recorded) => valuations.push(recorded),
+  };
+  return { publisher, events };
+}

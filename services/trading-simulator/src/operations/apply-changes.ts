@@ -1,0 +1,55 @@
+import type { ChangeResult } from "@kapi/bridge";
+import type { Change } from "@kapi/trading-server";
+
+import { applyChange, type PasswordHashes } from "../domain/changes.ts";
+import { hashPassword } from "../domain/password-hash.ts";
+import type { Engine, RecordingDesk } from "./engine.ts";
+import type { TradingServer } from "./server.ts";
+
+/** Carries out changes in their order, at once, when their passwords are hashed; gives what became of each. */
+export async function applyChanges(
+  engine: Engine,
+  server: TradingServer,
+  changes: readonly Change[],
+): Promise<ChangeResult[]> {
+  const hashes = await Promise.all(changes.map(hashPasswords));
+  const desk = engine.desk(server);
+  return changes.map((change, index) => apply(engine, server, desk, change, hashes[index]));
+}
+
+function apply(
+  engine: Engine,
+  server: TradingServer,
+  desk: RecordingDesk,
+  change: Change,
+  hashes: PasswordHashes | undefined,
+): ChangeResult {
+  desk.traceparent = change.traceparent;
+  desk.createdBy = change.createdBy;
+  const context = {
+    serverId: server.serverId,
+    supportedLeverage: server.configuration.supportedLeverage,
+    account: server.accounts.get(change.accountNumber),
+    hashes,
+  };
+  const result = applyChange(desk, context, change);
+  if (!result.applied) return result;
+  const { account, event } = result;
+  if (event === null) return { applied: true, event: null };
+  if (event.type === "account.created") server.accounts.set(account.accountNumber, account);
+  if (event.type === "account.deleted") server.reindex(account);
+  else if (event.type !== "account.password_changed") engine.changed(server, desk, account);
+  return { applied: true, event: desk.lastEventText };
+}
+
+async function hashPasswords(change: Change): Promise<PasswordHashes | undefined> {
+  const passwords = passwordsOf(change);
+  if (passwords === null) return undefined;
+  const [trading, investor] = await Promise.all([hashPassword(passwords[0]), hashPassword(passwords[1])]);
+  return { trading, investor };
+}
+
+function passwordsOf(change: Change): [trading: string, investor: string] | null {
+  if (change.type === "create") return [change.tradingPassword, change.investorPassword];
+  return change.type === "set_password" ? [change.password, change.password] : null;
+}
