@@ -7,6 +7,9 @@ const SERVICE = "(^|/)services/([^/]+)/";
 /** Code that plays an outside client, starts servers or measures may use any package directly. */
 const OUTSIDE = "(^|/)(test|libs/servers)/|/bench/";
 
+/** Code that exists for tests alone. */
+const TESTS = ["\\.test\\.tsx?$", "(^|/)(test|bench)/", "(^|/)libs/(testkit|servers)/"];
+
 /** One I/O package, and the one place that may import it. */
 function onlyIn(packageName, place) {
   return {
@@ -132,7 +135,21 @@ export default {
       comment: "what runs in production knows nothing of its tests",
       severity: "error",
       from: { path: "(^|/)(services|libs)/[^/]+/src/", pathNot: ["\\.test\\.ts$", "(^|/)libs/(testkit|servers)/"] },
-      to: { path: ["(^|/)libs/(testkit|servers)/", "(^|/)deploy/", "(^|/)test/", "\\.test\\.ts$"] },
+      to: {
+        path: ["(^|/)libs/(testkit|servers)/", "(^|/)deploy/", "(^|/)test/", "\\.test\\.ts$", "node_modules/vitest/"],
+      },
+    },
+    {
+      name: "src-is-not-for-tests-alone",
+      comment: "what only tests import is in libs/testkit or in the package's test folder",
+      severity: "error",
+      from: { pathNot: TESTS },
+      module: {
+        path: "(^|/)(services|libs)/[^/]+/src/",
+        // Programs, and what a package exports.
+        pathNot: [...TESTS, "/src/(main|index|rebuild-history)\\.ts$"],
+        numberOfDependentsLessThan: 1,
+      },
     },
   ],
   options: {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { AnyCommandMessage } from "@kapi/contracts";
-import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/runtime/testing";
+import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/testkit/spans";
 import { commandMessage, eventually } from "@kapi/testkit";
 
 import { Harness } from "./harness.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 
 import { createLogger, Health, startRequestSpan, startSpan } from "@kapi/runtime";
-import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/runtime/testing";
+import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/testkit/spans";
 import { afterEach, describe, expect, it } from "vitest";
 
 import { createInternalClient, type InternalResponse } from "./internal-client.ts";

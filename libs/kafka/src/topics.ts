@@ -1,6 +1,6 @@
 import { TOPICS, type TopicContract } from "@kapi/contracts";
 import { assert, retry } from "@kapi/kernel";
-import kafkajs, { type Admin, type ITopicConfig } from "kafkajs";
+import type { Admin, ITopicConfig } from "kafkajs";
 
 import type { KafkaConnection } from "./connection.ts";
 
@@ -8,8 +8,6 @@ const HOUR_MS = 3_600_000;
 const CREATE_TIMEOUT_MS = 30_000;
 const READY_POLL_MS = 20;
 const MIN_FETCH_BYTES = 1024 * 1024;
-/** Not imported by name, since Node does not find these in kafkajs. */
-const { ConfigResourceTypes, ConfigSource } = kafkajs;
 /** What a record batch costs beside its records; the broker's limit counts it. */
 const BATCH_OVERHEAD_BYTES = 1_024;
 /** A segment is only deleted or compacted after it is closed, so it is closed several times within the retention. */
@@ -56,28 +54,6 @@ export async function createTopics(kafka: KafkaConnection, options: CreateTopics
     }
     await Promise.all(Object.values(TOPICS).map((topic) => untilReady(admin, kafka.topicName(topic))));
     await assertSamePartitions(kafka, admin);
-  });
-}
-
-/** Gives an existing topic these settings of Kafka's, by name ("retention.ms"), beside those that it has of its own. */
-export async function alterTopic(
-  kafka: KafkaConnection,
-  topic: TopicContract,
-  configs: Readonly<Record<string, string>>,
-): Promise<void> {
-  const resource = { type: ConfigResourceTypes.TOPIC, name: kafka.topicName(topic) };
-  await withAdmin(kafka, async (admin) => {
-    const { resources } = await admin.describeConfigs({ resources: [resource], includeSynonyms: false });
-    const own = (resources[0]?.configEntries ?? []).filter(
-      ({ configSource }) => configSource === ConfigSource.TOPIC_CONFIG,
-    );
-    // What is left out would go back to the broker's default.
-    const all = {
-      ...Object.fromEntries(own.map(({ configName, configValue }) => [configName, configValue])),
-      ...configs,
-    };
-    const configEntries = Object.entries(all).map(([name, value]) => ({ name, value }));
-    await admin.alterConfigs({ validateOnly: false, resources: [{ ...resource, configEntries }] });
   });
 }
 

@@ -1,6 +1,6 @@
+import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/testkit/spans";
 import { afterEach, describe, expect, it } from "vitest";
 
-import { type KeptSpan, recordSpans, type SpanRecorder } from "./span-recorder.ts";
 import {
   activeTraceparent,
   inBatchSpan,

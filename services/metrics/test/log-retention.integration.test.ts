@@ -1,5 +1,6 @@
 import { AccountMetricsAnswer, accountKey, TOPICS, type TopicContract } from "@kapi/contracts";
-import { alterTopic, beginOffsets, endOffsets } from "@kapi/kafka";
+import { beginOffsets, endOffsets } from "@kapi/kafka";
+import { alterTopic } from "@kapi/kafka/alter-topic";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 

@@ -3,7 +3,7 @@ import { SCOPES, TOPICS } from "@kapi/contracts";
 import { outboxAge } from "@kapi/outbox";
 import { ALL_TAGS, readUsage } from "@kapi/redis";
 import { startRequestSpan } from "@kapi/runtime";
-import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/runtime/testing";
+import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/testkit/spans";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 

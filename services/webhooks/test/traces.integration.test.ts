@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 
 import { TOPICS } from "@kapi/contracts";
-import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/runtime/testing";
+import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/testkit/spans";
 import { eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Account, AccountStatus } from "./account.ts";
 import { applyChange, type ChangeResult } from "./changes.ts";
-import { order, SERVER_ID, testAccount, TestDesk } from "./testing.ts";
+import { order, SERVER_ID, testAccount, TestDesk } from "../../test/trading-desk.ts";
 import { placeOrder } from "./trading.ts";
 
 const QUOTES = { EURUSD: { bid: 1.1, ask: 1.1 } };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { commissionMinor, marginLevelOf, marginMinor, nightlySwapMinor, profitMinor, reckon } from "./reckoning.ts";
-import { order, testAccount, TestDesk } from "./testing.ts";
+import { order, testAccount, TestDesk } from "../../test/trading-desk.ts";
 import { placeOrder } from "./trading.ts";
 
 const QUOTES = {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 
 import { applyPrices, bookNightlySwap } from "./market-effects.ts";
 import { checkOrder } from "./order-checks.ts";
-import { order, testAccount, TestDesk } from "./testing.ts";
+import { order, testAccount, TestDesk } from "../../test/trading-desk.ts";
 import { closePosition, type OrderResult, placeOrder } from "./trading.ts";
 
 const EURUSD = new Set(["EURUSD"]);

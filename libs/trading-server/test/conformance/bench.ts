@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
-import type { TradingServerClient } from "../client.ts";
-import type { Change, Outcome } from "../contract.ts";
+import type { TradingServerClient } from "../../src/client.ts";
+import type { Change, Outcome } from "../../src/contract.ts";
 
 /** What the tests run against. */
 export interface ConformanceTarget {

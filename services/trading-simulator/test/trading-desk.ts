@@ -2,12 +2,12 @@
 import type { TradingEvent } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 
-import { type Account, newAccount } from "./account.ts";
-import { type Desk, nextEvent } from "./desk.ts";
-import { Market } from "./market.ts";
-import type { Quote } from "./prices.ts";
-import { SYMBOLS } from "./symbols.ts";
-import type { OrderRequest } from "./trading.ts";
+import { type Account, newAccount } from "../src/domain/account.ts";
+import { type Desk, nextEvent } from "../src/domain/desk.ts";
+import { Market } from "../src/domain/market.ts";
+import type { Quote } from "../src/domain/prices.ts";
+import { SYMBOLS } from "../src/domain/symbols.ts";
+import type { OrderRequest } from "../src/domain/trading.ts";
 
 /** 2026-03-02T12:00:00Z, a Monday. */
 export const NOON_MS = Date.UTC(2026, 2, 2, 12);

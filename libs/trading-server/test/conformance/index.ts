@@ -8,7 +8,7 @@
 import type { Started } from "@kapi/runtime";
 import { afterAll, beforeAll, describe } from "vitest";
 
-import type { ServerConfiguration } from "../contract.ts";
+import type { ServerConfiguration } from "../../src/contract.ts";
 import { addAccountTests } from "./accounts.ts";
 import { Bench, type ConformanceTarget } from "./bench.ts";
 import { addReferenceTests } from "./references.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import type { TradingStatus } from "../contract.ts";
+import type { TradingStatus } from "../../src/contract.ts";
 import { anyAccountNumber, type Bench, create, deposit, withdrawal, wordOf } from "./bench.ts";
 
 const UNSUPPORTED_LEVERAGE = 77;
