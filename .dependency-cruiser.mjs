@@ -56,11 +56,11 @@ export default {
       to: { path: "(^|/)services/" },
     },
     {
-      name: "servers-not-to-deploy",
-      comment: "what starts servers knows nothing of what runs on them",
+      name: "lib-not-to-deploy",
+      comment: "libraries know nothing of how the programs are run",
       severity: "error",
-      from: { path: "(^|/)libs/servers/" },
-      to: { path: "(^|/)(deploy|services)/" },
+      from: { path: "(^|/)libs/" },
+      to: { path: "(^|/)deploy/" },
     },
     {
       name: "service-not-to-service",

@@ -59,7 +59,7 @@ export default defineConfig({
           // What the servers of tests do is looked at by `npm run test:nodes`.
           exclude: [...EVERYWHERE, "test/clusters/nodes.test.ts"],
           globalSetup: ["libs/testkit/src/global-setup.ts"],
-          setupFiles: ["libs/testkit/src/failure-report.ts"],
+          setupFiles: ["deploy/local/test/failure-report.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },

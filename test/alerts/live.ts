@@ -10,7 +10,8 @@ import path from "node:path";
 
 import { delay } from "@kapi/kernel";
 import { freePort } from "@kapi/servers";
-import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
+import { eventually } from "@kapi/testkit";
 
 import startServers from "../../libs/testkit/src/global-setup.ts";
 import { OutsideClient } from "../e2e/outside-client.ts";

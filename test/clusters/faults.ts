@@ -1,6 +1,6 @@
 import { delay } from "@kapi/kernel";
 import type { ClusterNode, Clusters } from "@kapi/servers";
-import type { TestStack } from "@kapi/testkit";
+import type { TestStack } from "@kapi/local/test-stack";
 
 import type { Dice } from "../live/dice.ts";
 

@@ -1,4 +1,4 @@
-import type { TestStack } from "@kapi/testkit";
+import type { TestStack } from "@kapi/local/test-stack";
 
 import type { Findings } from "../live/findings.ts";
 

@@ -9,7 +9,8 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 
 import { delay } from "@kapi/kernel";
 import { raisePriority, StateRecord } from "@kapi/servers";
-import { loggedWarnings, startTestClusters, startTestStack, STATE_VARIABLE } from "@kapi/testkit";
+import { loggedWarnings, startTestStack } from "@kapi/local/test-stack";
+import { startTestClusters, STATE_VARIABLE } from "@kapi/testkit";
 
 import { removeRun, sweepDeadRuns, TEST_STATE_ROOT } from "../../libs/testkit/src/state-folder.ts";
 import { Dice } from "../live/dice.ts";

@@ -1,6 +1,7 @@
 import { assertDefined } from "@kapi/kernel";
 import { createOrganization, type ReadyOrganization } from "@kapi/local";
-import { eventually, type TestStack } from "@kapi/testkit";
+import { type TestStack } from "@kapi/local/test-stack";
+import { eventually } from "@kapi/testkit";
 
 import { OutsideClient } from "../e2e/outside-client.ts";
 import { TradingControl } from "../e2e/trading-control.ts";

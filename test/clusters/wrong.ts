@@ -1,4 +1,4 @@
-import type { TestStack } from "@kapi/testkit";
+import type { TestStack } from "@kapi/local/test-stack";
 
 import type { Book } from "./book.ts";
 import type { Settings } from "./settings.ts";

@@ -5,7 +5,8 @@ import { TOPICS } from "@kapi/contracts";
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
 import { createOrganization } from "@kapi/local";
 import { createLogger } from "@kapi/runtime";
-import { eventually, keyEntry, serverEntry, startTestStack, type TestStack } from "@kapi/testkit";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
+import { eventually, keyEntry, serverEntry } from "@kapi/testkit";
 
 import { TradingControl } from "../e2e/trading-control.ts";
 import { Caller, type Target } from "./caller.ts";

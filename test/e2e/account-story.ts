@@ -1,6 +1,6 @@
 /** What the event feed tells of an account, beside what its trading server did. */
 import { TOPICS, TradingEvent } from "@kapi/contracts";
-import type { TestStack } from "@kapi/testkit";
+import type { TestStack } from "@kapi/local/test-stack";
 import { expect } from "vitest";
 
 import { readTopic } from "./everything-stored.ts";

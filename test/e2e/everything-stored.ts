@@ -8,7 +8,7 @@ import path from "node:path";
 import { TOPICS } from "@kapi/contracts";
 import { createKafka, createLogReader, type Message } from "@kapi/kafka";
 import { createLogger } from "@kapi/runtime";
-import type { TestStack } from "@kapi/testkit";
+import type { TestStack } from "@kapi/local/test-stack";
 import { Redis } from "ioredis";
 import pg from "pg";
 

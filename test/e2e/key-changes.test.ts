@@ -8,7 +8,8 @@ import { directoryKey, type KeyEntry, SCOPES, type Scope, TOPICS } from "@kapi/c
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
 import { createOrganization, type ReadyOrganization } from "@kapi/local";
 import { createLogger, type Started } from "@kapi/runtime";
-import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
+import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { type LiveClient, OutsideClient, pause } from "./outside-client.ts";

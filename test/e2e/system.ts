@@ -1,5 +1,6 @@
 import { createOrganization, type Demo } from "@kapi/local";
-import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
+import { eventually } from "@kapi/testkit";
 import { expect } from "vitest";
 
 import { OutsideClient, pause } from "./outside-client.ts";

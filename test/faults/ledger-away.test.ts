@@ -6,7 +6,8 @@ import { randomUUID } from "node:crypto";
 
 import { createOrganization } from "@kapi/local";
 import { TcpProxy } from "@kapi/servers";
-import { createTestEnvironment, eventually, startTestStack, type TestEnvironment, type TestStack } from "@kapi/testkit";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
+import { createTestEnvironment, eventually, type TestEnvironment } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { inFlight } from "../e2e/in-flight.ts";

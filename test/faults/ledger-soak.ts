@@ -9,7 +9,8 @@ import { setTimeout } from "node:timers/promises";
 
 import { createOrganization } from "@kapi/local";
 import { TcpProxy } from "@kapi/servers";
-import { createTestEnvironment, eventually, startTestStack } from "@kapi/testkit";
+import { startTestStack } from "@kapi/local/test-stack";
+import { createTestEnvironment, eventually } from "@kapi/testkit";
 
 import startServers from "../../libs/testkit/src/global-setup.ts";
 import { CreditBooks } from "../properties/credit-books.ts";

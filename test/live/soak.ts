@@ -8,7 +8,8 @@ import { delay } from "@kapi/kernel";
 import { createKafka } from "@kapi/kafka";
 import { createLogger } from "@kapi/runtime";
 import { serviceTokenDigests } from "@kapi/servers";
-import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
+import { eventually } from "@kapi/testkit";
 
 import startServers from "../../libs/testkit/src/global-setup.ts";
 import type { Checker } from "./checker.ts";

@@ -9,7 +9,8 @@ import { randomUUID } from "node:crypto";
 
 import { delay } from "@kapi/kernel";
 import { createOrganization } from "@kapi/local";
-import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
+import { eventually } from "@kapi/testkit";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 

@@ -1,6 +1,7 @@
 /** Whatever comes at once, through however many gateways: a wallet serves exactly what was bought, and is never below zero. */
 import { createOrganization } from "@kapi/local";
-import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
+import { eventually } from "@kapi/testkit";
 import { Pool } from "undici";
 import { afterAll, beforeAll, expect, it } from "vitest";
 

@@ -1,6 +1,7 @@
 import { createKafka } from "@kapi/kafka";
 import { createLogger } from "@kapi/runtime";
-import { eventually, loggedWarnings } from "@kapi/testkit";
+import { loggedWarnings } from "@kapi/local/test-stack";
+import { eventually } from "@kapi/testkit";
 
 import { OutsideClient } from "../e2e/outside-client.ts";
 import type { Checker } from "../live/checker.ts";

@@ -4,7 +4,8 @@ import path from "node:path";
 
 import { type Demo } from "@kapi/local";
 import { freePort } from "@kapi/servers";
-import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
+import { eventually } from "@kapi/testkit";
 
 import type { Backend } from "./balancer.ts";
 

@@ -8,7 +8,8 @@
 import { randomUUID } from "node:crypto";
 
 import { createOrganization } from "@kapi/local";
-import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
+import { eventually } from "@kapi/testkit";
 
 import startServers from "../../libs/testkit/src/global-setup.ts";
 import { NameServer } from "../../services/webhooks/test/name-server.ts";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import path from "node:path";
 
 import { SCOPES } from "@kapi/contracts";
-import { startTestStack, type TestStack } from "@kapi/testkit";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { runCommandLine } from "../src/program.ts";

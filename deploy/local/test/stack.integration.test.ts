@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 
 import { startStack } from "@kapi/local";
 import { LocalError } from "@kapi/servers";
-import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
+import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 /** The one service that needs no other. */

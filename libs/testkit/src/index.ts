@@ -10,6 +10,5 @@ export * from "./secured-servers.ts";
 export * from "./test-clock.ts";
 export type { TestKafka } from "./test-kafka.ts";
 export type { TestRedis } from "./test-redis.ts";
-export * from "./stack.ts";
 export { STATE_VARIABLE } from "./state-folder.ts";
 export { askRedis, TcpProxy } from "@kapi/servers";

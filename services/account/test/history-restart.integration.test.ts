@@ -5,7 +5,8 @@ import { createKafka, createLogReader, createProducer } from "@kapi/kafka";
 import { toIso } from "@kapi/kernel";
 import { createPool, type Database, statement } from "@kapi/postgres";
 import { createLogger, Scope } from "@kapi/runtime";
-import { anyAccountNumber, eventually, serverEntry, startTestStack, type TestStack } from "@kapi/testkit";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
+import { anyAccountNumber, eventually, serverEntry } from "@kapi/testkit";
 import { createTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 

@@ -8,7 +8,8 @@ import { createKafka, createLogReader, createProducer, type KafkaConnection, typ
 import { systemClock, toIso } from "@kapi/kernel";
 import { createPool, type Database, isTransient, migrate, statement } from "@kapi/postgres";
 import { createLogger, Health, Scope } from "@kapi/runtime";
-import { anyAccountNumber, eventually, serverEntry, startTestStack, type TestStack } from "@kapi/testkit";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
+import { anyAccountNumber, eventually, serverEntry } from "@kapi/testkit";
 import { createTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
 import { consumeTradingEvents } from "@kapi/trading-server/event-feed";
 

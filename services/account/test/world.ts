@@ -13,7 +13,8 @@ import {
 import { createKafka, createLogReader, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
 import { derivePassword, type Keyring, managedAccountIdOf, sealPassword } from "@kapi/kernel";
 import { configFields, createLogger, Scope } from "@kapi/runtime";
-import { callerHeaders, commandMessage, eventually, serverEntry, startTestStack, type TestStack } from "@kapi/testkit";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
+import { callerHeaders, commandMessage, eventually, serverEntry } from "@kapi/testkit";
 import { createTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
 
 import { type Neighbours, startNeighbours } from "./neighbours.ts";

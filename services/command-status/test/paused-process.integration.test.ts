@@ -6,14 +6,8 @@ import { type AnyCommandMessage, TOPICS } from "@kapi/contracts";
 import { createKafka, createProducer } from "@kapi/kafka";
 import { createPool, type Database, statement } from "@kapi/postgres";
 import { createLogger, type Started } from "@kapi/runtime";
-import {
-  commandMessage,
-  createTestEnvironment,
-  eventually,
-  startTestStack,
-  type TestEnvironment,
-  type TestStack,
-} from "@kapi/testkit";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
+import { commandMessage, createTestEnvironment, eventually, type TestEnvironment } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { LateConnection } from "./late-connection.ts";

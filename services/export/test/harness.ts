@@ -9,6 +9,7 @@ import {
 import type { InternalClient } from "@kapi/http";
 import { createKafka, createLogReader, createProducer, type Producer } from "@kapi/kafka";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
+import { startTestStack } from "@kapi/local/test-stack";
 import {
   anyAccountNumber,
   commandMessage,
@@ -16,7 +17,6 @@ import {
   createTestEnvironment,
   eventually,
   serverEntry,
-  startTestStack,
   type TestEnvironment,
   wrongClock,
 } from "@kapi/testkit";

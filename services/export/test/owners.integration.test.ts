@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 
 import { CommandAnswer, CommandEnvelope, HistoryExport } from "@kapi/contracts";
-import { startTestStack, type TestStack } from "@kapi/testkit";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 
 const Placed = z.object({ positionId: z.string() });
 

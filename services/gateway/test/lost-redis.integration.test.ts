@@ -8,7 +8,7 @@ import type { CommandEnvelope, ErrorBody } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
 import { createRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, type Started } from "@kapi/runtime";
-import { startTestStack, type TestStack } from "@kapi/testkit";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { accountBody } from "./client.ts";

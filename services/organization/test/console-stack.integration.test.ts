@@ -2,7 +2,8 @@
 import { randomUUID } from "node:crypto";
 
 import { ConsoleSession, CSRF_HEADER } from "@kapi/contracts";
-import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
+import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 /** How soon a change in the console has reached every gateway. */

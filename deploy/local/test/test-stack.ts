@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 
+import { addressesOf, type Clusters } from "@kapi/servers";
+import { createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
+
 import {
   type DemoOptions,
   type DemoWithAccounts,
@@ -8,11 +11,7 @@ import {
   type Stack,
   type StackOptions,
   startStack,
-} from "@kapi/local";
-
-import { addressesOf, type Clusters } from "@kapi/servers";
-
-import { createTestEnvironment, type TestEnvironment } from "./environment.ts";
+} from "../src/index.ts";
 
 /** Of a service that is started again when it dies. */
 const START_TRIES = 4;

@@ -1,7 +1,7 @@
 /** Beside a test that failed, where nobody can look afterwards: what its services have complained of. */
 import { afterEach } from "vitest";
 
-import { loggedWarnings } from "./stack.ts";
+import { loggedWarnings } from "./test-stack.ts";
 
 const LINES_A_SERVICE = 8;
 const LONGEST_LINE = 1_000;
