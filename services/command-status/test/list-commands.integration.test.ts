@@ -274,6 +274,8 @@ describe("waiting for a command", () => {
   it("is free again at once where its caller left", async () => {
     const message = commandMessage();
     await publish([message]);
+    // Whoever asks for a command that is not known yet does not wait.
+    await eventually(async () => expect((await wait(message, 0)).status).toBe(200));
     const left = new AbortController();
     const { organizationId, commandId } = message;
     const waits = Array.from({ length: MAX_WAITERS_PER_ORGANIZATION }, () =>
