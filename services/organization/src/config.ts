@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { alongside, type CompanionCheck, ConfigError, configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
-const BUILT_PAGE = fileURLToPath(new URL("../console/dist", import.meta.url));
+const BUILT_PAGE = fileURLToPath(new URL("../../console/page/dist", import.meta.url));
 
 const MIN_POOL_SIZE = 2;
 const MIN_KEPT_MONTHS = 3;

@@ -9,7 +9,7 @@ import { type Report, runOrThrow } from "@kapi/servers";
 import { serviceFolder } from "./plan.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../../../..");
-const CONSOLE = path.join(serviceFolder("organization"), "console");
+const CONSOLE = path.join(serviceFolder("console"), "page");
 const VITE = path.join(ROOT, "node_modules", "vite", "bin", "vite.js");
 /** On the same disk as the checkout, and kept by nobody. */
 const WORKSHOP = path.join(ROOT, ".local");
