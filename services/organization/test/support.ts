@@ -12,10 +12,10 @@ import { createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
 import { expect } from "vitest";
 
 import type { CommandStatus, OpenCommand } from "../src/domain/ports.ts";
-import { createOrganization } from "../src/operations/create-organization.ts";
-import type { LedgerContext } from "../src/operations/ledger-context.ts";
-import { type OpeningContext, openClosedTags } from "../src/operations/open-tags.ts";
-import { recordSettlements } from "../src/operations/record-settlements.ts";
+import { createOrganization } from "../src/operations/directory/create-organization.ts";
+import type { LedgerContext } from "../src/operations/credits/ledger-context.ts";
+import { type OpeningContext, openClosedTags } from "../src/operations/credits/open-tags.ts";
+import { recordSettlements } from "../src/operations/credits/record-settlements.ts";
 import { createStore } from "../src/outbound/postgres/store.ts";
 
 export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));

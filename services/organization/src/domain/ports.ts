@@ -3,11 +3,11 @@ import type { OpeningWallet, SettlementRequest, Tag } from "@kapi/redis";
 
 import type { AuditRecord, FetchedAuditRecord } from "./audit.ts";
 import type { Users } from "./console-ports.ts";
-import type { Leg, RecordedLeg } from "./leg.ts";
-import type { ManagementKey } from "./management-key.ts";
+import type { Leg, RecordedLeg } from "./credits/leg.ts";
+import type { ManagementKey } from "./directory/management-key.ts";
 import type { RowRange } from "./row-range.ts";
-import type { UsageDay } from "./usage-day.ts";
-import type { UsageLeg } from "./usage-line.ts";
+import type { UsageDay } from "./credits/usage-day.ts";
+import type { UsageLeg } from "./credits/usage-line.ts";
 
 /** A command that is not final, with what is reserved for it. */
 export interface OpenCommand {

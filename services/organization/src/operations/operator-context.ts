@@ -1,4 +1,4 @@
-import type { LedgerContext } from "./ledger-context.ts";
+import type { LedgerContext } from "./credits/ledger-context.ts";
 
 /** What the operator's operations work with. */
 export interface OperatorContext extends LedgerContext {

@@ -3,13 +3,13 @@ import { type FastifyInstance, serve } from "@kapi/http";
 
 import type { PeopleContext } from "../../operations/console-context.ts";
 import { listAuditLog } from "../../operations/list-audit-log.ts";
-import { getCreditBalance } from "../../operations/get-credit-balance.ts";
+import { getCreditBalance } from "../../operations/credits/get-credit-balance.ts";
 import {
   listOrganizationKeys,
   listOrganizations,
   listOrganizationServers,
   listUsers,
-} from "../../operations/list-for-operator.ts";
+} from "../../operations/directory/list-for-operator.ts";
 
 /** The operator's lists, each with `page` and `limit`; the audit log with `before` and `limit`. */
 export function installListRoutes(app: FastifyInstance, context: PeopleContext): void {

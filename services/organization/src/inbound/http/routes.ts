@@ -2,12 +2,12 @@ import { ORGANIZATION_ROUTES } from "@kapi/contracts";
 import { addressOf, type FastifyInstance, type FastifyRequest, serve } from "@kapi/http";
 
 import type { AuditCaller } from "../../domain/audit.ts";
-import { changePrices } from "../../operations/change-prices.ts";
-import { createKey } from "../../operations/create-key.ts";
-import { createOrganization } from "../../operations/create-organization.ts";
-import { purchaseCredits } from "../../operations/purchase-credits.ts";
-import { type RegistrationContext, registerServer } from "../../operations/register-server.ts";
-import { revokeKey } from "../../operations/revoke-key.ts";
+import { changePrices } from "../../operations/directory/change-prices.ts";
+import { createKey } from "../../operations/directory/create-key.ts";
+import { createOrganization } from "../../operations/directory/create-organization.ts";
+import { purchaseCredits } from "../../operations/credits/purchase-credits.ts";
+import { type RegistrationContext, registerServer } from "../../operations/directory/register-server.ts";
+import { revokeKey } from "../../operations/directory/revoke-key.ts";
 
 /** The operator's routes. */
 export function installRoutes(app: FastifyInstance, context: RegistrationContext): void {

@@ -3,7 +3,7 @@ import type { Database } from "@kapi/postgres";
 
 import type { LedgerPosition, Store, StoreTransaction } from "../../domain/ports.ts";
 import { insertAudit, insertFirstKeyUses } from "./audit-log.ts";
-import { consumedOffsets, raiseConsumedOffsets } from "./consumed-offsets.ts";
+import { consumedOffsets, raiseConsumedOffsets } from "./credits/consumed-offsets.ts";
 import {
   countKeys,
   countServers,
@@ -17,12 +17,12 @@ import {
   setPrices,
   setServerStatus,
   upsertServer,
-} from "./directory.ts";
-import { tablesOf } from "./ledger-positions.ts";
-import { readConsumed, readPurchase, readSettlements } from "./entries.ts";
-import { recordLegs, shareTagLocks } from "./ledger.ts";
-import { countOrganizations, insertOrganization, organizationExists, readOrganizations } from "./organizations.ts";
-import { deletePending, insertPending, readPending } from "./pending-wallet-changes.ts";
+} from "./directory/directory.ts";
+import { tablesOf } from "./credits/ledger-positions.ts";
+import { readConsumed, readPurchase, readSettlements } from "./credits/entries.ts";
+import { recordLegs, shareTagLocks } from "./credits/ledger.ts";
+import { countOrganizations, insertOrganization, organizationExists, readOrganizations } from "./directory/organizations.ts";
+import { deletePending, insertPending, readPending } from "./credits/pending-wallet-changes.ts";
 import { createUsers } from "./users.ts";
 import {
   insertWallet,
@@ -31,7 +31,7 @@ import {
   readWallet,
   setLowBalanceThreshold,
   walletsOf,
-} from "./wallets.ts";
+} from "./credits/wallets.ts";
 
 /** The store on PostgreSQL; what its transactions enqueue is published by `outbox` after their commit. */
 export function createStore(database: Database, outbox: Pick<Outbox, "publish">): Store {
