@@ -12,6 +12,7 @@ import type { Backend } from "./balancer.ts";
 const TWICE = [
   "account",
   "command-status",
+  "console",
   "export",
   "finance",
   "gateway",

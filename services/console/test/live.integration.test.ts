@@ -4,7 +4,7 @@ import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { MAX_STREAMS_PER_USER } from "../src/operations/live-accounts.ts";
-import { type Browser, type ConsoleWorld, PASSWORD, type Person, startConsoleWorld } from "./console-world.ts";
+import { type Browser, type ConsoleWorld, PASSWORD, type Person, startConsoleWorld } from "./world.ts";
 import { sampleOf } from "./neighbours.ts";
 
 const ACCOUNT = "10000001";

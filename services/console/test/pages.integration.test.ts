@@ -8,7 +8,7 @@ import { admit, readWallet } from "@kapi/redis";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { type ConsoleWorld, type Browser, type Person, startConsoleWorld } from "./console-world.ts";
+import { type ConsoleWorld, type Browser, type Person, startConsoleWorld } from "./world.ts";
 
 let world: ConsoleWorld;
 let person: Person;

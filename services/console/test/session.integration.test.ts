@@ -5,7 +5,7 @@ import { ConsoleSession } from "@kapi/contracts";
 import { signInEmailKey } from "@kapi/redis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { type Answer, type ConsoleWorld, PASSWORD, startConsoleWorld } from "./console-world.ts";
+import { type Answer, type ConsoleWorld, PASSWORD, startConsoleWorld } from "./world.ts";
 
 const NEW_PASSWORD = "staple battery horse";
 const WRONG = { error: "E-mail or password is wrong" };
@@ -239,7 +239,7 @@ describe("the console's listener", () => {
   };
 
   it("has nothing internal on it, also for who knows the operator's token, and takes no management key", async () => {
-    const token = { "x-service-token": world.environment.secrets.serviceTokens.operator };
+    const token = { "x-service-token": world.secrets.serviceTokens.operator };
     const browser = world.browser();
     for (const path of ["/internal/organizations", "/readyz", "/console/../internal/organizations"]) {
       expect((await browser.open("GET", path, undefined, token)).status).toBe(404);

@@ -7,7 +7,16 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 
 /** How soon a change in the console has reached every gateway. */
 const EFFECT_MS = 2_000;
-const SERVICES = ["gateway", "organization", "command-status", "account", "finance", "metrics", "trading-server"];
+const SERVICES = [
+  "gateway",
+  "console",
+  "organization",
+  "command-status",
+  "account",
+  "finance",
+  "metrics",
+  "trading-server",
+];
 
 type Demo = Awaited<ReturnType<TestStack["makeDemo"]>>;
 interface Answer {

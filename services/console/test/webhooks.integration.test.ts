@@ -5,7 +5,7 @@ import { AuditAnswer, type AuditEvent } from "@kapi/contracts";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { type Browser, type ConsoleWorld, PASSWORD, type Person, startConsoleWorld } from "./console-world.ts";
+import { type Browser, type ConsoleWorld, PASSWORD, type Person, startConsoleWorld } from "./world.ts";
 
 const ADDRESS = "203.0.113.77";
 const URL_OF_RECEIVER = "https://receiver.example.com/hook";

@@ -6,19 +6,27 @@ import { createDirectory, type Directory } from "@kapi/admission";
 import { ConsoleSession, CSRF_HEADER, SECURE_SESSION_COOKIE } from "@kapi/contracts";
 import type { InternalClient } from "@kapi/http";
 import { createKafka } from "@kapi/kafka";
-import { systemClock } from "@kapi/kernel";
+import { assertDefined } from "@kapi/kernel";
 import { createRedis, type RedisConnection } from "@kapi/redis";
-import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
-import { createOwnerClient, createTestEnvironment, eventually, serverEntry, type TestEnvironment } from "@kapi/testkit";
+import { createLogger, Scope } from "@kapi/runtime";
+import {
+  createOwnerClient,
+  createTestEnvironment,
+  serverEntry,
+  startTestStack,
+  type TestEnvironment,
+  type TestStack,
+} from "@kapi/testkit";
 import { z } from "zod";
 
-import { Config } from "../src/config.ts";
-import { start } from "../src/service.ts";
-import { freePort } from "./free-port.ts";
 import { type Neighbours, startNeighbours } from "./neighbours.ts";
 
 /** Password of every person that {@link ConsoleWorld.person} makes. */
 export const PASSWORD = "correct horse battery";
+
+type Secrets = TestStack["secrets"];
+/** The operator's routes that are the console's. */
+const CONSOLE_PATHS = /\/users(?:[/?]|$)|^\/internal\/audit(?:\?|$)/;
 
 const Created = z.object({ organizationId: z.guid() });
 const CreatedServer = z.object({ serverId: z.guid() });
@@ -32,11 +40,14 @@ export interface Person {
   readonly serverId: string;
 }
 
-/** The service with its console, and stand-ins for the services that it asks. */
+/** The console and the organization service, with stand-ins for the other services that they ask. */
 export interface ConsoleWorld {
   readonly url: string;
   readonly environment: TestEnvironment;
-  readonly client: InternalClient;
+  /** Of the stack: the tokens of the operator and of all services. */
+  readonly secrets: Secrets;
+  /** Calls the operator's routes of the two services, and the console's routes of the organization service. */
+  readonly client: Pick<InternalClient, "request" | "json">;
   readonly redis: RedisConnection;
   readonly directory: Directory;
   readonly neighbours: Neighbours;
@@ -60,47 +71,57 @@ export interface Answer {
 /** Starts everything that one test file needs. */
 export async function startConsoleWorld(): Promise<ConsoleWorld> {
   const scope = new Scope();
-  const health = new Health();
-  const logger = createLogger({ service: "organization-test", level: "silent" });
+  const logger = createLogger({ service: "console-test", level: "silent" });
   const environment = await createTestEnvironment();
   await scope.start("environment", () => ({ value: environment, stop: () => environment.stop() }));
-  const { secrets } = environment;
-  const neighbours = await scope.start("neighbours", () => startNeighbours(secrets));
-  const [port, consolePort] = [await freePort(), await freePort()];
-  const config = loadConfig(Config, {
-    ...environment.env,
-    SERVICE_TOKEN: secrets.serviceTokens.organization,
-    HTTP_PORT: String(port),
-    CONSOLE_PORT: String(consolePort),
-    CONSOLE_SECURE_COOKIES: "on",
-    CONSOLE_TRUSTED_PROXIES: "127.0.0.1",
-    CONSOLE_API_URL: "http://127.0.0.1:8080",
-    CONSOLE_ASSETS: builtPage(environment),
+  const neighbours = await scope.start("neighbours", () => startNeighbours());
+  const others = {
     COMMAND_STATUS_URL: neighbours.url,
     ACCOUNT_URL: neighbours.url,
     METRICS_URL: neighbours.url,
     WEBHOOKS_URL: neighbours.url,
-  });
-  const fatal = (error: unknown): never => {
-    throw error;
   };
-  await start({ config, scope, logger, health, clock: systemClock, fatal });
-  const baseUrl = `http://127.0.0.1:${port}`;
-  const client = await scope.start("client", () =>
-    createOwnerClient({ secrets, owner: "organization", baseUrl, timeoutMs: 5_000 }),
+  const listener = {
+    CONSOLE_SECURE_COOKIES: "on",
+    CONSOLE_TRUSTED_PROXIES: "127.0.0.1",
+    CONSOLE_API_URL: "http://127.0.0.1:8080",
+    CONSOLE_ASSETS: builtPage(environment),
+  };
+  const services = ["organization", "console"] as const;
+  const env = { organization: others, console: { ...others, ...listener } };
+  const stack = await scope.start("stack", async () => {
+    const value = await startTestStack({ environment, services, env });
+    return { value, stop: () => value.stop() };
+  });
+  const { secrets } = stack;
+  const [organization, console] = await Promise.all(
+    services.map((owner) =>
+      scope.start(`${owner} client`, () =>
+        createOwnerClient({ secrets, owner, baseUrl: stack.url(owner), timeoutMs: 5_000 }),
+      ),
+    ),
   );
+  const clientFor = (path: string): InternalClient =>
+    assertDefined(CONSOLE_PATHS.test(path) ? console : organization, "a client");
+  const client: ConsoleWorld["client"] = {
+    request: (method, path, ...more) => clientFor(path).request(method, path, ...more),
+    json: (method, path, ...more) => clientFor(path).json(method, path, ...more),
+  };
   const redis = await scope.start("redis", () =>
     createRedis({ url: environment.redisUrl, clientName: "test", logger }),
   );
   const { kafkaBrokers, topicPrefix } = environment;
   const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
+  const fatal = (error: unknown): never => {
+    throw error;
+  };
   const directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
-  await eventually(() => health.ready().ok);
-  const url = `http://127.0.0.1:${consolePort}`;
+  const url = new URL(stack.consoleUrl).origin;
   const browser = (address = randomAddress()): Browser => new Browser(url, address);
   return {
     url,
     environment,
+    secrets,
     client,
     redis,
     directory,
@@ -166,7 +187,7 @@ export class Browser {
 }
 
 async function newPerson(
-  client: InternalClient,
+  client: ConsoleWorld["client"],
   neighbours: Neighbours,
   { credits = 100, name = "Person" }: { credits?: number; name?: string } = {},
 ): Promise<Person> {

@@ -1,7 +1,7 @@
 import type { AuditEntry } from "@kapi/contracts";
 import { describe, expect, it } from "vitest";
 
-import { auditPageOf, originOf, shownToPeople } from "./audit.ts";
+import { auditPageOf, shownToPeople } from "./audit.ts";
 
 const entry = (id: number): AuditEntry => ({
   id: String(id),
@@ -12,14 +12,6 @@ const entry = (id: number): AuditEntry => ({
   address: null,
   subject: null,
   details: {},
-});
-
-it.each([
-  ["https://user:secret@hooks.example.com:8443/a/token?key=secret#x", "https://hooks.example.com:8443"],
-  ["http://trading-server:8080/", "http://trading-server:8080"],
-  ["no address", ""],
-])("of the address %s only its origin is recorded", (url, origin) => {
-  expect(originOf(url)).toBe(origin);
 });
 
 it("people are not shown where in its network the operator is", () => {

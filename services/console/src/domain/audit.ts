@@ -1,11 +1,8 @@
-import type { Actor, AuditAction, AuditAnswer, AuditEntry } from "@kapi/contracts";
-
-/** Whoever does something that is audited. The operator has one token and no id. */
-export type AuditActor = Actor | { readonly type: "operator"; readonly id: null };
+import type { AuditAction, AuditAnswer, AuditEntry, AuditEvent } from "@kapi/contracts";
 
 /** Who asks for a change, and from where. Null: not known. */
 export interface AuditCaller {
-  readonly actor: AuditActor | null;
+  readonly actor: AuditEvent["actor"];
   /** Network address. */
   readonly address: string | null;
 }
@@ -46,11 +43,6 @@ export interface AuditSource {
   readonly read: () => Promise<readonly unknown[]>;
   /** Tells it that these are recorded. */
   readonly recorded: (eventIds: readonly string[]) => Promise<void>;
-}
-
-/** Of an address its scheme, host and port: what comes behind may hold a token. */
-export function originOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).origin : "";
 }
 
 /** Details of the operator's own network, and of how its servers are reached. */

@@ -1,17 +1,31 @@
-/** What the console needs from outside, beside the store and the ledger. */
+/** What the console needs from outside. */
+import type { Readable } from "node:stream";
+
 import type {
   AccountMetricsFrame,
   ConsoleServer,
+  CreateConsoleKeyBody,
+  FormerUser,
   InternalRoute,
   Issue,
   ListCommandsQuery,
   ListTradingAccountsQuery,
+  PageQuery,
+  ShownKey,
+  ShownServer,
   UpdateServerConfigurationBody,
+  Wallet,
 } from "@kapi/contracts";
 import type { ApiError, Caller } from "@kapi/http";
-import type { Readable } from "node:stream";
+import type { z } from "zod";
 
-import type { RowRange } from "./row-range.ts";
+import type { AuditRecord, FetchedAuditRecord } from "./audit.ts";
+
+/** Rows of a list: `limit` of them after the first `offset`. */
+export interface RowRange {
+  readonly limit: number;
+  readonly offset: number;
+}
 
 /** A person of an organization. */
 export type User = {
@@ -32,7 +46,10 @@ export interface ActiveUser extends User {
   readonly sessionVersion: number;
 }
 
-export type NewUser = Pick<ActiveUser, "userId" | "organizationId" | "email" | "name" | "passwordHash">;
+export type NewUser = Pick<
+  ActiveUser,
+  "userId" | "organizationId" | "organizationName" | "email" | "name" | "passwordHash"
+>;
 
 /** The people of all organizations. Who was disabled is found by none of the look-ups. */
 export interface Users {
@@ -56,6 +73,69 @@ export interface Users {
   /** Newest first, disabled ones too. */
   page(organizationId: string, range: RowRange): Promise<User[]>;
   count(organizationId: string): Promise<number>;
+  /**
+   * Adds users of the release before, and of those that it knows takes over what changed since; what was changed
+   * here later stays. Returns the ids of those that it could not add: their e-mail address belongs to another user.
+   */
+  takeOver(former: readonly FormerUser[]): Promise<string[]>;
+}
+
+/** What is done together or not at all. */
+export interface PeopleTransaction {
+  readonly users: Users;
+  /** Adds entries to the audit log, of those with an event id those that it does not have. */
+  recordAudit(records: readonly (AuditRecord | FetchedAuditRecord)[]): void;
+}
+
+/** The service's own database. */
+export interface PeopleStore {
+  transaction<T>(work: (tx: PeopleTransaction) => Promise<T>): Promise<T>;
+}
+
+/** Users as the release before kept them, in the organization service. */
+export interface FormerUserSource {
+  /** Some that this service does not have, or has as of an earlier change. */
+  read(): Promise<readonly FormerUser[]>;
+  /** Tells it that this service has these as of these changes. */
+  moved(users: readonly FormerUser[]): Promise<void>;
+}
+
+/**
+ * The directory of the organization service. Every call rejects with the ApiError that it refuses with, and with a
+ * DependencyError where it is unavailable.
+ */
+export interface Directory {
+  organizationName(organizationId: string): Promise<string>;
+  /** Active keys first, then the newest first; revoked ones are the first to be left out. */
+  keys(organizationId: string): Promise<readonly ShownKey[]>;
+  /** The key itself, `managementKey`, is nowhere else. */
+  createKey(
+    organizationId: string,
+    wanted: NewKey,
+    by: Caller,
+  ): Promise<{ readonly key: ShownKey; readonly managementKey: string }>;
+  revokeKey(organizationId: string, keyId: string, by: Caller): Promise<ShownKey>;
+  /** Names of keys by their ids, without those of unknown ids. */
+  keyNames(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** Oldest first. */
+  servers(organizationId: string): Promise<readonly ShownServer[]>;
+  /** Rejects with 404 for a server that there is not, that was removed, or that is another organization's. */
+  server(organizationId: string, serverId: string): Promise<ShownServer>;
+  setServerStatus(organizationId: string, serverId: string, status: "active" | "disabled", by: Caller): Promise<void>;
+}
+
+/** A management key that a person asks for; it reaches all servers of the organization. */
+export type NewKey = z.output<typeof CreateConsoleKeyBody>;
+
+/** The credits of the organization service; calls reject as those of the {@link Directory} do. */
+export interface Credits {
+  balance(organizationId: string): Promise<Wallet>;
+  /** Sets the balance from which on the wallet is low, in credits. */
+  changeThreshold(organizationId: string, credits: number): Promise<Wallet>;
+  /** The bytes of a page of what was used, newest first. */
+  usage(organizationId: string, query: PageQuery): Promise<Buffer>;
+  /** The bytes of what was used on each of the last `days` days. */
+  usageByDay(organizationId: string, days: number): Promise<Buffer>;
 }
 
 /** Hashes of passwords; made slow on purpose, and only some at once. */
@@ -73,7 +153,7 @@ export class PasswordsBusy extends Error {
   override readonly name = "PasswordsBusy";
 }
 
-/** What the account service knows of a server, beside its status, which is this service's. */
+/** What the account service knows of a server, beside its status, which is the directory's. */
 export type ServerOverview = Omit<ConsoleServer, "status">;
 
 /** One account. */

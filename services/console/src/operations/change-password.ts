@@ -2,7 +2,7 @@ import type { ChangePasswordBody } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 
 import { checkPassword } from "./check-password.ts";
-import type { PeopleContext } from "./console-context.ts";
+import type { SignInDependencies } from "./sign-in.ts";
 import { type OpenedSession, openSession, type SignedIn } from "./use-session.ts";
 
 export interface ChangePassword extends ChangePasswordBody {
@@ -16,7 +16,7 @@ export interface ChangePassword extends ChangePasswordBody {
  * 400 where the current password is wrong, 429 after too many such failures: a session alone must not do to guess it.
  */
 export async function changePassword(
-  context: PeopleContext,
+  context: SignInDependencies,
   { user }: SignedIn,
   wanted: ChangePassword,
 ): Promise<OpenedSession> {

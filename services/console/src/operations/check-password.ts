@@ -1,15 +1,22 @@
 import { createHash } from "node:crypto";
 
 import { ApiError } from "@kapi/http";
-import { beginSignIn, type SignInSubject, takeBackSignIn } from "@kapi/redis";
+import { beginSignIn, type RedisConnection, type SignInSubject, takeBackSignIn } from "@kapi/redis";
 
-import { type ActiveUser, PasswordsBusy } from "../domain/console-ports.ts";
+import { type ActiveUser, type Passwords, PasswordsBusy, type Users } from "../domain/ports.ts";
 import type { AttemptPlace } from "../domain/failed-sign-ins.ts";
 import { networkOf } from "../domain/network-address.ts";
-import type { PeopleContext } from "./console-context.ts";
+import type { FailedSignInRecorder } from "./record-failed-sign-ins.ts";
 
 /** What Retry-After says where too many wait for their password to be looked at. */
 const BUSY_WAIT_MS = 1_000;
+
+export interface PasswordCheckDependencies {
+  readonly redis: RedisConnection;
+  readonly users: Users;
+  readonly passwords: Passwords;
+  readonly failedSignIns: FailedSignInRecorder;
+}
 
 /** A password that somebody claims to be a user's. */
 export interface PasswordClaim {
@@ -24,7 +31,10 @@ export interface PasswordClaim {
  * the same work. Throws 429 with Retry-After where there were too many failures under the e-mail or the network address.
  * Both are recorded in the audit log.
  */
-export async function checkPassword(context: PeopleContext, claim: PasswordClaim): Promise<ActiveUser | null> {
+export async function checkPassword(
+  context: PasswordCheckDependencies,
+  claim: PasswordClaim,
+): Promise<ActiveUser | null> {
   const { redis, users, passwords } = context;
   const subject = subjectOf(claim);
   const waitMs = await beginSignIn(redis, subject);

@@ -4,7 +4,7 @@ import { TestClock } from "@kapi/testkit";
 import { expect, it } from "vitest";
 
 import type { AuditSource, FetchedAuditRecord } from "../domain/audit.ts";
-import type { StoreTransaction } from "../domain/ports.ts";
+import type { PeopleTransaction } from "../domain/ports.ts";
 import { fetchAuditEvents } from "./fetch-audit-events.ts";
 
 const AT = "2026-03-02T10:05:00.000Z";
@@ -29,9 +29,9 @@ function world(events: readonly unknown[]) {
     read: () => Promise.resolve(events),
     recorded: (eventIds) => Promise.resolve(void told.push(`recorded ${eventIds.join(" ")}`)),
   };
-  const tx = { recordFetchedAudit: (records: readonly FetchedAuditRecord[]) => void log.push(...records) };
-  const transaction = async <T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T> => {
-    const result = await work(tx as unknown as StoreTransaction);
+  const tx = { recordAudit: (records: readonly FetchedAuditRecord[]) => void log.push(...records) };
+  const transaction = async <T>(work: (tx: PeopleTransaction) => Promise<T>): Promise<T> => {
+    const result = await work(tx as unknown as PeopleTransaction);
     told.push("committed");
     return result;
   };

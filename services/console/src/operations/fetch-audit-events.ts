@@ -3,10 +3,10 @@ import type { Logger } from "@kapi/runtime";
 
 import type { AuditSource } from "../domain/audit.ts";
 import { readAuditEvent } from "../domain/audit-event.ts";
-import type { Store } from "../domain/ports.ts";
+import type { PeopleStore } from "../domain/ports.ts";
 
 export interface FetchAuditDependencies {
-  readonly store: Pick<Store, "transaction">;
+  readonly store: PeopleStore;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -34,7 +34,7 @@ export async function fetchAuditEvents(
     return read === null ? [] : [read.record];
   });
   if (records.length === 0) return 0;
-  await store.transaction(async (tx) => tx.recordFetchedAudit(records));
+  await store.transaction(async (tx) => tx.recordAudit(records));
   await source.recorded(records.map(({ eventId }) => eventId));
   return records.length;
 }

@@ -9,9 +9,8 @@
 import { type AccountMetricsFrame, accountKey, type LiveEnd } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 
-import type { AccountName, Accounts, Samples, Users } from "../domain/console-ports.ts";
-import type { LedgerContext } from "./ledger-context.ts";
-import { areSessionsOpen, type SessionMark } from "./use-session.ts";
+import type { AccountName, Accounts, Samples } from "../domain/ports.ts";
+import { areSessionsOpen, type SessionDependencies, type SessionMark } from "./use-session.ts";
 
 /** Most streams that one user has open in this process. */
 export const MAX_STREAMS_PER_USER = 50;
@@ -29,19 +28,17 @@ interface Stream extends SessionMark, AccountName {
   lastSequence: number;
 }
 
-export interface LiveAccountsNeeds {
+export interface LiveAccountsDependencies extends SessionDependencies {
   readonly samples: Samples;
   readonly accounts: Pick<Accounts, "existing">;
-  readonly redis: LedgerContext["redis"];
-  readonly users: Users;
 }
 
 export class LiveAccounts {
-  readonly #needs: LiveAccountsNeeds;
+  readonly #dependencies: LiveAccountsDependencies;
   readonly #streams = new Set<Stream>();
 
-  constructor(needs: LiveAccountsNeeds) {
-    this.#needs = needs;
+  constructor(dependencies: LiveAccountsDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -67,7 +64,7 @@ export class LiveAccounts {
     const groups = [...watched.values()];
     const names = groups.flatMap(([first]) => (first === undefined ? [] : [nameOf(first)]));
     if (names.length === 0) return;
-    const frames = await this.#needs.samples.latest(names);
+    const frames = await this.#dependencies.samples.latest(names);
     const silent: Stream[] = [];
     for (const [index, streams] of groups.entries()) {
       const frame = frames[index] ?? null;
@@ -81,7 +78,7 @@ export class LiveAccounts {
   async endClosedSessions(): Promise<void> {
     const streams = [...this.#streams];
     if (streams.length === 0) return;
-    const open = await areSessionsOpen(this.#needs, streams);
+    const open = await areSessionsOpen(this.#dependencies, streams);
     for (const [index, stream] of streams.entries()) if (open[index] !== true) this.#end(stream, "signed_out");
   }
 
@@ -91,7 +88,7 @@ export class LiveAccounts {
   }
 
   async #offerNewest(stream: Stream): Promise<void> {
-    const [frame = null] = await this.#needs.samples.latest([nameOf(stream)]);
+    const [frame = null] = await this.#dependencies.samples.latest([nameOf(stream)]);
     if (frame !== null) this.#offer(stream, frame);
   }
 
@@ -104,7 +101,7 @@ export class LiveAccounts {
   /** Accounts that had a sample and have none: deleted, or metrics has only just started. */
   async #endDeleted(silent: readonly Stream[]): Promise<void> {
     if (silent.length === 0) return;
-    const existing = await this.#needs.accounts.existing(silent.map(nameOf));
+    const existing = await this.#dependencies.accounts.existing(silent.map(nameOf));
     for (const [index, stream] of silent.entries()) if (existing[index] === false) this.#end(stream, "deleted");
   }
 

@@ -1,13 +1,21 @@
 import { randomBytes } from "node:crypto";
 
 import { ApiError } from "@kapi/http";
-import { uuidV7 } from "@kapi/kernel";
+import { type Clock, uuidV7 } from "@kapi/kernel";
 
 import type { AuditCaller, AuditRecord } from "../domain/audit.ts";
-import type { PeopleContext } from "./console-context.ts";
+import type { Directory, Passwords, PeopleStore } from "../domain/ports.ts";
 
 /** Random bytes of a generated password: 144 bits, 24 characters. */
 const GENERATED_PASSWORD_BYTES = 18;
+
+/** What changes of users work with. */
+export interface UserDependencies {
+  readonly store: PeopleStore;
+  readonly passwords: Passwords;
+  readonly directory: Pick<Directory, "organizationName">;
+  readonly clock: Clock;
+}
 
 export interface CreateUser {
   readonly organizationId: string;
@@ -25,15 +33,14 @@ export interface GeneratedPassword {
 
 /** Makes a user of an organization. Throws 404 for an unknown organization, 400 where the e-mail address is taken. */
 export async function createUser(
-  context: PeopleContext,
+  { store, passwords, directory, clock }: UserDependencies,
   wanted: CreateUser,
   by: AuditCaller,
 ): Promise<GeneratedPassword & { readonly userId: string }> {
-  const { store, passwords, clock } = context;
   const { organizationId, email, name } = wanted;
-  if (!(await store.organizationExists(organizationId))) throw new ApiError("NOT_FOUND");
+  const organizationName = await directory.organizationName(organizationId);
   const { password, shown } = passwordOf(wanted.password);
-  const user = { userId: uuidV7(clock.nowMs()), organizationId, email, name };
+  const user = { userId: uuidV7(clock.nowMs()), organizationId, organizationName, email, name };
   const passwordHash = await passwords.hash(password);
   const nowMs = clock.nowMs();
   const isNew = await store.transaction(async (tx) => {
@@ -50,7 +57,7 @@ export async function createUser(
 
 /** Gives a user who forgot theirs another password; their sessions end. Throws 404 for an unknown user. */
 export async function resetUserPassword(
-  { store, passwords, clock }: PeopleContext,
+  { store, passwords, clock }: Omit<UserDependencies, "directory">,
   userId: string,
   given: string | undefined,
   by: AuditCaller,
@@ -66,7 +73,11 @@ export async function resetUserPassword(
 }
 
 /** Lets a user sign in no more, and ends their sessions. Throws 404 for an unknown user. Safe to repeat. */
-export async function disableUser({ store, clock }: PeopleContext, userId: string, by: AuditCaller): Promise<void> {
+export async function disableUser(
+  { store, clock }: Pick<UserDependencies, "store" | "clock">,
+  userId: string,
+  by: AuditCaller,
+): Promise<void> {
   const nowMs = clock.nowMs();
   await store.transaction(async (tx) => {
     const disabled = await tx.users.disable(userId, nowMs);

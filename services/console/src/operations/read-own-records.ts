@@ -9,19 +9,22 @@ import {
 } from "@kapi/contracts";
 import { ApiError, DependencyError } from "@kapi/http";
 
-import type { ConsoleContext } from "./console-context.ts";
-import { ownServer } from "./own-server.ts";
+import type { Accounts, Commands, Directory } from "../domain/ports.ts";
 
-type Context = Pick<ConsoleContext, "store" | "accounts" | "commands">;
+/**
+ * Everything that is asked of other services about a server begins with the directory, which knows whose it is: those
+ * services do not ask who asks.
+ */
+type Owned<T> = T & { readonly directory: Pick<Directory, "server"> };
 
 /** A page of the accounts of an organization's server: the account service's bytes. */
 export async function listAccounts(
-  { store, accounts }: Context,
+  { directory, accounts }: Owned<{ readonly accounts: Accounts }>,
   organizationId: string,
   serverId: string,
   query: ListTradingAccountsQuery,
 ): Promise<Buffer> {
-  await ownServer(store, organizationId, serverId);
+  await directory.server(organizationId, serverId);
   const body = await accounts.list(serverId, query);
   if (body === null) throw new DependencyError("the account service does not know the server yet");
   return body;
@@ -29,12 +32,12 @@ export async function listAccounts(
 
 /** An account of an organization's server, without its credentials: those must not reach a client application. */
 export async function getAccount(
-  { store, accounts }: Context,
+  { directory, accounts }: Owned<{ readonly accounts: Accounts }>,
   organizationId: string,
   serverId: string,
   accountNumber: string,
 ): Promise<ConsoleAccountAnswer> {
-  await ownServer(store, organizationId, serverId);
+  await directory.server(organizationId, serverId);
   const body = await accounts.details(serverId, accountNumber);
   if (body === null) throw new ApiError("ACCOUNT_NOT_FOUND");
   const { account } = AccountDetailsAnswer.parse(JSON.parse(body.toString("utf8")));
@@ -43,23 +46,23 @@ export async function getAccount(
 
 /** A page of the commands of an organization's server: command-status's bytes. */
 export async function listCommands(
-  { store, commands }: Context,
+  { directory, commands }: Owned<{ readonly commands: Commands }>,
   organizationId: string,
   serverId: string,
   query: ListCommandsQuery,
 ): Promise<Buffer | Readable> {
-  await ownServer(store, organizationId, serverId);
+  await directory.server(organizationId, serverId);
   return commands.list(organizationId, serverId, query);
 }
 
 /** A command of an organization's server: command-status's bytes. */
 export async function getCommand(
-  { store, commands }: Context,
+  { directory, commands }: Owned<{ readonly commands: Commands }>,
   organizationId: string,
   serverId: string,
   commandId: string,
 ): Promise<Buffer> {
-  await ownServer(store, organizationId, serverId);
+  await directory.server(organizationId, serverId);
   const body = await commands.read(organizationId, commandId);
   const isOfServer =
     body !== null && CommandAnswer.parse(JSON.parse(body.toString("utf8"))).command.serverId === serverId;

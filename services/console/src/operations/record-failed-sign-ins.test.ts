@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 
 import type { AuditRecord } from "../domain/audit.ts";
 import { FAILURE_WINDOW_MS, MAX_THROTTLED_LOOK_UPS } from "../domain/failed-sign-ins.ts";
-import type { StoreTransaction } from "../domain/ports.ts";
+import type { PeopleTransaction } from "../domain/ports.ts";
 import { createFailedSignIns, type FailedAttempt } from "./record-failed-sign-ins.ts";
 
 const USER = { userId: "0197a3c2-5b1e-7c44-9f0e-2a8d4be61f01", organizationId: "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02" };
@@ -18,11 +18,11 @@ function world() {
   const recordAudit = (records: readonly AuditRecord[]): void => {
     for (const record of records) if (!log.has(record.eventId)) log.set(record.eventId, record);
   };
-  const transaction = async <T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T> => {
+  const transaction = async <T>(work: (tx: PeopleTransaction) => Promise<T>): Promise<T> => {
     state.writes += 1;
     await Promise.resolve();
     if (state.away) throw new Error("away");
-    const result = await work({ recordAudit } as unknown as StoreTransaction);
+    const result = await work({ recordAudit } as unknown as PeopleTransaction);
     if (state.repliesLost) throw new Error("the reply is lost");
     return result;
   };

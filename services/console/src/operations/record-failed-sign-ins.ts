@@ -3,7 +3,7 @@ import type { Logger } from "@kapi/runtime";
 
 import type { AuditRecord } from "../domain/audit.ts";
 import { type AttemptPlace, type CountedFailures, FailedSignIns, type FailedUser } from "../domain/failed-sign-ins.ts";
-import type { Store } from "../domain/ports.ts";
+import type { PeopleStore } from "../domain/ports.ts";
 
 /** A failed attempt. */
 export interface FailedAttempt extends AttemptPlace {
@@ -29,7 +29,7 @@ export interface FailedSignInRecorder {
 }
 
 export interface FailedSignInNeeds {
-  readonly store: Pick<Store, "transaction">;
+  readonly store: PeopleStore;
   readonly clock: Clock;
   readonly logger: Logger;
 }

@@ -1,8 +1,15 @@
 import { ApiError } from "@kapi/http";
+import type { Clock } from "@kapi/kernel";
 
-import { checkPassword, type PasswordClaim } from "./check-password.ts";
-import type { PeopleContext } from "./console-context.ts";
+import type { PeopleStore } from "../domain/ports.ts";
+import { checkPassword, type PasswordCheckDependencies, type PasswordClaim } from "./check-password.ts";
 import { type OpenedSession, openSession } from "./use-session.ts";
+
+/** What a sign-in and a change of the password work with. */
+export interface SignInDependencies extends PasswordCheckDependencies {
+  readonly store: PeopleStore;
+  readonly clock: Clock;
+}
 
 /**
  * Opens a session for whoever knows the password, under a new id; the browser's former one is closed. Throws 401 with one
@@ -10,7 +17,7 @@ import { type OpenedSession, openSession } from "./use-session.ts";
  * written first, there is no session.
  */
 export async function signIn(
-  context: PeopleContext,
+  context: SignInDependencies,
   claim: PasswordClaim & { readonly formerSessionId: string | null },
 ): Promise<OpenedSession> {
   const user = await checkPassword(context, claim);

@@ -2,15 +2,26 @@ import { createHash, randomBytes } from "node:crypto";
 
 import type { ConsoleSession } from "@kapi/contracts";
 import { ApiError, type Caller } from "@kapi/http";
-import { closeConsoleSession, consoleSessionsExist, openConsoleSession, useConsoleSession } from "@kapi/redis";
+import {
+  closeConsoleSession,
+  consoleSessionsExist,
+  openConsoleSession,
+  type RedisConnection,
+  useConsoleSession,
+} from "@kapi/redis";
 
-import type { ActiveUser } from "../domain/console-ports.ts";
-import type { PeopleContext } from "./console-context.ts";
+import type { ActiveUser, Users } from "../domain/ports.ts";
 
 const SESSION_ID_BYTES = 32;
 const CSRF_TOKEN_BYTES = 32;
 /** A session id as {@link openSession} makes them: anything else is asked of nobody. */
 const SESSION_ID = /^[A-Za-z0-9_-]{43}$/;
+
+/** What tells who has a session. */
+export interface SessionDependencies {
+  readonly redis: RedisConnection;
+  readonly users: Users;
+}
 
 /** A session that is open, and who has it. */
 export interface SignedIn {
@@ -40,7 +51,7 @@ export interface SessionMark {
 
 /** Opens a session for a user whose password was checked, and closes the one that the browser had, if it had one. */
 export async function openSession(
-  { redis }: Pick<PeopleContext, "redis">,
+  { redis }: Pick<SessionDependencies, "redis">,
   user: ActiveUser,
   formerSessionId: string | null,
 ): Promise<OpenedSession> {
@@ -53,13 +64,13 @@ export async function openSession(
 }
 
 /** Who has the session of this id. Throws 401 where there is none, or none any more. */
-export async function useSession(context: PeopleContext, sessionId: string | null): Promise<SignedIn> {
+export async function useSession(context: SessionDependencies, sessionId: string | null): Promise<SignedIn> {
   const signedIn = sessionId !== null && SESSION_ID.test(sessionId) ? await find(context, sessionId) : null;
   if (signedIn === null) throw new ApiError("AUTHENTICATION_REQUIRED", { text: "Sign in" });
   return signedIn;
 }
 
-async function find({ redis, users }: PeopleContext, sessionId: string): Promise<SignedIn | null> {
+async function find({ redis, users }: SessionDependencies, sessionId: string): Promise<SignedIn | null> {
   const sessionHash = hashOf(sessionId);
   const state = await useConsoleSession(redis, sessionHash);
   const user = state === null ? null : await users.byId(state.userId);
@@ -68,13 +79,16 @@ async function find({ redis, users }: PeopleContext, sessionId: string): Promise
 }
 
 /** Closes a session; null, or one that is closed already, is as well. */
-export async function closeSession({ redis }: Pick<PeopleContext, "redis">, sessionId: string | null): Promise<void> {
+export async function closeSession(
+  { redis }: Pick<SessionDependencies, "redis">,
+  sessionId: string | null,
+): Promise<void> {
   if (sessionId !== null && SESSION_ID.test(sessionId)) await closeConsoleSession(redis, hashOf(sessionId));
 }
 
 /** Whether each session is still open, in order; asking keeps none alive. */
 export async function areSessionsOpen(
-  { redis, users }: Pick<PeopleContext, "redis" | "users">,
+  { redis, users }: SessionDependencies,
   marks: readonly SessionMark[],
 ): Promise<boolean[]> {
   const [existing, versions] = await Promise.all([

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { PasswordsBusy } from "../domain/console-ports.ts";
+import { PasswordsBusy } from "../domain/ports.ts";
 import { createPasswords } from "./passwords.ts";
 
 const PASSWORD = "correct horse battery";

@@ -1,7 +1,7 @@
 import { hash, type Options, verify } from "@node-rs/argon2";
 import { randomBytes } from "node:crypto";
 
-import { type Passwords, PasswordsBusy } from "../domain/console-ports.ts";
+import { type Passwords, PasswordsBusy } from "../domain/ports.ts";
 
 /** Memory of one hash, in KiB, and passes over it: what OWASP asks of argon2id at least. */
 const MEMORY_KIB = 19 * 1_024;

@@ -4,15 +4,17 @@
  */
 import type { FastifyInstance } from "@kapi/http";
 
-import type { ConsoleContext } from "../../../operations/console-context.ts";
-import type { LiveAccounts } from "../../../operations/live-accounts.ts";
+import type { AuditLog } from "../../domain/audit.ts";
+import type { Commands, Credits, Directory, Webhooks } from "../../domain/ports.ts";
+import type { ServerDependencies } from "../../operations/list-servers.ts";
+import type { LiveAccounts } from "../../operations/live-accounts.ts";
 import { installAuditRoutes } from "./audit-routes.ts";
 import { installCreditRoutes } from "./credit-routes.ts";
 import { installKeyRoutes } from "./key-routes.ts";
 import { installLiveRoutes } from "./live-routes.ts";
 import { type Assets, installPages } from "./pages.ts";
 import { installServerRoutes } from "./server-routes.ts";
-import { installSessionRoutes } from "./session-routes.ts";
+import { installSessionRoutes, type SessionRouteDependencies } from "./session-routes.ts";
 import { signedInRoutes } from "./signed-in-routes.ts";
 import { installWebhookRoutes } from "./webhook-routes.ts";
 
@@ -38,31 +40,31 @@ const HEADERS = {
 /** Where the console is reached over https: for a year browsers come no other way, also to a first page. */
 const HTTPS_HEADERS = { ...HEADERS, "strict-transport-security": "max-age=31536000" };
 
-export interface ConsoleNeeds {
-  readonly context: ConsoleContext;
+export interface ConsoleDependencies extends SessionRouteDependencies, ServerDependencies {
+  readonly directory: Directory;
+  readonly credits: Credits;
+  readonly commands: Commands;
+  readonly webhooks: Webhooks;
+  readonly auditLog: AuditLog;
   readonly live: LiveAccounts;
   readonly assets: Assets;
-  /** Cookies for https only. */
-  readonly secureCookies: boolean;
-  /** Where callers reach the management API. */
-  readonly apiUrl: string;
 }
 
 /** Adds everything of the console to its server. A new group of routes is a file here that takes `SignedInRoutes`. */
-export function installConsole(app: FastifyInstance, needs: ConsoleNeeds): void {
-  const { context, secureCookies } = needs;
+export function installConsole(app: FastifyInstance, dependencies: ConsoleDependencies): void {
+  const { directory, secureCookies } = dependencies;
   const headers = secureCookies ? HTTPS_HEADERS : HEADERS;
   app.addHook("onRequest", (_request, reply, done) => {
     reply.headers(headers);
     done();
   });
-  const routes = signedInRoutes(app, context, secureCookies);
-  installSessionRoutes(app, routes, needs);
-  installCreditRoutes(routes, context);
-  installKeyRoutes(routes, context);
-  installServerRoutes(routes, context);
-  installLiveRoutes(app, routes, needs);
-  installWebhookRoutes(routes, context);
-  installAuditRoutes(routes, context);
-  installPages(app, needs.assets);
+  const routes = signedInRoutes(app, dependencies, secureCookies);
+  installSessionRoutes(app, routes, dependencies);
+  installCreditRoutes(routes, dependencies.credits);
+  installKeyRoutes(routes, directory);
+  installServerRoutes(routes, dependencies);
+  installLiveRoutes(app, routes, dependencies);
+  installWebhookRoutes(routes, dependencies.webhooks);
+  installAuditRoutes(routes, dependencies);
+  installPages(app, dependencies.assets);
 }

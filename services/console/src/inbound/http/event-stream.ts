@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 
 import { type AccountMetricsFrame, LIVE_EVENTS, type LiveEnd } from "@kapi/contracts";
 
-import type { LiveSink } from "../../../operations/live-accounts.ts";
+import type { LiveSink } from "../../operations/live-accounts.ts";
 
 /** So often a stream says something, so that neither a proxy nor a browser takes it for dead. */
 const COMMENT_INTERVAL_MS = 15_000;

@@ -2,12 +2,8 @@ import { CreateConsoleKeyBody, KeyEntry, type Scope, SCOPES } from "@kapi/contra
 import { addressOf, parse } from "@kapi/http";
 import { z } from "zod";
 
-import { consoleKeyOf } from "../../../domain/management-key.ts";
-import type { ConsoleContext } from "../../../operations/console-context.ts";
-import { createKey } from "../../../operations/create-key.ts";
-import { listKeys } from "../../../operations/list-keys.ts";
-import { revokeKey } from "../../../operations/revoke-key.ts";
-import { callerOf } from "../../../operations/use-session.ts";
+import type { Directory } from "../../domain/ports.ts";
+import { callerOf } from "../../operations/use-session.ts";
 import type { SignedInRoutes } from "./signed-in-routes.ts";
 
 const KeyPath = z.object({ keyId: KeyEntry.shape.keyId });
@@ -27,20 +23,18 @@ const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
 };
 
 /** The organization's management keys. One that is made here reaches all its servers (decisions, 12). */
-export function installKeyRoutes(routes: SignedInRoutes, context: ConsoleContext): void {
+export function installKeyRoutes(routes: SignedInRoutes, directory: Directory): void {
   routes.get("/scopes", () => ({ scopes: SCOPES.map((scope) => ({ scope, description: SCOPE_TEXTS[scope] })) }));
-  routes.get("/keys", async ({ user }) => ({ keys: await listKeys(context, user.organizationId) }));
+  routes.get("/keys", async ({ user }) => ({ keys: await directory.keys(user.organizationId) }));
   routes.post("/keys", async (signedIn, request, reply) => {
-    const body = parse(CreateConsoleKeyBody, request.body);
-    const { organizationId } = signedIn.user;
-    const wanted = { ...body, organizationId, serverIds: null, rateLimit: null };
-    const { key, managementKey } = await createKey(context, wanted, callerOf(signedIn, addressOf(request)));
-    return reply.code(201).send({ key: consoleKeyOf(key, context.clock.nowMs()), managementKey });
+    const wanted = parse(CreateConsoleKeyBody, request.body);
+    const by = callerOf(signedIn, addressOf(request));
+    const { key, managementKey } = await directory.createKey(signedIn.user.organizationId, wanted, by);
+    return reply.code(201).send({ key, managementKey });
   });
   routes.delete("/keys/:keyId", async (signedIn, request) => {
     const { keyId } = parse(KeyPath, request.params);
     const by = callerOf(signedIn, addressOf(request));
-    const key = await revokeKey(context, keyId, signedIn.user.organizationId, by);
-    return { key: consoleKeyOf(key, context.clock.nowMs()) };
+    return { key: await directory.revokeKey(signedIn.user.organizationId, keyId, by) };
   });
 }

@@ -2,9 +2,9 @@ import type { OutgoingHttpHeaders } from "node:http";
 
 import { type FastifyInstance, parse } from "@kapi/http";
 
-import type { ConsoleContext } from "../../../operations/console-context.ts";
-import type { LiveAccounts } from "../../../operations/live-accounts.ts";
-import { watchAccount } from "../../../operations/watch-account.ts";
+import type { ServerDependencies } from "../../operations/list-servers.ts";
+import type { LiveAccounts } from "../../operations/live-accounts.ts";
+import { watchAccount } from "../../operations/watch-account.ts";
 import { EventStream } from "./event-stream.ts";
 import { AccountPath } from "./server-routes.ts";
 import type { SignedInRoutes } from "./signed-in-routes.ts";
@@ -13,12 +13,12 @@ import type { SignedInRoutes } from "./signed-in-routes.ts";
 export function installLiveRoutes(
   app: FastifyInstance,
   routes: SignedInRoutes,
-  needs: { readonly context: ConsoleContext; readonly live: LiveAccounts },
+  dependencies: ServerDependencies & { readonly live: LiveAccounts },
 ): void {
-  const { context, live } = needs;
+  const { live } = dependencies;
   routes.get("/servers/:serverId/accounts/:accountNumber/live", async (signedIn, request, reply) => {
     const account = parse(AccountPath, request.params);
-    const session = await watchAccount(context, signedIn, account);
+    const session = await watchAccount(dependencies, signedIn, account);
     const stream = new EventStream(reply.raw);
     const unwatch = live.watch(session, account, stream);
     const headers = reply.getHeaders() as OutgoingHttpHeaders;

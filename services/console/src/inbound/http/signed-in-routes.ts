@@ -1,8 +1,7 @@
 import { CONSOLE_API } from "@kapi/contracts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "@kapi/http";
 
-import type { PeopleContext } from "../../../operations/console-context.ts";
-import { type SignedIn, useSession } from "../../../operations/use-session.ts";
+import { type SessionDependencies, type SignedIn, useSession } from "../../operations/use-session.ts";
 import { requireCsrfToken } from "./own-page.ts";
 import { sessionIdOf } from "./session-cookie.ts";
 
@@ -22,10 +21,10 @@ export interface SignedInRoutes {
 }
 
 /** Routes on `app`, below {@link CONSOLE_API}. `secure`: sessions are in cookies for https. */
-export function signedInRoutes(app: FastifyInstance, context: PeopleContext, secure: boolean): SignedInRoutes {
+export function signedInRoutes(app: FastifyInstance, sessions: SessionDependencies, secure: boolean): SignedInRoutes {
   const reading = (path: string, handler: SignedInHandler): void => {
     app.get(CONSOLE_API + path, async (request, reply) =>
-      handler(await useSession(context, sessionIdOf(request, secure)), request, reply),
+      handler(await useSession(sessions, sessionIdOf(request, secure)), request, reply),
     );
   };
   const changing =
@@ -35,7 +34,7 @@ export function signedInRoutes(app: FastifyInstance, context: PeopleContext, sec
         method,
         url: CONSOLE_API + path,
         handler: async (request, reply) => {
-          const signedIn = await useSession(context, sessionIdOf(request, secure));
+          const signedIn = await useSession(sessions, sessionIdOf(request, secure));
           requireCsrfToken(request, signedIn.csrfToken);
           return handler(signedIn, request, reply);
         },

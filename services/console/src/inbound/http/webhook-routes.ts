@@ -2,10 +2,8 @@ import { type InternalRoute, WEBHOOKS_ROUTES } from "@kapi/contracts";
 import { addressOf, ApiError, type FastifyRequest, parse } from "@kapi/http";
 import { isUuid } from "@kapi/kernel";
 
-import type { WebhooksRequest } from "../../../domain/console-ports.ts";
-import { askWebhooks } from "../../../operations/ask-webhooks.ts";
-import type { ConsoleContext } from "../../../operations/console-context.ts";
-import { callerOf } from "../../../operations/use-session.ts";
+import type { Webhooks, WebhooksRequest } from "../../domain/ports.ts";
+import { callerOf } from "../../operations/use-session.ts";
 import type { SignedInHandler, SignedInRoutes } from "./signed-in-routes.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -15,12 +13,14 @@ const ENDPOINT = "/webhooks/:endpointId";
  * The organization's webhook endpoints and what was sent to them: the same routes, bodies and answers as the management API
  * has below `/webhooks`. The organization is that of the session, whatever else a request names.
  */
-export function installWebhookRoutes(routes: SignedInRoutes, context: ConsoleContext): void {
+export function installWebhookRoutes(routes: SignedInRoutes, webhooks: Webhooks): void {
   const passed =
     (route: InternalRoute): SignedInHandler =>
     async (signedIn, request, reply) => {
       const asked = { caller: callerOf(signedIn, addressOf(request)), ...requestFor(route, request) };
-      const { status, body } = await askWebhooks(context, signedIn.user.organizationId, asked);
+      const answer = await webhooks(signedIn.user.organizationId, asked);
+      if ("refusal" in answer) throw answer.refusal;
+      const { status, body } = answer;
       return reply.code(status).type(JSON_TYPE).send(body);
     };
 

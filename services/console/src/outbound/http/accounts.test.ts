@@ -4,7 +4,7 @@ import { ApiError, createHttpServer, createInternalClient, DependencyError, list
 import { createLogger, Health, Scope } from "@kapi/runtime";
 import { afterAll, expect, it } from "vitest";
 
-import type { Accounts } from "../../domain/console-ports.ts";
+import type { Accounts } from "../../domain/ports.ts";
 import { accountsOver } from "./accounts.ts";
 
 const scope = new Scope();

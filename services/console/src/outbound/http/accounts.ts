@@ -16,7 +16,7 @@ import {
   unexpected,
 } from "@kapi/http";
 
-import type { Accounts, ServerOverview } from "../../domain/console-ports.ts";
+import type { Accounts, ServerOverview } from "../../domain/ports.ts";
 
 /** A change is made on the trading server too, before it is answered. */
 const CHANGE_TIMEOUT_MS = 10_000;

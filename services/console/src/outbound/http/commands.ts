@@ -1,7 +1,7 @@
 import { COMMAND_STATUS_ROUTES, pathOf } from "@kapi/contracts";
 import { callRouteRaw, DependencyError, type InternalClient, streamRoute, unexpected } from "@kapi/http";
 
-import type { Commands } from "../../domain/console-ports.ts";
+import type { Commands } from "../../domain/ports.ts";
 
 const OK = 200;
 const CONTENT_TOO_LARGE = 413;

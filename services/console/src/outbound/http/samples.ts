@@ -1,7 +1,7 @@
 import { METRICS_ROUTES } from "@kapi/contracts";
 import { callRoute, type InternalClient } from "@kapi/http";
 
-import type { Samples } from "../../domain/console-ports.ts";
+import type { Samples } from "../../domain/ports.ts";
 
 /** Asked every second: what takes longer is given up, and asked again. */
 const TIMEOUT_MS = 2_000;

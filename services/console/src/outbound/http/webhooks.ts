@@ -1,7 +1,7 @@
 import { pathOf } from "@kapi/contracts";
 import { callerHeaders, callRouteRaw, type InternalClient, refusalOf } from "@kapi/http";
 
-import type { Webhooks } from "../../domain/console-ports.ts";
+import type { Webhooks } from "../../domain/ports.ts";
 
 const CLIENT_ERRORS_FROM = 400;
 /** Saving an endpoint looks its name up first. */

@@ -6,7 +6,6 @@ import { toIso } from "@kapi/kernel";
 import { type Queryable, statement, type Transaction } from "@kapi/postgres";
 
 import type { AuditLog, AuditQuery, AuditRecord, FetchedAuditRecord } from "../../domain/audit.ts";
-import type { KeyUse } from "../../domain/ports.ts";
 
 interface AuditRow {
   readonly id: number;
@@ -31,30 +30,12 @@ const insertRows = statement<Record<string, never>>(
    on conflict (event_id) do nothing`,
 );
 
-// The keys of a batch are locked in one order. Only the request that sets the time writes the entry.
-const insertFirstUses = statement<Record<string, never>>(
-  "audit_insert_first_uses",
-  `with unused as (
-     select key_id from management_keys where key_id = any($1::text[]) and first_used_at is null
-     order by key_id for update
-   ),
-   used as (
-     update management_keys as kept set first_used_at = told.at
-     from unnest($1::text[], $2::timestamptz[], $3::text[]) as told (key_id, at, address) join unused using (key_id)
-     where kept.key_id = told.key_id
-     returning kept.organization_id, kept.key_id, told.at, told.address
-   )
-   insert into audit_log (organization_id, at, action, actor_type, actor_id, address, subject_type, subject_id, details)
-   select organization_id, at, 'key.first_used', 'key', key_id, address, 'key', key_id, '{}'::jsonb from used`,
-);
-
 /** The id of a user; an actor of another service could have any text there. */
 const USER_ID = "entry.actor_type = 'user' and entry.actor_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'";
 const ENTRIES = `select entry.id, entry.organization_id, entry.at, entry.action, entry.actor_type, entry.actor_id,
-    coalesce(person.email, made.name) as actor_name, entry.address, entry.subject_type, entry.subject_id, entry.details
+    person.email as actor_name, entry.address, entry.subject_type, entry.subject_id, entry.details
   from audit_log as entry
-    left join users as person on person.id = case when ${USER_ID} then entry.actor_id::uuid end
-    left join management_keys as made on made.key_id = entry.actor_id and entry.actor_type = 'key'`;
+    left join users as person on person.id = case when ${USER_ID} then entry.actor_id::uuid end`;
 const BEFORE = `entry.id < coalesce($1::bigint, 9223372036854775807)`;
 const selectAll = statement<AuditRow>("audit_select", `${ENTRIES} where ${BEFORE} order by entry.id desc limit $2`);
 const selectOf = statement<AuditRow>(
@@ -82,22 +63,12 @@ export function insertAudit(
   ]);
 }
 
-/** Notes the first use of each key, with its entry; nothing of a key that was used before. Each key once. */
-export function insertFirstKeyUses(tx: Pick<Transaction, "execute">, uses: readonly KeyUse[]): void {
-  if (uses.length === 0) return;
-  tx.execute(insertFirstUses, [
-    uses.map(({ keyId }) => keyId),
-    uses.map(({ atMs }) => toIso(atMs)),
-    uses.map(({ address }) => addressOrNull(address)),
-  ]);
-}
-
 /** A proxy may name a caller by anything; what is no address is not kept. */
 function addressOrNull(address: string | null): string | null {
   return address !== null && isIP(address) !== 0 ? address : null;
 }
 
-/** The entries as readers see them. */
+/** The entries as readers see them, but for the names of keys. */
 export function createAuditLog(database: Queryable): AuditLog {
   return {
     page: async ({ organizationId, before, limit }: AuditQuery) => {

@@ -1,7 +1,8 @@
+import type { FormerUser } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 import { type Queryable, statement } from "@kapi/postgres";
 
-import type { ActiveUser, NewUser, User, Users } from "../../domain/console-ports.ts";
+import type { ActiveUser, NewUser, User, Users } from "../../domain/ports.ts";
 
 interface UserRow {
   readonly id: string;
@@ -21,15 +22,14 @@ interface ActiveUserRow extends UserRow {
 // The unique address decides: of two users who are made at once under one address, one is.
 const insertRow = statement<{ id: string }>(
   "users_insert",
-  `insert into users (id, organization_id, email, name, password_hash, created_at)
-   values ($1, $2, $3, $4, $5, $6) on conflict (email) do nothing returning id`,
+  `insert into users (id, organization_id, organization_name, email, name, password_hash, created_at)
+   values ($1, $2, $3, $4, $5, $6, $7) on conflict (email) do nothing returning id`,
 );
-const SELECT_ACTIVE = `select users.id, users.organization_id, users.email, users.name, users.created_at, users.disabled_at,
-    users.password_hash, users.session_version, organizations.name as organization_name
-  from users join organizations on organizations.id = users.organization_id
-  where users.disabled_at is null`;
-const selectByEmail = statement<ActiveUserRow>("users_select_by_email", `${SELECT_ACTIVE} and users.email = $1`);
-const selectById = statement<ActiveUserRow>("users_select_by_id", `${SELECT_ACTIVE} and users.id = $1`);
+const SELECT_ACTIVE = `select id, organization_id, organization_name, email, name, created_at, disabled_at, password_hash,
+    session_version
+  from users where disabled_at is null`;
+const selectByEmail = statement<ActiveUserRow>("users_select_by_email", `${SELECT_ACTIVE} and email = $1`);
+const selectById = statement<ActiveUserRow>("users_select_by_id", `${SELECT_ACTIVE} and id = $1`);
 const selectVersions = statement<{ id: string; session_version: number }>(
   "users_select_versions",
   `select id, session_version from users where id = any($1::uuid[]) and disabled_at is null`,
@@ -55,6 +55,29 @@ const countRows = statement<{ total: number }>(
   `select count(*) as total from users where organization_id = $1`,
 );
 
+// A user is known by the version of the sessions: it rises with every change, on both sides. Whoever was disabled on one
+// side stays so.
+const takeOverRows = statement<Record<string, never>>(
+  "users_take_over",
+  `insert into users as kept
+     (id, organization_id, organization_name, email, name, password_hash, session_version, created_at, disabled_at)
+   select former.* from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::integer[],
+     $8::timestamptz[], $9::timestamptz[])
+     as former (id, organization_id, organization_name, email, name, password_hash, session_version, created_at, disabled_at)
+   where not exists (select from users as other where other.email = former.email and other.id <> former.id)
+   on conflict (id) do update set
+     password_hash = case when excluded.session_version > kept.session_version
+       then excluded.password_hash else kept.password_hash end,
+     session_version = greatest(excluded.session_version, kept.session_version),
+     disabled_at = coalesce(kept.disabled_at, excluded.disabled_at)
+   where excluded.session_version > kept.session_version
+     or (kept.disabled_at is null and excluded.disabled_at is not null)`,
+);
+const selectMissing = statement<{ id: string }>(
+  "users_select_missing",
+  `select id from unnest($1::uuid[]) as former (id) where not exists (select from users where users.id = former.id)`,
+);
+
 /** The users in PostgreSQL. */
 export function createUsers(database: Queryable): Users {
   return {
@@ -75,14 +98,31 @@ export function createUsers(database: Queryable): Users {
     },
     page: async (organizationId, { limit, offset }) =>
       (await database.query(selectPage, [organizationId, limit, offset])).map(fromRow),
+    takeOver: (former) => takeOver(database, former),
     count: async (organizationId) => (await database.query(countRows, [organizationId]))[0]?.total ?? 0,
   };
 }
 
 async function insert(database: Queryable, user: NewUser, nowMs: number): Promise<boolean> {
-  const { userId, organizationId, email, name, passwordHash } = user;
-  const values = [userId, organizationId, email, name, passwordHash, toIso(nowMs)];
+  const { userId, organizationId, organizationName, email, name, passwordHash } = user;
+  const values = [userId, organizationId, organizationName, email, name, passwordHash, toIso(nowMs)];
   return (await database.query(insertRow, values)).length > 0;
+}
+
+async function takeOver(database: Queryable, former: readonly FormerUser[]): Promise<string[]> {
+  const ids = former.map(({ userId }) => userId);
+  await database.query(takeOverRows, [
+    ids,
+    former.map(({ organizationId }) => organizationId),
+    former.map(({ organizationName }) => organizationName),
+    former.map(({ email }) => email),
+    former.map(({ name }) => name),
+    former.map(({ passwordHash }) => passwordHash),
+    former.map(({ sessionVersion }) => sessionVersion),
+    former.map(({ createdAt }) => createdAt),
+    former.map(({ disabledAt }) => disabledAt),
+  ]);
+  return (await database.query(selectMissing, [ids])).map(({ id }) => id);
 }
 
 function activeOrNull([row]: readonly ActiveUserRow[]): ActiveUser | null {

@@ -2,7 +2,7 @@ import type { Tag } from "@kapi/redis";
 
 import type { LedgerWallet } from "./drift.ts";
 import type { Leg, WalletDelta } from "./leg.ts";
-import type { LedgerPosition } from "../ports.ts";
+import type { LedgerPosition } from "./ports.ts";
 
 /** What a check found to be right. */
 export interface WalletCheck {

@@ -1,6 +1,6 @@
 import { SETTLED_TTL_MS, type SettlementReply, type Tag, closeTag, purchase, settle, tagOf } from "@kapi/redis";
 
-import type { PendingWalletChange } from "../../domain/ports.ts";
+import type { PendingWalletChange } from "../../domain/credits/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { isApplied } from "./settle-in-redis.ts";
 

@@ -4,7 +4,7 @@ import { uuidV5 } from "@kapi/kernel";
 import type { UsageEntry } from "@kapi/redis";
 
 import type { AuditRecord } from "../../domain/audit.ts";
-import type { KeyUse } from "../../domain/ports.ts";
+import type { KeyUse } from "../../domain/directory/ports.ts";
 
 /** The oldest request of each key among usage entries. What came back is no use. */
 export function keyUsesOf(entries: readonly UsageEntry[]): KeyUse[] {

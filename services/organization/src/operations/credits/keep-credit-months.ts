@@ -1,7 +1,7 @@
 import { type Clock, toIso } from "@kapi/kernel";
 import { gauge, type Logger } from "@kapi/runtime";
 
-import type { CreditMonths } from "../../domain/ports.ts";
+import type { CreditMonths } from "../../domain/credits/ports.ts";
 
 /**
  * A wallet shard whose epoch is older is raised, so that none stays in a month that is over. The

@@ -1,6 +1,6 @@
 import { type CreditUsage, type PageQuery, type Pagination, paginationOf } from "@kapi/contracts";
 
-import type { UsageLines } from "../../domain/ports.ts";
+import type { UsageLines } from "../../domain/credits/ports.ts";
 import { usageLine } from "../../domain/credits/usage-line.ts";
 
 /**

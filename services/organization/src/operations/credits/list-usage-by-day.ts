@@ -1,7 +1,7 @@
 import type { UsageByDayAnswer } from "@kapi/contracts";
 import type { Clock } from "@kapi/kernel";
 
-import type { UsageLines } from "../../domain/ports.ts";
+import type { UsageLines } from "../../domain/credits/ports.ts";
 import { firstDay, usageByDay } from "../../domain/credits/usage-day.ts";
 
 /** What an organization used on each of the last `days` days (UTC), today included, by operation. */

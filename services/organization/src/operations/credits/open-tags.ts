@@ -2,7 +2,7 @@ import { type Clock, delay } from "@kapi/kernel";
 import { type Tag, openTag, tagOf, tagStates } from "@kapi/redis";
 
 import type { Leg } from "../../domain/credits/leg.ts";
-import type { CommandStatus, EventLog, OpenCommand, WalletPlace } from "../../domain/ports.ts";
+import type { CommandStatus, EventLog, OpenCommand, WalletPlace } from "../../domain/credits/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { recordAllUsage } from "./record-usage.ts";
 

@@ -3,7 +3,7 @@ import { uuidV7 } from "@kapi/kernel";
 import { tagOf } from "@kapi/redis";
 
 import type { Leg } from "../../domain/credits/leg.ts";
-import type { PendingWalletChange, StoreTransaction } from "../../domain/ports.ts";
+import type { PendingWalletChange, CreditTransaction } from "../../domain/credits/ports.ts";
 import { applyChanges } from "./apply-pending.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 
@@ -32,7 +32,7 @@ export async function purchaseCredits(context: LedgerContext, wanted: PurchaseCr
  * Redis is in `pending_wallet_changes`.
  */
 export async function recordPurchase(
-  tx: StoreTransaction,
+  tx: CreditTransaction,
   nowMs: number,
   wanted: PurchaseCredits,
 ): Promise<PendingWalletChange | null> {
@@ -69,7 +69,7 @@ export async function applyNow(context: LedgerContext, change: PendingWalletChan
   }
 }
 
-async function refuseOther(tx: StoreTransaction, wanted: PurchaseCredits): Promise<void> {
+async function refuseOther(tx: CreditTransaction, wanted: PurchaseCredits): Promise<void> {
   const known = await tx.readPurchase(wanted.purchaseId);
   if (known?.organizationId === wanted.organizationId && known.credits === wanted.credits) return;
   throw new ApiError("IDEMPOTENCY_KEY_REUSED", { text: "The purchase id was already used for another purchase" });

@@ -3,7 +3,7 @@ import { tagOf } from "@kapi/redis";
 import { counter } from "@kapi/runtime";
 
 import type { Leg } from "../../domain/credits/leg.ts";
-import type { CommandState, CommandStatus, PendingWalletChange, Reservation } from "../../domain/ports.ts";
+import type { CommandState, CommandStatus, PendingWalletChange, Reservation } from "../../domain/credits/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 
 /**

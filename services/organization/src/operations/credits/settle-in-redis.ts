@@ -1,7 +1,7 @@
 import { type SettlementReply, type SettlementRequest, settle } from "@kapi/redis";
 
 import type { Leg, RecordedLeg } from "../../domain/credits/leg.ts";
-import type { StoreTransaction } from "../../domain/ports.ts";
+import type { CreditTransaction } from "../../domain/credits/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 
 /** Settles in Redis what the ledger has recorded; keeps what cannot be settled now. */
@@ -39,7 +39,7 @@ export function isApplied(reply: SettlementReply | undefined): boolean {
  * long ago.
  */
 export async function endsOfKnown(
-  tx: StoreTransaction,
+  tx: CreditTransaction,
   usage: readonly Leg[],
   recorded: readonly RecordedLeg[],
 ): Promise<SettlementRequest[]> {

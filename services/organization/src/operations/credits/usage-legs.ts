@@ -7,7 +7,7 @@
 import type { UsageEntry } from "@kapi/redis";
 
 import type { Leg, RecordedLeg } from "../../domain/credits/leg.ts";
-import type { StoreTransaction } from "../../domain/ports.ts";
+import type { CreditTransaction } from "../../domain/credits/ports.ts";
 
 /** Usage entries as legs, and which of these are refunds that the ledger gives by itself. */
 export interface UsageLegs {
@@ -16,7 +16,7 @@ export interface UsageLegs {
 }
 
 /** The legs that entries tell of. What was never consumed is not given back. */
-export async function usageLegs(tx: StoreTransaction, entries: readonly UsageEntry[]): Promise<UsageLegs> {
+export async function usageLegs(tx: CreditTransaction, entries: readonly UsageEntry[]): Promise<UsageLegs> {
   const legs = entries.filter(({ asksLedger }) => asksLedger !== true).map(legFromEntry);
   const questions = entries.filter(({ asksLedger }) => asksLedger === true);
   if (questions.length === 0) return { legs, asked: new Set() };
@@ -31,7 +31,7 @@ export async function usageLegs(tx: StoreTransaction, entries: readonly UsageEnt
 
 /** The refunds that are new have the tag opened once more: no wallet in Redis has them. */
 export async function keepAskedRefunds(
-  tx: StoreTransaction,
+  tx: CreditTransaction,
   { asked }: UsageLegs,
   recorded: readonly RecordedLeg[],
 ): Promise<void> {

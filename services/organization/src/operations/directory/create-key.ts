@@ -7,7 +7,7 @@ import { randomBase32 } from "@kapi/kernel";
 
 import type { AuditCaller } from "../../domain/audit.ts";
 import type { ManagementKey } from "../../domain/directory/management-key.ts";
-import type { OperatorContext } from "../operator-context.ts";
+import type { DirectoryContext } from "./directory-context.ts";
 
 const KEY_ID_CHARACTERS = 16;
 const SECRET_BYTES = 32;
@@ -27,7 +27,7 @@ export type CreateKey = Pick<KeyEntry, "organizationId" | "scopes" | "serverIds"
  * 404 for an unknown organization, 400 where `expiresAt` has passed or the organization has its most keys.
  */
 export async function createKey(
-  context: OperatorContext,
+  context: DirectoryContext,
   wanted: CreateKey,
   by: AuditCaller,
 ): Promise<{ key: ManagementKey; managementKey: string }> {

@@ -1,6 +1,7 @@
 import { uuidV7 } from "@kapi/kernel";
 
 import type { AuditCaller } from "../../domain/audit.ts";
+import type { Store } from "../../domain/ports.ts";
 import type { LedgerContext } from "../credits/ledger-context.ts";
 import { applyNow, recordPurchase } from "../credits/purchase-credits.ts";
 
@@ -13,7 +14,7 @@ export interface CreateOrganization {
 
 /** Makes an organization with its wallet, which is usable when this resolves (unless Redis is away). */
 export async function createOrganization(
-  context: LedgerContext,
+  context: Omit<LedgerContext, "store"> & { readonly store: Store },
   wanted: CreateOrganization,
   by: AuditCaller,
 ): Promise<{ organizationId: string; walletId: string }> {

@@ -5,7 +5,7 @@ import { serverEntry, TestClock } from "@kapi/testkit";
 import { describe, expect, it } from "vitest";
 
 import type { AuditRecord } from "../../domain/audit.ts";
-import type { NewServer } from "../../domain/ports.ts";
+import type { NewServer } from "../../domain/directory/ports.ts";
 import { type RegistrationContext, registerServer } from "./register-server.ts";
 
 const KEYS = { currentKeyId: "k1", keys: new Map([["k1", randomBytes(32)]]) };

@@ -3,11 +3,11 @@ import { ApiError } from "@kapi/http";
 import { canonicalJson, type Keyring, openPassword, sealPassword, uuidV7 } from "@kapi/kernel";
 
 import { type AuditCaller, originOf } from "../../domain/audit.ts";
-import type { NewServer } from "../../domain/ports.ts";
-import type { OperatorContext } from "../operator-context.ts";
+import type { NewServer } from "../../domain/directory/ports.ts";
+import type { DirectoryContext } from "./directory-context.ts";
 
 /** What the registration of trading servers works with. */
-export interface RegistrationContext extends OperatorContext {
+export interface RegistrationContext extends DirectoryContext {
   readonly tradingServers: {
     /** Seal their tokens. */
     readonly keys: Keyring;

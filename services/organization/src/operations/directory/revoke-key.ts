@@ -1,16 +1,16 @@
 import { ApiError } from "@kapi/http";
-import { revokeKey as refuseInRedis } from "@kapi/redis";
+import { type RedisConnection, revokeKey as refuseInRedis } from "@kapi/redis";
 
 import type { AuditCaller } from "../../domain/audit.ts";
 import type { ManagementKey } from "../../domain/directory/management-key.ts";
-import type { OperatorContext } from "../operator-context.ts";
+import type { DirectoryContext } from "./directory-context.ts";
 
 /**
  * Revokes a key for good: in the directory, for every gateway and live socket, and in Redis, which refuses it at once. Throws
  * 404 for an unknown key and, where an organization is named, for another one's. Safe to repeat, as after a failure of Redis.
  */
 export async function revokeKey(
-  context: OperatorContext,
+  context: DirectoryContext & { readonly redis: RedisConnection },
   keyId: string,
   organizationId: string | null,
   by: AuditCaller,

@@ -1,8 +1,9 @@
 import { type Outbox, type OutboxTransaction, transactionWithOutbox } from "@kapi/outbox";
 import type { Database } from "@kapi/postgres";
 
-import type { LedgerPosition, Store, StoreTransaction } from "../../domain/ports.ts";
-import { insertAudit, insertFirstKeyUses } from "./audit-log.ts";
+import type { LedgerPosition } from "../../domain/credits/ports.ts";
+import type { Store, StoreTransaction } from "../../domain/ports.ts";
+import { insertAudit, insertFirstKeyUses } from "./audit-outbox.ts";
 import { consumedOffsets, raiseConsumedOffsets } from "./credits/consumed-offsets.ts";
 import {
   countKeys,
@@ -10,6 +11,7 @@ import {
   insertKey,
   lockAndCountKeys,
   readDirectory,
+  readKeyNames,
   readKeys,
   readServer,
   readServers,
@@ -21,9 +23,13 @@ import {
 import { tablesOf } from "./credits/ledger-positions.ts";
 import { readConsumed, readPurchase, readSettlements } from "./credits/entries.ts";
 import { recordLegs, shareTagLocks } from "./credits/ledger.ts";
-import { countOrganizations, insertOrganization, organizationExists, readOrganizations } from "./directory/organizations.ts";
+import {
+  countOrganizations,
+  insertOrganization,
+  readOrganization,
+  readOrganizations,
+} from "./directory/organizations.ts";
 import { deletePending, insertPending, readPending } from "./credits/pending-wallet-changes.ts";
-import { createUsers } from "./users.ts";
 import {
   insertWallet,
   oldReservations,
@@ -37,10 +43,12 @@ import {
 export function createStore(database: Database, outbox: Pick<Outbox, "publish">): Store {
   return {
     transaction: (work) => transactionWithOutbox(database, outbox, (tx) => work(transactionOn(tx))),
-    organizationExists: (id) => organizationExists(database, id),
+    organizationExists: async (id) => (await readOrganization(database, id)) !== null,
+    readOrganization: (id) => readOrganization(database, id),
     readOrganizations: (range) => readOrganizations(database, range),
     countOrganizations: () => countOrganizations(database),
     readKeys: (organizationId, range) => readKeys(database, organizationId, range),
+    readKeyNames: (keyIds) => readKeyNames(database, keyIds),
     countKeys: (organizationId) => countKeys(database, organizationId),
     readServers: (organizationId, range) => readServers(database, organizationId, range),
     countServers: (organizationId) => countServers(database, organizationId),
@@ -82,9 +90,7 @@ function transactionOn(tx: OutboxTransaction): StoreTransaction {
     setServerStatus: (organizationId, serverId, status) => setServerStatus(tx, organizationId, serverId, status),
     upsertServer: (server, nowMs) => upsertServer(tx, server, nowMs),
     setPrices: (prices) => setPrices(tx, prices),
-    users: createUsers(tx),
     recordAudit: (records) => insertAudit(tx, records),
-    recordFetchedAudit: (records) => insertAudit(tx, records),
     recordFirstKeyUses: (uses) => insertFirstKeyUses(tx, uses),
   };
 }

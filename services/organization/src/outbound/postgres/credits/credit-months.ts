@@ -1,7 +1,7 @@
 import { type Database, statement } from "@kapi/postgres";
 import type { Tag } from "@kapi/redis";
 
-import type { CreditMonths } from "../../../domain/ports.ts";
+import type { CreditMonths } from "../../../domain/credits/ports.ts";
 import { raiseEpochAlone } from "./wallets.ts";
 
 const MS_PER_SECOND = 1_000;

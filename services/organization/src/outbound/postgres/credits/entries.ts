@@ -8,7 +8,7 @@ import { type Queryable, type Statement, statement } from "@kapi/postgres";
 import type { SettlementRequest } from "@kapi/redis";
 
 import { type Leg, type LegKind, legName } from "../../../domain/credits/leg.ts";
-import type { LedgerPosition } from "../../../domain/ports.ts";
+import type { LedgerPosition } from "../../../domain/credits/ports.ts";
 import { perTable } from "./ledger-positions.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { toIso } from "@kapi/kernel";
 import { type Statement, statement } from "@kapi/postgres";
 
-import type { LedgerPosition } from "../../../domain/ports.ts";
+import type { LedgerPosition } from "../../../domain/credits/ports.ts";
 
 const MS_PER_SECOND = 1_000;
 /** The entries that were recorded before there were months; see migrations/0015. */

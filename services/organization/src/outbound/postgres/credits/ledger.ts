@@ -12,7 +12,7 @@ import {
   distinctInOrder,
   legName,
 } from "../../../domain/credits/leg.ts";
-import type { LedgerPosition } from "../../../domain/ports.ts";
+import type { LedgerPosition } from "../../../domain/credits/ports.ts";
 import { crossedThreshold } from "../../../domain/credits/low-balance.ts";
 import { isUsageLine } from "../../../domain/credits/usage-line.ts";
 import { type PositionRow, positionFromRow, tablesOf } from "./ledger-positions.ts";

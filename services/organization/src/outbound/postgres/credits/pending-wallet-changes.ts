@@ -1,7 +1,7 @@
 import { type Queryable, statement } from "@kapi/postgres";
 import type { Tag } from "@kapi/redis";
 
-import type { PendingWalletChange } from "../../../domain/ports.ts";
+import type { PendingWalletChange } from "../../../domain/credits/ports.ts";
 
 interface Row {
   readonly charge_id: string;

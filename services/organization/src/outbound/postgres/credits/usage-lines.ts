@@ -1,7 +1,7 @@
 import { actorFromText } from "@kapi/contracts";
 import { type Queryable, statement } from "@kapi/postgres";
 
-import type { UsageLines } from "../../../domain/ports.ts";
+import type { UsageLines } from "../../../domain/credits/ports.ts";
 import type { UsageLeg } from "../../../domain/credits/usage-line.ts";
 import { readUsageDays } from "./usage-days.ts";
 

@@ -3,9 +3,15 @@ import { type Database, type Queryable, statement } from "@kapi/postgres";
 import type { Tag } from "@kapi/redis";
 
 import { plus } from "../../../domain/credits/drift.ts";
-import type { CheckableWallet, LegSums, WalletCheck, WalletChecks, WalletLook } from "../../../domain/credits/drift-ports.ts";
+import type {
+  CheckableWallet,
+  LegSums,
+  WalletCheck,
+  WalletChecks,
+  WalletLook,
+} from "../../../domain/credits/drift-ports.ts";
 import { type Leg, legName } from "../../../domain/credits/leg.ts";
-import type { LedgerPosition } from "../../../domain/ports.ts";
+import type { LedgerPosition } from "../../../domain/credits/ports.ts";
 import { readKnown } from "./entries.ts";
 import { perTable, tablesOf } from "./ledger-positions.ts";
 import { raiseEpochAlone } from "./wallets.ts";

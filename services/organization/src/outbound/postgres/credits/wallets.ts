@@ -2,7 +2,13 @@ import { assertDefined, toIso } from "@kapi/kernel";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 import { type OpeningWallet, type Tag, tagOf } from "@kapi/redis";
 
-import type { LedgerPosition, OldReservations, Reservation, WalletPlace, WalletRecord } from "../../../domain/ports.ts";
+import type {
+  LedgerPosition,
+  OldReservations,
+  Reservation,
+  WalletPlace,
+  WalletRecord,
+} from "../../../domain/credits/ports.ts";
 import { type PositionRow, positionFromRow } from "./ledger-positions.ts";
 
 /** Wallets and reservations that are read at once for an opening. */

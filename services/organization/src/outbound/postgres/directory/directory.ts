@@ -12,7 +12,7 @@ import type { OutboxTransaction } from "@kapi/outbox";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 
 import type { ManagementKey } from "../../../domain/directory/management-key.ts";
-import type { NewKey, NewServer, RegisteredServer } from "../../../domain/ports.ts";
+import type { NewKey, NewServer, RegisteredServer } from "../../../domain/directory/ports.ts";
 import type { RowRange } from "../../../domain/row-range.ts";
 import { enqueue } from "../outbox.ts";
 
@@ -85,6 +85,10 @@ const selectKeysOf = statement<KeyRow>(
 const countKeysOf = statement<{ total: number }>(
   "directory_count_keys_of",
   `select count(*) as total from management_keys where organization_id = $1`,
+);
+const selectKeyNames = statement<{ key_id: string; name: string }>(
+  "directory_select_key_names",
+  `select key_id, name from management_keys where key_id = any($1::text[])`,
 );
 const selectKeyRows = statement<KeyRow>("directory_select_keys", `select ${KEY_COLUMNS} from management_keys`);
 
@@ -189,6 +193,15 @@ export async function readKeys(database: Queryable, organizationId: string, rang
 
 export async function countKeys(database: Queryable, organizationId: string): Promise<number> {
   return (await database.query(countKeysOf, [organizationId]))[0]?.total ?? 0;
+}
+
+/** Names of keys by their ids, without those of unknown ids. */
+export async function readKeyNames(
+  database: Queryable,
+  keyIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await database.query(selectKeyNames, [keyIds]);
+  return new Map(rows.map(({ key_id: keyId, name }) => [keyId, name]));
 }
 
 /** An organization's servers that were not removed, oldest first. */

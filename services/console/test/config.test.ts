@@ -6,17 +6,16 @@ import { Config } from "../src/config.ts";
 
 const NEEDED = {
   HTTP_PORT: "8080",
-  KAFKA_BROKERS: "kafka:9092",
   POSTGRES_URL: "postgres://kapi@db/kapi",
   REDIS_URL: "redis://redis",
-  SERVICE_TOKEN: `organization.${"x".repeat(32)}`,
-  TRADING_SERVER_SEALING_KEYS: `k1:${Buffer.alloc(32).toString("base64")}`,
+  SERVICE_TOKEN: `console.${"x".repeat(32)}`,
   SERVICE_TOKEN_DIGESTS: `operator:${"0".repeat(64)}`,
   COMMAND_STATUS_URL: "http://command-status",
   CONSOLE_PORT: "8082",
   CONSOLE_API_URL: "https://api.example.com",
   ACCOUNT_URL: "http://account",
   METRICS_URL: "http://metrics",
+  ORGANIZATION_URL: "http://organization",
   WEBHOOKS_URL: "http://webhooks",
 };
 

@@ -1,15 +1,17 @@
-/** The operator's lists: pages of what there is, newest first unless said otherwise. */
+/** Lists of the directory, by the page: newest first unless said otherwise. */
 import { type ConsoleKey, type PageQuery, type Pagination, paginationOf, type ServerEntry } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 
-import type { User } from "../../domain/console-ports.ts";
 import { consoleKeyOf } from "../../domain/directory/management-key.ts";
-import type { Organization } from "../../domain/ports.ts";
+import type { Organization } from "../../domain/directory/ports.ts";
 import type { RowRange } from "../../domain/row-range.ts";
-import type { PeopleContext } from "../console-context.ts";
+import type { DirectoryContext } from "./directory-context.ts";
+
+/** A server as the operator and the console are shown it. */
+export type ShownServerEntry = Omit<ServerEntry, "kind" | "version">;
 
 export async function listOrganizations(
-  { store }: PeopleContext,
+  { store }: Pick<DirectoryContext, "store">,
   query: PageQuery,
 ): Promise<{ organizations: Organization[]; pagination: Pagination }> {
   const [organizations, total] = await Promise.all([
@@ -19,20 +21,9 @@ export async function listOrganizations(
   return { organizations, pagination: paginationOf(query, total) };
 }
 
-/** People of an organization, disabled ones too. Throws 404 for an unknown organization, as the next two do. */
-export async function listUsers(
-  { store, users }: PeopleContext,
-  organizationId: string,
-  query: PageQuery,
-): Promise<{ users: User[]; pagination: Pagination }> {
-  await known(store, organizationId);
-  const [found, total] = await Promise.all([users.page(organizationId, rangeOf(query)), users.count(organizationId)]);
-  return { users: found, pagination: paginationOf(query, total) };
-}
-
-/** Keys of an organization: active ones first. */
+/** Keys of an organization: active ones first. Throws 404 for an unknown organization, as the next one does. */
 export async function listOrganizationKeys(
-  { store, clock }: PeopleContext,
+  { store, clock }: Pick<DirectoryContext, "store" | "clock">,
   organizationId: string,
   query: PageQuery,
 ): Promise<{ keys: ConsoleKey[]; pagination: Pagination }> {
@@ -46,20 +37,37 @@ export async function listOrganizationKeys(
 
 /** Servers of an organization as they were registered, oldest first. */
 export async function listOrganizationServers(
-  { store }: PeopleContext,
+  { store }: Pick<DirectoryContext, "store">,
   organizationId: string,
   query: PageQuery,
-): Promise<{ servers: Omit<ServerEntry, "kind" | "version">[]; pagination: Pagination }> {
+): Promise<{ servers: ShownServerEntry[]; pagination: Pagination }> {
   await known(store, organizationId);
   const [found, total] = await Promise.all([
     store.readServers(organizationId, rangeOf(query)),
     store.countServers(organizationId),
   ]);
-  const servers = found.map(({ kind: _kind, version: _version, ...server }) => server);
-  return { servers, pagination: paginationOf(query, total) };
+  return { servers: found.map(shownServerOf), pagination: paginationOf(query, total) };
 }
 
-async function known(store: PeopleContext["store"], organizationId: string): Promise<void> {
+/**
+ * A server of the organization. Throws 404 for one that there is not, that was removed, or that is another
+ * organization's.
+ */
+export async function getServer(
+  { store }: Pick<DirectoryContext, "store">,
+  organizationId: string,
+  serverId: string,
+): Promise<ShownServerEntry> {
+  const server = await store.readServer(organizationId, serverId);
+  if (server === null) throw new ApiError("SERVER_NOT_FOUND");
+  return shownServerOf(server);
+}
+
+function shownServerOf({ kind: _kind, version: _version, ...server }: ServerEntry): ShownServerEntry {
+  return server;
+}
+
+async function known(store: DirectoryContext["store"], organizationId: string): Promise<void> {
   if (!(await store.organizationExists(organizationId))) throw new ApiError("NOT_FOUND");
 }
 

@@ -1,0 +1,11 @@
+import { expect, it } from "vitest";
+
+import { originOf } from "./audit.ts";
+
+it.each([
+  ["https://user:secret@hooks.example.com:8443/a/token?key=secret#x", "https://hooks.example.com:8443"],
+  ["http://trading-server:8080/", "http://trading-server:8080"],
+  ["no address", ""],
+])("of the address %s only its origin is recorded", (url, origin) => {
+  expect(originOf(url)).toBe(origin);
+});
