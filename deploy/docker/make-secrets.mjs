@@ -17,7 +17,7 @@ const key = () => randomBytes(KEY_BYTES).toString("base64");
 const token = () => randomBytes(KEY_BYTES).toString("hex");
 /** Those who call services, by the names that their tokens begin with; the file of each token. */
 const callers = new Map(
-  ["gateway", "account", "export", "metrics", "organization"].map((name) => [name, `service_token_${name}`]),
+  ["gateway", "account", "export", "metrics", "organization", "console"].map((name) => [name, `service_token_${name}`]),
 );
 callers.set("operator", "operator_token");
 const secrets = {

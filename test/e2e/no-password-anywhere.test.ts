@@ -269,7 +269,7 @@ describe("what lets somebody in", () => {
     ].map(String);
     const { files } = await readEverything(stack);
     const logs = files.filter(({ where }) => where.endsWith(".log"));
-    for (const service of ["gateway", "organization"]) {
+    for (const service of ["gateway", "console"]) {
       const ofService = logs.filter(({ where }) => where.endsWith(`/${service}.log`));
       expect(placesOf([seen], ofService), service).not.toEqual([]);
     }

@@ -13,7 +13,7 @@ import { createLogger } from "@kapi/runtime";
 import { createTestEnvironment } from "@kapi/testkit";
 import { Redis } from "ioredis";
 
-import { readForOpening } from "../../services/organization/src/outbound/postgres/wallets.ts";
+import { readForOpening } from "../../services/organization/src/outbound/postgres/credits/wallets.ts";
 
 const MIGRATIONS = fileURLToPath(new URL("../../services/organization/migrations", import.meta.url));
 const WALLETS = Number(process.env["BENCH_WALLETS"] ?? 200_000);

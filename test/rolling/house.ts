@@ -13,6 +13,7 @@ import type { Backend } from "./balancer.ts";
 const TWICE = [
   "account",
   "command-status",
+  "console",
   "export",
   "finance",
   "gateway",

@@ -46,7 +46,7 @@ describe("the gates of npm run check", () => {
   it("the import rules see every service and library of this house", () => {
     const seen = cruise(ROOT, ["libs", "services"]).modules.map((module) => module.source);
     const places = ["libs/kernel/", "libs/contracts/", "services/gateway/src/", "services/finance/src/"];
-    for (const place of [...places, "services/organization/console/src/pages/"]) {
+    for (const place of [...places, "services/console/page/src/pages/"]) {
       expect(seen.filter((source) => source.startsWith(place)).length).toBeGreaterThan(3);
     }
   });
@@ -80,8 +80,8 @@ describe("the gates of npm run check", () => {
   });
 
   it("the type checker sees the pages of the console", () => {
-    const { status, output } = run("tsc", ["-p", "services/organization/console", "--listFilesOnly"], ROOT);
-    expect(output).toContain("services/organization/console/src/pages/credits.tsx");
+    const { status, output } = run("tsc", ["-p", "services/console/page", "--listFilesOnly"], ROOT);
+    expect(output).toContain("services/console/page/src/pages/credits.tsx");
     expect(status).toBe(0);
   });
 

@@ -17,6 +17,7 @@ import { OperatorSettings } from "../../deploy/cli/src/operator.ts";
 import { programEnvironment } from "../../deploy/local/src/services/plan.ts";
 import { ConfigSchema as account } from "../../services/account/src/config.ts";
 import { ConfigSchema as commandStatus } from "../../services/command-status/src/config.ts";
+import { Config as console } from "../../services/console/src/config.ts";
 import { ConfigSchema as exportSchema } from "../../services/export/src/config.ts";
 import { ConfigSchema as finance } from "../../services/finance/src/config.ts";
 import { ConfigSchema as gateway } from "../../services/gateway/src/config.ts";
@@ -38,6 +39,7 @@ const SETTINGS = new Map<string, z.ZodObject>([
   ["command-status", commandStatus],
   ["metrics", metrics],
   ["organization", organization],
+  ["console", console],
   ["webhooks", webhooks],
   ["trading-simulator", tradingServer],
   ["cli", OperatorSettings],

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
 
-import { Operator, operatorAddress } from "./operator.ts";
+import { type OperatedService, Operator, operatorAddress } from "./operator.ts";
 import type { Environment } from "./running-kapi.ts";
 
 /** What surrounds the command line. */
@@ -18,7 +18,7 @@ export interface Surroundings {
 /** What the commands work with. */
 export interface CommandContext extends Surroundings {
   /** Found when it is first needed: help needs none. */
-  readonly operator: () => Operator;
+  readonly operator: (service: OperatedService) => Operator;
   /** Prints `value` as JSON where the command was asked for that, else as `text` shows it. */
   readonly tell: <T>(options: Telling, value: T, text: (value: T) => string) => void;
 }
@@ -31,7 +31,7 @@ export interface Telling {
 export function createContext(surroundings: Surroundings): CommandContext {
   return {
     ...surroundings,
-    operator: () => new Operator(() => operatorAddress(surroundings.environment)),
+    operator: (service) => new Operator(service, () => operatorAddress(surroundings.environment, service)),
     tell: (options, value, text) =>
       surroundings.out(options.json === true ? `${JSON.stringify(value, null, 2)}\n` : text(value)),
   };

@@ -15,13 +15,19 @@ import { type Environment, fromRunningKapi } from "./running-kapi.ts";
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Items that are asked for at once; a list has as many pages as it needs. */
 const PAGE_LIMIT = 100;
-/** With both of these nothing is looked up. Either may be given as a file, as secrets are: OPERATOR_TOKEN_FILE. */
+/** With all of these nothing is looked up. Each may be given as a file, as secrets are: OPERATOR_TOKEN_FILE. */
 export const OperatorSettings = z.object({
   ORGANIZATION_URL: z.string().optional(),
+  /** Needed for users and the audit log only. */
+  CONSOLE_URL: z.string().optional(),
   OPERATOR_TOKEN: z.string().optional(),
 });
 
-/** Where the organization service is, and what proves the operator to it. */
+/** The services with routes for the operator, and the setting that has the address of each. */
+const ADDRESSES = { organization: "ORGANIZATION_URL", console: "CONSOLE_URL" } as const;
+export type OperatedService = keyof typeof ADDRESSES;
+
+/** Where a service is, and what proves the operator to it. */
 export interface OperatorAddress {
   readonly url: string;
   readonly token: string;
@@ -34,20 +40,19 @@ type ListRoute = InternalRoute & {
 };
 
 /**
- * The address that the environment gives (ORGANIZATION_URL and OPERATOR_TOKEN), else that of the kapi which runs from this
- * checkout (KAPI_STATE_DIR says where its state is).
+ * The address of `service` that the environment gives (ORGANIZATION_URL or CONSOLE_URL, and OPERATOR_TOKEN), else that of
+ * the kapi which runs from this checkout (KAPI_STATE_DIR says where its state is).
  */
-export async function operatorAddress(environment: Environment): Promise<OperatorAddress> {
-  const { ORGANIZATION_URL: url, OPERATOR_TOKEN: token } = given(environment);
+export async function operatorAddress(environment: Environment, service: OperatedService): Promise<OperatorAddress> {
+  const variable = ADDRESSES[service];
+  const { [variable]: url, OPERATOR_TOKEN: token } = given(environment);
   if (url !== undefined && token !== undefined) return { url, token };
-  const missing = Object.entries({ ORGANIZATION_URL: url, OPERATOR_TOKEN: token }).filter(
-    ([, value]) => value === undefined,
-  );
+  const missing = Object.entries({ [variable]: url, OPERATOR_TOKEN: token }).filter(([, value]) => value === undefined);
   const wanted = `set ${missing.map(([name]) => name).join(" and ")}`;
   const kept = await fromRunningKapi(environment, wanted, ({ keptProgramEnvironment }, folder) =>
     keptProgramEnvironment(folder, "cli"),
   );
-  return { url: url ?? kept["ORGANIZATION_URL"] ?? "", token: token ?? kept["OPERATOR_TOKEN"] ?? "" };
+  return { url: url ?? kept[variable] ?? "", token: token ?? kept["OPERATOR_TOKEN"] ?? "" };
 }
 
 function given(environment: Environment): z.output<typeof OperatorSettings> {
@@ -59,12 +64,14 @@ function given(environment: Environment): z.output<typeof OperatorSettings> {
   }
 }
 
-/** Calls the operator's routes of the organization service. */
+/** Calls the operator's routes of one service. */
 export class Operator {
+  readonly #service: OperatedService;
   readonly #address: () => Promise<OperatorAddress>;
 
   /** `address` is asked for each time; so nothing is looked for before it is needed. */
-  constructor(address: () => Promise<OperatorAddress>) {
+  constructor(service: OperatedService, address: () => Promise<OperatorAddress>) {
+    this.#service = service;
     this.#address = address;
   }
 
@@ -108,11 +115,11 @@ export class Operator {
       text = await response.text();
     } catch (error) {
       throw new CommandFailure(
-        `The organization service cannot be reached at ${url}: ${reasonOf(error)}`,
+        `The ${this.#service} service cannot be reached at ${url}: ${reasonOf(error)}`,
         EXIT_CODES.unavailable,
       );
     }
-    if (!response.ok) throw refusalOf("The organization service", response.status, text);
+    if (!response.ok) throw refusalOf(`The ${this.#service} service`, response.status, text);
     return (route.answer as z.ZodType<z.output<R["answer"]>>).parse(JSON.parse(text));
   }
 }

@@ -11,7 +11,8 @@ import { createContext, type Surroundings } from "./context.ts";
 import { CommandFailure, EXIT_CODES } from "./failure.ts";
 
 const FOOTER = `
-Which kapi: the one that ORGANIZATION_URL and OPERATOR_TOKEN name, else the one that npm start runs here.
+Which kapi: the one that ORGANIZATION_URL, CONSOLE_URL (for user and audit) and OPERATOR_TOKEN name, else the one that
+npm start runs here.
 Exit codes: 0 done, 1 refused, 2 wrong command or option, 3 cannot be reached now.`;
 
 /** Runs one command and returns its exit code; what it has to say is written to `out`, and what went wrong to `err`. */

@@ -3,6 +3,7 @@ import path from "node:path";
 
 import { SCOPES } from "@kapi/contracts";
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";
+import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { runCommandLine } from "../src/program.ts";
@@ -14,8 +15,12 @@ let stack: TestStack;
 let environment: Record<string, string>;
 
 beforeAll(async () => {
-  stack = await startTestStack({ services: ["organization", "command-status"] });
-  environment = { ORGANIZATION_URL: stack.url("organization"), OPERATOR_TOKEN: stack.secrets.serviceTokens.operator };
+  stack = await startTestStack({ services: ["organization", "console", "command-status"] });
+  environment = {
+    ORGANIZATION_URL: stack.url("organization"),
+    CONSOLE_URL: stack.url("console"),
+    OPERATOR_TOKEN: stack.secrets.serviceTokens.operator,
+  };
 });
 afterAll(() => stack.stop());
 
@@ -134,7 +139,10 @@ test("the audit log is listed by organization, as many entries as are asked for,
   );
   await Promise.all(made.slice(0, 13).map(({ keyId }) => kapi(`key revoke ${keyId}`)));
   await kapi(`key create ${at} --all-scopes --name Last`);
-  const entries = await told<{ id: string; action: string; actor: object }[]>(`audit list ${at} --limit 500`);
+  const entries = await eventually(async () => {
+    const found = await told<{ id: string; action: string; actor: object }[]>(`audit list ${at} --limit 500`);
+    return found.length >= 105 && found;
+  });
   expect(entries.map(({ action }) => action).toReversed()).toEqual([
     "organization.created",
     ...Array.from({ length: 90 }, () => "key.created"),
@@ -185,6 +193,14 @@ test("a service that cannot be reached ends with 3, and so does a checkout in wh
   });
   expect(nowhere).toMatchObject({ code: 3, out: "" });
   expect(nowhere.err).toContain("http://127.0.0.1:1");
+  const withoutConsole = {
+    ORGANIZATION_URL: "http://127.0.0.1:1",
+    OPERATOR_TOKEN: "operator",
+    KAPI_STATE_DIR: "/none",
+  };
+  const people = await kapi("audit list", { env: withoutConsole });
+  expect(people).toMatchObject({ code: 3, out: "" });
+  expect(people.err).toContain("CONSOLE_URL");
   const nothing = await kapi("organization list", { env: { KAPI_STATE_DIR: "/nonexistent" } });
   expect(nothing).toMatchObject({ code: 3, out: "" });
   expect(nothing.err).toContain("npm start");
@@ -192,8 +208,8 @@ test("a service that cannot be reached ends with 3, and so does a checkout in wh
 
 test("without addresses in the environment it finds the kapi that runs beside it", async () => {
   const state = path.dirname(path.dirname(stack.process("organization").logFile));
-  const ran = await kapi("organization list --json", { env: { KAPI_STATE_DIR: state } });
-  expect(ran).toMatchObject({ code: 0, err: "" });
+  for (const typed of ["organization list --json", "audit list --json"])
+    expect(await kapi(typed, { env: { KAPI_STATE_DIR: state } })).toMatchObject({ code: 0, err: "" });
 });
 
 test("help shows every command with its options, and asks nobody", async () => {

@@ -12,7 +12,7 @@ import { LocalError, printedReport } from "@kapi/servers";
 import { startStack } from "./stack.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
-const DEFAULT_PORTS = { gateway: 8080, live: 8081, console: 8082, "trading-simulator": 8090 };
+const DEFAULT_PORTS = { gateway: 8080, live: 8081, "console-page": 8082, "trading-simulator": 8090 };
 /** Ctrl-C reaches a process more than once when npm passes it on. */
 const SAME_REQUEST_MS = 1_000;
 
@@ -45,7 +45,7 @@ async function main(): Promise<void> {
     ports: {
       gateway: settings.KAPI_PORT,
       live: settings.KAPI_LIVE_PORT,
-      console: settings.KAPI_CONSOLE_PORT,
+      "console-page": settings.KAPI_CONSOLE_PORT,
       "trading-simulator": settings.KAPI_TRADING_SERVER_PORT,
     },
   });

@@ -25,7 +25,7 @@ import { buildConsole } from "./services/console-build.ts";
 import { keepAddresses } from "./services/kept-environment.ts";
 import {
   allServices,
-  CONSOLE,
+  CONSOLE_PAGE,
   consoleUrl,
   type Environment,
   livePort,
@@ -41,7 +41,7 @@ const PARTITIONS = 4;
 const ONE_COPY = { replicationFactor: 1, minInsyncReplicas: 1 };
 const DEFAULT_DATABASE = "kapi";
 /** The service that serves the console's page. */
-const CONSOLE_OWNER = "organization";
+const CONSOLE_OWNER = "console";
 
 export interface StackOptions {
   /** Holds everything that is kept between starts; one running stack each. */
@@ -54,7 +54,7 @@ export interface StackOptions {
   readonly database?: string;
   /** Before every topic name, so that several stacks can share a Kafka. */
   readonly topicPrefix?: string;
-  /** Ports asked for, by service, "live" for the live stream, and "console". */
+  /** Ports asked for, by service, "live" for the live stream, and "console-page". */
   readonly ports?: AskedPorts;
   /** Ports to take when nothing speaks against it. */
   readonly preferredPorts?: AskedPorts;
@@ -130,7 +130,8 @@ async function assemble(options: StackOptions, record: StateRecord, stops: Stops
   const programs = programsOf(options.services ?? everything, options.twice ?? []);
   if ([...programs.values()].includes(CONSOLE_OWNER)) await buildConsole(report);
   const names = [
-    ...new Set([...everything, CONSOLE, ...programs.keys(), ...[...programs.keys(), "metrics"].map(livePort)]),
+    // The page first: services of this name may have had its port at the last start.
+    ...new Set([CONSOLE_PAGE, ...everything, ...programs.keys(), ...[...programs.keys(), "metrics"].map(livePort)]),
   ];
   const ports = await choosePorts(stateDir, names, options.ports ?? {}, options.preferredPorts ?? {});
   const forgetAddresses = keepAddresses(stateDir, { servers, topicPrefix });

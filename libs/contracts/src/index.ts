@@ -23,6 +23,7 @@ export * from "./http/webhooks.ts";
 export * from "./internal/account.ts";
 export * from "./internal/audit-outbox.ts";
 export * from "./internal/command-status.ts";
+export * from "./internal/console.ts";
 export * from "./internal/finance.ts";
 export * from "./internal/history.ts";
 export * from "./internal/metrics.ts";

@@ -1,5 +1,6 @@
 import { ACCOUNT_ROUTES } from "./internal/account.ts";
 import { COMMAND_STATUS_ROUTES } from "./internal/command-status.ts";
+import { CONSOLE_ROUTES } from "./internal/console.ts";
 import { FINANCE_ROUTES } from "./internal/finance.ts";
 import { METRICS_ROUTES } from "./internal/metrics.ts";
 import { ORGANIZATION_ROUTES } from "./internal/organization.ts";
@@ -16,6 +17,7 @@ type CallsOfOwner = Readonly<Record<string, readonly Caller[]>>;
 export const INTERNAL_CALLS = {
   account: callsOf(ACCOUNT_ROUTES),
   "command-status": callsOf(COMMAND_STATUS_ROUTES),
+  console: callsOf(CONSOLE_ROUTES),
   finance: callsOf(FINANCE_ROUTES),
   metrics: callsOf(METRICS_ROUTES),
   organization: callsOf(ORGANIZATION_ROUTES),

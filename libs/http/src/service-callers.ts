@@ -64,9 +64,9 @@ export function admitCallers(app: FastifyInstance, owner: InternalOwner, secrets
 /** A service of 0.1.0, which does not say which one it is. Goes in the release after the next. */
 const EVERY_SERVICE = Symbol("a service of 0.1.0");
 
-/** Whether 0.1.0 does not know the route: what concerns the audit log. */
+/** Whether 0.1.0 does not know the route: what concerns the audit log, and the move of people. */
 function isNew(route: string): boolean {
-  return route.startsWith(`${INTERNAL_PREFIX}audit`);
+  return ["audit", "former-users"].some((name) => route.startsWith(`${INTERNAL_PREFIX}${name}`));
 }
 
 /** The name of the caller; null for nobody that is known. A token that is shown must be right, whatever else is shown. */

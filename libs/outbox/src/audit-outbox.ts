@@ -1,6 +1,6 @@
 /**
  * Entries of the audit log beside the changes that they report, in the schema of the service that makes the changes. They
- * are fetched, not published: organization, which owns the log, asks for them and has them deleted once it has recorded
+ * are fetched, not published: console, which owns the log, asks for them and has them deleted once it has recorded
  * them. The table: `audit_outbox (id uuid primary key, entry json not null, created_at timestamptz not null default
  * now())`.
  */
@@ -10,7 +10,7 @@ import { type Database, statement, type Transaction } from "@kapi/postgres";
 
 const INSERT = statement<Record<string, never>>(
   "audit_outbox_insert",
-  "insert into audit_outbox (id, entry) values ($1, $2)",
+  "insert into audit_outbox (id, entry) values ($1, $2) on conflict (id) do nothing",
 );
 const READ = statement<{ id: string; entry: object | null }>(
   "audit_outbox_read",
@@ -21,12 +21,12 @@ const DELETE = statement<Record<string, never>>(
   "delete from audit_outbox where id = any($1::uuid[])",
 );
 
-/** Adds an entry in the transaction of its change. `eventId` names it in the log, too. */
+/** Adds an entry in the transaction of its change, once under its `eventId`, which names it in the log, too. */
 export function recordForAudit(tx: Pick<Transaction, "execute">, entry: { readonly eventId: string }): void {
   tx.execute(INSERT, [entry.eventId, JSON.stringify(entry)]);
 }
 
-/** The routes by which organization fetches the entries in the schema of `database`. */
+/** The routes by which console fetches the entries in the schema of `database`. */
 export function installAuditOutbox(app: FastifyInstance, database: Database): void {
   const { readAuditOutbox, deleteRecordedEvents } = AUDIT_OUTBOX_ROUTES;
   serve(app, readAuditOutbox, async () => ({ events: await readAuditEntries(database, MAX_AUDIT_EVENTS) }));

@@ -43,20 +43,6 @@ export function measureWaiting(needs: { redis: RedisConnection; database: Databa
   );
 }
 
-/** Measures how long ago each service was last asked, with success, for its audit entries. */
-export function measureAuditAge(fetchedAtMs: ReadonlyMap<string, number>, clock: Clock): void {
-  observed(
-    "organization.audit.age",
-    "How long ago the entries of the audit log that wait in a service were last fetched and recorded, by `source`",
-    "s",
-    () =>
-      Array.from(fetchedAtMs, ([source, atMs]) => ({
-        value: Math.max(0, clock.nowMs() - atMs) / MS_PER_SECOND,
-        attributes: { source },
-      })),
-  );
-}
-
 async function waitingUsage(redis: RedisConnection): Promise<WaitingUsage> {
   const backlog = (await usageBacklog(redis, ALL_TAGS)).replies;
   const waiting = ALL_TAGS.filter((tag) => (backlog.get(tag) ?? 0) > 0);

@@ -1,66 +1,37 @@
 import { fileURLToPath } from "node:url";
 
-import { MAX_AUDIT_EVENTS, TOPICS } from "@kapi/contracts";
-import {
-  admitCallers,
-  createHttpServer,
-  createInternalClient,
-  type InternalClient,
-  listen,
-  serviceCredentials,
-} from "@kapi/http";
+import { MAX_FORMER_USERS, TOPICS } from "@kapi/contracts";
+import { admitCallers, createHttpServer, createInternalClient, listen, serviceCredentials } from "@kapi/http";
 import { beginOffsets, createConsumer, createKafka, createProducer, endOffsets, kafkaOptions } from "@kapi/kafka";
 import { repeat } from "@kapi/kernel";
-import { ROW_PER_MESSAGE, startOutbox } from "@kapi/outbox";
-import {
-  createPool,
-  isTransient,
-  migrate,
-  migrationOptions,
-  postgresOptions,
-  startDatabaseClock,
-} from "@kapi/postgres";
+import { installAuditOutbox, ROW_PER_MESSAGE, startOutbox } from "@kapi/outbox";
+import { createPool, migrate, migrationOptions, postgresOptions, startDatabaseClock } from "@kapi/postgres";
 import { ALL_TAGS, createRedis, redisOptions, tagStates } from "@kapi/redis";
 import { gauge, type MainContext, type MigrationContext } from "@kapi/runtime";
 
-import { type Config, type ConsoleConfig, consoleConfig } from "./config.ts";
-import type { CreditMonths, Store } from "./domain/ports.ts";
-import { installConsole } from "./inbound/http/console/console.ts";
-import { readAssets } from "./inbound/http/console/pages.ts";
-import { installCreditUsage } from "./inbound/http/credit-usage.ts";
-import { installListRoutes } from "./inbound/http/list-routes.ts";
-import { installPeopleRoutes } from "./inbound/http/people-routes.ts";
-import { installRoutes } from "./inbound/http/routes.ts";
+import type { Config } from "./config.ts";
+import type { CreditMonths } from "./domain/credits/ports.ts";
+import { installCreditRoutes } from "./inbound/http/credit-routes.ts";
+import { installDirectoryRoutes, installFormerUsers } from "./inbound/http/directory-routes.ts";
 import { takeCommandEvents } from "./inbound/kafka/command-events.ts";
-import { measureAuditAge, measureWaiting } from "./measures.ts";
-import { applyPending } from "./operations/apply-pending.ts";
-import { checkDrift } from "./operations/check-drift.ts";
-import type { ConsoleContext, PeopleContext } from "./operations/console-context.ts";
-import { fetchAuditEvents } from "./operations/fetch-audit-events.ts";
-import type { LedgerContext } from "./operations/ledger-context.ts";
-import { keepCreditMonths } from "./operations/keep-credit-months.ts";
-import { LiveAccounts } from "./operations/live-accounts.ts";
-import { openClosedTags } from "./operations/open-tags.ts";
-import { publishDirectory } from "./operations/publish-directory.ts";
-import { createFailedSignIns, type FailedSignInRecorder } from "./operations/record-failed-sign-ins.ts";
-import { recordUsage } from "./operations/record-usage.ts";
-import { releaseOrphans } from "./operations/release-orphans.ts";
-import { createPasswords } from "./outbound/passwords.ts";
-import { accountsOver } from "./outbound/http/accounts.ts";
-import { auditSourceOver } from "./outbound/http/audit-source.ts";
+import { measureWaiting } from "./measures.ts";
+import { applyPending } from "./operations/credits/apply-pending.ts";
+import { checkDrift } from "./operations/credits/check-drift.ts";
+import type { LedgerContext } from "./operations/credits/ledger-context.ts";
+import { keepCreditMonths } from "./operations/credits/keep-credit-months.ts";
+import { openClosedTags } from "./operations/credits/open-tags.ts";
+import { publishDirectory } from "./operations/directory/publish-directory.ts";
+import { recordUsage } from "./operations/credits/record-usage.ts";
+import { releaseOrphans } from "./operations/credits/release-orphans.ts";
 import { commandStatusOver } from "./outbound/http/command-status.ts";
-import { commandsOver } from "./outbound/http/commands.ts";
-import { samplesOver } from "./outbound/http/samples.ts";
-import { webhooksOver } from "./outbound/http/webhooks.ts";
-import { createAuditLog } from "./outbound/postgres/audit-log.ts";
-import { createCreditMonths } from "./outbound/postgres/credit-months.ts";
+import { createCreditMonths } from "./outbound/postgres/credits/credit-months.ts";
+import { createFormerUsers } from "./outbound/postgres/former-users.ts";
 import { createStore } from "./outbound/postgres/store.ts";
-import { createUsageLines } from "./outbound/postgres/usage-lines.ts";
-import { createUsers } from "./outbound/postgres/users.ts";
-import { createWalletChecks } from "./outbound/postgres/wallet-checks.ts";
+import { createUsageLines } from "./outbound/postgres/credits/usage-lines.ts";
+import { createWalletChecks } from "./outbound/postgres/credits/wallet-checks.ts";
 
 const SERVICE = "organization";
-/** Nobody but the owner of the schema could change an entry. */
+/** Of builds between 0.1.0 and this release, whose processes still write it. */
 const APPEND_ONLY = ["audit_log"];
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 const INTERNAL_CALL_TIMEOUT_MS = 4_000;
@@ -77,12 +48,7 @@ const OPENING_PAUSE_MS = 250;
 const PENDING_PAUSE_MS = 500;
 const ORPHANS_PAUSE_MS = 60_000;
 const DRIFT_PAUSE_MS = 60_000;
-/** How long an entry of the audit log waits in another service, at most, while all is well. */
-const AUDIT_PAUSE_MS = 1_000;
-const FAILED_SIGN_INS_PAUSE_MS = 10_000;
 const CREDIT_MONTHS_PAUSE_MS = 10 * 60_000;
-/** How often live pictures are fed, and how soon those of a closed session end. */
-const LIVE_PAUSE_MS = 1_000;
 
 const tagsClosed = gauge(
   "organization.tags.closed",
@@ -219,34 +185,18 @@ export async function start(context: MainContext<Config>): Promise<void> {
     }),
   );
 
-  const passwords = await createPasswords();
   const tradingServers = {
     keys: config.TRADING_SERVER_SEALING_KEYS,
     allowInsecure: config.TRADING_SERVER_ALLOW_INSECURE === "true",
   };
-  const people: PeopleContext = {
-    ...ledger,
-    publish: () => outbox.published(),
-    users: createUsers(database),
-    passwords,
-    auditLog: createAuditLog(database),
-    failedSignIns: await startFailedSignIns(main, store),
-  };
-  const usageLines = createUsageLines(database);
   const app = createHttpServer({ logger, health, clock });
   admitCallers(app, "organization", config);
-  installRoutes(app, { ...people, tradingServers });
-  installPeopleRoutes(app, people);
-  installListRoutes(app, people);
-  installCreditUsage(app, usageLines);
+  installDirectoryRoutes(app, { ...ledger, store, publish: () => outbox.published(), tradingServers });
+  installCreditRoutes(app, { ...ledger, usageLines: createUsageLines(database) });
+  installAuditOutbox(app, database);
+  installFormerUsers(app, createFormerUsers(database), MAX_FORMER_USERS);
   const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
   logger.info({ url }, "listening");
-
-  await startFetchingAudit(main, store);
-
-  const consoleSettings = consoleConfig(config);
-  if (consoleSettings === null) return;
-  await startConsole(main, consoleSettings, { ...people, usageLines, commands: commandsOver(commandStatusClient) });
 }
 
 /**
@@ -266,88 +216,4 @@ async function startCreditMonths(
       round: keep,
     }),
   );
-}
-
-/** Other services keep entries of the audit log until they are in it. */
-async function startFetchingAudit(main: MainContext<Config>, store: Store): Promise<void> {
-  const { config, scope, logger, clock } = main;
-  const fetchedAtMs = new Map<string, number>();
-  measureAuditAge(fetchedAtMs, clock);
-  const sources = { account: config.ACCOUNT_URL, webhooks: config.WEBHOOKS_URL };
-  const credentials = serviceCredentials(config);
-  for (const [name, baseUrl] of Object.entries(sources)) {
-    if (baseUrl === undefined) {
-      logger.warn({ service: name }, "its changes are not in the audit log: its address is not set");
-      continue;
-    }
-    const client = await scope.start(`audit client of ${name}`, () =>
-      createInternalClient({ baseUrl, credentials, timeoutMs: INTERNAL_CALL_TIMEOUT_MS }),
-    );
-    const source = auditSourceOver(client);
-    fetchedAtMs.set(name, clock.nowMs());
-    const round = async (): Promise<boolean> => {
-      const recorded = await fetchAuditEvents({ store, clock, logger }, source);
-      fetchedAtMs.set(name, clock.nowMs());
-      return recorded === MAX_AUDIT_EVENTS;
-    };
-    await scope.start(`audit entries of ${name}`, () =>
-      repeat({ name: `audit entries of ${name}`, logger, pauseMs: AUDIT_PAUSE_MS, round }),
-    );
-  }
-}
-
-/** What was counted is written once more at the end, before the database is closed. */
-async function startFailedSignIns(
-  { scope, clock, logger }: MainContext<Config>,
-  store: Store,
-): Promise<FailedSignInRecorder> {
-  const failed = createFailedSignIns({ store, clock, logger });
-  const recorder = await scope.start("failed sign-ins", () => ({ value: failed, stop: () => failed.flush("all") }));
-  await scope.start("failed sign-ins, counted", () =>
-    repeat({
-      name: "failed sign-ins",
-      logger,
-      pauseMs: FAILED_SIGN_INS_PAUSE_MS,
-      round: () => failed.flush(),
-    }),
-  );
-  return recorder;
-}
-
-/** The console: its listener, which nothing internal is on, and what its live pictures are fed by. */
-async function startConsole(
-  { config, scope, logger, health, clock }: MainContext<Config>,
-  settings: ConsoleConfig,
-  people: Omit<ConsoleContext, "accounts" | "samples" | "webhooks">,
-): Promise<void> {
-  const clientOf = (name: string, baseUrl: string): Promise<InternalClient> =>
-    scope.start(`${name} client`, () =>
-      createInternalClient({ baseUrl, credentials: serviceCredentials(config), timeoutMs: INTERNAL_CALL_TIMEOUT_MS }),
-    );
-  const accounts = accountsOver(await clientOf("account", settings.accountUrl));
-  const samples = samplesOver(await clientOf("metrics", settings.metricsUrl));
-  const webhooks = webhooksOver(await clientOf("webhooks", settings.webhooksUrl));
-  const context: ConsoleContext = { ...people, accounts, samples, webhooks };
-  const live = new LiveAccounts(context);
-  const keepLive = (name: string, round: () => Promise<void>): Promise<unknown> =>
-    scope.start(name, () => repeat({ name, logger, pauseMs: LIVE_PAUSE_MS, round }));
-  await keepLive("live samples", () => live.takeSamples());
-  await keepLive("ends of live streams", () => live.endClosedSessions());
-  const assets = readAssets(settings.assets);
-  if (assets.size === 0) logger.warn({ folder: settings.assets }, "the console's page is not built");
-  const app = createHttpServer({
-    logger,
-    health,
-    clock,
-    // Nobody is told what is wrong with a body before it is known that they may send one.
-    bodyErrors: "when-parsed",
-    probes: "liveness",
-    callers: "world",
-    trustedProxies: settings.trustedProxies,
-    isDependencyFailure: (error) => isTransient(error) || people.redis.check() !== null,
-  });
-  const { secureCookies, apiUrl } = settings;
-  installConsole(app, { context, live, assets, secureCookies, apiUrl });
-  const { url } = await scope.start("console", () => listen(app, settings));
-  logger.info({ url }, "the console is listening");
 }

@@ -1,10 +1,9 @@
-import { createHttpServer, listen, parse } from "@kapi/http";
+import { ApiError, createHttpServer, listen, parse } from "@kapi/http";
 import { createLogger, Health, type Started } from "@kapi/runtime";
 import type { TestEnvironment } from "@kapi/testkit";
 import { z } from "zod";
 
-import type { OpenCommand } from "../src/domain/ports.ts";
-import { admitOrganization } from "./neighbours.ts";
+import type { OpenCommand } from "../src/domain/credits/ports.ts";
 
 const OpenRequest = z.object({ organizationIds: z.array(z.guid()) });
 
@@ -18,7 +17,10 @@ export interface StandIn {
 export async function startCommandStatus(secrets: TestEnvironment["secrets"]): Promise<Started<StandIn>> {
   const logger = createLogger({ service: "command-status-stand-in", level: "silent" });
   const app = createHttpServer({ logger, health: new Health() });
-  admitOrganization(app, secrets);
+  app.addHook("onRequest", ({ headers }, _reply, done) => {
+    const isKnown = headers["x-service-token"] === secrets.serviceTokens.organization;
+    done(isKnown ? undefined : new ApiError("AUTHENTICATION_REQUIRED"));
+  });
   let open: OpenCommand[] = [];
   app.post("/internal/commands/caught-up", (_request, reply) => reply.send({}));
   app.post("/internal/commands/open", (request, reply) => {

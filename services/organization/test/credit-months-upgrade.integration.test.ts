@@ -12,10 +12,10 @@ import { ALL_TAGS, type Tag, tagOf } from "@kapi/redis";
 import { createLogger } from "@kapi/runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { Leg } from "../src/domain/leg.ts";
-import { openClosedTags } from "../src/operations/open-tags.ts";
-import { purchaseCredits } from "../src/operations/purchase-credits.ts";
-import { createCreditMonths } from "../src/outbound/postgres/credit-months.ts";
+import type { Leg } from "../src/domain/credits/leg.ts";
+import { openClosedTags } from "../src/operations/credits/open-tags.ts";
+import { purchaseCredits } from "../src/operations/credits/purchase-credits.ts";
+import { createCreditMonths } from "../src/outbound/postgres/credits/credit-months.ts";
 import { ledgerSums, MIGRATIONS, startWorld, type World } from "./support.ts";
 
 /** The first migration of the months. */

@@ -9,16 +9,16 @@ import { ALL_TAGS, settledKey, type Tag, tagOf } from "@kapi/redis";
 import { eventually, measurements } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { Leg } from "../src/domain/leg.ts";
-import { checkDrift } from "../src/operations/check-drift.ts";
-import { keepCreditMonths, monthOf } from "../src/operations/keep-credit-months.ts";
-import { listCreditUsage } from "../src/operations/list-credit-usage.ts";
-import { purchaseCredits } from "../src/operations/purchase-credits.ts";
-import { recordAllUsage } from "../src/operations/record-usage.ts";
-import { createCreditMonths } from "../src/outbound/postgres/credit-months.ts";
-import { recordLegs, shareTagLocks } from "../src/outbound/postgres/ledger.ts";
-import { createUsageLines, selectPage } from "../src/outbound/postgres/usage-lines.ts";
-import { createWalletChecks } from "../src/outbound/postgres/wallet-checks.ts";
+import type { Leg } from "../src/domain/credits/leg.ts";
+import { checkDrift } from "../src/operations/credits/check-drift.ts";
+import { keepCreditMonths, monthOf } from "../src/operations/credits/keep-credit-months.ts";
+import { listCreditUsage } from "../src/operations/credits/list-credit-usage.ts";
+import { purchaseCredits } from "../src/operations/credits/purchase-credits.ts";
+import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
+import { createCreditMonths } from "../src/outbound/postgres/credits/credit-months.ts";
+import { recordLegs, shareTagLocks } from "../src/outbound/postgres/credits/ledger.ts";
+import { createUsageLines, selectPage } from "../src/outbound/postgres/credits/usage-lines.ts";
+import { createWalletChecks } from "../src/outbound/postgres/credits/wallet-checks.ts";
 import { finish, ledgerSums, organizationWith, read, redisSums, reserve, startWorld, type World } from "./support.ts";
 
 const DAY_MS = 24 * 3_600_000;

@@ -4,10 +4,10 @@ import { CreditUsageAnswer, DEFAULT_PAGE_LIMIT } from "@kapi/contracts";
 import { admit, ALL_TAGS, refund } from "@kapi/redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { purchaseCredits } from "../src/operations/purchase-credits.ts";
-import { listCreditUsage } from "../src/operations/list-credit-usage.ts";
-import { recordAllUsage } from "../src/operations/record-usage.ts";
-import { createUsageLines } from "../src/outbound/postgres/usage-lines.ts";
+import { purchaseCredits } from "../src/operations/credits/purchase-credits.ts";
+import { listCreditUsage } from "../src/operations/credits/list-credit-usage.ts";
+import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
+import { createUsageLines } from "../src/outbound/postgres/credits/usage-lines.ts";
 import { finish, ledgerSums, organizationWith, read, reserve, startWorld, type World } from "./support.ts";
 
 let world: World;

@@ -6,11 +6,11 @@ import { createLogger } from "@kapi/runtime";
 import { eventually, measurements, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 
-import { applyPending } from "../src/operations/apply-pending.ts";
-import { checkDrift, type DriftContext } from "../src/operations/check-drift.ts";
-import { purchaseCredits } from "../src/operations/purchase-credits.ts";
-import { recordAllUsage } from "../src/operations/record-usage.ts";
-import { createWalletChecks } from "../src/outbound/postgres/wallet-checks.ts";
+import { applyPending } from "../src/operations/credits/apply-pending.ts";
+import { checkDrift, type DriftContext } from "../src/operations/credits/check-drift.ts";
+import { purchaseCredits } from "../src/operations/credits/purchase-credits.ts";
+import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
+import { createWalletChecks } from "../src/outbound/postgres/credits/wallet-checks.ts";
 import { finish, ledgerSums, organizationWith, read, reserve, startWorld, type World } from "./support.ts";
 
 const LOOK_PAUSE_MS = 20;

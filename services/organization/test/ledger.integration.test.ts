@@ -16,12 +16,12 @@ import {
 import { eventually, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { applyChanges, applyPending } from "../src/operations/apply-pending.ts";
-import { openClosedTags } from "../src/operations/open-tags.ts";
-import { purchaseCredits, recordPurchase } from "../src/operations/purchase-credits.ts";
-import { recordAllUsage } from "../src/operations/record-usage.ts";
-import { recordSettlements } from "../src/operations/record-settlements.ts";
-import { releaseOrphans } from "../src/operations/release-orphans.ts";
+import { applyChanges, applyPending } from "../src/operations/credits/apply-pending.ts";
+import { openClosedTags } from "../src/operations/credits/open-tags.ts";
+import { purchaseCredits, recordPurchase } from "../src/operations/credits/purchase-credits.ts";
+import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
+import { recordSettlements } from "../src/operations/credits/record-settlements.ts";
+import { releaseOrphans } from "../src/operations/credits/release-orphans.ts";
 import {
   expectWallet,
   finalEvent,

@@ -5,10 +5,10 @@ import { ALL_TAGS } from "@kapi/redis";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { applyPending } from "../src/operations/apply-pending.ts";
-import { openClosedTags } from "../src/operations/open-tags.ts";
-import { purchaseCredits } from "../src/operations/purchase-credits.ts";
-import { recordAllUsage } from "../src/operations/record-usage.ts";
+import { applyPending } from "../src/operations/credits/apply-pending.ts";
+import { openClosedTags } from "../src/operations/credits/open-tags.ts";
+import { purchaseCredits } from "../src/operations/credits/purchase-credits.ts";
+import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
 import { finish, ledgerSums, organizationWith, read, redisSums, reserve, startWorld, type World } from "./support.ts";
 
 const RUNS = 12;

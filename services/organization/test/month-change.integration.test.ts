@@ -3,7 +3,7 @@ import { createPool, statement } from "@kapi/postgres";
 import { tagOf } from "@kapi/redis";
 import { expect, test } from "vitest";
 
-import { raiseEpochAlone } from "../src/outbound/postgres/wallets.ts";
+import { raiseEpochAlone } from "../src/outbound/postgres/credits/wallets.ts";
 import { organizationWith, startWorld } from "./support.ts";
 
 test("a shard whose wallets take longer to copy than a statement may comes into the next month all the same", async () => {

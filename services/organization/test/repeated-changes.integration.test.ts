@@ -10,12 +10,12 @@ import { admit, ALL_TAGS, chargeKey, metaKey, refund, SETTLED_TTL_MS, settledKey
 import { TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
-import { applyPending } from "../src/operations/apply-pending.ts";
-import { openClosedTags } from "../src/operations/open-tags.ts";
-import { purchaseCredits } from "../src/operations/purchase-credits.ts";
-import { recordSettlements } from "../src/operations/record-settlements.ts";
-import { recordAllUsage } from "../src/operations/record-usage.ts";
-import { releaseOrphans } from "../src/operations/release-orphans.ts";
+import { applyPending } from "../src/operations/credits/apply-pending.ts";
+import { openClosedTags } from "../src/operations/credits/open-tags.ts";
+import { purchaseCredits } from "../src/operations/credits/purchase-credits.ts";
+import { recordSettlements } from "../src/operations/credits/record-settlements.ts";
+import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
+import { releaseOrphans } from "../src/operations/credits/release-orphans.ts";
 import {
   expectWallet,
   finalEvent,

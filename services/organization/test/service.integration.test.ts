@@ -277,3 +277,30 @@ function finalEvent(organizationId: string, commandId: string): CommandEvent {
     occurredAt: toIso(systemClock.nowMs()),
   };
 }
+
+test("an organization has at most 100 keys that can be used, however many are made at once; a revoked one makes room", async () => {
+  const { organizationId } = await client.json(
+    "POST",
+    "/internal/organizations",
+    { name: "Test", credits: 0 },
+    Created,
+  );
+  const keys = `/internal/organizations/${organizationId}/keys`;
+  const make = async () => {
+    const { status, body } = await client.request("POST", keys, { scopes: ["credits:read"] });
+    return { status, body: JSON.parse(body.toString()) as unknown };
+  };
+  const made = await Promise.all(Array.from({ length: 101 }, () => make()));
+  expect(made.filter(({ status }) => status === 201)).toHaveLength(100);
+  expect(made.find(({ status }) => status !== 201)).toMatchObject({
+    status: 400,
+    body: {
+      issues: [{ path: [], code: "too_many_keys", message: expect.stringContaining("at most 100 keys") as string }],
+    },
+  });
+  const Keys = z.object({ keys: z.array(CreatedKey.pick({ keyId: true })) });
+  const [first] = (await client.json("GET", keys, undefined, Keys)).keys;
+  expect((await client.request("DELETE", `/internal/keys/${first?.keyId}`)).status).toBe(200);
+  expect((await make()).status).toBe(201);
+  expect((await make()).status).toBe(400);
+});

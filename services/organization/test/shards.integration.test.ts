@@ -18,10 +18,10 @@ import {
 import { eventually, startTestRedisCluster, type TestRedisCluster } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { applyPending } from "../src/operations/apply-pending.ts";
-import { openClosedTags } from "../src/operations/open-tags.ts";
-import { purchaseCredits } from "../src/operations/purchase-credits.ts";
-import { recordUsage } from "../src/operations/record-usage.ts";
+import { applyPending } from "../src/operations/credits/apply-pending.ts";
+import { openClosedTags } from "../src/operations/credits/open-tags.ts";
+import { purchaseCredits } from "../src/operations/credits/purchase-credits.ts";
+import { recordUsage } from "../src/operations/credits/record-usage.ts";
 import {
   finish,
   ledgerSums,

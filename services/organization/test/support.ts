@@ -11,11 +11,12 @@ import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
 import { expect } from "vitest";
 
-import type { CommandStatus, OpenCommand } from "../src/domain/ports.ts";
-import { createOrganization } from "../src/operations/create-organization.ts";
-import type { LedgerContext } from "../src/operations/ledger-context.ts";
-import { type OpeningContext, openClosedTags } from "../src/operations/open-tags.ts";
-import { recordSettlements } from "../src/operations/record-settlements.ts";
+import type { CommandStatus, OpenCommand } from "../src/domain/credits/ports.ts";
+import type { Store } from "../src/domain/ports.ts";
+import { createOrganization } from "../src/operations/directory/create-organization.ts";
+import type { LedgerContext } from "../src/operations/credits/ledger-context.ts";
+import { type OpeningContext, openClosedTags } from "../src/operations/credits/open-tags.ts";
+import { recordSettlements } from "../src/operations/credits/record-settlements.ts";
 import { createStore } from "../src/outbound/postgres/store.ts";
 
 export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
@@ -36,7 +37,7 @@ export interface KafkaStandIn {
 
 export interface World {
   readonly environment: TestEnvironment;
-  readonly context: OpeningContext;
+  readonly context: Omit<OpeningContext, "store"> & { readonly store: Store };
   readonly database: Database;
   readonly commands: KnownCommands;
   readonly kafka: KafkaStandIn;
@@ -74,7 +75,7 @@ export async function startWorld(before?: (connectionString: string) => Promise<
     startOutbox({ service: "organization", database, rows: ROW_PER_MESSAGE, producer, logger }),
   );
   const nothing = (): Promise<Map<number, bigint>> => Promise.resolve(new Map());
-  const context: OpeningContext = {
+  const context: World["context"] = {
     store: createStore(database, outbox),
     redis,
     clock: systemClock,

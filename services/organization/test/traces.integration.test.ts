@@ -7,8 +7,8 @@ import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/testkit/spa
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { createKey } from "../src/operations/create-key.ts";
-import { recordAllUsage } from "../src/operations/record-usage.ts";
+import { createKey } from "../src/operations/directory/create-key.ts";
+import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
 import { finish, NOBODY, organizationWith, read, reserve, startWorld, type World } from "./support.ts";
 
 const REQUEST_SPAN = "b7ad6b7169203331";

@@ -1,4 +1,4 @@
-import { type OperatorAuditEntry, ORGANIZATION_ROUTES } from "@kapi/contracts";
+import { type OperatorAuditEntry, CONSOLE_ROUTES } from "@kapi/contracts";
 import { type Command, InvalidArgumentError } from "commander";
 
 import { addCommand, type CommandContext, type Telling } from "../context.ts";
@@ -33,7 +33,7 @@ async function list(context: CommandContext, options: ListOptions): Promise<void
   do {
     const limit = Math.min(PAGE_LIMIT, options.limit - found.length);
     const query = { limit, organizationId: options.organization, before };
-    const page = await context.operator().call(ORGANIZATION_ROUTES.listAuditLog, { query });
+    const page = await context.operator("console").call(CONSOLE_ROUTES.listAuditLog, { query });
     found.push(...page.entries);
     before = page.next ?? undefined;
   } while (before !== undefined && found.length < options.limit);

@@ -34,13 +34,13 @@ async function add(context: CommandContext, options: AddOptions): Promise<void> 
   const { organization, credits } = options;
   const body = { credits, purchaseId: options.purchase ?? randomUUID() };
   const params = { organizationId: organization };
-  const added = await context.operator().call(ORGANIZATION_ROUTES.purchaseCredits, { params, body });
+  const added = await context.operator("organization").call(ORGANIZATION_ROUTES.purchaseCredits, { params, body });
   context.tell(options, added, ({ purchaseId }) => facts({ added: credits, purchase: purchaseId }));
 }
 
 async function show(context: CommandContext, options: OfOrganization): Promise<void> {
   const params = { organizationId: options.organization };
-  const { wallet } = await context.operator().call(ORGANIZATION_ROUTES.getCreditBalance, { params });
+  const { wallet } = await context.operator("organization").call(ORGANIZATION_ROUTES.getCreditBalance, { params });
   context.tell(options, wallet, () =>
     facts({
       available: wallet.availableCredits,

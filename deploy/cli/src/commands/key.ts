@@ -59,7 +59,7 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
     rateLimit: limit ?? null,
   };
   const params = { organizationId: organization };
-  const created = await context.operator().call(ORGANIZATION_ROUTES.createKey, { params, body });
+  const created = await context.operator("organization").call(ORGANIZATION_ROUTES.createKey, { params, body });
   context.tell(options, created, ({ keyId, managementKey }) =>
     facts({ key: keyId, expires: body.expiresAt ?? "never", "management key (shown once)": managementKey }),
   );
@@ -67,7 +67,7 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
 
 async function list(context: CommandContext, options: OfOrganization): Promise<void> {
   const params = { organizationId: options.organization };
-  const keys = await context.operator().list(ORGANIZATION_ROUTES.listKeys, params, (page) => page.keys);
+  const keys = await context.operator("organization").list(ORGANIZATION_ROUTES.listKeys, params, (page) => page.keys);
   context.tell(options, keys, (rows) =>
     table(rows, [
       { heading: "KEY", of: (row) => row.keyId },
@@ -82,7 +82,7 @@ async function list(context: CommandContext, options: OfOrganization): Promise<v
 }
 
 async function revoke(context: CommandContext, keyId: string, options: Telling): Promise<void> {
-  const revoked = await context.operator().call(ORGANIZATION_ROUTES.revokeKey, { params: { keyId } });
+  const revoked = await context.operator("organization").call(ORGANIZATION_ROUTES.revokeKey, { params: { keyId } });
   context.tell(options, revoked, () => `${keyId} is revoked.\n`);
 }
 

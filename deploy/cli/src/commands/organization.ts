@@ -27,13 +27,15 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
   const { name, credits, lowBalance } = options;
   const threshold = lowBalance === undefined ? {} : { lowBalanceThreshold: lowBalance };
   const body = { name, credits, ...threshold };
-  const created = await context.operator().call(ORGANIZATION_ROUTES.createOrganization, { body });
+  const created = await context.operator("organization").call(ORGANIZATION_ROUTES.createOrganization, { body });
   context.tell(options, created, ({ organizationId }) => facts({ organization: organizationId, name, credits }));
 }
 
 async function list(context: CommandContext, options: Telling): Promise<void> {
   const { listOrganizations } = ORGANIZATION_ROUTES;
-  const organizations = await context.operator().list(listOrganizations, {}, (page) => page.organizations);
+  const organizations = await context
+    .operator("organization")
+    .list(listOrganizations, {}, (page) => page.organizations);
   context.tell(options, organizations, (rows) =>
     table(rows, [
       { heading: "ORGANIZATION", of: (row) => row.organizationId },

@@ -63,13 +63,15 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
     },
   };
   const params = { organizationId: organization };
-  const created = await context.operator().call(ORGANIZATION_ROUTES.registerServer, { params, body });
+  const created = await context.operator("organization").call(ORGANIZATION_ROUTES.registerServer, { params, body });
   context.tell(options, created, ({ serverId }) => facts({ server: serverId, name, url }));
 }
 
 async function list(context: CommandContext, options: OfOrganization): Promise<void> {
   const params = { organizationId: options.organization };
-  const servers = await context.operator().list(ORGANIZATION_ROUTES.listServers, params, (page) => page.servers);
+  const servers = await context
+    .operator("organization")
+    .list(ORGANIZATION_ROUTES.listServers, params, (page) => page.servers);
   context.tell(options, servers, (rows) =>
     table(rows, [
       { heading: "SERVER", of: (row) => row.serverId },

@@ -1,4 +1,4 @@
-import { ORGANIZATION_ROUTES } from "@kapi/contracts";
+import { CONSOLE_ROUTES } from "@kapi/contracts";
 import type { Command } from "commander";
 
 import { addCommand, type CommandContext, type Telling } from "../context.ts";
@@ -30,7 +30,7 @@ export function addUser(program: Command, context: CommandContext): void {
 async function create(context: CommandContext, options: CreateOptions): Promise<void> {
   const { organization, email, name } = options;
   const given = options.passwordStdin === true ? { password: await context.readLine() } : {};
-  const created = await context.operator().call(ORGANIZATION_ROUTES.createUser, {
+  const created = await context.operator("console").call(CONSOLE_ROUTES.createUser, {
     params: { organizationId: organization },
     body: { email, name, ...given },
   });
@@ -41,7 +41,7 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
 
 async function list(context: CommandContext, options: OfOrganization): Promise<void> {
   const params = { organizationId: options.organization };
-  const users = await context.operator().list(ORGANIZATION_ROUTES.listUsers, params, (page) => page.users);
+  const users = await context.operator("console").list(CONSOLE_ROUTES.listUsers, params, (page) => page.users);
   context.tell(options, users, (rows) =>
     table(rows, [
       { heading: "USER", of: (row) => row.userId },

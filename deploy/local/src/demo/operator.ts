@@ -1,4 +1,5 @@
 import {
+  CONSOLE_ROUTES,
   type InternalRoute,
   ORGANIZATION_ROUTES,
   pathOf,
@@ -60,7 +61,7 @@ export function registerServer(stack: Stack, organizationId: string, serverId?: 
   return call(stack, ORGANIZATION_ROUTES.registerServer, { params: { organizationId }, body });
 }
 
-/** With what a person signs in to the console. */
+/** With what a person signs in to the console; empty texts where the stack runs without the console service. */
 export interface ConsoleUser {
   readonly consoleEmail: string;
   readonly consolePassword: string;
@@ -68,10 +69,11 @@ export interface ConsoleUser {
 
 /** Makes a user of an organization, who can sign in to the console. */
 export async function createConsoleUser(stack: Stack, organizationId: string): Promise<ConsoleUser> {
+  if (!stack.processes.has("console")) return { consoleEmail: "", consolePassword: "" };
   // Another one each time, for no two users share an address.
   const consoleEmail = `demo-${randomBase32(EMAIL_CHARACTERS)}@kapi.local`;
   const body = { email: consoleEmail, name: "Demo user" };
-  const { password } = await call(stack, ORGANIZATION_ROUTES.createUser, { params: { organizationId }, body });
+  const { password } = await call(stack, CONSOLE_ROUTES.createUser, { params: { organizationId }, body }, "console");
   return { consoleEmail, consolePassword: assertDefined(password, "generated password") };
 }
 
@@ -79,9 +81,10 @@ async function call<R extends InternalRoute>(
   stack: Stack,
   route: R,
   request: RouteRequest<R>,
+  service: "organization" | "console" = "organization",
 ): Promise<z.output<R["answer"]>> {
   const path = pathOf(route, request);
-  const response = await fetch(stack.url("organization") + path, {
+  const response = await fetch(stack.url(service) + path, {
     method: route.method,
     headers: { "content-type": "application/json", "x-service-token": stack.secrets.serviceTokens.operator },
     body: JSON.stringify(request.body),
@@ -90,7 +93,7 @@ async function call<R extends InternalRoute>(
   const text = await response.text();
   if (!response.ok) {
     const error = `${response.status} ${text.slice(0, ERROR_CHARACTERS)}`;
-    throw new LocalError(`The organization service refused ${route.method} ${path}: ${error}`);
+    throw new LocalError(`The ${service} service refused ${route.method} ${path}: ${error}`);
   }
   return (route.answer as z.ZodType<z.output<R["answer"]>>).parse(JSON.parse(text));
 }

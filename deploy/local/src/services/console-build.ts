@@ -1,5 +1,5 @@
 /**
- * Builds the console's web page, which the organization service serves as files, where it is missing or older than its
+ * Builds the console's web page, which the console service serves as files, where it is missing or older than its
  * sources. Two builds at once do no harm: files are named after their content, and the page that names them comes last.
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
@@ -9,7 +9,7 @@ import { type Report, runOrThrow } from "@kapi/servers";
 import { serviceFolder } from "./plan.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../../../..");
-const CONSOLE = path.join(serviceFolder("organization"), "console");
+const CONSOLE = path.join(serviceFolder("console"), "page");
 const VITE = path.join(ROOT, "node_modules", "vite", "bin", "vite.js");
 /** On the same disk as the checkout, and kept by nobody. */
 const WORKSHOP = path.join(ROOT, ".local");

@@ -10,9 +10,9 @@ const SERVICES_FOLDER = path.resolve(import.meta.dirname, "../../../../services"
 const PROGRAMS_FILE = path.resolve(import.meta.dirname, "../../../programs.json");
 const HOST = "127.0.0.1";
 
-/** Names the console's port, and the process that has it: of an organization service that runs twice, one. */
-export const CONSOLE = "console";
-const CONSOLE_PROCESS = "organization";
+/** Names the port of the console's page, and the process that has it: of a console service that runs twice, one. */
+export const CONSOLE_PAGE = "console-page";
+const CONSOLE_PROCESS = "console";
 
 /** What a program of its own is told by the environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -131,13 +131,13 @@ function secretVariables(program: string, secrets: Secrets): Environment {
 
 /** Where people reach the console: the base address of its page. */
 export function consoleUrl(ports: Ports): string {
-  return `${serviceUrl(ports, CONSOLE)}/console/`;
+  return `${serviceUrl(ports, CONSOLE_PAGE)}/console/`;
 }
 
 function consoleEnvironment(ports: Ports): Environment {
   return {
     CONSOLE_HOST: HOST,
-    CONSOLE_PORT: String(ports.of(CONSOLE)),
+    CONSOLE_PORT: String(ports.of(CONSOLE_PAGE)),
     // On the own machine browsers come over http, where a cookie for https alone would be lost.
     CONSOLE_SECURE_COOKIES: "off",
     CONSOLE_API_URL: serviceUrl(ports, "gateway"),

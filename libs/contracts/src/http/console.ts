@@ -1,5 +1,5 @@
 /**
- * The API of the console, under {@link CONSOLE_API}: what the console's own page asks of the organization service with the
+ * The API of the console, under {@link CONSOLE_API}: what the console's own page asks of the console service with the
  * session of a person. Its web page imports the types from here.
  *
  * Every request carries the session cookie. Every request but a GET carries the session's `csrfToken` in

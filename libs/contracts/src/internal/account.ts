@@ -67,7 +67,7 @@ export const ACCOUNT_ROUTES = {
   readServerOverviews: {
     method: "POST",
     path: "/internal/servers/overview",
-    callers: ["organization"],
+    callers: ["console"],
     body: z.object({ serverIds: z.array(Guid).max(MAX_SERVER_OVERVIEWS) }),
     /** In the order of the request; null for an unknown server. Deleted accounts are not counted. */
     answer: z.object({
@@ -77,7 +77,7 @@ export const ACCOUNT_ROUTES = {
   findExistingAccounts: {
     method: "POST",
     path: "/internal/accounts/existing",
-    callers: ["gateway", "metrics", "organization"],
+    callers: ["gateway", "metrics", "console"],
     body: z.object({
       accounts: z.array(z.object({ serverId: Guid, accountNumber: z.string().max(32) })).max(MAX_ACCOUNTS),
     }),

@@ -1,4 +1,4 @@
-/** The internal routes of each service whose changes the audit log of the organization service records. */
+/** The internal routes of each service whose changes the audit log of the console service records. */
 import { AuditOutboxAnswer, AuditRecordedBody } from "../messages/audit-event.ts";
 import { z } from "zod";
 
@@ -8,13 +8,13 @@ export const AUDIT_OUTBOX_ROUTES = {
   readAuditOutbox: {
     method: "GET",
     path: "/internal/audit-outbox",
-    callers: ["organization"],
+    callers: ["console"],
     answer: AuditOutboxAnswer,
   },
   deleteRecordedEvents: {
     method: "POST",
     path: "/internal/audit-outbox/recorded",
-    callers: ["organization"],
+    callers: ["console"],
     body: AuditRecordedBody,
     answer: z.object({ recorded: z.number() }),
   },

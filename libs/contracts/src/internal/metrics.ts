@@ -28,7 +28,7 @@ export const METRICS_ROUTES = {
   readLatestSamples: {
     method: "POST",
     path: "/internal/samples/latest",
-    callers: ["account", "organization"],
+    callers: ["account", "console"],
     /** Accounts of one server, or of several servers. */
     body: z.union([
       z.object({ serverId: Guid, accountNumbers: z.array(AccountNumber).max(MAX_SAMPLED_ACCOUNTS) }),

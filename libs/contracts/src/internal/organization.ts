@@ -1,14 +1,15 @@
-/** The internal routes of the organization service: credit usage for the gateway, all others for the operator. */
+/** The internal routes of the organization service: the directory and the credits of organizations. */
 import { z } from "zod";
 
-import { ListAuditQuery } from "../http/audit.ts";
-import { Email, GivenName, UserPassword } from "../http/console.ts";
+import { GivenName, LowBalanceThresholdBody, UsageByDayAnswer, UsageByDayQuery } from "../http/console.ts";
 import { CreditUsageAnswer, WalletAnswer } from "../http/credits.ts";
 import { PageQuery, Pagination } from "../http/pagination.ts";
+import { ServerStatus } from "../http/servers.ts";
 import { KeyEntry, ServerEntry } from "../messages/directory-entry.ts";
 import { Prices } from "../prices.ts";
 import { Scope } from "../scopes.ts";
 import { Guid } from "../values.ts";
+import { AUDIT_OUTBOX_ROUTES } from "./audit-outbox.ts";
 import type { InternalRoutes } from "./route.ts";
 
 /** Far above any wallet, and below the largest exact integer. */
@@ -43,10 +44,9 @@ const NewServer = z.object({
     .optional(),
   configuration: ServerEntry.shape.configuration,
 });
-const NewPassword = z.object({ password: UserPassword.optional() });
 
-/** Records as the operator's command line shows them. With `--json` it also prints fields of later releases. */
-const OperatorKey = z.looseObject({
+/** Records as the console and the operator's command line show them, with fields of later releases. */
+const ShownKey = z.looseObject({
   keyId: z.string(),
   name: z.string(),
   scopes: z.array(z.string()),
@@ -56,35 +56,41 @@ const OperatorKey = z.looseObject({
   expiresAt: z.string().nullable(),
   rateLimit: z.object({ perSecond: z.number(), burst: z.number() }).nullable(),
 });
-const OperatorServer = z.looseObject({
+export type ShownKey = z.infer<typeof ShownKey>;
+const ShownServer = z.looseObject({
   serverId: z.guid(),
   status: z.string(),
   tradingServerUrl: z.string(),
-  configuration: z.looseObject({ serverName: z.string(), currency: z.string(), environment: z.string() }),
+  configuration: ServerEntry.shape.configuration.loose(),
 });
-const OperatorUser = z.looseObject({
+export type ShownServer = z.infer<typeof ShownServer>;
+
+/** A user as releases before the console service kept them; `passwordHash` is in PHC form. */
+const FormerUser = z.object({
   userId: z.guid(),
+  organizationId: z.guid(),
+  organizationName: z.string(),
   email: z.string(),
   name: z.string(),
+  passwordHash: z.string(),
+  /** Rises with every change of the password, and when the user is disabled. */
+  sessionVersion: z.int(),
   createdAt: z.string(),
   disabledAt: z.string().nullable(),
 });
-const OperatorAuditEntry = z.looseObject({
-  id: z.string(),
-  at: z.string(),
-  organizationId: z.string().nullable(),
-  action: z.string(),
-  actor: z.looseObject({ type: z.string(), id: z.string().nullable(), name: z.string().nullable() }).nullable(),
-  address: z.string().nullable(),
-  subject: z.looseObject({ type: z.string(), id: z.string() }).nullable(),
-  details: z.record(z.string(), z.unknown()),
-});
-export type OperatorAuditEntry = z.infer<typeof OperatorAuditEntry>;
+export type FormerUser = z.infer<typeof FormerUser>;
+/** Most users of one call. */
+export const MAX_FORMER_USERS = 100;
+/** Most keys whose names are read by one call. */
+export const MAX_KEY_NAMES = 100;
 
 const ORGANIZATION = "/internal/organizations/:organizationId";
 const OPERATOR = { callers: ["operator"] } as const;
+/** For the people of an organization. */
+const CONSOLE = { callers: ["console"] } as const;
+const OPERATOR_AND_CONSOLE = { callers: ["operator", "console"] } as const;
 /** One page of a list. */
-const LIST = { ...OPERATOR, method: "GET", query: PageQuery } as const;
+const LIST = { method: "GET", query: PageQuery } as const;
 const pagination = Pagination.pick({ totalPages: true });
 const CREATE = { ...OPERATOR, method: "POST", success: 201 } as const;
 
@@ -92,19 +98,12 @@ export const ORGANIZATION_ROUTES = {
   listCreditUsage: {
     method: "GET",
     path: `${ORGANIZATION}/credits/usage`,
-    callers: ["gateway"],
+    callers: ["gateway", "console"],
     query: PageQuery,
     answer: CreditUsageAnswer,
   },
-  /** Entries of one organization, or of all. */
-  listAuditLog: {
-    ...OPERATOR,
-    method: "GET",
-    path: "/internal/audit",
-    query: ListAuditQuery.extend({ organizationId: Guid.optional() }),
-    answer: z.object({ entries: z.array(OperatorAuditEntry), next: z.string().nullable() }),
-  },
   listOrganizations: {
+    ...OPERATOR,
     ...LIST,
     path: "/internal/organizations",
     answer: z.object({
@@ -122,41 +121,25 @@ export const ORGANIZATION_ROUTES = {
     }),
     answer: z.object({ organizationId: z.guid(), walletId: z.guid() }),
   },
-  listUsers: {
-    ...LIST,
-    path: `${ORGANIZATION}/users`,
-    answer: z.object({ users: z.array(OperatorUser), pagination }),
-  },
-  createUser: {
-    ...CREATE,
-    path: `${ORGANIZATION}/users`,
-    body: NewPassword.extend({ email: Email, name: GivenName }),
-    /** `password` only when it was generated. */
-    answer: z.object({ userId: z.guid(), password: z.string().optional() }),
-  },
-  resetUserPassword: {
-    ...OPERATOR,
-    method: "PUT",
-    path: "/internal/users/:userId/password",
-    body: NewPassword.nullish().transform((given) => given ?? {}),
-    answer: z.object({ password: z.string().optional() }),
-  },
-  disableUser: {
-    ...OPERATOR,
-    method: "DELETE",
-    path: "/internal/users/:userId",
-    answer: z.object({ userId: z.string(), disabled: z.boolean() }),
+  getOrganization: {
+    ...CONSOLE,
+    method: "GET",
+    path: ORGANIZATION,
+    answer: z.object({ organizationId: z.guid(), name: z.string() }),
   },
   listKeys: {
+    ...OPERATOR_AND_CONSOLE,
     ...LIST,
     path: `${ORGANIZATION}/keys`,
-    answer: z.object({ keys: z.array(OperatorKey), pagination }),
+    answer: z.object({ keys: z.array(ShownKey), pagination }),
   },
   createKey: {
     ...CREATE,
+    ...OPERATOR_AND_CONSOLE,
     path: `${ORGANIZATION}/keys`,
     body: NewKey,
-    answer: z.looseObject({ keyId: z.string(), managementKey: z.string() }),
+    /** The key itself, `managementKey`, is nowhere else. */
+    answer: z.looseObject({ keyId: z.string(), managementKey: z.string(), key: ShownKey }),
   },
   revokeKey: {
     ...OPERATOR,
@@ -164,10 +147,26 @@ export const ORGANIZATION_ROUTES = {
     path: "/internal/keys/:keyId",
     answer: z.looseObject({ keyId: z.string() }),
   },
+  /** 404 for a key of another organization. */
+  revokeOwnKey: {
+    ...CONSOLE,
+    method: "DELETE",
+    path: `${ORGANIZATION}/keys/:keyId`,
+    answer: z.object({ key: ShownKey }),
+  },
+  /** Names of keys by their ids, without those of unknown ids. */
+  readKeyNames: {
+    ...CONSOLE,
+    method: "POST",
+    path: "/internal/keys/names",
+    body: z.object({ keyIds: z.array(z.string()).min(1).max(MAX_KEY_NAMES) }),
+    answer: z.object({ names: z.record(z.string(), z.string()) }),
+  },
   listServers: {
+    ...OPERATOR_AND_CONSOLE,
     ...LIST,
     path: `${ORGANIZATION}/servers`,
-    answer: z.object({ servers: z.array(OperatorServer), pagination }),
+    answer: z.object({ servers: z.array(ShownServer), pagination }),
   },
   registerServer: {
     ...CREATE,
@@ -175,7 +174,21 @@ export const ORGANIZATION_ROUTES = {
     body: NewServer,
     answer: z.object({ serverId: z.guid() }),
   },
-  getCreditBalance: { ...OPERATOR, method: "GET", path: `${ORGANIZATION}/credits`, answer: WalletAnswer },
+  /** 404 for a server of another organization. */
+  getServer: {
+    ...CONSOLE,
+    method: "GET",
+    path: `${ORGANIZATION}/servers/:serverId`,
+    answer: z.object({ server: ShownServer }),
+  },
+  setServerStatus: {
+    ...CONSOLE,
+    method: "PUT",
+    path: `${ORGANIZATION}/servers/:serverId/status`,
+    body: z.object({ status: ServerStatus }),
+    answer: z.object({ server: ShownServer }),
+  },
+  getCreditBalance: { ...OPERATOR_AND_CONSOLE, method: "GET", path: `${ORGANIZATION}/credits`, answer: WalletAnswer },
   purchaseCredits: {
     ...OPERATOR,
     method: "POST",
@@ -183,11 +196,46 @@ export const ORGANIZATION_ROUTES = {
     body: z.object({ credits: Credits, purchaseId: Guid }),
     answer: z.object({ purchaseId: z.guid() }),
   },
+  changeLowBalanceThreshold: {
+    ...CONSOLE,
+    method: "PUT",
+    path: `${ORGANIZATION}/credits/threshold`,
+    body: LowBalanceThresholdBody,
+    answer: WalletAnswer,
+  },
+  listUsageByDay: {
+    ...CONSOLE,
+    method: "GET",
+    path: `${ORGANIZATION}/credits/usage-by-day`,
+    query: UsageByDayQuery,
+    answer: UsageByDayAnswer,
+  },
   changePrices: {
     ...OPERATOR,
     method: "PUT",
     path: "/internal/prices",
     body: Prices,
     answer: z.object({ prices: Prices }),
+  },
+  ...AUDIT_OUTBOX_ROUTES,
+  /** Users that the console service does not have yet, or has as of an earlier change; at most {@link MAX_FORMER_USERS}. */
+  listFormerUsers: {
+    ...CONSOLE,
+    method: "GET",
+    path: "/internal/former-users",
+    answer: z.object({ users: z.array(FormerUser) }),
+  },
+  /** The console service has these users as of these changes. */
+  markUsersMoved: {
+    ...CONSOLE,
+    method: "POST",
+    path: "/internal/former-users/moved",
+    body: z.object({
+      users: z
+        .array(FormerUser.pick({ userId: true, sessionVersion: true }))
+        .min(1)
+        .max(MAX_FORMER_USERS),
+    }),
+    answer: z.object({ moved: z.number() }),
   },
 } as const satisfies InternalRoutes;

@@ -4,10 +4,10 @@ import { z } from "zod";
 import { AccountNumber, Guid } from "../values.ts";
 
 /** Who can call: the name that a service token begins with. `operator` is the operator's command line. */
-export const CALLERS = ["gateway", "account", "export", "metrics", "organization", "operator"] as const;
+export const CALLERS = ["gateway", "account", "export", "metrics", "organization", "console", "operator"] as const;
 export type Caller = (typeof CALLERS)[number];
-/** Callers on behalf of a customer: the management API, and the console, which the organization service serves. */
-export const CUSTOMER_CALLERS = ["gateway", "organization"] as const satisfies readonly Caller[];
+/** Callers on behalf of a customer: the management API, and the console. */
+export const CUSTOMER_CALLERS = ["gateway", "console"] as const satisfies readonly Caller[];
 
 /** One route between services: what its owner serves, and what its callers send and read. */
 export interface InternalRoute {

@@ -13,14 +13,15 @@ const MAX_ACTION_CHARACTERS = 64;
  */
 export const AuditEvent = z.object({
   eventId: z.guid(),
-  organizationId: z.guid(),
+  /** Null: of no organization. */
+  organizationId: z.guid().nullable(),
   at: z.iso.datetime(),
   /** One of `AUDIT_ACTIONS`, or one of a later release. */
   action: z.string().min(1).max(MAX_ACTION_CHARACTERS),
-  /** Null where a process of release 0.1.0 passed the request on. */
-  actor: Actor.nullable(),
+  /** The operator has one token and no id. Null where a process of release 0.1.0 passed the request on. */
+  actor: z.union([Actor, z.object({ type: z.literal("operator"), id: z.null() })]).nullable(),
   address: CallerAddress,
-  subject: z.object({ type: z.enum(AUDIT_SUBJECT_TYPES), id: z.string() }),
+  subject: z.object({ type: z.enum(AUDIT_SUBJECT_TYPES), id: z.string() }).nullable(),
   details: z.record(z.string(), z.unknown()),
 });
 /** As a service of this release makes it. */

@@ -23,9 +23,14 @@ describe("the secrets of a state folder", () => {
       tradingServerSealingKeys: _three,
       ...earlier
     } = keptSecrets(folder);
-    writeFileSync(path.join(folder, "secrets.json"), JSON.stringify(earlier));
+    for (const serviceTokens of [undefined, { gateway: "gateway.kept", robot: "robot.of-another-version" }]) {
+      writeFileSync(path.join(folder, "secrets.json"), JSON.stringify({ ...earlier, serviceTokens }));
+      const secrets = keptSecrets(folder);
+      expect(secrets).toMatchObject(earlier);
+      expect(secrets.serviceTokens.console).toMatch(/^console\.[0-9a-f]{64}$/);
+      if (serviceTokens !== undefined) expect(secrets.serviceTokens.gateway).toBe("gateway.kept");
+    }
     const secrets = keptSecrets(folder);
-    expect(secrets).toMatchObject(earlier);
     expect(keptSecrets(folder)).toEqual(secrets);
     rmSync(folder, { recursive: true });
   });

@@ -54,13 +54,19 @@ export function keptSecrets(stateDir: string): Secrets {
     return fresh;
   }
   const kept = z.record(z.string(), z.unknown()).parse(JSON.parse(readFileSync(file, "utf8")));
-  // An earlier version did not have these.
-  const { webhookSealingKeys, serviceTokens, tradingServerSealingKeys } = fresh;
-  const later = { webhookSealingKeys, serviceTokens, tradingServerSealingKeys };
-  const secrets = Secrets.parse({ ...later, ...kept });
+  // An earlier version did not have these, nor the tokens of all callers.
+  const { webhookSealingKeys, tradingServerSealingKeys } = fresh;
+  const later = { webhookSealingKeys, tradingServerSealingKeys };
+  const keptTokens = z.record(z.string(), z.string()).default({}).parse(kept["serviceTokens"]);
+  const serviceTokens = Object.fromEntries(
+    CALLERS.map((caller) => [caller, keptTokens[caller] ?? fresh.serviceTokens[caller]]),
+  );
+  const secrets = Secrets.parse({ ...later, ...kept, serviceTokens });
+  const wanted = [...Object.keys(later).map((name) => kept[name]), ...CALLERS.map((caller) => keptTokens[caller])];
   // What only another version knows stays in the file: that version may be started again, and needs
   // it.
-  if (Object.keys(later).some((name) => kept[name] === undefined)) writePrivately(file, { ...kept, ...secrets });
+  if (wanted.includes(undefined))
+    writePrivately(file, { ...kept, ...secrets, serviceTokens: { ...keptTokens, ...secrets.serviceTokens } });
   return secrets;
 }
 

@@ -4,8 +4,8 @@ import { batcher } from "@kapi/kernel";
 import { isTransient } from "@kapi/postgres";
 import { inBatchSpan, type Traceparent } from "@kapi/runtime";
 
-import type { LedgerContext } from "../../operations/ledger-context.ts";
-import { recordSettlements, type TakenIn } from "../../operations/record-settlements.ts";
+import type { LedgerContext } from "../../operations/credits/ledger-context.ts";
+import { recordSettlements, type TakenIn } from "../../operations/credits/record-settlements.ts";
 
 const MAX_PARTITIONS_TOGETHER = 4;
 

@@ -2,7 +2,7 @@ import { createHttpServer, createInternalClient, DependencyError, listen } from 
 import { createLogger, Health, Scope } from "@kapi/runtime";
 import { afterAll, describe, expect, it } from "vitest";
 
-import type { CommandStatus } from "../../domain/ports.ts";
+import type { CommandStatus } from "../../domain/credits/ports.ts";
 import { commandStatusOver } from "./command-status.ts";
 
 const scope = new Scope();

@@ -3,7 +3,7 @@ import { callRoute, callRouteRaw, DependencyError, type InternalClient } from "@
 import { assertDefined } from "@kapi/kernel";
 import type { z } from "zod";
 
-import type { CommandState, CommandStatus } from "../../domain/ports.ts";
+import type { CommandState, CommandStatus } from "../../domain/credits/ports.ts";
 
 const MAX_ORGANIZATIONS_PER_CALL = 500;
 /** command-status itself waits up to 10 s. */

@@ -1,15 +1,17 @@
 import { type Outbox, type OutboxTransaction, transactionWithOutbox } from "@kapi/outbox";
 import type { Database } from "@kapi/postgres";
 
-import type { LedgerPosition, Store, StoreTransaction } from "../../domain/ports.ts";
-import { insertAudit, insertFirstKeyUses } from "./audit-log.ts";
-import { consumedOffsets, raiseConsumedOffsets } from "./consumed-offsets.ts";
+import type { LedgerPosition } from "../../domain/credits/ports.ts";
+import type { Store, StoreTransaction } from "../../domain/ports.ts";
+import { insertAudit, insertFirstKeyUses } from "./audit-outbox.ts";
+import { consumedOffsets, raiseConsumedOffsets } from "./credits/consumed-offsets.ts";
 import {
   countKeys,
   countServers,
   insertKey,
   lockAndCountKeys,
   readDirectory,
+  readKeyNames,
   readKeys,
   readServer,
   readServers,
@@ -17,13 +19,17 @@ import {
   setPrices,
   setServerStatus,
   upsertServer,
-} from "./directory.ts";
-import { tablesOf } from "./ledger-positions.ts";
-import { readConsumed, readPurchase, readSettlements } from "./entries.ts";
-import { recordLegs, shareTagLocks } from "./ledger.ts";
-import { countOrganizations, insertOrganization, organizationExists, readOrganizations } from "./organizations.ts";
-import { deletePending, insertPending, readPending } from "./pending-wallet-changes.ts";
-import { createUsers } from "./users.ts";
+} from "./directory/directory.ts";
+import { tablesOf } from "./credits/ledger-positions.ts";
+import { readConsumed, readPurchase, readSettlements } from "./credits/entries.ts";
+import { recordLegs, shareTagLocks } from "./credits/ledger.ts";
+import {
+  countOrganizations,
+  insertOrganization,
+  readOrganization,
+  readOrganizations,
+} from "./directory/organizations.ts";
+import { deletePending, insertPending, readPending } from "./credits/pending-wallet-changes.ts";
 import {
   insertWallet,
   oldReservations,
@@ -31,16 +37,18 @@ import {
   readWallet,
   setLowBalanceThreshold,
   walletsOf,
-} from "./wallets.ts";
+} from "./credits/wallets.ts";
 
 /** The store on PostgreSQL; what its transactions enqueue is published by `outbox` after their commit. */
 export function createStore(database: Database, outbox: Pick<Outbox, "publish">): Store {
   return {
     transaction: (work) => transactionWithOutbox(database, outbox, (tx) => work(transactionOn(tx))),
-    organizationExists: (id) => organizationExists(database, id),
+    organizationExists: async (id) => (await readOrganization(database, id)) !== null,
+    readOrganization: (id) => readOrganization(database, id),
     readOrganizations: (range) => readOrganizations(database, range),
     countOrganizations: () => countOrganizations(database),
     readKeys: (organizationId, range) => readKeys(database, organizationId, range),
+    readKeyNames: (keyIds) => readKeyNames(database, keyIds),
     countKeys: (organizationId) => countKeys(database, organizationId),
     readServers: (organizationId, range) => readServers(database, organizationId, range),
     countServers: (organizationId) => countServers(database, organizationId),
@@ -82,9 +90,7 @@ function transactionOn(tx: OutboxTransaction): StoreTransaction {
     setServerStatus: (organizationId, serverId, status) => setServerStatus(tx, organizationId, serverId, status),
     upsertServer: (server, nowMs) => upsertServer(tx, server, nowMs),
     setPrices: (prices) => setPrices(tx, prices),
-    users: createUsers(tx),
     recordAudit: (records) => insertAudit(tx, records),
-    recordFetchedAudit: (records) => insertAudit(tx, records),
     recordFirstKeyUses: (uses) => insertFirstKeyUses(tx, uses),
   };
 }

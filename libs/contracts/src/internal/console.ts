@@ -1,0 +1,73 @@
+/** The internal routes of the console service, which owns people and the audit log: for the operator. */
+import { z } from "zod";
+
+import { ListAuditQuery } from "../http/audit.ts";
+import { Email, GivenName, UserPassword } from "../http/console.ts";
+import { PageQuery, Pagination } from "../http/pagination.ts";
+import { Guid } from "../values.ts";
+import type { InternalRoutes } from "./route.ts";
+
+const NewPassword = z.object({ password: UserPassword.optional() });
+
+/** Records as the operator's command line shows them. With `--json` it also prints fields of later releases. */
+const OperatorUser = z.looseObject({
+  userId: z.guid(),
+  email: z.string(),
+  name: z.string(),
+  createdAt: z.string(),
+  disabledAt: z.string().nullable(),
+});
+const OperatorAuditEntry = z.looseObject({
+  id: z.string(),
+  at: z.string(),
+  organizationId: z.string().nullable(),
+  action: z.string(),
+  actor: z.looseObject({ type: z.string(), id: z.string().nullable(), name: z.string().nullable() }).nullable(),
+  address: z.string().nullable(),
+  subject: z.looseObject({ type: z.string(), id: z.string() }).nullable(),
+  details: z.record(z.string(), z.unknown()),
+});
+export type OperatorAuditEntry = z.infer<typeof OperatorAuditEntry>;
+
+const OPERATOR = { callers: ["operator"] } as const;
+const USERS = "/internal/organizations/:organizationId/users";
+
+export const CONSOLE_ROUTES = {
+  /** Entries of one organization, or of all. */
+  listAuditLog: {
+    ...OPERATOR,
+    method: "GET",
+    path: "/internal/audit",
+    query: ListAuditQuery.extend({ organizationId: Guid.optional() }),
+    answer: z.object({ entries: z.array(OperatorAuditEntry), next: z.string().nullable() }),
+  },
+  listUsers: {
+    ...OPERATOR,
+    method: "GET",
+    path: USERS,
+    query: PageQuery,
+    answer: z.object({ users: z.array(OperatorUser), pagination: Pagination.pick({ totalPages: true }) }),
+  },
+  createUser: {
+    ...OPERATOR,
+    method: "POST",
+    path: USERS,
+    success: 201,
+    body: NewPassword.extend({ email: Email, name: GivenName }),
+    /** `password` only when it was generated. */
+    answer: z.object({ userId: z.guid(), password: z.string().optional() }),
+  },
+  resetUserPassword: {
+    ...OPERATOR,
+    method: "PUT",
+    path: "/internal/users/:userId/password",
+    body: NewPassword.nullish().transform((given) => given ?? {}),
+    answer: z.object({ password: z.string().optional() }),
+  },
+  disableUser: {
+    ...OPERATOR,
+    method: "DELETE",
+    path: "/internal/users/:userId",
+    answer: z.object({ userId: z.string(), disabled: z.boolean() }),
+  },
+} as const satisfies InternalRoutes;

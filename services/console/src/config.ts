@@ -1,0 +1,84 @@
+import { fileURLToPath } from "node:url";
+
+import { alongside, type CompanionCheck, ConfigError, configFields, connectionFields } from "@kapi/runtime";
+import { z } from "zod";
+
+const BUILT_PAGE = fileURLToPath(new URL("../page/dist", import.meta.url));
+
+/** Secure cookies mean a proxy that speaks https. Unnamed, its address would be everybody's, and one person's failures all's. */
+const proxyNamed: CompanionCheck = (given) =>
+  given["CONSOLE_SECURE_COOKIES"] === "off" || given["CONSOLE_TRUSTED_PROXIES"] !== undefined
+    ? null
+    : "needs CONSOLE_TRUSTED_PROXIES, the addresses of the proxy before it: without them all people share one address " +
+      "and lock each other out. On one machine, over http, set CONSOLE_SECURE_COOKIES=off instead";
+
+/** The listener for people, which is there where it has a port. */
+const consoleFields = {
+  /** Where people's browsers reach the console, through a proxy that speaks https. Nothing internal listens there. */
+  CONSOLE_PORT: alongside(configFields.httpPort.optional(), proxyNamed),
+  CONSOLE_HOST: configFields.httpHost,
+  /** The folder of the built page. */
+  CONSOLE_ASSETS: z.string().default(BUILT_PAGE),
+  /** `off` only where the console is reached over http, as on the own machine: the session would be lost otherwise. */
+  CONSOLE_SECURE_COOKIES: z.enum(["on", "off"]).default("on"),
+  /**
+   * Addresses or networks of the proxies before the console, with commas: their X-Forwarded-For tells who signs in, their
+   * X-Forwarded-Host what the page's own origin is. Required unless CONSOLE_SECURE_COOKIES=off.
+   */
+  CONSOLE_TRUSTED_PROXIES: configFields.proxies.optional(),
+  /** The base address of the management API as its callers reach it: the console shows it beside a new key. */
+  CONSOLE_API_URL: configFields.serviceUrl.optional(),
+};
+
+/** The environment of the console service. */
+export const Config = z.object({
+  /** Where the operator's routes and the health probes listen. */
+  HTTP_HOST: configFields.httpHost,
+  HTTP_PORT: configFields.httpPort,
+  ...connectionFields.postgres,
+  POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
+  ...connectionFields.redis,
+  /** Proves this service to those that it calls. */
+  SERVICE_TOKEN: configFields.serviceToken,
+  /** Those that may call this service: INTERNAL_CALLS says what. */
+  SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
+  /** Shared with services of 0.1.0, both ways, while such services run; deleted in the release after the next. */
+  INTERNAL_TOKEN: configFields.internalToken.optional(),
+  /** Asked for organizations, keys, servers and credits, and for its entries of the audit log. */
+  ORGANIZATION_URL: configFields.serviceUrl,
+  /** Asked for servers and accounts, and for its entries of the audit log. */
+  ACCOUNT_URL: configFields.serviceUrl,
+  /** Asked for commands. */
+  COMMAND_STATUS_URL: configFields.serviceUrl,
+  /** Asked for live values. */
+  METRICS_URL: configFields.serviceUrl,
+  /** Asked for webhook endpoints and what was sent to them, and for its entries of the audit log. */
+  WEBHOOKS_URL: configFields.serviceUrl,
+  ...consoleFields,
+});
+export type Config = z.output<typeof Config>;
+
+/** The configuration of the listener for people. */
+export interface ConsoleConfig {
+  readonly port: number;
+  readonly host: string;
+  readonly assets: string;
+  readonly secureCookies: boolean;
+  readonly trustedProxies: readonly string[];
+  readonly apiUrl: string;
+}
+
+/** The listener's part; null where there is none. Throws ConfigError where the address of the API is missing. */
+export function consoleConfig(config: Config): ConsoleConfig | null {
+  if (config.CONSOLE_PORT === undefined) return null;
+  if (config.CONSOLE_API_URL === undefined)
+    throw new ConfigError(["CONSOLE_PORT: with it CONSOLE_API_URL is required"]);
+  return {
+    port: config.CONSOLE_PORT,
+    host: config.CONSOLE_HOST,
+    assets: config.CONSOLE_ASSETS,
+    secureCookies: config.CONSOLE_SECURE_COOKIES === "on",
+    trustedProxies: config.CONSOLE_TRUSTED_PROXIES ?? [],
+    apiUrl: config.CONSOLE_API_URL,
+  };
+}

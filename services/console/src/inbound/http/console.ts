@@ -1,0 +1,70 @@
+/**
+ * The console's listener: the page and its API, for people with a browser. It is a server of its own, which the world may reach:
+ * no internal route is on it, and no internal token or management key opens anything here.
+ */
+import type { FastifyInstance } from "@kapi/http";
+
+import type { AuditLog } from "../../domain/audit.ts";
+import type { Commands, Credits, Directory, Webhooks } from "../../domain/ports.ts";
+import type { ServerDependencies } from "../../operations/list-servers.ts";
+import type { LiveAccounts } from "../../operations/live-accounts.ts";
+import { installAuditRoutes } from "./audit-routes.ts";
+import { installCreditRoutes } from "./credit-routes.ts";
+import { installKeyRoutes } from "./key-routes.ts";
+import { installLiveRoutes } from "./live-routes.ts";
+import { type Assets, installPages } from "./pages.ts";
+import { installServerRoutes } from "./server-routes.ts";
+import { installSessionRoutes, type SessionRouteDependencies } from "./session-routes.ts";
+import { signedInRoutes } from "./signed-in-routes.ts";
+import { installWebhookRoutes } from "./webhook-routes.ts";
+
+/** On every answer. Nothing runs or is shown but what comes from here, nobody may frame it, and nothing is kept. */
+const HEADERS = {
+  "content-security-policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join("; "),
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "cache-control": "no-store",
+};
+/** Where the console is reached over https: for a year browsers come no other way, also to a first page. */
+const HTTPS_HEADERS = { ...HEADERS, "strict-transport-security": "max-age=31536000" };
+
+export interface ConsoleDependencies extends SessionRouteDependencies, ServerDependencies {
+  readonly directory: Directory;
+  readonly credits: Credits;
+  readonly commands: Commands;
+  readonly webhooks: Webhooks;
+  readonly auditLog: AuditLog;
+  readonly live: LiveAccounts;
+  readonly assets: Assets;
+}
+
+/** Adds everything of the console to its server. A new group of routes is a file here that takes `SignedInRoutes`. */
+export function installConsole(app: FastifyInstance, dependencies: ConsoleDependencies): void {
+  const { directory, secureCookies } = dependencies;
+  const headers = secureCookies ? HTTPS_HEADERS : HEADERS;
+  app.addHook("onRequest", (_request, reply, done) => {
+    reply.headers(headers);
+    done();
+  });
+  const routes = signedInRoutes(app, dependencies, secureCookies);
+  installSessionRoutes(app, routes, dependencies);
+  installCreditRoutes(routes, dependencies.credits);
+  installKeyRoutes(routes, directory);
+  installServerRoutes(routes, dependencies);
+  installLiveRoutes(app, routes, dependencies);
+  installWebhookRoutes(routes, dependencies.webhooks);
+  installAuditRoutes(routes, dependencies);
+  installPages(app, dependencies.assets);
+}

@@ -1,0 +1,24 @@
+import { LowBalanceThresholdBody, PageQuery, UsageByDayQuery } from "@kapi/contracts";
+import { parse } from "@kapi/http";
+
+import type { Credits } from "../../domain/ports.ts";
+import type { SignedInRoutes } from "./signed-in-routes.ts";
+
+const JSON_TYPE = "application/json; charset=utf-8";
+
+/** The organization's credits and what they were used for, as the organization service has them. */
+export function installCreditRoutes(routes: SignedInRoutes, credits: Credits): void {
+  routes.get("/credits", async ({ user }) => ({ balance: await credits.balance(user.organizationId) }));
+  routes.put("/credits/threshold", async ({ user }, request) => {
+    const { lowBalanceThreshold } = parse(LowBalanceThresholdBody, request.body);
+    return { balance: await credits.changeThreshold(user.organizationId, lowBalanceThreshold) };
+  });
+  routes.get("/credits/usage", async ({ user }, request, reply) => {
+    const query = parse(PageQuery, request.query);
+    return reply.type(JSON_TYPE).send(await credits.usage(user.organizationId, query));
+  });
+  routes.get("/credits/usage-by-day", async ({ user }, request, reply) => {
+    const { days } = parse(UsageByDayQuery, request.query);
+    return reply.type(JSON_TYPE).send(await credits.usageByDay(user.organizationId, days));
+  });
+}

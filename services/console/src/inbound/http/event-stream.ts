@@ -1,0 +1,65 @@
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+
+import { type AccountMetricsFrame, LIVE_EVENTS, type LiveEnd } from "@kapi/contracts";
+
+import type { LiveSink } from "../../operations/live-accounts.ts";
+
+/** So often a stream says something, so that neither a proxy nor a browser takes it for dead. */
+const COMMENT_INTERVAL_MS = 15_000;
+const COMMENT = ":\n\n";
+const OK = 200;
+
+/**
+ * One stream of server-sent events. While the connection is full nothing is written and only the newest sample is kept, so that
+ * a slow browser costs no memory and sees the newest when it is ready again.
+ */
+export class EventStream implements LiveSink {
+  readonly #response: ServerResponse;
+  #waiting: AccountMetricsFrame | null = null;
+  #isFull = false;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+  }
+
+  /** Begins the answer; `onGone` is called when the connection is gone, or the stream has ended. */
+  begin(headers: OutgoingHttpHeaders, onGone: () => void): void {
+    if (this.#isGone()) return onGone();
+    const timer = setInterval(() => this.#write(COMMENT), COMMENT_INTERVAL_MS);
+    this.#response.on("drain", () => this.#drained());
+    this.#response.once("close", () => {
+      clearInterval(timer);
+      onGone();
+    });
+    this.#response.writeHead(OK, { ...headers, "content-type": "text/event-stream", "x-accel-buffering": "no" });
+    this.#write(COMMENT);
+  }
+
+  sample(frame: AccountMetricsFrame): void {
+    if (this.#isFull) this.#waiting = frame;
+    else this.#write(eventOf(LIVE_EVENTS.sample, frame));
+  }
+
+  end(reason: LiveEnd["reason"]): void {
+    if (!this.#isGone()) this.#response.end(eventOf(LIVE_EVENTS.end, { reason }));
+  }
+
+  #isGone(): boolean {
+    return this.#response.destroyed || this.#response.writableEnded;
+  }
+
+  #drained(): void {
+    this.#isFull = false;
+    const frame = this.#waiting;
+    this.#waiting = null;
+    if (frame !== null) this.sample(frame);
+  }
+
+  #write(text: string): void {
+    if (!this.#isFull && !this.#isGone()) this.#isFull = !this.#response.write(text);
+  }
+}
+
+function eventOf(name: string, data: AccountMetricsFrame | LiveEnd): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}

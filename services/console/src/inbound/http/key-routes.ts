@@ -1,0 +1,40 @@
+import { CreateConsoleKeyBody, KeyEntry, type Scope, SCOPES } from "@kapi/contracts";
+import { addressOf, parse } from "@kapi/http";
+import { z } from "zod";
+
+import type { Directory } from "../../domain/ports.ts";
+import { callerOf } from "../../operations/use-session.ts";
+import type { SignedInRoutes } from "./signed-in-routes.ts";
+
+const KeyPath = z.object({ keyId: KeyEntry.shape.keyId });
+
+/** What each scope lets a key do, for people who make one. */
+const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
+  "credits:read": "See the credits and what they were used for",
+  "accounts:read": "See servers, accounts, their history and commands, and export a history",
+  "accounts:create": "Open accounts",
+  "accounts:update":
+    "Change, enable, disable, archive and delete accounts, set passwords, and change a server's configuration",
+  "finance:deposit": "Deposit funds into accounts",
+  "finance:withdraw": "Withdraw funds from accounts",
+  "metrics:read": "See stored and live values of accounts",
+  "webhooks:read": "See webhook endpoints and what was sent to them, and read the feed of events",
+  "webhooks:manage": "Add, change, test and delete webhook endpoints, and send events again",
+};
+
+/** The organization's management keys. One that is made here reaches all its servers (decisions, 12). */
+export function installKeyRoutes(routes: SignedInRoutes, directory: Directory): void {
+  routes.get("/scopes", () => ({ scopes: SCOPES.map((scope) => ({ scope, description: SCOPE_TEXTS[scope] })) }));
+  routes.get("/keys", async ({ user }) => ({ keys: await directory.keys(user.organizationId) }));
+  routes.post("/keys", async (signedIn, request, reply) => {
+    const wanted = parse(CreateConsoleKeyBody, request.body);
+    const by = callerOf(signedIn, addressOf(request));
+    const { key, managementKey } = await directory.createKey(signedIn.user.organizationId, wanted, by);
+    return reply.code(201).send({ key, managementKey });
+  });
+  routes.delete("/keys/:keyId", async (signedIn, request) => {
+    const { keyId } = parse(KeyPath, request.params);
+    const by = callerOf(signedIn, addressOf(request));
+    return { key: await directory.revokeKey(signedIn.user.organizationId, keyId, by) };
+  });
+}

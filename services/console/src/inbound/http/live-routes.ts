@@ -1,0 +1,34 @@
+import type { OutgoingHttpHeaders } from "node:http";
+
+import { type FastifyInstance, parse } from "@kapi/http";
+
+import type { ServerDependencies } from "../../operations/list-servers.ts";
+import type { LiveAccounts } from "../../operations/live-accounts.ts";
+import { watchAccount } from "../../operations/watch-account.ts";
+import { EventStream } from "./event-stream.ts";
+import { AccountPath } from "./server-routes.ts";
+import type { SignedInRoutes } from "./signed-in-routes.ts";
+
+/** An account's live samples as server-sent events. */
+export function installLiveRoutes(
+  app: FastifyInstance,
+  routes: SignedInRoutes,
+  dependencies: ServerDependencies & { readonly live: LiveAccounts },
+): void {
+  const { live } = dependencies;
+  routes.get("/servers/:serverId/accounts/:accountNumber/live", async (signedIn, request, reply) => {
+    const account = parse(AccountPath, request.params);
+    const session = await watchAccount(dependencies, signedIn, account);
+    const stream = new EventStream(reply.raw);
+    const unwatch = live.watch(session, account, stream);
+    const headers = reply.getHeaders() as OutgoingHttpHeaders;
+    reply.hijack();
+    stream.begin(headers, unwatch);
+    return reply;
+  });
+  // Streams never end by themselves, and would hold up the stop of the listener.
+  app.addHook("preClose", (done) => {
+    live.endAll();
+    done();
+  });
+}

@@ -1,0 +1,60 @@
+import {
+  AccountNumber,
+  DEFAULT_PAGE_LIMIT,
+  Guid,
+  ListCommandsQuery,
+  ListTradingAccountsQuery,
+  UpdateConsoleServerBody,
+} from "@kapi/contracts";
+import { addressOf, ApiError, parse } from "@kapi/http";
+import { z } from "zod";
+
+import type { Commands } from "../../domain/ports.ts";
+import { listServers, type ServerDependencies } from "../../operations/list-servers.ts";
+import { getAccount, getCommand, listAccounts, listCommands } from "../../operations/read-own-records.ts";
+import { updateServer } from "../../operations/update-server.ts";
+import { callerOf } from "../../operations/use-session.ts";
+import type { SignedInRoutes } from "./signed-in-routes.ts";
+
+const JSON_TYPE = "application/json; charset=utf-8";
+const ServerPath = z.object({ serverId: Guid });
+const CommandPath = ServerPath.extend({ commandId: z.string() });
+
+/** Names an account of a server, in the path. */
+export const AccountPath = ServerPath.extend({ accountNumber: AccountNumber });
+
+/** The organization's servers, their accounts and commands. */
+export function installServerRoutes(
+  routes: SignedInRoutes,
+  dependencies: ServerDependencies & { readonly commands: Commands },
+): void {
+  routes.get("/servers", async ({ user }) => ({ servers: await listServers(dependencies, user.organizationId) }));
+  routes.patch("/servers/:serverId", async (signedIn, request) => {
+    const { serverId } = parse(ServerPath, request.params);
+    const change = parse(UpdateConsoleServerBody, request.body);
+    const by = callerOf(signedIn, addressOf(request));
+    return { server: await updateServer(dependencies, signedIn.user.organizationId, serverId, change, by) };
+  });
+  routes.get("/servers/:serverId/accounts", async ({ user }, request, reply) => {
+    const { serverId } = parse(ServerPath, request.params);
+    // Never without a page: a page is what a person can look at.
+    const { page = 1, limit = DEFAULT_PAGE_LIMIT, ...filter } = parse(ListTradingAccountsQuery, request.query);
+    const body = await listAccounts(dependencies, user.organizationId, serverId, { page, limit, ...filter });
+    return reply.type(JSON_TYPE).send(body);
+  });
+  routes.get("/servers/:serverId/accounts/:accountNumber", ({ user }, request) => {
+    const { serverId, accountNumber } = parse(AccountPath, request.params);
+    return getAccount(dependencies, user.organizationId, serverId, accountNumber);
+  });
+  routes.get("/servers/:serverId/commands", async ({ user }, request, reply) => {
+    const { serverId } = parse(ServerPath, request.params);
+    const query = parse(ListCommandsQuery, request.query);
+    return reply.type(JSON_TYPE).send(await listCommands(dependencies, user.organizationId, serverId, query));
+  });
+  routes.get("/servers/:serverId/commands/:commandId", async ({ user }, request, reply) => {
+    const { serverId, commandId } = parse(CommandPath, request.params);
+    const id = Guid.safeParse(commandId);
+    if (!id.success) throw new ApiError("COMMAND_NOT_FOUND");
+    return reply.type(JSON_TYPE).send(await getCommand(dependencies, user.organizationId, serverId, id.data));
+  });
+}

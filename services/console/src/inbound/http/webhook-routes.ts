@@ -1,0 +1,58 @@
+import { type InternalRoute, WEBHOOKS_ROUTES } from "@kapi/contracts";
+import { addressOf, ApiError, type FastifyRequest, parse } from "@kapi/http";
+import { isUuid } from "@kapi/kernel";
+
+import type { Webhooks, WebhooksRequest } from "../../domain/ports.ts";
+import { callerOf } from "../../operations/use-session.ts";
+import type { SignedInHandler, SignedInRoutes } from "./signed-in-routes.ts";
+
+const JSON_TYPE = "application/json; charset=utf-8";
+const ENDPOINT = "/webhooks/:endpointId";
+
+/**
+ * The organization's webhook endpoints and what was sent to them: the same routes, bodies and answers as the management API
+ * has below `/webhooks`. The organization is that of the session, whatever else a request names.
+ */
+export function installWebhookRoutes(routes: SignedInRoutes, webhooks: Webhooks): void {
+  const passed =
+    (route: InternalRoute): SignedInHandler =>
+    async (signedIn, request, reply) => {
+      const asked = { caller: callerOf(signedIn, addressOf(request)), ...requestFor(route, request) };
+      const answer = await webhooks(signedIn.user.organizationId, asked);
+      if ("refusal" in answer) throw answer.refusal;
+      const { status, body } = answer;
+      return reply.code(status).type(JSON_TYPE).send(body);
+    };
+
+  routes.get("/webhooks", passed(WEBHOOKS_ROUTES.listWebhooks));
+  routes.post("/webhooks", passed(WEBHOOKS_ROUTES.createWebhook));
+  routes.get(ENDPOINT, passed(WEBHOOKS_ROUTES.getWebhook));
+  routes.patch(ENDPOINT, passed(WEBHOOKS_ROUTES.updateWebhook));
+  routes.delete(ENDPOINT, passed(WEBHOOKS_ROUTES.deleteWebhook));
+  routes.post(`${ENDPOINT}/rotate-secret`, passed(WEBHOOKS_ROUTES.rotateWebhookSecret));
+  routes.post(`${ENDPOINT}/test`, passed(WEBHOOKS_ROUTES.testWebhook));
+  routes.post(`${ENDPOINT}/replay`, passed(WEBHOOKS_ROUTES.replayWebhook));
+  routes.get(`${ENDPOINT}/deliveries`, passed(WEBHOOKS_ROUTES.listWebhookDeliveries));
+  routes.post(`${ENDPOINT}/deliveries/:deliveryId/redeliver`, passed(WEBHOOKS_ROUTES.redeliverWebhook));
+}
+
+function requestFor(route: InternalRoute, request: FastifyRequest): Omit<WebhooksRequest, "caller"> {
+  const params = idsOf(request);
+  return {
+    route,
+    params,
+    ...(route.query === undefined
+      ? {}
+      : { query: parse(route.query, request.query) as NonNullable<WebhooksRequest["query"]> }),
+    ...(route.body === undefined ? {} : { body: parse(route.body, request.body) }),
+  };
+}
+
+/** Malformed ids return 404, and get into no path. */
+function idsOf(request: FastifyRequest): Readonly<Record<string, string>> {
+  const params = request.params as Readonly<Record<string, string>>;
+  const { endpointId, deliveryId } = params;
+  if (endpointId !== undefined && !isUuid(endpointId)) throw new ApiError("ENDPOINT_NOT_FOUND");
+  if (deliveryId !== undefined && !isUuid(deliveryId)) throw new ApiError("DELIVERY_NOT_FOUND");
+  return params;
+}

@@ -1,0 +1,21 @@
+import type { Clock } from "@kapi/kernel";
+import { observed } from "@kapi/runtime";
+
+const MS_PER_SECOND = 1_000;
+
+/**
+ * Measures how long ago each service was last asked, with success, for its audit entries. The metric is named
+ * for the service that fetched them in the release before.
+ */
+export function measureAuditAge(fetchedAtMs: ReadonlyMap<string, number>, clock: Clock): void {
+  observed(
+    "organization.audit.age",
+    "How long ago the entries of the audit log that wait in a service were last fetched and recorded, by `source`",
+    "s",
+    () =>
+      Array.from(fetchedAtMs, ([source, atMs]) => ({
+        value: Math.max(0, clock.nowMs() - atMs) / MS_PER_SECOND,
+        attributes: { source },
+      })),
+  );
+}

@@ -1,0 +1,43 @@
+import type { ChangePasswordBody } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+
+import { checkPassword } from "./check-password.ts";
+import type { SignInDependencies } from "./sign-in.ts";
+import { type OpenedSession, openSession, type SignedIn } from "./use-session.ts";
+
+export interface ChangePassword extends ChangePasswordBody {
+  /** Network address of whoever asks. */
+  readonly address: string;
+  readonly sessionId: string | null;
+}
+
+/**
+ * Gives the user another password. Every session of theirs ends, and one under a new id takes the place of this one. Throws
+ * 400 where the current password is wrong, 429 after too many such failures: a session alone must not do to guess it.
+ */
+export async function changePassword(
+  context: SignInDependencies,
+  { user }: SignedIn,
+  wanted: ChangePassword,
+): Promise<OpenedSession> {
+  const { currentPassword, newPassword, address, sessionId } = wanted;
+  const checked = await checkPassword(context, { email: user.email, password: currentPassword, address });
+  if (checked === null) throw wrongPassword();
+  const passwordHash = await context.passwords.hash(newPassword);
+  const { userId, organizationId } = user;
+  const changed = await context.store.transaction(async (tx) => {
+    // Only from the password that was checked: two changes at once are not both carried out.
+    const set = await tx.users.setPassword(userId, passwordHash, checked.passwordHash);
+    const actor = { type: "user", id: userId } as const;
+    const record = { actor, address, organizationId, action: "user.password_changed" as const, subject: actor };
+    if (set !== null) tx.recordAudit([{ ...record, atMs: context.clock.nowMs() }]);
+    return set;
+  });
+  if (changed === null) throw wrongPassword();
+  return openSession(context, { ...user, sessionVersion: changed.sessionVersion }, sessionId);
+}
+
+function wrongPassword(): ApiError {
+  const issue = { path: ["currentPassword"], code: "custom", message: "is not your password" };
+  return new ApiError("VALIDATION_FAILED", { issues: [issue] });
+}

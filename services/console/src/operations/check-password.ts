@@ -1,0 +1,76 @@
+import { createHash } from "node:crypto";
+
+import { ApiError } from "@kapi/http";
+import { beginSignIn, type RedisConnection, type SignInSubject, takeBackSignIn } from "@kapi/redis";
+
+import { type ActiveUser, type Passwords, PasswordsBusy, type Users } from "../domain/ports.ts";
+import type { AttemptPlace } from "../domain/failed-sign-ins.ts";
+import { networkOf } from "../domain/network-address.ts";
+import type { FailedSignInRecorder } from "./record-failed-sign-ins.ts";
+
+/** What Retry-After says where too many wait for their password to be looked at. */
+const BUSY_WAIT_MS = 1_000;
+
+export interface PasswordCheckDependencies {
+  readonly redis: RedisConnection;
+  readonly users: Users;
+  readonly passwords: Passwords;
+  readonly failedSignIns: FailedSignInRecorder;
+}
+
+/** A password that somebody claims to be a user's. */
+export interface PasswordClaim {
+  readonly email: string;
+  readonly password: string;
+  /** Network address of whoever claims it. */
+  readonly address: string;
+}
+
+/**
+ * The user whose password it is, or null: the same for an unknown user, one that was disabled and a wrong password, and after
+ * the same work. Throws 429 with Retry-After where there were too many failures under the e-mail or the network address.
+ * Both are recorded in the audit log.
+ */
+export async function checkPassword(
+  context: PasswordCheckDependencies,
+  claim: PasswordClaim,
+): Promise<ActiveUser | null> {
+  const { redis, users, passwords } = context;
+  const subject = subjectOf(claim);
+  const waitMs = await beginSignIn(redis, subject);
+  const attempt = { ...placeOf(subject), address: claim.address };
+  if (waitMs > 0) {
+    context.failedSignIns.addThrottled(attempt, () => users.byEmail(claim.email));
+    throw tooMany(waitMs);
+  }
+  let matches: boolean;
+  let user: ActiveUser | null;
+  try {
+    user = await users.byEmail(claim.email);
+    matches = await passwords.matches(claim.password, user?.passwordHash ?? null);
+  } catch (error) {
+    await takeBackSignIn(redis, subject, "undecided");
+    throw error instanceof PasswordsBusy ? tooMany(BUSY_WAIT_MS) : error;
+  }
+  if (!matches) {
+    context.failedSignIns.add(attempt, user);
+    return null;
+  }
+  await takeBackSignIn(redis, subject, "succeeded");
+  return user;
+}
+
+function tooMany(waitMs: number): ApiError {
+  return new ApiError("RATE_LIMITED", {
+    text: "Too many attempts to sign in; wait a little",
+    headers: { "retry-after": String(Math.ceil(waitMs / 1_000)) },
+  });
+}
+
+function placeOf({ emailHash, address }: SignInSubject): AttemptPlace {
+  return { emailHash, network: address };
+}
+
+function subjectOf({ email, address }: PasswordClaim): SignInSubject {
+  return { emailHash: createHash("sha256").update(email).digest("hex"), address: networkOf(address) };
+}

@@ -1,0 +1,75 @@
+import type { AuditEvent } from "@kapi/contracts";
+import { createLogger } from "@kapi/runtime";
+import { TestClock } from "@kapi/testkit";
+import { expect, it } from "vitest";
+
+import type { AuditSource, FetchedAuditRecord } from "../domain/audit.ts";
+import type { PeopleTransaction } from "../domain/ports.ts";
+import { fetchAuditEvents } from "./fetch-audit-events.ts";
+
+const AT = "2026-03-02T10:05:00.000Z";
+const EVENT: AuditEvent = {
+  eventId: "3b1f6a52-8c0d-5e77-b6a1-2f9d4c8e7a10",
+  organizationId: "0197a3c2-5b1e-7c44-9f0e-2a8d4be61f01",
+  at: AT,
+  action: "webhook.created",
+  actor: { type: "key", id: "mfrggzdfmztwq2lk" },
+  address: "203.0.113.7",
+  subject: { type: "webhook", id: "0197a4b0-3c11-7f52-9d08-4e6a1b2c3d0a" },
+  details: { receiver: "https://hooks.example.com" },
+};
+
+const AROUND = { logger: createLogger({ service: "test", level: "silent" }), clock: new TestClock() };
+
+/** A source and a log; what happens is told in order. */
+function world(events: readonly unknown[]) {
+  const told: string[] = [];
+  const log: FetchedAuditRecord[] = [];
+  const source: AuditSource = {
+    read: () => Promise.resolve(events),
+    recorded: (eventIds) => Promise.resolve(void told.push(`recorded ${eventIds.join(" ")}`)),
+  };
+  const tx = { recordAudit: (records: readonly FetchedAuditRecord[]) => void log.push(...records) };
+  const transaction = async <T>(work: (tx: PeopleTransaction) => Promise<T>): Promise<T> => {
+    const result = await work(tx as unknown as PeopleTransaction);
+    told.push("committed");
+    return result;
+  };
+  return { told, log, source, needs: { ...AROUND, store: { transaction } } };
+}
+
+it("writes what waits into the log, and tells the source only after that", async () => {
+  const { told, log, source, needs } = world([EVENT]);
+  expect(await fetchAuditEvents(needs, source)).toBe(1);
+  const { at: _at, ...rest } = EVENT;
+  expect(log).toEqual([{ ...rest, atMs: Date.parse(AT) }]);
+  expect(told).toEqual(["committed", `recorded ${EVENT.eventId}`]);
+});
+
+it("records an event that cannot be read wholly as far as it can be, and goes on with the others", async () => {
+  const unreadable = { ...EVENT, eventId: "3b1f6a52-8c0d-5e77-b6a1-2f9d4c8e7a11", at: null, actor: { type: "robot" } };
+  const { told, log, source, needs } = world([unreadable, "no event", EVENT]);
+  expect(await fetchAuditEvents(needs, source)).toBe(2);
+  expect(log).toMatchObject([
+    {
+      eventId: unreadable.eventId,
+      action: EVENT.action,
+      details: { unreadable: { actor: '{"type":"robot"}', at: "null" } },
+    },
+    { eventId: EVENT.eventId },
+  ]);
+  expect(told).toEqual(["committed", `recorded ${unreadable.eventId} ${EVENT.eventId}`]);
+});
+
+it("tells the source nothing where the log cannot be written", async () => {
+  const { told, source, needs } = world([EVENT]);
+  const store = { transaction: () => Promise.reject(new Error("the database is away")) };
+  await expect(fetchAuditEvents({ ...needs, store }, source)).rejects.toThrow("away");
+  expect(told).toEqual([]);
+});
+
+it("asks for nothing more where nothing waits", async () => {
+  const { told, source, needs } = world([]);
+  expect(await fetchAuditEvents(needs, source)).toBe(0);
+  expect(told).toEqual([]);
+});

@@ -1,0 +1,35 @@
+import type { ConsoleServer, ShownServer } from "@kapi/contracts";
+import { CURRENCY_SYMBOLS } from "@kapi/contracts";
+
+import type { Accounts, Directory, ServerOverview } from "../domain/ports.ts";
+
+/** What servers are asked of: who may use them, and what they are like. */
+export interface ServerDependencies {
+  readonly directory: Directory;
+  readonly accounts: Accounts;
+}
+
+/** An organization's servers, oldest first, with their configuration and how many accounts they have. */
+export async function listServers(
+  { directory, accounts }: ServerDependencies,
+  organizationId: string,
+): Promise<ConsoleServer[]> {
+  const servers = await directory.servers(organizationId);
+  const overviews = await accounts.overviews(servers.map((server) => server.serverId));
+  return servers.map((server, index) => consoleServerOf(server, overviews[index] ?? null));
+}
+
+/**
+ * A server as the console shows it. Its status is the directory's: the account service hears of a change a moment later.
+ * Of a server that the account service does not know yet, the configuration is the one it was registered with.
+ */
+export function consoleServerOf(server: ShownServer, overview: ServerOverview | null): ConsoleServer {
+  const { configuration } = server;
+  const registered = { ...configuration, currencySymbol: CURRENCY_SYMBOLS[configuration.currency] };
+  return {
+    serverId: server.serverId,
+    status: server.status === "active" ? "active" : "disabled",
+    configuration: overview?.configuration ?? registered,
+    accountCount: overview?.accountCount ?? 0,
+  };
+}

@@ -1,0 +1,18 @@
+import { type PageQuery, type Pagination, paginationOf } from "@kapi/contracts";
+
+import type { Directory, User, Users } from "../domain/ports.ts";
+
+/** People of an organization, newest first, disabled ones too. Throws 404 for an unknown organization. */
+export async function listUsers(
+  { users, directory }: { readonly users: Users; readonly directory: Pick<Directory, "organizationName"> },
+  organizationId: string,
+  query: PageQuery,
+): Promise<{ users: User[]; pagination: Pagination }> {
+  await directory.organizationName(organizationId);
+  const { page, limit } = query;
+  const [found, total] = await Promise.all([
+    users.page(organizationId, { limit, offset: (page - 1) * limit }),
+    users.count(organizationId),
+  ]);
+  return { users: found, pagination: paginationOf(query, total) };
+}

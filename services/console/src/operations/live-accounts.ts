@@ -1,0 +1,115 @@
+/**
+ * The live samples of the accounts that people watch in the console.
+ *
+ * What: one question a second to the metrics service, for all accounts that are watched in this process; each stream gets
+ * a sample when it is newer than its last one. A stream that is slow gets the newest, not all: it is a picture, no record.
+ * Life: `takeSamples` and `endClosedSessions` are each called about once a second, `endAll` once at the stop.
+ * Invariants: a stream is offered samples in the order of their sequence, each once; nothing after its end. It ends once.
+ */
+import { type AccountMetricsFrame, accountKey, type LiveEnd } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+
+import type { AccountName, Accounts, Samples } from "../domain/ports.ts";
+import { areSessionsOpen, type SessionDependencies, type SessionMark } from "./use-session.ts";
+
+/** Most streams that one user has open in this process. */
+export const MAX_STREAMS_PER_USER = 50;
+/** Most streams of this process, and so most accounts of one question. */
+const MAX_STREAMS = 1_000;
+
+/** Where the samples of one stream go. */
+export interface LiveSink {
+  sample(frame: AccountMetricsFrame): void;
+  end(reason: LiveEnd["reason"]): void;
+}
+
+interface Stream extends SessionMark, AccountName {
+  readonly sink: LiveSink;
+  lastSequence: number;
+}
+
+export interface LiveAccountsDependencies extends SessionDependencies {
+  readonly samples: Samples;
+  readonly accounts: Pick<Accounts, "existing">;
+}
+
+export class LiveAccounts {
+  readonly #dependencies: LiveAccountsDependencies;
+  readonly #streams = new Set<Stream>();
+
+  constructor(dependencies: LiveAccountsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Watches an account for as long as the session is open; returns what ends it from the watcher's side. Throws 429 where the
+   * user, or the process, has too many streams.
+   */
+  watch(session: SessionMark, account: AccountName, sink: LiveSink): () => void {
+    const ofUser = [...this.#streams].filter(({ userId }) => userId === session.userId).length;
+    if (ofUser >= MAX_STREAMS_PER_USER || this.#streams.size >= MAX_STREAMS) {
+      const headers = { "retry-after": "5" };
+      throw new ApiError("RATE_LIMITED", { text: "Too many live accounts are open", headers });
+    }
+    const stream: Stream = { ...session, ...account, sink, lastSequence: 0 };
+    this.#streams.add(stream);
+    // Nobody should look at an empty page until the next round; where this fails, that one brings the sample.
+    void this.#offerNewest(stream).catch(() => undefined);
+    return () => this.#streams.delete(stream);
+  }
+
+  /** Asks for the newest sample of every watched account, once each, and hands on what is new. */
+  async takeSamples(): Promise<void> {
+    const watched = Map.groupBy(this.#streams, (stream) => accountKey(stream.serverId, stream.accountNumber));
+    const groups = [...watched.values()];
+    const names = groups.flatMap(([first]) => (first === undefined ? [] : [nameOf(first)]));
+    if (names.length === 0) return;
+    const frames = await this.#dependencies.samples.latest(names);
+    const silent: Stream[] = [];
+    for (const [index, streams] of groups.entries()) {
+      const frame = frames[index] ?? null;
+      if (frame === null) silent.push(...streams.filter(({ lastSequence }) => lastSequence > 0));
+      else for (const stream of streams) this.#offer(stream, frame);
+    }
+    await this.#endDeleted(silent);
+  }
+
+  /** Ends the streams of sessions that were closed: signed out, run out, another password, a user who was disabled. */
+  async endClosedSessions(): Promise<void> {
+    const streams = [...this.#streams];
+    if (streams.length === 0) return;
+    const open = await areSessionsOpen(this.#dependencies, streams);
+    for (const [index, stream] of streams.entries()) if (open[index] !== true) this.#end(stream, "signed_out");
+  }
+
+  /** Ends everything: the process stops, and another one may take the watchers. */
+  endAll(): void {
+    for (const stream of this.#streams) this.#end(stream, "restart");
+  }
+
+  async #offerNewest(stream: Stream): Promise<void> {
+    const [frame = null] = await this.#dependencies.samples.latest([nameOf(stream)]);
+    if (frame !== null) this.#offer(stream, frame);
+  }
+
+  #offer(stream: Stream, frame: AccountMetricsFrame): void {
+    if (frame.sequence <= stream.lastSequence || !this.#streams.has(stream)) return;
+    stream.lastSequence = frame.sequence;
+    stream.sink.sample(frame);
+  }
+
+  /** Accounts that had a sample and have none: deleted, or metrics has only just started. */
+  async #endDeleted(silent: readonly Stream[]): Promise<void> {
+    if (silent.length === 0) return;
+    const existing = await this.#dependencies.accounts.existing(silent.map(nameOf));
+    for (const [index, stream] of silent.entries()) if (existing[index] === false) this.#end(stream, "deleted");
+  }
+
+  #end(stream: Stream, reason: LiveEnd["reason"]): void {
+    if (this.#streams.delete(stream)) stream.sink.end(reason);
+  }
+}
+
+function nameOf({ serverId, accountNumber }: AccountName): AccountName {
+  return { serverId, accountNumber };
+}

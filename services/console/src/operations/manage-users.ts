@@ -1,0 +1,103 @@
+import { randomBytes } from "node:crypto";
+
+import { ApiError } from "@kapi/http";
+import { type Clock, uuidV7 } from "@kapi/kernel";
+
+import type { AuditCaller, AuditRecord } from "../domain/audit.ts";
+import type { Directory, Passwords, PeopleStore } from "../domain/ports.ts";
+
+/** Random bytes of a generated password: 144 bits, 24 characters. */
+const GENERATED_PASSWORD_BYTES = 18;
+
+/** What changes of users work with. */
+export interface UserDependencies {
+  readonly store: PeopleStore;
+  readonly passwords: Passwords;
+  readonly directory: Pick<Directory, "organizationName">;
+  readonly clock: Clock;
+}
+
+export interface CreateUser {
+  readonly organizationId: string;
+  /** In lower case. */
+  readonly email: string;
+  readonly name: string;
+  /** Generated where none is given. */
+  readonly password?: string | undefined;
+}
+
+/** What only the answer to the call shows: a password, where it was generated. */
+export interface GeneratedPassword {
+  readonly password?: string;
+}
+
+/** Makes a user of an organization. Throws 404 for an unknown organization, 400 where the e-mail address is taken. */
+export async function createUser(
+  { store, passwords, directory, clock }: UserDependencies,
+  wanted: CreateUser,
+  by: AuditCaller,
+): Promise<GeneratedPassword & { readonly userId: string }> {
+  const { organizationId, email, name } = wanted;
+  const organizationName = await directory.organizationName(organizationId);
+  const { password, shown } = passwordOf(wanted.password);
+  const user = { userId: uuidV7(clock.nowMs()), organizationId, organizationName, email, name };
+  const passwordHash = await passwords.hash(password);
+  const nowMs = clock.nowMs();
+  const isNew = await store.transaction(async (tx) => {
+    const inserted = await tx.users.insert({ ...user, passwordHash }, nowMs);
+    if (inserted) tx.recordAudit([{ ...ofUser("user.created", user, by, nowMs), details: { email, name } }]);
+    return inserted;
+  });
+  if (!isNew) {
+    const issue = { path: ["email"], code: "custom", message: "belongs to a user already" };
+    throw new ApiError("VALIDATION_FAILED", { issues: [issue] });
+  }
+  return { userId: user.userId, ...shown };
+}
+
+/** Gives a user who forgot theirs another password; their sessions end. Throws 404 for an unknown user. */
+export async function resetUserPassword(
+  { store, passwords, clock }: Omit<UserDependencies, "directory">,
+  userId: string,
+  given: string | undefined,
+  by: AuditCaller,
+): Promise<GeneratedPassword> {
+  const { password, shown } = passwordOf(given);
+  const passwordHash = await passwords.hash(password);
+  await store.transaction(async (tx) => {
+    const changed = await tx.users.setPassword(userId, passwordHash);
+    if (changed === null) throw new ApiError("NOT_FOUND");
+    tx.recordAudit([ofUser("user.password_reset", { userId, ...changed }, by, clock.nowMs())]);
+  });
+  return shown;
+}
+
+/** Lets a user sign in no more, and ends their sessions. Throws 404 for an unknown user. Safe to repeat. */
+export async function disableUser(
+  { store, clock }: Pick<UserDependencies, "store" | "clock">,
+  userId: string,
+  by: AuditCaller,
+): Promise<void> {
+  const nowMs = clock.nowMs();
+  await store.transaction(async (tx) => {
+    const disabled = await tx.users.disable(userId, nowMs);
+    if (disabled === null) throw new ApiError("NOT_FOUND");
+    if (disabled.isNew) tx.recordAudit([ofUser("user.disabled", { userId, ...disabled }, by, nowMs)]);
+  });
+}
+
+/** The entry of a change of a user. */
+function ofUser(
+  action: AuditRecord["action"],
+  { userId, organizationId }: { readonly userId: string; readonly organizationId: string },
+  by: AuditCaller,
+  atMs: number,
+): AuditRecord {
+  return { ...by, organizationId, action, subject: { type: "user", id: userId }, atMs };
+}
+
+function passwordOf(given: string | undefined): { readonly password: string; readonly shown: GeneratedPassword } {
+  if (given !== undefined) return { password: given, shown: {} };
+  const password = randomBytes(GENERATED_PASSWORD_BYTES).toString("base64url");
+  return { password, shown: { password } };
+}

@@ -1,0 +1,71 @@
+import type { Readable } from "node:stream";
+
+import {
+  AccountDetailsAnswer,
+  CommandAnswer,
+  type ConsoleAccountAnswer,
+  type ListCommandsQuery,
+  type ListTradingAccountsQuery,
+} from "@kapi/contracts";
+import { ApiError, DependencyError } from "@kapi/http";
+
+import type { Accounts, Commands, Directory } from "../domain/ports.ts";
+
+/**
+ * Everything that is asked of other services about a server begins with the directory, which knows whose it is: those
+ * services do not ask who asks.
+ */
+type Owned<T> = T & { readonly directory: Pick<Directory, "server"> };
+
+/** A page of the accounts of an organization's server: the account service's bytes. */
+export async function listAccounts(
+  { directory, accounts }: Owned<{ readonly accounts: Accounts }>,
+  organizationId: string,
+  serverId: string,
+  query: ListTradingAccountsQuery,
+): Promise<Buffer> {
+  await directory.server(organizationId, serverId);
+  const body = await accounts.list(serverId, query);
+  if (body === null) throw new DependencyError("the account service does not know the server yet");
+  return body;
+}
+
+/** An account of an organization's server, without its credentials: those must not reach a client application. */
+export async function getAccount(
+  { directory, accounts }: Owned<{ readonly accounts: Accounts }>,
+  organizationId: string,
+  serverId: string,
+  accountNumber: string,
+): Promise<ConsoleAccountAnswer> {
+  await directory.server(organizationId, serverId);
+  const body = await accounts.details(serverId, accountNumber);
+  if (body === null) throw new ApiError("ACCOUNT_NOT_FOUND");
+  const { account } = AccountDetailsAnswer.parse(JSON.parse(body.toString("utf8")));
+  return { account };
+}
+
+/** A page of the commands of an organization's server: command-status's bytes. */
+export async function listCommands(
+  { directory, commands }: Owned<{ readonly commands: Commands }>,
+  organizationId: string,
+  serverId: string,
+  query: ListCommandsQuery,
+): Promise<Buffer | Readable> {
+  await directory.server(organizationId, serverId);
+  return commands.list(organizationId, serverId, query);
+}
+
+/** A command of an organization's server: command-status's bytes. */
+export async function getCommand(
+  { directory, commands }: Owned<{ readonly commands: Commands }>,
+  organizationId: string,
+  serverId: string,
+  commandId: string,
+): Promise<Buffer> {
+  await directory.server(organizationId, serverId);
+  const body = await commands.read(organizationId, commandId);
+  const isOfServer =
+    body !== null && CommandAnswer.parse(JSON.parse(body.toString("utf8"))).command.serverId === serverId;
+  if (body === null || !isOfServer) throw new ApiError("COMMAND_NOT_FOUND");
+  return body;
+}

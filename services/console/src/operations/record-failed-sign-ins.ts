@@ -1,0 +1,117 @@
+import { type Clock, toIso } from "@kapi/kernel";
+import type { Logger } from "@kapi/runtime";
+
+import type { AuditRecord } from "../domain/audit.ts";
+import { type AttemptPlace, type CountedFailures, FailedSignIns, type FailedUser } from "../domain/failed-sign-ins.ts";
+import type { PeopleStore } from "../domain/ports.ts";
+
+/** A failed attempt. */
+export interface FailedAttempt extends AttemptPlace {
+  /** Network address of whoever tries. */
+  readonly address: string;
+}
+
+/**
+ * Records failed sign-ins in the audit log; see `domain/failed-sign-ins.ts`. Whoever tries is
+ * answered without waiting for an entry: the time of the answer must not tell whose e-mail address
+ * it was.
+ */
+export interface FailedSignInRecorder {
+  /** Counts an attempt under the e-mail address of `user`, or of nobody. */
+  readonly add: (attempt: FailedAttempt, user: FailedUser | null) => void;
+  /**
+   * Counts an attempt that had to wait. `lookUp` finds whose e-mail address it was; it is asked
+   * only for an attempt that is not counted with others, and only for some a minute.
+   */
+  readonly addThrottled: (attempt: FailedAttempt, lookUp: () => Promise<FailedUser | null>) => void;
+  /** Writes what was counted in windows that are over, or in all. What cannot be written is kept for the next call. */
+  readonly flush: (which?: "over" | "all") => Promise<void>;
+}
+
+export interface FailedSignInNeeds {
+  readonly store: PeopleStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Makes the recorder of this process. */
+export function createFailedSignIns({ store, clock, logger }: FailedSignInNeeds): FailedSignInRecorder {
+  const counts = new FailedSignIns();
+  /** Taken out of the counts and not written yet. While there are any, windows stay open. */
+  let due: readonly CountedFailures[] = [];
+  let writing: Promise<void> | null = null;
+  const lookUps = new Set<Promise<void>>();
+
+  const writeAll = async (): Promise<void> => {
+    // Whoever calls sets `writing` first.
+    await Promise.resolve();
+    try {
+      while (due.length > 0) {
+        const written = due;
+        await store.transaction(async (tx) => tx.recordAudit(written.map(recordOf)));
+        due = due.filter((one) => !written.includes(one));
+      }
+    } finally {
+      // At once: what comes after the last look at `due` begins anew.
+      writing = null;
+    }
+  };
+  /** One transaction at a time: what comes meanwhile is written with the next one. */
+  const writeDue = (): Promise<void> => (writing ??= writeAll());
+  const add = (attempt: FailedAttempt, user: FailedUser | null): void => {
+    const nowMs = clock.nowMs();
+    if (counts.count(attempt, nowMs)) return;
+    const first = counts.open(attempt, { user, address: attempt.address }, nowMs);
+    if (first === null) return;
+    due = [...due, first];
+    writeDue().catch((error: unknown) => logger.warn({ err: error }, "failed sign-ins wait for the audit log"));
+  };
+
+  return {
+    add,
+    addThrottled: (attempt, lookUp) => {
+      const nowMs = clock.nowMs();
+      if (counts.count(attempt, nowMs)) return;
+      if (!counts.mayLookUp(nowMs)) return counts.countOther(null, nowMs);
+      const added = lookUp()
+        .then((user) => add(attempt, user))
+        .catch((error: unknown) => {
+          counts.countOther(null, nowMs);
+          logger.warn({ err: error }, "a failed sign-in is recorded without its user");
+        })
+        .finally(() => lookUps.delete(added));
+      lookUps.add(added);
+    },
+    flush: async (which) => {
+      if (which === "all") await Promise.all(lookUps);
+      if (due.length === 0 || which === "all") {
+        const ended = counts.end(clock.nowMs(), which);
+        const failures = ended.reduce((sum, one) => sum + one.failures, 0);
+        if (failures > 0) logger.info({ entries: ended.length, failures }, "failed sign-ins are recorded together");
+        due = [...due, ...ended];
+      }
+      await writeDue();
+    },
+  };
+}
+
+function recordOf({
+  eventId,
+  organizationId,
+  userId,
+  address,
+  failures,
+  firstMs,
+  lastMs,
+}: CountedFailures): AuditRecord {
+  return {
+    eventId,
+    actor: null,
+    address,
+    organizationId,
+    action: "session.failed",
+    subject: userId === null ? null : { type: "user", id: userId },
+    details: failures === 1 ? { failures } : { failures, since: toIso(firstMs) },
+    atMs: lastMs,
+  };
+}

@@ -1,0 +1,30 @@
+import { ApiError } from "@kapi/http";
+import type { Clock } from "@kapi/kernel";
+
+import type { PeopleStore } from "../domain/ports.ts";
+import { checkPassword, type PasswordCheckDependencies, type PasswordClaim } from "./check-password.ts";
+import { type OpenedSession, openSession } from "./use-session.ts";
+
+/** What a sign-in and a change of the password work with. */
+export interface SignInDependencies extends PasswordCheckDependencies {
+  readonly store: PeopleStore;
+  readonly clock: Clock;
+}
+
+/**
+ * Opens a session for whoever knows the password, under a new id; the browser's former one is closed. Throws 401 with one
+ * text for an unknown user and a wrong password, 429 after too many failures. Without its entry in the audit log, which is
+ * written first, there is no session.
+ */
+export async function signIn(
+  context: SignInDependencies,
+  claim: PasswordClaim & { readonly formerSessionId: string | null },
+): Promise<OpenedSession> {
+  const user = await checkPassword(context, claim);
+  if (user === null) throw new ApiError("AUTHENTICATION_REQUIRED", { text: "E-mail or password is wrong" });
+  const { userId, organizationId } = user;
+  const actor = { type: "user", id: userId } as const;
+  const record = { actor, address: claim.address, organizationId, action: "session.opened" as const, subject: actor };
+  await context.store.transaction(async (tx) => tx.recordAudit([{ ...record, atMs: context.clock.nowMs() }]));
+  return openSession(context, user, claim.formerSessionId);
+}

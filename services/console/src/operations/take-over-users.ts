@@ -1,0 +1,22 @@
+import type { Logger } from "@kapi/runtime";
+
+import type { FormerUserSource, Users } from "../domain/ports.ts";
+
+export interface TakeOverUsersDependencies {
+  readonly users: Pick<Users, "takeOver">;
+  readonly source: FormerUserSource;
+  readonly logger: Logger;
+}
+
+/**
+ * Takes over some of the users that the organization service kept in the release before; returns how many. One that is
+ * taken over again stays as it is, unless a process of that release changed it since.
+ */
+export async function takeOverUsers({ users, source, logger }: TakeOverUsersDependencies): Promise<number> {
+  const former = await source.read();
+  if (former.length === 0) return 0;
+  for (const userId of await users.takeOver(former))
+    logger.error({ userId }, "a user of the release before is left out: its e-mail address belongs to another user");
+  await source.moved(former);
+  return former.length;
+}

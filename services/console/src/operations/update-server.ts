@@ -1,0 +1,27 @@
+import type { ConsoleServer, UpdateConsoleServerBody } from "@kapi/contracts";
+import { ApiError, type Caller } from "@kapi/http";
+
+import { consoleServerOf, type ServerDependencies } from "./list-servers.ts";
+
+/**
+ * Changes a server: its configuration at the account service (and the trading server), then its status in the directory (decisions, 4.10). Throws 404 for a server that is not the organization's, and 400 with the issues
+ * where the configuration is refused; then the status is not changed either. Both owners record
+ * the change for the audit log.
+ */
+export async function updateServer(
+  { directory, accounts }: ServerDependencies,
+  organizationId: string,
+  serverId: string,
+  change: UpdateConsoleServerBody,
+  by: Caller,
+): Promise<ConsoleServer> {
+  await directory.server(organizationId, serverId);
+  const { status, ...configuration } = change;
+  if (Object.values(configuration).some((value) => value !== undefined)) {
+    const issues = await accounts.changeConfiguration(serverId, configuration, by);
+    if (issues !== null) throw new ApiError("VALIDATION_FAILED", { issues });
+  }
+  if (status !== undefined) await directory.setServerStatus(organizationId, serverId, status, by);
+  const [overview = null] = await accounts.overviews([serverId]);
+  return consoleServerOf(await directory.server(organizationId, serverId), overview);
+}

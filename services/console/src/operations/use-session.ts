@@ -1,0 +1,116 @@
+import { createHash, randomBytes } from "node:crypto";
+
+import type { ConsoleSession } from "@kapi/contracts";
+import { ApiError, type Caller } from "@kapi/http";
+import {
+  closeConsoleSession,
+  consoleSessionsExist,
+  openConsoleSession,
+  type RedisConnection,
+  useConsoleSession,
+} from "@kapi/redis";
+
+import type { ActiveUser, Users } from "../domain/ports.ts";
+
+const SESSION_ID_BYTES = 32;
+const CSRF_TOKEN_BYTES = 32;
+/** A session id as {@link openSession} makes them: anything else is asked of nobody. */
+const SESSION_ID = /^[A-Za-z0-9_-]{43}$/;
+
+/** What tells who has a session. */
+export interface SessionDependencies {
+  readonly redis: RedisConnection;
+  readonly users: Users;
+}
+
+/** A session that is open, and who has it. */
+export interface SignedIn {
+  /** SHA-256 of the session's id, in hex. */
+  readonly sessionHash: string;
+  readonly csrfToken: string;
+  readonly user: ActiveUser;
+}
+
+/** The person, for who records what they change. */
+export function callerOf({ user }: SignedIn, address: string | null): Caller {
+  return { actor: { type: "user", id: user.userId }, address };
+}
+
+/** A session that was opened just now. Its id goes into the cookie and nowhere else. */
+export interface OpenedSession {
+  readonly sessionId: string;
+  readonly signedIn: SignedIn;
+}
+
+/** What tells whether a session is still open. */
+export interface SessionMark {
+  readonly sessionHash: string;
+  readonly userId: string;
+  readonly sessionVersion: number;
+}
+
+/** Opens a session for a user whose password was checked, and closes the one that the browser had, if it had one. */
+export async function openSession(
+  { redis }: Pick<SessionDependencies, "redis">,
+  user: ActiveUser,
+  formerSessionId: string | null,
+): Promise<OpenedSession> {
+  const sessionId = randomBytes(SESSION_ID_BYTES).toString("base64url");
+  const csrfToken = randomBytes(CSRF_TOKEN_BYTES).toString("base64url");
+  const sessionHash = hashOf(sessionId);
+  await openConsoleSession(redis, sessionHash, { userId: user.userId, version: user.sessionVersion, csrfToken });
+  await closeSession({ redis }, formerSessionId);
+  return { sessionId, signedIn: { sessionHash, csrfToken, user } };
+}
+
+/** Who has the session of this id. Throws 401 where there is none, or none any more. */
+export async function useSession(context: SessionDependencies, sessionId: string | null): Promise<SignedIn> {
+  const signedIn = sessionId !== null && SESSION_ID.test(sessionId) ? await find(context, sessionId) : null;
+  if (signedIn === null) throw new ApiError("AUTHENTICATION_REQUIRED", { text: "Sign in" });
+  return signedIn;
+}
+
+async function find({ redis, users }: SessionDependencies, sessionId: string): Promise<SignedIn | null> {
+  const sessionHash = hashOf(sessionId);
+  const state = await useConsoleSession(redis, sessionHash);
+  const user = state === null ? null : await users.byId(state.userId);
+  if (state === null || user === null || user.sessionVersion !== state.version) return null;
+  return { sessionHash, csrfToken: state.csrfToken, user };
+}
+
+/** Closes a session; null, or one that is closed already, is as well. */
+export async function closeSession(
+  { redis }: Pick<SessionDependencies, "redis">,
+  sessionId: string | null,
+): Promise<void> {
+  if (sessionId !== null && SESSION_ID.test(sessionId)) await closeConsoleSession(redis, hashOf(sessionId));
+}
+
+/** Whether each session is still open, in order; asking keeps none alive. */
+export async function areSessionsOpen(
+  { redis, users }: SessionDependencies,
+  marks: readonly SessionMark[],
+): Promise<boolean[]> {
+  const [existing, versions] = await Promise.all([
+    consoleSessionsExist(
+      redis,
+      marks.map((mark) => mark.sessionHash),
+    ),
+    users.sessionVersions([...new Set(marks.map((mark) => mark.userId))]),
+  ]);
+  return marks.map((mark, index) => existing[index] === true && versions.get(mark.userId) === mark.sessionVersion);
+}
+
+/** The session as the console's page is told of it; `apiUrl`: where callers reach the management API. */
+export function sessionToWire({ user, csrfToken }: SignedIn, apiUrl: string): ConsoleSession {
+  return {
+    user: { id: user.userId, email: user.email, name: user.name },
+    organization: { id: user.organizationId, name: user.organizationName },
+    csrfToken,
+    apiUrl,
+  };
+}
+
+function hashOf(sessionId: string): string {
+  return createHash("sha256").update(sessionId).digest("hex");
+}

@@ -1,0 +1,36 @@
+import { randomUUID } from "node:crypto";
+
+import { ApiError, createHttpServer, createInternalClient, DependencyError, listen } from "@kapi/http";
+import { createLogger, Health, Scope } from "@kapi/runtime";
+import { afterAll, expect, it } from "vitest";
+
+import type { Accounts } from "../../domain/ports.ts";
+import { accountsOver } from "./accounts.ts";
+
+const scope = new Scope();
+afterAll(() => scope.stop());
+
+/** The account service as it looks like over HTTP, whose lists are refused with `error`. */
+async function refusing(error: ApiError): Promise<Accounts> {
+  const app = createHttpServer({ logger: createLogger({ service: "test", level: "silent" }), health: new Health() });
+  app.get("/internal/servers/:serverId/accounts", () => {
+    throw error;
+  });
+  const { url } = await scope.start("server", () => listen(app, { host: "127.0.0.1", port: 0 }));
+  return accountsOver(
+    await scope.start("client", () => createInternalClient({ baseUrl: url, credentials: {}, timeoutMs: 5_000 })),
+  );
+}
+
+it("a search above the organization's share at the account service is 429 for the console too", async () => {
+  const accounts = await refusing(new ApiError("TOO_MANY_CONCURRENT_REQUESTS"));
+  const search = accounts.list(randomUUID(), { search: "a", limit: 20 });
+  await expect(search).rejects.toMatchObject({ code: "TOO_MANY_CONCURRENT_REQUESTS", status: 429 });
+});
+
+it("a server that the account service does not know yet has no list, and any other answer is a failure", async () => {
+  const unknown = await refusing(new ApiError("SERVER_NOT_FOUND"));
+  expect(await unknown.list(randomUUID(), { limit: 20 })).toBeNull();
+  const broken = await refusing(new ApiError("VALIDATION_FAILED"));
+  await expect(broken.list(randomUUID(), { limit: 20 })).rejects.toThrow(DependencyError);
+});

@@ -1,0 +1,79 @@
+import {
+  ACCOUNT_ROUTES,
+  type InternalRoute,
+  MAX_SERVER_OVERVIEWS,
+  pathOf,
+  type RouteRequest,
+  type Server,
+} from "@kapi/contracts";
+import {
+  callerHeaders,
+  callRoute,
+  callRouteRaw,
+  type InternalClient,
+  issuesOfRefusal,
+  tooManyConcurrentRequests,
+  unexpected,
+} from "@kapi/http";
+
+import type { Accounts, ServerOverview } from "../../domain/ports.ts";
+
+/** A change is made on the trading server too, before it is answered. */
+const CHANGE_TIMEOUT_MS = 10_000;
+/** A question; twice does no more than once. */
+const REPEATABLE = { repeatable: true };
+const OK = 200;
+const NOT_FOUND = 404;
+const TOO_MANY_REQUESTS = 429;
+
+const { updateServerConfiguration } = ACCOUNT_ROUTES;
+
+/** The account service over internal HTTP. */
+export function accountsOver(client: InternalClient): Accounts {
+  return {
+    overviews: async (serverIds) => {
+      const found: (ServerOverview | null)[] = [];
+      for (let from = 0; from < serverIds.length; from += MAX_SERVER_OVERVIEWS) {
+        const body = { serverIds: serverIds.slice(from, from + MAX_SERVER_OVERVIEWS) };
+        const { servers } = await callRoute(client, ACCOUNT_ROUTES.readServerOverviews, { body }, REPEATABLE);
+        found.push(...servers.map((one) => (one === null ? null : overviewOf(one.server, one.accountCount))));
+      }
+      return found;
+    },
+    changeConfiguration: async (serverId, change, by) => {
+      const asked = { params: { serverId }, body: change };
+      const options = { timeoutMs: CHANGE_TIMEOUT_MS, headers: callerHeaders(by) };
+      const response = await callRouteRaw(client, updateServerConfiguration, asked, options);
+      if (response.status === OK) return null;
+      const issues = issuesOfRefusal(response);
+      if (issues !== null) return issues;
+      throw unexpected(pathOf(updateServerConfiguration, asked), response.status);
+    },
+    list: (serverId, query) => bytesOf(client, ACCOUNT_ROUTES.listTradingAccounts, { params: { serverId }, query }),
+    details: (serverId, accountNumber) =>
+      bytesOf(client, ACCOUNT_ROUTES.getTradingAccount, { params: { serverId, accountNumber } }),
+    existing: async (accounts) =>
+      (await callRoute(client, ACCOUNT_ROUTES.findExistingAccounts, { body: { accounts } }, REPEATABLE)).existing,
+  };
+}
+
+function overviewOf(server: Server, accountCount: number): ServerOverview {
+  const { serverId, status: _notItsOwn, ...configuration } = server;
+  return { serverId, configuration, accountCount };
+}
+
+/**
+ * The exact body of an answer, or null where it is 404.
+ * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS where the organization has its share there
+ */
+async function bytesOf<R extends InternalRoute>(
+  client: InternalClient,
+  route: R,
+  asked: RouteRequest<R>,
+): Promise<Buffer | null> {
+  const { status, body } = await callRouteRaw(client, route, asked);
+  if (status === OK) return body;
+  if (status === NOT_FOUND) return null;
+  if (status === TOO_MANY_REQUESTS) throw tooManyConcurrentRequests();
+  throw unexpected(pathOf(route, asked), status);
+}

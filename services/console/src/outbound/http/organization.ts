@@ -1,0 +1,147 @@
+/** The organization service over internal HTTP: whose keys and servers, and whose credits. */
+import {
+  type InternalRoute,
+  MAX_KEY_NAMES,
+  ORGANIZATION_ROUTES,
+  pathOf,
+  type RouteRequest,
+  type ShownKey,
+  type ShownServer,
+} from "@kapi/contracts";
+import {
+  type Caller,
+  callerHeaders,
+  callRoute,
+  callRouteRaw,
+  type CallOptions,
+  DependencyError,
+  type InternalClient,
+  refusalOf,
+  unexpected,
+} from "@kapi/http";
+import type { z } from "zod";
+
+import type { Credits, Directory, FormerUserSource } from "../../domain/ports.ts";
+
+const CLIENT_ERRORS_FROM = 400;
+const UNAUTHORIZED = 401;
+/** Most keys, and servers, of one organization that are shown. */
+const MAX_KEYS = 1_000;
+const MAX_SERVERS = 500;
+const ITEMS_PER_PAGE = 100;
+/** A question; twice does no more than once. */
+const REPEATABLE = { repeatable: true };
+
+const by = (caller: Caller): CallOptions => ({ headers: callerHeaders(caller) });
+
+/** The directory of the organization service. */
+export function directoryOver(client: InternalClient): Directory {
+  const routes = ORGANIZATION_ROUTES;
+  return {
+    organizationName: async (organizationId) =>
+      (await ask(client, routes.getOrganization, { params: { organizationId } })).name,
+    keys: (organizationId) =>
+      pages(MAX_KEYS, async (query): Promise<Page<ShownKey>> => {
+        const { keys, pagination } = await ask(client, routes.listKeys, { params: { organizationId }, query });
+        return { items: keys, ...pagination };
+      }),
+    createKey: (organizationId, wanted, caller) =>
+      ask(client, routes.createKey, { params: { organizationId }, body: wanted }, by(caller)),
+    revokeKey: async (organizationId, keyId, caller) =>
+      (await ask(client, routes.revokeOwnKey, { params: { organizationId, keyId } }, by(caller))).key,
+    keyNames: async (keyIds) => {
+      const names = new Map<string, string>();
+      for (let from = 0; from < keyIds.length; from += MAX_KEY_NAMES) {
+        const body = { keyIds: keyIds.slice(from, from + MAX_KEY_NAMES) };
+        const found = await callRoute(client, routes.readKeyNames, { body }, REPEATABLE);
+        for (const [keyId, name] of Object.entries(found.names)) names.set(keyId, name);
+      }
+      return names;
+    },
+    servers: (organizationId) =>
+      pages(MAX_SERVERS, async (query): Promise<Page<ShownServer>> => {
+        const { servers, pagination } = await ask(client, routes.listServers, { params: { organizationId }, query });
+        return { items: servers, ...pagination };
+      }),
+    server: async (organizationId, serverId) =>
+      (await ask(client, routes.getServer, { params: { organizationId, serverId } })).server,
+    setServerStatus: async (organizationId, serverId, status, caller) => {
+      const asked = { params: { organizationId, serverId }, body: { status } };
+      await ask(client, routes.setServerStatus, asked, by(caller));
+    },
+  };
+}
+
+/** The credits of the organization service. */
+export function creditsOver(client: InternalClient): Credits {
+  const routes = ORGANIZATION_ROUTES;
+  return {
+    balance: async (organizationId) =>
+      (await ask(client, routes.getCreditBalance, { params: { organizationId } })).wallet,
+    changeThreshold: async (organizationId, credits) => {
+      const asked = { params: { organizationId }, body: { lowBalanceThreshold: credits } };
+      return (await ask(client, routes.changeLowBalanceThreshold, asked)).wallet;
+    },
+    usage: (organizationId, query) => bytesOf(client, routes.listCreditUsage, { params: { organizationId }, query }),
+    usageByDay: (organizationId, days) =>
+      bytesOf(client, routes.listUsageByDay, { params: { organizationId }, query: { days } }),
+  };
+}
+
+/** Users as the release before kept them. */
+export function formerUsersOver(client: InternalClient): FormerUserSource {
+  return {
+    read: async () => (await callRoute(client, ORGANIZATION_ROUTES.listFormerUsers, {})).users,
+    moved: async (users) => {
+      const body = { users: users.map(({ userId, sessionVersion }) => ({ userId, sessionVersion })) };
+      await callRoute(client, ORGANIZATION_ROUTES.markUsersMoved, { body }, REPEATABLE);
+    },
+  };
+}
+
+/** The answer, parsed. Throws the ApiError that the request is refused with, and DependencyError for anything else. */
+async function ask<R extends InternalRoute>(
+  client: InternalClient,
+  route: R,
+  asked: RouteRequest<R>,
+  options?: CallOptions,
+): Promise<z.output<R["answer"]>> {
+  const body = await bytesOf(client, route, asked, options);
+  const parsed = route.answer.safeParse(JSON.parse(body.toString("utf8")));
+  if (parsed.success) return parsed.data as z.output<R["answer"]>;
+  throw new DependencyError(`${pathOf(route, asked)} was not answered in the agreed shape`, { cause: parsed.error });
+}
+
+async function bytesOf<R extends InternalRoute>(
+  client: InternalClient,
+  route: R,
+  asked: RouteRequest<R>,
+  options?: CallOptions,
+): Promise<Buffer> {
+  const response = await callRouteRaw(client, route, asked, options);
+  const { status, body } = response;
+  const path = pathOf(route, asked);
+  // It is this service that is not let in: nobody has to sign in again.
+  if (status === UNAUTHORIZED) throw unexpected(path, status);
+  if (status >= CLIENT_ERRORS_FROM) throw refusalOf(path, response);
+  return body;
+}
+
+interface Page<T> {
+  readonly items: readonly T[];
+  readonly totalPages: number;
+}
+
+/** The first `most` items of a list. */
+async function pages<T>(
+  most: number,
+  read: (query: { readonly page: number; readonly limit: number }) => Promise<Page<T>>,
+): Promise<T[]> {
+  const found: T[] = [];
+  for (let page = 1; found.length < most; page += 1) {
+    const { items, totalPages } = await read({ page, limit: ITEMS_PER_PAGE });
+    found.push(...items);
+    if (page >= totalPages) break;
+  }
+  return found;
+}

@@ -1,0 +1,17 @@
+import { METRICS_ROUTES } from "@kapi/contracts";
+import { callRoute, type InternalClient } from "@kapi/http";
+
+import type { Samples } from "../../domain/ports.ts";
+
+/** Asked every second: what takes longer is given up, and asked again. */
+const TIMEOUT_MS = 2_000;
+
+/** The newest samples of the metrics service. */
+export function samplesOver(client: InternalClient): Samples {
+  return {
+    latest: async (accounts) => {
+      const options = { timeoutMs: TIMEOUT_MS, repeatable: true };
+      return (await callRoute(client, METRICS_ROUTES.readLatestSamples, { body: { accounts } }, options)).samples;
+    },
+  };
+}

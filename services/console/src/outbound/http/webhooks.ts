@@ -1,0 +1,19 @@
+import { pathOf } from "@kapi/contracts";
+import { callerHeaders, callRouteRaw, type InternalClient, refusalOf } from "@kapi/http";
+
+import type { Webhooks } from "../../domain/ports.ts";
+
+const CLIENT_ERRORS_FROM = 400;
+/** Saving an endpoint looks its name up first. */
+const TIMEOUT_MS = 10_000;
+
+/** The webhooks service over internal HTTP. What it refuses, the person is told as it says it. */
+export function webhooksOver(client: InternalClient): Webhooks {
+  return async (organizationId, { route, params, caller, ...rest }) => {
+    const asked = { ...rest, params: { ...params, organizationId } };
+    const options = { timeoutMs: TIMEOUT_MS, headers: callerHeaders(caller) };
+    const response = await callRouteRaw(client, route, asked, options);
+    const { status, body } = response;
+    return status < CLIENT_ERRORS_FROM ? { status, body } : { refusal: refusalOf(pathOf(route, asked), response) };
+  };
+}

@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+
+import { PasswordsBusy } from "../domain/ports.ts";
+import { createPasswords } from "./passwords.ts";
+
+const PASSWORD = "correct horse battery";
+
+it("a password matches its own argon2id hash, no other's, and nobody's", async () => {
+  const passwords = await createPasswords();
+  const [hash, again] = [await passwords.hash(PASSWORD), await passwords.hash(PASSWORD)];
+  expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+  expect(again).not.toBe(hash);
+  expect(await passwords.matches(PASSWORD, hash)).toBe(true);
+  expect(await passwords.matches(`${PASSWORD}.`, hash)).toBe(false);
+  expect(await passwords.matches(PASSWORD, null)).toBe(false);
+});
+
+it("those who come when many wait are refused at once; all others have their answer", async () => {
+  const passwords = await createPasswords(3);
+  const asked = await Promise.allSettled(Array.from({ length: 7 }, () => passwords.matches(PASSWORD, null)));
+  const refused = asked.filter((one) => one.status === "rejected");
+  // Two are looked at and three wait, also where there is nothing to compare with.
+  expect(refused.map((one) => one.reason instanceof PasswordsBusy)).toEqual([true, true]);
+});

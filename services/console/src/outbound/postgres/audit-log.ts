@@ -1,0 +1,97 @@
+/** The audit log in PostgreSQL. Entries are inserted and selected, never updated or deleted. */
+import { isIP } from "node:net";
+
+import type { AuditEntry } from "@kapi/contracts";
+import { toIso } from "@kapi/kernel";
+import { type Queryable, statement, type Transaction } from "@kapi/postgres";
+
+import type { AuditLog, AuditQuery, AuditRecord, FetchedAuditRecord } from "../../domain/audit.ts";
+
+interface AuditRow {
+  readonly id: number;
+  readonly organization_id: string | null;
+  readonly at: Date;
+  readonly action: string;
+  readonly actor_type: NonNullable<AuditEntry["actor"]>["type"] | null;
+  readonly actor_id: string | null;
+  readonly actor_name: string | null;
+  readonly address: string | null;
+  readonly subject_type: NonNullable<AuditEntry["subject"]>["type"] | null;
+  readonly subject_id: string | null;
+  readonly details: Record<string, unknown>;
+}
+
+const insertRows = statement<Record<string, never>>(
+  "audit_insert",
+  `insert into audit_log
+     (event_id, organization_id, at, action, actor_type, actor_id, address, subject_type, subject_id, details)
+   select * from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[],
+     $8::text[], $9::text[], $10::jsonb[])
+   on conflict (event_id) do nothing`,
+);
+
+/** The id of a user; an actor of another service could have any text there. */
+const USER_ID = "entry.actor_type = 'user' and entry.actor_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'";
+const ENTRIES = `select entry.id, entry.organization_id, entry.at, entry.action, entry.actor_type, entry.actor_id,
+    person.email as actor_name, entry.address, entry.subject_type, entry.subject_id, entry.details
+  from audit_log as entry
+    left join users as person on person.id = case when ${USER_ID} then entry.actor_id::uuid end`;
+const BEFORE = `entry.id < coalesce($1::bigint, 9223372036854775807)`;
+const selectAll = statement<AuditRow>("audit_select", `${ENTRIES} where ${BEFORE} order by entry.id desc limit $2`);
+const selectOf = statement<AuditRow>(
+  "audit_select_of",
+  `${ENTRIES} where ${BEFORE} and entry.organization_id = $3 order by entry.id desc limit $2`,
+);
+
+/** Adds entries, of those with an event id those that are not there. */
+export function insertAudit(
+  tx: Pick<Transaction, "execute">,
+  records: readonly (AuditRecord | FetchedAuditRecord)[],
+): void {
+  if (records.length === 0) return;
+  tx.execute(insertRows, [
+    records.map(({ eventId }) => eventId ?? null),
+    records.map(({ organizationId }) => organizationId),
+    records.map(({ atMs }) => toIso(atMs)),
+    records.map(({ action }) => action),
+    records.map(({ actor }) => actor?.type ?? null),
+    records.map(({ actor }) => actor?.id ?? null),
+    records.map(({ address }) => addressOrNull(address)),
+    records.map(({ subject }) => subject?.type ?? null),
+    records.map(({ subject }) => subject?.id ?? null),
+    records.map(({ details }) => JSON.stringify(details ?? {})),
+  ]);
+}
+
+/** A proxy may name a caller by anything; what is no address is not kept. */
+function addressOrNull(address: string | null): string | null {
+  return address !== null && isIP(address) !== 0 ? address : null;
+}
+
+/** The entries as readers see them, but for the names of keys. */
+export function createAuditLog(database: Queryable): AuditLog {
+  return {
+    page: async ({ organizationId, before, limit }: AuditQuery) => {
+      const of = [before ?? null, limit];
+      const rows =
+        organizationId === null
+          ? await database.query(selectAll, of)
+          : await database.query(selectOf, [...of, organizationId]);
+      return rows.map(fromRow);
+    },
+  };
+}
+
+function fromRow(row: AuditRow): AuditEntry {
+  const { actor_type: actorType, subject_type: subjectType, subject_id: subjectId } = row;
+  return {
+    id: String(row.id),
+    at: row.at.toISOString(),
+    organizationId: row.organization_id,
+    action: row.action,
+    actor: actorType === null ? null : { type: actorType, id: row.actor_id, name: row.actor_name },
+    address: row.address,
+    subject: subjectType === null || subjectId === null ? null : { type: subjectType, id: subjectId },
+    details: row.details,
+  };
+}

@@ -1,0 +1,15 @@
+import type { Database } from "@kapi/postgres";
+
+import type { PeopleStore } from "../../domain/ports.ts";
+import { insertAudit } from "./audit-log.ts";
+import { createUsers } from "./users.ts";
+
+/** People and the audit log in PostgreSQL: a change and its entry in one transaction. */
+export function createPeopleStore(database: Database): PeopleStore {
+  return {
+    transaction: (work) =>
+      database.transaction((tx) =>
+        work({ users: createUsers(tx), recordAudit: (records) => insertAudit(tx, records) }),
+      ),
+  };
+}

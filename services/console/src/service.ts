@@ -1,0 +1,236 @@
+import { fileURLToPath } from "node:url";
+
+import { MAX_AUDIT_EVENTS, MAX_FORMER_USERS } from "@kapi/contracts";
+import {
+  admitCallers,
+  createHttpServer,
+  createInternalClient,
+  type InternalClient,
+  listen,
+  serviceCredentials,
+} from "@kapi/http";
+import { repeat } from "@kapi/kernel";
+import {
+  createPool,
+  type Database,
+  isTransient,
+  migrate,
+  migrationOptions,
+  postgresOptions,
+  startDatabaseClock,
+} from "@kapi/postgres";
+import { createRedis, redisOptions } from "@kapi/redis";
+import type { MainContext, MigrationContext } from "@kapi/runtime";
+
+import { type Config, type ConsoleConfig, consoleConfig } from "./config.ts";
+import type { AuditLog } from "./domain/audit.ts";
+import type { Directory, PeopleStore, Users } from "./domain/ports.ts";
+import { installConsole } from "./inbound/http/console.ts";
+import { installOperatorRoutes } from "./inbound/http/operator-routes.ts";
+import { readAssets } from "./inbound/http/pages.ts";
+import { measureAuditAge } from "./measures.ts";
+import { fetchAuditEvents } from "./operations/fetch-audit-events.ts";
+import { LiveAccounts } from "./operations/live-accounts.ts";
+import { createFailedSignIns, type FailedSignInRecorder } from "./operations/record-failed-sign-ins.ts";
+import type { SignInDependencies } from "./operations/sign-in.ts";
+import { takeOverUsers } from "./operations/take-over-users.ts";
+import { accountsOver } from "./outbound/http/accounts.ts";
+import { auditSourceOver } from "./outbound/http/audit-source.ts";
+import { commandsOver } from "./outbound/http/commands.ts";
+import { creditsOver, directoryOver, formerUsersOver } from "./outbound/http/organization.ts";
+import { samplesOver } from "./outbound/http/samples.ts";
+import { webhooksOver } from "./outbound/http/webhooks.ts";
+import { createPasswords } from "./outbound/passwords.ts";
+import { createAuditLog } from "./outbound/postgres/audit-log.ts";
+import { createPeopleStore } from "./outbound/postgres/people-store.ts";
+import { createUsers } from "./outbound/postgres/users.ts";
+
+const SERVICE = "console";
+/** Nobody but the owner of the schema could change an entry. */
+const APPEND_ONLY = ["audit_log"];
+const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
+const INTERNAL_CALL_TIMEOUT_MS = 4_000;
+/** How long an entry of the audit log waits in another service, at most, while all is well. */
+const AUDIT_PAUSE_MS = 1_000;
+/** How soon a change that a process of the release before made to a user is taken over. */
+const FORMER_USERS_PAUSE_MS = 500;
+const FAILED_SIGN_INS_PAUSE_MS = 10_000;
+/** How often live pictures are fed, and how soon those of a closed session end. */
+const LIVE_PAUSE_MS = 1_000;
+
+/** Clients of the services that this one asks. */
+interface Clients {
+  readonly organization: InternalClient;
+  readonly account: InternalClient;
+  readonly commandStatus: InternalClient;
+  readonly metrics: InternalClient;
+  readonly webhooks: InternalClient;
+}
+
+/** People and the audit log, as the listener for people and that of the operator use them. */
+interface People extends SignInDependencies {
+  readonly store: PeopleStore;
+  readonly users: Users;
+  readonly auditLog: AuditLog;
+  readonly directory: Directory;
+}
+
+/** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
+export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
+  const tables = { schema: SERVICE, directory: MIGRATIONS, appendOnly: APPEND_ONLY };
+  return migrate({ ...migrationOptions(config), ...tables, logger });
+}
+
+/** The console service: people and their sessions, the audit log, the page and its API. */
+export async function start(context: MainContext<Config>): Promise<void> {
+  const { config, scope, logger, health } = context;
+  await migrateDatabase(context);
+  const database = await scope.start("postgres", () =>
+    createPool({
+      ...postgresOptions(config),
+      schema: SERVICE,
+      applicationName: SERVICE,
+      max: config.POSTGRES_POOL_SIZE,
+      health,
+      logger,
+    }),
+  );
+  const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
+  const main = { ...context, clock };
+  const redis = await scope.start("redis", () => createRedis({ ...redisOptions(config), clientName: SERVICE, logger }));
+  health.readiness("redis", () => redis.check());
+  const clients = await startClients(main);
+  const store = createPeopleStore(database);
+  await startTakingOverUsers(main, clients, database);
+  const people: People = {
+    store,
+    users: createUsers(database),
+    auditLog: createAuditLog(database),
+    passwords: await createPasswords(),
+    failedSignIns: await startFailedSignIns(main, store),
+    directory: directoryOver(clients.organization),
+    redis,
+    clock,
+  };
+  const app = createHttpServer({ logger, health, clock, isDependencyFailure: isTransient });
+  admitCallers(app, "console", config);
+  installOperatorRoutes(app, people);
+  const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
+  logger.info({ url }, "listening");
+  await startFetchingAudit(main, clients, store);
+  const settings = consoleConfig(config);
+  if (settings !== null) await startConsole(main, settings, clients, people);
+}
+
+async function startClients({ config, scope }: MainContext<Config>): Promise<Clients> {
+  const credentials = serviceCredentials(config);
+  const client = (name: string, baseUrl: string): Promise<InternalClient> =>
+    scope.start(`${name} client`, () =>
+      createInternalClient({ baseUrl, credentials, timeoutMs: INTERNAL_CALL_TIMEOUT_MS }),
+    );
+  return {
+    organization: await client("organization", config.ORGANIZATION_URL),
+    account: await client("account", config.ACCOUNT_URL),
+    commandStatus: await client("command-status", config.COMMAND_STATUS_URL),
+    metrics: await client("metrics", config.METRICS_URL),
+    webhooks: await client("webhooks", config.WEBHOOKS_URL),
+  };
+}
+
+/** The process is ready once it has the users of the release before. Goes in the release after the next. */
+async function startTakingOverUsers(
+  { scope, logger, health }: MainContext<Config>,
+  { organization }: Clients,
+  database: Database,
+): Promise<void> {
+  const dependencies = { users: createUsers(database), source: formerUsersOver(organization), logger };
+  let missing: string | null = "the users of the release before are not taken over yet";
+  health.readiness("users", () => missing);
+  const round = async (): Promise<boolean> => {
+    const isMore = (await takeOverUsers(dependencies)) === MAX_FORMER_USERS;
+    if (!isMore) missing = null;
+    return isMore;
+  };
+  const name = "users of the release before";
+  await scope.start(name, () => repeat({ name, logger, pauseMs: FORMER_USERS_PAUSE_MS, round }));
+}
+
+/** Other services keep entries of the audit log until they are in it. */
+async function startFetchingAudit(
+  { scope, logger, clock }: MainContext<Config>,
+  { organization, account, webhooks }: Clients,
+  store: PeopleStore,
+): Promise<void> {
+  const fetchedAtMs = new Map<string, number>();
+  measureAuditAge(fetchedAtMs, clock);
+  for (const [name, client] of Object.entries({ organization, account, webhooks })) {
+    const source = auditSourceOver(client);
+    fetchedAtMs.set(name, clock.nowMs());
+    const round = async (): Promise<boolean> => {
+      const recorded = await fetchAuditEvents({ store, clock, logger }, source);
+      fetchedAtMs.set(name, clock.nowMs());
+      return recorded === MAX_AUDIT_EVENTS;
+    };
+    const loop = `audit entries of ${name}`;
+    await scope.start(loop, () => repeat({ name: loop, logger, pauseMs: AUDIT_PAUSE_MS, round }));
+  }
+}
+
+/** What was counted is written once more at the end, before the database is closed. */
+async function startFailedSignIns(
+  { scope, clock, logger }: MainContext<Config>,
+  store: PeopleStore,
+): Promise<FailedSignInRecorder> {
+  const failed = createFailedSignIns({ store, clock, logger });
+  const recorder = await scope.start("failed sign-ins", () => ({ value: failed, stop: () => failed.flush("all") }));
+  await scope.start("failed sign-ins, counted", () =>
+    repeat({
+      name: "failed sign-ins",
+      logger,
+      pauseMs: FAILED_SIGN_INS_PAUSE_MS,
+      round: () => failed.flush(),
+    }),
+  );
+  return recorder;
+}
+
+/** The listener for people, which nothing internal is on, and what its live pictures are fed by. */
+async function startConsole(
+  { scope, logger, health, clock }: MainContext<Config>,
+  settings: ConsoleConfig,
+  clients: Clients,
+  people: People,
+): Promise<void> {
+  const accounts = accountsOver(clients.account);
+  const live = new LiveAccounts({ ...people, accounts, samples: samplesOver(clients.metrics) });
+  const keepLive = (name: string, round: () => Promise<void>): Promise<unknown> =>
+    scope.start(name, () => repeat({ name, logger, pauseMs: LIVE_PAUSE_MS, round }));
+  await keepLive("live samples", () => live.takeSamples());
+  await keepLive("ends of live streams", () => live.endClosedSessions());
+  const assets = readAssets(settings.assets);
+  if (assets.size === 0) logger.warn({ folder: settings.assets }, "the console's page is not built");
+  const app = createHttpServer({
+    logger,
+    health,
+    clock,
+    // Nobody is told what is wrong with a body before it is known that they may send one.
+    bodyErrors: "when-parsed",
+    probes: "liveness",
+    callers: "world",
+    trustedProxies: settings.trustedProxies,
+    isDependencyFailure: (error) => isTransient(error) || people.redis.check() !== null,
+  });
+  installConsole(app, {
+    ...people,
+    accounts,
+    live,
+    assets,
+    credits: creditsOver(clients.organization),
+    commands: commandsOver(clients.commandStatus),
+    webhooks: webhooksOver(clients.webhooks),
+    secureCookies: settings.secureCookies,
+    apiUrl: settings.apiUrl,
+  });
+  const { url } = await scope.start("console", () => listen(app, settings));
+  logger.info({ url }, "the console is listening");
+}

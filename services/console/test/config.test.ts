@@ -1,0 +1,49 @@
+/** What a console must be told before it starts. */
+import { ConfigError, loadConfig } from "@kapi/runtime";
+import { describe, expect, it } from "vitest";
+
+import { Config } from "../src/config.ts";
+
+const NEEDED = {
+  HTTP_PORT: "8080",
+  POSTGRES_URL: "postgres://kapi@db/kapi",
+  REDIS_URL: "redis://redis",
+  SERVICE_TOKEN: `console.${"x".repeat(32)}`,
+  SERVICE_TOKEN_DIGESTS: `operator:${"0".repeat(64)}`,
+  COMMAND_STATUS_URL: "http://command-status",
+  CONSOLE_PORT: "8082",
+  CONSOLE_API_URL: "https://api.example.com",
+  ACCOUNT_URL: "http://account",
+  METRICS_URL: "http://metrics",
+  ORGANIZATION_URL: "http://organization",
+  WEBHOOKS_URL: "http://webhooks",
+};
+
+function problemsOf(env: Readonly<Record<string, string>>): readonly string[] {
+  try {
+    loadConfig(Config, { ...NEEDED, ...env });
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe("a console", () => {
+  it("behind a proxy is not started without the proxy's address: all people would share one", () => {
+    const problem = expect.stringMatching(/^CONSOLE_PORT: needs CONSOLE_TRUSTED_PROXIES.*CONSOLE_SECURE_COOKIES=off/);
+    expect(problemsOf({})).toEqual([problem]);
+    expect(problemsOf({ CONSOLE_SECURE_COOKIES: "on" })).toEqual([problem]);
+    expect(problemsOf({ CONSOLE_TRUSTED_PROXIES: "10.0.0.0/8, 192.0.2.7,fd00::/8" })).toEqual([]);
+    expect(problemsOf({ CONSOLE_SECURE_COOKIES: "off" })).toEqual([]);
+  });
+
+  it.each(["proxy.example.com", "10.0.0.0/33", "0.0.0.0/0", "::/0", "10.0.0.1,", "10.0.0.1/x"])(
+    "trusts addresses and networks alone, and not everybody: %j is refused",
+    (proxies) => {
+      expect(problemsOf({ CONSOLE_TRUSTED_PROXIES: proxies })).toEqual([
+        "CONSOLE_TRUSTED_PROXIES: must be IP addresses or networks (10.0.0.0/8), with commas, and not all addresses",
+      ]);
+    },
+  );
+});

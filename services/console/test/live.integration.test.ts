@@ -1,0 +1,147 @@
+/** An account's values that move in the console, for as long as the session lasts. */
+import { LIVE_EVENTS } from "@kapi/contracts";
+import { eventually } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import { MAX_STREAMS_PER_USER } from "../src/operations/live-accounts.ts";
+import { type Browser, type ConsoleWorld, PASSWORD, type Person, startConsoleWorld } from "./world.ts";
+import { sampleOf } from "./neighbours.ts";
+
+const ACCOUNT = "10000001";
+/** From the end of a session to that of its streams (two rounds, and the answer). */
+const SESSION_END_MS = 2_000;
+
+let world: ConsoleWorld;
+let person: Person;
+let browser: Browser;
+beforeAll(async () => {
+  world = await startConsoleWorld();
+});
+afterAll(() => world.stop());
+
+/** A stream that is read as it comes. */
+class Watcher {
+  readonly events: { name: string; data: Record<string, unknown> }[] = [];
+  isOver = false;
+  #reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
+
+  async open(browser: Browser, path: string): Promise<Response> {
+    const response = await browser.open("GET", `/console/api${path}`);
+    if (response.ok) void this.#read(response).catch(() => undefined);
+    return response;
+  }
+
+  leave(): void {
+    void this.#reader?.cancel();
+  }
+
+  async #read({ body }: Response): Promise<void> {
+    if (body === null) return;
+    this.#reader = body.getReader();
+    const decoder = new TextDecoder();
+    let text = "";
+    for (;;) {
+      const { done, value } = await this.#reader.read();
+      if (done) break;
+      const parts = (text + decoder.decode(value, { stream: true })).split("\n\n");
+      text = parts.pop() ?? "";
+      for (const part of parts) this.#take(part);
+    }
+    this.isOver = true;
+  }
+
+  #take(part: string): void {
+    const [, name, data] = /^event: (\w+)\ndata: (.*)$/s.exec(part) ?? [];
+    if (name !== undefined && data !== undefined) {
+      this.events.push({ name, data: JSON.parse(data) as Record<string, unknown> });
+    }
+  }
+}
+
+async function watched(): Promise<Watcher> {
+  person = await world.person();
+  browser = await world.signedIn(person);
+  world.neighbours.accounts.set(person.serverId, [ACCOUNT]);
+  world.neighbours.samples.set(ACCOUNT, sampleOf(person.serverId, ACCOUNT, 1));
+  const watcher = new Watcher();
+  const response = await watcher.open(browser, `/servers/${person.serverId}/accounts/${ACCOUNT}/live`);
+  expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+  expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
+  await eventually(() => watcher.events.length > 0);
+  return watcher;
+}
+
+it("a stream shows the newest sample at once and then each one that is newer, once", async () => {
+  const watcher = await watched();
+  for (const sequence of [2, 3, 2]) {
+    const sample = sampleOf(person.serverId, ACCOUNT, sequence);
+    const asked = world.neighbours.sampleQuestions.length;
+    world.neighbours.samples.set(ACCOUNT, sample);
+    await eventually(() => world.neighbours.sampleQuestions.length > asked);
+  }
+  const expected = [1, 2, 3].map((sequence) => sampleOf(person.serverId, ACCOUNT, sequence));
+  expect(watcher.events).toEqual(expected.map((data) => ({ name: LIVE_EVENTS.sample, data })));
+  watcher.leave();
+});
+
+it("all streams of a process are fed by one question a second, and one that nobody reads any more is not asked about", async () => {
+  const first = await watched();
+  const { serverId } = person;
+  world.neighbours.accounts.set(serverId, [ACCOUNT, "10000002"]);
+  const others = [new Watcher(), new Watcher()];
+  await others[0]?.open(browser, `/servers/${serverId}/accounts/${ACCOUNT}/live`);
+  await others[1]?.open(browser, `/servers/${serverId}/accounts/10000002/live`);
+  // Each stream asked for its own account once, when it was opened; from then on there is one question for both.
+  await eventually(() => {
+    const lastThree = world.neighbours.sampleQuestions.slice(-3);
+    expect(lastThree).toEqual([2, 2, 2]);
+  });
+  others[1]?.leave();
+  await eventually(() => world.neighbours.sampleQuestions.at(-1) === 1);
+  for (const watcher of [first, ...others]) watcher.leave();
+});
+
+it("a stream ends within two seconds of the sign-out, of a new password and of a disabled user", async () => {
+  const ends: (() => Promise<unknown>)[] = [
+    () => browser.ask("DELETE", "/session"),
+    () => browser.ask("PUT", "/session/password", { currentPassword: PASSWORD, newPassword: "another password" }),
+    () => world.client.request("DELETE", `/internal/users/${person.userId}`),
+  ];
+  for (const end of ends) {
+    const watcher = await watched();
+    await end();
+    await eventually(() => watcher.isOver, { timeoutMs: SESSION_END_MS });
+    expect(watcher.events.at(-1)).toEqual({ name: LIVE_EVENTS.end, data: { reason: "signed_out" } });
+  }
+});
+
+it("a stream of an account that is deleted ends and says so; one of an account that never was is 404", async () => {
+  const watcher = await watched();
+  world.neighbours.samples.delete(ACCOUNT);
+  world.neighbours.accounts.set(person.serverId, []);
+  await eventually(() => watcher.isOver);
+  expect(watcher.events.at(-1)).toEqual({ name: LIVE_EVENTS.end, data: { reason: "deleted" } });
+  const response = await new Watcher().open(browser, `/servers/${person.serverId}/accounts/${ACCOUNT}/live`);
+  expect(response.status).toBe(404);
+});
+
+it("a user has no more than so many streams, and gets another one when one has ended", async () => {
+  const watchers = [await watched()];
+  const path = `/servers/${person.serverId}/accounts/${ACCOUNT}/live`;
+  const statuses = await Promise.all(
+    Array.from({ length: MAX_STREAMS_PER_USER + 4 }, async () => {
+      const watcher = new Watcher();
+      watchers.push(watcher);
+      return (await watcher.open(browser, path)).status;
+    }),
+  );
+  expect(statuses.filter((status) => status === 200)).toHaveLength(MAX_STREAMS_PER_USER - 1);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(5);
+  watchers[0]?.leave();
+  await eventually(async () => {
+    const watcher = new Watcher();
+    watchers.push(watcher);
+    expect((await watcher.open(browser, path)).status).toBe(200);
+  });
+  for (const watcher of watchers) watcher.leave();
+});

@@ -1,0 +1,264 @@
+import { randomUUID } from "node:crypto";
+
+import {
+  AccountMetricsFrame,
+  AuditRecordedBody,
+  ListCommandsQuery,
+  PageQuery,
+  paginationOf,
+  type Server,
+} from "@kapi/contracts";
+import {
+  ApiError,
+  callerOf,
+  createHttpServer,
+  type FastifyReply,
+  type FastifyRequest,
+  listen,
+  parse,
+} from "@kapi/http";
+import { createLogger, Health, type Started } from "@kapi/runtime";
+import { serverEntry } from "@kapi/testkit";
+import { z } from "zod";
+
+const JSON_TYPE = "application/json; charset=utf-8";
+
+const Names = z.object({ accounts: z.array(z.object({ serverId: z.guid(), accountNumber: z.string() })) });
+const ServerPath = z.object({ serverId: z.guid() });
+const AccountPath = ServerPath.extend({ accountNumber: z.string() });
+
+/** What the services that the console asks would answer; the tests fill it. */
+export interface Neighbours {
+  readonly url: string;
+  /** Numbers of the accounts that there are, per server. */
+  readonly accounts: Map<string, string[]>;
+  /** Newest sample, per account number. */
+  readonly samples: Map<string, AccountMetricsFrame>;
+  /** Commands by their id, as text. */
+  readonly commands: Map<string, { organizationId: string; body: string }>;
+  /** Webhook endpoints by their id. */
+  readonly endpoints: Map<string, { organizationId: string; asked: unknown }>;
+  /** Changes of configurations that arrived. */
+  readonly changes: { serverId: string; change: unknown }[];
+  /** Questions for samples, each with how many accounts it asked about. */
+  readonly sampleQuestions: number[];
+  /** The webhooks service breaks off every request. */
+  webhooksAway: boolean;
+  /** Entries of the audit log that nobody has fetched. */
+  readonly auditEvents: Map<string, unknown>;
+  /** Paths of all requests but for those entries. */
+  readonly asked: string[];
+}
+
+/** What the token of a caller begins with that these services know. */
+const KNOWN_CALLER = /^(?:console|organization)\./;
+
+/** account, command-status, metrics and webhooks in one, in the tests of this service; the whole path is in the end-to-end tests. */
+export async function startNeighbours(): Promise<Started<Neighbours>> {
+  const app = createHttpServer({
+    logger: createLogger({ service: "neighbours", level: "silent" }),
+    health: new Health(),
+  });
+  app.addHook("onRequest", ({ headers }, _reply, done) => {
+    const token = headers["x-service-token"];
+    const isKnown = typeof token === "string" && KNOWN_CALLER.test(token);
+    done(isKnown ? undefined : new ApiError("AUTHENTICATION_REQUIRED"));
+  });
+  const state: Omit<Neighbours, "url"> = {
+    accounts: new Map(),
+    samples: new Map(),
+    commands: new Map(),
+    endpoints: new Map(),
+    changes: [],
+    sampleQuestions: [],
+    webhooksAway: false,
+    auditEvents: new Map(),
+    asked: [],
+  };
+  app.addHook("onRequest", (request, _reply, done) => {
+    // Asked for once a second, whatever a test does.
+    if (!request.url.startsWith("/internal/audit-outbox")) state.asked.push(request.url);
+    if (state.webhooksAway && request.url.includes("/webhooks")) request.raw.destroy();
+    else done();
+  });
+  installAccount(app, state);
+  installCommandStatus(app, state);
+  installWebhooks(app, state);
+  app.get("/internal/audit-outbox", () => ({ events: [...state.auditEvents.values()] }));
+  app.post("/internal/audit-outbox/recorded", (request) => {
+    for (const eventId of parse(AuditRecordedBody, request.body).eventIds) state.auditEvents.delete(eventId);
+    return {};
+  });
+  app.post("/internal/samples/latest", (request) => {
+    const { accounts } = parse(Names, request.body);
+    state.sampleQuestions.push(accounts.length);
+    return { samples: accounts.map(({ accountNumber }) => state.samples.get(accountNumber) ?? null) };
+  });
+  const started = await listen(app, { host: "127.0.0.1", port: 0 });
+  return { value: Object.assign(state, { url: started.value.url }), stop: () => started.stop() };
+}
+
+type App = ReturnType<typeof createHttpServer>;
+
+function installAccount(app: App, { accounts, changes }: Omit<Neighbours, "url">): void {
+  app.post("/internal/servers/overview", (request) => {
+    const { serverIds } = parse(z.object({ serverIds: z.array(z.guid()) }), request.body);
+    return {
+      servers: serverIds.map((serverId) => {
+        const known = accounts.get(serverId);
+        return known === undefined ? null : { server: serverOf(serverId), accountCount: known.length };
+      }),
+    };
+  });
+  app.patch("/internal/servers/:serverId/configuration", (request) => {
+    const { serverId } = parse(ServerPath, request.params);
+    const change = request.body as { defaultLeverage?: number };
+    if (change.defaultLeverage === 77) {
+      const issue = { path: ["defaultLeverage"], code: "custom", message: "must be one of supportedLeverage" };
+      throw new ApiError("VALIDATION_FAILED", { issues: [issue] });
+    }
+    changes.push({ serverId, change });
+    return { server: serverOf(serverId) };
+  });
+  app.get("/internal/servers/:serverId/accounts", (request, reply) => {
+    const { serverId } = parse(ServerPath, request.params);
+    const known = accounts.get(serverId);
+    if (known === undefined) throw new ApiError("SERVER_NOT_FOUND");
+    const pagination = paginationOf(parse(PageQuery, request.query), known.length);
+    return reply.type(JSON_TYPE).send(JSON.stringify({ accounts: known, pagination }));
+  });
+  app.get("/internal/servers/:serverId/accounts/:accountNumber", (request) => {
+    const { serverId, accountNumber } = parse(AccountPath, request.params);
+    if (accounts.get(serverId)?.includes(accountNumber) !== true) throw new ApiError("ACCOUNT_NOT_FOUND");
+    return { account: accountOf(serverId, accountNumber), credentials: credentialsOf(serverId, accountNumber) };
+  });
+  app.post("/internal/accounts/existing", (request) => ({
+    existing: parse(Names, request.body).accounts.map(
+      ({ serverId, accountNumber }) => accounts.get(serverId)?.includes(accountNumber) === true,
+    ),
+  }));
+}
+
+function installCommandStatus(app: App, { commands }: Omit<Neighbours, "url">): void {
+  app.post("/internal/commands/caught-up", () => ({}));
+  app.post("/internal/commands/open", () => ({ commands: [] }));
+  app.get("/internal/servers/:serverId/commands", (request, reply) => {
+    const query = parse(ListCommandsQuery.extend({ organizationId: z.guid() }), request.query);
+    return reply.type(JSON_TYPE).send(JSON.stringify({ commands: [], asked: query }));
+  });
+  app.post("/internal/commands/read", (request, reply) => {
+    const Body = z.object({ reads: z.array(z.object({ organizationId: z.guid(), commandId: z.guid() })) });
+    const lines = parse(Body, request.body).reads.map(({ organizationId, commandId }) => {
+      const found = commands.get(commandId);
+      return `${found?.organizationId === organizationId ? found.body : ""}\n`;
+    });
+    return reply.type("application/x-ndjson").send(lines.join(""));
+  });
+}
+
+/** Answers tell what was asked, so that a test sees what arrived. */
+function installWebhooks(app: App, { endpoints }: Omit<Neighbours, "url">): void {
+  const place = "/internal/organizations/:organizationId/webhooks";
+  const Organization = z.object({ organizationId: z.guid() });
+  app.post(place, (request, reply) => {
+    const { organizationId } = parse(Organization, request.params);
+    const { url } = request.body as { url: string };
+    if (url.startsWith("http:")) throw new ApiError("WEBHOOK_URL_REFUSED", { text: "The address cannot be used: no" });
+    const id = randomUUID();
+    endpoints.set(id, { organizationId, asked: request.body });
+    return reply.code(201).send({ endpoint: { id, ...(request.body as object) }, secret: "whsec_once" });
+  });
+  app.get(place, (request) => {
+    const { organizationId } = parse(Organization, request.params);
+    const own = [...endpoints].filter(([, endpoint]) => endpoint.organizationId === organizationId);
+    return { endpoints: own.map(([id]) => ({ id })) };
+  });
+  app.route({
+    method: ["GET", "POST", "PATCH", "DELETE"],
+    url: `${place}/:endpointId/*`,
+    handler: (request, reply) => answerOfEndpoint(request, reply),
+  });
+  app.route({
+    method: ["GET", "PATCH", "DELETE"],
+    url: `${place}/:endpointId`,
+    handler: (request, reply) => answerOfEndpoint(request, reply),
+  });
+  const answerOfEndpoint = (request: FastifyRequest, reply: FastifyReply): unknown => {
+    const Path = Organization.extend({ endpointId: z.guid(), "*": z.string().default("") });
+    const { organizationId, endpointId, "*": below } = parse(Path, request.params);
+    if (endpoints.get(endpointId)?.organizationId !== organizationId) throw new ApiError("ENDPOINT_NOT_FOUND");
+    const { method, body = null, query } = request;
+    const caller = callerOf(request.headers);
+    const answer = { method, below, body, query, caller };
+    return reply.code(method === "POST" && below !== "rotate-secret" ? 202 : 200).send(answer);
+  };
+}
+
+function serverOf(serverId: string): Server {
+  return { ...serverEntry().configuration, serverId, currencySymbol: "$", status: "active" };
+}
+
+function credentialsOf(serverId: string, accountNumber: string): object {
+  return {
+    login: accountNumber,
+    serverId,
+    serverName: "Test-Demo",
+    tradingPasswordSet: true,
+    investorPasswordSet: true,
+    tradingPasswordChangedAt: null,
+    investorPasswordChangedAt: null,
+  };
+}
+
+function accountOf(serverId: string, accountNumber: string): object {
+  const at = "2026-01-01T00:00:00.000Z";
+  return {
+    id: "018f0000-0000-7000-8000-000000000001",
+    organizationId: "018f0000-0000-7000-8000-000000000002",
+    serverId,
+    accountNumber,
+    accountName: "<b>Account</b>",
+    status: "active",
+    statusReason: null,
+    environment: "demo",
+    currency: "USD",
+    currencySymbol: "$",
+    leverage: 100,
+    initialBalance: 1000,
+    balance: 1000,
+    equity: 1000,
+    usedMargin: 0,
+    freeMargin: 1000,
+    marginLevel: null,
+    unrealizedProfit: 0,
+    openPositionCount: 0,
+    metricsSequence: 1,
+    metricsMeasuredAt: at,
+    version: 1,
+    createdAt: at,
+    updatedAt: at,
+    activatedAt: at,
+    disabledAt: null,
+    archivedAt: null,
+  };
+}
+
+/** A sample of an account. */
+export function sampleOf(serverId: string, accountNumber: string, sequence: number): AccountMetricsFrame {
+  return AccountMetricsFrame.parse({
+    type: "account.metrics",
+    eventId: "018f0000-0000-7000-8000-000000000003",
+    serverId,
+    accountNumber,
+    sequence,
+    measuredAt: "2026-01-01T00:00:00.000Z",
+    balance: 1000,
+    equity: 1000 + sequence,
+    margin: 0,
+    freeMargin: 1000,
+    marginLevel: 0,
+    openPositionCount: 0,
+    intervalMinimumEquity: 1000,
+    intervalMinimumMeasuredAt: "2026-01-01T00:00:00.000Z",
+  });
+}

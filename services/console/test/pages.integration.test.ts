@@ -1,0 +1,285 @@
+/** What people of an organization see and change in the console, and that it is never another organization's. */
+import { randomUUID } from "node:crypto";
+
+import { authenticate } from "@kapi/admission";
+import { type ConsoleKey, CreatedConsoleKeyAnswer, SCOPES } from "@kapi/contracts";
+import { systemClock } from "@kapi/kernel";
+import { admit, readWallet } from "@kapi/redis";
+import { eventually } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { type ConsoleWorld, type Browser, type Person, startConsoleWorld } from "./world.ts";
+
+let world: ConsoleWorld;
+let person: Person;
+let browser: Browser;
+beforeAll(async () => {
+  world = await startConsoleWorld();
+  person = await world.person({ credits: 100 });
+  browser = await world.signedIn(person);
+});
+afterAll(() => world.stop());
+
+function charge(organizationId: string, keyId: string, price: number) {
+  return admit(world.redis, {
+    keyId,
+    organizationId,
+    chargeId: randomUUID(),
+    mode: "consume",
+    price,
+    readPrice: 1,
+    operation: "getCommand",
+    requestId: "<script>request</script>",
+    rateLimit: null,
+    claims: [],
+  });
+}
+
+async function newKey(name: string, expiresAt: string | null = null) {
+  const answer = await browser.ask("POST", "/keys", { name, scopes: ["credits:read"], expiresAt });
+  expect(answer.status).toBe(201);
+  return CreatedConsoleKeyAnswer.parse(answer.body);
+}
+
+describe("credits", () => {
+  it("are the wallet as it is at this moment, and what was used is there by line and by day", async () => {
+    const { organizationId } = person;
+    const before = await browser.ask("GET", "/credits");
+    await charge(organizationId, "aaaaaaaaaaaaaaaa", 7);
+    const { body } = await browser.ask("GET", "/credits");
+    const { availableCredits } = (before.body as { balance: { availableCredits: number } }).balance;
+    expect(body).toMatchObject({ balance: { organizationId, availableCredits: availableCredits - 7 } });
+    await eventually(async () => {
+      const { body: lines } = await browser.ask("GET", "/credits/usage?page=1&limit=5");
+      expect(lines).toMatchObject({
+        usage: [{ credits: 7, operation: "getCommand", xRequestId: "<script>request</script>" }],
+      });
+    });
+    const { body: byDay } = await browser.ask("GET", "/credits/usage-by-day?days=2");
+    const today = { operations: [{ operation: "getCommand", requests: 1, credits: 7 }] };
+    expect(byDay).toMatchObject({ days: [{ operations: [] }, today] });
+    for (const query of ["days=0", "days=91", "days=many"]) {
+      expect((await browser.ask("GET", `/credits/usage-by-day?${query}`)).status).toBe(400);
+    }
+  });
+
+  it("have a threshold that Redis and the ledger both know, also after Redis has lost everything", async () => {
+    expect((await browser.ask("PUT", "/credits/threshold", { lowBalanceThreshold: 1_000 })).body).toMatchObject({
+      balance: { lowBalanceThreshold: 1_000, lowBalance: true },
+    });
+    await world.redis.commands.flushall();
+    await eventually(async () => {
+      expect(await readWallet(world.redis, person.organizationId)).toMatchObject({
+        kind: "wallet",
+        wallet: { lowBalanceThreshold: 1_000 },
+      });
+    });
+    // The sessions went with it: people sign in again.
+    expect((await browser.ask("GET", "/credits")).status).toBe(401);
+    browser = await world.signedIn(person);
+    for (const lowBalanceThreshold of [-1, 1.5, "5", null]) {
+      const answer = await browser.ask("PUT", "/credits/threshold", { lowBalanceThreshold });
+      expect(answer).toMatchObject({ status: 400, body: { issues: [{ path: ["lowBalanceThreshold"] }] } });
+    }
+  });
+});
+
+describe("a management key", () => {
+  it("is shown once, reaches all servers, is known everywhere and refused everywhere once revoked", async () => {
+    const { key, managementKey } = await newKey("Reporting <b>&amp;</b>");
+    expect(key).toMatchObject({ name: "Reporting <b>&amp;</b>", status: "active", serverIds: null, revokedAt: null });
+    const secret = managementKey.split(".")[2] ?? "";
+    const listed = await browser.ask("GET", "/keys");
+    expect((listed.body as { keys: ConsoleKey[] }).keys).toContainEqual(key);
+    expect(listed.text).not.toContain(secret);
+    await eventually(() => world.directory.key(key.keyId) !== undefined);
+    const entry = authenticate(world.directory, systemClock, `Management ${managementKey}`);
+    expect(entry).toMatchObject({ organizationId: person.organizationId, scopes: ["credits:read"], serverIds: null });
+
+    const revoked = await browser.ask("DELETE", `/keys/${key.keyId}`);
+    expect(revoked).toMatchObject({ status: 200, body: { key: { keyId: key.keyId, status: "revoked" } } });
+    expect(await charge(person.organizationId, key.keyId, 1)).toEqual({ kind: "revoked" });
+    await eventually(() => world.directory.key(key.keyId)?.status === "revoked");
+    expect(await browser.ask("DELETE", `/keys/${key.keyId}`)).toMatchObject({ status: 200, body: revoked.body });
+  });
+
+  it("with an unknown scope, no scope, one twice, no name or a time that has passed is refused with the field named", async () => {
+    const good = { name: "Key", scopes: ["credits:read"], expiresAt: null };
+    const bad: [string, object][] = [
+      ["scopes", { scopes: ["credits:read", "everything"] }],
+      ["scopes", { scopes: [] }],
+      ["scopes", { scopes: ["credits:read", "credits:read"] }],
+      ["scopes", { scopes: undefined }],
+      ["name", { name: "   " }],
+      ["name", { name: "x".repeat(101) }],
+      ["name", { name: "two\nlines" }],
+      ["expiresAt", { expiresAt: "2020-01-01T00:00:00Z" }],
+      ["expiresAt", { expiresAt: "soon" }],
+    ];
+    for (const [field, change] of bad) {
+      const { status, body } = await browser.ask("POST", "/keys", { ...good, ...change });
+      expect([status, (body["issues"] as { path: string[] }[])[0]?.path[0]]).toEqual([400, field]);
+    }
+  });
+
+  it("that has run out is listed as expired, behind those that work", async () => {
+    const soon = new Date(Date.now() + 1_000).toISOString();
+    const { key } = await newKey("Short", soon);
+    await eventually(async () => {
+      const { keys } = (await browser.ask("GET", "/keys")).body as { keys: ConsoleKey[] };
+      expect(keys.find(({ keyId }) => keyId === key.keyId)).toMatchObject({ status: "expired", expiresAt: soon });
+    });
+    const { scopes } = (await browser.ask("GET", "/scopes")).body as {
+      scopes: { scope: string; description: string }[];
+    };
+    expect(scopes.map(({ scope }) => scope)).toEqual(SCOPES);
+    expect(scopes.every(({ description }) => description !== "")).toBe(true);
+  });
+});
+
+describe("a server", () => {
+  it("is disabled and made active again, and everybody who reads the directory hears of it", async () => {
+    const { serverId } = person;
+    world.neighbours.accounts.set(serverId, ["10000001", "10000002"]);
+    const configuration = { serverName: "Test-Demo", currencySymbol: "$", defaultLeverage: 100 };
+    expect((await browser.ask("GET", "/servers")).body).toMatchObject({
+      servers: [{ serverId, status: "active", accountCount: 2, configuration }],
+    });
+    for (const status of ["disabled", "disabled", "active"]) {
+      const answer = await browser.ask("PATCH", `/servers/${serverId}`, { status });
+      expect(answer).toMatchObject({ status: 200, body: { server: { serverId, status } } });
+      await eventually(() => world.directory.server(serverId)?.status === status);
+    }
+    // The second time changed nothing, and was told to nobody.
+    expect(world.directory.server(serverId)?.version).toBe(3);
+    const unknown = { configuration: { serverName: "Test-Demo" }, accountCount: 0 };
+    world.neighbours.accounts.delete(serverId);
+    expect((await browser.ask("GET", "/servers")).body).toMatchObject({ servers: [unknown] });
+  });
+
+  it("keeps its status where the configuration that comes with it is refused, and the reason is told", async () => {
+    const { serverId } = person;
+    const refused = await browser.ask("PATCH", `/servers/${serverId}`, { status: "disabled", defaultLeverage: 77 });
+    expect(refused).toMatchObject({ status: 400, body: { issues: [{ path: ["defaultLeverage"] }] } });
+    expect((await browser.ask("GET", "/servers")).body).toMatchObject({ servers: [{ status: "active" }] });
+    await browser.ask("PATCH", `/servers/${serverId}`, { currency: "NGN", supportedLeverage: [1, 5], other: 1 });
+    expect(world.neighbours.changes.at(-1)).toEqual({
+      serverId,
+      change: { currency: "NGN", supportedLeverage: [1, 5] },
+    });
+    for (const body of [{}, { status: "removed" }, { supportedLeverage: [] }, { currency: "EUR" }]) {
+      expect((await browser.ask("PATCH", `/servers/${serverId}`, body)).status).toBe(400);
+    }
+  });
+
+  it("shows its accounts by the page and one by one, without their credentials, and its commands with their own state", async () => {
+    const { serverId, organizationId } = person;
+    world.neighbours.accounts.set(serverId, ["10000001"]);
+    const place = `/servers/${serverId}`;
+    expect((await browser.ask("GET", `${place}/accounts`)).body).toEqual({
+      accounts: ["10000001"],
+      pagination: { page: 1, limit: 20, total: 1, totalPages: 1 },
+    });
+    const { body: details } = await browser.ask("GET", `${place}/accounts/10000001`);
+    expect(details).toMatchObject({ account: { accountNumber: "10000001", accountName: "<b>Account</b>" } });
+    expect(Object.keys(details)).toEqual(["account"]);
+    const listed = await browser.ask("GET", `${place}/commands?status=failed&accountNumber=10000001`);
+    expect(listed.body).toMatchObject({ asked: { organizationId, status: "failed", accountNumber: "10000001" } });
+    const command = commandOf(serverId);
+    world.neighbours.commands.set(command.id, { organizationId, body: JSON.stringify({ command }) });
+    expect((await browser.ask("GET", `${place}/commands/${command.id}`)).body).toEqual({ command });
+  });
+});
+
+describe("another organization", () => {
+  it("can see and change nothing of this one, by any route: 404, and its neighbours are not even asked", async () => {
+    const { key } = await newKey("Mine");
+    const { serverId, organizationId } = person;
+    world.neighbours.accounts.set(serverId, ["10000001"]);
+    const command = commandOf(serverId);
+    world.neighbours.commands.set(command.id, { organizationId, body: JSON.stringify({ command }) });
+    const stranger = await world.person();
+    const other = await world.signedIn(stranger);
+    world.neighbours.asked.length = 0;
+    const server = `/servers/${serverId}`;
+    const routes: [string, string, unknown?][] = [
+      ["DELETE", `/keys/${key.keyId}`],
+      ["PATCH", server, { status: "disabled" }],
+      ["PATCH", server, { currency: "NGN" }],
+      ["GET", `${server}/accounts`],
+      ["GET", `${server}/accounts/10000001`],
+      ["GET", `${server}/accounts/10000001/live`],
+      ["GET", `${server}/commands`],
+      ["GET", `${server}/commands/${command.id}`],
+    ];
+    for (const [method, path, body] of routes) {
+      expect([path, (await other.ask(method, path, body)).status]).toEqual([path, 404]);
+    }
+    expect(world.neighbours.asked.filter((path) => path.includes(serverId))).toEqual([]);
+    expect(world.directory.server(serverId)?.status).toBe("active");
+    // A command of ours under their server is none of theirs either, and one of another server is not this one's.
+    const theirs = `/servers/${stranger.serverId}/commands/${command.id}`;
+    expect((await other.ask("GET", theirs)).status).toBe(404);
+    world.neighbours.commands.set(command.id, {
+      organizationId: stranger.organizationId,
+      body: JSON.stringify({ command }),
+    });
+    expect((await other.ask("GET", theirs)).status).toBe(404);
+    const everything = ["/credits", "/credits/usage", "/keys", "/servers"].map((path) => other.ask("GET", path));
+    const seen = (await Promise.all(everything)).map(({ text }) => text).join();
+    for (const mine of [organizationId, key.keyId, serverId]) expect(seen).not.toContain(mine);
+    const { keys } = (await browser.ask("GET", "/keys")).body as { keys: ConsoleKey[] };
+    expect(keys.find(({ keyId }) => keyId === key.keyId)?.status).toBe("active");
+  });
+
+  it("is nobody at all without a session: every route is 401", async () => {
+    const nobody = world.browser();
+    const { serverId } = person;
+    const routes: [string, string][] = [
+      ["GET", "/session"],
+      ["DELETE", "/session"],
+      ["PUT", "/session/password"],
+      ["GET", "/credits"],
+      ["PUT", "/credits/threshold"],
+      ["GET", "/credits/usage"],
+      ["GET", "/credits/usage-by-day"],
+      ["GET", "/keys"],
+      ["POST", "/keys"],
+      ["DELETE", "/keys/some"],
+      ["GET", "/scopes"],
+      ["GET", "/servers"],
+      ["PATCH", `/servers/${serverId}`],
+      ["GET", `/servers/${serverId}/accounts`],
+      ["GET", `/servers/${serverId}/accounts/10000001`],
+      ["GET", `/servers/${serverId}/accounts/10000001/live`],
+      ["GET", `/servers/${serverId}/commands`],
+      ["GET", `/servers/${serverId}/commands/${randomUUID()}`],
+    ];
+    for (const [method, path] of routes) {
+      expect([path, (await nobody.ask(method, path, method === "GET" ? undefined : {})).status]).toEqual([path, 401]);
+    }
+  });
+});
+
+function commandOf(serverId: string) {
+  const at = "2026-01-01T00:00:00.000Z";
+  return {
+    id: randomUUID(),
+    operation: "finance.deposit",
+    status: "succeeded",
+    managedAccountId: null,
+    attempts: 1,
+    payload: { description: "<script>alert(1)</script>" },
+    result: {},
+    errorCode: null,
+    errorMessage: null,
+    idempotencyKey: "key",
+    createdAt: at,
+    completedAt: at,
+    requestId: "request",
+    serverId,
+    accountNumber: "10000001",
+    updatedAt: at,
+    deadlineAt: at,
+  };
+}

@@ -1,0 +1,120 @@
+/** Users and entries that processes of the release before still write, in the schema of the organization service. */
+import { randomUUID } from "node:crypto";
+
+import { createPool, type Database, statement } from "@kapi/postgres";
+import { createLogger, type Started } from "@kapi/runtime";
+import { eventually } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import { type ConsoleWorld, PASSWORD, startConsoleWorld } from "./world.ts";
+
+const OTHER_PASSWORD = "staple battery horse";
+
+let world: ConsoleWorld;
+let database: Started<Database>;
+let organizationId: string;
+beforeAll(async () => {
+  world = await startConsoleWorld();
+  ({ organizationId } = await world.person());
+  database = await createPool({
+    connectionString: world.environment.postgresUrl,
+    schema: "organization",
+    applicationName: "test",
+    logger: createLogger({ service: "test", level: "silent" }),
+  });
+});
+afterAll(async () => {
+  await database.stop();
+  await world.stop();
+});
+
+async function rows<Row>(text: string): Promise<Row[]> {
+  return database.value.query(statement<Row>(`test_${randomUUID()}`, text), []);
+}
+
+/** A user as a process of the release before makes them, with the password of another user. */
+async function formerUser(email: string, password: string): Promise<string> {
+  const [known] = await rows<{ id: string }>(
+    `insert into organization.users (id, organization_id, email, name, password_hash, created_at)
+     select gen_random_uuid(), '${organizationId}', '${email}', 'Former', '${await hashOf(password)}', now() returning id`,
+  );
+  return known?.id ?? "";
+}
+
+/** The hash of a password, as the console keeps it for a user made for this. */
+async function hashOf(password: string): Promise<string> {
+  const email = `${randomUUID()}@example.com`;
+  const user = { email, name: "Hashed", password };
+  await world.client.request("POST", `/internal/organizations/${organizationId}/users`, user);
+  const [row] = await rows<{ password_hash: string }>(
+    `select password_hash from console.users where email = '${email}'`,
+  );
+  return row?.password_hash ?? "";
+}
+
+function signIn(email: string, password: string): Promise<number> {
+  return world
+    .browser()
+    .signIn(email, password)
+    .then(({ status }) => status);
+}
+
+it("a user of the release before signs in, with the newest password of both sides, and stays disabled", async () => {
+  const email = `${randomUUID()}@example.com`;
+  const userId = await formerUser(email, PASSWORD);
+  await eventually(async () => expect(await signIn(email, PASSWORD)).toBe(200));
+  const hash = await hashOf(OTHER_PASSWORD);
+  await rows(
+    `update organization.users set password_hash = '${hash}', session_version = session_version + 1 where id = '${userId}'`,
+  );
+  await eventually(async () => expect(await signIn(email, OTHER_PASSWORD)).toBe(200));
+  // Changed here, and then there, but one change less.
+  for (const password of ["one more password", "yet another password"])
+    await world.client.request("PUT", `/internal/users/${userId}/password`, { password });
+  await rows(`update organization.users set session_version = session_version + 1 where id = '${userId}'`);
+  const isMoved = async (): Promise<boolean> =>
+    (await rows(`select from organization.users where moved_version is distinct from session_version`)).length === 0;
+  await eventually(isMoved);
+  expect(await signIn(email, "yet another password")).toBe(200);
+  await world.client.request("DELETE", `/internal/users/${userId}`);
+  await rows(`update organization.users set session_version = session_version + 10 where id = '${userId}'`);
+  await eventually(isMoved);
+  expect(await signIn(email, OTHER_PASSWORD)).toBe(401);
+});
+
+it("a user whom a process of the release before disables signs in no more, however often they were changed here", async () => {
+  const email = `${randomUUID()}@example.com`;
+  const userId = await formerUser(email, PASSWORD);
+  await eventually(async () => expect(await signIn(email, PASSWORD)).toBe(200));
+  for (let time = 0; time < 2; time += 1)
+    await world.client.request("PUT", `/internal/users/${userId}/password`, { password: OTHER_PASSWORD });
+  expect(await signIn(email, OTHER_PASSWORD)).toBe(200);
+  await rows(
+    `update organization.users set disabled_at = now(), session_version = session_version + 1 where id = '${userId}'`,
+  );
+  await eventually(async () => expect(await signIn(email, OTHER_PASSWORD)).toBe(401));
+});
+
+it("a user whose e-mail address belongs to another one holds up nobody", async () => {
+  const email = `${randomUUID()}@example.com`;
+  const user = { email, name: "First", password: PASSWORD };
+  await world.client.request("POST", `/internal/organizations/${organizationId}/users`, user);
+  await formerUser(email, OTHER_PASSWORD);
+  const later = `${randomUUID()}@example.com`;
+  await formerUser(later, OTHER_PASSWORD);
+  await eventually(async () => expect(await signIn(later, OTHER_PASSWORD)).toBe(200));
+  expect(await signIn(email, PASSWORD)).toBe(200);
+});
+
+it("an entry that a process of the release before writes is in the audit log once", async () => {
+  const eventId = randomUUID();
+  await rows(
+    `insert into organization.audit_log (event_id, organization_id, at, action, details)
+     values ('${eventId}', '${organizationId}', now(), 'session.failed', '{"failures": 7}')`,
+  );
+  const recorded = (): Promise<unknown[]> =>
+    rows(`select details from console.audit_log where event_id = '${eventId}'`);
+  await eventually(async () => expect(await recorded()).toEqual([{ details: { failures: 7 } }]));
+  await eventually(async () => expect(await rows("select from organization.audit_outbox")).toEqual([]));
+  expect(await recorded()).toHaveLength(1);
+});

@@ -1,0 +1,146 @@
+/** Webhooks in the console: what the webhooks service says, of the person's own organization alone. */
+import { randomUUID } from "node:crypto";
+
+import { AuditAnswer, type AuditEvent } from "@kapi/contracts";
+import { eventually } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { type Browser, type ConsoleWorld, PASSWORD, type Person, startConsoleWorld } from "./world.ts";
+
+const ADDRESS = "203.0.113.77";
+const URL_OF_RECEIVER = "https://receiver.example.com/hook";
+
+let world: ConsoleWorld;
+let person: Person;
+let browser: Browser;
+let endpointId: string;
+beforeAll(async () => {
+  world = await startConsoleWorld();
+  person = await world.person();
+  browser = world.browser(ADDRESS);
+  await browser.signIn(person.email, PASSWORD);
+  const created = await browser.ask("POST", "/webhooks", { url: URL_OF_RECEIVER });
+  expect(created).toMatchObject({ status: 201, body: { secret: "whsec_once", endpoint: { url: URL_OF_RECEIVER } } });
+  endpointId = (created.body as { endpoint: { id: string } }).endpoint.id;
+});
+afterAll(() => world.stop());
+
+/** Every route on an endpoint: what is asked of the console, and what then arrives below the endpoint. */
+function routes(): { method: string; below: string; body?: object; status: number }[] {
+  const deliveries = `/deliveries/${randomUUID()}/redeliver`;
+  return [
+    { method: "GET", below: "", status: 200 },
+    { method: "PATCH", below: "", body: { status: "disabled" }, status: 200 },
+    { method: "POST", below: "/rotate-secret", status: 200 },
+    { method: "POST", below: "/test", status: 202 },
+    { method: "POST", below: "/replay", body: { since: "2026-01-01T00:00:00.000Z" }, status: 202 },
+    { method: "GET", below: "/deliveries", status: 200 },
+    { method: "POST", below: deliveries, status: 202 },
+    { method: "DELETE", below: "", status: 200 },
+  ];
+}
+
+describe("a person's webhook endpoints", () => {
+  it("are asked for of their owner with the organization of the session, and its answer is passed on as it stands", async () => {
+    expect((await browser.ask("GET", "/webhooks")).body).toEqual({ endpoints: [{ id: endpointId }] });
+    for (const { method, below, body, status } of routes()) {
+      const answer = await browser.ask(method, `/webhooks/${endpointId}${below}`, body);
+      const caller = { actor: { type: "user", id: person.userId }, address: ADDRESS };
+      expect(answer).toMatchObject({ status, body: { method, below: below.slice(1), body: body ?? null, caller } });
+    }
+    const query = "page=2&limit=50&status=failed&type=position.closed";
+    const { body } = await browser.ask("GET", `/webhooks/${endpointId}/deliveries?${query}&other=1`);
+    expect(body["query"]).toEqual({ page: "2", limit: "50", status: "failed", type: "position.closed" });
+    expect(world.neighbours.endpoints.get(endpointId)).toMatchObject({
+      organizationId: person.organizationId,
+      asked: { url: URL_OF_RECEIVER, kinds: null, serverIds: null },
+    });
+  });
+
+  it("that cannot be are refused with the owner's words, and a body that is none with the field named", async () => {
+    const refused = await browser.ask("POST", "/webhooks", { url: "http://receiver.example.com" });
+    expect(refused).toMatchObject({ status: 400, body: { error: "The address cannot be used: no" } });
+    expect(refused.headers.get("x-error-code")).toBe("WEBHOOK_URL_REFUSED");
+    const unknown = await browser.ask("POST", "/webhooks", { url: URL_OF_RECEIVER, kinds: ["everything"] });
+    expect(unknown).toMatchObject({ status: 400, body: { issues: [{ path: ["kinds", 0] }] } });
+    expect((await browser.ask("PATCH", `/webhooks/${endpointId}`, {})).status).toBe(400);
+    expect((await browser.ask("GET", `/webhooks/${endpointId}/deliveries?limit=1000`)).status).toBe(400);
+  });
+
+  it("are no other organization's, whatever it asks: 404; and nobody's without a session: 401", async () => {
+    const other = await world.signedIn(await world.person());
+    const nobody = world.browser();
+    for (const { method, below, body = method === "GET" ? undefined : {} } of routes()) {
+      const path = `/webhooks/${endpointId}${below}`;
+      expect([path, (await other.ask(method, path, body)).status]).toEqual([path, 404]);
+      expect([path, (await nobody.ask(method, path, body)).status]).toEqual([path, 401]);
+    }
+    expect((await other.ask("GET", "/webhooks")).body).toEqual({ endpoints: [] });
+    const asOurs = { url: URL_OF_RECEIVER, organizationId: person.organizationId };
+    await other.ask("POST", `/webhooks?organizationId=${person.organizationId}`, asOurs);
+    expect((await browser.ask("GET", "/webhooks")).body).toEqual({ endpoints: [{ id: endpointId }] });
+  });
+
+  it("are named by an id and nothing else: what is none is 404, and is asked of nobody", async () => {
+    world.neighbours.asked.length = 0;
+    const elsewhere = encodeURIComponent(`../../${randomUUID()}/webhooks`);
+    for (const id of ["some", elsewhere, `${endpointId}%2F..`]) {
+      expect((await browser.ask("GET", `/webhooks/${id}`)).status).toBe(404);
+      expect((await browser.ask("POST", `/webhooks/${endpointId}/deliveries/${id}/redeliver`)).status).toBe(404);
+    }
+    expect(world.neighbours.asked).toEqual([]);
+  });
+
+  it("are changed with the token of the session only", async () => {
+    const without = await browser.ask("POST", `/webhooks/${endpointId}/test`, undefined, { "x-csrf-token": "" });
+    expect(without.status).toBe(403);
+  });
+});
+
+it("where the webhooks service is away the console says so in words, and the rest of it goes on", async () => {
+  world.neighbours.webhooksAway = true;
+  try {
+    const answer = await browser.ask("GET", "/webhooks");
+    expect(answer).toMatchObject({ status: 500, body: { error: "Internal server error" } });
+    expect(answer.headers.get("x-error-code")).toBe("DEPENDENCY_UNAVAILABLE");
+    expect((await browser.ask("GET", "/keys")).status).toBe(200);
+  } finally {
+    world.neighbours.webhooksAway = false;
+  }
+});
+
+it("what other services keep for the audit log is in it soon, once, and then kept there no more", async () => {
+  const event = (action: AuditEvent["action"]): AuditEvent => ({
+    eventId: randomUUID(),
+    organizationId: person.organizationId,
+    at: "2026-03-02T10:05:00.000Z",
+    action,
+    actor: { type: "user", id: person.userId },
+    address: ADDRESS,
+    subject: { type: "webhook", id: endpointId },
+    details: { receiver: "https://receiver.example.com" },
+  });
+  const [created, deleted] = [event("webhook.created"), event("webhook.deleted")];
+  const { auditEvents } = world.neighbours;
+  // The oldest one is of a later release: nobody else waits for it.
+  const later = { ...created, eventId: randomUUID(), action: "webhook.paused", actor: { type: "robot", id: "7" } };
+  for (const one of [later, created, deleted]) auditEvents.set(one.eventId, one);
+  await eventually(() => auditEvents.size === 0);
+  // As where the answer of the first time was lost.
+  auditEvents.set(created.eventId, created);
+  await eventually(() => auditEvents.size === 0);
+  const { entries } = AuditAnswer.parse((await browser.ask("GET", "/audit?limit=100")).body);
+  const { at, actor, address, subject, details } = created;
+  const ofWebhooks = entries.filter((entry) => entry.action.startsWith("webhook."));
+  expect(ofWebhooks.map(({ action }) => action).toSorted()).toEqual([
+    "webhook.created",
+    "webhook.deleted",
+    "webhook.paused",
+  ]);
+  expect(ofWebhooks.find(({ action }) => action === "webhook.paused")).toMatchObject({
+    actor: null,
+    details: { ...details, unreadable: { actor: '{"type":"robot","id":"7"}' } },
+  });
+  for (const entry of ofWebhooks.filter(({ action }) => action !== "webhook.paused"))
+    expect(entry).toMatchObject({ at, address, subject, details, actor: { ...actor, name: person.email } });
+});

@@ -1,0 +1,213 @@
+import { randomUUID } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+import { createDirectory, type Directory } from "@kapi/admission";
+import { ConsoleSession, CSRF_HEADER, SECURE_SESSION_COOKIE } from "@kapi/contracts";
+import type { InternalClient } from "@kapi/http";
+import { createKafka } from "@kapi/kafka";
+import { assertDefined } from "@kapi/kernel";
+import { startTestStack, type TestStack } from "@kapi/local/test-stack";
+import { createRedis, type RedisConnection } from "@kapi/redis";
+import { createLogger, Scope } from "@kapi/runtime";
+import { createOwnerClient, createTestEnvironment, serverEntry, type TestEnvironment } from "@kapi/testkit";
+import { z } from "zod";
+
+import { type Neighbours, startNeighbours } from "./neighbours.ts";
+
+/** Password of every person that {@link ConsoleWorld.person} makes. */
+export const PASSWORD = "correct horse battery";
+
+type Secrets = TestStack["secrets"];
+/** The operator's routes that are the console's. */
+const CONSOLE_PATHS = /\/users(?:[/?]|$)|^\/internal\/audit(?:\?|$)/;
+
+const Created = z.object({ organizationId: z.guid() });
+const CreatedServer = z.object({ serverId: z.guid() });
+const CreatedUser = z.object({ userId: z.guid() });
+
+/** A person of an organization of their own, with one server. */
+export interface Person {
+  readonly email: string;
+  readonly userId: string;
+  readonly organizationId: string;
+  readonly serverId: string;
+}
+
+/** The console and the organization service, with stand-ins for the other services that they ask. */
+export interface ConsoleWorld {
+  readonly url: string;
+  readonly environment: TestEnvironment;
+  /** Of the stack: the tokens of the operator and of all services. */
+  readonly secrets: Secrets;
+  /** Calls the operator's routes of the two services, and the console's routes of the organization service. */
+  readonly client: Pick<InternalClient, "request" | "json">;
+  readonly redis: RedisConnection;
+  readonly directory: Directory;
+  readonly neighbours: Neighbours;
+  /** Makes an organization with credits, a server and a person. */
+  person(options?: { credits?: number; name?: string }): Promise<Person>;
+  /** A browser that nobody has used, at a network address of its own unless one is told. */
+  browser(address?: string): Browser;
+  /** A browser in which the person is signed in. */
+  signedIn(person: Person): Promise<Browser>;
+  stop(): Promise<void>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON. */
+  readonly body: Record<string, unknown>;
+}
+
+/** Starts everything that one test file needs. */
+export async function startConsoleWorld(): Promise<ConsoleWorld> {
+  const scope = new Scope();
+  const logger = createLogger({ service: "console-test", level: "silent" });
+  const environment = await createTestEnvironment();
+  await scope.start("environment", () => ({ value: environment, stop: () => environment.stop() }));
+  const neighbours = await scope.start("neighbours", () => startNeighbours());
+  const others = {
+    COMMAND_STATUS_URL: neighbours.url,
+    ACCOUNT_URL: neighbours.url,
+    METRICS_URL: neighbours.url,
+    WEBHOOKS_URL: neighbours.url,
+  };
+  const listener = {
+    CONSOLE_SECURE_COOKIES: "on",
+    CONSOLE_TRUSTED_PROXIES: "127.0.0.1",
+    CONSOLE_API_URL: "http://127.0.0.1:8080",
+    CONSOLE_ASSETS: builtPage(environment),
+  };
+  const services = ["organization", "console"] as const;
+  const env = { organization: others, console: { ...others, ...listener } };
+  const stack = await scope.start("stack", async () => {
+    const value = await startTestStack({ environment, services, env });
+    return { value, stop: () => value.stop() };
+  });
+  const { secrets } = stack;
+  const [organization, console] = await Promise.all(
+    services.map((owner) =>
+      scope.start(`${owner} client`, () =>
+        createOwnerClient({ secrets, owner, baseUrl: stack.url(owner), timeoutMs: 5_000 }),
+      ),
+    ),
+  );
+  const clientFor = (path: string): InternalClient =>
+    assertDefined(CONSOLE_PATHS.test(path) ? console : organization, "a client");
+  const client: ConsoleWorld["client"] = {
+    request: (method, path, ...more) => clientFor(path).request(method, path, ...more),
+    json: (method, path, ...more) => clientFor(path).json(method, path, ...more),
+  };
+  const redis = await scope.start("redis", () =>
+    createRedis({ url: environment.redisUrl, clientName: "test", logger }),
+  );
+  const { kafkaBrokers, topicPrefix } = environment;
+  const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
+  const fatal = (error: unknown): never => {
+    throw error;
+  };
+  const directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
+  const url = new URL(stack.consoleUrl).origin;
+  const browser = (address = randomAddress()): Browser => new Browser(url, address);
+  return {
+    url,
+    environment,
+    secrets,
+    client,
+    redis,
+    directory,
+    neighbours,
+    person: (options) => newPerson(client, neighbours, options),
+    browser,
+    signedIn: async (person) => {
+      const opened = browser();
+      await opened.signIn(person.email, PASSWORD);
+      return opened;
+    },
+    stop: () => scope.stop(),
+  };
+}
+
+/** A browser: it keeps the cookie and knows the CSRF token of its page. */
+export class Browser {
+  readonly #url: string;
+  readonly #address: string;
+  cookie: string | null = null;
+  csrfToken: string | null = null;
+
+  constructor(url: string, address: string) {
+    this.#url = url;
+    this.#address = address;
+  }
+
+  /** Asks the console's API; `headers` go before the browser's own. */
+  async ask(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const response = await this.open(method, `/console/api${path}`, body, headers);
+    const text = await response.text();
+    const json: unknown = response.headers.get("content-type")?.includes("json") === true ? JSON.parse(text) : {};
+    this.#keep(response, json);
+    return { status: response.status, headers: response.headers, text, body: json as Record<string, unknown> };
+  }
+
+  /** Any path of the console's listener, with the answer as it comes. */
+  open(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
+    return fetch(this.#url + path, {
+      method,
+      redirect: "manual",
+      headers: {
+        "x-forwarded-for": this.#address,
+        ...(this.cookie === null ? {} : { cookie: `${SECURE_SESSION_COOKIE}=${this.cookie}` }),
+        ...(this.csrfToken === null || method === "GET" ? {} : { [CSRF_HEADER]: this.csrfToken }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  }
+
+  signIn(email: string, password: string): Promise<Answer> {
+    return this.ask("POST", "/session", { email, password });
+  }
+
+  #keep(response: Response, json: unknown): void {
+    const set = /^__Host-kapi_session=([^;]*)/.exec(response.headers.get("set-cookie") ?? "")?.[1];
+    if (set !== undefined) this.cookie = set === "" ? null : set;
+    const session = ConsoleSession.safeParse(json);
+    if (session.success) this.csrfToken = session.data.csrfToken;
+  }
+}
+
+async function newPerson(
+  client: ConsoleWorld["client"],
+  neighbours: Neighbours,
+  { credits = 100, name = "Person" }: { credits?: number; name?: string } = {},
+): Promise<Person> {
+  const { organizationId } = await client.json("POST", "/internal/organizations", { name: "Test", credits }, Created);
+  const place = `/internal/organizations/${organizationId}`;
+  const { configuration, tradingServerUrl } = serverEntry();
+  const server = { configuration, tradingServerUrl };
+  const { serverId } = await client.json("POST", `${place}/servers`, server, CreatedServer);
+  neighbours.accounts.set(serverId, []);
+  const email = `${randomUUID()}@example.com`;
+  const user = { email: email.toUpperCase(), name, password: PASSWORD };
+  const { userId } = await client.json("POST", `${place}/users`, user, CreatedUser);
+  return { email, userId, organizationId, serverId };
+}
+
+/** A folder as a build of the page leaves it. */
+function builtPage({ stateDir }: TestEnvironment): string {
+  const folder = path.join(stateDir, "page");
+  mkdirSync(path.join(folder, "assets"), { recursive: true });
+  writeFileSync(path.join(folder, "index.html"), "<!doctype html><title>Console</title>");
+  writeFileSync(path.join(folder, "assets", "index-0a1b2c.js"), "export {};");
+  return folder;
+}
+
+/** Of the networks that are set apart for measurements. */
+function randomAddress(): string {
+  const byte = (): number => Math.floor(Math.random() * 256);
+  return `198.18.${byte()}.${byte()}`;
+}

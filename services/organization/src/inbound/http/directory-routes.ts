@@ -1,0 +1,89 @@
+import { ORGANIZATION_ROUTES } from "@kapi/contracts";
+import { ApiError, type FastifyInstance, serve } from "@kapi/http";
+import type { RedisConnection } from "@kapi/redis";
+
+import { consoleKeyOf } from "../../domain/directory/management-key.ts";
+import type { FormerUsers } from "../../domain/directory/ports.ts";
+import type { Store } from "../../domain/ports.ts";
+import type { LedgerContext } from "../../operations/credits/ledger-context.ts";
+import { changePrices } from "../../operations/directory/change-prices.ts";
+import { createKey } from "../../operations/directory/create-key.ts";
+import { createOrganization } from "../../operations/directory/create-organization.ts";
+import {
+  getServer,
+  listOrganizationKeys,
+  listOrganizations,
+  listOrganizationServers,
+} from "../../operations/directory/list-directory.ts";
+import { type RegistrationContext, registerServer } from "../../operations/directory/register-server.ts";
+import { revokeKey } from "../../operations/directory/revoke-key.ts";
+import { setServerStatus } from "../../operations/directory/set-server-status.ts";
+import { changedBy } from "./changed-by.ts";
+
+/** What the routes of the directory work with. */
+export interface DirectoryRouteContext extends RegistrationContext, Omit<LedgerContext, "store"> {
+  readonly store: Store;
+  readonly redis: RedisConnection;
+}
+
+/** Organizations, keys, servers and prices: for the operator, and for the people of an organization. */
+export function installDirectoryRoutes(app: FastifyInstance, context: DirectoryRouteContext): void {
+  const { store, clock } = context;
+  serve(app, ORGANIZATION_ROUTES.listOrganizations, ({ query }) => listOrganizations(context, query));
+  serve(app, ORGANIZATION_ROUTES.createOrganization, ({ body }, request) =>
+    createOrganization(context, body, changedBy(request)),
+  );
+  serve(app, ORGANIZATION_ROUTES.getOrganization, async ({ params: { organizationId } }) => {
+    const found = await store.readOrganization(organizationId);
+    if (found === null) throw new ApiError("NOT_FOUND");
+    return found;
+  });
+  serve(app, ORGANIZATION_ROUTES.changePrices, async ({ body: prices }) => {
+    await changePrices(context, prices);
+    return { prices };
+  });
+  installKeyRoutes(app, context);
+  serve(app, ORGANIZATION_ROUTES.listServers, ({ params, query }) =>
+    listOrganizationServers(context, params.organizationId, query),
+  );
+  serve(app, ORGANIZATION_ROUTES.registerServer, ({ params: { organizationId }, body }, request) =>
+    registerServer(context, { organizationId, ...body }, changedBy(request)),
+  );
+  serve(app, ORGANIZATION_ROUTES.getServer, async ({ params: { organizationId, serverId } }) => ({
+    server: await getServer({ store }, organizationId, serverId),
+  }));
+  serve(app, ORGANIZATION_ROUTES.setServerStatus, async ({ params, body }, request) => ({
+    server: await setServerStatus({ ...context, clock }, { ...params, ...body }, changedBy(request)),
+  }));
+}
+
+function installKeyRoutes(app: FastifyInstance, context: DirectoryRouteContext): void {
+  const { store, clock } = context;
+  serve(app, ORGANIZATION_ROUTES.listKeys, ({ params, query }) =>
+    listOrganizationKeys(context, params.organizationId, query),
+  );
+  serve(app, ORGANIZATION_ROUTES.createKey, async ({ params: { organizationId }, body }, request) => {
+    const { key, managementKey } = await createKey(context, { organizationId, ...body }, changedBy(request));
+    return { keyId: key.keyId, managementKey, key: consoleKeyOf(key, clock.nowMs()) };
+  });
+  serve(app, ORGANIZATION_ROUTES.revokeKey, async ({ params: { keyId } }, request) => {
+    await revokeKey(context, keyId, null, changedBy(request));
+    return { keyId, revoked: true };
+  });
+  serve(app, ORGANIZATION_ROUTES.revokeOwnKey, async ({ params: { organizationId, keyId } }, request) => {
+    const key = await revokeKey(context, keyId, organizationId, changedBy(request));
+    return { key: consoleKeyOf(key, clock.nowMs()) };
+  });
+  serve(app, ORGANIZATION_ROUTES.readKeyNames, async ({ body: { keyIds } }) => ({
+    names: Object.fromEntries(await store.readKeyNames(keyIds)),
+  }));
+}
+
+/** Users from before the console service, for it to take over. */
+export function installFormerUsers(app: FastifyInstance, users: FormerUsers, limit: number): void {
+  serve(app, ORGANIZATION_ROUTES.listFormerUsers, async () => ({ users: await users.unmoved(limit) }));
+  serve(app, ORGANIZATION_ROUTES.markUsersMoved, async ({ body }) => {
+    await users.markMoved(body.users);
+    return { moved: body.users.length };
+  });
+}

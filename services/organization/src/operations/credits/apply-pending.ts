@@ -1,0 +1,120 @@
+import { SETTLED_TTL_MS, type SettlementReply, type Tag, closeTag, purchase, settle, tagOf } from "@kapi/redis";
+
+import type { PendingWalletChange } from "../../domain/credits/ports.ts";
+import type { LedgerContext } from "./ledger-context.ts";
+import { isApplied } from "./settle-in-redis.ts";
+
+const MAX_CHANGES_PER_BATCH = 500;
+/**
+ * A change that waits for longer than this is not repeated. Redis may have applied it when its
+ * reply was lost, and forgets that after {@link SETTLED_TTL_MS}; half of it leaves room for what
+ * was noted late.
+ */
+const REPEATED_WITHIN_MS = SETTLED_TTL_MS / 2;
+
+/**
+ * Gives Redis the legs that it does not have yet; returns how many it took. What it cannot take stays, and the changes of a tag that
+ * is closed or unreachable hide none of another.
+ */
+export async function applyPending(context: LedgerContext): Promise<number> {
+  const skipped = new Set<Tag>();
+  let taken = 0;
+  for (;;) {
+    const changes = await context.store.readPending(MAX_CHANGES_PER_BATCH, [...skipped], REPEATED_WITHIN_MS);
+    const { applied, waiting } = await applyChanges(context, changes);
+    taken += applied;
+    const known = skipped.size;
+    for (const tag of waiting) skipped.add(tag);
+    if (changes.length < MAX_CHANGES_PER_BATCH || skipped.size === known) return taken;
+  }
+}
+
+/** What became of changes. */
+export interface AppliedChanges {
+  readonly applied: number;
+  /** Tags that cannot take theirs now: closed, or unreachable. */
+  readonly waiting: ReadonlySet<Tag>;
+}
+
+/**
+ * Gives Redis these legs, and removes those that it took. The tag of one that Redis may have and
+ * not remember is closed instead: its next opening sets the wallets from the ledger, which has the
+ * leg.
+ */
+export async function applyChanges(
+  context: LedgerContext,
+  changes: readonly PendingWalletChange[],
+): Promise<AppliedChanges> {
+  const applied: string[] = [];
+  const waiting = await closeTagsOfOld(context, changes);
+  const take = ({ chargeId, organizationId }: Change, reply: SettlementReply | undefined): void => {
+    if (isApplied(reply)) applied.push(chargeId);
+    if (reply === "closed" || reply === "unreachable") waiting.add(tagOf(organizationId));
+  };
+  for (const change of changes) {
+    if (change.kind !== "purchase" || waiting.has(tagOf(change.organizationId))) continue;
+    take(change, await applyPurchase(context, change));
+  }
+  const settlements = changes.flatMap(({ kind, ...change }) =>
+    kind === "purchase" || waiting.has(tagOf(change.organizationId)) ? [] : [{ ...change, action: kind }],
+  );
+  const replies = await settle(context.redis, settlements, (error) => warnWaiting(context, error));
+  for (const [index, settlement] of settlements.entries()) take(settlement, replies[index]);
+  await context.store.deletePending(applied);
+  return { applied: applied.length, waiting };
+}
+
+/**
+ * Closes the tags that were not opened since an old change was recorded; returns them, and those
+ * that cannot be asked.
+ */
+async function closeTagsOfOld(context: LedgerContext, changes: readonly PendingWalletChange[]): Promise<Set<Tag>> {
+  const waiting = new Set<Tag>();
+  const old = Map.groupBy(
+    changes.filter(({ isOld }) => isOld),
+    ({ organizationId }) => tagOf(organizationId),
+  );
+  for (const [tag, ofTag] of old) {
+    try {
+      const closed = await closeTag(context.redis, tag, Math.max(...ofTag.map(({ epoch }) => epoch)));
+      if (closed === "opened_since") continue;
+      // The loop comes by again and again until the tag is opened.
+      if (closed === "closed") {
+        context.logger.warn({ tag, changes: ofTag.length }, "a tag is opened anew: it may have these changes already");
+      }
+    } catch (error) {
+      warnWaiting(context, error);
+    }
+    waiting.add(tag);
+  }
+  return waiting;
+}
+
+type Change = Pick<PendingWalletChange, "chargeId" | "organizationId">;
+
+async function applyPurchase(
+  context: LedgerContext,
+  change: PendingWalletChange,
+): Promise<SettlementReply | undefined> {
+  const { store, redis } = context;
+  const wallet = await store.readWallet(change.organizationId);
+  if (!wallet) return undefined;
+  try {
+    return await purchase(redis, {
+      organizationId: change.organizationId,
+      purchaseId: change.chargeId,
+      credits: change.credits,
+      epoch: change.epoch,
+      walletId: wallet.id,
+      lowBalanceThreshold: wallet.lowBalanceThreshold,
+      createdAtMs: wallet.createdAtMs,
+    });
+  } catch (error) {
+    warnWaiting(context, error);
+    return "unreachable";
+  }
+}
+
+function warnWaiting({ logger }: LedgerContext, error: unknown): void {
+  logger.warn({ err: error }, "changes of wallets wait for Redis");
+}

@@ -1,0 +1,76 @@
+import { ApiError } from "@kapi/http";
+import { uuidV7 } from "@kapi/kernel";
+import { tagOf } from "@kapi/redis";
+
+import type { Leg } from "../../domain/credits/leg.ts";
+import type { PendingWalletChange, CreditTransaction } from "../../domain/credits/ports.ts";
+import { applyChanges } from "./apply-pending.ts";
+import type { LedgerContext } from "./ledger-context.ts";
+
+export interface PurchaseCredits {
+  readonly organizationId: string;
+  readonly credits: number;
+  /** Names the purchase: the same id adds its credits once. */
+  readonly purchaseId: string;
+  /** Of the wallet, where the purchase makes it. */
+  readonly lowBalanceThreshold?: number;
+}
+
+/**
+ * Adds bought credits to an organization's wallet, and makes the wallet if there is none. Throws 404 for an unknown
+ * organization, 400 IDEMPOTENCY_KEY_REUSED where the purchase id names another purchase.
+ */
+export async function purchaseCredits(context: LedgerContext, wanted: PurchaseCredits): Promise<void> {
+  if (!(await context.store.organizationExists(wanted.organizationId))) throw new ApiError("NOT_FOUND");
+  const change = await context.store.transaction((tx) => recordPurchase(tx, context.clock.nowMs(), wanted));
+  if (change !== null) await applyNow(context, change);
+}
+
+/**
+ * Records a purchase in the ledger, and that Redis does not have it yet. Null: the ledger had it. A
+ * repeat is never applied: Redis forgets in days that it has a purchase. One that still waits for
+ * Redis is in `pending_wallet_changes`.
+ */
+export async function recordPurchase(
+  tx: CreditTransaction,
+  nowMs: number,
+  wanted: PurchaseCredits,
+): Promise<PendingWalletChange | null> {
+  const { organizationId, purchaseId, credits, lowBalanceThreshold = 0 } = wanted;
+  await tx.insertWallet({ organizationId, id: uuidV7(nowMs), lowBalanceThreshold, createdAtMs: nowMs });
+  const leg: Leg = {
+    chargeId: purchaseId,
+    kind: "purchase",
+    organizationId,
+    credits,
+    action: null,
+    operation: "purchase",
+    requestId: null,
+    commandId: null,
+    atMs: nowMs,
+  };
+  const epochs = await tx.shareTagLocks([tagOf(organizationId)]);
+  const [recorded] = await tx.recordLegs(epochs, [leg], nowMs);
+  if (recorded?.isNew !== true) {
+    await refuseOther(tx, wanted);
+    return null;
+  }
+  const change = { chargeId: purchaseId, organizationId, kind: "purchase", credits, epoch: recorded.epoch } as const;
+  await tx.insertPending([change]);
+  return change;
+}
+
+/** Applies a recorded change at once; what Redis cannot take now, the loop applies later. */
+export async function applyNow(context: LedgerContext, change: PendingWalletChange): Promise<void> {
+  try {
+    await applyChanges(context, [change]);
+  } catch (error) {
+    context.logger.warn({ err: error, chargeId: change.chargeId }, "a purchase waits for Redis");
+  }
+}
+
+async function refuseOther(tx: CreditTransaction, wanted: PurchaseCredits): Promise<void> {
+  const known = await tx.readPurchase(wanted.purchaseId);
+  if (known?.organizationId === wanted.organizationId && known.credits === wanted.credits) return;
+  throw new ApiError("IDEMPOTENCY_KEY_REUSED", { text: "The purchase id was already used for another purchase" });
+}

@@ -1,0 +1,12 @@
+import type { Prices } from "@kapi/contracts";
+
+import type { DirectoryContext } from "./directory-context.ts";
+
+/** Sets the prices of all operations from now on; what is reserved settles at the price it was reserved at. */
+export async function changePrices(
+  context: Pick<DirectoryContext, "store" | "publish">,
+  prices: Prices,
+): Promise<void> {
+  await context.store.transaction((tx) => tx.setPrices(prices));
+  await context.publish();
+}

@@ -1,0 +1,76 @@
+/** Lists of the directory, by the page: newest first unless said otherwise. */
+import { type ConsoleKey, type PageQuery, type Pagination, paginationOf, type ServerEntry } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+
+import { consoleKeyOf } from "../../domain/directory/management-key.ts";
+import type { Organization } from "../../domain/directory/ports.ts";
+import type { RowRange } from "../../domain/row-range.ts";
+import type { DirectoryContext } from "./directory-context.ts";
+
+/** A server as the operator and the console are shown it. */
+export type ShownServerEntry = Omit<ServerEntry, "kind" | "version">;
+
+export async function listOrganizations(
+  { store }: Pick<DirectoryContext, "store">,
+  query: PageQuery,
+): Promise<{ organizations: Organization[]; pagination: Pagination }> {
+  const [organizations, total] = await Promise.all([
+    store.readOrganizations(rangeOf(query)),
+    store.countOrganizations(),
+  ]);
+  return { organizations, pagination: paginationOf(query, total) };
+}
+
+/** Keys of an organization: active ones first. Throws 404 for an unknown organization, as the next one does. */
+export async function listOrganizationKeys(
+  { store, clock }: Pick<DirectoryContext, "store" | "clock">,
+  organizationId: string,
+  query: PageQuery,
+): Promise<{ keys: ConsoleKey[]; pagination: Pagination }> {
+  await known(store, organizationId);
+  const [found, total] = await Promise.all([
+    store.readKeys(organizationId, rangeOf(query)),
+    store.countKeys(organizationId),
+  ]);
+  return { keys: found.map((key) => consoleKeyOf(key, clock.nowMs())), pagination: paginationOf(query, total) };
+}
+
+/** Servers of an organization as they were registered, oldest first. */
+export async function listOrganizationServers(
+  { store }: Pick<DirectoryContext, "store">,
+  organizationId: string,
+  query: PageQuery,
+): Promise<{ servers: ShownServerEntry[]; pagination: Pagination }> {
+  await known(store, organizationId);
+  const [found, total] = await Promise.all([
+    store.readServers(organizationId, rangeOf(query)),
+    store.countServers(organizationId),
+  ]);
+  return { servers: found.map(shownServerOf), pagination: paginationOf(query, total) };
+}
+
+/**
+ * A server of the organization. Throws 404 for one that there is not, that was removed, or that is another
+ * organization's.
+ */
+export async function getServer(
+  { store }: Pick<DirectoryContext, "store">,
+  organizationId: string,
+  serverId: string,
+): Promise<ShownServerEntry> {
+  const server = await store.readServer(organizationId, serverId);
+  if (server === null) throw new ApiError("SERVER_NOT_FOUND");
+  return shownServerOf(server);
+}
+
+function shownServerOf({ kind: _kind, version: _version, ...server }: ServerEntry): ShownServerEntry {
+  return server;
+}
+
+async function known(store: DirectoryContext["store"], organizationId: string): Promise<void> {
+  if (!(await store.organizationExists(organizationId))) throw new ApiError("NOT_FOUND");
+}
+
+function rangeOf({ page, limit }: PageQuery): RowRange {
+  return { limit, offset: (page - 1) * limit };
+}

@@ -1,0 +1,93 @@
+import type { ServerEntry } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+import { canonicalJson, type Keyring, openPassword, sealPassword, uuidV7 } from "@kapi/kernel";
+
+import { type AuditCaller, originOf } from "../../domain/audit.ts";
+import type { NewServer } from "../../domain/directory/ports.ts";
+import type { DirectoryContext } from "./directory-context.ts";
+
+/** What the registration of trading servers works with. */
+export interface RegistrationContext extends DirectoryContext {
+  readonly tradingServers: {
+    /** Seal their tokens. */
+    readonly keys: Keyring;
+    /** Whether they may be reached by http: on one machine alone. */
+    readonly allowInsecure: boolean;
+  };
+}
+
+const NOT_HTTPS = {
+  path: ["tradingServerUrl"],
+  code: "invalid_format",
+  message: "The address must begin with https://",
+};
+
+/** Else the shared token would go to the new address in its place, which may be mistyped. */
+const NO_TOKEN_FOR_ADDRESS = {
+  path: ["tradingServerToken"],
+  code: "custom",
+  message: "The token of this server is for its old address: give a token for the new one",
+};
+
+export interface RegisterServer extends Pick<ServerEntry, "organizationId" | "tradingServerUrl" | "configuration"> {
+  /** Of a server that is known already: it is changed. Else a new one gets this id, or one of its own. */
+  readonly serverId?: string | undefined;
+  /**
+   * What calls to the server carry. Without one a known server keeps its own; its address has to
+   * stay then.
+   */
+  readonly tradingServerToken?: string | undefined;
+}
+
+/**
+ * Registers a trading server of an organization, or says where a known one is reached now. The
+ * audit log has an entry where something differs. Throws 400 for an address without https, and for
+ * another address of a server with a token of its own without a token for that address.
+ */
+export async function registerServer(
+  context: RegistrationContext,
+  wanted: RegisterServer,
+  by: AuditCaller,
+): Promise<{ serverId: string }> {
+  const { store, clock, tradingServers } = context;
+  const { tradingServerToken: token, ...asked } = wanted;
+  const { organizationId, tradingServerUrl, configuration } = asked;
+  if (!tradingServers.allowInsecure && !tradingServerUrl.startsWith("https://"))
+    throw new ApiError("VALIDATION_FAILED", { issues: [NOT_HTTPS] });
+  if (!(await store.organizationExists(organizationId))) throw new ApiError("NOT_FOUND");
+  const nowMs = clock.nowMs();
+  const serverId = wanted.serverId ?? uuidV7(nowMs);
+  const sealed = token === undefined ? {} : { sealedToken: sealPassword(tradingServers.keys, serverId, token) };
+  const server = await store.transaction(async (tx) => {
+    const registered = await tx.upsertServer({ ...asked, ...sealed, serverId }, nowMs);
+    if (registered === null) return null;
+    const { before } = registered;
+    const hasOwnToken = before?.sealedToken !== undefined;
+    if (hasOwnToken && token === undefined && before.tradingServerUrl !== tradingServerUrl)
+      throw new ApiError("VALIDATION_FAILED", { issues: [NO_TOKEN_FOR_ADDRESS] });
+    const tokenChanged = before !== null && token !== undefined && tokenOf(before, tradingServers.keys) !== token;
+    if (before === null || isChanged(before, wanted) || tokenChanged) {
+      const action = registered.server.version === 1 ? "server.created" : "server.updated";
+      const named = { name: configuration.serverName, tradingServer: originOf(tradingServerUrl) };
+      const details = tokenChanged ? { ...named, tokenChanged } : named;
+      const subject = { type: "server", id: serverId } as const;
+      tx.recordAudit([{ ...by, organizationId, action, subject, details, atMs: nowMs }]);
+    }
+    return registered;
+  });
+  if (!server) throw new ApiError("MISSING_SERVER_ACCESS", { text: `Missing server access: ${serverId}` });
+  await context.publish();
+  return { serverId };
+}
+
+function isChanged(before: NewServer, { tradingServerUrl, configuration }: RegisterServer): boolean {
+  return (
+    before.tradingServerUrl !== tradingServerUrl || canonicalJson(before.configuration) !== canonicalJson(configuration)
+  );
+}
+
+/** Null: it has none, or one that was sealed with a key that is gone. */
+function tokenOf({ serverId, sealedToken }: NewServer, keys: Keyring): string | null {
+  if (sealedToken === undefined || !keys.keys.has(sealedToken.keyId)) return null;
+  return openPassword(keys, serverId, sealedToken);
+}

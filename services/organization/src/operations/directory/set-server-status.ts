@@ -1,0 +1,28 @@
+import type { AuditCaller } from "../../domain/audit.ts";
+import type { DirectoryContext } from "./directory-context.ts";
+import { getServer, type ShownServerEntry } from "./list-directory.ts";
+
+export interface SetServerStatus {
+  readonly organizationId: string;
+  readonly serverId: string;
+  readonly status: "active" | "disabled";
+}
+
+/**
+ * Sets the status of a server of the organization, which the directory announces to everybody (decisions, 4.10). The
+ * audit log has an entry where it had another status. Throws 404 for a server that is not the organization's.
+ */
+export async function setServerStatus(
+  context: DirectoryContext,
+  { organizationId, serverId, status }: SetServerStatus,
+  by: AuditCaller,
+): Promise<ShownServerEntry> {
+  const subject = { type: "server", id: serverId } as const;
+  const record = { ...by, organizationId, action: "server.updated" as const, subject, details: { status } };
+  await context.store.transaction(async (tx) => {
+    const changed = await tx.setServerStatus(organizationId, serverId, status);
+    if (changed) tx.recordAudit([{ ...record, atMs: context.clock.nowMs() }]);
+  });
+  await context.publish();
+  return getServer(context, organizationId, serverId);
+}

@@ -1,0 +1,54 @@
+/** Entries for the audit log, which wait in `audit_outbox` for the console service to fetch them. */
+import { isIP } from "node:net";
+
+import type { AuditEvent } from "@kapi/contracts";
+import { toIso, uuidV7 } from "@kapi/kernel";
+import { recordForAudit } from "@kapi/outbox";
+import { statement, type Transaction } from "@kapi/postgres";
+
+import type { AuditRecord } from "../../domain/audit.ts";
+import type { KeyUse } from "../../domain/directory/ports.ts";
+
+// The keys of a batch are locked in one order. Only the request that sets the time writes the entry.
+const insertFirstUses = statement<Record<string, never>>(
+  "audit_insert_first_uses",
+  `with unused as (
+     select key_id from management_keys where key_id = any($1::text[]) and first_used_at is null
+     order by key_id for update
+   ),
+   used as (
+     update management_keys as kept set first_used_at = told.at::timestamptz
+     from unnest($1::text[], $2::text[], $3::text[]) as told (key_id, at, address) join unused using (key_id)
+     where kept.key_id = told.key_id
+     returning kept.organization_id, kept.key_id, told.at, told.address
+   )
+   insert into audit_outbox (id, entry)
+   select gen_random_uuid(), json_build_object(
+     'organizationId', organization_id, 'at', at, 'action', 'key.first_used',
+     'actor', json_build_object('type', 'key', 'id', key_id), 'address', address,
+     'subject', json_build_object('type', 'key', 'id', key_id), 'details', json_build_object()
+   ) from used`,
+);
+
+/** Adds entries: of those with an event id, those that do not wait there already. */
+export function insertAudit(tx: Pick<Transaction, "execute">, records: readonly AuditRecord[]): void {
+  for (const { atMs, eventId = uuidV7(atMs), details = {}, address, ...record } of records) {
+    const event: AuditEvent = { ...record, eventId, at: toIso(atMs), address: addressOrNull(address), details };
+    recordForAudit(tx, event);
+  }
+}
+
+/** Notes the first use of each key, with its entry; nothing of a key that was used before. Each key once. */
+export function insertFirstKeyUses(tx: Pick<Transaction, "execute">, uses: readonly KeyUse[]): void {
+  if (uses.length === 0) return;
+  tx.execute(insertFirstUses, [
+    uses.map(({ keyId }) => keyId),
+    uses.map(({ atMs }) => toIso(atMs)),
+    uses.map(({ address }) => addressOrNull(address)),
+  ]);
+}
+
+/** A proxy may name a caller by anything; what is no address is not kept. */
+function addressOrNull(address: string | null): string | null {
+  return address !== null && isIP(address) !== 0 ? address : null;
+}

@@ -1,0 +1,58 @@
+import { toIso } from "@kapi/kernel";
+import { type Statement, statement } from "@kapi/postgres";
+
+import type { LedgerPosition } from "../../../domain/credits/ports.ts";
+
+const MS_PER_SECOND = 1_000;
+/** The entries that were recorded before there were months; see migrations/0015. */
+const BEFORE_MONTHS = "credit_legs";
+
+/** A row of `tags`, with the first epoch that is in a month of its own. */
+export interface PositionRow {
+  readonly epoch: number;
+  readonly previous_epoch: number | null;
+  readonly months_from: number;
+}
+
+/** Where a shard records under its epoch, and where it recorded in the month before. */
+export function positionFromRow({ epoch, previous_epoch, months_from }: PositionRow): LedgerPosition {
+  return {
+    epoch,
+    beganMs: Date.parse(`${toIso(epoch * MS_PER_SECOND).slice(0, "2026-11".length)}-01T00:00:00Z`),
+    entries: tableOf(epoch, months_from),
+    previousEntries: previous_epoch === null ? null : tableOf(previous_epoch, months_from),
+  };
+}
+
+/** The table with the entries of an epoch. */
+function tableOf(epoch: number, monthsFrom: number): string {
+  if (epoch < monthsFrom) return BEFORE_MONTHS;
+  return `credit_entries_${toIso(epoch * MS_PER_SECOND)
+    .slice(0, "2026-11".length)
+    .replace("-", "")}`;
+}
+
+/**
+ * The tables that shards record in, and then those of the months before: where an entry may be that
+ * is recorded again.
+ */
+export function tablesOf(positions: Iterable<LedgerPosition>): string[] {
+  const all = [...positions];
+  const previous = all.flatMap(({ previousEntries }) => previousEntries ?? []);
+  return [...new Set([...all.map(({ entries }) => entries), ...previous])];
+}
+
+/**
+ * A statement for each table of entries, made once: its text may name the table, which processes
+ * then find without the parent.
+ */
+export function perTable<Row>(name: string, text: (table: string) => string): (table: string) => Statement<Row> {
+  const made = new Map<string, Statement<Row>>();
+  return (table) => {
+    const known = made.get(table);
+    if (known) return known;
+    const fresh = statement<Row>(`${name}_${table}`, text(table));
+    made.set(table, fresh);
+    return fresh;
+  };
+}

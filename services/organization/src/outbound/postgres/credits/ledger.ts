@@ -1,0 +1,263 @@
+import { type CreditsFact, TOPICS } from "@kapi/contracts";
+import type { OutboxTransaction } from "@kapi/outbox";
+import { type Queryable, statement, type Transaction } from "@kapi/postgres";
+import { type Tag, tagOf } from "@kapi/redis";
+import { assertDefined, toIso, uuidV5 } from "@kapi/kernel";
+
+import {
+  type Leg,
+  type LegKind,
+  type RecordedLeg,
+  deltasByOrganization,
+  distinctInOrder,
+  legName,
+} from "../../../domain/credits/leg.ts";
+import type { LedgerPosition } from "../../../domain/credits/ports.ts";
+import { crossedThreshold } from "../../../domain/credits/low-balance.ts";
+import { isUsageLine } from "../../../domain/credits/usage-line.ts";
+import { type PositionRow, positionFromRow, tablesOf } from "./ledger-positions.ts";
+import {
+  type KnownEntry,
+  type Reserved,
+  insertEntries,
+  insertPurchases,
+  readKnown,
+  selectOpenReservations,
+  selectReserved,
+} from "./entries.ts";
+import { enqueue } from "../outbox.ts";
+import { withoutPast } from "./past-entries.ts";
+import { keepUsageDays } from "./usage-days.ts";
+
+/**
+ * With an older epoch nothing is recorded: every process raises those that are ten minutes old, so
+ * that a shard is in the month of now, and an entry that is told again within {@link PAST_AGE_MS}
+ * is in that month or the one before.
+ */
+const MAX_EPOCH_LAG_SECONDS = 24 * 3_600;
+
+// Openings take the lock alone, everything that records legs shares it: an opening then sees each leg either committed, with an
+// epoch below its own, or recorded after it, with its own. Advisory, so that sharing writes nothing.
+const shareTags = statement<Record<string, never>>(
+  "ledger_share_tags",
+  `select pg_advisory_xact_lock_shared(hashtext(current_schema()), tag)
+   from (select tag from unnest($1::int[]) as tag order by tag) as ordered`,
+);
+
+const readPositions = statement<PositionRow & { tag: Tag; lag_seconds: number }>(
+  "ledger_read_positions",
+  `select tag, epoch, previous_epoch, months_from, extract(epoch from now())::bigint - epoch as lag_seconds
+   from tags cross join credit_ledger where tag = any($1::smallint[])`,
+);
+
+const selectOrganizations = statement<{ organization_id: string }>(
+  "ledger_select_organizations",
+  `select organization_id from wallets where organization_id = any($1::uuid[])`,
+);
+
+const insertOpenReservations = statement<Record<string, never>>(
+  "ledger_insert_open_reservations",
+  `insert into open_reservations (charge_id, organization_id, credits, at, operation, command_id)
+   select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::text[], $6::uuid[])`,
+);
+
+const deleteOpenReservations = statement<Record<string, never>>(
+  "ledger_delete_open_reservations",
+  `delete from open_reservations where charge_id = any($1::uuid[])`,
+);
+
+const lockWallets = statement<Record<string, never>>(
+  "ledger_lock_wallets",
+  `select 1 from wallets where organization_id = any($1::uuid[]) order by organization_id for update`,
+);
+
+interface ChangedWallet {
+  readonly organization_id: string;
+  readonly available: number;
+  readonly low_balance_threshold: number;
+  readonly change: number;
+}
+
+const addToWallets = statement<ChangedWallet>(
+  "ledger_add_to_wallets",
+  `update wallets as kept
+   set purchased = kept.purchased + delta.purchased, reserved = kept.reserved + delta.reserved,
+     consumed = kept.consumed + delta.consumed, usage_lines = kept.usage_lines + delta.lines, updated_at = $6
+   from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+     as delta (organization_id, purchased, reserved, consumed, lines)
+   where kept.organization_id = delta.organization_id
+   returning kept.organization_id, kept.available, kept.low_balance_threshold,
+     delta.purchased - delta.reserved - delta.consumed as change`,
+);
+
+/**
+ * Shares the locks of `tags` until the transaction ends and returns where they record. It comes
+ * before anything is read from Redis that the ledger shall record: no opening computes wallets in
+ * between, and no month ends.
+ */
+export async function shareTagLocks(tx: Queryable, tags: readonly Tag[]): Promise<Map<Tag, LedgerPosition>> {
+  const [, rows] = await Promise.all([tx.query(shareTags, [tags]), tx.query(readPositions, [tags])]);
+  for (const { tag, lag_seconds } of rows) {
+    if (lag_seconds <= MAX_EPOCH_LAG_SECONDS) continue;
+    throw new Error(
+      `the epoch of wallet shard ${tag} is ${lag_seconds} s old: its entries would be looked for in the wrong months; ` +
+        "see why the loop `credit months` fails",
+    );
+  }
+  return new Map(rows.map((row) => [row.tag, positionFromRow(row)]));
+}
+
+/**
+ * Adds what the ledger does not have yet of `legs`, in any order and however often it is told; keeps the wallets' sums, the
+ * use per day and the open reservations, and writes a fact where a wallet reaches its low-balance threshold. The tags'
+ * locks must be shared. Returns every distinct leg as it was recorded first, with the epoch of that; legs of organizations
+ * without a wallet are left out, and those that are put aside as too old.
+ */
+export async function recordLegs(
+  tx: OutboxTransaction,
+  positions: ReadonlyMap<Tag, LedgerPosition>,
+  told: Iterable<Leg>,
+  nowMs: number,
+): Promise<RecordedLeg[]> {
+  const { legs: distinct, past } = await withoutPast(tx, await ofKnownOrganizations(tx, distinctInOrder(told)), nowMs);
+  if (distinct.length === 0) return [];
+  const positionOf = (leg: Leg): LedgerPosition =>
+    assertDefined(positions.get(tagOf(leg.organizationId)), "the tag's lock");
+  const tables = tablesOf(distinct.map(positionOf));
+  const wanted = distinct.filter((leg) => !past.has(legName(leg)));
+  const others = wanted.filter((leg) => leg.kind !== "settle");
+  const [added, ends] = await Promise.all([
+    insertOthers(tx, others, positionOf),
+    // Reads what has just been inserted, too.
+    atReservedPrice(
+      tx,
+      tables,
+      wanted.filter((leg) => leg.kind === "settle"),
+    ),
+  ]);
+  for (const name of await insertEntries(tx, ends, positionOf)) added.add(name);
+  const legs = [...others, ...ends];
+  const fresh = legs.filter((leg) => added.has(legName(leg)));
+  const known = legs.filter((leg) => !added.has(legName(leg)));
+  keepReservations(tx, fresh);
+  // In this order: the statement on the days is the last that waits for anybody.
+  const [, earlier] = await Promise.all([keepWallets(tx, fresh, nowMs), keepDays(tx, tables, fresh, known)]);
+  return [...legs, ...distinct.filter((leg) => past.has(legName(leg)))].map((leg) => {
+    const before = earlier.get(legName(leg)) ?? past.get(legName(leg));
+    return {
+      leg: before === undefined ? leg : { ...leg, credits: before.credits, action: before.action },
+      epoch: before?.epoch ?? positionOf(leg).epoch,
+      isNew: added.has(legName(leg)),
+    };
+  });
+}
+
+/**
+ * Adds legs that settle nothing; of purchases those whose id is not known. Returns the names of
+ * those that were not there.
+ */
+async function insertOthers(
+  tx: Queryable,
+  legs: readonly Leg[],
+  positionOf: (leg: Leg) => LedgerPosition,
+): Promise<Set<string>> {
+  const purchases = legs.filter((leg) => leg.kind === "purchase");
+  if (purchases.length === 0) return insertEntries(tx, legs, positionOf);
+  const fresh = await insertPurchases(tx, purchases);
+  const wanted = legs.filter((leg) => leg.kind !== "purchase" || fresh.has(leg.chargeId));
+  return insertEntries(tx, wanted, positionOf);
+}
+
+/**
+ * What was reserved is what settles (decisions, 7.2): the message of a command that was asked for
+ * again, after its claim was lost, may name another price than the first one, for which the credits
+ * were set aside. The entry of a reservation that has been open for months may be dropped; then the
+ * open reservation tells its price and operation.
+ */
+async function atReservedPrice(tx: Queryable, tables: readonly string[], ends: readonly Leg[]): Promise<Leg[]> {
+  if (ends.length === 0) return [];
+  const reserved = new Map<string, Reserved>();
+  for (const select of [...tables.map(selectReserved), selectOpenReservations]) {
+    const missing = ends.filter((leg) => !reserved.has(leg.chargeId)).map((leg) => leg.chargeId);
+    if (missing.length === 0) break;
+    for (const row of await tx.query(select, [missing])) reserved.set(row.charge_id, row);
+  }
+  return ends.map((leg) => {
+    const { credits, operation } = reserved.get(leg.chargeId) ?? leg;
+    return { ...leg, credits, operation: operation ?? leg.operation };
+  });
+}
+
+async function ofKnownOrganizations(tx: Queryable, legs: readonly Leg[]): Promise<Leg[]> {
+  const rows = await tx.query(selectOrganizations, [[...new Set(legs.map((leg) => leg.organizationId))]]);
+  const known = new Set(rows.map((row) => row.organization_id));
+  return legs.filter((leg) => known.has(leg.organizationId));
+}
+
+/** What is reserved and settled by the same legs is never open. */
+function keepReservations(tx: Transaction, fresh: readonly Leg[]): void {
+  const begun = chargesOf(fresh, "reserve");
+  const ended = chargesOf(fresh, "settle");
+  const reserved = fresh.filter((leg) => leg.kind === "reserve" && !ended.has(leg.chargeId));
+  const settled = fresh.filter((leg) => leg.kind === "settle" && !begun.has(leg.chargeId));
+  if (reserved.length > 0) {
+    tx.execute(insertOpenReservations, [
+      reserved.map((leg) => leg.chargeId),
+      reserved.map((leg) => leg.organizationId),
+      reserved.map((leg) => leg.credits),
+      reserved.map((leg) => toIso(leg.atMs)),
+      reserved.map((leg) => leg.operation),
+      reserved.map((leg) => leg.commandId),
+    ]);
+  }
+  if (settled.length > 0) tx.execute(deleteOpenReservations, [settled.map((leg) => leg.chargeId)]);
+}
+
+function chargesOf(legs: readonly Leg[], kind: LegKind): Set<string> {
+  return new Set(legs.filter((leg) => leg.kind === kind).map((leg) => leg.chargeId));
+}
+
+async function keepWallets(tx: OutboxTransaction, fresh: readonly Leg[], nowMs: number): Promise<void> {
+  const deltas = deltasByOrganization(fresh);
+  if (deltas.size === 0) return;
+  const lines = Map.groupBy(fresh.filter(isUsageLine), (leg) => leg.organizationId);
+  const organizationIds = [...deltas.keys()];
+  tx.execute(lockWallets, [organizationIds]);
+  const changed = await tx.query(addToWallets, [
+    organizationIds,
+    [...deltas.values()].map((delta) => delta.purchased),
+    [...deltas.values()].map((delta) => delta.reserved),
+    [...deltas.values()].map((delta) => delta.consumed),
+    organizationIds.map((id) => lines.get(id)?.length ?? 0),
+    toIso(nowMs),
+  ]);
+  const [cause] = fresh;
+  for (const wallet of changed) tellLowBalance(tx, wallet, nowMs, cause ? legName(cause) : "");
+}
+
+function tellLowBalance(tx: OutboxTransaction, wallet: ChangedWallet, nowMs: number, cause: string): void {
+  const { available: after, low_balance_threshold: threshold, organization_id: organizationId } = wallet;
+  if (!crossedThreshold({ before: after - wallet.change, after, threshold })) return;
+  const fact: CreditsFact = {
+    eventId: uuidV5(organizationId, `credits.low_balance/${cause}`),
+    organizationId,
+    occurredAt: toIso(nowMs),
+    type: "credits.low_balance",
+    availableCredits: after,
+    lowBalanceThreshold: threshold,
+  };
+  enqueue(tx, TOPICS.creditsEvents, organizationId, JSON.stringify(fact));
+}
+
+/** Keeps the use per day; returns what the ledger had of `known`. */
+async function keepDays(
+  tx: Transaction,
+  tables: readonly string[],
+  fresh: readonly Leg[],
+  known: readonly Leg[],
+): Promise<ReadonlyMap<string, KnownEntry>> {
+  const earlier = await readKnown(tx, tables, known);
+  const incomplete = known.filter((leg) => earlier.get(legName(leg))?.incomplete === true);
+  await keepUsageDays(tx, tables, fresh, incomplete);
+  return earlier;
+}

@@ -1,0 +1,91 @@
+import { actorFromText } from "@kapi/contracts";
+import { type Queryable, statement } from "@kapi/postgres";
+
+import type { UsageLines } from "../../../domain/credits/ports.ts";
+import type { UsageLeg } from "../../../domain/credits/usage-line.ts";
+import { readUsageDays } from "./usage-days.ts";
+
+interface UsageRow {
+  readonly leg: UsageLeg["kind"];
+  readonly credits: number;
+  readonly operation: string;
+  readonly x_request_id: string | null;
+  readonly command_id: string | null;
+  readonly created_by: string | null;
+  readonly at: Date;
+}
+
+/**
+ * The reservation of a release is looked for in the months that reach so far back: no command is
+ * open for longer.
+ */
+const MAX_RESERVED_DAYS = 62;
+const IS_LINE = `credits > 0 and (leg in ('consume', 'refund', 'reserve') or action = 'release')`;
+
+// The page is found in the indexes of the months alone, which are read side by side; only its own
+// entries are read, each in the month of its epoch. Those of credit_legs have none. The reservation
+// of a release knows the request.
+export const selectPage = statement<UsageRow>(
+  "usage_lines_select_page",
+  `with page as (
+     select charge_id, leg, at, epoch from (
+       select charge_id, leg, at, epoch from credit_entries where organization_id = $1 and ${IS_LINE}
+       union all
+       select charge_id, leg, at, null::bigint as epoch from credit_legs where organization_id = $1 and ${IS_LINE}
+     ) as lines
+     order by at desc, charge_id desc, leg desc
+     limit $2 offset $3
+   )
+   select line.leg, line.credits, line.command_id, page.at, coalesce(reserved.operation, line.operation) as operation,
+     coalesce(reserved.x_request_id, line.x_request_id) as x_request_id,
+     coalesce(reserved.created_by, line.created_by) as created_by
+   from page
+     cross join lateral (
+       select leg, credits, command_id, operation, x_request_id, created_by from credit_entries as entry
+       where entry.epoch = page.epoch and entry.charge_id = page.charge_id and entry.leg = page.leg
+       union all
+       select leg, credits, command_id, operation, x_request_id, created_by from credit_legs as entry
+       where page.epoch is null and entry.charge_id = page.charge_id and entry.leg = page.leg
+     ) as line
+     left join lateral (
+       select operation, x_request_id, created_by from credit_entries as entry
+       where page.leg = 'settle' and entry.epoch <= page.epoch
+         and entry.epoch > page.epoch - ${MAX_RESERVED_DAYS} * 86400
+         and entry.charge_id = page.charge_id and entry.leg = 'reserve'
+       union all
+       select operation, x_request_id, created_by from credit_legs as entry
+       where page.leg = 'settle' and entry.charge_id = page.charge_id and entry.leg = 'reserve'
+       limit 1
+     ) as reserved on true
+   order by page.at desc, page.charge_id desc, page.leg desc`,
+);
+const selectTotal = statement<{ usage_lines: number }>(
+  "usage_lines_select_total",
+  `select kept.usage_lines - coalesce(closed.usage_lines, 0) as usage_lines
+   from wallets as kept cross join credit_ledger
+     left join wallet_closings as closed
+       on closed.month = dropped_through and closed.organization_id = kept.organization_id
+   where kept.organization_id = $1`,
+);
+
+/** The lines of the credit ledger in PostgreSQL. */
+export function createUsageLines(database: Queryable): UsageLines {
+  return {
+    page: async (organizationId, limit, offset) =>
+      (await database.query(selectPage, [organizationId, limit, offset])).map(legFromRow),
+    total: async (organizationId) => (await database.query(selectTotal, [organizationId]))[0]?.usage_lines ?? 0,
+    byDay: (organizationId, firstDay) => readUsageDays(database, organizationId, firstDay),
+  };
+}
+
+function legFromRow(row: UsageRow): UsageLeg {
+  return {
+    kind: row.leg,
+    credits: row.credits,
+    operation: row.operation,
+    requestId: row.x_request_id,
+    commandId: row.command_id,
+    createdBy: actorFromText(row.created_by),
+    at: row.at.toISOString(),
+  };
+}

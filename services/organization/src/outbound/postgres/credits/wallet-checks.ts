@@ -1,0 +1,211 @@
+import { toIso } from "@kapi/kernel";
+import { type Database, type Queryable, statement } from "@kapi/postgres";
+import type { Tag } from "@kapi/redis";
+
+import { plus } from "../../../domain/credits/drift.ts";
+import type {
+  CheckableWallet,
+  LegSums,
+  WalletCheck,
+  WalletChecks,
+  WalletLook,
+} from "../../../domain/credits/drift-ports.ts";
+import { type Leg, legName } from "../../../domain/credits/leg.ts";
+import type { LedgerPosition } from "../../../domain/credits/ports.ts";
+import { readKnown } from "./entries.ts";
+import { perTable, tablesOf } from "./ledger-positions.ts";
+import { raiseEpochAlone } from "./wallets.ts";
+
+/** Entries that one statement sums up, but for the rest of the epoch that the last one is in. */
+const MAX_ENTRIES_PER_STATEMENT = 100_000;
+const NOTHING: LegSums = { legs: 0, sums: { purchased: 0, reserved: 0, consumed: 0 } };
+
+interface CheckableRow {
+  readonly organization_id: string;
+  readonly purchased: number;
+  readonly reserved: number;
+  readonly consumed: number;
+  readonly usage_lines: number;
+  readonly waits: boolean;
+  readonly checked_epoch: number | null;
+  readonly checked_purchased: number | null;
+  readonly checked_reserved: number | null;
+  readonly checked_consumed: number | null;
+  readonly whole_at: Date | null;
+  readonly closed_epoch: number | null;
+  readonly closed_purchased: number;
+  readonly closed_reserved: number;
+  readonly closed_consumed: number;
+}
+
+const selectTags = statement<{ tag: Tag }>(
+  "wallet_checks_select_tags",
+  `select tag from tags where exists (select from wallets where wallets.tag = tags.tag) order by tag`,
+);
+
+const selectWallets = statement<CheckableRow>(
+  "wallet_checks_select_wallets",
+  `select kept.organization_id, kept.purchased, kept.reserved, kept.consumed, kept.usage_lines,
+     exists (select from pending_wallet_changes as pending where pending.organization_id = kept.organization_id) as waits,
+     checked.epoch as checked_epoch, checked.purchased as checked_purchased, checked.reserved as checked_reserved,
+     checked.consumed as checked_consumed, checked.whole_at,
+     extract(epoch from (dropped_through + interval '1 month') at time zone 'UTC')::bigint - 1 as closed_epoch,
+     coalesce(closed.purchased, 0) as closed_purchased, coalesce(closed.reserved, 0) as closed_reserved,
+     coalesce(closed.consumed, 0) as closed_consumed
+   from wallets as kept cross join credit_ledger
+     left join wallet_checks as checked on checked.organization_id = kept.organization_id
+     left join wallet_closings as closed
+       on closed.month = dropped_through and closed.organization_id = kept.organization_id
+   where kept.tag = $1 and kept.organization_id > $2
+   order by kept.organization_id limit $3`,
+);
+
+interface SumsRow {
+  readonly organization_id: string;
+  readonly through_epoch: number;
+  readonly legs: number;
+  readonly purchased: number;
+  readonly reserved: number;
+  readonly consumed: number;
+}
+
+// The entries of an organization that follow an epoch, up to the epoch of the one that is $4
+// entries on, whole. What each leg changes is told once more than in domain/leg.ts, on purpose: a
+// check that computes as the ledger does would find what the ledger finds.
+const sumLegs = perTable<SumsRow>(
+  "wallet_checks_sum_legs",
+  (table) =>
+    `select asked.organization_id, part.through_epoch, found.legs, found.purchased, found.reserved, found.consumed
+     from unnest($1::uuid[], $2::bigint[]) as asked (organization_id, after_epoch),
+       lateral (
+         select coalesce((
+           select epoch from ${table} as entry
+           where entry.organization_id = asked.organization_id and entry.epoch > asked.after_epoch and entry.epoch <= $3
+           order by entry.epoch offset $4 limit 1), $3) as through_epoch
+       ) as part,
+       lateral (
+         select count(*) as legs,
+           coalesce(sum(credits) filter (where leg = 'purchase'), 0)::bigint as purchased,
+           coalesce(sum(case leg when 'reserve' then credits when 'settle' then -credits end), 0)::bigint as reserved,
+           coalesce(sum(case when leg = 'consume' or action = 'consume' then credits when leg = 'refund' then -credits end), 0)
+             ::bigint as consumed
+         from ${table} as entry
+         where entry.organization_id = asked.organization_id
+           and entry.epoch > asked.after_epoch and entry.epoch <= part.through_epoch
+       ) as found`,
+);
+/** Before the months began, and the months. */
+const ENTRY_TABLES = ["credit_legs", "credit_entries"];
+
+const upsertChecks = statement<Record<string, never>>(
+  "wallet_checks_upsert",
+  `insert into wallet_checks (organization_id, epoch, purchased, reserved, consumed, whole_at)
+   select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::timestamptz[]) as told
+     (organization_id, epoch, purchased, reserved, consumed, whole_at)
+   order by organization_id
+   on conflict (organization_id) do update
+   set epoch = excluded.epoch, purchased = excluded.purchased, reserved = excluded.reserved, consumed = excluded.consumed,
+     whole_at = excluded.whole_at
+   where wallet_checks.epoch < excluded.epoch`,
+);
+
+/** What checks of wallets read and keep, in PostgreSQL. */
+export function createWalletChecks(database: Database): WalletChecks {
+  return {
+    tags: async () => (await database.query(selectTags, [])).map((row) => row.tag),
+    alone: (work) =>
+      database.transaction((tx) =>
+        work({
+          look: (tag, afterId, limit) => look(tx, tag, afterId, limit),
+          unrecorded: (seen, told) => unrecorded(tx, seen.position, told),
+        }),
+      ),
+    sumLegs: async (asked, throughEpoch) => {
+      const sums = new Map<string, LegSums>(asked.map((one) => [one.organizationId, NOTHING]));
+      for (const table of ENTRY_TABLES) await sumInParts(database, table, asked, throughEpoch, sums);
+      return sums;
+    },
+    keep: (checks) => keep(database, checks),
+  };
+}
+
+async function look(tx: Queryable, tag: Tag, afterId: string, limit: number): Promise<WalletLook> {
+  const position = await raiseEpochAlone(tx, tag);
+  const rows = await tx.query(selectWallets, [tag, afterId, limit]);
+  return { throughEpoch: position.epoch - 1, wallets: rows.map(walletFromRow), position };
+}
+
+async function unrecorded(tx: Queryable, position: LedgerPosition, told: readonly Leg[]): Promise<Leg[]> {
+  const recorded = await readKnown(tx, tablesOf([position]), told);
+  return told.filter((leg) => !recorded.has(legName(leg)));
+}
+
+/** Adds the sums of entries to `sums`, a bounded number of entries with each statement. */
+async function sumInParts(
+  database: Queryable,
+  table: string,
+  asked: readonly { readonly organizationId: string; readonly afterEpoch: number }[],
+  throughEpoch: number,
+  sums: Map<string, LegSums>,
+): Promise<void> {
+  let left = asked;
+  while (left.length > 0) {
+    const each = Math.max(1, Math.floor(MAX_ENTRIES_PER_STATEMENT / left.length));
+    const ids = left.map((one) => one.organizationId);
+    const rows = await database.query(sumLegs(table), [ids, left.map((one) => one.afterEpoch), throughEpoch, each - 1]);
+    for (const row of rows) {
+      const before = sums.get(row.organization_id) ?? NOTHING;
+      sums.set(row.organization_id, { legs: before.legs + row.legs, sums: plus(before.sums, row) });
+    }
+    left = rows
+      .filter((row) => row.through_epoch < throughEpoch)
+      .map((row) => ({ organizationId: row.organization_id, afterEpoch: row.through_epoch }));
+  }
+}
+
+async function keep(database: Queryable, checks: readonly WalletCheck[]): Promise<void> {
+  if (checks.length === 0) return;
+  await database.query(upsertChecks, [
+    checks.map((check) => check.organizationId),
+    checks.map((check) => check.epoch),
+    checks.map((check) => check.sums.purchased),
+    checks.map((check) => check.sums.reserved),
+    checks.map((check) => check.sums.consumed),
+    checks.map((check) => toIso(check.wholeAtMs)),
+  ]);
+}
+
+function walletFromRow(row: CheckableRow): CheckableWallet {
+  const { checked_epoch: epoch, whole_at: wholeAt } = row;
+  const checked =
+    epoch === null || wholeAt === null
+      ? null
+      : {
+          organizationId: row.organization_id,
+          epoch,
+          sums: {
+            purchased: row.checked_purchased ?? 0,
+            reserved: row.checked_reserved ?? 0,
+            consumed: row.checked_consumed ?? 0,
+          },
+          wholeAtMs: wholeAt.getTime(),
+        };
+  return {
+    organizationId: row.organization_id,
+    sums: { purchased: row.purchased, reserved: row.reserved, consumed: row.consumed },
+    usageLines: row.usage_lines,
+    waitsForRedis: row.waits,
+    checked,
+    closed:
+      row.closed_epoch === null
+        ? null
+        : {
+            epoch: row.closed_epoch,
+            sums: {
+              purchased: row.closed_purchased,
+              reserved: row.closed_reserved,
+              consumed: row.closed_consumed,
+            },
+          },
+  };
+}

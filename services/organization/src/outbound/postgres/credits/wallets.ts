@@ -1,0 +1,229 @@
+import { assertDefined, toIso } from "@kapi/kernel";
+import { type Database, type Queryable, statement } from "@kapi/postgres";
+import { type OpeningWallet, type Tag, tagOf } from "@kapi/redis";
+
+import type {
+  LedgerPosition,
+  OldReservations,
+  Reservation,
+  WalletPlace,
+  WalletRecord,
+} from "../../../domain/credits/ports.ts";
+import { type PositionRow, positionFromRow } from "./ledger-positions.ts";
+
+/** Wallets and reservations that are read at once for an opening. */
+const ROWS_PER_OPENING_BATCH = 1_000;
+
+/** The columns of {@link WalletRow}. */
+const WALLET_COLUMNS = `wallets.organization_id, wallets.id, wallets.purchased, wallets.reserved, wallets.consumed,
+   wallets.available, wallets.low_balance_threshold, wallets.created_at, wallets.updated_at`;
+
+interface WalletRow {
+  readonly organization_id: string;
+  readonly id: string;
+  readonly purchased: number;
+  readonly reserved: number;
+  readonly consumed: number;
+  readonly available: number;
+  readonly low_balance_threshold: number;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+/** A wallet, with one of its reservations. */
+interface OpeningRow extends WalletRow {
+  readonly charge_id: string | null;
+  readonly reserved_credits: number | null;
+}
+
+interface ReservationRow {
+  readonly charge_id: string;
+  readonly command_id: string;
+  readonly organization_id: string;
+  readonly credits: number;
+}
+
+const insertWalletRow = statement<Record<string, never>>(
+  "wallets_insert",
+  `insert into wallets (organization_id, id, tag, low_balance_threshold, created_at, updated_at)
+   values ($1, $2, $3, $4, $5, $5) on conflict (organization_id) do nothing`,
+);
+const setThresholdRow = statement<{ id: string }>(
+  "wallets_set_threshold",
+  `update wallets set low_balance_threshold = $2, updated_at = $3 where organization_id = $1 returning id`,
+);
+const selectWalletRow = statement<WalletRow>(
+  "wallets_select",
+  `select ${WALLET_COLUMNS} from wallets where organization_id = $1`,
+);
+
+const lockTag = statement<Record<string, never>>(
+  "wallets_lock_tag",
+  `select pg_advisory_xact_lock(hashtext(current_schema()), $1::int)`,
+);
+/**
+ * Into another month the wallets of the shard are copied: 200,000 take 1.5 to 4.5 s, longer than
+ * another statement may.
+ */
+const RAISE_TIMEOUT_MS = 60_000;
+/** The server ends the statement first. */
+const RAISE_ANSWER_TIMEOUT_MS = RAISE_TIMEOUT_MS + 1_000;
+const allowRaise = statement<Record<string, never>>(
+  "wallets_allow_raise",
+  `set local statement_timeout = ${RAISE_TIMEOUT_MS}`,
+);
+const endRaise = statement<Record<string, never>>("wallets_end_raise", `set local statement_timeout to default`);
+// A trigger closes the month where the epoch comes into the next one; see migrations/0015.
+const raiseEpoch = statement<PositionRow>(
+  "wallets_raise_epoch",
+  `update tags set epoch = greatest(epoch + 1, extract(epoch from now())::bigint) where tag = $1
+   returning epoch, previous_epoch, (select months_from from credit_ledger) as months_from`,
+  { answerTimeoutMs: RAISE_ANSWER_TIMEOUT_MS },
+);
+// `offset 0` has the reservations of each wallet found by their index: else where one wallet has
+// most of all reservations, all are read again for every wallet.
+const selectForOpening = statement<OpeningRow>(
+  "wallets_select_for_opening",
+  `select ${WALLET_COLUMNS}, open.charge_id, open.credits as reserved_credits
+   from wallets left join lateral (
+     select charge_id, credits from open_reservations as kept
+     where kept.organization_id = wallets.organization_id offset 0) as open on true
+   where wallets.tag = $1 order by wallets.tag, wallets.organization_id`,
+);
+const selectOrganizationsOfTags = statement<{ tag: Tag; organization_id: string }>(
+  "wallets_select_organizations",
+  `select tag, organization_id from wallets
+   where tag = any($1::smallint[]) and (tag, organization_id) > ($2, $3)
+   order by tag, organization_id limit $4`,
+);
+const BEFORE_ALL_WALLETS: WalletPlace = { tag: -1, organizationId: "00000000-0000-0000-0000-000000000000" };
+// Where the operation is not known, it may be an export.
+const selectOldReservations = statement<ReservationRow & { at: string }>(
+  "wallets_select_old_reservations",
+  `select charge_id, coalesce(command_id, charge_id) as command_id, organization_id, credits, at::text from open_reservations
+   where at < $1 and (at < $2 or operation not in ('exportAccountHistory', 'command')) and (at, charge_id) > ($3, $4)
+   order by open_reservations.at, charge_id limit $5`,
+);
+const BEFORE_ALL = { at: "-infinity", chargeId: "00000000-0000-0000-0000-000000000000" };
+
+/** Makes an organization's wallet, empty, unless it has one. */
+export async function insertWallet(tx: Queryable, wallet: WalletRecord): Promise<void> {
+  const { organizationId, id, lowBalanceThreshold, createdAtMs } = wallet;
+  await tx.query(insertWalletRow, [organizationId, id, tagOf(organizationId), lowBalanceThreshold, toIso(createdAtMs)]);
+}
+
+/** Sets the threshold of an organization's wallet, in credits; false: it has none. */
+export async function setLowBalanceThreshold(
+  tx: Queryable,
+  organizationId: string,
+  credits: number,
+  nowMs: number,
+): Promise<boolean> {
+  return (await tx.query(setThresholdRow, [organizationId, credits, toIso(nowMs)])).length > 0;
+}
+
+/** An organization's wallet, or null. */
+export async function readWallet(database: Queryable, organizationId: string): Promise<WalletRecord | null> {
+  const [row] = await database.query(selectWalletRow, [organizationId]);
+  return row ? walletFromRow(row) : null;
+}
+
+/** The wallets of `tags` in their order, as many as `limit` of those that come after one. */
+export async function walletsOf(
+  database: Queryable,
+  tags: readonly Tag[],
+  after: WalletPlace | null,
+  limit: number,
+): Promise<WalletPlace[]> {
+  const { tag, organizationId } = after ?? BEFORE_ALL_WALLETS;
+  const rows = await database.query(selectOrganizationsOfTags, [tags, tag, organizationId, limit]);
+  return rows.map((row) => ({ tag: row.tag, organizationId: row.organization_id }));
+}
+
+/**
+ * Waits until nobody records in the tag, keeps it so until the transaction ends, and raises the
+ * tag's epoch. Returns where the tag records from then on: every leg recorded before is of an
+ * earlier epoch.
+ */
+export async function raiseEpochAlone(tx: Queryable, tag: Tag): Promise<LedgerPosition> {
+  await tx.query(lockTag, [tag]);
+  await tx.query(allowRaise, []);
+  const [raised] = await tx.query(raiseEpoch, [tag]);
+  await tx.query(endRaise, []);
+  return positionFromRow(assertDefined(raised, "the tag's row"));
+}
+
+/**
+ * Raises the tag's epoch, and gives `open` the tag's wallets and open reservations, {@link
+ * ROWS_PER_OPENING_BATCH} at a time: every leg that they include is of an earlier epoch, every
+ * later one of this epoch or above. They are read as of the moment in which the tag's lock is held
+ * alone; it is given back, and the epoch committed, before `open` is called.
+ */
+export async function readForOpening<T>(
+  database: Database,
+  tag: Tag,
+  open: (epoch: number, wallets: AsyncIterable<readonly OpeningWallet[]>) => Promise<T>,
+): Promise<T> {
+  // A second connection: the first one's commit would end the cursor.
+  const batches = database.stream(selectForOpening, [tag], ROWS_PER_OPENING_BATCH)[Symbol.asyncIterator]();
+  try {
+    const [epoch, first] = await database.transaction(async (tx) => {
+      const position = await raiseEpochAlone(tx, tag);
+      return [position.epoch, await batches.next()] as const;
+    });
+    return await open(epoch, openingWallets(first, batches));
+  } finally {
+    await batches.return?.();
+  }
+}
+
+async function* openingWallets(
+  first: IteratorResult<OpeningRow[]>,
+  batches: AsyncIterator<OpeningRow[]>,
+): AsyncGenerator<OpeningWallet[], void, undefined> {
+  for (let batch = first; batch.done !== true; batch = await batches.next()) {
+    const rows = Map.groupBy(batch.value, (row) => row.organization_id);
+    yield [...rows.values()].map((ofWallet) => openingWalletFromRows(ofWallet));
+  }
+}
+
+/** Old reservations, the oldest first. */
+export async function oldReservations(
+  database: Queryable,
+  { beforeMs, longBeforeMs, after }: OldReservations,
+  limit: number,
+): Promise<Reservation[]> {
+  const { at, chargeId } = after ?? BEFORE_ALL;
+  const rows = await database.query(selectOldReservations, [toIso(beforeMs), toIso(longBeforeMs), at, chargeId, limit]);
+  return rows.map((row) => ({
+    chargeId: row.charge_id,
+    commandId: row.command_id,
+    organizationId: row.organization_id,
+    credits: row.credits,
+    at: row.at,
+  }));
+}
+
+function openingWalletFromRows(rows: readonly OpeningRow[]): OpeningWallet {
+  const row = assertDefined(rows[0], "a wallet's row");
+  return {
+    ...walletFromRow(row),
+    available: row.available,
+    reserved: row.reserved,
+    consumed: row.consumed,
+    purchased: row.purchased,
+    updatedAtMs: row.updated_at.getTime(),
+    reservations: rows.flatMap(({ charge_id: chargeId, reserved_credits: credits }) =>
+      chargeId === null || credits === null ? [] : [{ chargeId, credits }],
+    ),
+  };
+}
+
+function walletFromRow(row: WalletRow): WalletRecord {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    lowBalanceThreshold: row.low_balance_threshold,
+    createdAtMs: row.created_at.getTime(),
+  };
+}

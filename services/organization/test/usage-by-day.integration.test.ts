@@ -1,0 +1,230 @@
+/** The use per day and operation, beside the lines that it is the sum of. */
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+
+import { systemClock } from "@kapi/kernel";
+import { statement } from "@kapi/postgres";
+import { admit, ALL_TAGS, refund, tagOf } from "@kapi/redis";
+import * as fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import type { Leg } from "../src/domain/credits/leg.ts";
+import { listUsageByDay } from "../src/operations/credits/list-usage-by-day.ts";
+import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
+import { createUsageLines } from "../src/outbound/postgres/credits/usage-lines.ts";
+import { finish, organizationWith, read, reserve, startWorld, type World } from "./support.ts";
+
+const DAY_MS = 24 * 3_600_000;
+const MIGRATION = new URL("../migrations/0006_count_usage_by_day.sql", import.meta.url);
+
+interface Day {
+  readonly day: string;
+  readonly operation: string;
+  readonly requests: number;
+  readonly credits: number;
+}
+
+const selectKept = statement<Day>(
+  "test_usage_days",
+  `select to_char(day, 'YYYY-MM-DD') as day, operation, requests, credits from usage_days
+   where organization_id = $1 and (requests <> 0 or credits <> 0) order by day, operation`,
+);
+// Of the very lines that listCreditUsage shows (usage-lines.ts), summed up.
+const selectOfLines = statement<Day>(
+  "test_usage_days_of_lines",
+  `select to_char(line.at at time zone 'UTC', 'YYYY-MM-DD') as day, coalesce(reserved.operation, line.operation) as operation,
+     count(*) filter (where line.leg in ('consume', 'reserve')) as requests,
+     sum(case when line.leg in ('consume', 'reserve') then line.credits else -line.credits end)::bigint as credits
+   from all_credit_entries as line left join all_credit_entries as reserved
+     on line.leg = 'settle' and reserved.charge_id = line.charge_id and reserved.leg = 'reserve'
+   where line.organization_id = $1 and line.credits > 0
+     and (line.leg in ('consume', 'refund', 'reserve') or line.action = 'release')
+   group by 1, 2 order by 1, 2`,
+);
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world.stop());
+
+async function kept(organizationId: string): Promise<Day[]> {
+  return world.database.query(selectKept, [organizationId]);
+}
+
+async function ofLines(organizationId: string): Promise<Day[]> {
+  return world.database.query(selectOfLines, [organizationId]);
+}
+
+/** One thing that happens to a wallet; `daysAgo` is when the command's end says that it was. */
+type Step =
+  | { readonly kind: "read"; readonly price: number }
+  | { readonly kind: "refunded"; readonly price: number }
+  | { readonly kind: "record" }
+  | {
+      readonly kind: "command";
+      readonly credits: number;
+      /** What of it the ledger has before its end: nothing, its request, or that it is open, as an opening finds it. */
+      readonly before: "nothing" | "request" | "open";
+      readonly end: End | null;
+    };
+interface End {
+  readonly action: "consume" | "release";
+  readonly daysAgo: number;
+  readonly times: number;
+  /** Told while Redis is away: what the request wrote there is heard of afterwards. */
+  readonly blind: boolean;
+}
+
+const price = fc.integer({ min: 0, max: 9 });
+const end = fc.record({
+  action: fc.constantFrom("consume" as const, "release" as const),
+  daysAgo: fc.integer({ min: 0, max: 2 }),
+  times: fc.integer({ min: 1, max: 2 }),
+  blind: fc.boolean(),
+});
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ kind: fc.constant("read" as const), price }),
+  fc.record({ kind: fc.constant("refunded" as const), price }),
+  fc.constant({ kind: "record" as const }),
+  fc.record({
+    kind: fc.constant("command" as const),
+    credits: price,
+    before: fc.constantFrom("nothing" as const, "request" as const, "open" as const),
+    end: fc.option(end),
+  }),
+);
+
+async function carryOut(organizationId: string, steps: readonly Step[]): Promise<void> {
+  const { context } = world;
+  for (const one of steps) {
+    if (one.kind === "read") await read(context, organizationId, one.price);
+    else if (one.kind === "refunded") await refunded(organizationId, one.price);
+    else if (one.kind === "record") await recordAllUsage(context, ALL_TAGS);
+    else await carryOutCommand(organizationId, one);
+  }
+}
+
+async function refunded(organizationId: string, credits: number): Promise<void> {
+  const request = { organizationId, chargeId: randomUUID(), operation: "listCommands", requestId: "request" };
+  const rest = { keyId: "aaaaaaaaaaaaaaaa", mode: "consume" as const, readPrice: 1, rateLimit: null, claims: [] };
+  await admit(world.context.redis, { ...request, ...rest, price: credits });
+  await refund(world.context.redis, request);
+}
+
+async function carryOutCommand(organizationId: string, step: Step & { readonly kind: "command" }): Promise<void> {
+  const { context } = world;
+  const commandId = await reserve(context, organizationId, step.credits);
+  const told = { organizationId, commandId, credits: step.credits, atMs: systemClock.nowMs() };
+  if (step.before === "request") await recordAllUsage(context, ALL_TAGS);
+  if (step.before === "open") await tellBlindly({ ...told, action: null });
+  if (step.end === null) return;
+  const { action, daysAgo, times, blind } = step.end;
+  const clock = { nowMs: () => systemClock.nowMs() - daysAgo * DAY_MS };
+  for (let time = 0; time < times; time += 1) {
+    if (blind) await tellBlindly({ ...told, action, atMs: clock.nowMs() });
+    else await finish({ ...context, clock }, organizationId, commandId, step.credits, action);
+  }
+}
+
+/**
+ * A command as its final event tells of it, or (without an action) as an opening finds it: without the usage that waits
+ * in Redis, and so without its request.
+ */
+async function tellBlindly(command: {
+  readonly organizationId: string;
+  readonly commandId: string;
+  readonly credits: number;
+  readonly action: "consume" | "release" | null;
+  readonly atMs: number;
+}): Promise<void> {
+  const { action, commandId, ...rest } = command;
+  const leg = { ...rest, chargeId: commandId, commandId, operation: "finance.deposit", requestId: null };
+  const reserved: Leg = { ...leg, kind: "reserve", action: null };
+  const legs: Leg[] = action === null ? [reserved] : [reserved, { ...leg, kind: "settle", action }];
+  await world.context.store.transaction(async (tx) => {
+    const epochs = await tx.shareTagLocks([tagOf(command.organizationId)]);
+    await tx.recordLegs(epochs, legs, command.atMs);
+  });
+}
+
+test("whatever is used, given back, told twice, late or in another order: each day and operation is the sum of its lines", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
+      const organizationId = await organizationWith(world, 1_000);
+      await carryOut(organizationId, steps);
+      expect(await kept(organizationId)).toEqual(await ofLines(organizationId));
+      await recordAllUsage(world.context, ALL_TAGS);
+      expect(await kept(organizationId)).toEqual(await ofLines(organizationId));
+    }),
+    { numRuns: 12 },
+  );
+});
+
+test("a release that is heard of before its reservation's request moves to the operation and the day of that request", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 100);
+  const commandId = await reserve(context, organizationId, 7);
+  const atMs = systemClock.nowMs() - DAY_MS;
+  await tellBlindly({ organizationId, commandId, credits: 7, action: "release", atMs });
+  expect(await kept(organizationId)).toMatchObject([{ operation: "finance.deposit", requests: 1, credits: 0 }]);
+  await recordAllUsage(context, ALL_TAGS);
+  const days = await kept(organizationId);
+  expect(days).toEqual(await ofLines(organizationId));
+  expect(days).toMatchObject([
+    { operation: "getCommand", requests: 0, credits: -7 },
+    { operation: "getCommand", requests: 1, credits: 7 },
+  ]);
+});
+
+test("a release that comes together with the request of a reservation that an opening had found counts once, for that request", async () => {
+  const { context } = world;
+  const organizationId = await organizationWith(world, 100);
+  const commandId = await reserve(context, organizationId, 7);
+  await tellBlindly({ organizationId, commandId, credits: 7, action: null, atMs: systemClock.nowMs() - DAY_MS });
+  expect(await kept(organizationId)).toMatchObject([{ operation: "finance.deposit", requests: 1, credits: 7 }]);
+  await finish(context, organizationId, commandId, 7, "release");
+  expect(await kept(organizationId)).toEqual(await ofLines(organizationId));
+  expect(await kept(organizationId)).toMatchObject([{ operation: "getCommand", requests: 1, credits: 0 }]);
+});
+
+test("the days of a ledger that was there before them are the same as those that were kept along with it", async () => {
+  const organizationId = await organizationWith(world, 1_000);
+  const ends = (action: "consume" | "release", daysAgo: number): End => ({ action, daysAgo, times: 1, blind: false });
+  await carryOut(organizationId, [
+    { kind: "read", price: 3 },
+    { kind: "refunded", price: 4 },
+    { kind: "command", credits: 5, before: "request", end: ends("release", 0) },
+    { kind: "command", credits: 6, before: "nothing", end: ends("consume", 1) },
+    { kind: "record" },
+  ]);
+  const before = await kept(organizationId);
+  const text = readFileSync(MIGRATION, "utf8");
+  const insert = text.slice(text.indexOf("insert into usage_days")).replaceAll("credit_legs", "all_credit_entries");
+  await world.database.transaction(async (tx) => {
+    await tx.query(statement("test_usage_days_delete", `delete from usage_days`), []);
+    await tx.query(statement("test_usage_days_fill", insert), []);
+  });
+  expect(await kept(organizationId)).toEqual(before);
+});
+
+test("every day asked for is there, oldest first, each with its operations, the most expensive first; no other organization's", async () => {
+  const { context } = world;
+  const [organizationId, other] = [await organizationWith(world, 100), await organizationWith(world, 100)];
+  await read(context, organizationId, 3);
+  await refunded(organizationId, 9);
+  await read(context, other, 50);
+  await recordAllUsage(context, ALL_TAGS);
+  const usageLines = createUsageLines(world.database);
+  const { days } = await listUsageByDay({ usageLines, clock: systemClock }, organizationId, 3);
+  expect(days).toHaveLength(3);
+  expect(days.map(({ day }) => day)).toEqual(days.map(({ day }) => day).toSorted());
+  expect(days.map(({ operations }) => operations)).toEqual([
+    [],
+    [],
+    [
+      { operation: "getCommand", requests: 1, credits: 3 },
+      { operation: "listCommands", requests: 1, credits: 0 },
+    ],
+  ]);
+});
