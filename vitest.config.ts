@@ -56,7 +56,7 @@ export default defineConfig({
             ...TESTS.map((folder) => `${folder}/**/*.integration.test.ts`),
             "test/{browser,clusters,contract,e2e,faults,live,properties}/**/*.test.ts",
           ],
-          // What the servers of tests do is looked at by `npm run test:nodes`.
+          // What the servers of tests do is looked at by `npm run scenario -- nodes`.
           exclude: [...EVERYWHERE, "test/clusters/nodes.test.ts"],
           globalSetup: ["libs/testkit/src/global-setup.ts"],
           setupFiles: ["libs/testkit/src/failure-report.ts"],

@@ -1,5 +1,5 @@
 /**
- * `npm run test:alerts-live`: a real Prometheus with the rules of deploy/observability looks at a whole running kapi. While
+ * `npm run verify -- alerts-live`: a real Prometheus with the rules of deploy/observability looks at a whole running kapi. While
  * all is well, no alert is firing and the dashboards' queries are answered. Then the finance service is held, with a deposit
  * accepted: the alerts that its absence and the waiting command must raise fire, with the very `for` and limits of the rules. It
  * goes on, the deposit succeeds, and both alerts end. Takes some four minutes. Prometheus is taken from PATH, else from Debian.

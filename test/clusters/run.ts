@@ -1,5 +1,5 @@
 /**
- * `npm run test:clusters`: kapi on clusters whose nodes fail, and an oracle outside it that keeps its own book. A seeded
+ * `npm run scenario -- clusters`: kapi on clusters whose nodes fail, and an oracle outside it that keeps its own book. A seeded
  * script of faults runs against every node of every server and every process of kapi while operations go on; afterwards the
  * book is held against the API and the trading server. Whatever differs is a finding, and ends the run with exit code 1.
  */

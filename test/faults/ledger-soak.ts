@@ -1,5 +1,5 @@
 /**
- * `npm run test:ledger-soak`: ten minutes without PostgreSQL while requests go on. What Redis served is charged, and when
+ * `npm run scenario -- ledger-soak`: ten minutes without PostgreSQL while requests go on. What Redis served is charged, and when
  * PostgreSQL is back every request that was answered is one line of its organization's usage, and no other is. Whatever is
  * not so is printed, and ends it with exit code 1. `LEDGER_SOAK_MINUTES` (10) and `LEDGER_SOAK_RATE` (300 requests/s) set
  * time and load.

@@ -1,5 +1,5 @@
 /**
- * `npm run test:helm`: the chart with several sets of values: linted strictly, rendered, each manifest checked against
+ * `npm run verify -- helm`: the chart with several sets of values: linted strictly, rendered, each manifest checked against
  * Kubernetes' own schemas, and values that cannot work refused by name. Needs no cluster. Helm and kubectl-validate are
  * taken from PATH, else installed with Go into `.local/tools`; without Go there is one clear line, and nothing was tested.
  */

@@ -1,5 +1,5 @@
 /**
- * `npm run test:images`: builds every image, looks at what is in it, brings the whole Compose stack up and drives the first
+ * `npm run verify -- images`: builds every image, looks at what is in it, brings the whole Compose stack up and drives the first
  * path through it as an outside client would; then stops it as an upgrade would, and does the same with what was kept. Needs
  * a Docker engine with Compose and the images that the Dockerfile and the Compose file name; without an engine there is one
  * clear line, and nothing was tested. `KEEP_IMAGES_STACK=on` leaves the stack running.
@@ -93,7 +93,7 @@ function lookAtImage(program: string): void {
   report(`${image}: no tools of development`, { ...found, ok: found.ok && found.text === "" });
 }
 
-/** Makes an organization that can be used, as the README tells. */
+/** Creates an organization that can be used, as docs/start.md says. */
 function makeDemo(): object {
   const kapi = (...args: string[]): Record<string, string> => {
     const told = compose(["run", "--rm", "-T", "cli", ...args, "--json"]);

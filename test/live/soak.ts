@@ -1,5 +1,5 @@
 /**
- * `npm run test:live-soak`: a whole kapi with the simulated trading server, whose accounts trade by themselves, and clients
+ * `npm run scenario -- live-soak`: a whole kapi with the simulated trading server, whose accounts trade by themselves, and clients
  * of the live stream that trust nothing. First two of them stop reading, for 20 and 60 seconds; then, until the time is
  * over, processes are killed, held and moved while the clients cut their sockets, 500 times and more. Whatever is not as
  * documented is printed, and ends it with exit code 1. `LIVE_SOAK_MINUTES` (10) and `LIVE_SEED` set time and choices.

@@ -1,4 +1,4 @@
-/** A whole kapi for `bench:accept`, with accounts, and the calls that its phases are made of. */
+/** A whole kapi for `npm run bench -- accept`, with accounts, and the calls that its phases are made of. */
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";

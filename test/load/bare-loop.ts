@@ -1,5 +1,5 @@
 /**
- * The baseline of bench:accept: Fastify, one Redis function call and one batched acks-all publish for each request, and
+ * The baseline of `bench -- accept`: Fastify, one Redis function call and one batched acks-all publish for each request, and
  * nothing else: no validation, no look-up, no claim. Prints its address as JSON when it listens.
  */
 import { TOPICS } from "@kapi/contracts";

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:accept`: how fast requests are accepted and done, beside a bare loop, BullMQ and the bare path (the shape of
+ * `npm run bench -- accept`: how fast requests are accepted and done, beside a bare loop, BullMQ and the bare path (the shape of
  * kapi's design without what makes it safe), in one run. Starts servers and services of its own; `BENCH_TELEMETRY=on` has
  * them traced and measured, `BENCH_TELEMETRY=compare` tells instead what that costs. Everything, this load generator too,
  * shares the machine: the ratios count.

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:history`: what pages of a long history and of a long list of accounts cost the account service, beside
+ * `npm run bench -- history`: what pages of a long history and of a long list of accounts cost the account service, beside
  * the bare round trip, and what memory gateway and account service take to list 100,000 accounts. Starts servers and services of its own.
  */
 import { rmSync, writeFileSync } from "node:fs";

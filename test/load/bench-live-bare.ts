@@ -1,5 +1,5 @@
 /**
- * The bare loops of bench:live: Kafka → `ws`, with nothing between. `each`: one account a socket, named in the path; the
+ * The bare loops of `bench -- live`: Kafka → `ws`, with nothing between. `each`: one account a socket, named in the path; the
  * value goes to its socket as it is. `all`: every message goes to every socket, its frame built once, one write each.
  */
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-/** A process full of clients of bench:live, which it opens, counts and brings back. */
+/** A process full of clients of `bench -- live`, which it opens, counts and brings back. */
 import { setTimeout } from "node:timers/promises";
 
 import { BenchSocket, Seen, type SocketPlan } from "./bench-live-socket.ts";

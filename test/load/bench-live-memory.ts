@@ -1,4 +1,4 @@
-/** Parts `sockets` and `restart` of bench:live: what sockets and windows weigh, and how soon all is there again. */
+/** Parts `sockets` and `restart` of `bench -- live`: what sockets and windows weigh, and how soon all is there again. */
 import { freePort } from "@kapi/servers";
 
 import type { Aim } from "./bench-live-aims.ts";

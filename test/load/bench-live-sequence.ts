@@ -1,4 +1,4 @@
-/** Parts `sequence` and `fanout` of bench:live: rates of valuations, through a bare loop and through metrics processes. */
+/** Parts `sequence` and `fanout` of `bench -- live`: rates of valuations, through a bare loop and through metrics processes. */
 import type { Aim } from "./bench-live-aims.ts";
 import type { BareMethods } from "./bench-live-bare.ts";
 import {

@@ -1,5 +1,5 @@
 /**
- * A client of bench:live: a WebSocket by hand on a raw TCP socket, because the clients are not what is measured. It counts
+ * A client of `bench -- live`: a WebSocket by hand on a raw TCP socket, because the clients are not what is measured. It counts
  * frames, checks that no sequence is missing or repeated, and takes the time from `measuredAt`, all on the bytes.
  */
 import { randomBytes } from "node:crypto";

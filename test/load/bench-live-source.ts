@@ -1,5 +1,5 @@
 /**
- * The trading server of bench:live: publishes valuations at a given rate, one account after the other, with kafkajs
+ * The trading server of `bench -- live`: publishes valuations at a given rate, one account after the other, with kafkajs
  * itself and the acknowledgement of all replicas. Every valuation has another equity than the one before it, so that
  * none is dropped as unchanged.
  */

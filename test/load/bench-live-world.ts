@@ -1,5 +1,5 @@
 /**
- * What a part of bench:live has for itself on the real servers: topics, a database and a Redis, an organization with a key
+ * What a part of `bench -- live` has for itself on the real servers: topics, a database and a Redis, an organization with a key
  * and a server, and metrics processes. In the place of the account service stands one route that knows every account.
  */
 import { spawn } from "node:child_process";

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:webhooks`: deliveries from the topic to the receiver, with 1 and with 100 endpoints: how many a second, how
+ * `npm run bench -- webhooks`: deliveries from the topic to the receiver, with 1 and with 100 endpoints: how many a second, how
  * soon, and what one endpoint of 100 that hangs changes for the others. That is asked in turns, the same endpoint answering
  * and hanging, so that what changes slowly (the machine, the database's size) meets both alike. Starts servers and the
  * service of its own.

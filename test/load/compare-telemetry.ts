@@ -1,5 +1,5 @@
 /**
- * `BENCH_TELEMETRY=compare npm run bench:accept`: what telemetry costs. Three whole systems stand side by side, without it,
+ * `BENCH_TELEMETRY=compare npm run bench -- accept`: what telemetry costs. Three whole systems stand side by side, without it,
  * with what is advised for production, and with every request traced; they take turns so short that whatever else the machine
  * does meets all of them alike. Compared is the processor time that a call costs all services together.
  */

@@ -1,5 +1,5 @@
 /**
- * `npm run test:schemathesis`: a stack of its own, and Schemathesis with all its checks against its `/openapi.json`.
+ * `npm run verify -- schemathesis`: a stack of its own, and Schemathesis with all its checks against its `/openapi.json`.
  * Schemathesis comes from PyPI into a folder of the checkout. Nothing but 127.0.0.1 is called. Ends with Schemathesis's code.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -16,7 +16,7 @@ const LOCAL = path.resolve(import.meta.dirname, "../../.local");
 const STATE_DIR = path.join(LOCAL, "schemathesis");
 const VENV = path.join(LOCAL, "schemathesis-venv");
 const SCHEMATHESIS = path.join(VENV, "bin", "schemathesis");
-/** Examples for each operation and phase. More finds more: `SCHEMATHESIS_EXAMPLES=500 npm run test:schemathesis`. */
+/** Examples for each operation and phase. More finds more: `SCHEMATHESIS_EXAMPLES=500 npm run verify -- schemathesis`. */
 const EXAMPLES = process.env["SCHEMATHESIS_EXAMPLES"] ?? "50";
 const SEED = process.env["SCHEMATHESIS_SEED"] ?? "1";
 /** Longer than a command can be waited for, in seconds. */

@@ -1,5 +1,5 @@
 /**
- * `npm run test:tenants`: a whole kapi, and an organization that attacks the others through the API
+ * `npm run scenario -- tenants`: a whole kapi, and an organization that attacks the others through the API
  * alone. Prints what another one sees of each attack: errors, and how long its work takes,
  * undisturbed and under attack. Ends with exit code 1 if that one was answered an error.
  * `TENANTS_SECONDS` is how long each is looked at, `TENANTS_ACCOUNTS` how many accounts the attacker

@@ -1,6 +1,6 @@
 /**
  * Each program is given the secrets that its settings read, and no other: by deploy/programs.json, from which the chart
- * (`npm run test:helm` looks at what it renders) and `npm start` make its environment, in Docker Compose, and in the docs.
+ * (`npm run verify -- helm` looks at what it renders) and `npm start` make its environment, in Docker Compose, and in the docs.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
