@@ -1,5 +1,5 @@
 /**
- * The walls of the house: who may import whom. `services/<name>/src` holds the same rooms everywhere
+ * Import rules: who may import whom. `services/<name>/src` has the same layers everywhere
  * (main → service → inbound → operations → domain ← outbound); libraries never know a service.
  * The `swc` parser is needed: with TypeScript 7 alone nothing would be read and every rule would pass.
  */
@@ -18,8 +18,8 @@ function onlyIn(packageName, place) {
   };
 }
 
-/** Inside a service, room `from` must not import the rooms `to`. */
-function room(from, to) {
+/** Inside a service, layer `from` must not import the layers `to`. */
+function layerRule(from, to) {
   return {
     name: `${from}-not-to-${to.join("-or-")}`,
     comment: "main → service → inbound → operations → domain ← outbound",
@@ -90,15 +90,14 @@ export default {
         dependencyTypesNot: ["type-only"],
       },
     },
-    room("operations", ["inbound", "outbound", "service", "main", "config"]),
-    room("outbound", ["inbound", "operations", "service", "main", "config"]),
-    room("inbound", ["outbound", "service", "main", "config"]),
-    room("service", ["main"]),
-    room("main", ["inbound", "operations", "outbound", "domain"]),
+    layerRule("operations", ["inbound", "outbound", "service", "main", "config"]),
+    layerRule("outbound", ["inbound", "operations", "service", "main", "config"]),
+    layerRule("inbound", ["outbound", "service", "main", "config"]),
+    layerRule("service", ["main"]),
+    layerRule("main", ["inbound", "operations", "outbound", "domain"]),
     {
       name: "console-is-a-page",
-      comment:
-        "the console's page is made of its own code, Preact and uPlot; of the rest of the house it has types only",
+      comment: "the console's page is made of its own code, Preact and uPlot; of everything else it has types only",
       severity: "error",
       from: { path: `${SERVICE}console/src/`, pathNot: "\\.test\\.ts$" },
       to: {
@@ -122,7 +121,7 @@ export default {
     onlyIn("request-filtering-agent", "services/webhooks/src/outbound/http"),
     {
       name: "no-dustbins",
-      comment: "a room is named for what it does",
+      comment: "a folder is named for what it does",
       severity: "error",
       from: {},
       to: { path: "/(common|util|utils|shared|helper|helpers)(/|\\.ts$)", pathNot: "node_modules/" },

@@ -30,7 +30,7 @@ class LongestFirst extends BaseSequencer {
 
 /**
  * `unit` needs nothing but this machine; `integration` runs on real servers, which its global set-up starts once a run
- * (or takes from KAFKA_BROKERS, POSTGRES_URL and REDIS_URL); `tidy` looks at the house itself.
+ * (or takes from KAFKA_BROKERS, POSTGRES_URL and REDIS_URL); `tidy` checks the repository itself.
  */
 export default defineConfig({
   test: {

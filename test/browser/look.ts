@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 
-import { severeFindings, sidewaysPixels } from "./accessibility.ts";
+import { severeViolations, sidewaysPixels } from "./accessibility.ts";
 import { NARROW, type Person, WIDE } from "./person.ts";
 
 const SCHEMES = ["light", "dark"] as const;
@@ -21,7 +21,7 @@ export async function look(person: Person, name: string): Promise<void> {
     for (const colorScheme of SCHEMES) {
       await person.page.emulateMedia({ colorScheme });
       await person.screenshot(`${name}-${size.width}-${colorScheme}`);
-      if (colorScheme === audited) expect(await severeFindings(person.page)).toEqual([]);
+      if (colorScheme === audited) expect(await severeViolations(person.page)).toEqual([]);
     }
     expect(await sidewaysPixels(person.page)).toBe(0);
   }

@@ -1,4 +1,4 @@
-import type { Findings } from "../live/findings.ts";
+import type { Violations } from "../live/violations.ts";
 import type { Book } from "./book.ts";
 import type { Waits } from "./waits.ts";
 import type { World } from "./world.ts";
@@ -7,7 +7,7 @@ import type { World } from "./world.ts";
 export interface Case {
   readonly world: World;
   readonly book: Book;
-  readonly findings: Findings;
+  readonly violations: Violations;
   readonly waits: Waits;
   readonly say: (text: string) => void;
 }

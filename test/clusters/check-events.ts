@@ -27,7 +27,7 @@ export async function checkEvents(
   one: Case,
   transactions: ReadonlyMap<Account, readonly TransactionView[]>,
 ): Promise<void> {
-  const { world, findings, waits } = one;
+  const { world, violations, waits } = one;
   const checks = world.organizations.map(async (organization, index) => {
     const own = [...transactions].filter(([account]) => account.organization === index);
     let events: EventView[] = [];
@@ -35,8 +35,9 @@ export async function checkEvents(
       events = await feedOf(organization);
       return withoutEvent(events, own);
     });
-    if (missing !== null) findings.add(`organization ${index}: ${missing}`);
-    for (const wrong of [...repeated(events), ...misnumbered(events)]) findings.add(`organization ${index}: ${wrong}`);
+    if (missing !== null) violations.add(`organization ${index}: ${missing}`);
+    for (const wrong of [...repeated(events), ...misnumbered(events)])
+      violations.add(`organization ${index}: ${wrong}`);
     const undelivered = (): EventView[] => {
       const arrived = world.receiver.received.filter(({ path }) => path === organization.hook);
       const ids = new Set(arrived.map(({ event }) => event.data.eventId));
@@ -50,7 +51,7 @@ export async function checkEvents(
         .map(({ id, type }) => `${type} ${id}`)
         .join(", ")}`;
     });
-    if (late !== null) findings.add(`organization ${index}: ${late}`);
+    if (late !== null) violations.add(`organization ${index}: ${late}`);
   });
   await Promise.all(checks);
 }

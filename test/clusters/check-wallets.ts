@@ -35,7 +35,7 @@ export async function checkWallets(
   const checks = one.world.organizations.map(async (organization, index) => {
     const what = `the wallet of organization ${index}`;
     const wrong = await one.waits.until(what, WALLET_DEADLINE_MS, () => different(one, index, organization, commands));
-    if (wrong !== null) one.findings.add(`${what}: ${wrong}`);
+    if (wrong !== null) one.violations.add(`${what}: ${wrong}`);
   });
   await Promise.all(checks);
 }

@@ -45,7 +45,7 @@ export async function checkAll(one: Case): Promise<void> {
 
 /** Commands by id. A command that is accepted is listed, and final in the end. */
 async function checkCommands(one: Case): Promise<ReadonlyMap<string, CommandView>> {
-  const { book, findings, waits, world } = one;
+  const { book, violations, waits, world } = one;
   const commands = new Map<string, CommandView>();
   const open = (): Operation[] =>
     book.accepted.filter(({ commandId }) => !FINAL.has(commands.get(commandId ?? "")?.status ?? ""));
@@ -58,7 +58,7 @@ async function checkCommands(one: Case): Promise<ReadonlyMap<string, CommandView
       ? null
       : `${left.length} commands, such as ${left.slice(0, MAX_EXAMPLES).map(told).join(", ")}`;
   });
-  if (missing !== null) findings.add(`accepted commands are not final: ${missing}`);
+  if (missing !== null) violations.add(`accepted commands are not final: ${missing}`);
   const ends = Map.groupBy(book.accepted, ({ commandId }) => {
     const { status = "unknown", errorCode = null } = commands.get(commandId ?? "") ?? {};
     return `${status} ${errorCode ?? ""}`.trim();
@@ -66,7 +66,7 @@ async function checkCommands(one: Case): Promise<ReadonlyMap<string, CommandView
   for (const [end, operations] of ends) {
     one.say(`  ${operations.length} commands ${end}`);
     if (/^(failed|expired)/.test(end))
-      findings.add(`${operations.length} commands ${end}, such as ${told(operations[0])}`);
+      violations.add(`${operations.length} commands ${end}, such as ${told(operations[0])}`);
   }
   return commands;
 }
@@ -79,7 +79,7 @@ async function readCommands(organization: Organization | undefined, into: Map<st
 
 /** Each successful creation made exactly one account, also if it was repeated. */
 async function checkAccounts(one: Case, commands: ReadonlyMap<string, CommandView>): Promise<void> {
-  const { book, findings, waits, world } = one;
+  const { book, violations, waits, world } = one;
   for (const [index, { api, serverId }] of world.organizations.entries()) {
     const created = book.ofOrganization(index).filter(({ kind, commandId }) => {
       return kind === "creation" && commands.get(commandId ?? "")?.status === "succeeded";
@@ -93,7 +93,7 @@ async function checkAccounts(one: Case, commands: ReadonlyMap<string, CommandVie
       const { size } = new Set(accounts.map(({ accountNumber }) => accountNumber));
       return size === expected ? null : `${size} accounts are listed, ${expected} were created`;
     });
-    if (wrong !== null) findings.add(`organization ${index}: ${wrong}`);
+    if (wrong !== null) violations.add(`organization ${index}: ${wrong}`);
   }
 }
 
@@ -102,7 +102,7 @@ async function checkMoney(
   account: Account,
   commands: ReadonlyMap<string, CommandView>,
 ): Promise<readonly TransactionView[]> {
-  const { book, findings, waits, world } = one;
+  const { book, violations, waits, world } = one;
   const organization = world.organizations[account.organization];
   if (organization === undefined) return [];
   const control = new TradingControl(organization.client.demo);
@@ -130,7 +130,7 @@ async function checkMoney(
     const broken = brokenRow(transactions) ?? differentEffects(transactions, done);
     return broken ?? (account.trades ? await differentTrades(organization, account, traded) : null);
   });
-  if (wrong !== null) findings.add(`account ${account.number}: ${wrong}`);
+  if (wrong !== null) violations.add(`account ${account.number}: ${wrong}`);
   return transactions;
 }
 
@@ -186,7 +186,7 @@ function differentEffects(rows: readonly TransactionView[], done: readonly Opera
  * Every client of the live stream ends at the same sequence of each account, with the balance that
  * the account has.
  */
-async function checkLive({ world, findings, waits }: Case): Promise<void> {
+async function checkLive({ world, violations, waits }: Case): Promise<void> {
   for (const checker of world.checkers) checker.cutting = false;
   const behind = async (): Promise<string | null> => {
     for (const { number, organization } of world.accounts) {
@@ -206,7 +206,7 @@ async function checkLive({ world, findings, waits }: Case): Promise<void> {
     return null;
   };
   const wrong = await waits.until("live clients to have every sample", LIVE_DEADLINE_MS, behind);
-  if (wrong !== null) findings.add(wrong);
+  if (wrong !== null) violations.add(wrong);
 }
 
 function minorOf(amount: number): number {

@@ -2,7 +2,7 @@ import type { Book } from "./book.ts";
 import type { FaultRecord } from "./recovery.ts";
 
 /** What a run has been through, as lines to print. */
-export function reportLines(book: Book, faults: readonly FaultRecord[], findings: readonly string[]): string[] {
+export function reportLines(book: Book, faults: readonly FaultRecord[], violations: readonly string[]): string[] {
   const kinds = [...Map.groupBy(book.operations, ({ kind }) => kind)];
   const { reads, duplicates, notSent, late, slowestMs } = book.counts;
   return [
@@ -30,8 +30,8 @@ export function reportLines(book: Book, faults: readonly FaultRecord[], findings
     `answers     ${[...book.answers].map(([kind, count]) => `${count} × ${kind}`).join(", ")}`,
     `late        ${late} answers after more than 5.5 s, the slowest after ${seconds(slowestMs)} s`,
     `final       the slowest ${[...book.slowestFinalMs].map(([kind, ms]) => `${kind} after ${seconds(ms)} s`).join(", ")}`,
-    `findings    ${findings.length}`,
-    ...findings.map((finding) => `  ${finding}`),
+    `violations  ${violations.length}`,
+    ...violations.map((violation) => `  ${violation}`),
   ];
 }
 

@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { delay } from "@kapi/kernel";
 
 import type { EnvelopeView } from "../e2e/outside-client.ts";
-import type { Dice } from "../live/dice.ts";
-import type { Findings } from "../live/findings.ts";
+import type { RandomSource } from "../live/random-source.ts";
+import type { Violations } from "../live/violations.ts";
 import { type Account, type Book, DUE_MS, type Operation, type OperationKind } from "./book.ts";
 import type { Reply } from "./public-api.ts";
 import type { Recovery } from "./recovery.ts";
@@ -39,8 +39,8 @@ export interface WorkloadOptions {
   readonly accounts: readonly Account[];
   readonly book: Book;
   readonly recovery: Recovery;
-  readonly findings: Findings;
-  readonly dice: Dice;
+  readonly violations: Violations;
+  readonly random: RandomSource;
 }
 
 /** Backends that move money without a pause; each operation is sent with its key until it is answered. */
@@ -85,14 +85,14 @@ export class Workload {
 
   #begin(work: () => Promise<void>): void {
     const running = work()
-      .catch((error: unknown) => this.#options.findings.add(`the oracle failed: ${String(error)}`))
+      .catch((error: unknown) => this.#options.violations.add(`the oracle failed: ${String(error)}`))
       .finally(() => this.#underWay.delete(running));
     this.#underWay.add(running);
   }
 
   async #one(turn: number): Promise<void> {
-    const { accounts, dice, book } = this.#options;
-    const share = dice.whole(1, 100);
+    const { accounts, random, book } = this.#options;
+    const share = random.whole(1, 100);
     const kind = SHARES.find(([upTo]) => share <= upTo)?.[1] ?? "read";
     const account = accounts[turn % accounts.length];
     if (account === undefined) return;
@@ -105,9 +105,9 @@ export class Workload {
   }
 
   #operation(kind: OperationKind, account: Account): Operation {
-    const { dice, organizations } = this.#options;
+    const { random, organizations } = this.#options;
     const organization = organizations[account.organization];
-    const amountMinor = dice.whole(1, MAX_AMOUNT_MINOR);
+    const amountMinor = random.whole(1, MAX_AMOUNT_MINOR);
     const requestId = randomUUID();
     const base = `/servers/${organization?.serverId}/accounts`;
     const ways = {
@@ -139,7 +139,7 @@ export class Workload {
   }
 
   async #carryOut(operation: Operation): Promise<void> {
-    const { organizations, book, findings } = this.#options;
+    const { organizations, book, violations } = this.#options;
     for (;;) {
       const reply = await organizations[operation.organization]?.api.call(operation);
       if (reply === undefined) return;
@@ -148,26 +148,26 @@ export class Workload {
       book.saw(reply, DUE_MS);
       if (status === 200 || status === 202) return this.#accept(operation, reply);
       if (status !== null && status < 500 && status !== 429) {
-        return findings.add(`a ${operation.kind} was answered ${status} ${code} (key ${operation.key})`);
+        return violations.add(`a ${operation.kind} was answered ${status} ${code} (key ${operation.key})`);
       }
       if (Date.now() > this.#giveUpMs) {
         const answers = [...new Set(operation.tries.map((one) => `${one.status ?? "none"} ${one.code}`))].join(", ");
-        return findings.add(`a ${operation.kind} was never served: ${answers} (key ${operation.key})`);
+        return violations.add(`a ${operation.kind} was never served: ${answers} (key ${operation.key})`);
       }
       await delay(pauseMs(reply, operation.tries.length));
     }
   }
 
   #accept(operation: Operation, reply: Reply): void {
-    const { book, findings, recovery } = this.#options;
+    const { book, violations, recovery } = this.#options;
     const { command, duplicate, credentials } = reply.body as EnvelopeView;
     const isNew = reply.status === 202;
     const told = `${operation.kind} with key ${operation.key}`;
-    if (duplicate === isNew) findings.add(`${told}: ${reply.status} says duplicate ${duplicate}`);
-    if (!isNew && operation.tries.length === 1) findings.add(`${told} was new and is told to be a duplicate`);
+    if (duplicate === isNew) violations.add(`${told}: ${reply.status} says duplicate ${duplicate}`);
+    if (!isNew && operation.tries.length === 1) violations.add(`${told} was new and is told to be a duplicate`);
     if (operation.kind === "creation" && credentials === undefined) {
       const wasLost = operation.tries.some(({ status }) => status === null);
-      if (isNew || !wasLost) findings.add(`${told}: nobody was told its passwords, after ${answersOf(operation)}`);
+      if (isNew || !wasLost) violations.add(`${told}: nobody was told its passwords, after ${answersOf(operation)}`);
     }
     book.wasAccepted(operation, command.id);
     recovery.accepted(operation);
@@ -179,7 +179,7 @@ export class Workload {
 
   /** Follows one operation of each account at a time to its end. */
   async #watch(operation: Operation): Promise<void> {
-    const { organizations, book, findings, recovery } = this.#options;
+    const { organizations, book, violations, recovery } = this.#options;
     while (!this.#stopping) {
       const path = `/commands/${operation.commandId}?wait=${WAIT_S}`;
       const reply = await organizations[operation.organization]?.api.call({
@@ -189,7 +189,7 @@ export class Workload {
       });
       if (reply === undefined) return;
       book.saw(reply, DUE_MS + WAIT_S * 1_000);
-      if (reply.status === 404) return findings.add(`command ${operation.commandId} was accepted and is 404`);
+      if (reply.status === 404) return violations.add(`command ${operation.commandId} was accepted and is 404`);
       const status = reply.status === 200 ? (reply.body as { command: { status: string } }).command.status : "";
       if (FINAL.has(status)) {
         book.completed(operation);
@@ -201,10 +201,10 @@ export class Workload {
 
   /** Sends an accepted operation again: the same command must be named. */
   async #repeat(organization: number): Promise<void> {
-    const { organizations, book, dice, findings } = this.#options;
+    const { organizations, book, random, violations } = this.#options;
     const earlier = book.ofOrganization(organization);
     if (earlier.length === 0) return;
-    const operation = dice.pick(earlier);
+    const operation = random.pick(earlier);
     const reply = await organizations[organization]?.api.call(operation);
     if (reply === undefined) return;
     book.saw(reply, DUE_MS);
@@ -212,22 +212,22 @@ export class Workload {
     if (reply.status === null || reply.status >= 500) return;
     const { command, duplicate } = reply.body as Partial<EnvelopeView>;
     if (reply.status !== 200 || duplicate !== true || command?.id !== operation.commandId) {
-      findings.add(`key ${operation.key} sent again was answered ${reply.status} for command ${command?.id}`);
+      violations.add(`key ${operation.key} sent again was answered ${reply.status} for command ${command?.id}`);
     }
   }
 
   async #read({ organization, number }: Account): Promise<void> {
-    const { organizations, book, dice, findings } = this.#options;
+    const { organizations, book, random, violations } = this.#options;
     const one = organizations[organization];
     if (one === undefined) return;
     const account = `/servers/${one.serverId}/accounts/${number}`;
-    const path = dice.pick([account, `${account}/transactions?limit=5`, "/credits/balance", "/events?limit=5"]);
+    const path = random.pick([account, `${account}/transactions?limit=5`, "/credits/balance", "/events?limit=5"]);
     const reply = await one.api.call({ method: "GET", path });
     book.saw(reply, DUE_MS);
     book.counts.reads += 1;
     if (reply.status === 200) book.servedRead ??= reply.requestId;
     else if (reply.status !== null && reply.status >= 500) book.failedReads.add(reply.requestId);
-    else if (reply.status !== null) findings.add(`GET ${path} was answered ${reply.status} ${reply.code}`);
+    else if (reply.status !== null) violations.add(`GET ${path} was answered ${reply.status} ${reply.code}`);
   }
 }
 

@@ -61,7 +61,7 @@ async function untilKnown(client: OutsideClient): Promise<void> {
   }
 }
 
-/** Until the account service has heard of the organization's server; asked inside the house, where it costs no credits. */
+/** Waits until the account service knows the organization's server. Internal routes cost no credits. */
 async function untilServed(stack: TestStack, { demo }: OutsideClient): Promise<void> {
   const address = `${stack.url("account")}/internal/servers/${demo.serverId}/configuration`;
   const headers = { "x-service-token": stack.secrets.serviceTokens.gateway };

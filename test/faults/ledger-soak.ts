@@ -12,7 +12,7 @@ import { TcpProxy } from "@kapi/servers";
 import { createTestEnvironment, eventually, startTestStack } from "@kapi/testkit";
 
 import startServers from "../../libs/testkit/src/global-setup.ts";
-import { CreditBooks } from "../properties/credit-books.ts";
+import { CreditReconciliation } from "../properties/credit-reconciliation.ts";
 
 const MINUTES = Number(process.env["LEDGER_SOAK_MINUTES"] ?? 10);
 const RATE = Number(process.env["LEDGER_SOAK_RATE"] ?? 300);
@@ -40,7 +40,7 @@ interface Organization {
   readonly charged: Set<string>;
 }
 
-const findings: string[] = [];
+const violations: string[] = [];
 const answers = new Map<string, number>();
 
 function say(text: string): void {
@@ -48,7 +48,7 @@ function say(text: string): void {
 }
 
 function check(isRight: boolean, what: string): void {
-  if (!isRight) findings.push(what);
+  if (!isRight) violations.push(what);
 }
 
 const stopServers = await startServers();
@@ -56,7 +56,7 @@ const environment = await createTestEnvironment();
 const { proxy, url: POSTGRES_URL } = await TcpProxy.inFrontOf(environment.postgresUrl);
 const cut = Object.fromEntries(SERVICES.map((service) => [service, { POSTGRES_URL }]));
 const stack = await startTestStack({ environment, services: [...SERVICES, "trading-server"], env: cut });
-const books = await CreditBooks.open(stack.servers);
+const reconciliation = await CreditReconciliation.open(stack.servers);
 
 async function send({ managementKey, serverId, charged }: Organization, isDeposit: boolean): Promise<void> {
   const requestId = randomUUID();
@@ -92,13 +92,15 @@ async function load(organizations: readonly Organization[], durationMs: number):
       const organization = organizations[sent % organizations.length];
       if (organization === undefined) break;
       const request = send(organization, sent % DEPOSIT_EVERY === 1)
-        .catch((error: unknown) => void findings.push(String(error)))
+        .catch((error: unknown) => void violations.push(String(error)))
         .finally(() => running.delete(request));
       running.add(request);
     }
     if (nowMs - toldMs > PROGRESS_EVERY_MS) {
       toldMs = nowMs;
-      say(`  ${Math.round((nowMs - beganMs) / 60_000)} min: ${sent} requests, ${await books.underWay()} entries wait`);
+      say(
+        `  ${Math.round((nowMs - beganMs) / 60_000)} min: ${sent} requests, ${await reconciliation.underWay()} entries wait`,
+      );
     }
     await setTimeout(TURN_MS);
   }
@@ -117,15 +119,15 @@ try {
     async () => (await fetch(`${stack.baseUrl}/api/v1/management/credits/balance`, { headers })).status === 200,
     { timeoutMs: KNOWN_TIMEOUT_MS },
   );
-  await eventually(async () => (await books.underWay()) === 0);
-  const before = await Promise.all(organizations.map(({ organizationId }) => books.of(organizationId)));
+  await eventually(async () => (await reconciliation.underWay()) === 0);
+  const before = await Promise.all(organizations.map(({ organizationId }) => reconciliation.of(organizationId)));
 
   await load(organizations, AROUND_MS);
   say(`PostgreSQL is away for ${MINUTES} min, at ${RATE} requests/s`);
   await proxy.refuse();
   answers.clear();
   await load(organizations, MINUTES * 60_000);
-  const waiting = await books.underWay();
+  const waiting = await reconciliation.underWay();
   say(`${[...answers].map(([answer, count]) => `${answer}: ${count}`).join(", ")}; ${waiting} entries wait`);
   check(
     [...answers.keys()].every((answer) => answer.startsWith("deposit") || answer === "read 200 "),
@@ -134,13 +136,13 @@ try {
   await proxy.pass();
   const healedMs = performance.now();
   await load(organizations, AROUND_MS);
-  await eventually(async () => (await books.underWay()) === 0, { timeoutMs: SETTLE_TIMEOUT_MS });
+  await eventually(async () => (await reconciliation.underWay()) === 0, { timeoutMs: SETTLE_TIMEOUT_MS });
   say(
     `all entries are in the ledger, ${((performance.now() - healedMs) / 1_000).toFixed(1)} s after PostgreSQL is back`,
   );
 
   for (const [index, { organizationId, charged }] of organizations.entries()) {
-    const { redis, kept, derived, linesSum } = await books.of(organizationId);
+    const { redis, kept, derived, linesSum } = await reconciliation.of(organizationId);
     const consumed = (before[index]?.kept.consumed ?? 0) + charged.size * READ_PRICE;
     const all = [redis?.consumed, kept.consumed, derived.consumed, linesSum];
     check(
@@ -148,17 +150,17 @@ try {
       `${organizationId}: answered for ${consumed}, but Redis, ledger, legs and lines say ${all.join(", ")}`,
     );
     check(JSON.stringify([redis, derived]) === JSON.stringify([kept, kept]), `${organizationId}: the wallets differ`);
-    const lines = (await books.lines(organizationId)).map(({ requestId }) => requestId ?? "");
+    const lines = (await reconciliation.lines(organizationId)).map(({ requestId }) => requestId ?? "");
     const found = new Set(lines);
     const missing = [...charged].filter((requestId) => !found.has(requestId)).length;
     check(missing === 0 && lines.length === found.size, `${organizationId}: ${missing} requests without a line`);
   }
   const total = organizations.reduce((sum, { charged }) => sum + charged.size, 0);
-  say(`${total} requests charged, each one line; ${findings.length} findings`);
-  for (const finding of findings.slice(0, 20)) say(`  ${finding}`);
-  process.exitCode = findings.length === 0 ? 0 : 1;
+  say(`${total} requests charged, each one line; ${violations.length} violations`);
+  for (const violation of violations.slice(0, 20)) say(`  ${violation}`);
+  process.exitCode = violations.length === 0 ? 0 : 1;
 } finally {
-  await books.close();
+  await reconciliation.close();
   await stack.stop();
   await proxy.close();
   await environment.stop();

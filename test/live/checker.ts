@@ -3,8 +3,8 @@ import { delay } from "@kapi/kernel";
 import { WebSocket } from "ws";
 
 import { Delays } from "./delays.ts";
-import type { Dice } from "./dice.ts";
-import type { Findings } from "./findings.ts";
+import type { RandomSource } from "./random-source.ts";
+import type { Violations } from "./violations.ts";
 import { Place } from "./place.ts";
 import type { SampleLedger } from "./sample-ledger.ts";
 
@@ -26,9 +26,9 @@ export interface CheckerOptions {
   readonly accounts: readonly string[];
   /** The base address of a stream process that may be tried now. */
   readonly address: () => string;
-  readonly findings: Findings;
+  readonly violations: Violations;
   readonly ledger: SampleLedger;
-  readonly dice: Dice;
+  readonly random: RandomSource;
   /** Mean time between two cuts of its own; none without it. */
   readonly meanCutMs?: number;
   /** Told of every sample, live or replayed. */
@@ -133,23 +133,23 @@ export class Checker {
   }
 
   async #live(): Promise<void> {
-    const { dice } = this.#options;
+    const { random } = this.#options;
     while (!this.#stopping.signal.aborted) {
       const wasCut = await this.#connection();
-      const awayMs = wasCut ? this.#absenceMs() : dice.whole(BACK_OFF_MS.first, BACK_OFF_MS.last);
+      const awayMs = wasCut ? this.#absenceMs() : random.whole(BACK_OFF_MS.first, BACK_OFF_MS.last);
       await delay(awayMs, this.#stopping.signal);
     }
   }
 
   #absenceMs(): number {
-    const { dice, longAbsence } = this.#options;
-    if (longAbsence !== undefined && dice.happens(longAbsence.probability)) return longAbsence.ms;
-    return dice.whole(0, dice.happens(MIDDLE_ABSENCES) ? MIDDLE_ABSENCE_MS : SHORT_ABSENCE_MS);
+    const { random, longAbsence } = this.#options;
+    if (longAbsence !== undefined && random.happens(longAbsence.probability)) return longAbsence.ms;
+    return random.whole(0, random.happens(MIDDLE_ABSENCES) ? MIDDLE_ABSENCE_MS : SHORT_ABSENCE_MS);
   }
 
   /** One connection, from its handshake to its end; resolves with whether this side has cut it. */
   #connection(): Promise<boolean> {
-    const { managementKey, address, dice, meanCutMs } = this.#options;
+    const { managementKey, address, random, meanCutMs } = this.#options;
     const headers = { authorization: `Management ${managementKey}` };
     const socket = new WebSocket(address() + LIVE_METRICS_PATH, { headers, handshakeTimeout: CONNECT_TIMEOUT_MS });
     this.#socket = socket;
@@ -161,7 +161,7 @@ export class Checker {
           if (!this.cutting) return arm(meanMs);
           this.counts.cuts += 1;
           this.#cut();
-        }, dice.exponential(meanMs));
+        }, random.exponential(meanMs));
       };
       if (meanCutMs !== undefined) arm(meanCutMs);
       socket.on("error", () => undefined);
@@ -245,6 +245,6 @@ export class Checker {
   }
 
   #tell(what: string): void {
-    this.#options.findings.add(`${this.#options.name}: ${what}`);
+    this.#options.violations.add(`${this.#options.name}: ${what}`);
   }
 }

@@ -2,7 +2,7 @@ import { accountKey, TOPICS, type Valuation } from "@kapi/contracts";
 import { createLogReader, type KafkaConnection, type Message } from "@kapi/kafka";
 import type { Logger, Scope } from "@kapi/runtime";
 
-import type { Findings } from "./findings.ts";
+import type { Violations } from "./violations.ts";
 import { type JudgedSample, type RawValuation, sampleFaults, saySame } from "./sample-check.ts";
 import type { SampleLedger } from "./sample-ledger.ts";
 
@@ -29,7 +29,7 @@ interface Waiting {
  * that counts against the raw valuations of its interval.
  */
 export class LogWitness {
-  readonly #findings: Findings;
+  readonly #violations: Violations;
   readonly #ledger: SampleLedger;
   readonly #serverId: string;
   readonly #accounts: ReadonlyMap<string, AccountRecord>;
@@ -43,10 +43,10 @@ export class LogWitness {
   constructor(options: {
     readonly serverId: string;
     readonly accounts: readonly string[];
-    readonly findings: Findings;
+    readonly violations: Violations;
     readonly ledger: SampleLedger;
   }) {
-    this.#findings = options.findings;
+    this.#violations = options.violations;
     this.#ledger = options.ledger;
     this.#serverId = options.serverId;
     this.#accounts = new Map(
@@ -71,7 +71,7 @@ export class LogWitness {
 
   /** Reads both topics from their beginnings until `scope` stops. */
   async start(kafka: KafkaConnection, logger: Logger, scope: Scope): Promise<void> {
-    const fatal = (error: Error): void => this.#findings.add(`the log was not read on: ${error.message}`);
+    const fatal = (error: Error): void => this.#violations.add(`the log was not read on: ${error.message}`);
     const read = { from: "beginning", logger, fatal } as const;
     await scope.start("raw valuations", () =>
       createLogReader(kafka, {
@@ -188,7 +188,7 @@ export class LogWitness {
       const names = { serverId: this.#serverId, accountNumber: account.accountNumber };
       for (const fault of sampleFaults(names, sample, interval, told)) {
         const { sequence, from, to } = sample;
-        this.#findings.add(`${account.accountNumber}: sample ${sequence} of (${from}, ${to}]: ${fault}`);
+        this.#violations.add(`${account.accountNumber}: sample ${sequence} of (${from}, ${to}]: ${fault}`);
       }
     }
   }

@@ -1,5 +1,5 @@
 /**
- * The baseline of `bench -- history`: an internal route of this house that makes one round trip to PostgreSQL, `select 1`, and
+ * The baseline of `bench -- history`: an internal route that makes one round trip to PostgreSQL, `select 1`, and
  * nothing else. Prints its address as JSON when it listens.
  */
 import { createHttpServer, listen } from "@kapi/http";

@@ -20,7 +20,7 @@ import { closedLoop, type Figures, figuresOf, line } from "./measure.ts";
 import { startProcess } from "./process.ts";
 import { microsecondsEach, type ProcessorTimes, processorTimes } from "./processor-time.ts";
 import { benchTelemetry, SAMPLED_SHARE } from "./telemetry.ts";
-import { type Rival, takeTurns } from "./turns.ts";
+import { type Competitor, takeTurns } from "./turns.ts";
 import { usageStreamOf } from "./usage-stream.ts";
 
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench");
@@ -145,12 +145,12 @@ async function reads(stack: Stack, call: () => Promise<unknown>): Promise<Figure
 /** `kapi` and others in turns, after a warm-up of each; prints what a call of `kapi` cost each process, warm-up included. */
 async function inTurns<Name extends string>(
   stack: Stack,
-  rivals: Readonly<Record<Name | "kapi", Rival>>,
+  competitors: Readonly<Record<Name | "kapi", Competitor>>,
   warmUpMs = WARM_UP_MS,
 ): Promise<Record<Name | "kapi", Figures>> {
   const costs = new Costs(stack);
-  const { kapi } = rivals;
-  const measured: Rival = {
+  const { kapi } = competitors;
+  const measured: Competitor = {
     call: costs.of(kapi.call),
     before: async () => {
       await kapi.before?.();
@@ -162,7 +162,7 @@ async function inTurns<Name extends string>(
     },
   };
   const turns = { concurrency: CONCURRENCY, warmUpMs, turnWarmUpMs: TURN_WARM_UP_MS, turnMs: TURN_MS };
-  const figures = await takeTurns({ ...rivals, kapi: measured }, turns);
+  const figures = await takeTurns({ ...competitors, kapi: measured }, turns);
   costs.print();
   return figures;
 }
@@ -205,7 +205,7 @@ async function startWarmBarePath(environment: Record<string, string>): Promise<B
 }
 
 /** Deposits until their 202. A turn ends when the last deposit is done, so that none is worked on in another's turn. */
-function accepting(accept: () => Promise<string>, ended: (commandId: string) => Promise<void>): Rival {
+function accepting(accept: () => Promise<string>, ended: (commandId: string) => Promise<void>): Competitor {
   let ends: Promise<void>[] = [];
   return {
     call: async () => void ends.push(ended(await accept())),
@@ -241,8 +241,8 @@ async function besideBareLoop(
 /** (g): accepted deposits with the usage stream, and without it. */
 async function withAndWithoutStream(bench: Bench): Promise<{ on: Figures; off: Figures }> {
   const stream = usageStreamOf(bench.stack.servers.redisUrl);
-  const rival = (isOn: boolean): Rival => ({ call: () => deposit(bench), before: () => stream.set(isOn) });
-  const { kapi, off } = await inTurns(bench.stack, { kapi: rival(true), off: rival(false) }, 0);
+  const competitor = (isOn: boolean): Competitor => ({ call: () => deposit(bench), before: () => stream.set(isOn) });
+  const { kapi, off } = await inTurns(bench.stack, { kapi: competitor(true), off: competitor(false) }, 0);
   await stream.set(true);
   stream.close();
   return { on: kapi, off };

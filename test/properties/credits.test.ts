@@ -15,7 +15,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { inFlight } from "../e2e/in-flight.ts";
 import { OutsideClient } from "../e2e/outside-client.ts";
-import { CreditBooks, type Line, type LostEntry } from "./credit-books.ts";
+import { CreditReconciliation, type Line, type LostEntry } from "./credit-reconciliation.ts";
 import { CREATION, KINDS, type Kind, send, type Told, type Wanted, wantedOf } from "./credit-requests.ts";
 import { expectEveryLine } from "./every-line.ts";
 import { bounded } from "./settings.ts";
@@ -62,7 +62,7 @@ const story = fc.record({
 type Burst = typeof burst extends fc.Arbitrary<infer B> ? B : never;
 
 let stack: TestStack;
-let books: CreditBooks;
+let reconciliation: CreditReconciliation;
 
 beforeAll(async () => {
   // The session timeout is how long the work of a killed service rests.
@@ -70,11 +70,11 @@ beforeAll(async () => {
     twice: ["gateway"],
     env: { all: { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "" } },
   });
-  books = await CreditBooks.open(stack.servers);
+  reconciliation = await CreditReconciliation.open(stack.servers);
 });
 
 afterAll(async () => {
-  await books.close();
+  await reconciliation.close();
   await stack.stop();
 });
 
@@ -99,7 +99,7 @@ class Story {
     this.bought = credits;
   }
 
-  /** Opens the accounts that the story is about. What that cost is in the books before it begins. */
+  /** Opens the accounts that the story is about. The credits that this costs are recorded before the story begins. */
   async begin(): Promise<void> {
     const [client] = this.clients;
     await eventually(async () => (await client.call("GET", "/credits/balance")).status === 200, {
@@ -111,15 +111,15 @@ class Story {
       this.accounts.push(String(result?.["accountNumber"]));
     }
     await eventually(async () => {
-      expect(await books.underWay()).toBe(0);
-      expect((await books.of(this.organizationId)).kept.reserved).toBe(0);
+      expect(await reconciliation.underWay()).toBe(0);
+      expect((await reconciliation.of(this.organizationId)).kept.reserved).toBe(0);
     });
-    for (const { chargeId } of await books.lines(this.organizationId)) this.#before.add(chargeId);
+    for (const { chargeId } of await reconciliation.lines(this.organizationId)) this.#before.add(chargeId);
   }
 
   /** The lines of what was asked since the story began. */
   async lines(): Promise<Line[]> {
-    return (await books.lines(this.organizationId)).filter(({ chargeId }) => !this.#before.has(chargeId));
+    return (await reconciliation.lines(this.organizationId)).filter(({ chargeId }) => !this.#before.has(chargeId));
   }
 
   /** Sends the requests of a burst, and disturbs them meanwhile. */
@@ -190,7 +190,7 @@ class Story {
     if (disturbance === undefined || disturbance === "none") return;
     if (disturbance === "flush") {
       this.flushedMs.push(Date.now());
-      this.lost.push(...(await books.flushAll()));
+      this.lost.push(...(await reconciliation.flushAll()));
       this.flushedMs.push(Date.now());
       return;
     }
@@ -201,12 +201,12 @@ class Story {
   }
 }
 
-/** Everything has come to rest: nothing under way, nothing reserved, and all books tell the same. */
+/** Waits until nothing is under way or reserved, and Redis, PostgreSQL and the API agree. */
 async function expectOneWallet(story: Story): Promise<void> {
   await eventually(
     async () => {
-      expect(await books.underWay()).toBe(0);
-      const { redis, kept, derived, linesSum, daysSum } = await books.of(story.organizationId);
+      expect(await reconciliation.underWay()).toBe(0);
+      const { redis, kept, derived, linesSum, daysSum } = await reconciliation.of(story.organizationId);
       expect(redis).toEqual(kept);
       expect(derived).toEqual(kept);
       expect(kept.purchased).toBe(story.bought);

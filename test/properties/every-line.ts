@@ -1,7 +1,7 @@
 /** Whether the usage list tells exactly what callers were told. */
 import { expect } from "vitest";
 
-import type { Line, LostEntry } from "./credit-books.ts";
+import type { Line, LostEntry } from "./credit-reconciliation.ts";
 import type { Told } from "./credit-requests.ts";
 
 /** What was asked in an organization's name, and what Redis lost meanwhile. */

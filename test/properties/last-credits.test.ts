@@ -4,7 +4,7 @@ import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
 import { Pool } from "undici";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import { CreditBooks } from "./credit-books.ts";
+import { CreditReconciliation } from "./credit-reconciliation.ts";
 
 const REQUESTS = 2_000;
 const CREDITS = 1_000;
@@ -14,15 +14,15 @@ const TEST_TIMEOUT_MS = 120_000;
 const SETTLED_MS = 20_000;
 
 let stack: TestStack;
-let books: CreditBooks;
+let reconciliation: CreditReconciliation;
 
 beforeAll(async () => {
   stack = await startTestStack({ services: ["gateway", "organization", "command-status"], twice: ["gateway"] });
-  books = await CreditBooks.open(stack.servers);
+  reconciliation = await CreditReconciliation.open(stack.servers);
 });
 
 afterAll(async () => {
-  await books.close();
+  await reconciliation.close();
   await stack.stop();
 });
 
@@ -78,14 +78,14 @@ it(
     expect(remaining.toSorted((a, b) => a - b)).toEqual(Array.from({ length: CREDITS }, (_, left) => left));
 
     const left = { available: 0, reserved: 0, consumed: CREDITS, purchased: CREDITS };
-    expect((await books.of(organizationId)).redis).toEqual(left);
+    expect((await reconciliation.of(organizationId)).redis).toEqual(left);
     await eventually(
       async () => {
-        const { kept, derived, linesSum } = await books.of(organizationId);
+        const { kept, derived, linesSum } = await reconciliation.of(organizationId);
         expect({ kept, derived, linesSum }).toEqual({ kept: left, derived: left, linesSum: CREDITS });
       },
       { timeoutMs: SETTLED_MS },
     );
-    expect(await books.lines(organizationId)).toHaveLength(CREDITS);
+    expect(await reconciliation.lines(organizationId)).toHaveLength(CREDITS);
   },
 );

@@ -4,7 +4,7 @@
  * and ends with exit code 1 then. `ROLLING_SEED` fixes the choices, `ROLLING_MUTATIONS` and `ROLLING_SOCKETS` the load.
  */
 import startServers from "../../libs/testkit/src/global-setup.ts";
-import { drill } from "./drill.ts";
+import { runScenario } from "./scenario.ts";
 
 const SEED = Number(process.env["ROLLING_SEED"] ?? Date.now() % 1_000_000);
 const LOAD = {
@@ -21,7 +21,7 @@ function say(text: string): void {
 say(`ROLLING_SEED=${SEED} ${JSON.stringify(LOAD)}`);
 const stopServers = await startServers();
 try {
-  const { findings, complaints, restarts, traffic, late, live } = await drill({
+  const { violations, complaints, restarts, traffic, late, live } = await runScenario({
     ...LOAD,
     seed: SEED,
     tell: say,
@@ -37,8 +37,8 @@ requests     ${traffic.mutations} mutations, the slowest accepted after ${Math.r
 connections  ${traffic.lost} lost, each request served when it was sent once more
 too slow     ${late} requests were told to come again because an answer came too late; they were served then
 sockets      ${live.connections} connections, ${live.closed} closed with 1012, ${live.samples} samples, ${live.behind} came to a process that knew less
-findings     ${findings.length}`);
-  process.exitCode = findings.length === 0 && late === 0 ? 0 : 1;
+violations   ${violations.length}`);
+  process.exitCode = violations.length === 0 && late === 0 ? 0 : 1;
 } finally {
   await stopServers();
 }

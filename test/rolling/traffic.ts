@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 
 import { type Answer, type EnvelopeView, type OutsideClient, pause } from "../e2e/outside-client.ts";
-import type { Dice } from "../live/dice.ts";
-import type { Findings } from "../live/findings.ts";
+import type { RandomSource } from "../live/random-source.ts";
+import type { Violations } from "../live/violations.ts";
 
 /** How often what is due is sent, in milliseconds. */
 const TURN_MS = 10;
@@ -31,7 +31,7 @@ export interface Moved {
 }
 
 /** A request that was answered with Retry-After. */
-export interface Refusal {
+export interface Rejection {
   readonly what: string;
   readonly requestId: string;
 }
@@ -39,7 +39,7 @@ export interface Refusal {
 /**
  * An organization's backend that does not wait for one answer before it sends the next request: deposits, withdrawals, now
  * and then an export, and every kind of read. What loses its connection is sent once more, with the same key, and so is
- * what is told to come again; whatever is not served then is a finding.
+ * what is told to come again; whatever is not served then is a violation.
  */
 export class Traffic {
   /** `slowestMs`: of the mutations, with both tries. */
@@ -55,23 +55,28 @@ export class Traffic {
   };
   readonly moved: Moved[] = [];
   /** Requests that were told to come again. */
-  readonly refusals: Refusal[] = [];
+  readonly rejections: Rejection[] = [];
   /** Whether the trading server is away: until it is back, what nobody else knows is answered with Retry-After. */
   isServerAway = false;
   readonly #client: OutsideClient;
   readonly #accounts: readonly string[];
-  readonly #dice: Dice;
-  readonly #findings: Findings;
+  readonly #random: RandomSource;
+  readonly #violations: Violations;
   readonly #underWay = new Set<Promise<void>>();
   readonly #failures = new Map<string, number>();
   #stopping = false;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(options: { client: OutsideClient; accounts: readonly string[]; dice: Dice; findings: Findings }) {
+  constructor(options: {
+    client: OutsideClient;
+    accounts: readonly string[];
+    random: RandomSource;
+    violations: Violations;
+  }) {
     this.#client = options.client;
     this.#accounts = options.accounts;
-    this.#dice = options.dice;
-    this.#findings = options.findings;
+    this.#random = options.random;
+    this.#violations = options.violations;
   }
 
   start(perSecond: { readonly mutations: number; readonly reads: number }): void {
@@ -83,7 +88,7 @@ export class Traffic {
     this.#stopping = true;
     await this.#running;
     await Promise.all(this.#underWay);
-    for (const [kind, times] of this.#failures) this.#findings.add(`${times} times: ${kind}`);
+    for (const [kind, times] of this.#failures) this.#violations.add(`${times} times: ${kind}`);
     this.#failures.clear();
   }
 
@@ -109,7 +114,7 @@ export class Traffic {
   }
 
   async #mutate(turn: number): Promise<void> {
-    const accountNumber = this.#dice.pick(this.#accounts);
+    const accountNumber = this.#random.pick(this.#accounts);
     const key = randomUUID();
     if (turn % EXPORT_EVERY === EXPORT_EVERY - 1) {
       const path = `/accounts/${accountNumber}/exports/history`;
@@ -118,8 +123,8 @@ export class Traffic {
       if (queued !== null) this.counts.exports += 1;
       return;
     }
-    const amountMinor = this.#dice.whole(1, MAX_AMOUNT_MINOR);
-    const isDeposit = this.#dice.happens(0.5);
+    const amountMinor = this.#random.whole(1, MAX_AMOUNT_MINOR);
+    const isDeposit = this.#random.happens(0.5);
     const body = { amount: amountMinor / 100, requestId: key };
     const beganMs = performance.now();
     const answer = await this.#served<EnvelopeView>(isDeposit ? "a deposit" : "a withdrawal", () =>
@@ -133,7 +138,7 @@ export class Traffic {
   }
 
   async #read(turn: number): Promise<void> {
-    const account = `/accounts/${this.#dice.pick(this.#accounts)}`;
+    const account = `/accounts/${this.#random.pick(this.#accounts)}`;
     const last = this.moved.at(-1)?.commandId;
     const paths = [
       ...(last === undefined ? [] : [`/commands/${last}`, `/commands/${last}?wait=10`]),
@@ -154,7 +159,7 @@ export class Traffic {
 
   /**
    * The answer of success: that of the first try, of the second after a lost connection, or of the second after an answer to come
-   * again. What is not served then is a failure, and is tried on all the same: the books count what was done.
+   * again. What is not served then is a failure, and is tried on all the same: the reconciliation counts what was done.
    */
   async #served<T>(what: string, send: () => Promise<Answer<T>>): Promise<Answer<T> | null> {
     const problems: string[] = [];
@@ -192,7 +197,7 @@ export class Traffic {
     }
     const mustWait = this.isServerAway && what.endsWith(ASKS_SERVER);
     if (mustWait) this.counts.waited += 1;
-    else this.refusals.push({ what, requestId: headers.get("x-request-id") ?? "" });
+    else this.rejections.push({ what, requestId: headers.get("x-request-id") ?? "" });
     await pause(Number(retryAfterS) * 1_000);
     return [null, mustWait ? MUST_WAIT : text];
   }

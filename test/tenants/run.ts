@@ -131,11 +131,12 @@ try {
   await seenBy(SETTLE_MS, victim.work);
   const heads = ["requests", "errors", "p50", "under", "p99", "under", "ratio"].map((head) => head.padStart(9));
   say(`${"attack (times of the other organization in ms)".padEnd(52)}${heads.join("")}`);
-  const findings: string[] = [];
-  for (const attack of attacks(own, silence)) findings.push(...(await look(attack, attacker, victim)));
-  for (const [finding, times] of Map.groupBy(findings, String)) say(`FINDING ${finding}, ${times.length} times`);
-  say(`findings ${findings.length}`);
-  process.exitCode = findings.length === 0 ? 0 : 1;
+  const violations: string[] = [];
+  for (const attack of attacks(own, silence)) violations.push(...(await look(attack, attacker, victim)));
+  for (const [violation, times] of Map.groupBy(violations, String))
+    say(`VIOLATION ${violation}, ${times.length} times`);
+  say(`violations ${violations.length}`);
+  process.exitCode = violations.length === 0 ? 0 : 1;
 } finally {
   await stack.stop();
   await receiver.stop();

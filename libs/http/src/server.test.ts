@@ -41,7 +41,7 @@ beforeAll(async () => {
     throw new ApiError("RATE_LIMITED", { headers: { "retry-after": "7" } });
   });
   server.get("/unknown-error", () => {
-    throw new Error("the secret of the house", { cause: new Error("the pool is empty") });
+    throw new Error("the secret of the database", { cause: new Error("the pool is empty") });
   });
   server.get("/dependency", () => {
     throw new DependencyError("account: connection refused");
@@ -115,7 +115,7 @@ describe("errors", () => {
     const answer = await ask("/unknown-error");
     expect(answer).toMatchObject({ status: 500, code: "INTERNAL", body: { error: "Internal server error" } });
     expect(JSON.stringify(answer.body)).not.toContain("secret");
-    const line = logLines.find((text) => text.includes("the secret of the house")) ?? "";
+    const line = logLines.find((text) => text.includes("the secret of the database")) ?? "";
     expect(line).toContain("the pool is empty");
     expect(line).toContain(answer.headers.get("x-request-id"));
   });

@@ -21,7 +21,7 @@ export interface Line {
   readonly credits: number;
 }
 
-/** What an organization's books say, each told by another source. */
+/** What an organization's reconciliation say, each told by another source. */
 export interface Books {
   readonly redis: Sums | null;
   /** The sums that the ledger keeps. */
@@ -60,8 +60,8 @@ export interface LostEntry {
   readonly requestId: string;
 }
 
-/** Reads the books of every organization. */
-export class CreditBooks {
+/** Reads the reconciliation of every organization. */
+export class CreditReconciliation {
   readonly #redis: Redis;
   readonly #database: pg.Client;
 
@@ -70,10 +70,13 @@ export class CreditBooks {
     this.#database = database;
   }
 
-  static async open(servers: { readonly redisUrl: string; readonly postgresUrl: string }): Promise<CreditBooks> {
+  static async open(servers: {
+    readonly redisUrl: string;
+    readonly postgresUrl: string;
+  }): Promise<CreditReconciliation> {
     const database = new pg.Client({ connectionString: servers.postgresUrl });
     await database.connect();
-    return new CreditBooks(new Redis(servers.redisUrl), database);
+    return new CreditReconciliation(new Redis(servers.redisUrl), database);
   }
 
   async close(): Promise<void> {

@@ -28,7 +28,7 @@ const CREDITS = 10_000_000;
 const KNOWN_TIMEOUT_MS = 30_000;
 
 /** A kapi in which every service runs as two processes behind one address. */
-export interface House {
+export interface Cluster {
   readonly stack: TestStack;
   /** An organization whose addresses are those of the balancers. */
   readonly demo: Demo;
@@ -42,7 +42,7 @@ export interface House {
 }
 
 /** Starts it. Services know each other by the addresses of the balancers. */
-export async function startHouse(): Promise<House> {
+export async function startCluster(): Promise<Cluster> {
   const ports = await choosePorts();
   const portOf = (name: string): number => ports[name] ?? 0;
   const behind = (name: string, listener: string): Backend[] =>

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
-import type { Findings } from "../live/findings.ts";
-import type { House } from "./house.ts";
-import type { Refusal } from "./traffic.ts";
+import type { Violations } from "../live/violations.ts";
+import type { Cluster } from "./cluster.ts";
+import type { Rejection } from "./traffic.ts";
 
 /** Where the machine cannot keep up, an answer comes too late; no process has turned the request away. */
 const TOO_LATE = /no answer within \d+ ms|Command timed out|not acknowledged within/;
@@ -10,9 +10,13 @@ const GATEWAYS = ["gateway", "gateway-2"];
 
 /**
  * Looks up why requests were told to come again, in what the gateways have logged. Any other reason than that an answer came too
- * late is a finding. Returns how many were too late.
+ * late is a violation. Returns how many were too late.
  */
-export function explainRefusals({ stack }: House, refusals: readonly Refusal[], findings: Findings): number {
+export function explainRejections(
+  { stack }: Cluster,
+  rejections: readonly Rejection[],
+  violations: Violations,
+): number {
   const causes = new Map<string, string>();
   for (const gateway of GATEWAYS) {
     for (const line of readFileSync(stack.process(gateway).logFile, "utf8").split("\n")) {
@@ -21,11 +25,11 @@ export function explainRefusals({ stack }: House, refusals: readonly Refusal[], 
       causes.set(requestId, err?.message ?? "no reason was logged");
     }
   }
-  const reasons = Map.groupBy(refusals, ({ requestId }) => causes.get(requestId) ?? "nothing was logged");
+  const reasons = Map.groupBy(rejections, ({ requestId }) => causes.get(requestId) ?? "nothing was logged");
   let late = 0;
   for (const [reason, refused] of reasons) {
     if (TOO_LATE.test(reason)) late += refused.length;
-    else findings.add(`${refused.length} times told to come again, as ${refused[0]?.what}: ${reason}`);
+    else violations.add(`${refused.length} times told to come again, as ${refused[0]?.what}: ${reason}`);
   }
   return late;
 }
