@@ -1,6 +1,6 @@
 /**
  * A whole receiver of kapi's webhooks: it verifies each delivery, processes each event once, and fetches what it missed while it
- * was away. `docs/webhooks.md` tells why it does what it does. It needs Node 22.18 or later and the package `standardwebhooks`:
+ * was unavailable. `docs/webhooks.md` tells why it does what it does. It needs Node 22.18 or later and the package `standardwebhooks`:
  *
  *   WEBHOOK_SECRET=whsec_… KAPI_URL=https://… KAPI_KEY=kapi.… node webhook-receiver.ts
  *

@@ -11,7 +11,7 @@ import type { Recovery } from "./recovery.ts";
 import type { Organization } from "./world.ts";
 
 const TURN_MS = 20;
-/** Most operations under way at once; where kapi cannot keep up, one more is not sent. */
+/** Maximum number of operations under way at once; where kapi cannot keep up, one more is not sent. */
 const MAX_UNDER_WAY = 1_000;
 const FIRST_PAUSE_MS = 500;
 /**

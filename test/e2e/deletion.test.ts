@@ -136,7 +136,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** 500 in the form for a dependency that is away, in time, and free of charge. */
+/** 500 in the form for an unavailable dependency, in time, and free of charge. */
 async function expectUnavailable<T>(ask: () => Promise<Answer<T>>): Promise<void> {
   const beganMs = Date.now();
   const { status, headers, body } = await ask();
@@ -243,7 +243,7 @@ describe("the queued deletion", () => {
   });
 });
 
-describe("while the metrics service is away", () => {
+describe("while the metrics service is unavailable", () => {
   it("the list of accounts, which shows what they were last worth, is refused whole", async () => {
     await client.openAccount(100);
     const metrics = system.stack.process("metrics");

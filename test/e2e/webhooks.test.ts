@@ -182,7 +182,7 @@ it("no password, given or generated, is in anything that the receiver was sent o
   for (const delivery of receiver.received) verified(secret, delivery);
 });
 
-it("the receiver of the docs takes each event once, refuses a forgery, and catches up by the feed when it was away", async () => {
+it("the receiver of the docs takes each event once, refuses a forgery, and catches up by the feed when it was unavailable", async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "kapi-receiver-"));
   const example = await ExampleReceiver.prepare(folder, system.demo, async (url) => {
     const added = await person.ask("POST", "/webhooks", { url });

@@ -78,7 +78,7 @@ describe("PostgreSQL", () => {
     await foundOut(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
   });
 
-  it("that is away without a word is missed while nobody asks it anything, and found again when it is back", async () => {
+  it("that is unavailable without a word is missed while nobody asks it anything, and found again when it is back", async () => {
     const { database, proxy } = await open();
     expect(health.ready().ok).toBe(true);
     await proxy.blackhole();

@@ -123,7 +123,7 @@ try {
   const before = await Promise.all(organizations.map(({ organizationId }) => reconciliation.of(organizationId)));
 
   await load(organizations, AROUND_MS);
-  say(`PostgreSQL is away for ${MINUTES} min, at ${RATE} requests/s`);
+  say(`PostgreSQL is unavailable for ${MINUTES} min, at ${RATE} requests/s`);
   await proxy.refuse();
   answers.clear();
   await load(organizations, MINUTES * 60_000);

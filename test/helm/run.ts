@@ -28,7 +28,7 @@ const SEPARATOR = /^---$/m;
 /** Kinds of other projects, whose schemas Kubernetes does not have. */
 const FOREIGN_KINDS = /^apiVersion: (keda\.sh|monitoring\.coreos\.com)\//m;
 
-/** Values that cannot work, and what the refusal must name. */
+/** Values that cannot work, and what the error must name. */
 const REFUSED: readonly { readonly what: string; readonly set: readonly string[]; readonly named: RegExp }[] = [
   { what: "no brokers", set: ["kafka.brokers="], named: /kafka\/brokers/ },
   { what: "a broker without a port", set: ["kafka.brokers=kafka"], named: /kafka\/brokers/ },
@@ -75,12 +75,12 @@ const REFUSED: readonly { readonly what: string; readonly set: readonly string[]
     named: /networkPolicies\.egress\.tradingServers\.to/,
   },
   {
-    what: "a port of a broker that is none",
+    what: "a malformed port of a broker",
     set: ["networkPolicies.egress.kafka.ports={65536}"],
     named: /networkPolicies\/egress\/kafka\/ports/,
   },
   {
-    what: "a port that is none",
+    what: "a malformed port",
     set: ["networkPolicies.egress.redis.ports={0}"],
     named: /networkPolicies\/egress\/redis\/ports/,
   },
@@ -202,7 +202,7 @@ function untoldVariables(manifests: string): string[] {
   return known.filter((name) => !new RegExp(`name: ${name}(_FILE)?,`).test(manifests));
 }
 
-/** Of the optional secrets the one that the chart gives unless told otherwise. */
+/** Of the optional secrets the one that the chart gives by default. */
 const OPTIONAL_SECRET = "trading-server-token";
 
 /** Containers that have other secrets than their program uses, by deploy/programs.json; a job has those of a server alone. */

@@ -36,7 +36,7 @@ export interface Stretch {
   readonly delays: Delays;
   /** Most that the process held in memory; null where the system does not tell. */
   readonly residentBytes: number | null;
-  /** Most that waited in the process for one socket. */
+  /** Maximum that waited in the process for one socket. */
   readonly mostBufferedBytes: number;
 }
 

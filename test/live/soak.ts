@@ -28,7 +28,7 @@ const CLIENTS = 4;
 const CUTS_PER_MINUTE = 70;
 /** Now and then a client stays away for longer than the windows of busy accounts reach back. */
 const LONG_ABSENCE = { ms: 25_000, probability: 0.02 };
-/** What a client is away on average. */
+/** How long a client is disconnected on average. */
 const MEAN_ABSENCE_MS = 1_000;
 const MEAN_CUT_MS = (60_000 * CLIENTS) / CUTS_PER_MINUTE - MEAN_ABSENCE_MS;
 const TICK_INTERVAL_MS = 60;

@@ -33,7 +33,7 @@ try {
   }
   say(`
 requests     ${traffic.mutations} mutations, the slowest accepted after ${Math.round(traffic.slowestMs)} ms, ${traffic.exports} exports, ${traffic.reads} reads
-             ${traffic.waited} reads told to come again while the trading server was away
+             ${traffic.waited} reads told to come again while the trading server was unavailable
 connections  ${traffic.lost} lost, each request served when it was sent once more
 too slow     ${late} requests were told to come again because an answer came too late; they were served then
 sockets      ${live.connections} connections, ${live.closed} closed with 1012, ${live.samples} samples, ${live.behind} came to a process that knew less

@@ -6,7 +6,7 @@ import type { Violations } from "../live/violations.ts";
 
 /** How often what is due is sent, in milliseconds. */
 const TURN_MS = 10;
-/** Most requests under way at once; where the machine cannot keep up, one more is not sent. */
+/** Maximum number of requests under way at once; where the machine cannot keep up, one more is not sent. */
 const MAX_UNDER_WAY = 2_000;
 /** The end of a path that is never answered from what is stored alone (decisions, 4.11). */
 const ASKS_SERVER = "positions?status=open&limit=1";

@@ -2,7 +2,7 @@
 import { EventsAnswer, FEED_NOW, FeedEvent, OPERATIONS, pathOf, type WebhookKind } from "@kapi/contracts";
 import { z } from "zod";
 
-import { CommandFailure, EXIT_CODES, reasonOf, refusalOf } from "./failure.ts";
+import { CommandFailure, EXIT_CODES, reasonOf, failureOf } from "./failure.ts";
 
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Events of one page. */
@@ -49,7 +49,7 @@ export async function readFeed(options: FeedOptions, after: string | null, signa
   }
   const { status } = response;
   if (status >= SERVER_ERRORS_FROM || status === TOO_MANY_REQUESTS) throw new FeedAway(`The API answered ${status}`);
-  if (!response.ok) throw refusalOf("The API", status, text);
+  if (!response.ok) throw failureOf("The API", status, text);
   const page = FeedPage.safeParse(jsonOf(text));
   if (page.success) return page.data;
   throw new CommandFailure(`What answers at ${api} is no feed of events.`, EXIT_CODES.refused);

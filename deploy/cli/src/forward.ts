@@ -30,7 +30,7 @@ export interface ForwardOptions {
   readonly signal: AbortSignal;
 }
 
-/** Sends an event. Any answer is the end of it; where there is none, it is tried again, some seconds long. */
+/** Sends an event. Any answer ends the delivery. Without an answer it is retried for some seconds. */
 export async function forward(event: ListenedEvent, options: ForwardOptions): Promise<Forwarded> {
   for (let attempts = 1; ; attempts += 1) {
     const beganMs = options.nowMs();

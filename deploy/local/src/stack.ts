@@ -60,13 +60,13 @@ export interface StackOptions {
   readonly preferredPorts?: AskedPorts;
   /** Extra variables: under "all" for every service, under a service's name for that one. */
   readonly env?: Readonly<Record<string, Environment>>;
-  /** All of the checkout unless told otherwise. */
+  /** All of the checkout by default. */
   readonly services?: readonly string[];
   /** Services that run twice: the second process of `gateway` is named `gateway-2` and has a port of its own. */
   readonly twice?: readonly string[];
   /** Start a service again when it dies; tests do that themselves. */
   readonly supervised?: boolean;
-  /** How often each service is started at most until it is ready; once unless told. A busy machine needs more. */
+  /** How often each service is started at most until it is ready; once by default. A busy machine needs more. */
   readonly startTries?: number;
   readonly report?: Report;
   /** Gives the start up and takes back what it has done. */

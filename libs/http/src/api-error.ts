@@ -3,7 +3,7 @@ import { type ErrorBody, type ErrorCode, ERRORS, HEADERS, type Issue } from "@ka
 /** What Retry-After says where an organization has its share already, in seconds. */
 const SHARE_RETRY_AFTER_SECONDS = "1";
 
-/** What may be told beyond the catalogue's entry. */
+/** Details of an error besides the entry of the catalogue. */
 export interface ApiErrorOptions {
   /** The public text, where the catalogue's has a `<…>` to fill in or the place knows better. */
   readonly text?: string;

@@ -20,7 +20,7 @@ type Payload = Pick<IncomingMessage, "on" | "off" | "resume" | "pause" | "header
 type Done = (error: Error | null, body?: unknown) => void;
 
 /**
- * When a body that cannot be used is told to the caller: `at-once`, before the handler; or `when-parsed`, by the `parse`
+ * When a malformed body is rejected: `at-once`, before the handler; or `when-parsed`, by the `parse`
  * of the handler, because 401, 403, 429 and 402 come first (decisions, 1.1) and the answer costs credits (decisions, 7.1).
  */
 export type BodyErrors = "at-once" | "when-parsed";

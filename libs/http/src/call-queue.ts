@@ -5,9 +5,9 @@ import { tooManyConcurrentRequests } from "./api-error.ts";
 import type { Call } from "./call.ts";
 
 export interface CallLimits {
-  /** Most calls under way at once. */
+  /** Maximum number of calls under way at once. */
   readonly maxRunning: number;
-  /** Most calls that wait. */
+  /** Maximum number of calls that wait. */
   readonly maxWaiting: number;
   /** The same of one organization's calls. */
   readonly maxRunningPerOrganization: number;

@@ -24,9 +24,9 @@ import { DependencyError } from "./dependency-error.ts";
 
 export type { InternalResponse } from "./call.ts";
 
-/** Connections to one service from one process, unless told otherwise. */
+/** Connections to one service from one process, by default. */
 const DEFAULT_CONNECTIONS = 64;
-/** Calls that wait for a connection, unless told otherwise; one more fails at once. */
+/** Calls that wait for a connection, by default; one more fails at once. */
 const DEFAULT_MAX_WAITING_CALLS = 10_000;
 /** In place of an organization's id: calls that are made for none, or for several together. */
 const NO_ORGANIZATION = "";
@@ -51,7 +51,7 @@ export interface CallOptions {
   /** The deadline of this call alone, in milliseconds. */
   readonly timeoutMs?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether twice does no more than once; then a call whose connection was lost is sent again. Unless told, a GET is. */
+  /** Whether the call is idempotent; then it is sent again when its connection was lost. Default: only GET. */
   readonly repeatable?: boolean;
   /**
    * The organization that the call of `request` is made for. Above its share of waiting calls it
@@ -97,9 +97,9 @@ export interface InternalClientOptions {
    * knows.
    */
   readonly secureContext?: SecureContext | undefined;
-  /** Most calls at once, and so most connections. */
+  /** Maximum number of calls at once, and so most connections. */
   readonly connections?: number;
-  /** Most calls that wait for a connection. */
+  /** Maximum number of calls that wait for a connection. */
   readonly maxWaitingCalls?: number;
   /** What one organization has of both at most; without it an organization may have them all. */
   readonly organizationShare?: OrganizationShare;

@@ -16,7 +16,7 @@ export function issuesOfRefusal({ status, body }: Pick<InternalResponse, "status
 }
 
 /**
- * What an owner refused a request with, to be told on as it says it: the code of its header, its
+ * The error of an owner, to pass on to the caller: the code of its header, its
  * text and issues, and its Retry-After.
  * @throws DependencyError for an answer that is no error of the catalogue.
  */

@@ -3,7 +3,7 @@ import type { z } from "zod";
 
 import { ApiError } from "./api-error.ts";
 
-/** Most findings that one answer lists: a body of 1 MiB can hold some hundred thousand mistakes. */
+/** Maximum number of issues in one answer: a body of 1 MiB can hold some hundred thousand mistakes. */
 export const MAX_ISSUES = 100;
 
 type Path = readonly (string | number)[];

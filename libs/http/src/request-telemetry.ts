@@ -61,7 +61,7 @@ export function installRequestTelemetry(app: FastifyInstance, callers: Callers):
     const span = tracing ? startSpanOf(request, described, callers) : null;
     if (measuring || span !== null) {
       const startedMs = performance.now();
-      // Told of every end, a broken connection too; Fastify's own hook for it costs several times as much.
+      // Fires for every end, a broken connection too; Fastify's own hook for it costs several times as much.
       reply.raw.once("close", () => {
         const { statusCode } = reply;
         span?.end({ [ATTRIBUTE.httpStatus]: statusCode }, statusCode >= SERVER_ERRORS_FROM);

@@ -173,7 +173,7 @@ describe("bodies", () => {
       { "content-type": "application/x-www-form-urlencoded" },
       "UNSUPPORTED_CONTENT_TYPE",
     ],
-    ["a content type that is none", "{}", { "content-type": "json" }, "UNSUPPORTED_CONTENT_TYPE"],
+    ["a malformed content type", "{}", { "content-type": "json" }, "UNSUPPORTED_CONTENT_TYPE"],
     ["a body over 1 MiB", `"${"x".repeat(1_048_575)}"`, JSON_HEADERS, "BODY_TOO_LARGE"],
     ["a body far over 1 MiB", `"${"x".repeat(20_000_000)}"`, JSON_HEADERS, "BODY_TOO_LARGE"],
   ] as const)("answer 400 to %s", async (_what, body, headers, code) => {

@@ -26,13 +26,13 @@ export interface HttpServerOptions {
   readonly logger: Logger;
   readonly health: Health;
   readonly clock?: Clock;
-  /** When a body that cannot be used is told; `at-once` unless the handler's own checks come first. */
+  /** When a malformed body is rejected; `at-once` unless the handler's own checks come first. */
   readonly bodyErrors?: BodyErrors;
-  /** Which of /livez and /readyz are answered; both unless told. */
+  /** Which of /livez and /readyz are answered; both by default. */
   readonly probes?: "both" | "liveness";
-  /** Addresses or networks of proxies whose X-Forwarded-… headers are believed; nobody's unless told. */
+  /** Addresses or networks of proxies whose X-Forwarded-… headers are believed; nobody's by default. */
   readonly trustedProxies?: readonly string[];
-  /** How long a request may take to arrive whole, in milliseconds, more than 1,000; 30 s unless told. */
+  /** How long a request may take to arrive whole, in milliseconds, more than 1,000; 30 s by default. */
   readonly arrivalTimeoutMs?: number;
   /**
    * Who sends requests; by default `services`. The `traceparent` of callers from outside does not

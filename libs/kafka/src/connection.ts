@@ -124,7 +124,7 @@ const openSocket: NonNullable<KafkaConfig["socketFactory"]> = ({ host, port, ssl
 };
 
 /**
- * kafkajs logs as errors what it then repairs by itself, so its levels go down by one; and while a broker is away, its
+ * kafkajs logs as errors what it then repairs by itself, so its levels go down by one; and while a broker is unavailable, its
  * connections would tell so several times a second. Of an entry's fields only those named here are kept: no part of a
  * message can reach the log.
  */

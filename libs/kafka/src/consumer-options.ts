@@ -22,7 +22,7 @@ export interface ConsumerOptions {
    */
   readonly onBatch: (batch: Batch) => Promise<BatchOutcome>;
   /**
-   * Told after every join which partitions of each topic this process has (none: an empty list). No
+   * Called after every join with the partitions of each topic this process has (none: an empty list). No
    * batch of the new generation comes before it resolves, and none of the earlier one runs any more
    * when it is called. `generation` is the group's own number of it, which rises with every join of
    * anybody.
@@ -33,7 +33,7 @@ export interface ConsumerOptions {
    * still had to make durable is so, as far as it can be soon. It is waited for 2 s.
    */
   readonly beforeLastCommit?: () => Promise<void>;
-  /** Most messages in one `onBatch`. Default 1,000. */
+  /** Maximum number of messages in one `onBatch`. Default 1,000. */
   readonly maxBatchMessages?: number;
   readonly logger: Logger;
   /** Called once when this consumer cannot go on; the process should end, and the messages are read again. */

@@ -4,7 +4,7 @@ import type { Cluster } from "kafkajs";
 import { asError, mayPass } from "./errors.ts";
 import { acknowledge, reject, type Waiting } from "./waiting.ts";
 
-/** In place of a broker's id: the brokers that have the partition are away. */
+/** In place of a broker's id: the brokers that have the partition are unavailable. */
 const NO_LEADER = -1;
 const ACKS_ALL = -1;
 const NO_ERROR = 0;

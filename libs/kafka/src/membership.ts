@@ -1,12 +1,12 @@
 /** Beside the session: time for another broker to become the group's coordinator, and for a join there. */
 const UNACKNOWLEDGED_MARGIN_MS = 20_000;
-/** Between two answered fetches that lie further apart the cluster was away: that time counts no further. */
+/** Between two answered fetches that lie further apart the cluster was unavailable: that time counts no further. */
 const MAX_GAP_MS = 2_000;
 
 /**
- * Whether the group counts this process as a member, told by what the brokers answered and by nothing else: kafkajs can
+ * Whether the group counts this process as a member, by the answers of the brokers alone: kafkajs can
  * take itself for a member that the group forgot long ago, and goes on fetching. Only time in which fetches are answered
- * counts: while the cluster is away, nobody can be a member.
+ * counts: while the cluster is unavailable, nobody can be a member.
  */
 export class Membership {
   readonly #limitMs: number;

@@ -38,14 +38,14 @@ const RECORD_OVERHEAD_BYTES = 40;
 const TRACEPARENT_BYTES = TRACEPARENT_HEADER.length + 57;
 
 export interface ProducerOptions {
-  /** Most messages in one request. Default 1,000. */
+  /** Maximum number of messages in one request. Default 1,000. */
   readonly maxBatchMessages?: number;
   /**
-   * Most bytes in one request; a larger message is refused, unless its topic takes it (`maxMessageBytes`): then it is a
+   * Maximum number of bytes in one request; a larger message is refused, unless its topic takes it (`maxMessageBytes`): then it is a
    * request of its own. Default 900,000.
    */
   readonly maxBatchBytes?: number;
-  /** Most messages waiting for a request to one broker; one more is refused at once. Default 20,000. */
+  /** Maximum number of messages waiting for a request to one broker; one more is refused at once. Default 20,000. */
   readonly maxQueuedMessages?: number;
   /** Until a message must be acknowledged, counted from `send`. Default 10,000. */
   readonly produceTimeoutMs?: number;

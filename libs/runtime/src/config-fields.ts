@@ -104,12 +104,12 @@ const serviceTokenDigests = z.string().transform((text, context): ServiceTokenDi
   return digests;
 });
 
-/** A switch, off unless told otherwise. */
+/** A switch, off by default. */
 const onOrOff = z.enum(["on", "off"], "must be on or off").default("off");
 
 /** Ready-made fields for the schemas of services; a schema's keys are the names of the environment variables. */
 export const configFields = {
-  /** HTTP_HOST: the address to listen on; this machine alone unless told otherwise. */
+  /** HTTP_HOST: the address to listen on; this machine alone by default. */
   httpHost: z.string().default("127.0.0.1"),
   /** HTTP_PORT and LIVE_PORT: the port to listen on; 0 takes a free one. */
   httpPort: integer(0, MAX_PORT),

@@ -10,7 +10,7 @@ const FILE_SUFFIX = "_FILE";
 /** A process's environment: what `process.env` holds. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The configuration cannot be used; `problems` has one sentence per finding, each beginning with the variable's name. */
+/** The configuration cannot be used; `problems` has one sentence per problem, each beginning with the variable's name. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
   readonly problems: readonly string[];
@@ -37,7 +37,7 @@ export function loadConfig<S extends z.ZodObject>(schema: S, env: Environment): 
   }
   const result = schema.safeParse(given);
   const problems = result.success ? [...unreadable.values()] : problemsOf(result.error, given, unreadable);
-  // What stands in a file that cannot be read would be told as missing.
+  // Skip unreadable files: their variables would be reported as missing.
   if (unreadable.size === 0) problems.push(...companionProblems(schema, given));
   if (!result.success || problems.length > 0) throw new ConfigError(problems);
   for (const value of Object.values(result.data)) if (Array.isArray(value)) Object.freeze(value);

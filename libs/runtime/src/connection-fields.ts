@@ -1,5 +1,5 @@
 /**
- * What every process is told of the three servers, and of the authority of trading servers,
+ * The settings of every process for the three servers, and of the authority of trading servers,
  * declared once: a service spreads these into its schema, and the options of @kapi/kafka,
  * @kapi/redis and @kapi/postgres are made from them. Certificates and keys are PEM texts; mounted
  * files are named by the same variables with _FILE.
@@ -64,7 +64,7 @@ const verifiedPostgres: CompanionCheck = (given) => {
   const mode = URL.canParse(text) ? new URL(text).searchParams.get("sslmode") : VERIFIED;
   return mode === VERIFIED ? null : `needs sslmode=${VERIFIED} in POSTGRES_URL`;
 };
-/** A certificate or key that is none at all is told by its own field. */
+/** A malformed certificate or key is reported under its own field. */
 const keyOfCertificate: CompanionCheck = (given) => {
   const { KAFKA_TLS_CERTIFICATE: certificate = "", KAFKA_TLS_KEY: key = "" } = given;
   let belongs = true;
@@ -83,7 +83,7 @@ function succeeds(work: () => unknown): boolean {
   }
 }
 
-/** Both checks, the first problem told. */
+/** Both checks; reports the first problem. */
 function both(first: CompanionCheck, second: CompanionCheck): CompanionCheck {
   return (given) => first(given) ?? second(given);
 }

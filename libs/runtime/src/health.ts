@@ -1,7 +1,7 @@
-/** A check's finding: null when well, else the reason in a few words. */
+/** The result of a check: null when well, else the reason in a few words. */
 export type HealthCheck = () => string | null;
 
-/** What a probe is told: whether all is well, and the reason of each check that is not, by its name. */
+/** The answer of a probe: whether all is well, and the reason of each check that is not, by its name. */
 export interface HealthReport {
   readonly ok: boolean;
   readonly reasons: Readonly<Record<string, string>>;

@@ -29,7 +29,7 @@ type StopSignal = (typeof STOP_SIGNALS)[number];
 /** As the program's first argument: only the migrations run, and the process ends. For a job before new processes start. */
 const MIGRATE_COMMAND = "migrate";
 
-/** What every process is told, whatever its service. */
+/** Settings of every process, whatever its service. */
 const ProcessSchema = z.object({
   LOG_LEVEL: configFields.logLevel,
   METRICS: configFields.metrics,
@@ -37,7 +37,7 @@ const ProcessSchema = z.object({
   STOP_DELAY_MS: configFields.stopDelayMs,
 });
 
-/** All that migrations are told: their job has no other setting or secret of its service. */
+/** All settings of migrations: their job has no other setting or secret of its service. */
 const MigrationSchema = z.object({
   ...connectionFields.postgres,
   /** The role by which the service has its rows; it is given them after each migration. */
@@ -55,7 +55,7 @@ export interface MainContext<Config> {
   readonly logger: Logger;
   readonly health: Health;
   readonly clock: Clock;
-  /** Logs the error and ends the process at once with exit code 1; for states that only a fresh start can mend. */
+  /** Logs the error and ends the process at once with exit code 1; for states that only a fresh start can repair. */
   readonly fatal: (error: unknown) => void;
 }
 
@@ -141,7 +141,7 @@ function endAtFatalErrors(logger: Logger): (error: unknown) => void {
   return fatal;
 }
 
-/** Both the service's own fields and those of every process, all problems of both told at once; null when there are any. */
+/** Both the service's own fields and those of every process, all problems of both reported at once; null when there are any. */
 function readConfig<S extends z.ZodObject>(
   options: { readonly service: string },
   schema: S,

@@ -105,7 +105,7 @@ export function observed(
     try {
       for (const { value, attributes } of await observe()) result.observe(value, { ...attributes });
     } catch {
-      // The database or the broker is away; the value's absence says so.
+      // The database or the broker is unavailable; the value's absence says so.
     }
   };
   instrument.addCallback(callback);

@@ -16,8 +16,8 @@ const PARENT_BASED = "parentbased_";
 
 /**
  * What OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG say, as OpenTelemetry's specification of the environment has it: always_on,
- * always_off, traceidratio, each also after `parentbased_`, where a caller's decision stands. What is none of them is
- * parentbased_always_on, and a share that is none is 1.
+ * always_off, traceidratio, each also after `parentbased_`, where a caller's decision stands. Any other value means
+ * parentbased_always_on, and a malformed share means 1.
  */
 export function samplingOf(env: Environment): Sampling {
   const name = env["OTEL_TRACES_SAMPLER"] ?? "";

@@ -27,7 +27,7 @@ const EVERY_SPAN = {
   shouldSample: () => ({ decision: SamplingDecision.RECORD_AND_SAMPLED }),
   toString: () => "decided before",
 };
-/** Where a process listens that is not told otherwise: for this machine alone. */
+/** The default address: this machine alone. */
 const LOOPBACK = "127.0.0.1";
 /** The SDK's names of a gauge that is asked for its values, and of "what is new since the last look". */
 const OBSERVED = "OBSERVABLE_GAUGE";
@@ -117,7 +117,7 @@ async function createReader(address: MetricsAddress | null) {
   const { PrometheusExporter, PrometheusSerializer } = await import("@opentelemetry/exporter-prometheus");
   type InstrumentType = Parameters<(typeof PrometheusExporter)["prototype"]["selectAggregationTemporality"]>[0];
   class Reader extends PrometheusExporter {
-    /** What was observed at a look is told at that look alone: else the lag of a partition that moved would stay here for good. */
+    /** A value is reported only by the collection that observed it: else the lag of a partition that moved would stay here for good. */
     override selectAggregationTemporality(type: InstrumentType) {
       const name: string = type;
       return name === OBSERVED ? DELTA : super.selectAggregationTemporality(type);

@@ -5,7 +5,7 @@
  * here goes in batches, so a command's trace goes along with the command and not with the call stack.
  * Life: until {@link enableTracing} (called by `startTelemetry`) every function answers at once with null or does the work
  * and nothing else. Invariants: only an HTTP request begins a trace; nothing is recorded beneath a span that is not; of a
- * request that is not recorded no span is made, none is active, and none is told to the processes behind the first one.
+ * request that is not recorded no span is made, none is active, and none is passed on to other processes.
  */
 import {
   type Attributes,
@@ -45,9 +45,9 @@ export interface SpanOptions {
 export interface Span {
   readonly traceparent: Traceparent;
   set(attributes: Readonly<Attributes>): void;
-  /** Ends it, with the error that ended the work if one did; told once. */
+  /** Ends it, with the error that ended the work if one did; called once. */
   end(error?: unknown): void;
-  /** Ends it as failed by `kind`, a word or a status; told once. */
+  /** Ends it as failed by `kind`, a word or a status; called once. */
   fail(kind: string): void;
 }
 

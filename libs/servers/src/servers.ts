@@ -18,9 +18,9 @@ export interface ServerAddresses {
   readonly postgresUrl: string;
   /** Several separated by commas where it is a cluster. */
   readonly redisUrl: string;
-  /** Whether `redisUrl` names nodes of a Redis Cluster; a single Redis unless told. */
+  /** Whether `redisUrl` names nodes of a Redis Cluster; a single Redis by default. */
   readonly redisCluster?: boolean;
-  /** How topics are to be copied; one copy unless told. */
+  /** How topics are to be copied; one copy by default. */
   readonly kafkaReplicas?: { readonly replicationFactor: number; readonly minInsyncReplicas: number };
 }
 
@@ -92,7 +92,7 @@ export async function startServersIn(context: ServerContext): Promise<Servers> {
   if (failed.length > 0) {
     await stop();
     const [first] = failed;
-    // What all of them lack is told once.
+    // What all of them lack is reported once.
     const messages = new Set(failed.map(messageOf));
     throw messages.size === 1 ? first : new LocalError([...messages].join("\n"));
   }

@@ -19,7 +19,7 @@ import { startTestRedis, type TestRedis } from "./test-redis.ts";
 const DEFAULT_PARTITIONS = 4;
 
 export interface EnvironmentOptions {
-  /** What the test needs; all three unless told otherwise. Less is faster. */
+  /** What the test needs; all three by default. Less is faster. */
   readonly needs?: readonly ("kafka" | "postgres" | "redis")[];
   /** Partitions of each topic. */
   readonly partitions?: number;

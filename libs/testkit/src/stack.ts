@@ -21,13 +21,13 @@ const WARNING_OR_WORSE = /"level":"(?:warn|error|fatal)"/;
 const runningStacks = new Set<string>();
 
 export interface TestStackOptions {
-  /** All services unless told otherwise. */
+  /** All services by default. */
   readonly services?: readonly string[];
   /** Services that run twice; the second process of `gateway` is `gateway-2`. */
   readonly twice?: readonly string[];
   /** Extra variables: under "all" for every service, under a service's name for that one. */
   readonly env?: NonNullable<StackOptions["env"]>;
-  /** Ports asked for, by process, and "live" or "live-2" for a live stream; any that are free unless told. */
+  /** Ports asked for, by process, and "live" or "live-2" for a live stream; any that are free by default. */
   readonly ports?: NonNullable<StackOptions["ports"]>;
   /** An environment that is there already, for a second stack on the same data; it is not stopped with the stack. */
   readonly environment?: TestEnvironment;

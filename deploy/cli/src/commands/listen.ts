@@ -85,7 +85,7 @@ async function readFirst(feed: FeedOptions, after: string | null, signal: AbortS
   }
 }
 
-/** The page behind the cursor; while the API is away it is asked for again and again. */
+/** The page behind the cursor; while the API is unavailable it is asked for again and again. */
 async function nextPage({ err, signal }: CommandContext, feed: FeedOptions, cursor: string): Promise<FeedPage> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LAST_PAUSE_MS)) {
     try {
@@ -127,7 +127,7 @@ function keyIn(file: string): string {
   }
 }
 
-/** What is told as it happens: lines of text, or one line of JSON. */
+/** What is printed as it happens: lines of text, or one line of JSON. */
 function say({ out }: CommandContext, { json }: Telling, value: object, lines: readonly string[]): void {
   out(json === true ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join(""));
 }

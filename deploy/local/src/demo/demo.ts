@@ -52,7 +52,7 @@ export interface DemoOptions {
   readonly autoTraders?: number;
 }
 
-/** How to use the demo organization of the stack that runs in `stateDir`. Throws LocalError where there is none. */
+/** How to use the demo organization of the stack that runs in `stateDir`. Throws LocalError when none runs. */
 export function runningDemo(stateDir: string): Demo {
   const file = path.join(stateDir, DEMO_FILE);
   if (!isRunning(stateDir) || !existsSync(file)) throw new LocalError(`No kapi runs in ${stateDir}.`);

@@ -14,7 +14,7 @@ const HOST = "127.0.0.1";
 export const CONSOLE = "console";
 const CONSOLE_PROCESS = "organization";
 
-/** What a program of its own is told by the environment. */
+/** The environment of one program. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What each program uses, by its name: servers, secrets, and the services that it calls. */

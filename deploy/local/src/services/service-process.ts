@@ -41,7 +41,7 @@ export interface ServiceOptions {
   readonly report: Report;
   /** Start it again when it dies. */
   readonly supervised: boolean;
-  /** How often it is started at most until it is ready, where it ends before that; once unless told. */
+  /** How often it is started at most until it is ready, where it ends before that; once by default. */
   readonly startTries?: number;
 }
 

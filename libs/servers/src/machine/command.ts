@@ -53,8 +53,8 @@ export async function runOrThrow(command: string, args: readonly string[], optio
   const { status, output } = await run(command, args, options);
   if (status === 0) return output;
   const lines = output.trim().split("\n");
-  const told = lines.find((line) => /\berror\b/i.test(line)) ?? lines.slice(-LAST_LINES).join(" | ");
-  throw new LocalError(`${path.basename(command)} failed: ${told}`);
+  const reason = lines.find((line) => /\berror\b/i.test(line)) ?? lines.slice(-LAST_LINES).join(" | ");
+  throw new LocalError(`${path.basename(command)} failed: ${reason}`);
 }
 
 /** The full path of a command of this machine, or null. */
