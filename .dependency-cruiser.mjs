@@ -1,7 +1,7 @@
 /**
- * Import rules: who may import whom. `services/<name>/src` has the same layers everywhere
- * (main → service → inbound → operations → domain ← outbound); libraries never know a service.
- * The `swc` parser is needed: with TypeScript 7 alone nothing would be read and every rule would pass.
+ * Import rules: who may import whom. `services/<name>/src` has the same layers everywhere (main →
+ * service → inbound → operations → domain ← outbound); libraries never know a service. The `swc`
+ * parser is needed: with TypeScript 7 alone nothing would be read and every rule would pass.
  */
 const SERVICE = "(^|/)services/([^/]+)/";
 /** Code that plays an outside client, starts servers or measures may use any package directly. */

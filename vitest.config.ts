@@ -29,12 +29,14 @@ class LongestFirst extends BaseSequencer {
 }
 
 /**
- * `unit` needs nothing but this machine; `integration` runs on real servers, which its global set-up starts once a run
- * (or takes from KAFKA_BROKERS, POSTGRES_URL and REDIS_URL); `tidy` checks the repository itself.
+ * `unit` needs nothing but this machine; `integration` runs on real servers, which its global
+ * set-up starts once a run (or takes from KAFKA_BROKERS, POSTGRES_URL and REDIS_URL); `tidy` checks
+ * the repository itself.
  */
 export default defineConfig({
   test: {
-    // Two files at once: more would have the servers and the tests take the processor from each other on a small machine.
+    // Two files at once: more would have the servers and the tests take the processor from each
+    // other on a small machine.
     maxWorkers: 2,
     passWithNoTests: false,
     sequence: { sequencer: LongestFirst },

@@ -1,6 +1,7 @@
 /**
- * `npm run bench`, `npm run scenario` and `npm run verify`: runs a sub-command of `commands.json` with all further
- * arguments. Plain JavaScript: it installs what is missing, then runs the checkout's own Node.
+ * `npm run bench`, `npm run scenario` and `npm run verify`: runs a sub-command of `commands.json`
+ * with all further arguments. Plain JavaScript: it installs what is missing, then runs the
+ * checkout's own Node.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -8,7 +9,10 @@ import path from "node:path";
 import { ensureDependencies, NODE, ROOT, run, toolEnvironment } from "../deploy/local/bootstrap.mjs";
 
 const USAGE_EXIT_CODE = 2;
-/** Groups of sub-commands: the arguments of Node, one line of help, and what the machine must have besides npm. */
+/**
+ * Groups of sub-commands: the arguments of Node, one line of help, and what the machine must have
+ * besides npm.
+ */
 const GROUPS = JSON.parse(readFileSync(path.join(ROOT, "test", "commands.json"), "utf8"));
 
 /** The sub-commands of a group, one line each. */

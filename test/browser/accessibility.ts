@@ -9,7 +9,10 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
 }
 
-/** What axe finds wrong with the page as it is, severe violations only; one text each, with the element. */
+/**
+ * What axe finds wrong with the page as it is, severe violations only; one text each, with the
+ * element.
+ */
 export async function severeViolations(page: Page): Promise<string[]> {
   if ((await page.evaluate("typeof axe")) !== "object") await page.evaluate(axe.source);
   const violations = await page.evaluate<Violation[]>(
@@ -20,7 +23,10 @@ export async function severeViolations(page: Page): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ""}`));
 }
 
-/** How many pixels of the page are beyond its right edge: 0 where nothing has to be scrolled sideways. */
+/**
+ * How many pixels of the page are beyond its right edge: 0 where nothing has to be scrolled
+ * sideways.
+ */
 export async function sidewaysPixels(page: Page): Promise<number> {
   return page.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 }

@@ -25,7 +25,10 @@ let control: TradingControl;
 let browser: Browser;
 let account: Account;
 let person: Person;
-/** What makes a browser signed in; null until somebody has signed in, and after the password was changed. */
+/**
+ * What makes a browser signed in; null until somebody has signed in, and after the password was
+ * changed.
+ */
 let session: Cookies | null = null;
 
 beforeAll(async () => {

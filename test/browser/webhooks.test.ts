@@ -1,4 +1,7 @@
-/** Webhooks in the console as a person uses them: in a real browser, on a whole kapi, with a receiver of their own. */
+/**
+ * Webhooks in the console as a person uses them: in a real browser, on a whole kapi, with a
+ * receiver of their own.
+ */
 import { eventually } from "@kapi/testkit";
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";

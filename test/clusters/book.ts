@@ -36,7 +36,10 @@ export class Book {
   readonly counts = { reads: 0, duplicates: 0, notSent: 0, late: 0, slowestMs: 0 };
   /** Answers by status and code, of all requests. */
   readonly answers = new Map<string, number>();
-  /** Of the operations that are followed, by kind: the longest from acceptance to the final state, in milliseconds. */
+  /**
+   * Of the operations that are followed, by kind: the longest from acceptance to the final state,
+   * in milliseconds.
+   */
   readonly slowestFinalMs = new Map<OperationKind, number>();
   /** Reads that were answered 5xx, which must cost nothing: their request ids. */
   readonly failedReads = new Set<string>();

@@ -2,7 +2,10 @@ import type { Account } from "./book.ts";
 import type { Case, TransactionView } from "./case.ts";
 import type { Organization } from "./world.ts";
 
-/** A delivery that fails twice is tried again only after minutes; none of these fails at the receiver. */
+/**
+ * A delivery that fails twice is tried again only after minutes; none of these fails at the
+ * receiver.
+ */
 const DELIVERY_DEADLINE_MS = 90_000;
 const FEED_DEADLINE_MS = 60_000;
 const LIMIT = 1_000;
@@ -20,8 +23,8 @@ interface EventView {
 }
 
 /**
- * The feed has every event once, an account's in the order of its facts and numbered without a gap; each of them was
- * delivered at least once.
+ * The feed has every event once, an account's in the order of its facts and numbered without a gap;
+ * each of them was delivered at least once.
  */
 export async function checkEvents(
   one: Case,

@@ -27,7 +27,10 @@ interface UsageView {
   readonly at: string;
 }
 
-/** Wallets add up, nothing stays reserved, and what was consumed is what the lines of usage say, one for each command. */
+/**
+ * Wallets add up, nothing stays reserved, and what was consumed is what the lines of usage say, one
+ * for each command.
+ */
 export async function checkWallets(
   one: Case,
   commands: ReadonlyMap<string, { readonly status: string }>,

@@ -1,4 +1,7 @@
-/** What must hold once every fault is over and kapi is quiet: the book against the API and the trading server. */
+/**
+ * What must hold once every fault is over and kapi is quiet: the book against the API and the
+ * trading server.
+ */
 import { assertDefined } from "@kapi/kernel";
 
 import { TradingControl } from "../e2e/trading-control.ts";

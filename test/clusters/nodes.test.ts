@@ -1,6 +1,6 @@
 /**
- * The nodes of the clusters fail as they say. That a Redis node is replaced under a new id is among the faults of
- * `npm run scenario -- clusters`.
+ * The nodes of the clusters fail as they say. That a Redis node is replaced under a new id is among
+ * the faults of `npm run scenario -- clusters`.
  */
 import { Kafka, logLevel, type Producer } from "kafkajs";
 import { Client } from "pg";

@@ -1,7 +1,8 @@
 /**
- * `npm run scenario -- clusters`: kapi on clusters whose nodes fail, and an oracle outside it that keeps its own book. A seeded
- * script of faults runs against every node of every server and every process of kapi while operations go on; afterwards the
- * book is held against the API and the trading server. Whatever differs is a violation, and ends the run with exit code 1.
+ * `npm run scenario -- clusters`: kapi on clusters whose nodes fail, and an oracle outside it that
+ * keeps its own book. A seeded script of faults runs against every node of every server and every
+ * process of kapi while operations go on; afterwards the book is held against the API and the
+ * trading server. Whatever differs is a violation, and ends the run with exit code 1.
  */
 import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -33,15 +34,18 @@ const RECOVERY_DEADLINE_MS = 120_000;
 const HEAL_DEADLINE_MS = 300_000;
 /** How long what was not answered yet is tried on once nothing new is sent. */
 const LAST_TRIES_MS = 120_000;
-/** Start, last recovery, checks and stop; a run that takes longer than its minutes and this is ended. */
+/**
+ * Start, last recovery, checks and stop; a run that takes longer than its minutes and this is
+ * ended.
+ */
 const BESIDES_MS = 25 * 60_000;
 const STOP_DEADLINE_MS = 90_000;
 const COMPLAINTS = 5;
 const LOOK_EVERY_MS = 5_000;
 const STANDSTILL_MS = 500;
 /**
- * Where the logs of a run with violations are kept; the next such run with the same seed takes their
- * place.
+ * Where the logs of a run with violations are kept; the next such run with the same seed takes
+ * their place.
  */
 const KEPT_LOGS_ROOT = path.resolve(import.meta.dirname, "../../.local/clusters");
 
@@ -61,7 +65,9 @@ const endings = new Map<{ readonly name: string }, number>();
 /** What is to be stopped when the run ends, the last first. */
 const stops: (() => Promise<void>)[] = [];
 
-/** What holds up the oracle itself is told: it must not be mistaken for what kapi or a server takes. */
+/**
+ * What holds up the oracle itself is told: it must not be mistaken for what kapi or a server takes.
+ */
 const standstills = monitorEventLoopDelay({ resolution: 100 });
 standstills.enable();
 setInterval(() => {
@@ -70,7 +76,10 @@ setInterval(() => {
   if (longestMs > STANDSTILL_MS) say(`  the oracle stood still for ${(longestMs / 1_000).toFixed(1)} s`);
 }, LOOK_EVERY_MS).unref();
 
-/** The last resort against a run that hangs: says what it waits for. What it leaves is ended by the next run. */
+/**
+ * The last resort against a run that hangs: says what it waits for. What it leaves is ended by the
+ * next run.
+ */
 setTimeout(
   () => {
     say(`the run is ended; it still waits for: ${waits.current.join("; ")}`);

@@ -18,8 +18,8 @@ export class Waits {
   }
 
   /**
-   * Repeats `check` until it returns null, which is what was waited for; else it says what is missing. Returns what was
-   * missing at the deadline, or null.
+   * Repeats `check` until it returns null, which is what was waited for; else it says what is
+   * missing. Returns what was missing at the deadline, or null.
    */
   async until(
     what: string,

@@ -11,7 +11,9 @@ import type { Recovery } from "./recovery.ts";
 import type { Organization } from "./world.ts";
 
 const TURN_MS = 20;
-/** Maximum number of operations under way at once; where kapi cannot keep up, one more is not sent. */
+/**
+ * Maximum number of operations under way at once; where kapi cannot keep up, one more is not sent.
+ */
 const MAX_UNDER_WAY = 1_000;
 const FIRST_PAUSE_MS = 500;
 /**
@@ -43,7 +45,10 @@ export interface WorkloadOptions {
   readonly random: RandomSource;
 }
 
-/** Backends that move money without a pause; each operation is sent with its key until it is answered. */
+/**
+ * Backends that move money without a pause; each operation is sent with its key until it is
+ * answered.
+ */
 export class Workload {
   readonly #options: WorkloadOptions;
   readonly #underWay = new Set<Promise<void>>();
@@ -64,7 +69,10 @@ export class Workload {
     this.#running = this.#send(rate);
   }
 
-  /** Sends nothing new, and returns when every operation is answered, or given up after `deadlineMs`. */
+  /**
+   * Sends nothing new, and returns when every operation is answered, or given up after
+   * `deadlineMs`.
+   */
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping = true;
     this.#giveUpMs = Date.now() + deadlineMs;

@@ -57,7 +57,10 @@ export interface Organization extends ReadyOrganization {
   readonly hook: string;
 }
 
-/** What the oracle works with: organizations over many shards of Redis, accounts, a receiver of webhooks and live sockets. */
+/**
+ * What the oracle works with: organizations over many shards of Redis, accounts, a receiver of
+ * webhooks and live sockets.
+ */
 export interface World {
   readonly organizations: readonly Organization[];
   readonly accounts: readonly Account[];

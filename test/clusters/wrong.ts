@@ -5,8 +5,8 @@ import type { Settings } from "./settings.ts";
 import type { World } from "./world.ts";
 
 /**
- * Puts one wrong expectation into the book, or does one thing that must not happen, by which it is seen that the checks
- * look: the run must be red.
+ * Puts one wrong expectation into the book, or does one thing that must not happen, by which it is
+ * seen that the checks look: the run must be red.
  */
 export async function goWrong(kind: Settings["wrong"], book: Book, world: World, stack: TestStack): Promise<void> {
   const { receiver, checkers } = world;

@@ -1,4 +1,7 @@
-/** Every operation on webhooks and every status that its row lists, on the running system; fields, texts, headers and price. */
+/**
+ * Every operation on webhooks and every status that its row lists, on the running system; fields,
+ * texts, headers and price.
+ */
 import { randomUUID } from "node:crypto";
 
 import { eventually } from "@kapi/testkit";
@@ -169,7 +172,8 @@ const PROVOKE: Readonly<Record<number, (operation: WebhookRow) => Promise<void>>
     expectError(answer, 429, 0, RATE_LIMIT_TEXT);
   },
   500: async (operation) => {
-    // The request may still be carried out once the service goes on: what it changes is not what others use.
+    // The request may still be carried out once the service goes on: what it changes is not what
+    // others use.
     const endpointId = await newEndpoint(world.owner);
     const webhooks = world.stack.process("webhooks");
     webhooks.kill("SIGSTOP");

@@ -22,8 +22,9 @@ interface EventView {
 }
 
 /**
- * The feed tells what happened on a deleted account in the order of its trading server: first its creation, last its
- * deletion, each transaction behind its deal, and every deal that an event names. Throws while something is missing.
+ * The feed tells what happened on a deleted account in the order of its trading server: first its
+ * creation, last its deletion, each transaction behind its deal, and every deal that an event
+ * names. Throws while something is missing.
  */
 export async function expectStory(stack: TestStack, client: OutsideClient, account: string): Promise<void> {
   const told = (await feedOf(client)).filter(({ data }) => data.accountNumber === account);

@@ -1,6 +1,6 @@
 /**
- * An account that is deleted, at once or by a command, as its organization sees it: gone from every read for good,
- * whatever comes late, and whatever fails on the way.
+ * An account that is deleted, at once or by a command, as its organization sees it: gone from every
+ * read for good, whatever comes late, and whatever fails on the way.
  */
 import { randomUUID } from "node:crypto";
 
@@ -20,7 +20,10 @@ import { TradingControl } from "./trading-control.ts";
 /** Of the topics of a test. */
 const PARTITIONS = 4;
 const MINUTE_MS = 60_000;
-/** What the interface allows an answer to take while a dependency is down, and some time for this machine. */
+/**
+ * What the interface allows an answer to take while a dependency is down, and some time for this
+ * machine.
+ */
 const REFUSAL_DEADLINE_MS = 6_000;
 /** In the order in which a deletion passes them; the account service dies there. */
 const STEPS = ["marked", "settled", "trading-server", "booked", "history", "finance", "metrics", "finished"];
@@ -60,7 +63,10 @@ async function publish(messages: readonly { topic: keyof typeof TOPICS; key: str
 
 const keyOf = (account: string): string => `${client.demo.serverId}/${account}`;
 
-/** An account with everything: transactions, a closed and an open position, a sample, a stored snapshot. */
+/**
+ * An account with everything: transactions, a closed and an open position, a sample, a stored
+ * snapshot.
+ */
 async function fullAccount(): Promise<{ account: string; positionId: string }> {
   const account = await client.openAccount(10_000);
   const deposit = await client.deposit(account, { amount: 12.5, requestId: "deposit" });
@@ -98,7 +104,10 @@ async function watching(account: string): Promise<LiveClient> {
   return live;
 }
 
-/** The socket is told that the account is deleted, behind samples perhaps, and nothing of it afterwards. */
+/**
+ * The socket is told that the account is deleted, behind samples perhaps, and nothing of it
+ * afterwards.
+ */
 async function expectTold(live: LiveClient, account: string): Promise<void> {
   let message = await live.next();
   while (message.type === "account.metrics") message = await live.next();
@@ -172,7 +181,8 @@ describe("the immediate deletion", () => {
       late.push(...its.map(({ value }) => ({ topic, key, value: value.toString() })));
     }
     await publish(late);
-    // What is known of an account on the same partitions, told after that, shows that all of it was read.
+    // What is known of an account on the same partitions, told after that, shows that all of it was
+    // read.
     const numbers = [account];
     do numbers.push(await client.openAccount(100));
     while (partitionOfKey(keyOf(String(numbers.at(-1))), PARTITIONS) !== partitionOfKey(key, PARTITIONS));
@@ -192,7 +202,8 @@ describe("the immediate deletion", () => {
     const service = system.stack.process("account");
     for (const step of STEPS) {
       await service.stop();
-      // It is ready once the broker has given up the killed one; a deletion does not wait for that, so it dies before.
+      // It is ready once the broker has given up the killed one; a deletion does not wait for that,
+      // so it dies before.
       const started = service.start({ FAULT_POINT: `account.deletion-${step}` }).catch(() => undefined);
       await eventually(() => answers(service.url));
       await expectUnavailable(() => deleteNow(account));

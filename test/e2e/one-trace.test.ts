@@ -1,6 +1,6 @@
 /**
- * One deposit, followed through every process by one trace id, as a collector sees it; and what each process measures, as
- * Prometheus reads it.
+ * One deposit, followed through every process by one trace id, as a collector sees it; and what
+ * each process measures, as Prometheus reads it.
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -23,7 +23,10 @@ const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
 const CALLER_SPAN = "b7ad6b7169203331";
 const DEPOSITS = "POST /api/v1/management/servers/:serverId/accounts/:accountNumber/finance/deposits";
 
-/** Every span that a deposit must leave: service, kind and name, below the one that it must stand under. */
+/**
+ * Every span that a deposit must leave: service, kind and name, below the one that it must stand
+ * under.
+ */
 const EXPECTED: readonly (readonly [depth: number, service: string, kind: string, name: string])[] = [
   [0, "gateway", "server", DEPOSITS],
   [1, "gateway", "client", "POST"],
@@ -106,7 +109,8 @@ describe("a deposit", () => {
     await eventually(() => {
       const paths = new Set(told(ofTrace()));
       expect(EXPECTED.map(pathOf).filter((one) => !paths.has(one))).toEqual([]);
-      // The ledger books it for whichever brings the event first: the trading server's answer, or the topic.
+      // The ledger books it for whichever brings the event first: the trading server's answer, or
+      // the topic.
       expect([...paths].filter((one) => BOOKED.test(one))).not.toEqual([]);
     });
     // And nothing hangs in the air: every parent is in the trace, or is the caller's.
@@ -114,7 +118,8 @@ describe("a deposit", () => {
     expect(ofTrace().filter(({ parentId }) => !known.has(parentId))).toEqual([]);
     const attempt = ofTrace().find(({ name }) => name === "execute finance.deposit");
     expect(attempt?.attributes).toMatchObject({ "kapi.command.id": commandId, "kapi.command.attempt": "1" });
-    // The backend is told which span called it, so that its own work can be found under the same trace.
+    // The backend is told which span called it, so that its own work can be found under the same
+    // trace.
     const delivery = ofTrace().find(({ name }) => name === "deliver webhook");
     const given = backend.ofType("transaction.recorded").map(({ headers }) => headers["traceparent"]);
     expect(given).toContain(`00-${TRACE_ID}-${delivery?.spanId}-01`);
@@ -164,7 +169,10 @@ describe("the log", () => {
   });
 });
 
-/** What every process tells, and what one of them must tell of the deposit; a value is a pattern, or how many deposits there were. */
+/**
+ * What every process tells, and what one of them must tell of the deposit; a value is a pattern, or
+ * how many deposits there were.
+ */
 const EVERYWHERE = ["process_memory_usage", "process_uptime", "nodejs_eventloop_utilization"];
 const MEASURED: readonly (readonly [service: string, series: string, value: RegExp | "deposits"])[] = [
   [

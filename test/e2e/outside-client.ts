@@ -1,4 +1,7 @@
-/** An organization's backend, as anyone could write it from the interface alone: plain fetch and a plain WebSocket. */
+/**
+ * An organization's backend, as anyone could write it from the interface alone: plain fetch and a
+ * plain WebSocket.
+ */
 import { randomUUID } from "node:crypto";
 import WebSocket from "ws";
 

@@ -1,4 +1,7 @@
-/** A program that receives webhooks, as anyone could write it: plain HTTP and the standardwebhooks package. */
+/**
+ * A program that receives webhooks, as anyone could write it: plain HTTP and the standardwebhooks
+ * package.
+ */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 

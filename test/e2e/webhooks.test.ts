@@ -1,4 +1,7 @@
-/** Webhooks from end to end: a person registers an endpoint, something happens on the trading server, the receiver knows. */
+/**
+ * Webhooks from end to end: a person registers an endpoint, something happens on the trading
+ * server, the receiver knows.
+ */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

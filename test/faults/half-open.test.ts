@@ -1,4 +1,7 @@
-/** Connections that are dead without having been closed are found out within 5 s, dropped, and made anew. */
+/**
+ * Connections that are dead without having been closed are found out within 5 s, dropped, and made
+ * anew.
+ */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 

@@ -1,6 +1,7 @@
 /**
- * While PostgreSQL is unavailable to the ledger, requests are served and charged by Redis, and not one of them is forgotten; beyond
- * what Redis may keep for the ledger they are refused, not served for nothing.
+ * While PostgreSQL is unavailable to the ledger, requests are served and charged by Redis, and not
+ * one of them is forgotten; beyond what Redis may keep for the ledger they are refused, not served
+ * for nothing.
  */
 import { randomUUID } from "node:crypto";
 

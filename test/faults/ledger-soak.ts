@@ -1,8 +1,9 @@
 /**
- * `npm run scenario -- ledger-soak`: ten minutes without PostgreSQL while requests go on. What Redis served is charged, and when
- * PostgreSQL is back every request that was answered is one line of its organization's usage, and no other is. Whatever is
- * not so is printed, and ends it with exit code 1. `LEDGER_SOAK_MINUTES` (10) and `LEDGER_SOAK_RATE` (300 requests/s) set
- * time and load.
+ * `npm run scenario -- ledger-soak`: ten minutes without PostgreSQL while requests go on. What
+ * Redis served is charged, and when PostgreSQL is back every request that was answered is one line
+ * of its organization's usage, and no other is. Whatever is not so is printed, and ends it with
+ * exit code 1. `LEDGER_SOAK_MINUTES` (10) and `LEDGER_SOAK_RATE` (300 requests/s) set time and
+ * load.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
@@ -24,7 +25,10 @@ const TURN_MS = 50;
 const MAX_IN_FLIGHT = 128;
 /** Credits: of a read, and of a mutation that is refused. */
 const READ_PRICE = 1;
-/** One request in so many is a deposit: refused as its account does not exist, and for nothing where that cannot be known. */
+/**
+ * One request in so many is a deposit: refused as its account does not exist, and for nothing where
+ * that cannot be known.
+ */
 const DEPOSIT_EVERY = 20;
 const PROGRESS_EVERY_MS = 60_000;
 const KNOWN_TIMEOUT_MS = 30_000;

@@ -1,7 +1,8 @@
 /**
- * `npm run verify -- helm`: the chart with several sets of values: linted strictly, rendered, each manifest checked against
- * Kubernetes' own schemas, and values that cannot work refused by name. Needs no cluster. Helm and kubectl-validate are
- * taken from PATH, else installed with Go into `.local/tools`; without Go there is one clear line, and nothing was tested.
+ * `npm run verify -- helm`: the chart with several sets of values: linted strictly, rendered, each
+ * manifest checked against Kubernetes' own schemas, and values that cannot work refused by name.
+ * Needs no cluster. Helm and kubectl-validate are taken from PATH, else installed with Go into
+ * `.local/tools`; without Go there is one clear line, and nothing was tested.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -87,7 +88,10 @@ const REFUSED: readonly { readonly what: string; readonly set: readonly string[]
   { what: "scaling by something else", set: ["services.finance.scaling.by=moon"], named: /finance\/scaling\/by/ },
 ];
 
-/** What `external.yaml` asks for must be there, and how often: a condition that is never true renders nothing, and is no error. */
+/**
+ * What `external.yaml` asks for must be there, and how often: a condition that is never true
+ * renders nothing, and is no error.
+ */
 const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; readonly times: number }[] = [
   { what: "gateway and stream scale by processor time", pattern: /^kind: HorizontalPodAutoscaler$/gm, times: 2 },
   { what: "the workers scale by lag", pattern: /^kind: ScaledObject$/gm, times: 6 },
@@ -156,7 +160,10 @@ function run(
   return { ok: status === 0, output: `${stdout}${stderr}`, text: stdout };
 }
 
-/** The path of a program: that of PATH, or the one built from its module. Null where it cannot be had. */
+/**
+ * The path of a program: that of PATH, or the one built from its module. Null where it cannot be
+ * had.
+ */
 function tool(name: string, module: string): string | null {
   if (run(name, ["--help"]).ok) return name;
   const installed = path.join(TOOLS, name);
@@ -196,7 +203,10 @@ function missingFiles(manifests: string): string[] {
   });
 }
 
-/** Variables of the services by which servers are reached, and of which these manifests tell nothing. */
+/**
+ * Variables of the services by which servers are reached, and of which these manifests tell
+ * nothing.
+ */
 function untoldVariables(manifests: string): string[] {
   const known = Object.values(connectionFields).flatMap((fields) => Object.keys(fields));
   return known.filter((name) => !new RegExp(`name: ${name}(_FILE)?,`).test(manifests));
@@ -205,7 +215,10 @@ function untoldVariables(manifests: string): string[] {
 /** Of the optional secrets the one that the chart gives by default. */
 const OPTIONAL_SECRET = "trading-server-token";
 
-/** Containers that have other secrets than their program uses, by deploy/programs.json; a job has those of a server alone. */
+/**
+ * Containers that have other secrets than their program uses, by deploy/programs.json; a job has
+ * those of a server alone.
+ */
 function wrongSecrets(manifests: string, duringUpgrade = false): string[] {
   const programs = JSON.parse(readFileSync(path.join(ROOT, "deploy/programs.json"), "utf8")) as Readonly<
     Record<

@@ -1,8 +1,9 @@
 /**
- * `npm run verify -- images`: builds every image, looks at what is in it, brings the whole Compose stack up and drives the first
- * path through it as an outside client would; then stops it as an upgrade would, and does the same with what was kept. Needs
- * a Docker engine with Compose and the images that the Dockerfile and the Compose file name; without an engine there is one
- * clear line, and nothing was tested. `KEEP_IMAGES_STACK=on` leaves the stack running.
+ * `npm run verify -- images`: builds every image, looks at what is in it, brings the whole Compose
+ * stack up and drives the first path through it as an outside client would; then stops it as an
+ * upgrade would, and does the same with what was kept. Needs a Docker engine with Compose and the
+ * images that the Dockerfile and the Compose file name; without an engine there is one clear line,
+ * and nothing was tested. `KEEP_IMAGES_STACK=on` leaves the stack running.
  */
 import { spawnSync } from "node:child_process";
 import path from "node:path";

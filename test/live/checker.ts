@@ -11,12 +11,18 @@ import type { SampleLedger } from "./sample-ledger.ts";
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Back-off after a connection that was refused or ended by the server. */
 const BACK_OFF_MS = { first: 20, last: 300 } as const;
-/** How long a client stays away after it has cut its own socket: mostly moments, at times longer than a window lasts. */
+/**
+ * How long a client stays away after it has cut its own socket: mostly moments, at times longer
+ * than a window lasts.
+ */
 const SHORT_ABSENCE_MS = 300;
 const MIDDLE_ABSENCE_MS = 3_000;
 const MIDDLE_ABSENCES = 0.3;
 
-/** The process stops (1012), dies or does not answer (1006), or gives up a reader that is stuck (4408). */
+/**
+ * The process stops (1012), dies or does not answer (1006), or gives up a reader that is stuck
+ * (4408).
+ */
 const EXPECTED_CLOSES = new Set([1006, 1012, 4408]);
 
 export interface CheckerOptions {
@@ -61,8 +67,9 @@ export interface CheckerCounts {
 }
 
 /**
- * A client that takes nothing on trust. It subscribes to many accounts over one socket, which it cuts at random moments;
- * it comes back to whichever process with the last sequence that it processed, and tells whatever is not as documented.
+ * A client that takes nothing on trust. It subscribes to many accounts over one socket, which it
+ * cuts at random moments; it comes back to whichever process with the last sequence that it
+ * processed, and tells whatever is not as documented.
  */
 export class Checker {
   readonly counts: CheckerCounts = {
@@ -75,7 +82,9 @@ export class Checker {
     closes: new Map(),
   };
   readonly notices: SeenNotice[] = [];
-  /** From the measurement of a sample that came live to its arrival; put a new one to begin anew. */
+  /**
+   * From the measurement of a sample that came live to its arrival; put a new one to begin anew.
+   */
   delays = new Delays();
   /** Whether it cuts its socket. */
   cutting = true;
@@ -155,7 +164,8 @@ export class Checker {
     this.#socket = socket;
     return new Promise((resolve) => {
       let cut: NodeJS.Timeout | undefined;
-      // The cut comes at its own time, be it before the handshake is over or in the middle of a replay.
+      // The cut comes at its own time, be it before the handshake is over or in the middle of a
+      // replay.
       const arm = (meanMs: number): void => {
         cut = setTimeout(() => {
           if (!this.cutting) return arm(meanMs);
@@ -186,7 +196,9 @@ export class Checker {
     if (!EXPECTED_CLOSES.has(code)) this.#tell(`the connection was closed with ${code}`);
   }
 
-  /** What has arrived and was not processed yet is lost with the socket, as in a client that dies. */
+  /**
+   * What has arrived and was not processed yet is lost with the socket, as in a client that dies.
+   */
   #cut(): void {
     const socket = this.#socket;
     this.#socket = null;

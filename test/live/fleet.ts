@@ -21,7 +21,10 @@ export interface LiveLoad {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** The metrics processes of a trial, by name: each keeps its port and its role through all its lives. */
+/**
+ * The metrics processes of a trial, by name: each keeps its port and its role through all its
+ * lives.
+ */
 export class Fleet {
   readonly #env: Environment;
   readonly #members = new Map<string, FleetMember>();

@@ -1,6 +1,7 @@
 /**
- * The live stream while its processes are killed, held and moved, and while clients do not read: clients that trust
- * nothing, and a witness of the log. In full, with the simulated trading server: `npm run scenario -- live-soak`.
+ * The live stream while its processes are killed, held and moved, and while clients do not read:
+ * clients that trust nothing, and a witness of the log. In full, with the simulated trading server:
+ * `npm run scenario -- live-soak`.
  */
 import { delay } from "@kapi/kernel";
 import { createLogger } from "@kapi/runtime";

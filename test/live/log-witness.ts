@@ -25,8 +25,8 @@ interface Waiting {
 }
 
 /**
- * Reads `trading.valuations` and `metrics.samples` for itself, judges the samples as the documents say, and holds each
- * that counts against the raw valuations of its interval.
+ * Reads `trading.valuations` and `metrics.samples` for itself, judges the samples as the documents
+ * say, and holds each that counts against the raw valuations of its interval.
  */
 export class LogWitness {
   readonly #violations: Violations;
@@ -94,7 +94,10 @@ export class LogWitness {
     return this.#record(accountNumber).sequence;
   }
 
-  /** The account's last sample in the log, the valuations behind it, and the first of those that says anything new (-1: none). */
+  /**
+   * The account's last sample in the log, the valuations behind it, and the first of those that
+   * says anything new (-1: none).
+   */
   openOf(accountNumber: string): {
     readonly sequence: number;
     readonly to: number;
@@ -110,14 +113,19 @@ export class LogWitness {
     return { sequence, to, open, firstNew, held: told };
   }
 
-  /** The first sequence of the account that was written at `sinceMs` or later; its last + 1 if there is none. */
+  /**
+   * The first sequence of the account that was written at `sinceMs` or later; its last + 1 if there
+   * is none.
+   */
   firstSince(accountNumber: string, sinceMs: number): number {
     const { writtenMs, sequence } = this.#record(accountNumber);
     const found = writtenMs.findIndex((atMs, index) => index > 0 && atMs >= sinceMs);
     return found === -1 ? sequence + 1 : found;
   }
 
-  /** Null when every valuation read so far is in a sample or said nothing new; else which is not. */
+  /**
+   * Null when every valuation read so far is in a sample or said nothing new; else which is not.
+   */
   missing(): string | null {
     for (const account of this.#accounts.values()) {
       const { accountNumber, raw, told } = account;

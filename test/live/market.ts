@@ -9,7 +9,10 @@ const FIRST_BALANCE_MINOR = 1_000_000;
 const LARGEST_MOVE_MINOR = 5_000;
 const MARGIN_MINOR = 20_000;
 const MAX_POSITIONS = 5;
-/** Of an account's valuations: those that say what the one before said, and those in which it trades. */
+/**
+ * Of an account's valuations: those that say what the one before said, and those in which it
+ * trades.
+ */
 const UNCHANGED = 0.25;
 const TRADES = 0.05;
 /** Every so many accounts one moves ten times as often as the others, and trades all the time. */
@@ -26,7 +29,10 @@ interface Trader {
   measuredMs: number;
 }
 
-/** Raw valuations of accounts whose market moves, which trade now and then, and of which some repeat themselves. */
+/**
+ * Raw valuations of accounts whose market moves, which trade now and then, and of which some repeat
+ * themselves.
+ */
 export class SeededMarket {
   readonly #producer: Producer;
   readonly #serverId: string;

@@ -8,8 +8,8 @@ interface Entry {
 }
 
 /**
- * The bytes of every (account, sequence) that anybody has seen: a client after whichever reconnect, at whichever process,
- * or the log itself. Once seen, they must always be the same.
+ * The bytes of every (account, sequence) that anybody has seen: a client after whichever reconnect,
+ * at whichever process, or the log itself. Once seen, they must always be the same.
  */
 export class SampleLedger {
   readonly #violations: Violations;

@@ -48,7 +48,10 @@ export interface SlowReaderFigures {
   readonly filledMs: number;
 }
 
-/** Two of a process's clients stop reading: one for a while, the other until it is given up. Both subscribe to everything. */
+/**
+ * Two of a process's clients stop reading: one for a while, the other until it is given up. Both
+ * subscribe to everything.
+ */
 export async function slowReaders(options: SlowReaderOptions): Promise<SlowReaderFigures> {
   const { stream, others, late, stuck } = options;
   const control = await measure(stream, others, () => delay(options.controlMs));

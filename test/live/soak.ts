@@ -1,8 +1,10 @@
 /**
- * `npm run scenario -- live-soak`: a whole kapi with the simulated trading server, whose accounts trade by themselves, and clients
- * of the live stream that trust nothing. First two of them stop reading, for 20 and 60 seconds; then, until the time is
- * over, processes are killed, held and moved while the clients cut their sockets, 500 times and more. Whatever is not as
- * documented is printed, and ends it with exit code 1. `LIVE_SOAK_MINUTES` (10) and `LIVE_SEED` set time and choices.
+ * `npm run scenario -- live-soak`: a whole kapi with the simulated trading server, whose accounts
+ * trade by themselves, and clients of the live stream that trust nothing. First two of them stop
+ * reading, for 20 and 60 seconds; then, until the time is over, processes are killed, held and
+ * moved while the clients cut their sockets, 500 times and more. Whatever is not as documented is
+ * printed, and ends it with exit code 1. `LIVE_SOAK_MINUTES` (10) and `LIVE_SEED` set time and
+ * choices.
  */
 import { delay } from "@kapi/kernel";
 import { createKafka } from "@kapi/kafka";
@@ -38,7 +40,10 @@ const STUCK_TIMEOUT_MS = 30_000;
 const CONTROL_MS = 20_000;
 const LATE_MS = 20_000;
 const STUCK_MS = 60_000;
-/** Longest time between two disturbances of a kind of process, and longest that a killed one stays away. */
+/**
+ * Longest time between two disturbances of a kind of process, and longest that a killed one stays
+ * away.
+ */
 const MAX_REST_MS = 8_000;
 const MAX_DOWN_MS = 3_000;
 const MAX_BEYOND_MS = 5_000;
@@ -100,7 +105,10 @@ async function begin(stack: TestStack, random: RandomSource): Promise<Soak> {
   }
 }
 
-/** Two readers stop, while every valuation makes a sample, so that there is enough to fill their sockets with. */
+/**
+ * Two readers stop, while every valuation makes a sample, so that there is enough to fill their
+ * sockets with.
+ */
 async function readSlowly({ fleet, trial }: Soak): Promise<SlowReaderFigures> {
   const every = await fleet.add("uncoalesced", "sequencer", { COALESCE_MS: "0" });
   const stream = await fleet.add("stream-1", "stream");

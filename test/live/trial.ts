@@ -9,7 +9,10 @@ import type { FleetMember } from "./fleet.ts";
 import { LogWitness } from "./log-witness.ts";
 import { SampleLedger } from "./sample-ledger.ts";
 
-/** Decisions, 10.2; clocks, and the moment at which old samples are looked for, take a part of the time. */
+/**
+ * Decisions, 10.2; clocks, and the moment at which old samples are looked for, take a part of the
+ * time.
+ */
 const WINDOW_SAMPLES = 300;
 const WINDOW_MS = 5 * 60_000 - 10_000;
 const SETTLE_POLL_MS = 50;
@@ -73,8 +76,8 @@ export class Trial {
   }
 
   /**
-   * To be called when nothing is valued any more: waits until the log has everything and every client has what the log
-   * has, and tells what does not come within `timeoutMs`.
+   * To be called when nothing is valued any more: waits until the log has everything and every
+   * client has what the log has, and tells what does not come within `timeoutMs`.
    */
   async settle(timeoutMs: number): Promise<void> {
     for (const checker of this.checkers) checker.cutting = false;

@@ -7,12 +7,15 @@ import type { LogWitness } from "./log-witness.ts";
 import { expectedFrame } from "./sample-check.ts";
 
 const INTERVAL_MS = 40;
-/** Of its samples: those that follow the log, of which the first one there counts; the others must not. */
+/**
+ * Of its samples: those that follow the log, of which the first one there counts; the others must
+ * not.
+ */
 const RIGHT = 0.6;
 
 /**
- * A zombie writer: it has lost the partition of its accounts and does not know. It writes samples of
- * some valuations that have no sample yet, and samples that do not follow the last one.
+ * A zombie writer: it has lost the partition of its accounts and does not know. It writes samples
+ * of some valuations that have no sample yet, and samples that do not follow the last one.
  */
 export class ZombieWriter {
   readonly #producer: Producer;

@@ -1,7 +1,8 @@
 /**
- * `npm run bench -- accept`: how fast requests are accepted and done, beside a bare loop, BullMQ and the bare path (the shape of
- * kapi's design without what makes it safe), in one run. Starts servers and services of its own; `BENCH_TELEMETRY=on` has
- * them traced and measured, `BENCH_TELEMETRY=compare` tells instead what that costs. Everything, this load generator too,
+ * `npm run bench -- accept`: how fast requests are accepted and done, beside a bare loop, BullMQ
+ * and the bare path (the shape of kapi's design without what makes it safe), in one run. Starts
+ * servers and services of its own; `BENCH_TELEMETRY=on` has them traced and measured,
+ * `BENCH_TELEMETRY=compare` tells instead what that costs. Everything, this load generator too,
  * shares the machine: the ratios count.
  */
 import { randomUUID } from "node:crypto";
@@ -25,11 +26,14 @@ import { usageStreamOf } from "./usage-stream.ts";
 
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench");
 /**
- * Deposits before all phases, and before those of the bare path. Java compiles for most of a minute: in the first 10 s a
- * deposit costs the broker four times what it costs then.
+ * Deposits before all phases, and before those of the bare path. Java compiles for most of a
+ * minute: in the first 10 s a deposit costs the broker four times what it costs then.
  */
 const FIRST_WARM_UP_MS = 45_000;
-/** Of each phase, and before the first turn of each that takes turns: its processes compile their hot code meanwhile. */
+/**
+ * Of each phase, and before the first turn of each that takes turns: its processes compile their
+ * hot code meanwhile.
+ */
 const WARM_UP_MS = 15_000;
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 15_000);
 /** A read's own code is not run by the phases before it. */
@@ -142,7 +146,10 @@ async function reads(stack: Stack, call: () => Promise<unknown>): Promise<Figure
   return figures;
 }
 
-/** `kapi` and others in turns, after a warm-up of each; prints what a call of `kapi` cost each process, warm-up included. */
+/**
+ * `kapi` and others in turns, after a warm-up of each; prints what a call of `kapi` cost each
+ * process, warm-up included.
+ */
 async function inTurns<Name extends string>(
   stack: Stack,
   competitors: Readonly<Record<Name | "kapi", Competitor>>,
@@ -174,8 +181,8 @@ function pidsOf(stack: Stack): Map<string, number> {
 }
 
 /**
- * (b) while the workers stand still: what the path to the 202 gives where they have processors of their own. Then how fast
- * they work off what was accepted meanwhile.
+ * (b) while the workers stand still: what the path to the 202 gives where they have processors of
+ * their own. Then how fast they work off what was accepted meanwhile.
  */
 async function withWorkersStill(bench: Bench): Promise<{ accepted: Figures; workedOffPerSecond: number }> {
   const workers = [...bench.stack.processes].filter(([name]) => !ON_THE_WAY_TO_202.has(name)).map(([, { pid }]) => pid);
@@ -204,7 +211,10 @@ async function startWarmBarePath(environment: Record<string, string>): Promise<B
   return barePath;
 }
 
-/** Deposits until their 202. A turn ends when the last deposit is done, so that none is worked on in another's turn. */
+/**
+ * Deposits until their 202. A turn ends when the last deposit is done, so that none is worked on in
+ * another's turn.
+ */
 function accepting(accept: () => Promise<string>, ended: (commandId: string) => Promise<void>): Competitor {
   let ends: Promise<void>[] = [];
   return {

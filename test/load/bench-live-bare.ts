@@ -1,6 +1,7 @@
 /**
- * The bare loops of `bench -- live`: Kafka → `ws`, with nothing between. `each`: one account a socket, named in the path; the
- * value goes to its socket as it is. `all`: every message goes to every socket, its frame built once, one write each.
+ * The bare loops of `bench -- live`: Kafka → `ws`, with nothing between. `each`: one account a
+ * socket, named in the path; the value goes to its socket as it is. `all`: every message goes to
+ * every socket, its frame built once, one write each.
  */
 import { once } from "node:events";
 import { createServer } from "node:http";

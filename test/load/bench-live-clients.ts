@@ -28,8 +28,8 @@ export type ClientMethods = {
   /** Counts from here on. */
   mark(_: null): void;
   /**
-   * Waits until every socket is closed, then opens all at once and subscribes from `back` sequences before the last one.
-   * Resolves when every handshake was accepted, with how often one was not.
+   * Waits until every socket is closed, then opens all at once and subscribes from `back` sequences
+   * before the last one. Resolves when every handshake was accepted, with how often one was not.
    */
   comeBack(order: { readonly back: number }): Promise<number>;
   close(_: null): void;

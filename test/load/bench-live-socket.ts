@@ -1,6 +1,7 @@
 /**
- * A client of `bench -- live`: a WebSocket by hand on a raw TCP socket, because the clients are not what is measured. It counts
- * frames, checks that no sequence is missing or repeated, and takes the time from `measuredAt`, all on the bytes.
+ * A client of `bench -- live`: a WebSocket by hand on a raw TCP socket, because the clients are not
+ * what is measured. It counts frames, checks that no sequence is missing or repeated, and takes the
+ * time from `measuredAt`, all on the bytes.
  */
 import { randomBytes } from "node:crypto";
 import net from "node:net";
@@ -127,7 +128,9 @@ export class BenchSocket {
     });
   }
 
-  /** Subscribes to all accounts; with `back`, from so many sequences before the last one of each. */
+  /**
+   * Subscribes to all accounts; with `back`, from so many sequences before the last one of each.
+   */
   subscribe(back: number | null): void {
     const { subscribe, firstAccount, accounts } = this.#plan;
     if (subscribe === null) return;

@@ -1,6 +1,7 @@
 /**
- * Competitors that are measured in turns: what changes slowly on a machine (its neighbours, its caches, its clock) then meets all
- * alike, and their ratio says something even where each figure by itself does not.
+ * Competitors that are measured in turns: what changes slowly on a machine (its neighbours, its
+ * caches, its clock) then meets all alike, and their ratio says something even where each figure by
+ * itself does not.
  */
 import { closedLoop, type Figures } from "./measure.ts";
 
@@ -26,7 +27,10 @@ export interface TurnOptions {
 /** Turns of each. */
 const TURNS = 4;
 
-/** Measures `competitors` in turns, in their order and back, so that none has the earlier half; gives the means of the turns of each. */
+/**
+ * Measures `competitors` in turns, in their order and back, so that none has the earlier half;
+ * gives the means of the turns of each.
+ */
 export async function takeTurns<Name extends string>(
   competitors: Readonly<Record<Name, Competitor>>,
   options: TurnOptions,

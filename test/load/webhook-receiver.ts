@@ -1,7 +1,7 @@
 /**
- * Receives webhooks in a process of its own and answers 200 at once, on `/can-hang` not between `GET /hang` and `GET /answer`.
- * `GET /take` gives what came since the last one, but on `/can-hang`: when each delivery came and how long after its event, in
- * milliseconds since 1970.
+ * Receives webhooks in a process of its own and answers 200 at once, on `/can-hang` not between
+ * `GET /hang` and `GET /answer`. `GET /take` gives what came since the last one, but on
+ * `/can-hang`: when each delivery came and how long after its event, in milliseconds since 1970.
  */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,6 @@
-/** The wallet as Redis, the ledger and its legs each tell it, read behind the back of the services. */
+/**
+ * The wallet as Redis, the ledger and its legs each tell it, read behind the back of the services.
+ */
 import { Redis } from "ioredis";
 import pg from "pg";
 

@@ -1,9 +1,10 @@
 /**
- * A wallet cannot drift. Whatever is asked of it, whichever gateway or the organization service is killed, and whenever Redis
- * loses everything: in the end Redis, the ledger and its legs tell the same wallet, and every billed request is one line.
+ * A wallet cannot drift. Whatever is asked of it, whichever gateway or the organization service is
+ * killed, and whenever Redis loses everything: in the end Redis, the ledger and its legs tell the
+ * same wallet, and every billed request is one line.
  *
- * What Redis loses may be lost to us: a usage entry that waited in a stream when Redis was emptied. The test notes which
- * those were; no other line may be missing, and none may be there twice.
+ * What Redis loses may be lost to us: a usage entry that waited in a stream when Redis was emptied.
+ * The test notes which those were; no other line may be missing, and none may be there twice.
  */
 import { randomUUID } from "node:crypto";
 
@@ -99,7 +100,10 @@ class Story {
     this.bought = credits;
   }
 
-  /** Opens the accounts that the story is about. The credits that this costs are recorded before the story begins. */
+  /**
+   * Opens the accounts that the story is about. The credits that this costs are recorded before the
+   * story begins.
+   */
   async begin(): Promise<void> {
     const [client] = this.clients;
     await eventually(async () => (await client.call("GET", "/credits/balance")).status === 200, {
@@ -133,7 +137,8 @@ class Story {
   }
 
   async #ask(kind: Kind, gateway: number, pick: number): Promise<void> {
-    // A key that was accepted stands for that request; what another one may have begun under it is not known.
+    // A key that was accepted stands for that request; what another one may have begun under it is
+    // not known.
     const earlier = this.told.filter(({ wanted, queued }) => wanted.key !== undefined && queued.length > 0);
     const wanted = wantedOf(kind, {
       serverId: this.serverId,

@@ -14,16 +14,21 @@ export interface Heard {
 }
 
 const READ_PRICE = 1;
-/** These are refused before anything is charged, and so is every 5xx charged nothing (decisions, 7.1). */
+/**
+ * These are refused before anything is charged, and so is every 5xx charged nothing
+ * (decisions, 7.1).
+ */
 const UNBILLED = new Set([401, 402, 403, 429]);
 
 /**
- * - A command that was answered 202 is one line, with its price; and with its operation and the id of one of the requests that
- *   asked for it, unless that entry was lost: then command-status told of the reservation.
- * - Every other answered request is lines of its id that sum up to what its answer says, of its operation; one line, but for
- *   a change that its owner refused. Of those whose entry was lost, lines may be missing.
- * - Of a request without an answer, or answered 5xx, or under way while Redis was emptied, nobody knows; it is never charged
- *   more than its price.
+ * - A command that was answered 202 is one line, with its price; and with its operation and the id
+ *   of one of the requests that asked for it, unless that entry was lost: then command-status told
+ *   of the reservation.
+ * - Every other answered request is lines of its id that sum up to what its answer says, of its
+ *   operation; one line, but for a change that its owner refused. Of those whose entry was lost,
+ *   lines may be missing.
+ * - Of a request without an answer, or answered 5xx, or under way while Redis was emptied, nobody
+ *   knows; it is never charged more than its price.
  * - There are no other lines.
  */
 export function expectEveryLine(heard: Heard, lines: readonly Line[]): void {

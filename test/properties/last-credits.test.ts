@@ -1,4 +1,7 @@
-/** Whatever comes at once, through however many gateways: a wallet serves exactly what was bought, and is never below zero. */
+/**
+ * Whatever comes at once, through however many gateways: a wallet serves exactly what was bought,
+ * and is never below zero.
+ */
 import { createOrganization } from "@kapi/local";
 import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
 import { Pool } from "undici";
@@ -56,7 +59,8 @@ it(
   async () => {
     const { organizationId, managementKey } = await createOrganization(stack, { name: "Last", credits: CREDITS });
     await eventually(async () => {
-      // A key of which nothing can be asked yet: both gateways know it once they say what is missing.
+      // A key of which nothing can be asked yet: both gateways know it once they say what is
+      // missing.
       const urls = [stack.baseUrl, stack.process("gateway-2").url];
       const answers = await Promise.all(
         urls.map((url) =>

@@ -1,6 +1,6 @@
 /**
- * While nothing changes, the pages of a list are the list: every record once, newest first, whatever the size of a page
- * and whichever gateway answers.
+ * While nothing changes, the pages of a list are the list: every record once, newest first,
+ * whatever the size of a page and whichever gateway answers.
  */
 import { randomUUID } from "node:crypto";
 

@@ -8,7 +8,10 @@ import { eventually, startTestStack, type TestStack } from "@kapi/testkit";
 
 import type { Backend } from "./balancer.ts";
 
-/** All but the trading server, which keeps its market in memory and is one process, as a trading platform is one. */
+/**
+ * All but the trading server, which keeps its market in memory and is one process, as a trading
+ * platform is one.
+ */
 const TWICE = [
   "account",
   "command-status",

@@ -24,7 +24,10 @@ interface WalletView {
   readonly lifetimeConsumed: number;
 }
 
-/** Waits until every command is final, and tells of those that did not succeed, or are more or fewer than `count`. */
+/**
+ * Waits until every command is final, and tells of those that did not succeed, or are more or fewer
+ * than `count`.
+ */
 export async function checkCommands(client: OutsideClient, count: number, violations: Violations): Promise<void> {
   const total = async (status: string): Promise<number> => {
     const path = client.server(`/commands?status=${status}&limit=1`);

@@ -4,13 +4,16 @@ import type { Violations } from "../live/violations.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Rejection } from "./traffic.ts";
 
-/** Where the machine cannot keep up, an answer comes too late; no process has turned the request away. */
+/**
+ * Where the machine cannot keep up, an answer comes too late; no process has turned the request
+ * away.
+ */
 const TOO_LATE = /no answer within \d+ ms|Command timed out|not acknowledged within/;
 const GATEWAYS = ["gateway", "gateway-2"];
 
 /**
- * Looks up why requests were told to come again, in what the gateways have logged. Any other reason than that an answer came too
- * late is a violation. Returns how many were too late.
+ * Looks up why requests were answered with Retry-After, in what the gateways have logged. Any other
+ * reason than that an answer came too late is a violation. Returns how many were too late.
  */
 export function explainRejections(
   { stack }: Cluster,
@@ -29,7 +32,7 @@ export function explainRejections(
   let late = 0;
   for (const [reason, refused] of reasons) {
     if (TOO_LATE.test(reason)) late += refused.length;
-    else violations.add(`${refused.length} times told to come again, as ${refused[0]?.what}: ${reason}`);
+    else violations.add(`${refused.length} times answered with Retry-After, as ${refused[0]?.what}: ${reason}`);
   }
   return late;
 }

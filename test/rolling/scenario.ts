@@ -58,8 +58,9 @@ export interface ScenarioReport {
 }
 
 /**
- * Restarts the processes one after another, as a rolling update does with each service, while an organization's backend
- * sends and follows: whatever it sees that it should not, and every difference between its own counts and the API, is a violation.
+ * Restarts the processes one after another, as a rolling update does with each service, while an
+ * organization's backend sends and follows: whatever it sees that it should not, and every
+ * difference between its own counts and the API, is a violation.
  */
 export async function runScenario(settings: ScenarioSettings): Promise<ScenarioReport> {
   const cluster = await startCluster();
@@ -124,7 +125,10 @@ async function openSockets(trial: Trial, wsUrl: string, accounts: readonly strin
   });
 }
 
-/** Ends a process as an orchestrator does, starts a new one in its place and waits until that is ready. */
+/**
+ * Ends a process as an orchestrator does, starts a new one in its place and waits until that is
+ * ready.
+ */
 async function restart({ stack }: Cluster, name: string, violations: Violations): Promise<Restart> {
   const process = stack.process(name);
   const beganMs = performance.now();
@@ -136,7 +140,10 @@ async function restart({ stack }: Cluster, name: string, violations: Violations)
   return { name, stopMs: Math.round(endedMs - beganMs), startMs: Math.round(performance.now() - endedMs) };
 }
 
-/** Whatever was open was closed with 1012, and nobody was told of a sample that is not there any more. */
+/**
+ * Whatever was open was closed with 1012, and nobody was told of a sample that is not there any
+ * more.
+ */
 function checkSockets(checkers: readonly Checker[], violations: Violations): void {
   for (const { name, counts } of checkers) {
     const restarts = counts.closes.get(RESTART) ?? 0;

@@ -6,7 +6,10 @@ import type { Violations } from "../live/violations.ts";
 
 /** How often what is due is sent, in milliseconds. */
 const TURN_MS = 10;
-/** Maximum number of requests under way at once; where the machine cannot keep up, one more is not sent. */
+/**
+ * Maximum number of requests under way at once; where the machine cannot keep up, one more is not
+ * sent.
+ */
 const MAX_UNDER_WAY = 2_000;
 /** The end of a path that is never answered from what is stored alone (decisions, 4.11). */
 const ASKS_SERVER = "positions?status=open&limit=1";
@@ -37,9 +40,10 @@ export interface Rejection {
 }
 
 /**
- * An organization's backend that does not wait for one answer before it sends the next request: deposits, withdrawals, now
- * and then an export, and every kind of read. What loses its connection is sent once more, with the same key, and so is
- * what is told to come again; whatever is not served then is a violation.
+ * An organization's backend that does not wait for one answer before it sends the next request:
+ * deposits, withdrawals, now and then an export, and every kind of read. What loses its connection
+ * is sent once more, with the same key, and so is a request that is answered with Retry-After;
+ * whatever is not served then is a violation.
  */
 export class Traffic {
   /** `slowestMs`: of the mutations, with both tries. */
@@ -54,9 +58,12 @@ export class Traffic {
     slowestMs: 0,
   };
   readonly moved: Moved[] = [];
-  /** Requests that were told to come again. */
+  /** Requests that were answered with Retry-After. */
   readonly rejections: Rejection[] = [];
-  /** Whether the trading server is away: until it is back, what nobody else knows is answered with Retry-After. */
+  /**
+   * Whether the trading server is away: until it is back, what nobody else knows is answered with
+   * Retry-After.
+   */
   isServerAway = false;
   readonly #client: OutsideClient;
   readonly #accounts: readonly string[];
@@ -158,8 +165,9 @@ export class Traffic {
   }
 
   /**
-   * The answer of success: that of the first try, of the second after a lost connection, or of the second after an answer to come
-   * again. What is not served then is a failure, and is tried on all the same: the reconciliation counts what was done.
+   * The answer of success: that of the first try, of the second after a lost connection, or of the
+   * second after an answer with Retry-After. What is not served then is a failure, and is tried on
+   * all the same: the reconciliation counts what was done.
    */
   async #served<T>(what: string, send: () => Promise<Answer<T>>): Promise<Answer<T> | null> {
     const problems: string[] = [];

@@ -1,9 +1,9 @@
 /**
- * `npm run scenario -- tenants`: a whole kapi, and an organization that attacks the others through the API
- * alone. Prints what another one sees of each attack: errors, and how long its work takes,
+ * `npm run scenario -- tenants`: a whole kapi, and an organization that attacks the others through
+ * the API alone. Prints what another one sees of each attack: errors, and how long its work takes,
  * undisturbed and under attack. Ends with exit code 1 if that one was answered an error.
- * `TENANTS_SECONDS` is how long each is looked at, `TENANTS_ACCOUNTS` how many accounts the attacker
- * has.
+ * `TENANTS_SECONDS` is how long each is looked at, `TENANTS_ACCOUNTS` how many accounts the
+ * attacker has.
  */
 import { randomUUID } from "node:crypto";
 
@@ -42,7 +42,10 @@ class Victim {
     this.#receiver = receiver;
   }
 
-  /** Reads and deposits in turn; a deposit is over once it has succeeded. Gives the status, 200 where all is well. */
+  /**
+   * Reads and deposits in turn; a deposit is over once it has succeeded. Gives the status, 200
+   * where all is well.
+   */
   readonly work = async (): Promise<number> => {
     this.#turn += 1;
     const account = `/accounts/${this.#account}`;

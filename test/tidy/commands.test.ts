@@ -1,4 +1,7 @@
-/** The sub-commands of `npm run bench`, `scenario` and `verify`: each is a file, and each is listed and documented. */
+/**
+ * The sub-commands of `npm run bench`, `scenario` and `verify`: each is a file, and each is listed
+ * and documented.
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Every gate of `npm run check` is red where it must be: each is run on a fixture that breaks it. A gate that looked at
- * nothing would pass everything, so what it looked at is checked too.
+ * Every gate of `npm run check` is red where it must be: each is run on a fixture that breaks it. A
+ * gate that looked at nothing would pass everything, so what it looked at is checked too.
  */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** `node test/tidy/lower-word-counts.ts`: writes today's counts into `words.json`, where none has grown. */
+/**
+ * `node test/tidy/lower-word-counts.ts`: writes today's counts into `words.json`, where none has
+ * grown.
+ */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 

@@ -1,6 +1,6 @@
 /**
- * docs/reference/metrics.md lists every metric of the code, and nothing else: it is made of the calls that make the
- * metrics. `npm run metrics-reference` writes it anew.
+ * docs/reference/metrics.md lists every metric of the code, and nothing else: it is made of the
+ * calls that make the metrics. `npm run metrics-reference` writes it anew.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";

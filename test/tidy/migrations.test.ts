@@ -1,6 +1,7 @@
 /**
- * New migrations only add: processes of the release before go on while they run and after (docs/upgrades.md). The files in
- * migrations-baseline.json were there before this rule; none of them may change.
+ * New migrations only add: processes of the release before go on while they run and after
+ * (docs/upgrades.md). The files in migrations-baseline.json were there before this rule; none of
+ * them may change.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Alerts, dashboards, runbook and the alerts' cases fit together, and to what the code measures. Whether an alert fires is
- * for promtool to say: `npm run verify -- alerts`.
+ * Alerts, dashboards, runbook and the alerts' cases fit together, and to what the code measures.
+ * Whether an alert fires is for promtool to say: `npm run verify -- alerts`.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";

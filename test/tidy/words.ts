@@ -1,6 +1,7 @@
 /**
- * Words that the project does not use, and the width of comments and prose. `words.json` is the data: each rule, what to
- * write instead, and how many places are left in each area. A count may only fall.
+ * Words that the project does not use, and the width of comments and prose. `words.json` is the
+ * data: each rule, what to write instead, and how many places are left in each area. A count may
+ * only fall.
  */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -22,8 +23,9 @@ const Rule = z.strictObject({
 });
 export type Rule = z.infer<typeof Rule>;
 /**
- * Rules by name. A name is words with `|` between them: `mend` also matches `Mend`, `mendAll` and `MEND_MS`, but not
- * `amend`; `FanOut` matches only this spelling, also within an identifier; `*Book` matches every identifier that ends so.
+ * Rules by name. A name is words with `|` between them: `mend` also matches `Mend`, `mendAll` and
+ * `MEND_MS`, but not `amend`; `FanOut` matches only this spelling, also within an identifier;
+ * `*Book` matches every identifier that ends so.
  */
 export const Rules = z.record(z.string(), Rule);
 export type Rules = Readonly<Record<string, Rule>>;
@@ -117,7 +119,10 @@ function eitherCase(letter: string): string {
   return `[${letter.toLowerCase()}${letter.toUpperCase()}]`;
 }
 
-/** The part of the repository that a file belongs to: `libs/http`, `docs`, or `.` for a file of the root. */
+/**
+ * The part of the repository that a file belongs to: `libs/http`, `docs`, or `.` for a file of the
+ * root.
+ */
 export function areaOf(file: string): string {
   const [top = "", second = "", ...rest] = file.split("/");
   if (second === "") return ".";

@@ -1,4 +1,7 @@
-/** The feed of an organization's events, followed from one place on: nothing left out, nothing twice. */
+/**
+ * The feed of an organization's events, followed from one place on: nothing left out, nothing
+ * twice.
+ */
 import { EventsAnswer, FEED_NOW, FeedEvent, OPERATIONS, pathOf, type WebhookKind } from "@kapi/contracts";
 import { z } from "zod";
 
@@ -10,7 +13,10 @@ const PAGE_EVENTS = 100;
 const TOO_MANY_REQUESTS = 429;
 const SERVER_ERRORS_FROM = 500;
 
-/** An event of any release: of a kind that this release may not know, with the fields of `data` in their order. */
+/**
+ * An event of any release: of a kind that this release may not know, with the fields of `data` in
+ * their order.
+ */
 const ListenedEvent = FeedEvent.extend({ type: z.string(), data: z.record(z.string(), z.unknown()) });
 export type ListenedEvent = z.infer<typeof ListenedEvent>;
 const FeedPage = EventsAnswer.extend({ events: z.array(ListenedEvent) });
@@ -29,8 +35,8 @@ export interface FeedOptions {
 export class FeedAway extends Error {}
 
 /**
- * One page behind the cursor `after`; null: no event yet, and `next` is this moment. Throws {@link FeedAway} where it can be
- * asked again, CommandFailure where the API refuses.
+ * One page behind the cursor `after`; null: no event yet, and `next` is this moment. Throws
+ * {@link FeedAway} where it can be asked again, CommandFailure where the API refuses.
  */
 export async function readFeed(options: FeedOptions, after: string | null, signal: AbortSignal): Promise<FeedPage> {
   const { api, managementKey, kinds } = options;

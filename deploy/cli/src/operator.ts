@@ -15,7 +15,10 @@ import { type Environment, fromRunningKapi } from "./running-kapi.ts";
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Items that are asked for at once; a list has as many pages as it needs. */
 const PAGE_LIMIT = 100;
-/** With both of these nothing is looked up. Either may be given as a file, as secrets are: OPERATOR_TOKEN_FILE. */
+/**
+ * With both of these nothing is looked up. Either may be given as a file, as secrets are:
+ * OPERATOR_TOKEN_FILE.
+ */
 export const OperatorSettings = z.object({
   ORGANIZATION_URL: z.string().optional(),
   OPERATOR_TOKEN: z.string().optional(),
@@ -34,8 +37,8 @@ type ListRoute = InternalRoute & {
 };
 
 /**
- * The address that the environment gives (ORGANIZATION_URL and OPERATOR_TOKEN), else that of the kapi which runs from this
- * checkout (KAPI_STATE_DIR says where its state is).
+ * The address that the environment gives (ORGANIZATION_URL and OPERATOR_TOKEN), else that of the
+ * kapi which runs from this checkout (KAPI_STATE_DIR says where its state is).
  */
 export async function operatorAddress(environment: Environment): Promise<OperatorAddress> {
   const { ORGANIZATION_URL: url, OPERATOR_TOKEN: token } = given(environment);

@@ -9,7 +9,10 @@ export function unexpected(path: string, status: number): DependencyError {
   return new DependencyError(`${path} was answered with ${status}`, { status });
 }
 
-/** What an owner found wrong with a request that it answers with 400; null where the answer has no issues. */
+/**
+ * What an owner found wrong with a request that it answers with 400; null where the answer has no
+ * issues.
+ */
 export function issuesOfRefusal({ status, body }: Pick<InternalResponse, "status" | "body">): readonly Issue[] | null {
   if (status !== ERRORS.VALIDATION_FAILED.status) return null;
   return ErrorBody.safeParse(jsonOf(body)).data?.issues ?? null;

@@ -296,7 +296,10 @@ describe("probes", () => {
   });
 });
 
-/** Uploads in pieces without a length until the server closes the connection; an answer may get lost on the way. */
+/**
+ * Uploads in pieces without a length until the server closes the connection; an answer may get lost
+ * on the way.
+ */
 async function endlessUpload(): Promise<void> {
   const upload = httpRequest(`${url}/echo`, { method: "POST", headers: JSON_HEADERS });
   const piece = Buffer.alloc(1_048_576, " ");
@@ -306,7 +309,8 @@ async function endlessUpload(): Promise<void> {
     });
   };
   upload.on("error", () => upload.destroy()).on("response", () => upload.destroy());
-  // Not `once` of node:events: that rejects at an error, and the server may cut the connection in the middle of a write.
+  // Not `once` of node:events: that rejects at an error, and the server may cut the connection in
+  // the middle of a write.
   const closed = new Promise((resolve) => upload.once("close", resolve));
   push();
   await closed;

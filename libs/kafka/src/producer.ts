@@ -15,17 +15,26 @@ import { type Position, reject, type Waiting } from "./waiting.ts";
 export type { Position } from "./waiting.ts";
 
 const MAX_BATCH_MESSAGES = 1_000;
-/** Under Kafka's default `max.message.bytes`, so that a request is taken even if it is all for one partition. */
+/**
+ * Under Kafka's default `max.message.bytes`, so that a request is taken even if it is all for one
+ * partition.
+ */
 const MAX_BATCH_BYTES = 900_000;
 const MAX_QUEUED_MESSAGES = 20_000;
 const PRODUCE_TIMEOUT_MS = 10_000;
 /** A broker that is only slow must not be asked twice: each time stores the messages again. */
 const MIN_REQUEST_TIMEOUT_MS = 1_500;
-/** A leader that waits for its replicas says so before its request times out, and keeps its connection. */
+/**
+ * A leader that waits for its replicas says so before its request times out, and keeps its
+ * connection.
+ */
 const ACK_MARGIN_MS = 250;
 const BACK_OFF = { firstMs: 50, maxMs: 500 };
 const MIN_INTERVAL_MS = 8;
-/** {@link ProducerOptions.minIntervalMs} of what is watched live: valuations, and the samples made of them. */
+/**
+ * {@link ProducerOptions.minIntervalMs} of what is watched live: valuations, and the samples made
+ * of them.
+ */
 export const LIVE_INTERVAL_MS = 5;
 /** Less than a process gives each of its components. */
 const STOP_DEADLINE_MS = 8_000;
@@ -41,17 +50,21 @@ export interface ProducerOptions {
   /** Maximum number of messages in one request. Default 1,000. */
   readonly maxBatchMessages?: number;
   /**
-   * Maximum number of bytes in one request; a larger message is refused, unless its topic takes it (`maxMessageBytes`): then it is a
-   * request of its own. Default 900,000.
+   * Maximum number of bytes in one request; a larger message is refused, unless its topic takes it
+   * (`maxMessageBytes`): then it is a request of its own. Default 900,000.
    */
   readonly maxBatchBytes?: number;
-  /** Maximum number of messages waiting for a request to one broker; one more is refused at once. Default 20,000. */
+  /**
+   * Maximum number of messages waiting for a request to one broker; one more is refused at once.
+   * Default 20,000.
+   */
   readonly maxQueuedMessages?: number;
   /** Until a message must be acknowledged, counted from `send`. Default 10,000. */
   readonly produceTimeoutMs?: number;
   /**
-   * Least time from one request to the next: what comes meanwhile shares it, which costs the broker and this process far less
-   * than many small requests. The first message after a rest is sent at once. Default 8.
+   * Least time from one request to the next: what comes meanwhile shares it, which costs the broker
+   * and this process far less than many small requests. The first message after a rest is sent at
+   * once. Default 8.
    */
   readonly minIntervalMs?: number;
   readonly clock?: Clock;
@@ -64,16 +77,18 @@ export interface OutgoingMessage {
   readonly headers?: Readonly<Record<string, string>>;
   /** Only for a topic that repeats the partition numbers of another. */
   readonly partition?: number;
-  /** The span that the message is sent in, if it belongs to a trace. Never the active one: that may be anybody's. */
+  /**
+   * The span that the message is sent in, if it belongs to a trace. Never the active one: that may
+   * be anybody's.
+   */
   readonly traceparent?: string | undefined;
 }
 
 export interface Producer {
   /**
    * Publishes `message`; resolves with its place once all in-sync replicas have it. Rejects with a
-   * {@link ProduceError}, which tells whether it may be in the log all the same, or that it never can
-   * ({@link MessageTooLarge}). Messages of one key keep the order of
-   * the calls.
+   * {@link ProduceError}, which tells whether it may be in the log all the same, or that it never
+   * can ({@link MessageTooLarge}). Messages of one key keep the order of the calls.
    */
   send(topic: TopicContract, message: OutgoingMessage): Promise<Position>;
   /** The partition that `send` chooses for `key`. Throws for a topic that does not exist. */
@@ -81,10 +96,11 @@ export interface Producer {
 }
 
 /**
- * Starts a producer. What is asked for in one turn of the event loop, and while a request to the same broker is under way,
- * goes out in the next request there. There is never more than one under way to a broker, nor of a partition, which keeps
- * the order without idempotence (kafkajs's own loses acknowledged messages); a broker that hangs holds up only the
- * partitions it leads. `stop` sends what waits, within a deadline.
+ * Starts a producer. What is asked for in one turn of the event loop, and while a request to the
+ * same broker is under way, goes out in the next request there. There is never more than one under
+ * way to a broker, nor of a partition, which keeps the order without idempotence (kafkajs's own
+ * loses acknowledged messages); a broker that hangs holds up only the partitions it leads. `stop`
+ * sends what waits, within a deadline.
  */
 export async function createProducer(
   kafka: KafkaConnection,
@@ -109,7 +125,10 @@ export async function createProducer(
 
 type Limits = Required<ProducerOptions>;
 
-/** A partition. All of its messages that wait or are under way are in one lane, so that none overtakes another. */
+/**
+ * A partition. All of its messages that wait or are under way are in one lane, so that none
+ * overtakes another.
+ */
 interface Place {
   readonly topic: string;
   readonly partition: number;
@@ -229,7 +248,9 @@ class BatchingProducer implements Producer {
     return places;
   }
 
-  /** A partition with nothing on its way goes where its leader is now; any other stays in its lane. */
+  /**
+   * A partition with nothing on its way goes where its leader is now; any other stays in its lane.
+   */
   #laneOf(place: Place): Lane {
     if (place.lane !== null && place.waiting > 0) return place.lane;
     const lane = this.#lane(this.#delivery.leaderOf(place.topic, place.partition));
@@ -344,8 +365,8 @@ class BatchingProducer implements Producer {
   }
 
   /**
-   * Answers what is past its deadline. A request that is under way stays so until it ends: sending the next one of its
-   * partitions beside it could change the order.
+   * Answers what is past its deadline. A request that is under way stays so until it ends: sending
+   * the next one of its partitions beside it could change the order.
    */
   #expire(lane: Lane): void {
     const nowMs = this.#limits.clock.nowMs();

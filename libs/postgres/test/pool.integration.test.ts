@@ -118,7 +118,8 @@ test("statements that nobody waits for are committed with the transaction, in th
   await asAdmin(`create table ${schema}.places (place int8 generated always as identity, id int8)`);
   const ids = Array.from({ length: 50 }, (_, index) => index);
   await database.value.transaction((tx) => {
-    // The first is held back until the transaction is known to have begun; a read after it is not faster.
+    // The first is held back until the transaction is known to have begun; a read after it is not
+    // faster.
     for (const id of ids) tx.execute(id % 2 === 0 ? places : count, [id]);
     return Promise.resolve();
   });

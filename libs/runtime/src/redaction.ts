@@ -1,7 +1,8 @@
 /**
- * What never reaches a log (decisions, 5.3). Two nets, because neither alone holds: names, at any depth of an entry, for
- * values that look like any other; and forms, in the whole line, for what stands in the middle of a text. Of an error only
- * named fields are logged: libraries hang onto theirs what they were given, such as the arguments of a Redis command.
+ * What never reaches a log (decisions, 5.3). Two nets, because neither alone holds: names, at any
+ * depth of an entry, for values that look like any other; and forms, in the whole line, for what
+ * stands in the middle of a text. Of an error only named fields are logged: libraries hang onto
+ * theirs what they were given, such as the arguments of a Redis command.
  */
 
 const REDACTED = "[redacted]";
@@ -10,13 +11,19 @@ const MAX_DEPTH = 8;
 const TOO_DEEP = "[deep]";
 const CIRCULAR = "[circular]";
 
-/** The ends of names, in lower case and without separators, whose values are secrets: `x-internal-token`, `newPassword`. */
+/**
+ * The ends of names, in lower case and without separators, whose values are secrets:
+ * `x-internal-token`, `newPassword`.
+ */
 const SECRET_NAME =
   /(?:authorization|cookie|password|passphrase|secret|token|credential|(?:management|api|private)key)s?$/;
 /** Secrets of several at once, such as `WEBHOOK_SEALING_KEYS`. */
 const SECRET_RING = /(?:sealing|derivation|fingerprint)keys?$/;
 
-/** Secrets by their form: keys of the management API, secrets of webhooks, what follows the scheme of an authorization. */
+/**
+ * Secrets by their form: keys of the management API, secrets of webhooks, what follows the scheme
+ * of an authorization.
+ */
 const SECRET_TEXT = /\bkapi\.\w{8,}\.[\w-]{20,}|\bwhsec_[\w+/=-]{8,}|\b(?:Management|Bearer|Basic) [\w.~+/=-]{16,}/g;
 /** The password in the address of a server. */
 const ADDRESS_PASSWORD = /(:\/\/[^\s:@/"]*:)[^\s@/"]+@/g;

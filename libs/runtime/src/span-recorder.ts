@@ -1,4 +1,7 @@
-/** For tests: stands where the SDK stands in a process that traces, and keeps every span that is begun. */
+/**
+ * For tests: stands where the SDK stands in a process that traces, and keeps every span that is
+ * begun.
+ */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomBytes } from "node:crypto";
 

@@ -62,7 +62,10 @@ export function serverContext(options: ServersOptions, record: StateRecord): Ser
   };
 }
 
-/** Starts the three servers by themselves, under `servers` of the state folder; their `stop` forgets the run. */
+/**
+ * Starts the three servers by themselves, under `servers` of the state folder; their `stop` forgets
+ * the run.
+ */
 export async function startServers(options: ServersOptions): Promise<Servers> {
   const stateDir = path.join(options.stateDir, "servers");
   const record = await StateRecord.open(stateDir);
@@ -81,7 +84,10 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
   }
 }
 
-/** Starts Kafka, PostgreSQL and Redis side by side. If one cannot be had, the others are stopped again. */
+/**
+ * Starts Kafka, PostgreSQL and Redis side by side. If one cannot be had, the others are stopped
+ * again.
+ */
 export async function startServersIn(context: ServerContext): Promise<Servers> {
   const settled = await Promise.allSettled([kafka, postgres, redis].map((kind) => startServer(kind, context)));
   const running = settled.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));

@@ -27,9 +27,15 @@ export interface TestStackOptions {
   readonly twice?: readonly string[];
   /** Extra variables: under "all" for every service, under a service's name for that one. */
   readonly env?: NonNullable<StackOptions["env"]>;
-  /** Ports asked for, by process, and "live" or "live-2" for a live stream; any that are free by default. */
+  /**
+   * Ports asked for, by process, and "live" or "live-2" for a live stream; any that are free by
+   * default.
+   */
   readonly ports?: NonNullable<StackOptions["ports"]>;
-  /** An environment that is there already, for a second stack on the same data; it is not stopped with the stack. */
+  /**
+   * An environment that is there already, for a second stack on the same data; it is not stopped
+   * with the stack.
+   */
   readonly environment?: TestEnvironment;
   /** Clusters that run already (`startTestClusters`), instead of the servers of the run. */
   readonly clusters?: Clusters;
@@ -40,7 +46,10 @@ export interface TestStackOptions {
 /** Services as processes, on an environment of their own. */
 export interface TestStack extends Stack {
   readonly environment: TestEnvironment;
-  /** Makes an organization with credits, a server and a key; no account trades by itself unless asked for. */
+  /**
+   * Makes an organization with credits, a server and a key; no account trades by itself unless
+   * asked for.
+   */
   makeDemo(options?: DemoOptions): Promise<DemoWithAccounts>;
 }
 
@@ -88,8 +97,8 @@ function clustersOf({ clusters }: TestStackOptions): { clusters?: Clusters } {
 }
 
 /**
- * What the services of this test file's running stacks have logged as a warning or worse, the last `count` lines of each,
- * as `<service>: <line>`.
+ * What the services of this test file's running stacks have logged as a warning or worse, the last
+ * `count` lines of each, as `<service>: <line>`.
  */
 export function loggedWarnings(count: number): string[] {
   return [...runningStacks].flatMap((stateDir) => {

@@ -10,7 +10,10 @@ const SERVICES_FOLDER = path.resolve(import.meta.dirname, "../../../../services"
 const PROGRAMS_FILE = path.resolve(import.meta.dirname, "../../../programs.json");
 const HOST = "127.0.0.1";
 
-/** Names the console's port, and the process that has it: of an organization service that runs twice, one. */
+/**
+ * Names the console's port, and the process that has it: of an organization service that runs
+ * twice, one.
+ */
 export const CONSOLE = "console";
 const CONSOLE_PROCESS = "organization";
 
@@ -43,7 +46,10 @@ export function serviceFolder(service: string): string {
 /** After the name of a service: its second process. */
 export const SECOND = "-2";
 
-/** The name of the port on which a process serves the live stream; only that of a second metrics is another. */
+/**
+ * The name of the port on which a process serves the live stream; only that of a second metrics is
+ * another.
+ */
 export function livePort(process: string): string {
   return process === `metrics${SECOND}` ? `live${SECOND}` : "live";
 }
@@ -66,8 +72,8 @@ export interface PlanOptions {
 }
 
 /**
- * The environment of a process, `gateway` or `gateway-2`: of secrets, servers and services what its program uses, and no
- * other, also where the machine's own environment has them.
+ * The environment of a process, `gateway` or `gateway-2`: of secrets, servers and services what its
+ * program uses, and no other, also where the machine's own environment has them.
  */
 export function serviceEnvironment(process: string, options: PlanOptions): Environment {
   const { ports } = options;
@@ -86,7 +92,10 @@ export function serviceEnvironment(process: string, options: PlanOptions): Envir
   };
 }
 
-/** The secrets, servers and services that a program uses, `gateway` or `cli`; what others use is undefined. */
+/**
+ * The secrets, servers and services that a program uses, `gateway` or `cli`; what others use is
+ * undefined.
+ */
 export function programEnvironment(program: string, options: PlanOptions): Environment {
   const { servers, ports } = options;
   const uses = Programs.parse(JSON.parse(readFileSync(PROGRAMS_FILE, "utf8")))[program];
