@@ -41,9 +41,9 @@ const places = readPlaces();
 const wanted = new Set(process.argv.slice(2).map((key) => keyOf(accountOf(key))));
 
 for (let failures = 0; ; failures += 1) {
-  const { refusal, retryAfterMs, closeCode, wentWell } = await connection();
-  log(`the connection has ended: ${refusal || closeCode}`);
-  if (["AUTHENTICATION_REQUIRED", "MISSING_SCOPE"].includes(refusal) || closeCode === 4401) break;
+  const { rejection, retryAfterMs, closeCode, wentWell } = await connection();
+  log(`the connection has ended: ${rejection || closeCode}`);
+  if (["AUTHENTICATION_REQUIRED", "MISSING_SCOPE"].includes(rejection) || closeCode === 4401) break;
   if (wentWell) failures = 0;
   const longestMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** failures);
   await delay(Math.max(retryAfterMs, longestMs / 2 + (Math.random() * longestMs) / 2));
@@ -56,7 +56,7 @@ process.exitCode = 1;
  * could be processed.
  */
 async function connection() {
-  const end = { refusal: "", retryAfterMs: 0, closeCode: 0, wentWell: false };
+  const end = { rejection: "", retryAfterMs: 0, closeCode: 0, wentWell: false };
   const url = `${KAPI_LIVE_URL}/api/v1/management/live-metrics`;
   const ws = new WebSocket(url, { headers, perMessageDeflate: false, handshakeTimeout: ANSWER_TIMEOUT_MS });
   const silence = setTimeout(() => ws.terminate(), SILENCE_MS);
@@ -64,7 +64,7 @@ async function connection() {
   ws.on("ping", () => silence.refresh());
   ws.on("error", (error) => log(error.message));
   ws.once("unexpected-response", (_request, response) => {
-    end.refusal = String(response.headers["x-error-code"] ?? response.statusCode);
+    end.rejection = String(response.headers["x-error-code"] ?? response.statusCode);
     end.retryAfterMs = Number(response.headers["retry-after"] ?? 0) * 1_000;
     ws.terminate();
   });

@@ -70,7 +70,7 @@ function verifiedEvent(body: Buffer, headers: Record<string, string>): Event | n
 }
 
 /**
- * An event comes again when our answer was lost, after a replay, and from the feed: its id tells.
+ * An event is repeated when our answer was lost, after a replay, and from the feed: its id tells.
  */
 function processOnce(event: Event): void {
   if (processed.has(event.data.eventId)) return;

@@ -42,8 +42,8 @@ function say(text: string): void {
 
 function nameOf({ labels }: ActiveAlert): string {
   const { alertname = "", severity: _severity, application: _application, ...others } = labels;
-  const told = Object.entries(others).map(([key, value]) => `${key}=${value}`);
-  return told.length === 0 ? alertname : `${alertname} (${told.join(", ")})`;
+  const pairs = Object.entries(others).map(([key, value]) => `${key}=${value}`);
+  return pairs.length === 0 ? alertname : `${alertname} (${pairs.join(", ")})`;
 }
 
 async function firing(prometheus: Prometheus): Promise<string[]> {

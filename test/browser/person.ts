@@ -52,8 +52,8 @@ export async function startBrowser(): Promise<Browser> {
 export class Person {
   readonly page: Page;
   /**
-   * Errors that the browser told, in order: of scripts, of the content security policy, of requests
-   * that were refused.
+   * Errors that the browser reported, in order: of scripts, of the content security policy, of
+   * requests that were refused.
    */
   readonly complaints: string[] = [];
   readonly #context: BrowserContext;

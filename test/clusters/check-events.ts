@@ -74,8 +74,8 @@ function withoutEvent(
   events: readonly EventView[],
   own: readonly (readonly [Account, readonly TransactionView[]])[],
 ): string | null {
-  const told = new Set(events.filter(({ type }) => type === "transaction.recorded").map(({ data }) => data.id));
-  const missing = own.flatMap(([, rows]) => rows).filter(({ id }) => !told.has(id));
+  const announced = new Set(events.filter(({ type }) => type === "transaction.recorded").map(({ data }) => data.id));
+  const missing = own.flatMap(([, rows]) => rows).filter(({ id }) => !announced.has(id));
   return missing.length === 0 ? null : `${missing.length} transactions are not in the feed, such as ${missing[0]?.id}`;
 }
 

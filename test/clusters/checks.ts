@@ -59,7 +59,7 @@ async function checkCommands(one: Case): Promise<ReadonlyMap<string, CommandView
     const left = open();
     return left.length === 0
       ? null
-      : `${left.length} commands, such as ${left.slice(0, MAX_EXAMPLES).map(told).join(", ")}`;
+      : `${left.length} commands, such as ${left.slice(0, MAX_EXAMPLES).map(nameOf).join(", ")}`;
   });
   if (missing !== null) violations.add(`accepted commands are not final: ${missing}`);
   const ends = Map.groupBy(book.accepted, ({ commandId }) => {
@@ -69,7 +69,7 @@ async function checkCommands(one: Case): Promise<ReadonlyMap<string, CommandView
   for (const [end, operations] of ends) {
     one.say(`  ${operations.length} commands ${end}`);
     if (/^(failed|expired)/.test(end))
-      violations.add(`${operations.length} commands ${end}, such as ${told(operations[0])}`);
+      violations.add(`${operations.length} commands ${end}, such as ${nameOf(operations[0])}`);
   }
   return commands;
 }
@@ -181,7 +181,7 @@ function differentEffects(rows: readonly TransactionView[], done: readonly Opera
   const found = new Map(moved.map(({ commandId, amount }) => [commandId, minorOf(amount)]));
   if (found.size !== moved.length) return "a command has two transactions";
   const missing = done.filter(({ commandId, amountMinor }) => found.get(commandId) !== amountMinor);
-  if (missing.length > 0) return `${missing.length} commands without their transaction, such as ${told(missing[0])}`;
+  if (missing.length > 0) return `${missing.length} commands without their transaction, such as ${nameOf(missing[0])}`;
   return found.size === done.length ? null : `${found.size - done.length} transactions of no accepted command`;
 }
 
@@ -203,7 +203,7 @@ async function checkLive({ world, violations, waits }: Case): Promise<void> {
       if (ends[0] === 0) return `account ${number}: no sample has come`;
       const shown = clients.map((checker) => checker.balanceMinor(number));
       if (shown.some((balance) => balance !== balanceMinor)) {
-        return `account ${number}: its balance is ${balanceMinor} cents, live clients were told ${shown.join(" and ")}`;
+        return `account ${number}: its balance is ${balanceMinor} cents, live clients got ${shown.join(" and ")}`;
       }
     }
     return null;
@@ -216,7 +216,7 @@ function minorOf(amount: number): number {
   return Math.round(amount * 100);
 }
 
-function told(operation: Operation | undefined): string {
+function nameOf(operation: Operation | undefined): string {
   if (operation === undefined) return "none";
   const tries = operation.tries.map(({ status, code }) => `${status ?? "none"} ${code}`.trim()).join(", ");
   return `${operation.commandId} (${operation.kind}, account ${operation.account?.number}, answers ${tries})`;

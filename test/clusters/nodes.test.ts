@@ -133,7 +133,7 @@ describe("clusters", () => {
       2 * RECOVERY_MS,
     );
 
-    it("a commit waits for the standby while it is held, until the primary is told to go on alone", async () => {
+    it("a commit waits for the standby while it is held, until the primary continues alone", async () => {
       const { postgres } = clusters;
       await postgres.standby.pause();
       let isDone = false;

@@ -66,7 +66,8 @@ const endings = new Map<{ readonly name: string }, number>();
 const stops: (() => Promise<void>)[] = [];
 
 /**
- * What holds up the oracle itself is told: it must not be mistaken for what kapi or a server takes.
+ * A standstill of the oracle itself is printed: it must not be mistaken for what kapi or a server
+ * takes.
  */
 const standstills = monitorEventLoopDelay({ resolution: 100 });
 standstills.enable();

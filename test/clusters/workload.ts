@@ -170,12 +170,12 @@ export class Workload {
     const { book, violations, recovery } = this.#options;
     const { command, duplicate, credentials } = reply.body as EnvelopeView;
     const isNew = reply.status === 202;
-    const told = `${operation.kind} with key ${operation.key}`;
-    if (duplicate === isNew) violations.add(`${told}: ${reply.status} says duplicate ${duplicate}`);
-    if (!isNew && operation.tries.length === 1) violations.add(`${told} was new and is told to be a duplicate`);
+    const name = `${operation.kind} with key ${operation.key}`;
+    if (duplicate === isNew) violations.add(`${name}: ${reply.status} says duplicate ${duplicate}`);
+    if (!isNew && operation.tries.length === 1) violations.add(`${name} was new and is called a duplicate`);
     if (operation.kind === "creation" && credentials === undefined) {
       const wasLost = operation.tries.some(({ status }) => status === null);
-      if (isNew || !wasLost) violations.add(`${told}: nobody was told its passwords, after ${answersOf(operation)}`);
+      if (isNew || !wasLost) violations.add(`${name}: nobody got its passwords, after ${answersOf(operation)}`);
     }
     book.wasAccepted(operation, command.id);
     recovery.accepted(operation);

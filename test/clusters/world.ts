@@ -71,7 +71,7 @@ export interface World {
   stop(): Promise<void>;
 }
 
-/** Opens it; `recovery` is told of live samples and deliveries as they come. */
+/** Opens it; `recovery` gets live samples and deliveries as they come. */
 export async function openWorld(
   stack: TestStack,
   settings: Settings,

@@ -157,7 +157,7 @@ const PROVOKE: Readonly<Record<number, (operation: WebhookRow) => Promise<void>>
       if (caller === undefined) throw new Error(`a key with ${scope}`);
       expectError(await send(operation, { caller }), 403, 0, missing);
     }
-    // What is told there is of all servers.
+    // The answer there is of all servers.
     const limited = "Missing server access: all servers of the organization";
     expectError(await send(operation, { caller: world.limited }), 403, 0, limited);
   },

@@ -24,7 +24,7 @@ const MINUTE_MS = 60_000;
  * What the interface allows an answer to take while a dependency is down, and some time for this
  * machine.
  */
-const REFUSAL_DEADLINE_MS = 6_000;
+const ERROR_DEADLINE_MS = 6_000;
 /** In the order in which a deletion passes them; the account service dies there. */
 const STEPS = ["marked", "settled", "trading-server", "booked", "history", "finance", "metrics", "finished"];
 const UNAVAILABLE = { error: "Internal server error" };
@@ -105,10 +105,10 @@ async function watching(account: string): Promise<LiveClient> {
 }
 
 /**
- * The socket is told that the account is deleted, behind samples perhaps, and nothing of it
+ * The socket gets the notice that the account is deleted, behind samples perhaps, and nothing of it
  * afterwards.
  */
-async function expectTold(live: LiveClient, account: string): Promise<void> {
+async function expectDeletionNotice(live: LiveClient, account: string): Promise<void> {
   let message = await live.next();
   while (message.type === "account.metrics") message = await live.next();
   expect(message).toEqual({ type: "account.deleted", serverId: client.demo.serverId, accountNumber: account });
@@ -149,7 +149,7 @@ async function answers(url: string): Promise<boolean> {
 async function expectUnavailable<T>(ask: () => Promise<Answer<T>>): Promise<void> {
   const beganMs = Date.now();
   const { status, headers, body } = await ask();
-  expect(Date.now() - beganMs).toBeLessThan(REFUSAL_DEADLINE_MS);
+  expect(Date.now() - beganMs).toBeLessThan(ERROR_DEADLINE_MS);
   expect({ status, body }).toEqual({ status: 500, body: UNAVAILABLE });
   expect(headers.get("x-error-code")).toBe("DEPENDENCY_UNAVAILABLE");
   expect(headers.get("retry-after")).toBe("1");
@@ -161,7 +161,7 @@ describe("the immediate deletion", () => {
     const { account } = await fullAccount();
     const live = await watching(account);
     expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
-    await expectTold(live, account);
+    await expectDeletionNotice(live, account);
     await expectGone(account);
     await eventually(() => expectStory(system.stack, client, account));
     expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
@@ -169,7 +169,7 @@ describe("the immediate deletion", () => {
     expect([never.status, never.headers.get("x-error-code")]).toEqual([400, "ACCOUNT_NOT_FOUND"]);
   });
 
-  it("stays so when everything that was told of the account comes once more, and its number is not given again", async () => {
+  it("stays so when every message of the account comes once more, and its number is not given again", async () => {
     const { account } = await fullAccount();
     await deleteNow(account);
     const key = keyOf(account);
@@ -181,7 +181,7 @@ describe("the immediate deletion", () => {
       late.push(...its.map(({ value }) => ({ topic, key, value: value.toString() })));
     }
     await publish(late);
-    // What is known of an account on the same partitions, told after that, shows that all of it was
+    // An event of another account on the same partitions, sent after that, shows that all of it was
     // read.
     const numbers = [account];
     do numbers.push(await client.openAccount(100));
@@ -212,7 +212,7 @@ describe("the immediate deletion", () => {
     }
     await service.restart();
     expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
-    await expectTold(live, account);
+    await expectDeletionNotice(live, account);
     await expectGone(account);
   });
 
@@ -249,7 +249,7 @@ describe("the queued deletion", () => {
       deleted: true,
     });
     await expectGone(account);
-    await expectTold(live, account);
+    await expectDeletionNotice(live, account);
     expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
   });
 });

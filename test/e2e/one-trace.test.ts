@@ -107,7 +107,7 @@ describe("a deposit", () => {
     await client.succeeded(commandId);
     const ofTrace = (): ReceivedSpan[] => receiver.spans.filter(({ traceId }) => traceId === TRACE_ID);
     await eventually(() => {
-      const paths = new Set(told(ofTrace()));
+      const paths = new Set(pathsOf(ofTrace()));
       expect(EXPECTED.map(pathOf).filter((one) => !paths.has(one))).toEqual([]);
       // The ledger books it for whichever brings the event first: the trading server's answer, or
       // the topic.
@@ -118,7 +118,7 @@ describe("a deposit", () => {
     expect(ofTrace().filter(({ parentId }) => !known.has(parentId))).toEqual([]);
     const attempt = ofTrace().find(({ name }) => name === "execute finance.deposit");
     expect(attempt?.attributes).toMatchObject({ "kapi.command.id": commandId, "kapi.command.attempt": "1" });
-    // The backend is told which span called it, so that its own work can be found under the same
+    // The backend learns which span called it, so that its own work can be found under the same
     // trace.
     const delivery = ofTrace().find(({ name }) => name === "deliver webhook");
     const given = backend.ofType("transaction.recorded").map(({ headers }) => headers["traceparent"]);
@@ -131,7 +131,7 @@ describe("a record that nobody can read", () => {
     const traceId = "3".repeat(32);
     await publishNoFact(`00-${traceId}-${CALLER_SPAN}-01`);
     await eventually(() =>
-      expect(told(receiver.spans.filter((span) => span.traceId === traceId))).toContain(
+      expect(pathsOf(receiver.spans.filter((span) => span.traceId === traceId))).toContain(
         "webhooks: consumer process finance.events > webhooks: producer send dead-letter",
       ),
     );
@@ -238,8 +238,8 @@ describe("what a process measures", () => {
       for (const service of new Set(MEASURED.map(([one]) => one))) scrapes.set(service, await scrape(service));
       for (const [service, series, value] of MEASURED) {
         const pattern = value === "deposits" ? new RegExp(`^${deposits}$`) : value;
-        const told = valuesOf(scrapes.get(service) ?? "", series);
-        expect(told, `${service}: ${series}`).toContainEqual(expect.stringMatching(pattern));
+        const found = valuesOf(scrapes.get(service) ?? "", series);
+        expect(found, `${service}: ${series}`).toContainEqual(expect.stringMatching(pattern));
       }
     });
     live.close();
@@ -274,7 +274,7 @@ function valuesOf(text: string, series: string): string[] {
 }
 
 /** The names from the root down to the span: what shows that every parent is right. */
-function told(spans: readonly ReceivedSpan[]): string[] {
+function pathsOf(spans: readonly ReceivedSpan[]): string[] {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
   const nameOf = (span: ReceivedSpan): string => {
     const parent = byId.get(span.parentId);

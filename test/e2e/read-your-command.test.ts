@@ -1,8 +1,8 @@
 /**
- * What a caller was told is there for whoever asks next, through any gateway: a command right after
- * its 202, and the effect of a command as soon as it is `succeeded` (decisions, 3.7). All mutations
- * go through the first gateway, all reads through the second. And that another organization cannot
- * keep it from them.
+ * What a caller was answered is there for whoever asks next, through any gateway: a command right
+ * after its 202, and the effect of a command as soon as it is `succeeded` (decisions, 3.7). All
+ * mutations go through the first gateway, all reads through the second. And that another
+ * organization cannot keep it from them.
  */
 import { randomUUID } from "node:crypto";
 import { eventually } from "@kapi/testkit";

@@ -86,7 +86,7 @@ async function load(organizations: readonly Organization[], durationMs: number):
   const beganMs = performance.now();
   const running = new Set<Promise<void>>();
   let sent = 0;
-  let toldMs = beganMs;
+  let printedMs = beganMs;
   for (let nowMs = beganMs; nowMs < beganMs + durationMs; nowMs = performance.now()) {
     for (
       const due = Math.floor(((nowMs - beganMs) * RATE) / 1_000);
@@ -100,8 +100,8 @@ async function load(organizations: readonly Organization[], durationMs: number):
         .finally(() => running.delete(request));
       running.add(request);
     }
-    if (nowMs - toldMs > PROGRESS_EVERY_MS) {
-      toldMs = nowMs;
+    if (nowMs - printedMs > PROGRESS_EVERY_MS) {
+      printedMs = nowMs;
       say(
         `  ${Math.round((nowMs - beganMs) / 60_000)} min: ${sent} requests, ${await reconciliation.underWay()} entries wait`,
       );

@@ -131,7 +131,7 @@ const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; read
     pattern: /POSTGRES_SERVICE_ROLE, value: "kapi_/g,
     times: 7,
   },
-  { what: "Prometheus is told where", pattern: /^kind: ServiceMonitor$[^]*?port: metrics$/gm, times: 1 },
+  { what: "Prometheus gets the address", pattern: /^kind: ServiceMonitor$[^]*?port: metrics$/gm, times: 1 },
   { what: "only they are open to it", pattern: /ports: \[\{ port: metrics, protocol: TCP \}\]/g, times: 1 },
   { what: "the alerts are there", pattern: /^kind: PrometheusRule$/gm, times: 1 },
   { what: "each alert leads to its runbook entry", pattern: RUNBOOK, times: ALERTS },
@@ -192,11 +192,11 @@ function render(helm: string, values: string, ...set: readonly string[]): Outcom
   return run(helm, ["template", "kapi", CHART, "--kube-version", `${KUBERNETES_VERSION}.0`, "-f", file, ...more]);
 }
 
-/** What containers are told to read from files that are not mounted. */
+/** Files that containers must read and that are not mounted. */
 function missingFiles(manifests: string): string[] {
   return manifests.split(SEPARATOR).flatMap((manifest) => {
-    const told = [...manifest.matchAll(/value: (\/run\/kapi\/[^/]+)\//g)].map(([, folder = ""]) => folder);
-    return told.filter((folder) => {
+    const named = [...manifest.matchAll(/value: (\/run\/kapi\/[^/]+)\//g)].map(([, folder = ""]) => folder);
+    return named.filter((folder) => {
       const volume = path.basename(folder);
       return !manifest.includes(`mountPath: ${folder},`) || !manifest.includes(`- { name: ${volume}, secret: {`);
     });
@@ -236,13 +236,13 @@ function wrongSecrets(manifests: string, duringUpgrade = false): string[] {
     const [, program = ""] = /^ +- name: ([a-z-]+)\n +image: /m.exec(manifest) ?? [];
     const [, items = ""] = /- { name: secrets, secret: {.*items: \[(.*)\]/.exec(manifest) ?? [];
     const mounted = Array.from(items.matchAll(/"key":"([a-z-]+)"/g), ([, key = ""]) => key).toSorted();
-    const told = Array.from(manifest.matchAll(/value: \/run\/kapi\/secrets\/([a-z-]+)/g), ([, key = ""]) => key);
+    const named = Array.from(manifest.matchAll(/value: \/run\/kapi\/secrets\/([a-z-]+)/g), ([, key = ""]) => key);
     const { secrets = ["unknown"], optionalSecrets = [], upgradeSecrets = [] } = programs[program] ?? {};
     const own = [...secrets, ...optionalSecrets.filter((secret) => secret === OPTIONAL_SECRET)];
     const uses = kind === "Job" ? [] : duringUpgrade ? [...own, ...upgradeSecrets] : own;
     const keys = uses.map((secret) => (secret === "service-token" ? `${secret}-${program}` : secret));
-    const isRight = mounted.join() === keys.toSorted().join() && told.toSorted().join() === uses.toSorted().join();
-    return isRight ? [] : [`${kind} ${program}: ${mounted.join()} / ${told.join()}, not ${keys.join()}`];
+    const isRight = mounted.join() === keys.toSorted().join() && named.toSorted().join() === uses.toSorted().join();
+    return isRight ? [] : [`${kind} ${program}: ${mounted.join()} / ${named.join()}, not ${keys.join()}`];
   });
 }
 

@@ -97,9 +97,9 @@ function lookAtImage(program: string): void {
 /** Creates an organization that can be used, as docs/start.md says. */
 function makeDemo(): object {
   const kapi = (...args: string[]): Record<string, string> => {
-    const told = compose(["run", "--rm", "-T", "cli", ...args, "--json"]);
-    if (!told.ok) throw new Error(`kapi ${args.join(" ")}: ${told.output}`);
-    return JSON.parse(told.text) as Record<string, string>;
+    const ran = compose(["run", "--rm", "-T", "cli", ...args, "--json"]);
+    if (!ran.ok) throw new Error(`kapi ${args.join(" ")}: ${ran.output}`);
+    return JSON.parse(ran.text) as Record<string, string>;
   };
   const { organizationId = "" } = kapi("organization", "create", "--name", "Images", "--credits", CREDITS);
   const server = ["--url", "http://trading-server:8080", "--environment", "demo", "--name", "Kapi-Demo"];
@@ -129,7 +129,7 @@ function firstPath(demo: object): Outcome {
   return run(process.execPath, args, { env, timeoutMs: UP_TIMEOUT_MS });
 }
 
-/** Every program ends by itself when it is told to. */
+/** Every program ends by itself at SIGTERM. */
 function stopPrograms(programs: readonly string[]): void {
   const stopped = compose(["stop", "-t", String(STOP_S), ...programs]);
   report("all programs are stopped", stopped);

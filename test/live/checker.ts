@@ -37,7 +37,7 @@ export interface CheckerOptions {
   readonly random: RandomSource;
   /** Mean time between two cuts of its own; none without it. */
   readonly meanCutMs?: number;
-  /** Told of every sample, live or replayed. */
+  /** Called for every sample, live or replayed. */
   readonly onSample?: (sample: AccountMetricsFrame) => void;
   /** How long it stays away now and then, and how often after a cut. */
   readonly longAbsence?: { readonly ms: number; readonly probability: number };
@@ -58,7 +58,7 @@ export interface CheckerCounts {
   samples: number;
   /** Subscriptions that began with a truncated replay. */
   truncated: number;
-  /** Gaps told in the middle of a stream. */
+  /** Gaps announced in the middle of a stream. */
   gaps: number;
   /** Notices of a process that knew less than the client. */
   behind: number;

@@ -49,7 +49,7 @@ export class Disturbances {
     this.counts.rebalances += 1;
   }
 
-  /** A stream process is told to stop, says goodbye to its clients, and is started again. */
+  /** A stream process gets SIGTERM, says goodbye to its clients, and is started again. */
   async stopStream(stream: FleetMember): Promise<void> {
     await this.#inUse(stream);
     await stream.end("SIGTERM");

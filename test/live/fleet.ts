@@ -29,7 +29,7 @@ export class Fleet {
   readonly #env: Environment;
   readonly #members = new Map<string, FleetMember>();
 
-  /** `env` is what every metrics process is told, but for its port and role. */
+  /** `env` is the environment of every metrics process, without its port and role. */
   constructor(env: Environment) {
     this.#env = env;
   }

@@ -101,7 +101,7 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
       zombie.start();
       const disturbances = new Disturbances(fleet, SESSION_TIMEOUT_MS);
       const { checkers } = trial;
-      const told1012 = (): number => sum(checkers, ({ counts }) => counts.closes.get(RESTART) ?? 0);
+      const restartCloses = (): number => sum(checkers, ({ counts }) => counts.closes.get(RESTART) ?? 0);
       const sequencers = async (): Promise<void> => {
         await disturbances.killSequencer(first, random.whole(0, 500));
         await disturbances.makeZombie(second, 1_000);
@@ -109,7 +109,8 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
       };
       const streams = async (): Promise<void> => {
         // Again where no client happened to be there.
-        for (let stops = 0; stops < MAX_STOPS && told1012() === 0; stops += 1) await disturbances.stopStream(stream);
+        for (let stops = 0; stops < MAX_STOPS && restartCloses() === 0; stops += 1)
+          await disturbances.stopStream(stream);
         await disturbances.killStream(otherStream);
       };
       await Promise.all([sequencers(), streams()]);
@@ -119,7 +120,7 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
       expect(trial.violations.kept).toEqual([]);
       // What the trial is about has happened.
       expect(sum(trial.checkers, ({ counts }) => counts.cuts)).toBeGreaterThan(10);
-      expect(told1012()).toBeGreaterThan(0);
+      expect(restartCloses()).toBeGreaterThan(0);
       expect(trial.witness.unchanged).toBeGreaterThan(0);
       expect(trial.witness.refused).toBeGreaterThan(0);
     },

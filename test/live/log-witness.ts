@@ -14,7 +14,7 @@ interface AccountRecord {
   raw: RawValuation[];
   newestMeasuredMs: number;
   /** The valuation at `to`: what the last sample says. */
-  told: RawValuation | null;
+  announced: RawValuation | null;
   /** When each sample was written, by sequence. */
   readonly writtenMs: number[];
 }
@@ -105,12 +105,12 @@ export class LogWitness {
     readonly firstNew: number;
     readonly held: RawValuation | null;
   } {
-    const { sequence, to, raw, told } = this.#record(accountNumber);
+    const { sequence, to, raw, announced } = this.#record(accountNumber);
     const open = raw.filter(({ offset }) => offset > to);
     // Samples that are judged and not checked yet: what the last one says is not known.
-    const isKnown = told !== null && told.offset === to;
-    const firstNew = isKnown ? open.findIndex((one) => !saySame(one, told)) : -1;
-    return { sequence, to, open, firstNew, held: told };
+    const isKnown = announced !== null && announced.offset === to;
+    const firstNew = isKnown ? open.findIndex((one) => !saySame(one, announced)) : -1;
+    return { sequence, to, open, firstNew, held: announced };
   }
 
   /**
@@ -128,8 +128,8 @@ export class LogWitness {
    */
   missing(): string | null {
     for (const account of this.#accounts.values()) {
-      const { accountNumber, raw, told } = account;
-      const lost = raw.find((one) => told === null || !saySame(one, told));
+      const { accountNumber, raw, announced } = account;
+      const lost = raw.find((one) => announced === null || !saySame(one, announced));
       if (lost !== undefined) return `${accountNumber}: no sample behind ${account.sequence} has offset ${lost.offset}`;
     }
     const waiting = [...this.#waiting.values()].flat()[0];
@@ -186,15 +186,15 @@ export class LogWitness {
       waiting.shift();
       const end = account.raw.findIndex(({ offset }) => offset > sample.to);
       const interval = account.raw.splice(0, end === -1 ? account.raw.length : end);
-      const { told } = account;
-      if (told !== null)
+      const { announced } = account;
+      if (announced !== null)
         this.#unchanged += Math.max(
           0,
-          interval.findIndex((one) => !saySame(one, told)),
+          interval.findIndex((one) => !saySame(one, announced)),
         );
-      account.told = interval.at(-1) ?? told;
+      account.announced = interval.at(-1) ?? announced;
       const names = { serverId: this.#serverId, accountNumber: account.accountNumber };
-      for (const fault of sampleFaults(names, sample, interval, told)) {
+      for (const fault of sampleFaults(names, sample, interval, announced)) {
         const { sequence, from, to } = sample;
         this.#violations.add(`${account.accountNumber}: sample ${sequence} of (${from}, ${to}]: ${fault}`);
       }
@@ -209,7 +209,7 @@ function newRecord(accountNumber: string): AccountRecord {
     to: -1,
     raw: [],
     newestMeasuredMs: Number.NEGATIVE_INFINITY,
-    told: null,
+    announced: null,
     writtenMs: [],
   };
 }

@@ -34,7 +34,7 @@ export interface SlowReaderOptions {
 export interface Stretch {
   /** From measurement to arrival, at the clients that read all the time. */
   readonly delays: Delays;
-  /** Most that the process held in memory; null where the system does not tell. */
+  /** Maximum that the process held in memory; null where the system does not tell. */
   readonly residentBytes: number | null;
   /** Maximum that waited in the process for one socket. */
   readonly mostBufferedBytes: number;

@@ -195,7 +195,7 @@ closed by the server     ${[...closes].map(([code, count]) => `${code}: ${count}
 disturbances             ${done.join(", ")}
 samples in the log       ${witness.judged}, refused by the judge ${witness.refused}, valuations that said nothing new ${witness.unchanged}
 samples checked          ${total(({ counts }) => counts.samples)} at clients, each with its interval's minimum
-replays truncated        ${total(({ counts }) => counts.truncated)}, gaps told to slow readers ${total(({ counts }) => counts.gaps)}, from a process behind the client ${total(({ counts }) => counts.behind)}
+replays truncated        ${total(({ counts }) => counts.truncated)}, gaps announced to slow readers ${total(({ counts }) => counts.gaps)}, from a process behind the client ${total(({ counts }) => counts.behind)}
 delay, all reading       ${slow.control.delays.toString()}
 delay, two not reading   ${slow.slow.delays.toString()}; p99 ratio ${ratio.toFixed(2)}
 delay, disturbed         ${delays.toString()}

@@ -135,8 +135,8 @@ export class Trial {
         const { witness } = this;
         const owed = Math.max(1, last - WINDOW_SAMPLES + 1, witness.firstSince(accountNumber, atMs - WINDOW_MS));
         if (first > Math.min(owed, last)) {
-          const told = `${accountNumber}: ${first} to ${last} was told to be kept, where ${owed} had to be`;
-          if (last > 0) this.violations.add(`${name}: ${told}`);
+          const range = `${accountNumber}: ${first} to ${last} was announced as kept, where ${owed} had to be`;
+          if (last > 0) this.violations.add(`${name}: ${range}`);
         }
       }
     }

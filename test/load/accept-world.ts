@@ -17,8 +17,8 @@ export const ACCOUNTS = 256;
 const INITIAL_BALANCE = 1_000;
 const CREDITS = 1_000_000_000;
 /**
- * What is answered 500 is sent again as callers are told to, with the same key: a disk that stalls
- * for a second is not the end of a bench.
+ * What is answered 500 is sent again as the interface asks of callers, with the same key: a disk
+ * that stalls for a second is not the end of a bench.
  */
 const MAX_TRIES = 5;
 const RETRY_AFTER_MS = 1_000;

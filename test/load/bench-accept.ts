@@ -49,7 +49,7 @@ const STILL_WARM_UP_MS = 1_000;
 const ON_THE_WAY_TO_202 = new Set(["gateway", "command-status"]);
 /** Everything that the phases share. */
 interface Bench extends World {
-  /** Told of each final event that is read from Kafka. */
+  /** Called for each final event that is read from Kafka. */
   readonly finals: FinalCommands;
 }
 

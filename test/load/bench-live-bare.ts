@@ -26,7 +26,7 @@ export interface BareSettings {
   readonly mode: "each" | "all";
 }
 
-/** What a bare loop can be told. */
+/** Commands of a bare loop. */
 export type BareMethods = {
   /** Listens and joins its group; answers with its port. */
   start(settings: BareSettings): Promise<number>;

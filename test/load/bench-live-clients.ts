@@ -20,7 +20,7 @@ export interface ClientFigures extends Omit<Seen, "mark" | "latencies"> {
   readonly latencies: readonly (readonly [number, number])[];
 }
 
-/** What a process full of clients can be told. */
+/** Commands of a process full of clients. */
 export type ClientMethods = {
   /** Opens sockets and subscribes; a bare loop's path ends with the first account of the socket. */
   open(order: ClientOrder): Promise<void>;

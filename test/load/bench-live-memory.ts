@@ -51,7 +51,7 @@ export async function sockets(): Promise<Aim[]> {
     const each = difference(before, after, SOCKETS);
     const weight: Aim = {
       what: `memory of an idle subscribed socket, ${SOCKETS} of them`,
-      figure: told(each),
+      figure: textOf(each),
       aim: `<= ${AIM_SOCKET_BYTES / KB} KB`,
       isMet: each.resident <= AIM_SOCKET_BYTES,
     };
@@ -113,7 +113,7 @@ export async function restart(): Promise<Aim[]> {
       await until("all samples", async () => (await world.samples()) >= ACCOUNTS * samples, FILL_TIMEOUT_MS);
       const memory = await settledMemory(inspector, metrics.pid);
       const each = `${ACCOUNTS} accounts with ${samples} ${samples === 1 ? "sample" : "samples"} each`;
-      aims.push({ what: `memory of an account, ${each}`, figure: told(difference(empty, memory, ACCOUNTS)) });
+      aims.push({ what: `memory of an account, ${each}`, figure: textOf(difference(empty, memory, ACCOUNTS)) });
       for (const signal of ["SIGTERM", "SIGKILL"] as const) {
         await metrics.stop(signal);
         metrics = await world.metrics(env);
@@ -140,7 +140,7 @@ function difference(before: Memory, after: Memory, count: number): Memory {
   };
 }
 
-function told({ resident, heap, external }: Memory): string {
+function textOf({ resident, heap, external }: Memory): string {
   const kb = (bytes: number): string => `${(bytes / KB).toFixed(1)} KB`;
   return `${kb(resident)} resident, of that heap ${kb(heap)}, buffers ${kb(external)}`;
 }

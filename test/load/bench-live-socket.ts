@@ -57,11 +57,11 @@ export class Seen {
   total = 0;
   /** Sequences that did not follow, without a notice: must stay 0. */
   gaps = 0;
-  /** Samples that notices told to be gone. */
+  /** Samples that notices announced as gone. */
   announced = 0;
   /** Subscriptions with at least one sample. */
   started = 0;
-  /** Replays that were told of and are complete. */
+  /** Replays that were announced and are complete. */
   replayed = 0;
   closed = 0;
   errors = 0;

@@ -27,7 +27,7 @@ export interface SourceSettings {
   readonly accounts: number;
 }
 
-/** What the source can be told. */
+/** Commands of the source. */
 export type SourceMethods = {
   connect(settings: SourceSettings): Promise<void>;
   /**

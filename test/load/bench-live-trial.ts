@@ -81,15 +81,15 @@ export async function figuresOf(clients: readonly Worker<ClientMethods>[]): Prom
 }
 
 /**
- * Holds one rate. Afterwards every valuation has been delivered, or a notice has told that it is
- * gone.
+ * Holds one rate. Afterwards every valuation has been delivered, or a notice has announced that it
+ * is gone.
  */
 export async function trial(setup: Setup, offered: number, warmUpMs = WARM_UP_MS): Promise<Trial> {
   const { source, clients, fanOut } = setup;
   const pids = new Map([...setup.pids, ["source", source.pid] as const, ...clientPids(clients)]);
   const before = await figuresOf(clients);
   const sending = source.call("run", { perSecond: offered, durationMs: warmUpMs + MEASURE_MS });
-  // Its failure is told where its answer is waited for.
+  // Its failure is thrown where its answer is awaited.
   sending.catch(() => undefined);
   await setTimeout(warmUpMs);
   await Promise.all(clients.map((worker) => worker.call("mark", null)));
@@ -158,7 +158,7 @@ export async function maximum(setup: Setup, best: Trial, label: string): Promise
 export function line(label: string, result: Trial): string {
   const rate = Math.round(result.perSecond).toLocaleString("en").padStart(9);
   const shares = [...result.costs].map(([name, s]) => `${name} ${Math.round((s / result.seconds) * 100)}%`);
-  const announced = result.announced === 0 ? "" : `   ${result.announced} told to be gone`;
+  const announced = result.announced === 0 ? "" : `   ${result.announced} announced as gone`;
   const late = `p50 ${result.p50Ms} ms   p99 ${result.p99Ms} ms`;
   return `${label.padEnd(42)} ${result.offered}/s offered ${rate}/s   ${late}${announced}   ${shares.join("  ")}`;
 }
@@ -172,8 +172,8 @@ export function perMillion({ costs, deliveries }: Trial): string {
 export function bound({ costs, seconds }: Trial): string {
   const shares = [...costs].map(([name, s]) => ({ name, share: s / seconds })).filter(({ share }) => share > 0);
   const busy = shares.filter(({ share }) => share >= BUSY);
-  const told = busy.length > 0 ? busy : shares.slice(0, 1);
-  return told.map(({ name, share }) => `${name} at ${Math.round(share * 100)} % of a processor`).join(", ");
+  const shown = busy.length > 0 ? busy : shares.slice(0, 1);
+  return shown.map(({ name, share }) => `${name} at ${Math.round(share * 100)} % of a processor`).join(", ");
 }
 
 function keepsUp(result: Trial, fanOut: number): boolean {

@@ -85,7 +85,7 @@ class Bench {
   }
 
   /**
-   * Makes organizations with endpoints; of the first one an endpoint can be told to hang, and is
+   * Makes organizations with endpoints; of the first one an endpoint can be made to hang, and is
    * never measured.
    */
   async audience(organizations: number, endpoints: number, oneCanHang = false): Promise<Audience> {

@@ -7,8 +7,8 @@ import type { AddressInfo } from "node:net";
 export const SAMPLED_SHARE = "0.01";
 
 /**
- * What the services are told, and the end of what takes their spans; nothing where telemetry is
- * off.
+ * The environment of the services, and the end of what takes their spans; nothing where telemetry
+ * is off.
  */
 export interface BenchTelemetry {
   readonly environment: Readonly<Record<string, string>>;

@@ -13,8 +13,8 @@ let arrivals: { atMs: number; tookMs: number }[] = [];
 let hangs = false;
 const held: ServerResponse[] = [];
 
-/** Answers what was told over `GET`. */
-function told(path: string | undefined, response: ServerResponse): void {
+/** Answers a setting that came over `GET`. */
+function answerSetting(path: string | undefined, response: ServerResponse): void {
   if (path === "/take") {
     response.end(JSON.stringify(arrivals));
     arrivals = [];
@@ -26,7 +26,7 @@ function told(path: string | undefined, response: ServerResponse): void {
 }
 
 const server = createServer((request, response) => {
-  if (request.method === "GET") return told(request.url, response);
+  if (request.method === "GET") return answerSetting(request.url, response);
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("end", () => {

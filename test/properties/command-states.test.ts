@@ -169,7 +169,7 @@ function expectSeen(seen: readonly CommandView[]): void {
 }
 
 /**
- * Versions rise by one, every move is allowed, the last is final; an event that is told twice says
+ * Versions rise by one, every move is allowed, the last is final; an event that comes twice says
  * the same.
  */
 function expectHistory(history: readonly CommandEvent[], last: CommandView): void {
@@ -178,14 +178,14 @@ function expectHistory(history: readonly CommandEvent[], last: CommandView): voi
     status: "queued",
     attempts: 0,
   };
-  const told = new Map<number, CommandEvent>();
+  const reported = new Map<number, CommandEvent>();
   for (const event of history) {
-    const earlier = told.get(event.version);
+    const earlier = reported.get(event.version);
     if (earlier !== undefined) {
       expect(event).toEqual(earlier);
       continue;
     }
-    told.set(event.version, event);
+    reported.set(event.version, event);
     expect(event.version).toBe(before.version + 1);
     expect(MOVES[before.status], `${event.commandId}: from ${before.status}`).toContain(event.status);
     expect(event.attempts).toBeGreaterThanOrEqual(before.attempts);

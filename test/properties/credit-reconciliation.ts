@@ -23,7 +23,7 @@ export interface Line {
   readonly credits: number;
 }
 
-/** What an organization's reconciliation say, each told by another source. */
+/** The credits of an organization as each source reports them. */
 export interface Books {
   readonly redis: Sums | null;
   /** The sums that the ledger keeps. */

@@ -17,7 +17,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { inFlight } from "../e2e/in-flight.ts";
 import { OutsideClient } from "../e2e/outside-client.ts";
 import { CreditReconciliation, type Line, type LostEntry } from "./credit-reconciliation.ts";
-import { CREATION, KINDS, type Kind, send, type Told, type Wanted, wantedOf } from "./credit-requests.ts";
+import { CREATION, KINDS, type Kind, send, type Outcome, type Wanted, wantedOf } from "./credit-requests.ts";
 import { expectEveryLine } from "./every-line.ts";
 import { bounded } from "./settings.ts";
 
@@ -31,7 +31,7 @@ const MIN_CREDITS = 120;
 const MAX_CREDITS = 900;
 const MAX_BOUGHT = 300;
 /** How long a caller tries again what was not answered, or not with 2xx and 4xx. */
-const PATIENCE_MS = 60_000;
+const DEADLINE_MS = 60_000;
 const RETRY_PAUSE_MS = 150;
 const SETTLED_MS = 60_000;
 
@@ -84,7 +84,7 @@ class Story {
   readonly organizationId: string;
   readonly serverId: string;
   readonly clients: readonly [OutsideClient, OutsideClient];
-  readonly told: Told[] = [];
+  readonly outcomes: Outcome[] = [];
   readonly lost: LostEntry[] = [];
   readonly flushedMs: number[] = [];
   readonly accounts: string[] = [];
@@ -107,7 +107,7 @@ class Story {
   async begin(): Promise<void> {
     const [client] = this.clients;
     await eventually(async () => (await client.call("GET", "/credits/balance")).status === 200, {
-      timeoutMs: PATIENCE_MS,
+      timeoutMs: DEADLINE_MS,
     });
     for (let index = 0; index < ACCOUNTS; index += 1) {
       const { body } = await client.createAccount({ ...CREATION, requestId: "credits" });
@@ -139,7 +139,7 @@ class Story {
   async #ask(kind: Kind, gateway: number, pick: number): Promise<void> {
     // A key that was accepted stands for that request; what another one may have begun under it is
     // not known.
-    const earlier = this.told.filter(({ wanted, queued }) => wanted.key !== undefined && queued.length > 0);
+    const earlier = this.outcomes.filter(({ wanted, queued }) => wanted.key !== undefined && queued.length > 0);
     const wanted = wantedOf(kind, {
       serverId: this.serverId,
       account: this.accounts[pick % ACCOUNTS] ?? "",
@@ -150,19 +150,19 @@ class Story {
     else await this.#insist(wanted, gateway);
   }
 
-  async #send(wanted: Wanted, gateway: number): Promise<Told> {
-    const told = await send(this.clients[gateway] ?? this.clients[0], wanted);
-    this.told.push(told);
-    return told;
+  async #send(wanted: Wanted, gateway: number): Promise<Outcome> {
+    const outcome = await send(this.clients[gateway] ?? this.clients[0], wanted);
+    this.outcomes.push(outcome);
+    return outcome;
   }
 
-  async #insist(wanted: Wanted, gateway: number): Promise<Told> {
-    const untilMs = Date.now() + PATIENCE_MS;
+  async #insist(wanted: Wanted, gateway: number): Promise<Outcome> {
+    const untilMs = Date.now() + DEADLINE_MS;
     for (let attempt = gateway; ; attempt += 1) {
-      const told = await this.#send(wanted, attempt % 2);
+      const outcome = await this.#send(wanted, attempt % 2);
       // 401: a gateway that has just started, or one that has not heard of the new key yet.
-      if (told.status !== null && told.status < 500 && told.status !== 401) return told;
-      if (Date.now() > untilMs) throw new Error(`${wanted.operation} is still answered ${told.status}`);
+      if (outcome.status !== null && outcome.status < 500 && outcome.status !== 401) return outcome;
+      if (Date.now() > untilMs) throw new Error(`${wanted.operation} is still answered ${outcome.status}`);
       await delay(RETRY_PAUSE_MS);
     }
   }
@@ -181,7 +181,7 @@ class Story {
         );
         return response.ok;
       },
-      { timeoutMs: PATIENCE_MS, intervalMs: RETRY_PAUSE_MS },
+      { timeoutMs: DEADLINE_MS, intervalMs: RETRY_PAUSE_MS },
     );
     this.bought += credits;
   }
@@ -231,11 +231,11 @@ it(
   async () => {
     await fc.assert(
       fc.asyncProperty(story, async ({ credits, bursts }) => {
-        const told = new Story(await createOrganization(stack, { name: "Story", credits }), credits);
-        await told.begin();
-        for (const burst of bursts) await told.take(burst);
-        await expectOneWallet(told);
-        expectEveryLine(told, await told.lines());
+        const played = new Story(await createOrganization(stack, { name: "Story", credits }), credits);
+        await played.begin();
+        for (const burst of bursts) await played.take(burst);
+        await expectOneWallet(played);
+        expectEveryLine(played, await played.lines());
       }),
       bounded(STORIES),
     );

@@ -99,7 +99,8 @@ const commandsOf = (client: OutsideClient, key: string): Promise<{ id: string }[
   everyPage(client, `/commands?idempotencyKey=${encodeURIComponent(key)}`, "commands", 100);
 
 /**
- * One was accepted, the others are told of it; the secrets are shown once, or the same every time.
+ * One was accepted, the others are duplicates of it; the secrets are shown once, or the same every
+ * time.
  */
 function expectOneCommand(operation: Operation, answers: readonly Answer<EnvelopeView>[]): EnvelopeView {
   const firsts = answers.filter(({ status }) => status === 202);

@@ -97,7 +97,7 @@ async function startBalancers(plan: Readonly<Record<string, readonly Backend[]>>
   };
 }
 
-/** Every process has its port before the first one starts, for the balancers are told of it. */
+/** Every process has its port before the first one starts, because the balancers need it. */
 async function choosePorts(): Promise<Readonly<Record<string, number>>> {
   const ports: Record<string, number> = {};
   for (const name of [...TWICE, "live"]) {

@@ -11,7 +11,7 @@ import type { Moved } from "./traffic.ts";
 const SETTLE_TIMEOUT_MS = 60_000;
 const LOOK_INTERVAL_MS = 500;
 /** Lines of a difference. */
-const MAX_TOLD = 3;
+const MAX_LINES = 3;
 /** Accounts whose money is wrong; the others are not looked at then. */
 const MAX_WRONG = 3;
 const OPEN = ["queued", "leased"];
@@ -77,7 +77,7 @@ export async function checkMoney(
         inOrder((byAccount.get(account) ?? []).map((one) => [one.commandId, one.amountMinor])),
       );
     }).catch((error: unknown) => {
-      const text = String(error).split("\n").slice(0, MAX_TOLD).join(" ");
+      const text = String(error).split("\n").slice(0, MAX_LINES).join(" ");
       wrong += 1;
       violations.add(`the money of account ${account} is wrong: ${text}`);
     });

@@ -17,7 +17,7 @@ import { Traffic } from "./traffic.ts";
 const ACCOUNTS_PER_SOCKET = 2;
 const SUBSCRIBED_TIMEOUT_MS = 60_000;
 const SETTLE_TIMEOUT_MS = 60_000;
-/** What an orchestrator gives a process that was told to end. */
+/** What an orchestrator gives a process after SIGTERM. */
 const GRACE_MS = 30_000;
 const RESTART = 1012;
 /** Lines of each process's log. */
@@ -141,7 +141,7 @@ async function restart({ stack }: Cluster, name: string, violations: Violations)
 }
 
 /**
- * Whatever was open was closed with 1012, and nobody was told of a sample that is not there any
+ * Whatever was open was closed with 1012, and nobody got a notice of a sample that is not there any
  * more.
  */
 function checkSockets(checkers: readonly Checker[], violations: Violations): void {

@@ -182,7 +182,7 @@ export class Traffic {
     return null;
   }
 
-  /** One try: its answer, or why it is none. Waits as long as it is told. */
+  /** One try: its answer, or why there is none. Waits as long as Retry-After says. */
   async #try<T>(
     what: string,
     send: () => Promise<Answer<T>>,
@@ -210,7 +210,7 @@ export class Traffic {
     return [null, mustWait ? MUST_WAIT : text];
   }
 
-  /** What is alike but for ids and numbers of accounts is told once. */
+  /** What is alike but for ids and numbers of accounts is printed once. */
   #fail(text: string): void {
     const kind = text.replaceAll(IDS, "…");
     this.#failures.set(kind, (this.#failures.get(kind) ?? 0) + 1);

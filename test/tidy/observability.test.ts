@@ -49,7 +49,7 @@ describe("alerts and dashboards", () => {
     expect(Array.from(targets, ([, name = ""]) => name).toSorted()).toEqual(programs.toSorted());
   });
 
-  it("are refused where they do not fit: each fault of fixtures/observability is told", () => {
+  it("are refused where they do not fit: each fault of fixtures/observability is reported", () => {
     const faulty = {
       rules: read(FIXTURES, "alerts.yaml"),
       dashboards: readDashboards(FIXTURES),

@@ -70,7 +70,7 @@ describe.each([...SETTINGS])("%s", (program, schema) => {
   const variables = Object.keys(schema.shape);
   const expected = { servers: uses.servers, secrets: secretsOf(uses), calls: uses.calls.toSorted() };
 
-  it("is told of the secrets, servers and services that its settings read, and of no other", () => {
+  it("gets the secrets, servers and services that its settings read, and of no other", () => {
     const secrets = [...secretsOf(uses), ...ofUpgrade(uses)].toSorted();
     expect(usesOf(variables, SECRET_VARIABLES, SERVICES)).toEqual({ ...expected, secrets });
     const unknown = variables.filter((name) => SECRET_NAME.test(name) && !OF_A_SERVER.test(name));

@@ -1,5 +1,5 @@
 /**
- * What each program is told of secrets, servers and other services: by its settings, Docker Compose
+ * What each program gets of secrets, servers and other services: by its settings, Docker Compose
  * and the docs.
  */
 import { z } from "zod";

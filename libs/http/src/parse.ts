@@ -24,8 +24,8 @@ export function parse<S extends z.ZodType>(schema: S, value: unknown, path: Path
 }
 
 /**
- * A schema's findings in the form of the answer, {@link MAX_ISSUES} at most; never a value of the
- * caller's.
+ * The issues of a schema in the form of the answer, {@link MAX_ISSUES} at most; never a value of
+ * the caller's.
  */
 export function issuesOf(error: z.ZodError, prefix: Path = []): Issue[] {
   return error.issues.slice(0, MAX_ISSUES).map((issue) => ({

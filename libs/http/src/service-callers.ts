@@ -54,10 +54,10 @@ export function admitCallers(app: FastifyInstance, owner: InternalOwner, secrets
     if (url?.startsWith(INTERNAL_PREFIX) !== true) return done();
     const caller = callerOf(request, secrets);
     const route = `${request.method} ${url}`;
-    if (caller === null) return done(refusal("Internal authentication required"));
+    if (caller === null) return done(authenticationError("Internal authentication required"));
     if (caller === EVERY_SERVICE ? !isNew(url) : callersOf(owner, route)?.some((allowed) => allowed === caller))
       return done();
-    done(refusal(`${String(caller)} may not call ${route}`));
+    done(authenticationError(`${String(caller)} may not call ${route}`));
   });
 }
 
@@ -86,6 +86,6 @@ function callerOf(request: FastifyRequest, secrets: CallerSecrets): string | typ
   return known.some((digest) => timingSafeEqual(digest, given)) ? name : null;
 }
 
-function refusal(text: string): ApiError {
+function authenticationError(text: string): ApiError {
   return new ApiError("AUTHENTICATION_REQUIRED", { text });
 }

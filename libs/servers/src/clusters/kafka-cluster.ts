@@ -233,7 +233,7 @@ async function reassign(admin: Admin, former: number, replacement: number): Prom
   if (needed.length > 0) await admin.alterPartitionReassignments({ topics: needed, timeout: REQUEST_TIMEOUT_MS });
 }
 
-/** Works past the proxies, so that a fault of theirs is none here. */
+/** Works past the proxies, so that their faults change nothing here. */
 async function withAdmin<T>(places: readonly Place[], work: (admin: Admin) => Promise<T>): Promise<T> {
   const kafka = new Kafka({
     brokers: places.map(({ brokerPort }) => `${HOST}:${brokerPort}`),

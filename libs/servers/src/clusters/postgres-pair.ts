@@ -194,7 +194,7 @@ class Pair implements PostgresPair {
     });
   }
 
-  /** Works past the proxy, so that a fault of it is none here. */
+  /** Works past the proxy, so that its faults change nothing here. */
   async #on<T>(node: PostgresNode, work: (client: Client) => Promise<T>): Promise<T> {
     const client = new Client({
       connectionString: postgresAddress(this.#context, HOST, node.port),

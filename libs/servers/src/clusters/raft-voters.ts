@@ -49,17 +49,17 @@ export async function removeVoter(controllers: readonly string[], voter: Voter):
  * is so already.
  */
 async function changeVoters(controllers: readonly string[], api: number, body: Buffer, done: number): Promise<void> {
-  const refusals: string[] = [];
+  const errors: string[] = [];
   for (const controller of controllers) {
     try {
       const { error, message } = await request(controller, api, body);
       if (error === 0 || error === done) return;
-      refusals.push(`${controller} answered error ${error} ${message}`.trim());
+      errors.push(`${controller} answered error ${error} ${message}`.trim());
     } catch (failure) {
-      refusals.push(messageOf(failure));
+      errors.push(messageOf(failure));
     }
   }
-  throw new LocalError(`Kafka refused to change its voters: ${refusals.join("; ")}`);
+  throw new LocalError(`Kafka refused to change its voters: ${errors.join("; ")}`);
 }
 
 function identity({ nodeId, directoryId }: Voter): Buffer {
