@@ -1,4 +1,4 @@
-import type { Account } from "./book.ts";
+import type { Account } from "./operation-log.ts";
 import type { Case, TransactionView } from "./case.ts";
 import type { Organization } from "./world.ts";
 

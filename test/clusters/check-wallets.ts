@@ -1,6 +1,6 @@
 import { delay } from "@kapi/kernel";
 
-import type { OperationKind } from "./book.ts";
+import type { OperationKind } from "./operation-log.ts";
 import type { Case } from "./case.ts";
 import { pagesOf } from "./pages.ts";
 import type { Organization } from "./world.ts";
@@ -44,7 +44,7 @@ export async function checkWallets(
 }
 
 async function different(
-  { book }: Case,
+  { operationLog }: Case,
   index: number,
   { api }: Organization,
   commands: ReadonlyMap<string, { readonly status: string }>,
@@ -62,7 +62,7 @@ async function different(
   if (availableCredits + reservedCredits + lifetimeConsumed !== lifetimePurchased) return JSON.stringify(wallet);
   if (reservedCredits !== 0) return `${reservedCredits} credits stay reserved`;
   const byCommand = sums([...lines.values()], ({ commandId }) => commandId);
-  const uncharged = book.ofOrganization(index).filter(({ commandId, kind }) => {
+  const uncharged = operationLog.ofOrganization(index).filter(({ commandId, kind }) => {
     const isDone = commands.get(commandId ?? "")?.status === "succeeded";
     return isDone && byCommand.get(commandId ?? "") !== PRICES[kind];
   });
@@ -73,7 +73,7 @@ async function different(
     return `${uncharged.length} commands are not charged with their price: ${examples.join(", ")}`;
   }
   const byRequest = sums([...lines.values()], ({ xRequestId }) => xRequestId);
-  const charged = [...book.failedReads].filter((requestId) => (byRequest.get(requestId) ?? 0) !== 0);
+  const charged = [...operationLog.failedReads].filter((requestId) => (byRequest.get(requestId) ?? 0) !== 0);
   if (charged.length > 0) return `${charged.length} reads that were answered 5xx are charged, such as ${charged[0]}`;
   const sum = [...lines.values()].reduce((credits, line) => credits + line.credits, 0);
   if (sum === lifetimeConsumed) return null;

@@ -1,11 +1,11 @@
 /**
- * What must hold once every fault is over and kapi is quiet: the book against the API and the
- * trading server.
+ * What must hold once every fault is over and kapi is quiet: the operation log against the API and
+ * the trading server.
  */
 import { assertDefined } from "@kapi/kernel";
 
 import { TradingControl } from "../e2e/trading-control.ts";
-import type { Account, Operation } from "./book.ts";
+import type { Account, Operation } from "./operation-log.ts";
 import type { Case, TransactionView } from "./case.ts";
 import { checkEvents } from "./check-events.ts";
 import { checkWallets } from "./check-wallets.ts";
@@ -48,10 +48,10 @@ export async function checkAll(one: Case): Promise<void> {
 
 /** Commands by id. A command that is accepted is listed, and final in the end. */
 async function checkCommands(one: Case): Promise<ReadonlyMap<string, CommandView>> {
-  const { book, violations, waits, world } = one;
+  const { operationLog, violations, waits, world } = one;
   const commands = new Map<string, CommandView>();
   const open = (): Operation[] =>
-    book.accepted.filter(({ commandId }) => !FINAL.has(commands.get(commandId ?? "")?.status ?? ""));
+    operationLog.accepted.filter(({ commandId }) => !FINAL.has(commands.get(commandId ?? "")?.status ?? ""));
   const missing = await waits.until("accepted commands to be final", FINAL_DEADLINE_MS, async () => {
     for (const organization of new Set(open().map((operation) => operation.organization))) {
       await readCommands(world.organizations[organization], commands);
@@ -62,7 +62,7 @@ async function checkCommands(one: Case): Promise<ReadonlyMap<string, CommandView
       : `${left.length} commands, such as ${left.slice(0, MAX_EXAMPLES).map(nameOf).join(", ")}`;
   });
   if (missing !== null) violations.add(`accepted commands are not final: ${missing}`);
-  const ends = Map.groupBy(book.accepted, ({ commandId }) => {
+  const ends = Map.groupBy(operationLog.accepted, ({ commandId }) => {
     const { status = "unknown", errorCode = null } = commands.get(commandId ?? "") ?? {};
     return `${status} ${errorCode ?? ""}`.trim();
   });
@@ -82,9 +82,9 @@ async function readCommands(organization: Organization | undefined, into: Map<st
 
 /** Each successful creation made exactly one account, also if it was repeated. */
 async function checkAccounts(one: Case, commands: ReadonlyMap<string, CommandView>): Promise<void> {
-  const { book, violations, waits, world } = one;
+  const { operationLog, violations, waits, world } = one;
   for (const [index, { api, serverId }] of world.organizations.entries()) {
-    const created = book.ofOrganization(index).filter(({ kind, commandId }) => {
+    const created = operationLog.ofOrganization(index).filter(({ kind, commandId }) => {
       return kind === "creation" && commands.get(commandId ?? "")?.status === "succeeded";
     });
     const before = world.accounts.filter(({ organization }) => organization === index);
@@ -105,11 +105,11 @@ async function checkMoney(
   account: Account,
   commands: ReadonlyMap<string, CommandView>,
 ): Promise<readonly TransactionView[]> {
-  const { book, violations, waits, world } = one;
+  const { operationLog, violations, waits, world } = one;
   const organization = world.organizations[account.organization];
   if (organization === undefined) return [];
   const control = new TradingControl(organization.client.demo);
-  const own = book.ofOrganization(account.organization).filter((operation) => operation.account === account);
+  const own = operationLog.ofOrganization(account.organization).filter((operation) => operation.account === account);
   const expected = own.filter(({ amountMinor }) => amountMinor !== 0);
   let transactions: TransactionView[] = [];
   const wrong = await waits.until(`the money of account ${account.number}`, MONEY_DEADLINE_MS, async () => {
@@ -128,7 +128,7 @@ async function checkMoney(
     if (!account.trades && traded.length > 0) return `${traded.length} trades of an account that never traded`;
     const booked = done.reduce((sum, { amountMinor }) => sum + amountMinor, INITIAL_BALANCE_MINOR + moved);
     const sum = transactions.reduce((minor, { amount }) => minor + minorOf(amount), 0);
-    const balances = { book: booked, tradingServer: balanceMinor, api: minorOf(details.account.balance), sum };
+    const balances = { operationLog: booked, tradingServer: balanceMinor, api: minorOf(details.account.balance), sum };
     if (new Set(Object.values(balances)).size > 1) return `balances in cents differ: ${JSON.stringify(balances)}`;
     const broken = brokenRow(transactions) ?? differentEffects(transactions, done);
     return broken ?? (account.trades ? await differentTrades(organization, account, traded) : null);

@@ -1,4 +1,4 @@
-import { type Account, DUE_MS, type Operation } from "./book.ts";
+import { type Account, DUE_MS, type Operation } from "./operation-log.ts";
 
 const MAX_EXAMPLES = 3;
 

@@ -1,8 +1,9 @@
 /**
  * `npm run scenario -- clusters`: kapi on clusters whose nodes fail, and an oracle outside it that
- * keeps its own book. A seeded script of faults runs against every node of every server and every
- * process of kapi while operations go on; afterwards the book is held against the API and the
- * trading server. Whatever differs is a violation, and ends the run with exit code 1.
+ * keeps its own operation log. A seeded script of faults runs against every node of every server
+ * and every process of kapi while operations go on; afterwards the operation log is held against
+ * the API and the trading server. Whatever differs is a violation, and ends the run with exit
+ * code 1.
  */
 import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -15,7 +16,7 @@ import { loggedWarnings, startTestClusters, startTestStack, STATE_VARIABLE } fro
 import { removeRun, sweepDeadRuns, TEST_STATE_ROOT } from "../../libs/testkit/src/state-folder.ts";
 import { RandomSource } from "../live/random-source.ts";
 import { Violations } from "../live/violations.ts";
-import { Book } from "./book.ts";
+import { OperationLog } from "./operation-log.ts";
 import { checkAll } from "./checks.ts";
 import { allFaults, type Fault, healAll, type Scene } from "./faults.ts";
 import { LivenessProbes, unready } from "./probes.ts";
@@ -59,7 +60,7 @@ function say(text: string): void {
 
 const waits = new Waits(say);
 const violations = new Violations((text) => say(`VIOLATION  ${text}`));
-const book = new Book();
+const operationLog = new OperationLog();
 /** Of each process: how many of its endings have been looked at. */
 const endings = new Map<{ readonly name: string }, number>();
 /** What is to be stopped when the run ends, the last first. */
@@ -153,7 +154,7 @@ function shuffled<T>(items: readonly T[], random: RandomSource): T[] {
 
 async function trial(world: World, scene: Scene, recovery: Recovery, random: RandomSource): Promise<void> {
   const { organizations, accounts } = world;
-  const workload = new Workload({ organizations, accounts, book, recovery, violations, random });
+  const workload = new Workload({ organizations, accounts, operationLog, recovery, violations, random });
   workload.start(settings.rate);
   recovery.begin("none (warm-up)");
   await delay(WARM_UP_MS);
@@ -161,17 +162,17 @@ async function trial(world: World, scene: Scene, recovery: Recovery, random: Ran
   const missing = await waits.until("every account to be served", RECOVERY_DEADLINE_MS, () => recovery.missing());
   recovery.end();
   if (missing !== null) throw new Error(`kapi does not even work without a fault: ${missing}`);
-  await goWrong(settings.wrong, book, world, scene.stack);
+  await goWrong(settings.wrong, operationLog, world, scene.stack);
   await disturb(scene, recovery);
   say("every fault is over");
   await waits.within("every node to be back", HEAL_DEADLINE_MS, healAll(scene));
   const giveUpMs = LAST_TRIES_MS + 60_000;
   await waits.within("the last answers", giveUpMs, workload.stop(LAST_TRIES_MS));
   await waits.within("trading to end", HEAL_DEADLINE_MS, world.endTrading());
-  await checkAll({ world, book, violations, waits, say });
+  await checkAll({ world, operationLog, violations, waits, say });
   findEndings(scene, "after the last fault");
   const complaints = violations.count > 0 ? loggedWarnings(COMPLAINTS) : [];
-  for (const line of [...complaints, ...reportLines(book, recovery.records, violations.kept)]) {
+  for (const line of [...complaints, ...reportLines(operationLog, recovery.records, violations.kept)]) {
     process.stdout.write(`${line}\n`);
   }
 }

@@ -5,7 +5,7 @@ import { delay } from "@kapi/kernel";
 import type { EnvelopeView } from "../e2e/outside-client.ts";
 import type { RandomSource } from "../live/random-source.ts";
 import type { Violations } from "../live/violations.ts";
-import { type Account, type Book, DUE_MS, type Operation, type OperationKind } from "./book.ts";
+import { type Account, type OperationLog, DUE_MS, type Operation, type OperationKind } from "./operation-log.ts";
 import type { Reply } from "./public-api.ts";
 import type { Recovery } from "./recovery.ts";
 import type { Organization } from "./world.ts";
@@ -39,7 +39,7 @@ const SHARES: readonly (readonly [number, OperationKind | "duplicate" | "read"])
 export interface WorkloadOptions {
   readonly organizations: readonly Organization[];
   readonly accounts: readonly Account[];
-  readonly book: Book;
+  readonly operationLog: OperationLog;
   readonly recovery: Recovery;
   readonly violations: Violations;
   readonly random: RandomSource;
@@ -85,7 +85,7 @@ export class Workload {
     for (let sent = 0; !this.#stopping; await delay(TURN_MS)) {
       const due = Math.floor(((performance.now() - beganMs) * rate) / 1_000);
       for (; sent < due; sent += 1) {
-        if (this.#underWay.size >= MAX_UNDER_WAY) this.#options.book.counts.notSent += 1;
+        if (this.#underWay.size >= MAX_UNDER_WAY) this.#options.operationLog.counts.notSent += 1;
         else this.#begin(() => this.#one(sent));
       }
     }
@@ -99,7 +99,7 @@ export class Workload {
   }
 
   async #one(turn: number): Promise<void> {
-    const { accounts, random, book } = this.#options;
+    const { accounts, random, operationLog } = this.#options;
     const share = random.whole(1, 100);
     const kind = SHARES.find(([upTo]) => share <= upTo)?.[1] ?? "read";
     const account = accounts[turn % accounts.length];
@@ -107,7 +107,7 @@ export class Workload {
     if (kind === "read") return this.#read(account);
     if (kind === "duplicate") return this.#repeat(account.organization);
     const operation = this.#operation(kind, account);
-    book.operations.push(operation);
+    operationLog.operations.push(operation);
     this.#options.recovery.sent(operation);
     return this.#carryOut(operation);
   }
@@ -147,13 +147,13 @@ export class Workload {
   }
 
   async #carryOut(operation: Operation): Promise<void> {
-    const { organizations, book, violations } = this.#options;
+    const { organizations, operationLog, violations } = this.#options;
     for (;;) {
       const reply = await organizations[operation.organization]?.api.call(operation);
       if (reply === undefined) return;
       const { requestId, status, code, tookMs } = reply;
       operation.tries.push({ requestId, status, code, tookMs });
-      book.saw(reply, DUE_MS);
+      operationLog.saw(reply, DUE_MS);
       if (status === 200 || status === 202) return this.#accept(operation, reply);
       if (status !== null && status < 500 && status !== 429) {
         return violations.add(`a ${operation.kind} was answered ${status} ${code} (key ${operation.key})`);
@@ -167,7 +167,7 @@ export class Workload {
   }
 
   #accept(operation: Operation, reply: Reply): void {
-    const { book, violations, recovery } = this.#options;
+    const { operationLog, violations, recovery } = this.#options;
     const { command, duplicate, credentials } = reply.body as EnvelopeView;
     const isNew = reply.status === 202;
     const name = `${operation.kind} with key ${operation.key}`;
@@ -177,7 +177,7 @@ export class Workload {
       const wasLost = operation.tries.some(({ status }) => status === null);
       if (isNew || !wasLost) violations.add(`${name}: nobody got its passwords, after ${answersOf(operation)}`);
     }
-    book.wasAccepted(operation, command.id);
+    operationLog.wasAccepted(operation, command.id);
     recovery.accepted(operation);
     const { account } = operation;
     if (account === null || this.#watched.has(account)) return;
@@ -187,7 +187,7 @@ export class Workload {
 
   /** Follows one operation of each account at a time to its end. */
   async #watch(operation: Operation): Promise<void> {
-    const { organizations, book, violations, recovery } = this.#options;
+    const { organizations, operationLog, violations, recovery } = this.#options;
     while (!this.#stopping) {
       const path = `/commands/${operation.commandId}?wait=${WAIT_S}`;
       const reply = await organizations[operation.organization]?.api.call({
@@ -196,11 +196,11 @@ export class Workload {
         waitMs: WAIT_S * 1_000,
       });
       if (reply === undefined) return;
-      book.saw(reply, DUE_MS + WAIT_S * 1_000);
+      operationLog.saw(reply, DUE_MS + WAIT_S * 1_000);
       if (reply.status === 404) return violations.add(`command ${operation.commandId} was accepted and is 404`);
       const status = reply.status === 200 ? (reply.body as { command: { status: string } }).command.status : "";
       if (FINAL.has(status)) {
-        book.completed(operation);
+        operationLog.completed(operation);
         return recovery.completed(operation);
       }
       if (reply.status !== 200) await delay(reply.retryAfterMs ?? FIRST_PAUSE_MS);
@@ -209,14 +209,14 @@ export class Workload {
 
   /** Sends an accepted operation again: the same command must be named. */
   async #repeat(organization: number): Promise<void> {
-    const { organizations, book, random, violations } = this.#options;
-    const earlier = book.ofOrganization(organization);
+    const { organizations, operationLog, random, violations } = this.#options;
+    const earlier = operationLog.ofOrganization(organization);
     if (earlier.length === 0) return;
     const operation = random.pick(earlier);
     const reply = await organizations[organization]?.api.call(operation);
     if (reply === undefined) return;
-    book.saw(reply, DUE_MS);
-    book.counts.duplicates += 1;
+    operationLog.saw(reply, DUE_MS);
+    operationLog.counts.duplicates += 1;
     if (reply.status === null || reply.status >= 500) return;
     const { command, duplicate } = reply.body as Partial<EnvelopeView>;
     if (reply.status !== 200 || duplicate !== true || command?.id !== operation.commandId) {
@@ -225,16 +225,16 @@ export class Workload {
   }
 
   async #read({ organization, number }: Account): Promise<void> {
-    const { organizations, book, random, violations } = this.#options;
+    const { organizations, operationLog, random, violations } = this.#options;
     const one = organizations[organization];
     if (one === undefined) return;
     const account = `/servers/${one.serverId}/accounts/${number}`;
     const path = random.pick([account, `${account}/transactions?limit=5`, "/credits/balance", "/events?limit=5"]);
     const reply = await one.api.call({ method: "GET", path });
-    book.saw(reply, DUE_MS);
-    book.counts.reads += 1;
-    if (reply.status === 200) book.servedRead ??= reply.requestId;
-    else if (reply.status !== null && reply.status >= 500) book.failedReads.add(reply.requestId);
+    operationLog.saw(reply, DUE_MS);
+    operationLog.counts.reads += 1;
+    if (reply.status === 200) operationLog.servedRead ??= reply.requestId;
+    else if (reply.status !== null && reply.status >= 500) operationLog.failedReads.add(reply.requestId);
     else if (reply.status !== null) violations.add(`GET ${path} was answered ${reply.status} ${reply.code}`);
   }
 }

@@ -9,7 +9,7 @@ import { Checker, type CheckerOptions } from "../live/checker.ts";
 import type { RandomSource } from "../live/random-source.ts";
 import type { Violations } from "../live/violations.ts";
 import { SampleLedger } from "../live/sample-ledger.ts";
-import type { Account } from "./book.ts";
+import type { Account } from "./operation-log.ts";
 import { PublicApi } from "./public-api.ts";
 import type { Recovery } from "./recovery.ts";
 import type { Settings } from "./settings.ts";
