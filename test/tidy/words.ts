@@ -140,6 +140,9 @@ export function countsOf(places: readonly Place[]): Map<string, Map<string, numb
   return counts;
 }
 
+/** Examples of places in an area that may have some; which of them are new is not known. */
+const MAX_EXAMPLES = 3;
+
 /** What is wrong: the places of every area that has more of a rule than it had. */
 export function wordFaults(places: readonly Place[], rules: Rules): string[] {
   return [...countsOf(places)].flatMap(([rule, areas]) =>
@@ -149,7 +152,8 @@ export function wordFaults(places: readonly Place[], rules: Rules): string[] {
       const lines = places.filter((place) => place.rule === rule && areaOf(place.file) === area);
       const write = rules[rule]?.write ?? "";
       const faults = lines.map(({ file, line, found }) => `${file}:${line} "${found}": write ${write}`);
-      return allowed === 0 ? faults : [`${area} has ${count} of "${rule}", and may have ${allowed}:`].concat(faults);
+      if (allowed === 0) return faults;
+      return [`${area} has ${count} of "${rule}", and may have ${allowed}:`].concat(faults.slice(0, MAX_EXAMPLES));
     }),
   );
 }

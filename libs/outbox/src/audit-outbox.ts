@@ -1,8 +1,8 @@
 /**
- * Entries of the audit log beside the changes that they report, in the schema of the service that makes the changes. They
- * are fetched, not published: organization, which owns the log, asks for them and has them deleted once it has recorded
- * them. The table: `audit_outbox (id uuid primary key, entry json not null, created_at timestamptz not null default
- * now())`.
+ * Entries of the audit log beside the changes that they report, in the schema of the service that
+ * makes the changes. They are fetched, not published: organization, which owns the log, asks for
+ * them and has them deleted once it has recorded them. The table:
+ * `audit_outbox (id uuid primary key, entry json not null, created_at timestamptz not null default now())`.
  */
 import { AUDIT_OUTBOX_ROUTES, MAX_AUDIT_EVENTS } from "@kapi/contracts";
 import { type FastifyInstance, serve } from "@kapi/http";
