@@ -1,7 +1,7 @@
 /**
- * The walls of the house: who may import whom. `services/<name>/src` holds the same rooms everywhere
- * (main → service → inbound → operations → domain ← outbound); libraries never know a service.
- * The `swc` parser is needed: with TypeScript 7 alone nothing would be read and every rule would pass.
+ * Import rules: who may import whom. `services/<name>/src` has the same layers everywhere (main →
+ * service → inbound → operations → domain ← outbound); libraries never know a service. The `swc`
+ * parser is needed: with TypeScript 7 alone nothing would be read and every rule would pass.
  */
 const SERVICE = "(^|/)services/([^/]+)/";
 /** Code that plays an outside client, starts servers or measures may use any package directly. */
@@ -21,8 +21,8 @@ function onlyIn(packageName, place) {
   };
 }
 
-/** Inside a service, room `from` must not import the rooms `to`. */
-function room(from, to) {
+/** Inside a service, layer `from` must not import the layers `to`. */
+function layerRule(from, to) {
   return {
     name: `${from}-not-to-${to.join("-or-")}`,
     comment: "main → service → inbound → operations → domain ← outbound",
@@ -93,15 +93,14 @@ export default {
         dependencyTypesNot: ["type-only"],
       },
     },
-    room("operations", ["inbound", "outbound", "service", "main", "config"]),
-    room("outbound", ["inbound", "operations", "service", "main", "config"]),
-    room("inbound", ["outbound", "service", "main", "config"]),
-    room("service", ["main"]),
-    room("main", ["inbound", "operations", "outbound", "domain"]),
+    layerRule("operations", ["inbound", "outbound", "service", "main", "config"]),
+    layerRule("outbound", ["inbound", "operations", "service", "main", "config"]),
+    layerRule("inbound", ["outbound", "service", "main", "config"]),
+    layerRule("service", ["main"]),
+    layerRule("main", ["inbound", "operations", "outbound", "domain"]),
     {
       name: "console-is-a-page",
-      comment:
-        "the console's page is made of its own code, Preact and uPlot; of the rest of the house it has types only",
+      comment: "the console's page is made of its own code, Preact and uPlot; of everything else it has types only",
       severity: "error",
       from: { path: `${SERVICE}page/src/`, pathNot: "\\.test\\.ts$" },
       to: {
@@ -125,7 +124,7 @@ export default {
     onlyIn("request-filtering-agent", "services/webhooks/src/outbound/http"),
     {
       name: "no-dustbins",
-      comment: "a room is named for what it does",
+      comment: "a folder is named for what it does",
       severity: "error",
       from: {},
       to: { path: "/(common|util|utils|shared|helper|helpers)(/|\\.ts$)", pathNot: "node_modules/" },

@@ -29,12 +29,14 @@ class LongestFirst extends BaseSequencer {
 }
 
 /**
- * `unit` needs nothing but this machine; `integration` runs on real servers, which its global set-up starts once a run
- * (or takes from KAFKA_BROKERS, POSTGRES_URL and REDIS_URL); `tidy` looks at the house itself.
+ * `unit` needs nothing but this machine; `integration` runs on real servers, which its global
+ * set-up starts once a run (or takes from KAFKA_BROKERS, POSTGRES_URL and REDIS_URL); `tidy` checks
+ * the repository itself.
  */
 export default defineConfig({
   test: {
-    // Two files at once: more would have the servers and the tests take the processor from each other on a small machine.
+    // Two files at once: more would have the servers and the tests take the processor from each
+    // other on a small machine.
     maxWorkers: 2,
     passWithNoTests: false,
     sequence: { sequencer: LongestFirst },
@@ -56,7 +58,7 @@ export default defineConfig({
             ...TESTS.map((folder) => `${folder}/**/*.integration.test.ts`),
             "test/{browser,clusters,contract,e2e,faults,live,properties}/**/*.test.ts",
           ],
-          // What the servers of tests do is looked at by `npm run test:nodes`.
+          // What the servers of tests do is looked at by `npm run scenario -- nodes`.
           exclude: [...EVERYWHERE, "test/clusters/nodes.test.ts"],
           globalSetup: ["libs/testkit/src/global-setup.ts"],
           setupFiles: ["deploy/local/test/failure-report.ts"],

@@ -1,4 +1,7 @@
-/** Exits 0 when the process beside it is ready, 1 otherwise; for container engines that run a program to find out. */
+/**
+ * Exits 0 when the process beside it is ready, 1 otherwise; for container engines that run a
+ * program to find out.
+ */
 const TIMEOUT_MS = 3_000;
 const port = process.env.HTTP_PORT ?? "8080";
 try {

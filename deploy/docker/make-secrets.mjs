@@ -1,14 +1,18 @@
 /**
- * make-secrets.mjs <folder> [<programs.json> <programs' folder>]: makes the secrets of the programs, one file each, in
- * <folder>; what is there stays. Then gives each program a folder of its own with the secrets that it uses, and no other.
- * For the Compose file: elsewhere they come from the platform's own store.
+ * make-secrets.mjs <folder> [<programs.json> <programs' folder>]: makes the secrets of the
+ * programs, one file each, in <folder>; what is there stays. Then gives each program a folder of
+ * its own with the secrets that it uses, and no other. For the Compose file: elsewhere they come
+ * from the platform's own store.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 const KEY_BYTES = 32;
-/** The services run as another user than this program; a program sees the volume with its own secrets alone. */
+/**
+ * The services run as another user than this program; a program sees the volume with its own
+ * secrets alone.
+ */
 const READABLE = 0o444;
 
 const [, , folder, table, programsFolder] = process.argv;

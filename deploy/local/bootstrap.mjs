@@ -1,6 +1,7 @@
 /**
- * What works before anything is installed: plain JavaScript for Node 20 or later. It installs the dependencies where they
- * are missing or not those of package-lock.json, and then runs the checkout's own Node 24.
+ * What works before anything is installed: plain JavaScript for Node 20 or later. It installs the
+ * dependencies where they are missing or not those of package-lock.json, and then runs the
+ * checkout's own Node 24.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -14,7 +15,10 @@ const PATCHED = path.join(ROOT, "node_modules", ".patches.sha256");
 const QUIETLY = ["--no-audit", "--no-fund", "--loglevel=error"];
 const FORWARDED_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** Installs what package-lock.json names, unless exactly that is there. Ends this process where that fails. */
+/**
+ * Installs what package-lock.json names, unless exactly that is there. Ends this process where that
+ * fails.
+ */
 export async function ensureDependencies() {
   if (isInstalled()) return;
   const beganMs = Date.now();
@@ -28,7 +32,10 @@ export async function ensureDependencies() {
   console.log(`  ✓ dependencies  ${((Date.now() - beganMs) / 1000).toFixed(1)} s`);
 }
 
-/** npm writes a list of what it has installed last of all; it is compared with the wanted one, and so are the patches. */
+/**
+ * npm writes a list of what it has installed last of all; it is compared with the wanted one, and
+ * so are the patches.
+ */
 function isInstalled() {
   const list = path.join(ROOT, "node_modules", ".package-lock.json");
   if (!existsSync(list) || !existsSync(NODE)) return false;
@@ -55,8 +62,8 @@ function packagesOf(file) {
 }
 
 /**
- * Runs a command in the checkout, with its terminal, and returns its exit code. Signals are passed on; the command ends
- * by itself, so that it can stop in order.
+ * Runs a command in the checkout, with its terminal, and returns its exit code. Signals are passed
+ * on; the command ends by itself, so that it can stop in order.
  */
 export function run(command, args, env = {}) {
   return new Promise((resolve) => {
@@ -86,8 +93,9 @@ function capture(command, args) {
 }
 
 /**
- * The environment in which every tool of the checkout finds its own Node first. Every process keeps there what Node made
- * of its sources: the next one of its kind starts with two thirds of the processor time.
+ * The environment in which every tool of the checkout finds its own Node first. Every process keeps
+ * there what Node made of its sources: the next one of its kind starts with two thirds of the
+ * processor time.
  */
 export function toolEnvironment() {
   return {

@@ -1,4 +1,6 @@
-/** `npm run rebuild-history -- --server <id> [--account <number>]`; see `src/rebuild-history.ts`. */
+/**
+ * `npm run rebuild-history -- --server <id> [--account <number>]`; see `src/rebuild-history.ts`.
+ */
 import { ensureDependencies, NODE, run, toolEnvironment } from "./bootstrap.mjs";
 
 await ensureDependencies();

@@ -1,11 +1,14 @@
 /**
- * A whole client of kapi's live metrics: it subscribes, keeps its place, comes back after a cut, and reconciles where samples
- * are gone. `docs/live-metrics.md` tells why it does what it does. It needs Node 22.18 or later and the package `ws`:
+ * A whole client of kapi's live metrics: it subscribes, keeps its place, comes back after a cut,
+ * and reconciles where samples are gone. `docs/live-metrics.md` tells why it does what it does. It
+ * needs Node 22.18 or later and the package `ws`:
  *
- *   KAPI_URL=https://… KAPI_LIVE_URL=wss://… KAPI_KEY=kapi.… node live-metrics-client.ts <serverId>/<accountNumber> …
+ * KAPI_URL=https://… KAPI_LIVE_URL=wss://… KAPI_KEY=kapi.… node live-metrics-client.ts
+ * <serverId>/<accountNumber> …
  *
- * What it has processed stands in a journal, one JSON object a line. A line holds a sample and the place in the stream in
- * one, so that neither is ever kept without the other; in your program that is one transaction of your database.
+ * What it has processed stands in a journal, one JSON object a line. A line holds a sample and the
+ * place in the stream in one, so that neither is ever kept without the other; in your program that
+ * is one transaction of your database.
  */
 import { on } from "node:events";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
@@ -23,7 +26,10 @@ const { KAPI_URL = "", KAPI_LIVE_URL = "", KAPI_KEY = "", JOURNAL = "live-metric
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 30_000;
 const ANSWER_TIMEOUT_MS = 10_000;
-/** The server pings every 20 s: who has heard nothing for longer than two pings has lost the connection. */
+/**
+ * The server pings every 20 s: who has heard nothing for longer than two pings has lost the
+ * connection.
+ */
 const SILENCE_MS = 45_000;
 const headers = { Authorization: `Management ${KAPI_KEY}` };
 
@@ -35,9 +41,9 @@ const places = readPlaces();
 const wanted = new Set(process.argv.slice(2).map((key) => keyOf(accountOf(key))));
 
 for (let failures = 0; ; failures += 1) {
-  const { refusal, retryAfterMs, closeCode, wentWell } = await connection();
-  log(`the connection has ended: ${refusal || closeCode}`);
-  if (["AUTHENTICATION_REQUIRED", "MISSING_SCOPE"].includes(refusal) || closeCode === 4401) break;
+  const { rejection, retryAfterMs, closeCode, wentWell } = await connection();
+  log(`the connection has ended: ${rejection || closeCode}`);
+  if (["AUTHENTICATION_REQUIRED", "MISSING_SCOPE"].includes(rejection) || closeCode === 4401) break;
   if (wentWell) failures = 0;
   const longestMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** failures);
   await delay(Math.max(retryAfterMs, longestMs / 2 + (Math.random() * longestMs) / 2));
@@ -45,9 +51,12 @@ for (let failures = 0; ; failures += 1) {
 log("the key is not taken: it has to be replaced, or given the scope metrics:read");
 process.exitCode = 1;
 
-/** One connection, from its handshake to its end; it went well if messages came and the last one could be processed. */
+/**
+ * One connection, from its handshake to its end; it went well if messages came and the last one
+ * could be processed.
+ */
 async function connection() {
-  const end = { refusal: "", retryAfterMs: 0, closeCode: 0, wentWell: false };
+  const end = { rejection: "", retryAfterMs: 0, closeCode: 0, wentWell: false };
   const url = `${KAPI_LIVE_URL}/api/v1/management/live-metrics`;
   const ws = new WebSocket(url, { headers, perMessageDeflate: false, handshakeTimeout: ANSWER_TIMEOUT_MS });
   const silence = setTimeout(() => ws.terminate(), SILENCE_MS);
@@ -55,12 +64,13 @@ async function connection() {
   ws.on("ping", () => silence.refresh());
   ws.on("error", (error) => log(error.message));
   ws.once("unexpected-response", (_request, response) => {
-    end.refusal = String(response.headers["x-error-code"] ?? response.statusCode);
+    end.rejection = String(response.headers["x-error-code"] ?? response.statusCode);
     end.retryAfterMs = Number(response.headers["retry-after"] ?? 0) * 1_000;
     ws.terminate();
   });
   try {
-    // One message after the other; reading pauses while too many wait, and the server then waits for us.
+    // One message after the other; reading pauses while too many wait, and the server then waits
+    // for us.
     const messages = on(ws, "message", { close: ["close"], highWaterMark: 1_000, lowWaterMark: 100 });
     for await (const [data] of messages) {
       silence.refresh();
@@ -100,7 +110,9 @@ function subscribe(ws: WebSocket, key: string): void {
   ws.send(JSON.stringify({ type: "subscribe", ...accountOf(key), afterSequence: places.get(key) }));
 }
 
-/** What the account is now, and all it has open: what a client goes on with where samples are gone. */
+/**
+ * What the account is now, and all it has open: what a client goes on with where samples are gone.
+ */
 async function reconcile({ serverId, accountNumber }: Account): Promise<object> {
   const url = `${KAPI_URL}/api/v1/management/servers/${serverId}/accounts/${accountNumber}`;
   const { account } = await get<{ account: object }>(url);

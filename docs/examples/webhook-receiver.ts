@@ -1,11 +1,12 @@
 /**
- * A whole receiver of kapi's webhooks: it verifies each delivery, processes each event once, and fetches what it missed while it
- * was away. `docs/webhooks.md` tells why it does what it does. It needs Node 22.18 or later and the package `standardwebhooks`:
+ * A whole receiver of kapi's webhooks: it verifies each delivery, processes each event once, and
+ * fetches what it missed while it was unavailable. `docs/webhooks.md` tells why it does what it
+ * does. It needs Node 22.18 or later and the package `standardwebhooks`:
  *
  *   WEBHOOK_SECRET=whsec_… KAPI_URL=https://… KAPI_KEY=kapi.… node webhook-receiver.ts
  *
- * What it has processed stands in a journal, one JSON object a line. In your program that is your database: the id of an event
- * and what you do about it are kept in one transaction.
+ * What it has processed stands in a journal, one JSON object a line. In your program that is your
+ * database: the id of an event and what you do about it are kept in one transaction.
  */
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -40,7 +41,10 @@ for (;;) {
   await delay(CATCH_UP_EVERY_MS);
 }
 
-/** A delivery: 2xx once the event is safe with us, and not before. Whatever else we answer, it is sent again later. */
+/**
+ * A delivery: 2xx once the event is safe with us, and not before. Whatever else we answer, it is
+ * sent again later.
+ */
 async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
     const body = await bytesOf(request);
@@ -53,7 +57,10 @@ async function receive(request: IncomingMessage, response: ServerResponse): Prom
   }
 }
 
-/** The event of a delivery; null where the signature is not ours, or too old. The bytes count, not what they parse to. */
+/**
+ * The event of a delivery; null where the signature is not ours, or too old. The bytes count, not
+ * what they parse to.
+ */
 function verifiedEvent(body: Buffer, headers: Record<string, string>): Event | null {
   try {
     return webhook.verify(body, headers) as Event;
@@ -62,7 +69,9 @@ function verifiedEvent(body: Buffer, headers: Record<string, string>): Event | n
   }
 }
 
-/** An event comes again when our answer was lost, after a replay, and from the feed: its id tells. */
+/**
+ * An event is repeated when our answer was lost, after a replay, and from the feed: its id tells.
+ */
 function processOnce(event: Event): void {
   if (processed.has(event.data.eventId)) return;
   write({ event });

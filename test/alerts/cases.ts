@@ -1,4 +1,7 @@
-/** For every alert of deploy/observability what makes it fire, as series that a Prometheus would have recorded. */
+/**
+ * For every alert of deploy/observability what makes it fire, as series that a Prometheus would
+ * have recorded.
+ */
 import { API } from "./cases/api.ts";
 import type { AlertCase } from "./cases/case.ts";
 import { COMMANDS } from "./cases/commands.ts";

@@ -1,8 +1,10 @@
 /**
- * `npm run test:alerts-live`: a real Prometheus with the rules of deploy/observability looks at a whole running kapi. While
- * all is well, no alert is firing and the dashboards' queries are answered. Then the finance service is held, with a deposit
- * accepted: the alerts that its absence and the waiting command must raise fire, with the very `for` and limits of the rules. It
- * goes on, the deposit succeeds, and both alerts end. Takes some four minutes. Prometheus is taken from PATH, else from Debian.
+ * `npm run verify -- alerts-live`: a real Prometheus with the rules of deploy/observability looks
+ * at a whole running kapi. While all is well, no alert is firing and the dashboards' queries are
+ * answered. Then the finance service is held, with a deposit accepted: the alerts that its absence
+ * and the waiting command must raise fire, with the very `for` and limits of the rules. It goes on,
+ * the deposit succeeds, and both alerts end. Takes some four minutes. Prometheus is taken from
+ * PATH, else from Debian.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -41,15 +43,18 @@ function say(text: string): void {
 
 function nameOf({ labels }: ActiveAlert): string {
   const { alertname = "", severity: _severity, application: _application, ...others } = labels;
-  const told = Object.entries(others).map(([key, value]) => `${key}=${value}`);
-  return told.length === 0 ? alertname : `${alertname} (${told.join(", ")})`;
+  const pairs = Object.entries(others).map(([key, value]) => `${key}=${value}`);
+  return pairs.length === 0 ? alertname : `${alertname} (${pairs.join(", ")})`;
 }
 
 async function firing(prometheus: Prometheus): Promise<string[]> {
   return (await prometheus.alerts()).filter(({ state }) => state === "firing").map(nameOf);
 }
 
-/** Asks what the dashboards ask; throws for a query that Prometheus refuses, or where hardly any has an answer. */
+/**
+ * Asks what the dashboards ask; throws for a query that Prometheus refuses, or where hardly any has
+ * an answer.
+ */
 async function askDashboards(prometheus: Prometheus): Promise<void> {
   const empty: string[] = [];
   let asked = 0;

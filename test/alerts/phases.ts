@@ -1,6 +1,7 @@
 /**
- * What a series does in a case of an alert, in promtool's notation: well for 70 minutes, ill for half an hour, then well
- * again. The same times for all of them: long enough for the longest `for` and the longest range of any rule.
+ * What a series does in a case of an alert, in promtool's notation: well for 70 minutes, ill for
+ * half an hour, then well again. The same times for all of them: long enough for the longest `for`
+ * and the longest range of any rule.
  */
 
 /** Between two samples of a series, and between two evaluations of the rules. */
@@ -32,7 +33,10 @@ export function rising(well: number, ill: number): string {
   return `0+${slow}x${WELL_SAMPLES - 1} ${begins}+${fast}x${ILL_SAMPLES - 1} ${ends}+${slow}x${AFTER_SAMPLES - 1}`;
 }
 
-/** A series that is not there until the trouble begins, as a counter is that nobody has raised; then it stays at `value`. */
+/**
+ * A series that is not there until the trouble begins, as a counter is that nobody has raised; then
+ * it stays at `value`.
+ */
 export function appearing(value: number): string {
   return `_x${WELL_SAMPLES} ${value}x${ILL_SAMPLES + AFTER_SAMPLES - 1}`;
 }

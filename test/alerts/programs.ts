@@ -6,7 +6,10 @@ import { DebianPackages, findCommand } from "@kapi/servers";
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const TOOLS = path.join(ROOT, ".local/tools/prometheus");
 
-/** The path of a program of Prometheus: that of PATH, else Debian's, unpacked below `.local`. Null where neither can be had. */
+/**
+ * The path of a program of Prometheus: that of PATH, else Debian's, unpacked below `.local`. Null
+ * where neither can be had.
+ */
 export async function prometheusProgram(name: "prometheus" | "promtool"): Promise<string | null> {
   const installed = findCommand(name);
   if (installed !== null) return installed;

@@ -7,7 +7,9 @@ import { eventually } from "@kapi/testkit";
 const READY_TIMEOUT_MS = 60_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 const STOP_DEADLINE_MS = 10_000;
-/** How often processes are asked and rules looked at: often, so that a test sees what happens when. */
+/**
+ * How often processes are asked and rules looked at: often, so that a test sees what happens when.
+ */
 const INTERVAL = "2s";
 
 /** An alert that Prometheus has, pending or firing. */
@@ -24,7 +26,10 @@ export interface Prometheus {
   stop(): Promise<void>;
 }
 
-/** Starts `program` in `folder` with these rules; `targets` are the processes' base addresses by their job. */
+/**
+ * Starts `program` in `folder` with these rules; `targets` are the processes' base addresses by
+ * their job.
+ */
 export async function startPrometheus(options: {
   readonly program: string;
   readonly folder: string;

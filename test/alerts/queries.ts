@@ -6,14 +6,20 @@ export interface Selector {
   readonly matchers: string;
 }
 
-/** What the expression asks for, and the names in it that stand without a selector and so ask for every program's. */
+/**
+ * What the expression asks for, and the names in it that stand without a selector and so ask for
+ * every program's.
+ */
 export interface Query {
   readonly selectors: readonly Selector[];
   readonly bare: readonly string[];
 }
 
 const SELECTOR = /([a-zA-Z_:][a-zA-Z0-9_:]*)\{([^}]*)\}/g;
-/** A list of labels, a range or a subquery, an offset, a text, a number with its unit: no metric is in any of them. */
+/**
+ * A list of labels, a range or a subquery, an offset, a text, a number with its unit: no metric is
+ * in any of them.
+ */
 const NO_METRICS =
   /\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)|\[[^\]]*\]|\boffset\s+\w+|"[^"]*"|\b\d[\w.]*/g;
 const NAME = /[a-zA-Z_:][a-zA-Z0-9_:]*(?!\s*\()\b/g;

@@ -1,7 +1,8 @@
 /**
- * `npm run test:alerts`: every alert of deploy/observability is shown series that must make it fire: it is silent before the
- * trouble and at its first moment, fires while it lasts, and ends after it. Besides, promtool reads the rules, every query of the
- * dashboards, and the scrape configuration of Docker Compose. promtool is taken from PATH, else from Debian's package
+ * `npm run verify -- alerts`: every alert of deploy/observability is shown series that must make it
+ * fire: it is silent before the trouble and at its first moment, fires while it lasts, and ends
+ * after it. Besides, promtool reads the rules, every query of the dashboards, and the scrape
+ * configuration of Docker Compose. promtool is taken from PATH, else from Debian's package
  * prometheus; without either there is one clear line, and nothing was tested.
  */
 import { spawnSync } from "node:child_process";

@@ -1,12 +1,18 @@
 import { DebianPackages, findCommand, LocalError } from "@kapi/servers";
 
-/** The browser of the tests: the one that `CHROMIUM_PATH` names, or this machine's, under the names that it goes by. */
+/**
+ * The browser of the tests: the one that `CHROMIUM_PATH` names, or this machine's, under the names
+ * that it goes by.
+ */
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 
 /** Time that fetching and installing a browser may take, before the first test. */
 export const INSTALL_DEADLINE_MS = 400_000;
 
-/** Where the browser is. Debian's is installed where there is none and that can be done; else one line says what is missing. */
+/**
+ * Where the browser is. Debian's is installed where there is none and that can be done; else one
+ * line says what is missing.
+ */
 export async function chromiumPath(): Promise<string> {
   const given = process.env["CHROMIUM_PATH"];
   if (given !== undefined && given !== "") return given;

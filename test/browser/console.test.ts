@@ -25,7 +25,10 @@ let control: TradingControl;
 let browser: Browser;
 let account: Account;
 let person: Person;
-/** What makes a browser signed in; null until somebody has signed in, and after the password was changed. */
+/**
+ * What makes a browser signed in; null until somebody has signed in, and after the password was
+ * changed.
+ */
 let session: Cookies | null = null;
 
 beforeAll(async () => {
@@ -65,7 +68,7 @@ async function signedInAt(address: string): Promise<void> {
 }
 
 describe("who signs in", () => {
-  it("is told the same for a wrong password and for an unknown name, and comes in with the right one", async () => {
+  it("gets the same answer for a wrong password and for an unknown name, and comes in with the right one", async () => {
     await person.open("/");
     const answers = [];
     for (const email of [account.email, "nobody@example.com"]) {
@@ -294,7 +297,7 @@ describe("a server", () => {
     expect(person.complaints).toEqual([]);
   });
 
-  it("takes another configuration, and what is wrong with one is told beside the field", async () => {
+  it("takes another configuration, and an error is shown beside the field", async () => {
     await signedInAt("/servers");
     await person.button(/^Edit the configuration/).click();
     await person.page.getByLabel("Supported leverage").fill("10, 50, fifty");

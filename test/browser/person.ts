@@ -1,4 +1,7 @@
-/** A person at a browser: what they do on the console's pages, and everything that the browser complained about. */
+/**
+ * A person at a browser: what they do on the console's pages, and everything that the browser
+ * complained about.
+ */
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 
@@ -13,7 +16,10 @@ const DEADLINE_MS = 15_000;
 const LAUNCH_DEADLINE_MS = 60_000;
 /** A zone that is not UTC, so that a time that was not converted is noticed. */
 const ZONE = "Africa/Lagos";
-/** The browser reports what its content security policy stops; this makes each such report one line of its console. */
+/**
+ * The browser reports what its content security policy stops; this makes each such report one line
+ * of its console.
+ */
 const TELL_VIOLATIONS = `document.addEventListener("securitypolicyviolation", (event) => {
   console.error("CSP violation: " + event.violatedDirective + " " + event.blockedURI);
 });`;
@@ -28,7 +34,10 @@ export interface Account {
   readonly password: string;
 }
 
-/** Starts the browser, without a window. As root it runs without its sandbox, which root cannot have. */
+/**
+ * Starts the browser, without a window. As root it runs without its sandbox, which root cannot
+ * have.
+ */
 export async function startBrowser(): Promise<Browser> {
   const sandbox = process.getuid?.() !== 0;
   return chromium.launch({
@@ -42,7 +51,10 @@ export async function startBrowser(): Promise<Browser> {
 /** One person with a browser window of their own. */
 export class Person {
   readonly page: Page;
-  /** Errors that the browser told, in order: of scripts, of the content security policy, of requests that were refused. */
+  /**
+   * Errors that the browser reported, in order: of scripts, of the content security policy, of
+   * requests that were refused.
+   */
   readonly complaints: string[] = [];
   readonly #context: BrowserContext;
   readonly #consoleUrl: string;

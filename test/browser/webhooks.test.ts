@@ -1,4 +1,7 @@
-/** Webhooks in the console as a person uses them: in a real browser, on a whole kapi, with a receiver of their own. */
+/**
+ * Webhooks in the console as a person uses them: in a real browser, on a whole kapi, with a
+ * receiver of their own.
+ */
 import { eventually } from "@kapi/testkit";
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -110,15 +113,15 @@ describe("a webhook endpoint", () => {
     expect(person.complaints).toEqual([]);
   });
 
-  it("added here is told of a position that is closed on the trading server, within two seconds", async () => {
-    const secret = await addEndpoint("told");
+  it("added here gets the event of a position that is closed on the trading server, within two seconds", async () => {
+    const secret = await addEndpoint("position-closed");
     const control = new TradingControl(system.demo);
     const number = await new OutsideClient(system.demo).openAccount(10_000);
     const position = await control.buy(number, "EURUSD", 0.1);
     const beganMs = Date.now();
     await control.close(number, position);
     const delivery = await eventually(
-      () => receiver.ofType("position.closed").find(({ path }) => path.endsWith("/told")) ?? false,
+      () => receiver.ofType("position.closed").find(({ path }) => path.endsWith("/position-closed")) ?? false,
     );
     expect(delivery.atMs - beganMs).toBeLessThan(KNOWN_WITHIN_MS);
     const data = { id: position, accountNumber: number, openPositionCount: 0 };

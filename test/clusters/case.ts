@@ -1,13 +1,13 @@
-import type { Findings } from "../live/findings.ts";
-import type { Book } from "./book.ts";
+import type { Violations } from "../live/violations.ts";
+import type { OperationLog } from "./operation-log.ts";
 import type { Waits } from "./waits.ts";
 import type { World } from "./world.ts";
 
 /** What the checks work on. */
 export interface Case {
   readonly world: World;
-  readonly book: Book;
-  readonly findings: Findings;
+  readonly operationLog: OperationLog;
+  readonly violations: Violations;
   readonly waits: Waits;
   readonly say: (text: string) => void;
 }

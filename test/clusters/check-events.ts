@@ -1,8 +1,11 @@
-import type { Account } from "./book.ts";
+import type { Account } from "./operation-log.ts";
 import type { Case, TransactionView } from "./case.ts";
 import type { Organization } from "./world.ts";
 
-/** A delivery that fails twice is tried again only after minutes; none of these fails at the receiver. */
+/**
+ * A delivery that fails twice is tried again only after minutes; none of these fails at the
+ * receiver.
+ */
 const DELIVERY_DEADLINE_MS = 90_000;
 const FEED_DEADLINE_MS = 60_000;
 const LIMIT = 1_000;
@@ -20,14 +23,14 @@ interface EventView {
 }
 
 /**
- * The feed has every event once, an account's in the order of its facts and numbered without a gap; each of them was
- * delivered at least once.
+ * The feed has every event once, an account's in the order of its facts and numbered without a gap;
+ * each of them was delivered at least once.
  */
 export async function checkEvents(
   one: Case,
   transactions: ReadonlyMap<Account, readonly TransactionView[]>,
 ): Promise<void> {
-  const { world, findings, waits } = one;
+  const { world, violations, waits } = one;
   const checks = world.organizations.map(async (organization, index) => {
     const own = [...transactions].filter(([account]) => account.organization === index);
     let events: EventView[] = [];
@@ -35,8 +38,9 @@ export async function checkEvents(
       events = await feedOf(organization);
       return withoutEvent(events, own);
     });
-    if (missing !== null) findings.add(`organization ${index}: ${missing}`);
-    for (const wrong of [...repeated(events), ...misnumbered(events)]) findings.add(`organization ${index}: ${wrong}`);
+    if (missing !== null) violations.add(`organization ${index}: ${missing}`);
+    for (const wrong of [...repeated(events), ...misnumbered(events)])
+      violations.add(`organization ${index}: ${wrong}`);
     const undelivered = (): EventView[] => {
       const arrived = world.receiver.received.filter(({ path }) => path === organization.hook);
       const ids = new Set(arrived.map(({ event }) => event.data.eventId));
@@ -50,7 +54,7 @@ export async function checkEvents(
         .map(({ id, type }) => `${type} ${id}`)
         .join(", ")}`;
     });
-    if (late !== null) findings.add(`organization ${index}: ${late}`);
+    if (late !== null) violations.add(`organization ${index}: ${late}`);
   });
   await Promise.all(checks);
 }
@@ -70,8 +74,8 @@ function withoutEvent(
   events: readonly EventView[],
   own: readonly (readonly [Account, readonly TransactionView[]])[],
 ): string | null {
-  const told = new Set(events.filter(({ type }) => type === "transaction.recorded").map(({ data }) => data.id));
-  const missing = own.flatMap(([, rows]) => rows).filter(({ id }) => !told.has(id));
+  const announced = new Set(events.filter(({ type }) => type === "transaction.recorded").map(({ data }) => data.id));
+  const missing = own.flatMap(([, rows]) => rows).filter(({ id }) => !announced.has(id));
   return missing.length === 0 ? null : `${missing.length} transactions are not in the feed, such as ${missing[0]?.id}`;
 }
 

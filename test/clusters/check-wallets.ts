@@ -1,6 +1,6 @@
 import { delay } from "@kapi/kernel";
 
-import type { OperationKind } from "./book.ts";
+import type { OperationKind } from "./operation-log.ts";
 import type { Case } from "./case.ts";
 import { pagesOf } from "./pages.ts";
 import type { Organization } from "./world.ts";
@@ -27,7 +27,10 @@ interface UsageView {
   readonly at: string;
 }
 
-/** Wallets add up, nothing stays reserved, and what was consumed is what the lines of usage say, one for each command. */
+/**
+ * Wallets add up, nothing stays reserved, and what was consumed is what the lines of usage say, one
+ * for each command.
+ */
 export async function checkWallets(
   one: Case,
   commands: ReadonlyMap<string, { readonly status: string }>,
@@ -35,13 +38,13 @@ export async function checkWallets(
   const checks = one.world.organizations.map(async (organization, index) => {
     const what = `the wallet of organization ${index}`;
     const wrong = await one.waits.until(what, WALLET_DEADLINE_MS, () => different(one, index, organization, commands));
-    if (wrong !== null) one.findings.add(`${what}: ${wrong}`);
+    if (wrong !== null) one.violations.add(`${what}: ${wrong}`);
   });
   await Promise.all(checks);
 }
 
 async function different(
-  { book }: Case,
+  { operationLog }: Case,
   index: number,
   { api }: Organization,
   commands: ReadonlyMap<string, { readonly status: string }>,
@@ -59,7 +62,7 @@ async function different(
   if (availableCredits + reservedCredits + lifetimeConsumed !== lifetimePurchased) return JSON.stringify(wallet);
   if (reservedCredits !== 0) return `${reservedCredits} credits stay reserved`;
   const byCommand = sums([...lines.values()], ({ commandId }) => commandId);
-  const uncharged = book.ofOrganization(index).filter(({ commandId, kind }) => {
+  const uncharged = operationLog.ofOrganization(index).filter(({ commandId, kind }) => {
     const isDone = commands.get(commandId ?? "")?.status === "succeeded";
     return isDone && byCommand.get(commandId ?? "") !== PRICES[kind];
   });
@@ -70,7 +73,7 @@ async function different(
     return `${uncharged.length} commands are not charged with their price: ${examples.join(", ")}`;
   }
   const byRequest = sums([...lines.values()], ({ xRequestId }) => xRequestId);
-  const charged = [...book.failedReads].filter((requestId) => (byRequest.get(requestId) ?? 0) !== 0);
+  const charged = [...operationLog.failedReads].filter((requestId) => (byRequest.get(requestId) ?? 0) !== 0);
   if (charged.length > 0) return `${charged.length} reads that were answered 5xx are charged, such as ${charged[0]}`;
   const sum = [...lines.values()].reduce((credits, line) => credits + line.credits, 0);
   if (sum === lifetimeConsumed) return null;

@@ -1,8 +1,11 @@
-/** What must hold once every fault is over and kapi is quiet: the book against the API and the trading server. */
+/**
+ * What must hold once every fault is over and kapi is quiet: the operation log against the API and
+ * the trading server.
+ */
 import { assertDefined } from "@kapi/kernel";
 
 import { TradingControl } from "../e2e/trading-control.ts";
-import type { Account, Operation } from "./book.ts";
+import type { Account, Operation } from "./operation-log.ts";
 import type { Case, TransactionView } from "./case.ts";
 import { checkEvents } from "./check-events.ts";
 import { checkWallets } from "./check-wallets.ts";
@@ -45,10 +48,10 @@ export async function checkAll(one: Case): Promise<void> {
 
 /** Commands by id. A command that is accepted is listed, and final in the end. */
 async function checkCommands(one: Case): Promise<ReadonlyMap<string, CommandView>> {
-  const { book, findings, waits, world } = one;
+  const { operationLog, violations, waits, world } = one;
   const commands = new Map<string, CommandView>();
   const open = (): Operation[] =>
-    book.accepted.filter(({ commandId }) => !FINAL.has(commands.get(commandId ?? "")?.status ?? ""));
+    operationLog.accepted.filter(({ commandId }) => !FINAL.has(commands.get(commandId ?? "")?.status ?? ""));
   const missing = await waits.until("accepted commands to be final", FINAL_DEADLINE_MS, async () => {
     for (const organization of new Set(open().map((operation) => operation.organization))) {
       await readCommands(world.organizations[organization], commands);
@@ -56,17 +59,17 @@ async function checkCommands(one: Case): Promise<ReadonlyMap<string, CommandView
     const left = open();
     return left.length === 0
       ? null
-      : `${left.length} commands, such as ${left.slice(0, MAX_EXAMPLES).map(told).join(", ")}`;
+      : `${left.length} commands, such as ${left.slice(0, MAX_EXAMPLES).map(nameOf).join(", ")}`;
   });
-  if (missing !== null) findings.add(`accepted commands are not final: ${missing}`);
-  const ends = Map.groupBy(book.accepted, ({ commandId }) => {
+  if (missing !== null) violations.add(`accepted commands are not final: ${missing}`);
+  const ends = Map.groupBy(operationLog.accepted, ({ commandId }) => {
     const { status = "unknown", errorCode = null } = commands.get(commandId ?? "") ?? {};
     return `${status} ${errorCode ?? ""}`.trim();
   });
   for (const [end, operations] of ends) {
     one.say(`  ${operations.length} commands ${end}`);
     if (/^(failed|expired)/.test(end))
-      findings.add(`${operations.length} commands ${end}, such as ${told(operations[0])}`);
+      violations.add(`${operations.length} commands ${end}, such as ${nameOf(operations[0])}`);
   }
   return commands;
 }
@@ -79,9 +82,9 @@ async function readCommands(organization: Organization | undefined, into: Map<st
 
 /** Each successful creation made exactly one account, also if it was repeated. */
 async function checkAccounts(one: Case, commands: ReadonlyMap<string, CommandView>): Promise<void> {
-  const { book, findings, waits, world } = one;
+  const { operationLog, violations, waits, world } = one;
   for (const [index, { api, serverId }] of world.organizations.entries()) {
-    const created = book.ofOrganization(index).filter(({ kind, commandId }) => {
+    const created = operationLog.ofOrganization(index).filter(({ kind, commandId }) => {
       return kind === "creation" && commands.get(commandId ?? "")?.status === "succeeded";
     });
     const before = world.accounts.filter(({ organization }) => organization === index);
@@ -93,7 +96,7 @@ async function checkAccounts(one: Case, commands: ReadonlyMap<string, CommandVie
       const { size } = new Set(accounts.map(({ accountNumber }) => accountNumber));
       return size === expected ? null : `${size} accounts are listed, ${expected} were created`;
     });
-    if (wrong !== null) findings.add(`organization ${index}: ${wrong}`);
+    if (wrong !== null) violations.add(`organization ${index}: ${wrong}`);
   }
 }
 
@@ -102,11 +105,11 @@ async function checkMoney(
   account: Account,
   commands: ReadonlyMap<string, CommandView>,
 ): Promise<readonly TransactionView[]> {
-  const { book, findings, waits, world } = one;
+  const { operationLog, violations, waits, world } = one;
   const organization = world.organizations[account.organization];
   if (organization === undefined) return [];
   const control = new TradingControl(organization.client.demo);
-  const own = book.ofOrganization(account.organization).filter((operation) => operation.account === account);
+  const own = operationLog.ofOrganization(account.organization).filter((operation) => operation.account === account);
   const expected = own.filter(({ amountMinor }) => amountMinor !== 0);
   let transactions: TransactionView[] = [];
   const wrong = await waits.until(`the money of account ${account.number}`, MONEY_DEADLINE_MS, async () => {
@@ -125,12 +128,12 @@ async function checkMoney(
     if (!account.trades && traded.length > 0) return `${traded.length} trades of an account that never traded`;
     const booked = done.reduce((sum, { amountMinor }) => sum + amountMinor, INITIAL_BALANCE_MINOR + moved);
     const sum = transactions.reduce((minor, { amount }) => minor + minorOf(amount), 0);
-    const balances = { book: booked, tradingServer: balanceMinor, api: minorOf(details.account.balance), sum };
+    const balances = { operationLog: booked, tradingServer: balanceMinor, api: minorOf(details.account.balance), sum };
     if (new Set(Object.values(balances)).size > 1) return `balances in cents differ: ${JSON.stringify(balances)}`;
     const broken = brokenRow(transactions) ?? differentEffects(transactions, done);
     return broken ?? (account.trades ? await differentTrades(organization, account, traded) : null);
   });
-  if (wrong !== null) findings.add(`account ${account.number}: ${wrong}`);
+  if (wrong !== null) violations.add(`account ${account.number}: ${wrong}`);
   return transactions;
 }
 
@@ -178,7 +181,7 @@ function differentEffects(rows: readonly TransactionView[], done: readonly Opera
   const found = new Map(moved.map(({ commandId, amount }) => [commandId, minorOf(amount)]));
   if (found.size !== moved.length) return "a command has two transactions";
   const missing = done.filter(({ commandId, amountMinor }) => found.get(commandId) !== amountMinor);
-  if (missing.length > 0) return `${missing.length} commands without their transaction, such as ${told(missing[0])}`;
+  if (missing.length > 0) return `${missing.length} commands without their transaction, such as ${nameOf(missing[0])}`;
   return found.size === done.length ? null : `${found.size - done.length} transactions of no accepted command`;
 }
 
@@ -186,7 +189,7 @@ function differentEffects(rows: readonly TransactionView[], done: readonly Opera
  * Every client of the live stream ends at the same sequence of each account, with the balance that
  * the account has.
  */
-async function checkLive({ world, findings, waits }: Case): Promise<void> {
+async function checkLive({ world, violations, waits }: Case): Promise<void> {
   for (const checker of world.checkers) checker.cutting = false;
   const behind = async (): Promise<string | null> => {
     for (const { number, organization } of world.accounts) {
@@ -200,20 +203,20 @@ async function checkLive({ world, findings, waits }: Case): Promise<void> {
       if (ends[0] === 0) return `account ${number}: no sample has come`;
       const shown = clients.map((checker) => checker.balanceMinor(number));
       if (shown.some((balance) => balance !== balanceMinor)) {
-        return `account ${number}: its balance is ${balanceMinor} cents, live clients were told ${shown.join(" and ")}`;
+        return `account ${number}: its balance is ${balanceMinor} cents, live clients got ${shown.join(" and ")}`;
       }
     }
     return null;
   };
   const wrong = await waits.until("live clients to have every sample", LIVE_DEADLINE_MS, behind);
-  if (wrong !== null) findings.add(wrong);
+  if (wrong !== null) violations.add(wrong);
 }
 
 function minorOf(amount: number): number {
   return Math.round(amount * 100);
 }
 
-function told(operation: Operation | undefined): string {
+function nameOf(operation: Operation | undefined): string {
   if (operation === undefined) return "none";
   const tries = operation.tries.map(({ status, code }) => `${status ?? "none"} ${code}`.trim()).join(", ");
   return `${operation.commandId} (${operation.kind}, account ${operation.account?.number}, answers ${tries})`;

@@ -2,7 +2,7 @@ import { delay } from "@kapi/kernel";
 import type { ClusterNode, Clusters } from "@kapi/servers";
 import type { TestStack } from "@kapi/local/test-stack";
 
-import type { Dice } from "../live/dice.ts";
+import type { RandomSource } from "../live/random-source.ts";
 
 /** Beyond the session of a consumer (10 s) and the timeout of a broker (9 s). */
 const BEYOND_SESSION_S = [12, 25] as const;
@@ -18,7 +18,7 @@ const MANAGER_MS = 3_000;
 export interface Scene {
   readonly clusters: Clusters;
   readonly stack: TestStack;
-  readonly dice: Dice;
+  readonly random: RandomSource;
 }
 
 /** One kind of fault: does it and takes it back. */
@@ -36,7 +36,7 @@ export function allFaults(stack: TestStack): Fault[] {
 }
 
 function kafka(): Kind[] {
-  const node = ({ clusters, dice }: Scene) => dice.pick(clusters.kafka.nodes);
+  const node = ({ clusters, random }: Scene) => random.pick(clusters.kafka.nodes);
   return [
     ["kafka: broker killed", (scene) => killed(scene, node(scene))],
     ["kafka: broker paused", (scene) => paused(scene, node(scene))],
@@ -74,8 +74,8 @@ function kafka(): Kind[] {
 }
 
 function redis(): Kind[] {
-  const node = ({ clusters, dice }: Scene) => dice.pick(clusters.redis.nodes);
-  const master = ({ clusters, dice }: Scene) => clusters.redis.masterOf(dice.whole(0, 16_383));
+  const node = ({ clusters, random }: Scene) => random.pick(clusters.redis.nodes);
+  const master = ({ clusters, random }: Scene) => clusters.redis.masterOf(random.whole(0, 16_383));
   return [
     [
       "redis: master killed, failed over and back",
@@ -94,7 +94,7 @@ function redis(): Kind[] {
       async (scene) => {
         const { redis } = scene.clusters;
         const roles = await Promise.all(redis.nodes.map((one) => one.isMaster()));
-        await scene.dice.pick(redis.nodes.filter((_, at) => roles[at] === false)).takeOver();
+        await scene.random.pick(redis.nodes.filter((_, at) => roles[at] === false)).takeOver();
       },
     ],
     ["redis: node killed", (scene) => killed(scene, node(scene))],
@@ -240,8 +240,8 @@ async function replaced(node: {
   if (node.id === former) throw new Error(`${node.name} still is ${former}`);
 }
 
-async function seconds({ dice }: Scene, [least, most]: readonly [number, number]): Promise<void> {
-  await delay(dice.whole(least, most) * 1_000);
+async function seconds({ random }: Scene, [least, most]: readonly [number, number]): Promise<void> {
+  await delay(random.whole(least, most) * 1_000);
 }
 
 /** Takes back whatever a fault may have left; the run goes on from a whole system. */

@@ -158,7 +158,10 @@ async function expectAllHandledByNewcomer(acknowledged: readonly string[]): Prom
   await newcomer.stop();
 }
 
-/** What the group's coordinator says of it, not what its members believe: who they are, and what they committed. */
+/**
+ * What the group's coordinator says of it, not what its members believe: who they are, and what
+ * they committed.
+ */
 async function expectAllCommitted(): Promise<void> {
   await eventually(
     async () => {

@@ -1,6 +1,6 @@
 /**
- * The nodes of the clusters fail as they say. That a Redis node is replaced under a new id is among the faults of
- * `npm run test:clusters`.
+ * The nodes of the clusters fail as they say. That a Redis node is replaced under a new id is among
+ * the faults of `npm run scenario -- clusters`.
  */
 import { Kafka, logLevel, type Producer } from "kafkajs";
 import { Client } from "pg";
@@ -133,7 +133,7 @@ describe("clusters", () => {
       2 * RECOVERY_MS,
     );
 
-    it("a commit waits for the standby while it is held, until the primary is told to go on alone", async () => {
+    it("a commit waits for the standby while it is held, until the primary continues alone", async () => {
       const { postgres } = clusters;
       await postgres.standby.pause();
       let isDone = false;

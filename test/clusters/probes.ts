@@ -1,6 +1,6 @@
 import type { TestStack } from "@kapi/local/test-stack";
 
-import type { Findings } from "../live/findings.ts";
+import type { Violations } from "../live/violations.ts";
 
 const PROBE_INTERVAL_MS = 5_000;
 const PROBE_TIMEOUT_MS = 2_000;
@@ -8,16 +8,16 @@ const PROBE_TIMEOUT_MS = 2_000;
 const KILLED_AFTER_MS = 20_000;
 const NO_ANSWER = "it does not answer";
 
-/** Liveness probes as an orchestrator sends them. A process that it would kill is a finding. */
+/** Liveness probes as an orchestrator sends them. A process that it would kill is a violation. */
 export class LivenessProbes {
   readonly #stack: TestStack;
-  readonly #findings: Findings;
+  readonly #violations: Violations;
   readonly #dyingSinceMs = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
 
-  constructor(stack: TestStack, findings: Findings) {
+  constructor(stack: TestStack, violations: Violations) {
     this.#stack = stack;
-    this.#findings = findings;
+    this.#violations = violations;
     this.#timer = setInterval(() => void this.#probe(), PROBE_INTERVAL_MS);
   }
 
@@ -37,7 +37,7 @@ export class LivenessProbes {
         const sinceMs = this.#dyingSinceMs.get(name) ?? Date.now();
         this.#dyingSinceMs.set(name, sinceMs);
         if (Date.now() - sinceMs < KILLED_AFTER_MS) return;
-        this.#findings.add(`${name} would be killed for its liveness: ${problem}`);
+        this.#violations.add(`${name} would be killed for its liveness: ${problem}`);
         this.#dyingSinceMs.set(name, Number.POSITIVE_INFINITY);
       }),
     );

@@ -1,7 +1,12 @@
-/** The public API as an organization's backend sees it: every request has an id of its own and a deadline. */
+/**
+ * The public API as an organization's backend sees it: every request has an id of its own and a
+ * deadline.
+ */
 import { randomUUID } from "node:crypto";
 
-/** Answers are due within 5 s; what takes longer than this is given up, as a careful client does. */
+/**
+ * Answers are due within 5 s; what takes longer than this is given up, as a careful client does.
+ */
 const REQUEST_TIMEOUT_MS = 15_000;
 
 export interface Request {

@@ -1,12 +1,18 @@
-import { type Account, DUE_MS, type Operation } from "./book.ts";
+import { type Account, DUE_MS, type Operation } from "./operation-log.ts";
 
 const MAX_EXAMPLES = 3;
 
-/** How kapi came through one fault, as its clients saw it. Times are in milliseconds from the beginning of the fault. */
+/**
+ * How kapi came through one fault, as its clients saw it. Times are in milliseconds from the
+ * beginning of the fault.
+ */
 export interface FaultRecord {
   readonly name: string;
   readonly lastedMs: number;
-  /** Until every account had an operation accepted that was sent after the fault began; null: not within the deadline. */
+  /**
+   * Until every account had an operation accepted that was sent after the fault began; null: not
+   * within the deadline.
+   */
   readonly acceptedMs: number | null;
   /** Until every account had such an operation carried out. */
   readonly completedMs: number | null;
@@ -22,7 +28,10 @@ export interface FaultRecord {
   readonly late: number;
 }
 
-/** Watches what comes, live and by webhook too, while a fault lasts, and until everybody is served again. */
+/**
+ * Watches what comes, live and by webhook too, while a fault lasts, and until everybody is served
+ * again.
+ */
 export class Recovery {
   readonly records: FaultRecord[] = [];
   #accounts: readonly Account[] = [];

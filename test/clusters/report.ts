@@ -1,10 +1,14 @@
-import type { Book } from "./book.ts";
+import type { OperationLog } from "./operation-log.ts";
 import type { FaultRecord } from "./recovery.ts";
 
 /** What a run has been through, as lines to print. */
-export function reportLines(book: Book, faults: readonly FaultRecord[], findings: readonly string[]): string[] {
-  const kinds = [...Map.groupBy(book.operations, ({ kind }) => kind)];
-  const { reads, duplicates, notSent, late, slowestMs } = book.counts;
+export function reportLines(
+  operationLog: OperationLog,
+  faults: readonly FaultRecord[],
+  violations: readonly string[],
+): string[] {
+  const kinds = [...Map.groupBy(operationLog.operations, ({ kind }) => kind)];
+  const { reads, duplicates, notSent, late, slowestMs } = operationLog.counts;
   return [
     "",
     `${"fault".padEnd(52)}  lasted  accepted  completed  live  delivered  slowest  retried  late`,
@@ -27,11 +31,11 @@ export function reportLines(book: Book, faults: readonly FaultRecord[], findings
     "the number of answers after more than 5.5 s. A dash: not before the deadline.",
     "",
     `operations  ${kinds.map(([kind, all]) => `${all.length} ${kind}s`).join(", ")}, ${reads} reads, ${duplicates} equal keys, ${notSent} not sent`,
-    `answers     ${[...book.answers].map(([kind, count]) => `${count} × ${kind}`).join(", ")}`,
+    `answers     ${[...operationLog.answers].map(([kind, count]) => `${count} × ${kind}`).join(", ")}`,
     `late        ${late} answers after more than 5.5 s, the slowest after ${seconds(slowestMs)} s`,
-    `final       the slowest ${[...book.slowestFinalMs].map(([kind, ms]) => `${kind} after ${seconds(ms)} s`).join(", ")}`,
-    `findings    ${findings.length}`,
-    ...findings.map((finding) => `  ${finding}`),
+    `final       the slowest ${[...operationLog.slowestFinalMs].map(([kind, ms]) => `${kind} after ${seconds(ms)} s`).join(", ")}`,
+    `violations  ${violations.length}`,
+    ...violations.map((violation) => `  ${violation}`),
   ];
 }
 

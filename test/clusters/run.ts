@@ -1,7 +1,9 @@
 /**
- * `npm run test:clusters`: kapi on clusters whose nodes fail, and an oracle outside it that keeps its own book. A seeded
- * script of faults runs against every node of every server and every process of kapi while operations go on; afterwards the
- * book is held against the API and the trading server. Whatever differs is a finding, and ends the run with exit code 1.
+ * `npm run scenario -- clusters`: kapi on clusters whose nodes fail, and an oracle outside it that
+ * keeps its own operation log. A seeded script of faults runs against every node of every server
+ * and every process of kapi while operations go on; afterwards the operation log is held against
+ * the API and the trading server. Whatever differs is a violation, and ends the run with exit
+ * code 1.
  */
 import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -13,9 +15,9 @@ import { loggedWarnings, startTestStack } from "@kapi/local/test-stack";
 import { startTestClusters, STATE_VARIABLE } from "@kapi/testkit";
 
 import { removeRun, sweepDeadRuns, TEST_STATE_ROOT } from "../../libs/testkit/src/state-folder.ts";
-import { Dice } from "../live/dice.ts";
-import { Findings } from "../live/findings.ts";
-import { Book } from "./book.ts";
+import { RandomSource } from "../live/random-source.ts";
+import { Violations } from "../live/violations.ts";
+import { OperationLog } from "./operation-log.ts";
 import { checkAll } from "./checks.ts";
 import { allFaults, type Fault, healAll, type Scene } from "./faults.ts";
 import { LivenessProbes, unready } from "./probes.ts";
@@ -34,15 +36,18 @@ const RECOVERY_DEADLINE_MS = 120_000;
 const HEAL_DEADLINE_MS = 300_000;
 /** How long what was not answered yet is tried on once nothing new is sent. */
 const LAST_TRIES_MS = 120_000;
-/** Start, last recovery, checks and stop; a run that takes longer than its minutes and this is ended. */
+/**
+ * Start, last recovery, checks and stop; a run that takes longer than its minutes and this is
+ * ended.
+ */
 const BESIDES_MS = 25 * 60_000;
 const STOP_DEADLINE_MS = 90_000;
 const COMPLAINTS = 5;
 const LOOK_EVERY_MS = 5_000;
 const STANDSTILL_MS = 500;
 /**
- * Where the logs of a run with findings are kept; the next such run with the same seed takes their
- * place.
+ * Where the logs of a run with violations are kept; the next such run with the same seed takes
+ * their place.
  */
 const KEPT_LOGS_ROOT = path.resolve(import.meta.dirname, "../../.local/clusters");
 
@@ -55,14 +60,17 @@ function say(text: string): void {
 }
 
 const waits = new Waits(say);
-const findings = new Findings((text) => say(`FINDING  ${text}`));
-const book = new Book();
+const violations = new Violations((text) => say(`VIOLATION  ${text}`));
+const operationLog = new OperationLog();
 /** Of each process: how many of its endings have been looked at. */
 const endings = new Map<{ readonly name: string }, number>();
 /** What is to be stopped when the run ends, the last first. */
 const stops: (() => Promise<void>)[] = [];
 
-/** What holds up the oracle itself is told: it must not be mistaken for what kapi or a server takes. */
+/**
+ * A standstill of the oracle itself is printed: it must not be mistaken for what kapi or a server
+ * takes.
+ */
 const standstills = monitorEventLoopDelay({ resolution: 100 });
 standstills.enable();
 setInterval(() => {
@@ -71,7 +79,10 @@ setInterval(() => {
   if (longestMs > STANDSTILL_MS) say(`  the oracle stood still for ${(longestMs / 1_000).toFixed(1)} s`);
 }, LOOK_EVERY_MS).unref();
 
-/** The last resort against a run that hangs: says what it waits for. What it leaves is ended by the next run. */
+/**
+ * The last resort against a run that hangs: says what it waits for. What it leaves is ended by the
+ * next run.
+ */
 setTimeout(
   () => {
     say(`the run is ended; it still waits for: ${waits.current.join("; ")}`);
@@ -90,7 +101,7 @@ async function disturb(scene: Scene, recovery: Recovery): Promise<void> {
   const unseen = new Set(chosen.map(({ name }) => name));
   while (Date.now() < endMs) {
     // Each kind once, in an order that the seed gives, then again.
-    if (turn.length === 0) turn = shuffled(chosen, scene.dice);
+    if (turn.length === 0) turn = shuffled(chosen, scene.random);
     const fault = turn.pop();
     if (fault === undefined) continue;
     await inflict(fault, scene, recovery);
@@ -107,7 +118,7 @@ function findEndings({ stack }: Scene, meanwhile: string): void {
     const known = endings.get(one) ?? 0;
     endings.set(one, one.endings.length);
     for (const { code, signal } of one.endings.slice(known).filter((ending) => ending.signal !== "SIGKILL")) {
-      findings.add(`${one.name} ended by itself (${signal ?? `exit code ${code}`}) ${meanwhile}`);
+      violations.add(`${one.name} ended by itself (${signal ?? `exit code ${code}`}) ${meanwhile}`);
     }
   }
 }
@@ -118,33 +129,33 @@ async function inflict(fault: Fault, scene: Scene, recovery: Recovery): Promise<
   try {
     await waits.within(`the fault "${fault.name}"`, FAULT_DEADLINE_MS, fault.run(scene));
   } catch (error) {
-    findings.add(`the fault "${fault.name}" could not be carried out: ${String(error)}`);
+    violations.add(`the fault "${fault.name}" could not be carried out: ${String(error)}`);
     await waits.within("every node to be back", HEAL_DEADLINE_MS, healAll(scene));
   }
   recovery.healed();
   const missing = await waits.until(`kapi after "${fault.name}"`, RECOVERY_DEADLINE_MS, () => recovery.missing());
   recovery.end();
   const notReady = await waits.until("every process to be ready", RECOVERY_DEADLINE_MS, () => unready(scene.stack));
-  if (notReady !== null) findings.add(`after "${fault.name}" ${notReady}`);
+  if (notReady !== null) violations.add(`after "${fault.name}" ${notReady}`);
   if (missing !== null) {
-    findings.add(`after "${fault.name}" kapi did not recover within ${RECOVERY_DEADLINE_MS / 1_000} s: ${missing}`);
+    violations.add(`after "${fault.name}" kapi did not recover within ${RECOVERY_DEADLINE_MS / 1_000} s: ${missing}`);
   }
   findEndings(scene, `while "${fault.name}" was seen through`);
-  await delay(scene.dice.whole(1, 5) * 1_000);
+  await delay(scene.random.whole(1, 5) * 1_000);
 }
 
-function shuffled<T>(items: readonly T[], dice: Dice): T[] {
+function shuffled<T>(items: readonly T[], random: RandomSource): T[] {
   const left = [...items];
   for (let at = left.length - 1; at > 0; at -= 1) {
-    const other = dice.whole(0, at);
+    const other = random.whole(0, at);
     [left[at], left[other]] = [left[other] as T, left[at] as T];
   }
   return left;
 }
 
-async function trial(world: World, scene: Scene, recovery: Recovery, dice: Dice): Promise<void> {
+async function trial(world: World, scene: Scene, recovery: Recovery, random: RandomSource): Promise<void> {
   const { organizations, accounts } = world;
-  const workload = new Workload({ organizations, accounts, book, recovery, findings, dice });
+  const workload = new Workload({ organizations, accounts, operationLog, recovery, violations, random });
   workload.start(settings.rate);
   recovery.begin("none (warm-up)");
   await delay(WARM_UP_MS);
@@ -152,17 +163,17 @@ async function trial(world: World, scene: Scene, recovery: Recovery, dice: Dice)
   const missing = await waits.until("every account to be served", RECOVERY_DEADLINE_MS, () => recovery.missing());
   recovery.end();
   if (missing !== null) throw new Error(`kapi does not even work without a fault: ${missing}`);
-  await goWrong(settings.wrong, book, world, scene.stack);
+  await goWrong(settings.wrong, operationLog, world, scene.stack);
   await disturb(scene, recovery);
   say("every fault is over");
   await waits.within("every node to be back", HEAL_DEADLINE_MS, healAll(scene));
   const giveUpMs = LAST_TRIES_MS + 60_000;
   await waits.within("the last answers", giveUpMs, workload.stop(LAST_TRIES_MS));
   await waits.within("trading to end", HEAL_DEADLINE_MS, world.endTrading());
-  await checkAll({ world, book, findings, waits, say });
+  await checkAll({ world, operationLog, violations, waits, say });
   findEndings(scene, "after the last fault");
-  const complaints = findings.count > 0 ? loggedWarnings(COMPLAINTS) : [];
-  for (const line of [...complaints, ...reportLines(book, recovery.records, findings.kept)]) {
+  const complaints = violations.count > 0 ? loggedWarnings(COMPLAINTS) : [];
+  for (const line of [...complaints, ...reportLines(operationLog, recovery.records, violations.kept)]) {
     process.stdout.write(`${line}\n`);
   }
 }
@@ -209,22 +220,22 @@ try {
   const stack = await startTestStack({ clusters, twice: settings.twice, supervised: true, env });
   stops.push(() => stack.stop());
   say(`kapi runs: ${[...stack.processes.keys()].join(", ")}`);
-  const dice = new Dice(settings.seed);
+  const random = new RandomSource(settings.seed);
   const recovery = new Recovery();
-  const world = await openWorld(stack, settings, dice.fork(), findings, recovery);
+  const world = await openWorld(stack, settings, random.fork(), violations, recovery);
   recovery.expect(world.accounts);
-  const probes = new LivenessProbes(stack, findings);
+  const probes = new LivenessProbes(stack, violations);
   stops.push(() => Promise.resolve(probes.stop()));
   stops.push(() => world.stop());
   say(`${world.organizations.length} organizations, ${world.accounts.length} accounts`);
-  await trial(world, { clusters, stack, dice: dice.fork() }, recovery, dice.fork());
+  await trial(world, { clusters, stack, random: random.fork() }, recovery, random.fork());
 } catch (error) {
   const reason = `the run failed: ${error instanceof Error ? error.stack : String(error)}`;
-  findings.add(reason);
-  // Behind many findings it would not be printed.
+  violations.add(reason);
+  // Behind many violations it would not be printed.
   say(reason);
 }
-if (findings.count > 0) keepLogs(stateDir);
+if (violations.count > 0) keepLogs(stateDir);
 await clearAway();
-say(`${findings.count} findings (CLUSTERS_SEED=${settings.seed})`);
-process.exit(findings.count === 0 ? 0 : 1);
+say(`${violations.count} violations (CLUSTERS_SEED=${settings.seed})`);
+process.exit(violations.count === 0 ? 0 : 1);

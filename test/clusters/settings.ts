@@ -18,7 +18,10 @@ export interface Settings {
   readonly wrong: "" | Wrong;
 }
 
-/** CLUSTERS_MINUTES (30), CLUSTERS_SEED, CLUSTERS_RATE (100) and so on, as the README of this folder says. */
+/**
+ * CLUSTERS_MINUTES (30), CLUSTERS_SEED, CLUSTERS_RATE (100) and so on, as the README of this folder
+ * says.
+ */
 export function settingsOf(env: Readonly<Record<string, string | undefined>>): Settings {
   const list = (name: string, fallback: string): string[] =>
     (env[name] ?? fallback).split(",").filter((entry) => entry !== "");

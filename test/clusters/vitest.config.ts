@@ -2,7 +2,10 @@ import path from "node:path";
 
 import { defineConfig } from "vitest/config";
 
-/** What `npm run test:nodes` runs: whether clusters and their faults are what they say. No part of `npm test`. */
+/**
+ * What `npm run scenario -- nodes` runs: whether clusters and their faults are what they say. No
+ * part of `npm test`.
+ */
 export default defineConfig({
   test: {
     root: path.resolve(import.meta.dirname, "../.."),

@@ -18,8 +18,8 @@ export class Waits {
   }
 
   /**
-   * Repeats `check` until it returns null, which is what was waited for; else it says what is missing. Returns what was
-   * missing at the deadline, or null.
+   * Repeats `check` until it returns null, which is what was waited for; else it says what is
+   * missing. Returns what was missing at the deadline, or null.
    */
   async until(
     what: string,
@@ -27,16 +27,16 @@ export class Waits {
     check: () => Promise<string | null> | string | null,
   ): Promise<string | null> {
     const beganMs = Date.now();
-    let toldMs = beganMs;
+    let printedMs = beganMs;
     this.#current.add(what);
     try {
       for (;;) {
         const missing = await checked(check);
         if (missing === null) return null;
         if (Date.now() - beganMs > deadlineMs) return missing;
-        if (Date.now() - toldMs > TELL_EVERY_MS) {
-          toldMs = Date.now();
-          this.#say(`  waits for ${what} since ${Math.round((toldMs - beganMs) / 1_000)} s: ${missing}`);
+        if (Date.now() - printedMs > TELL_EVERY_MS) {
+          printedMs = Date.now();
+          this.#say(`  waits for ${what} since ${Math.round((printedMs - beganMs) / 1_000)} s: ${missing}`);
         }
         await delay(POLL_MS);
       }

@@ -3,15 +3,17 @@ import { randomUUID } from "node:crypto";
 import { delay } from "@kapi/kernel";
 
 import type { EnvelopeView } from "../e2e/outside-client.ts";
-import type { Dice } from "../live/dice.ts";
-import type { Findings } from "../live/findings.ts";
-import { type Account, type Book, DUE_MS, type Operation, type OperationKind } from "./book.ts";
+import type { RandomSource } from "../live/random-source.ts";
+import type { Violations } from "../live/violations.ts";
+import { type Account, type OperationLog, DUE_MS, type Operation, type OperationKind } from "./operation-log.ts";
 import type { Reply } from "./public-api.ts";
 import type { Recovery } from "./recovery.ts";
 import type { Organization } from "./world.ts";
 
 const TURN_MS = 20;
-/** Most operations under way at once; where kapi cannot keep up, one more is not sent. */
+/**
+ * Maximum number of operations under way at once; where kapi cannot keep up, one more is not sent.
+ */
 const MAX_UNDER_WAY = 1_000;
 const FIRST_PAUSE_MS = 500;
 /**
@@ -37,13 +39,16 @@ const SHARES: readonly (readonly [number, OperationKind | "duplicate" | "read"])
 export interface WorkloadOptions {
   readonly organizations: readonly Organization[];
   readonly accounts: readonly Account[];
-  readonly book: Book;
+  readonly operationLog: OperationLog;
   readonly recovery: Recovery;
-  readonly findings: Findings;
-  readonly dice: Dice;
+  readonly violations: Violations;
+  readonly random: RandomSource;
 }
 
-/** Backends that move money without a pause; each operation is sent with its key until it is answered. */
+/**
+ * Backends that move money without a pause; each operation is sent with its key until it is
+ * answered.
+ */
 export class Workload {
   readonly #options: WorkloadOptions;
   readonly #underWay = new Set<Promise<void>>();
@@ -64,7 +69,10 @@ export class Workload {
     this.#running = this.#send(rate);
   }
 
-  /** Sends nothing new, and returns when every operation is answered, or given up after `deadlineMs`. */
+  /**
+   * Sends nothing new, and returns when every operation is answered, or given up after
+   * `deadlineMs`.
+   */
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping = true;
     this.#giveUpMs = Date.now() + deadlineMs;
@@ -77,7 +85,7 @@ export class Workload {
     for (let sent = 0; !this.#stopping; await delay(TURN_MS)) {
       const due = Math.floor(((performance.now() - beganMs) * rate) / 1_000);
       for (; sent < due; sent += 1) {
-        if (this.#underWay.size >= MAX_UNDER_WAY) this.#options.book.counts.notSent += 1;
+        if (this.#underWay.size >= MAX_UNDER_WAY) this.#options.operationLog.counts.notSent += 1;
         else this.#begin(() => this.#one(sent));
       }
     }
@@ -85,29 +93,29 @@ export class Workload {
 
   #begin(work: () => Promise<void>): void {
     const running = work()
-      .catch((error: unknown) => this.#options.findings.add(`the oracle failed: ${String(error)}`))
+      .catch((error: unknown) => this.#options.violations.add(`the oracle failed: ${String(error)}`))
       .finally(() => this.#underWay.delete(running));
     this.#underWay.add(running);
   }
 
   async #one(turn: number): Promise<void> {
-    const { accounts, dice, book } = this.#options;
-    const share = dice.whole(1, 100);
+    const { accounts, random, operationLog } = this.#options;
+    const share = random.whole(1, 100);
     const kind = SHARES.find(([upTo]) => share <= upTo)?.[1] ?? "read";
     const account = accounts[turn % accounts.length];
     if (account === undefined) return;
     if (kind === "read") return this.#read(account);
     if (kind === "duplicate") return this.#repeat(account.organization);
     const operation = this.#operation(kind, account);
-    book.operations.push(operation);
+    operationLog.operations.push(operation);
     this.#options.recovery.sent(operation);
     return this.#carryOut(operation);
   }
 
   #operation(kind: OperationKind, account: Account): Operation {
-    const { dice, organizations } = this.#options;
+    const { random, organizations } = this.#options;
     const organization = organizations[account.organization];
-    const amountMinor = dice.whole(1, MAX_AMOUNT_MINOR);
+    const amountMinor = random.whole(1, MAX_AMOUNT_MINOR);
     const requestId = randomUUID();
     const base = `/servers/${organization?.serverId}/accounts`;
     const ways = {
@@ -139,37 +147,37 @@ export class Workload {
   }
 
   async #carryOut(operation: Operation): Promise<void> {
-    const { organizations, book, findings } = this.#options;
+    const { organizations, operationLog, violations } = this.#options;
     for (;;) {
       const reply = await organizations[operation.organization]?.api.call(operation);
       if (reply === undefined) return;
       const { requestId, status, code, tookMs } = reply;
       operation.tries.push({ requestId, status, code, tookMs });
-      book.saw(reply, DUE_MS);
+      operationLog.saw(reply, DUE_MS);
       if (status === 200 || status === 202) return this.#accept(operation, reply);
       if (status !== null && status < 500 && status !== 429) {
-        return findings.add(`a ${operation.kind} was answered ${status} ${code} (key ${operation.key})`);
+        return violations.add(`a ${operation.kind} was answered ${status} ${code} (key ${operation.key})`);
       }
       if (Date.now() > this.#giveUpMs) {
         const answers = [...new Set(operation.tries.map((one) => `${one.status ?? "none"} ${one.code}`))].join(", ");
-        return findings.add(`a ${operation.kind} was never served: ${answers} (key ${operation.key})`);
+        return violations.add(`a ${operation.kind} was never served: ${answers} (key ${operation.key})`);
       }
       await delay(pauseMs(reply, operation.tries.length));
     }
   }
 
   #accept(operation: Operation, reply: Reply): void {
-    const { book, findings, recovery } = this.#options;
+    const { operationLog, violations, recovery } = this.#options;
     const { command, duplicate, credentials } = reply.body as EnvelopeView;
     const isNew = reply.status === 202;
-    const told = `${operation.kind} with key ${operation.key}`;
-    if (duplicate === isNew) findings.add(`${told}: ${reply.status} says duplicate ${duplicate}`);
-    if (!isNew && operation.tries.length === 1) findings.add(`${told} was new and is told to be a duplicate`);
+    const name = `${operation.kind} with key ${operation.key}`;
+    if (duplicate === isNew) violations.add(`${name}: ${reply.status} says duplicate ${duplicate}`);
+    if (!isNew && operation.tries.length === 1) violations.add(`${name} was new and is called a duplicate`);
     if (operation.kind === "creation" && credentials === undefined) {
       const wasLost = operation.tries.some(({ status }) => status === null);
-      if (isNew || !wasLost) findings.add(`${told}: nobody was told its passwords, after ${answersOf(operation)}`);
+      if (isNew || !wasLost) violations.add(`${name}: nobody got its passwords, after ${answersOf(operation)}`);
     }
-    book.wasAccepted(operation, command.id);
+    operationLog.wasAccepted(operation, command.id);
     recovery.accepted(operation);
     const { account } = operation;
     if (account === null || this.#watched.has(account)) return;
@@ -179,7 +187,7 @@ export class Workload {
 
   /** Follows one operation of each account at a time to its end. */
   async #watch(operation: Operation): Promise<void> {
-    const { organizations, book, findings, recovery } = this.#options;
+    const { organizations, operationLog, violations, recovery } = this.#options;
     while (!this.#stopping) {
       const path = `/commands/${operation.commandId}?wait=${WAIT_S}`;
       const reply = await organizations[operation.organization]?.api.call({
@@ -188,11 +196,11 @@ export class Workload {
         waitMs: WAIT_S * 1_000,
       });
       if (reply === undefined) return;
-      book.saw(reply, DUE_MS + WAIT_S * 1_000);
-      if (reply.status === 404) return findings.add(`command ${operation.commandId} was accepted and is 404`);
+      operationLog.saw(reply, DUE_MS + WAIT_S * 1_000);
+      if (reply.status === 404) return violations.add(`command ${operation.commandId} was accepted and is 404`);
       const status = reply.status === 200 ? (reply.body as { command: { status: string } }).command.status : "";
       if (FINAL.has(status)) {
-        book.completed(operation);
+        operationLog.completed(operation);
         return recovery.completed(operation);
       }
       if (reply.status !== 200) await delay(reply.retryAfterMs ?? FIRST_PAUSE_MS);
@@ -201,33 +209,33 @@ export class Workload {
 
   /** Sends an accepted operation again: the same command must be named. */
   async #repeat(organization: number): Promise<void> {
-    const { organizations, book, dice, findings } = this.#options;
-    const earlier = book.ofOrganization(organization);
+    const { organizations, operationLog, random, violations } = this.#options;
+    const earlier = operationLog.ofOrganization(organization);
     if (earlier.length === 0) return;
-    const operation = dice.pick(earlier);
+    const operation = random.pick(earlier);
     const reply = await organizations[organization]?.api.call(operation);
     if (reply === undefined) return;
-    book.saw(reply, DUE_MS);
-    book.counts.duplicates += 1;
+    operationLog.saw(reply, DUE_MS);
+    operationLog.counts.duplicates += 1;
     if (reply.status === null || reply.status >= 500) return;
     const { command, duplicate } = reply.body as Partial<EnvelopeView>;
     if (reply.status !== 200 || duplicate !== true || command?.id !== operation.commandId) {
-      findings.add(`key ${operation.key} sent again was answered ${reply.status} for command ${command?.id}`);
+      violations.add(`key ${operation.key} sent again was answered ${reply.status} for command ${command?.id}`);
     }
   }
 
   async #read({ organization, number }: Account): Promise<void> {
-    const { organizations, book, dice, findings } = this.#options;
+    const { organizations, operationLog, random, violations } = this.#options;
     const one = organizations[organization];
     if (one === undefined) return;
     const account = `/servers/${one.serverId}/accounts/${number}`;
-    const path = dice.pick([account, `${account}/transactions?limit=5`, "/credits/balance", "/events?limit=5"]);
+    const path = random.pick([account, `${account}/transactions?limit=5`, "/credits/balance", "/events?limit=5"]);
     const reply = await one.api.call({ method: "GET", path });
-    book.saw(reply, DUE_MS);
-    book.counts.reads += 1;
-    if (reply.status === 200) book.servedRead ??= reply.requestId;
-    else if (reply.status !== null && reply.status >= 500) book.failedReads.add(reply.requestId);
-    else if (reply.status !== null) findings.add(`GET ${path} was answered ${reply.status} ${reply.code}`);
+    operationLog.saw(reply, DUE_MS);
+    operationLog.counts.reads += 1;
+    if (reply.status === 200) operationLog.servedRead ??= reply.requestId;
+    else if (reply.status !== null && reply.status >= 500) operationLog.failedReads.add(reply.requestId);
+    else if (reply.status !== null) violations.add(`GET ${path} was answered ${reply.status} ${reply.code}`);
   }
 }
 

@@ -7,10 +7,10 @@ import { OutsideClient } from "../e2e/outside-client.ts";
 import { TradingControl } from "../e2e/trading-control.ts";
 import { WebhookReceiver } from "../e2e/webhook-receiver.ts";
 import { Checker, type CheckerOptions } from "../live/checker.ts";
-import type { Dice } from "../live/dice.ts";
-import type { Findings } from "../live/findings.ts";
+import type { RandomSource } from "../live/random-source.ts";
+import type { Violations } from "../live/violations.ts";
 import { SampleLedger } from "../live/sample-ledger.ts";
-import type { Account } from "./book.ts";
+import type { Account } from "./operation-log.ts";
 import { PublicApi } from "./public-api.ts";
 import type { Recovery } from "./recovery.ts";
 import type { Settings } from "./settings.ts";
@@ -58,7 +58,10 @@ export interface Organization extends ReadyOrganization {
   readonly hook: string;
 }
 
-/** What the oracle works with: organizations over many shards of Redis, accounts, a receiver of webhooks and live sockets. */
+/**
+ * What the oracle works with: organizations over many shards of Redis, accounts, a receiver of
+ * webhooks and live sockets.
+ */
 export interface World {
   readonly organizations: readonly Organization[];
   readonly accounts: readonly Account[];
@@ -69,12 +72,12 @@ export interface World {
   stop(): Promise<void>;
 }
 
-/** Opens it; `recovery` is told of live samples and deliveries as they come. */
+/** Opens it; `recovery` gets live samples and deliveries as they come. */
 export async function openWorld(
   stack: TestStack,
   settings: Settings,
-  dice: Dice,
-  findings: Findings,
+  random: RandomSource,
+  violations: Violations,
   recovery: Recovery,
 ): Promise<World> {
   const receiver = await WebhookReceiver.start(({ path, event }) => {
@@ -95,7 +98,7 @@ export async function openWorld(
   await Promise.all(trading.map((account) => controlOf(account).autoTrade(account.number, TRADE_EVERY_TICKS)));
   const checkers = organizations.flatMap(({ serverId, managementKey }, organization) => {
     // Numbers of accounts are those of their server.
-    const ledger = new SampleLedger(findings);
+    const ledger = new SampleLedger(violations);
     return Array.from({ length: CHECKERS_EACH }, (_, at) => {
       const own = accounts.filter((account) => account.organization === organization);
       const byNumber = new Map(own.map((account) => [account.number, account]));
@@ -105,9 +108,9 @@ export async function openWorld(
         serverId,
         accounts: own.map(({ number }) => number),
         address: () => stack.wsBase,
-        findings,
+        violations,
         ledger,
-        dice: dice.fork(),
+        random: random.fork(),
         onSample: ({ accountNumber, measuredAt }) => {
           const account = byNumber.get(accountNumber);
           if (account !== undefined) recovery.sampled(account, Date.parse(measuredAt));

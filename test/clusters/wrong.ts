@@ -1,16 +1,21 @@
 import type { TestStack } from "@kapi/local/test-stack";
 
-import type { Book } from "./book.ts";
+import type { OperationLog } from "./operation-log.ts";
 import type { Settings } from "./settings.ts";
 import type { World } from "./world.ts";
 
 /**
- * Puts one wrong expectation into the book, or does one thing that must not happen, by which it is seen that the checks
- * look: the run must be red.
+ * Puts one wrong expectation into the operation log, or does one thing that must not happen, by
+ * which it is seen that the checks look: the run must be red.
  */
-export async function goWrong(kind: Settings["wrong"], book: Book, world: World, stack: TestStack): Promise<void> {
+export async function goWrong(
+  kind: Settings["wrong"],
+  operationLog: OperationLog,
+  world: World,
+  stack: TestStack,
+): Promise<void> {
   const { receiver, checkers } = world;
-  const deposit = book.accepted.find((operation) => operation.kind === "deposit");
+  const deposit = operationLog.accepted.find((operation) => operation.kind === "deposit");
   if (kind === "amount" && deposit !== undefined) deposit.amountMinor += 1;
   if (kind === "command" && deposit !== undefined) deposit.commandId = "00000000-0000-4000-8000-000000000000";
   if (kind === "delivery") {
@@ -18,7 +23,7 @@ export async function goWrong(kind: Settings["wrong"], book: Book, world: World,
     const kept = receiver.received.filter(({ event }) => event.data.eventId !== first?.event.data.eventId);
     receiver.received.splice(0, receiver.received.length, ...kept);
   }
-  if (kind === "charge" && book.servedRead !== null) book.failedReads.add(book.servedRead);
+  if (kind === "charge" && operationLog.servedRead !== null) operationLog.failedReads.add(operationLog.servedRead);
   if (kind === "live")
     await Promise.all(checkers.filter(({ organization }) => organization === 0).map((one) => one.stop()));
   if (kind === "ending") {

@@ -1,6 +1,7 @@
 /**
- * Every operation with every way to be wrong. Each is 400 and names what is wrong, costs the price of a read, queues
- * nothing and leaves its idempotency key free; what is just still right is accepted.
+ * Every operation with every way to be wrong. Each is 400 and names what is wrong, costs the price
+ * of a read, queues nothing and leaves its idempotency key free; what is just still right is
+ * accepted.
  */
 import { randomUUID } from "node:crypto";
 
@@ -73,7 +74,8 @@ describe.each(withBody)("$name", (operation) => {
   beforeAll(async () => {
     target = world.target;
     if (operation.body === "configuration") target = { ...target, serverId: world.otherServerId };
-    // Accepted deletions fail for the open position, so that the account stays for the next request.
+    // Accepted deletions fail for the open position, so that the account stays for the next
+    // request.
     else if (operation.path.includes("{accountNumber}") && !operation.path.endsWith("/delete")) {
       target = { ...target, ...(await newAccount(world.owner, target.serverId)) };
       available = (await world.owner.send("GET", "/api/v1/management/credits/balance")).remaining;

@@ -1,4 +1,7 @@
-/** An HTTP client that sends exactly what a test says, also what is wrong, and keeps the answer as it came. */
+/**
+ * An HTTP client that sends exactly what a test says, also what is wrong, and keeps the answer as
+ * it came.
+ */
 
 /** What the path of a request names. */
 export interface Target {

@@ -1,6 +1,7 @@
 /**
- * The interface's own tables, transcribed by hand. Nothing here comes from the code that is tested, so that a mistake there
- * is not repeated here. What the interface leaves open is as the decisions say, and marked so.
+ * The interface's own tables, transcribed by hand. Nothing here comes from the code that is tested,
+ * so that a mistake there is not repeated here. What the interface leaves open is as the decisions
+ * say, and marked so.
  */
 
 export const SCOPES = [

@@ -1,6 +1,7 @@
 /**
- * Every operation of the interface's table and every status that the table lists for it, on the running system: exact
- * fields, exact error texts, headers and price. Statuses without a way to provoke them fail; 500 is in unavailable.test.ts.
+ * Every operation of the interface's table and every status that the table lists for it, on the
+ * running system: exact fields, exact error texts, headers and price. Statuses without a way to
+ * provoke them fail; 500 is in unavailable.test.ts.
  */
 import { randomUUID } from "node:crypto";
 

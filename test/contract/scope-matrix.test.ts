@@ -1,4 +1,7 @@
-/** Who may call what: every operation with every key that has one scope, with none, with another server, with another owner. */
+/**
+ * Who may call what: every operation with every key that has one scope, with none, with another
+ * server, with another owner.
+ */
 import { randomUUID } from "node:crypto";
 
 import { type OperationContract, type OperationId, OPERATIONS as CONTRACTS } from "@kapi/contracts";
@@ -27,7 +30,10 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-/** A request that changes nothing where it is let in: reads as they are, changes without key, body and real account. */
+/**
+ * A request that changes nothing where it is let in: reads as they are, changes without key, body
+ * and real account.
+ */
 function probe(caller: Caller, operation: OperationRow, target: Partial<Target> = {}): Promise<Answer> {
   const harmless = operation.method === "GET" ? {} : { accountNumber: "99999999" };
   const path = pathOf(operation, { ...world.target, ...harmless, ...target });

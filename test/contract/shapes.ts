@@ -1,4 +1,7 @@
-/** The interface's field tables as strict schemas, transcribed by hand: a field that is not in the table fails. */
+/**
+ * The interface's field tables as strict schemas, transcribed by hand: a field that is not in the
+ * table fails.
+ */
 import { z } from "zod";
 
 const uuid = z.guid();

@@ -1,6 +1,7 @@
 /**
- * 500, provoked really: every operation while the services behind it are held, and while Redis is gone. The answer comes in
- * time, in the interface's form, costs nothing, and the retry with the same key is accepted.
+ * 500, provoked really: every operation while the services behind it are held, and while Redis is
+ * gone. The answer comes in time, in the interface's form, costs nothing, and the retry with the
+ * same key is accepted.
  */
 import { randomUUID } from "node:crypto";
 

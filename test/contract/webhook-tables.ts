@@ -1,4 +1,7 @@
-/** The operations on webhooks, transcribed by hand from the decisions (11): what they need, cost and answer. */
+/**
+ * The operations on webhooks, transcribed by hand from the decisions (11): what they need, cost and
+ * answer.
+ */
 import type { Method, PRICES } from "./interface-tables.ts";
 
 export interface WebhookRow {

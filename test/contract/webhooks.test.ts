@@ -1,4 +1,7 @@
-/** Every operation on webhooks and every status that its row lists, on the running system; fields, texts, headers and price. */
+/**
+ * Every operation on webhooks and every status that its row lists, on the running system; fields,
+ * texts, headers and price.
+ */
 import { randomUUID } from "node:crypto";
 
 import { eventually } from "@kapi/testkit";
@@ -154,7 +157,7 @@ const PROVOKE: Readonly<Record<number, (operation: WebhookRow) => Promise<void>>
       if (caller === undefined) throw new Error(`a key with ${scope}`);
       expectError(await send(operation, { caller }), 403, 0, missing);
     }
-    // What is told there is of all servers.
+    // The answer there is of all servers.
     const limited = "Missing server access: all servers of the organization";
     expectError(await send(operation, { caller: world.limited }), 403, 0, limited);
   },
@@ -169,7 +172,8 @@ const PROVOKE: Readonly<Record<number, (operation: WebhookRow) => Promise<void>>
     expectError(answer, 429, 0, RATE_LIMIT_TEXT);
   },
   500: async (operation) => {
-    // The request may still be carried out once the service goes on: what it changes is not what others use.
+    // The request may still be carried out once the service goes on: what it changes is not what
+    // others use.
     const endpointId = await newEndpoint(world.owner);
     const webhooks = world.stack.process("webhooks");
     webhooks.kill("SIGSTOP");

@@ -1,4 +1,7 @@
-/** A running kapi with everything that the contract's tests need: organizations, keys, servers and an account with history. */
+/**
+ * A running kapi with everything that the contract's tests need: organizations, keys, servers and
+ * an account with history.
+ */
 import { randomUUID } from "node:crypto";
 
 import { TOPICS } from "@kapi/contracts";
@@ -130,7 +133,10 @@ async function furnish(stack: TestStack, directory: Producer): Promise<Omit<Worl
   };
 }
 
-/** An account that has deposited, bought, sold and holds a position; and the command that created it. */
+/**
+ * An account that has deposited, bought, sold and holds a position; and the command that created
+ * it.
+ */
 async function accountWithHistory(
   stack: TestStack,
   owner: Caller,

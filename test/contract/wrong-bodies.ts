@@ -1,4 +1,7 @@
-/** Every way in which a field can be wrong, and what is just still right, as JSON text; from the interface's request bodies. */
+/**
+ * Every way in which a field can be wrong, and what is just still right, as JSON text; from the
+ * interface's request bodies.
+ */
 import { type BodyKind, LIMITS } from "./interface-tables.ts";
 
 /** A value of one field; undefined: the field is missing. */

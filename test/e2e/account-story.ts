@@ -22,25 +22,30 @@ interface EventView {
 }
 
 /**
- * The feed tells what happened on a deleted account in the order of its trading server: first its creation, last its
- * deletion, each transaction behind its deal, and every deal that an event names. Throws while something is missing.
+ * The feed tells what happened on a deleted account in the order of its trading server: first its
+ * creation, last its deletion, each transaction behind its deal, and every deal that an event
+ * names. Throws while something is missing.
  */
 export async function expectStory(stack: TestStack, client: OutsideClient, account: string): Promise<void> {
-  const told = (await feedOf(client)).filter(({ data }) => data.accountNumber === account);
-  expect(told.map(({ data }) => data.accountSequence)).toEqual(told.map((_, index) => index + 1));
-  expect([told[0]?.type, told.at(-1)?.type]).toEqual(["account.created", "account.deleted"]);
+  const announced = (await feedOf(client)).filter(({ data }) => data.accountNumber === account);
+  expect(announced.map(({ data }) => data.accountSequence)).toEqual(announced.map((_, index) => index + 1));
+  expect([announced[0]?.type, announced.at(-1)?.type]).toEqual(["account.created", "account.deleted"]);
   const events = await historyOf(stack, `${client.demo.serverId}/${account}`);
-  const sequences = told.map((event) => events.find((happened) => isOf(event, happened))?.sequence);
+  const sequences = announced.map((event) => events.find((happened) => isOf(event, happened))?.sequence);
   expect(sequences).toEqual(sequences.toSorted((a, b) => Number(a) - Number(b)));
   expect(sequences).not.toContain(undefined);
-  const times = told.slice(0, -1).map(({ timestamp }) => timestamp);
+  const times = announced.slice(0, -1).map(({ timestamp }) => timestamp);
   expect(times).toEqual(times.toSorted());
 
   const traded = events.filter(({ type }) => /^(order\.(executed|cancelled)|position\.|deal\.)/.test(type));
   const types = new Set(traded.map(({ type }) => type as string));
-  expect(told.filter(({ type }) => types.has(type)).map(({ type }) => type)).toEqual(traded.map(({ type }) => type));
-  const deals = new Set(told.filter(({ type }) => type === "deal.executed").map(({ data }) => data.id));
-  const named = told.flatMap(({ data: { dealId, dealIds = [] } }) => (typeof dealId === "string" ? [dealId] : dealIds));
+  expect(announced.filter(({ type }) => types.has(type)).map(({ type }) => type)).toEqual(
+    traded.map(({ type }) => type),
+  );
+  const deals = new Set(announced.filter(({ type }) => type === "deal.executed").map(({ data }) => data.id));
+  const named = announced.flatMap(({ data: { dealId, dealIds = [] } }) =>
+    typeof dealId === "string" ? [dealId] : dealIds,
+  );
   expect(named.length).toBeGreaterThan(0);
   expect(named.filter((id) => !deals.has(id))).toEqual([]);
 }

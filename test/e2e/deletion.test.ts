@@ -1,6 +1,6 @@
 /**
- * An account that is deleted, at once or by a command, as its organization sees it: gone from every read for good,
- * whatever comes late, and whatever fails on the way.
+ * An account that is deleted, at once or by a command, as its organization sees it: gone from every
+ * read for good, whatever comes late, and whatever fails on the way.
  */
 import { randomUUID } from "node:crypto";
 
@@ -20,8 +20,11 @@ import { TradingControl } from "./trading-control.ts";
 /** Of the topics of a test. */
 const PARTITIONS = 4;
 const MINUTE_MS = 60_000;
-/** What the interface allows an answer to take while a dependency is down, and some time for this machine. */
-const REFUSAL_DEADLINE_MS = 6_000;
+/**
+ * What the interface allows an answer to take while a dependency is down, and some time for this
+ * machine.
+ */
+const ERROR_DEADLINE_MS = 6_000;
 /** In the order in which a deletion passes them; the account service dies there. */
 const STEPS = ["marked", "settled", "trading-server", "booked", "history", "finance", "metrics", "finished"];
 const UNAVAILABLE = { error: "Internal server error" };
@@ -60,7 +63,10 @@ async function publish(messages: readonly { topic: keyof typeof TOPICS; key: str
 
 const keyOf = (account: string): string => `${client.demo.serverId}/${account}`;
 
-/** An account with everything: transactions, a closed and an open position, a sample, a stored snapshot. */
+/**
+ * An account with everything: transactions, a closed and an open position, a sample, a stored
+ * snapshot.
+ */
 async function fullAccount(): Promise<{ account: string; positionId: string }> {
   const account = await client.openAccount(10_000);
   const deposit = await client.deposit(account, { amount: 12.5, requestId: "deposit" });
@@ -98,8 +104,11 @@ async function watching(account: string): Promise<LiveClient> {
   return live;
 }
 
-/** The socket is told that the account is deleted, behind samples perhaps, and nothing of it afterwards. */
-async function expectTold(live: LiveClient, account: string): Promise<void> {
+/**
+ * The socket gets the notice that the account is deleted, behind samples perhaps, and nothing of it
+ * afterwards.
+ */
+async function expectDeletionNotice(live: LiveClient, account: string): Promise<void> {
   let message = await live.next();
   while (message.type === "account.metrics") message = await live.next();
   expect(message).toEqual({ type: "account.deleted", serverId: client.demo.serverId, accountNumber: account });
@@ -136,11 +145,11 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** 500 in the form for a dependency that is away, in time, and free of charge. */
+/** 500 in the form for an unavailable dependency, in time, and free of charge. */
 async function expectUnavailable<T>(ask: () => Promise<Answer<T>>): Promise<void> {
   const beganMs = Date.now();
   const { status, headers, body } = await ask();
-  expect(Date.now() - beganMs).toBeLessThan(REFUSAL_DEADLINE_MS);
+  expect(Date.now() - beganMs).toBeLessThan(ERROR_DEADLINE_MS);
   expect({ status, body }).toEqual({ status: 500, body: UNAVAILABLE });
   expect(headers.get("x-error-code")).toBe("DEPENDENCY_UNAVAILABLE");
   expect(headers.get("retry-after")).toBe("1");
@@ -152,7 +161,7 @@ describe("the immediate deletion", () => {
     const { account } = await fullAccount();
     const live = await watching(account);
     expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
-    await expectTold(live, account);
+    await expectDeletionNotice(live, account);
     await expectGone(account);
     await eventually(() => expectStory(system.stack, client, account));
     expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
@@ -160,7 +169,7 @@ describe("the immediate deletion", () => {
     expect([never.status, never.headers.get("x-error-code")]).toEqual([400, "ACCOUNT_NOT_FOUND"]);
   });
 
-  it("stays so when everything that was told of the account comes once more, and its number is not given again", async () => {
+  it("stays so when every message of the account comes once more, and its number is not given again", async () => {
     const { account } = await fullAccount();
     await deleteNow(account);
     const key = keyOf(account);
@@ -172,7 +181,8 @@ describe("the immediate deletion", () => {
       late.push(...its.map(({ value }) => ({ topic, key, value: value.toString() })));
     }
     await publish(late);
-    // What is known of an account on the same partitions, told after that, shows that all of it was read.
+    // An event of another account on the same partitions, sent after that, shows that all of it was
+    // read.
     const numbers = [account];
     do numbers.push(await client.openAccount(100));
     while (partitionOfKey(keyOf(String(numbers.at(-1))), PARTITIONS) !== partitionOfKey(key, PARTITIONS));
@@ -192,7 +202,8 @@ describe("the immediate deletion", () => {
     const service = system.stack.process("account");
     for (const step of STEPS) {
       await service.stop();
-      // It is ready once the broker has given up the killed one; a deletion does not wait for that, so it dies before.
+      // It is ready once the broker has given up the killed one; a deletion does not wait for that,
+      // so it dies before.
       const started = service.start({ FAULT_POINT: `account.deletion-${step}` }).catch(() => undefined);
       await eventually(() => answers(service.url));
       await expectUnavailable(() => deleteNow(account));
@@ -201,7 +212,7 @@ describe("the immediate deletion", () => {
     }
     await service.restart();
     expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
-    await expectTold(live, account);
+    await expectDeletionNotice(live, account);
     await expectGone(account);
   });
 
@@ -238,12 +249,12 @@ describe("the queued deletion", () => {
       deleted: true,
     });
     await expectGone(account);
-    await expectTold(live, account);
+    await expectDeletionNotice(live, account);
     expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
   });
 });
 
-describe("while the metrics service is away", () => {
+describe("while the metrics service is unavailable", () => {
   it("the list of accounts, which shows what they were last worth, is refused whole", async () => {
     await client.openAccount(100);
     const metrics = system.stack.process("metrics");

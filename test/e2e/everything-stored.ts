@@ -1,6 +1,7 @@
 /**
- * Everything that a running kapi has written down anywhere, as bytes to search: the records of all topics, all keys of
- * Redis, all rows of all tables, and the files of its processes and servers, logs among them.
+ * Everything that a running kapi has written down anywhere, as bytes to search: the records of all
+ * topics, all keys of Redis, all rows of all tables, and the files of its processes and servers,
+ * logs among them.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -141,8 +142,8 @@ function readFiles(folder: string): Stored[] {
 }
 
 /**
- * The forms in which a text may lie in bytes: as it is, as part of an address, in hex, or as base64 or base64url at any place
- * of a longer text. The text has nothing that JSON or PostgreSQL escape.
+ * The forms in which a text may lie in bytes: as it is, as part of an address, in hex, or as base64
+ * or base64url at any place of a longer text. The text has nothing that JSON or PostgreSQL escape.
  */
 function formsOf(text: string): Buffer[] {
   const bytes = Buffer.from(text);
@@ -156,7 +157,10 @@ function formsOf(text: string): Buffer[] {
   );
 }
 
-/** Those characters of the base64 of a longer text that depend on nothing but `bytes`, which `before` bytes precede. */
+/**
+ * Those characters of the base64 of a longer text that depend on nothing but `bytes`, which
+ * `before` bytes precede.
+ */
 function insideBase64(bytes: Buffer, before: number): string {
   const encoded = Buffer.concat([Buffer.alloc(before), bytes])
     .toString("base64")

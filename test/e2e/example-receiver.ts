@@ -45,9 +45,9 @@ export class ExampleReceiver {
   async start(): Promise<void> {
     const child = spawn(process.execPath, [PROGRAM], { env: this.#environment, stdio: ["ignore", "ignore", "pipe"] });
     this.#child = child;
-    let told = "";
-    child.stderr.on("data", (chunk: Buffer) => (told += chunk.toString()));
-    await eventually(() => told.includes("listening") && existsSync(this.#journal));
+    let printed = "";
+    child.stderr.on("data", (chunk: Buffer) => (printed += chunk.toString()));
+    await eventually(() => printed.includes("listening") && existsSync(this.#journal));
   }
 
   /** Ends it without a chance to put anything in order. */

@@ -1,7 +1,7 @@
 /**
- * Kafka, Redis and PostgreSQL as operators have them outside: encrypted, with certificates of an authority of their own,
- * and entered with a password. Everything of kapi gets in with the right ones, and says in one line why it does not with
- * wrong ones.
+ * Kafka, Redis and PostgreSQL as operators have them outside: encrypted, with certificates of an
+ * authority of their own, and entered with a password. Everything of kapi gets in with the right
+ * ones, and says in one line why it does not with wrong ones.
  */
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
@@ -63,7 +63,10 @@ function run(program: string, args: readonly string[], changes: Changes = {}): P
   return new Promise((resolve) => child.on("close", (code) => resolve({ ...ended, code })));
 }
 
-/** Migrates every schema as its owner, who gives a role of the service the rows; of each service the address of that role. */
+/**
+ * Migrates every schema as its owner, who gives a role of the service the rows; of each service the
+ * address of that role.
+ */
 async function serviceRoles(owner: URL): Promise<Record<string, Record<string, string>>> {
   const services = readdirSync(path.join(ROOT, "services")).filter((name) => name !== "gateway");
   await createDatabase(servers.plainPostgresUrl, owner.pathname.slice(1));

@@ -1,6 +1,7 @@
 /**
- * The whole first path, driven from outside: the six points that a new user tries after `npm start`. It is run on the
- * seeded market and on recorded quotes; the market under it makes no difference to what is promised.
+ * The whole first path, driven from outside: the six points that a new user tries after
+ * `npm start`. It is run on the seeded market and on recorded quotes; the market under it makes no
+ * difference to what is promised.
  */
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";

@@ -1,6 +1,7 @@
 /**
- * Redis forgets a key after an hour; its wallets stay. A request that is sent again then, of whichever operation and through
- * whichever gateway, is still the same request: it has no second effect, and its answer is that of a repeat.
+ * Redis forgets a key after an hour; its wallets stay. A request that is sent again then, of
+ * whichever operation and through whichever gateway, is still the same request: it has no second
+ * effect, and its answer is that of a repeat.
  */
 import { randomUUID } from "node:crypto";
 

@@ -1,4 +1,7 @@
-/** Does `work` for every index below `count`, at most `width` at once; rejects with the first failure. */
+/**
+ * Does `work` for every index below `count`, at most `width` at once; rejects with the first
+ * failure.
+ */
 export async function inFlight<T>(count: number, width: number, work: (index: number) => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   let next = 0;

@@ -1,6 +1,6 @@
 /**
- * A change of a key takes effect everywhere within two seconds (decisions, 12): at every gateway, and on every open socket of
- * every process of the live stream. How long it took is printed.
+ * A change of a key takes effect everywhere within two seconds (decisions, 12): at every gateway,
+ * and on every open socket of every process of the live stream. How long it took is printed.
  */
 import { createHash } from "node:crypto";
 
@@ -127,7 +127,10 @@ function gatewaysAnswer(key: MadeKey, wanted: number, sinceMs: number): Promise<
   );
 }
 
-/** Milliseconds since `sinceMs` after which each socket was closed, with the code for a key that is not in force. */
+/**
+ * Milliseconds since `sinceMs` after which each socket was closed, with the code for a key that is
+ * not in force.
+ */
 function socketsClose(closings: readonly Promise<number>[], sinceMs: number): Promise<number[]> {
   return Promise.all(
     closings.map(async (closing) => {

@@ -1,4 +1,7 @@
-/** Who is let in, and who is not, on the running system: keys of the organization service against the gateway and the stream. */
+/**
+ * Who is let in, and who is not, on the running system: keys of the organization service against
+ * the gateway and the stream.
+ */
 import { createOrganization, type Stack } from "@kapi/local";
 import { expect, it } from "vitest";
 

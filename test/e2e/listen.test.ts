@@ -107,7 +107,7 @@ it("forwards each event as it happens, signed with the secret that it shows, wit
   expect(await listening.end()).toBe(0);
 });
 
-it("goes on where it was after the API was away, and with --after where another one ended: nothing missed, nothing twice", async () => {
+it("goes on where it was after the API was unavailable, and with --after where another one ended: nothing missed, nothing twice", async () => {
   const number = await client.openAccount(1_000);
   const listening = await listen("--json", "--kinds", "position.opened,position.closed");
   const position = await control.buy(number, "EURUSD", 0.1);

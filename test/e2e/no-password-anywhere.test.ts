@@ -1,7 +1,8 @@
 /**
- * No password is written down anywhere (decisions, 5.3): whichever way it came to be, neither while its command waits nor
- * after it was applied, refused or lost on the way. Everything that is stored and logged is searched, at the finest log level.
- * What else lets somebody in is stored where it has to be; the log tells none of it.
+ * No password is written down anywhere (decisions, 5.3): whichever way it came to be, neither while
+ * its command waits nor after it was applied, refused or lost on the way. Everything that is stored
+ * and logged is searched, at the finest log level. What else lets somebody in is stored where it
+ * has to be; the log tells none of it.
  */
 import { randomBytes } from "node:crypto";
 
@@ -37,7 +38,10 @@ afterAll(async () => {
   await system.stop();
 });
 
-/** A password of the caller's own. The part that no encoding of text changes is unlike any other, and is searched for. */
+/**
+ * A password of the caller's own. The part that no encoding of text changes is unlike any other,
+ * and is searched for.
+ */
 function supplied(): string {
   const mark = randomBytes(12).toString("hex");
   passwords.push(mark);
@@ -144,7 +148,8 @@ describe("a password", () => {
     { timeout: TEST_TIMEOUT_MS },
     async () => {
       const [one = "", two = "", three = ""] = await Promise.all([1, 2, 3].map(() => client.openAccount()));
-      // Until then the commands wait in the account service's inbox, after tries that got no answer.
+      // Until then the commands wait in the account service's inbox, after tries that got no
+      // answer.
       await control.inject({ kind: "unreachable", operation: "set_password", count: null });
       await control.inject({ kind: "unreachable", operation: "create", count: null });
       const reset = (number: string, kind: string, password?: string): Promise<EnvelopeView> =>

@@ -1,6 +1,6 @@
 /**
- * One deposit, followed through every process by one trace id, as a collector sees it; and what each process measures, as
- * Prometheus reads it.
+ * One deposit, followed through every process by one trace id, as a collector sees it; and what
+ * each process measures, as Prometheus reads it.
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -23,7 +23,10 @@ const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
 const CALLER_SPAN = "b7ad6b7169203331";
 const DEPOSITS = "POST /api/v1/management/servers/:serverId/accounts/:accountNumber/finance/deposits";
 
-/** Every span that a deposit must leave: service, kind and name, below the one that it must stand under. */
+/**
+ * Every span that a deposit must leave: service, kind and name, below the one that it must stand
+ * under.
+ */
 const EXPECTED: readonly (readonly [depth: number, service: string, kind: string, name: string])[] = [
   [0, "gateway", "server", DEPOSITS],
   [1, "gateway", "client", "POST"],
@@ -104,9 +107,10 @@ describe("a deposit", () => {
     await client.succeeded(commandId);
     const ofTrace = (): ReceivedSpan[] => receiver.spans.filter(({ traceId }) => traceId === TRACE_ID);
     await eventually(() => {
-      const paths = new Set(told(ofTrace()));
+      const paths = new Set(pathsOf(ofTrace()));
       expect(EXPECTED.map(pathOf).filter((one) => !paths.has(one))).toEqual([]);
-      // The ledger books it for whichever brings the event first: the trading server's answer, or the topic.
+      // The ledger books it for whichever brings the event first: the trading server's answer, or
+      // the topic.
       expect([...paths].filter((one) => BOOKED.test(one))).not.toEqual([]);
     });
     // And nothing hangs in the air: every parent is in the trace, or is the caller's.
@@ -114,7 +118,8 @@ describe("a deposit", () => {
     expect(ofTrace().filter(({ parentId }) => !known.has(parentId))).toEqual([]);
     const attempt = ofTrace().find(({ name }) => name === "execute finance.deposit");
     expect(attempt?.attributes).toMatchObject({ "kapi.command.id": commandId, "kapi.command.attempt": "1" });
-    // The backend is told which span called it, so that its own work can be found under the same trace.
+    // The backend learns which span called it, so that its own work can be found under the same
+    // trace.
     const delivery = ofTrace().find(({ name }) => name === "deliver webhook");
     const given = backend.ofType("transaction.recorded").map(({ headers }) => headers["traceparent"]);
     expect(given).toContain(`00-${TRACE_ID}-${delivery?.spanId}-01`);
@@ -126,7 +131,7 @@ describe("a record that nobody can read", () => {
     const traceId = "3".repeat(32);
     await publishNoFact(`00-${traceId}-${CALLER_SPAN}-01`);
     await eventually(() =>
-      expect(told(receiver.spans.filter((span) => span.traceId === traceId))).toContain(
+      expect(pathsOf(receiver.spans.filter((span) => span.traceId === traceId))).toContain(
         "webhooks: consumer process finance.events > webhooks: producer send dead-letter",
       ),
     );
@@ -164,7 +169,10 @@ describe("the log", () => {
   });
 });
 
-/** What every process tells, and what one of them must tell of the deposit; a value is a pattern, or how many deposits there were. */
+/**
+ * What every process tells, and what one of them must tell of the deposit; a value is a pattern, or
+ * how many deposits there were.
+ */
 const EVERYWHERE = ["process_memory_usage", "process_uptime", "nodejs_eventloop_utilization"];
 const MEASURED: readonly (readonly [service: string, series: string, value: RegExp | "deposits"])[] = [
   [
@@ -230,8 +238,8 @@ describe("what a process measures", () => {
       for (const service of new Set(MEASURED.map(([one]) => one))) scrapes.set(service, await scrape(service));
       for (const [service, series, value] of MEASURED) {
         const pattern = value === "deposits" ? new RegExp(`^${deposits}$`) : value;
-        const told = valuesOf(scrapes.get(service) ?? "", series);
-        expect(told, `${service}: ${series}`).toContainEqual(expect.stringMatching(pattern));
+        const found = valuesOf(scrapes.get(service) ?? "", series);
+        expect(found, `${service}: ${series}`).toContainEqual(expect.stringMatching(pattern));
       }
     });
     live.close();
@@ -266,7 +274,7 @@ function valuesOf(text: string, series: string): string[] {
 }
 
 /** The names from the root down to the span: what shows that every parent is right. */
-function told(spans: readonly ReceivedSpan[]): string[] {
+function pathsOf(spans: readonly ReceivedSpan[]): string[] {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
   const nameOf = (span: ReceivedSpan): string => {
     const parent = byId.get(span.parentId);

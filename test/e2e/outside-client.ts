@@ -1,4 +1,7 @@
-/** An organization's backend, as anyone could write it from the interface alone: plain fetch and a plain WebSocket. */
+/**
+ * An organization's backend, as anyone could write it from the interface alone: plain fetch and a
+ * plain WebSocket.
+ */
 import { randomUUID } from "node:crypto";
 import WebSocket from "ws";
 
@@ -57,7 +60,7 @@ export interface AccountView {
 /** Less than a test's own time, so that a test that waits in vain names the command. */
 const COMMAND_DEADLINE_MS = 45_000;
 const POLL_INTERVAL_MS = 20;
-/** How often a creation that was told to come again does so. */
+/** How often a creation that is answered with Retry-After is retried. */
 const RETRIES = 10;
 const FINAL = new Set(["succeeded", "failed", "expired"]);
 

@@ -1,7 +1,8 @@
 /**
- * What a caller was told is there for whoever asks next, through any gateway: a command right after its 202, and the
- * effect of a command as soon as it is `succeeded` (decisions, 3.7). All mutations go through the first gateway, all reads
- * through the second. And that another organization cannot keep it from them.
+ * What a caller was answered is there for whoever asks next, through any gateway: a command right
+ * after its 202, and the effect of a command as soon as it is `succeeded` (decisions, 3.7). All
+ * mutations go through the first gateway, all reads through the second. And that another
+ * organization cannot keep it from them.
  */
 import { randomUUID } from "node:crypto";
 import { eventually } from "@kapi/testkit";
@@ -14,7 +15,9 @@ import { type AccountView, type EnvelopeView, type OutsideClient, pause } from "
 import { startTwoGateways, type TwoGateways } from "./system.ts";
 import { TradingControl } from "./trading-control.ts";
 
-/** READ_COMMANDS asks for more: a multiple of the accounts, so that each of them has equally many. */
+/**
+ * READ_COMMANDS asks for more: a multiple of the accounts, so that each of them has equally many.
+ */
 const COMMANDS = Number(process.env["READ_COMMANDS"] ?? 2_000);
 const IN_FLIGHT = 64;
 const ACCOUNTS = 40;
@@ -35,7 +38,10 @@ const WORK_MS = 4_000;
 const NOISE_MS = 1_000;
 /** How often each effect is looked at; every time on another account. */
 const ROUNDS = ACCOUNTS;
-/** Commands of one account that are in flight at once may be accepted in any order: its last one is among so many. */
+/**
+ * Commands of one account that are in flight at once may be accepted in any order: its last one is
+ * among so many.
+ */
 const LAST_ROUNDS = Math.ceil(IN_FLIGHT / ACCOUNTS) + 1;
 /** 10,000 take a minute on a machine that does nothing else. */
 const COMMANDS_TIMEOUT_MS = 300_000;
@@ -104,7 +110,8 @@ describe("a command", () => {
       });
       expect(wrong).toEqual([]);
       expect(new Set(ids).size).toBe(COMMANDS);
-      // An account's commands of one kind are done in their order, so the last ones end last; each deposit was made once.
+      // An account's commands of one kind are done in their order, so the last ones end last; each
+      // deposit was made once.
       await Promise.all(ids.slice(-ACCOUNTS * LAST_ROUNDS).map((id) => second.succeeded(id)));
       const balance = INITIAL_BALANCE + (COMMANDS / 2 / (ACCOUNTS / 2)) * DEPOSIT;
       const balances = await Promise.all(accounts.map(async (account) => (await second.account(account)).balance));

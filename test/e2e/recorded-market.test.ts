@@ -1,6 +1,6 @@
 /**
- * The same path on recorded quotes, replayed fast, where QUOTES_FILE names a CSV of them. Without one the replay runs on
- * a short file that the test writes, so that it is never left out.
+ * The same path on recorded quotes, replayed fast, where QUOTES_FILE names a CSV of them. Without
+ * one the replay runs on a short file that the test writes, so that it is never left out.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

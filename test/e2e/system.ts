@@ -14,7 +14,10 @@ const KNOWN_DEADLINE_MS = 20_000;
  */
 const FOR_TESTS = { KAFKA_SESSION_TIMEOUT_MS: "3000", QUOTES_FILE: "" };
 
-/** A whole kapi of a test's own on the servers of the test run: every service as a process, and a demo organization. */
+/**
+ * A whole kapi of a test's own on the servers of the test run: every service as a process, and a
+ * demo organization.
+ */
 export interface RunningSystem {
   readonly stack: TestStack;
   readonly demo: Demo;
@@ -30,7 +33,9 @@ export interface TwoGateways {
   stop(): Promise<void>;
 }
 
-/** Starts every service, and the gateway twice. `env` holds extra environment variables by service. */
+/**
+ * Starts every service, and the gateway twice. `env` holds extra environment variables by service.
+ */
 export async function startTwoGateways(
   env: Readonly<Record<string, Readonly<Record<string, string>>>> = {},
 ): Promise<TwoGateways> {
@@ -62,7 +67,9 @@ async function untilKnown(client: OutsideClient): Promise<void> {
   }
 }
 
-/** Until the account service has heard of the organization's server; asked inside the house, where it costs no credits. */
+/**
+ * Waits until the account service knows the organization's server. Internal routes cost no credits.
+ */
 async function untilServed(stack: TestStack, { demo }: OutsideClient): Promise<void> {
   const address = `${stack.url("account")}/internal/servers/${demo.serverId}/configuration`;
   const headers = { "x-service-token": stack.secrets.serviceTokens.gateway };

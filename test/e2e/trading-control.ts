@@ -66,7 +66,10 @@ export class TradingControl {
     await this.#call("POST", `/accounts/${accountNumber}/positions/${positionId}/close`, {});
   }
 
-  /** Places an order; gives the position that it opened, or null where the trading server refused it. */
+  /**
+   * Places an order; gives the position that it opened, or null where the trading server refused
+   * it.
+   */
   async order(accountNumber: string, body: object): Promise<string | null> {
     const answer = await this.#attempt<{ positionId: string | null }>(`/accounts/${accountNumber}/orders`, body);
     return answer?.positionId ?? null;

@@ -1,4 +1,7 @@
-/** A program that receives webhooks, as anyone could write it: plain HTTP and the standardwebhooks package. */
+/**
+ * A program that receives webhooks, as anyone could write it: plain HTTP and the standardwebhooks
+ * package.
+ */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -36,12 +39,12 @@ export class WebhookReceiver {
   private constructor(onReceived: (received: Received) => void) {
     this.#onReceived = onReceived;
     this.#server = createServer((request, response) => {
-      // A delivery that was cut off is none; the sender sends it again.
+      // A delivery that was cut off is not counted; the sender sends it again.
       this.#take(request, response).catch(() => response.destroy());
     });
   }
 
-  /** Listens at a port that is free; `onReceived` is told of every delivery. */
+  /** Listens at a port that is free; `onReceived` gets every delivery. */
   static async start(onReceived: (received: Received) => void = () => undefined): Promise<WebhookReceiver> {
     const receiver = new WebhookReceiver(onReceived);
     await receiver.listen(0);

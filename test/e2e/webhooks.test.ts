@@ -1,4 +1,7 @@
-/** Webhooks from end to end: a person registers an endpoint, something happens on the trading server, the receiver knows. */
+/**
+ * Webhooks from end to end: a person registers an endpoint, something happens on the trading
+ * server, the receiver knows.
+ */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -80,7 +83,7 @@ async function passwordsOf(path: string, body: object): Promise<string[]> {
   return [credentials?.tradingPassword, credentials?.investorPassword, password].filter((one) => one !== undefined);
 }
 
-it("a position that is closed on the trading server is told to the receiver within two seconds, signed, and whoever then reads sees at least that", async () => {
+it("a position that is closed on the trading server reaches the receiver within two seconds, signed, and whoever then reads sees at least that", async () => {
   const number = await client.openAccount(10_000);
   await control.buy(number, "EURUSD", 0.1);
   const closes = await control.buy(number, "EURUSD", 0.2);
@@ -146,18 +149,18 @@ it("all events of an account are counted without a gap in the order of their tim
   await client.succeeded(disabled.body.command.id);
   await arrived("account.disabled", number);
   await eventually(async () => {
-    const told = (await feed()).filter(({ data }) => data.accountNumber === number);
-    const types = new Set(told.map(({ type }) => type));
+    const announced = (await feed()).filter(({ data }) => data.accountNumber === number);
+    const types = new Set(announced.map(({ type }) => type));
     for (const type of ["account.created", "position.opened", "position.updated", "position.closed", "deal.executed"]) {
       expect([...types]).toContain(type);
     }
     expect([...types]).toContain("transaction.recorded");
-    expect(told.map(({ data }) => data.accountSequence)).toEqual(told.map((_, index) => index + 1));
-    const times = told.map(({ timestamp }) => timestamp);
+    expect(announced.map(({ data }) => data.accountSequence)).toEqual(announced.map((_, index) => index + 1));
+    const times = announced.map(({ timestamp }) => timestamp);
     expect(times).toEqual(times.toSorted());
-    expect(told[0]?.type).toBe("account.created");
+    expect(announced[0]?.type).toBe("account.created");
     const sent = receiver.received.filter(({ event }) => event.data.accountNumber === number);
-    expect(new Set(sent.map(({ headers }) => headers["webhook-id"]))).toEqual(new Set(told.map(({ id }) => id)));
+    expect(new Set(sent.map(({ headers }) => headers["webhook-id"]))).toEqual(new Set(announced.map(({ id }) => id)));
   });
 });
 
@@ -182,7 +185,7 @@ it("no password, given or generated, is in anything that the receiver was sent o
   for (const delivery of receiver.received) verified(secret, delivery);
 });
 
-it("the receiver of the docs takes each event once, refuses a forgery, and catches up by the feed when it was away", async () => {
+it("the receiver of the docs takes each event once, refuses a forgery, and catches up by the feed when it was unavailable", async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "kapi-receiver-"));
   const example = await ExampleReceiver.prepare(folder, system.demo, async (url) => {
     const added = await person.ask("POST", "/webhooks", { url });
@@ -220,7 +223,7 @@ it("the receiver of the docs takes each event once, refuses a forgery, and catch
   }
 });
 
-it("the deliveries are in the console with their attempts, and another organization's endpoint is none", async () => {
+it("the deliveries are in the console with their attempts, and another organization's endpoint is not", async () => {
   const { body } = await person.ask("GET", `/webhooks/${endpointId}/deliveries?status=succeeded&type=position.closed`);
   expect(body).toMatchObject({
     deliveries: [
@@ -269,8 +272,8 @@ it("who asked for it is in commands, usage and transactions, and who changed wha
     const { body: log } = await person.ask("GET", "/audit?limit=100");
     const { entries } = AuditAnswer.parse(log);
     const byKey = entries.filter(({ actor }) => actor?.type === "key");
-    const told = byKey.map(({ action, subject }) => `${action} ${subject?.id ?? ""}`);
-    expect(told).toEqual(
+    const announced = byKey.map(({ action, subject }) => `${action} ${subject?.id ?? ""}`);
+    expect(announced).toEqual(
       expect.arrayContaining([
         `key.first_used ${keyId}`,
         `account.password_reset ${system.demo.serverId}/${number}`,

@@ -1,6 +1,7 @@
 /**
- * The finance service or the gateway is killed with SIGKILL at marked points of a deposit, and started again. Whatever
- * the point, the deposit happens exactly once, and its command ends as what happened.
+ * The finance service or the gateway is killed with SIGKILL at marked points of a deposit, and
+ * started again. Whatever the point, the deposit happens exactly once, and its command ends as what
+ * happened.
  */
 import { randomUUID } from "node:crypto";
 

@@ -1,4 +1,7 @@
-/** Connections that are dead without having been closed are found out within 5 s, dropped, and made anew. */
+/**
+ * Connections that are dead without having been closed are found out within 5 s, dropped, and made
+ * anew.
+ */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -78,7 +81,7 @@ describe("PostgreSQL", () => {
     await foundOut(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
   });
 
-  it("that is away without a word is missed while nobody asks it anything, and found again when it is back", async () => {
+  it("that is unavailable without a word is missed while nobody asks it anything, and found again when it is back", async () => {
     const { database, proxy } = await open();
     expect(health.ready().ok).toBe(true);
     await proxy.blackhole();

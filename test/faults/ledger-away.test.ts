@@ -1,6 +1,7 @@
 /**
- * While PostgreSQL is away from the ledger, requests are served and charged by Redis, and not one of them is forgotten; beyond
- * what Redis may keep for the ledger they are refused, not served for nothing.
+ * While PostgreSQL is unavailable to the ledger, requests are served and charged by Redis, and not
+ * one of them is forgotten; beyond what Redis may keep for the ledger they are refused, not served
+ * for nothing.
  */
 import { randomUUID } from "node:crypto";
 
@@ -11,7 +12,7 @@ import { createTestEnvironment, eventually, type TestEnvironment } from "@kapi/t
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { inFlight } from "../e2e/in-flight.ts";
-import { CreditBooks } from "../properties/credit-books.ts";
+import { CreditReconciliation } from "../properties/credit-reconciliation.ts";
 
 const AT_ONCE = 32;
 /** Entries of a tag that may wait; small, so that a test can reach it. */
@@ -25,7 +26,7 @@ const TEST_TIMEOUT_MS = 120_000;
 
 let environment: TestEnvironment;
 let stack: TestStack;
-let books: CreditBooks;
+let reconciliation: CreditReconciliation;
 let proxy: TcpProxy;
 
 beforeAll(async () => {
@@ -38,11 +39,11 @@ beforeAll(async () => {
     services: ["gateway", "organization", "command-status"],
     env: { organization: { POSTGRES_URL: way.url }, gateway: { USAGE_STREAM_LIMIT: String(LIMIT) } },
   });
-  books = await CreditBooks.open(stack.servers);
+  reconciliation = await CreditReconciliation.open(stack.servers);
 });
 
 afterAll(async () => {
-  await books.close();
+  await reconciliation.close();
   await stack.stop();
   await proxy.close();
   await environment.stop();
@@ -79,8 +80,8 @@ it(
   async () => {
     const { organizationId, managementKey } = await createOrganization(stack, { name: "Away", credits: CREDITS });
     await eventually(async () => (await read(managementKey)).status === 200);
-    await eventually(async () => (await books.underWay()) === 0);
-    const { consumed } = (await books.of(organizationId)).kept;
+    await eventually(async () => (await reconciliation.underWay()) === 0);
+    const { consumed } = (await reconciliation.of(organizationId)).kept;
 
     await proxy.refuse();
     const served = await inFlight(LIMIT + REFUSED, AT_ONCE, () => read(managementKey));
@@ -89,7 +90,7 @@ it(
     expect(refused).toEqual(
       refused.map(() => ({ status: 500, code: "DEPENDENCY_UNAVAILABLE", retryAfter: expect.any(String) as string })),
     );
-    expect(await books.underWay()).toBe(LIMIT);
+    expect(await reconciliation.underWay()).toBe(LIMIT);
     const purchaseId = randomUUID();
     expect(await buy(organizationId, BOUGHT, purchaseId)).toBeGreaterThanOrEqual(500);
 
@@ -99,8 +100,8 @@ it(
     expect(await buy(organizationId, BOUGHT, purchaseId)).toBe(200);
     await eventually(
       async () => {
-        expect(await books.underWay()).toBe(0);
-        const { redis, kept, derived, linesSum } = await books.of(organizationId);
+        expect(await reconciliation.underWay()).toBe(0);
+        const { redis, kept, derived, linesSum } = await reconciliation.of(organizationId);
         expect([kept.purchased, kept.reserved]).toEqual([CREDITS + BOUGHT, 0]);
         expect(kept.consumed).toBe(consumed + LIMIT + 1);
         expect([redis, derived, linesSum]).toEqual([kept, kept, kept.consumed]);

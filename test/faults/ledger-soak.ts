@@ -1,8 +1,9 @@
 /**
- * `npm run test:ledger-soak`: ten minutes without PostgreSQL while requests go on. What Redis served is charged, and when
- * PostgreSQL is back every request that was answered is one line of its organization's usage, and no other is. Whatever is
- * not so is printed, and ends it with exit code 1. `LEDGER_SOAK_MINUTES` (10) and `LEDGER_SOAK_RATE` (300 requests/s) set
- * time and load.
+ * `npm run scenario -- ledger-soak`: ten minutes without PostgreSQL while requests go on. What
+ * Redis served is charged, and when PostgreSQL is back every request that was answered is one line
+ * of its organization's usage, and no other is. Whatever is not so is printed, and ends it with
+ * exit code 1. `LEDGER_SOAK_MINUTES` (10) and `LEDGER_SOAK_RATE` (300 requests/s) set time and
+ * load.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
@@ -13,7 +14,7 @@ import { startTestStack } from "@kapi/local/test-stack";
 import { createTestEnvironment, eventually } from "@kapi/testkit";
 
 import startServers from "../../libs/testkit/src/global-setup.ts";
-import { CreditBooks } from "../properties/credit-books.ts";
+import { CreditReconciliation } from "../properties/credit-reconciliation.ts";
 
 const MINUTES = Number(process.env["LEDGER_SOAK_MINUTES"] ?? 10);
 const RATE = Number(process.env["LEDGER_SOAK_RATE"] ?? 300);
@@ -25,7 +26,10 @@ const TURN_MS = 50;
 const MAX_IN_FLIGHT = 128;
 /** Credits: of a read, and of a mutation that is refused. */
 const READ_PRICE = 1;
-/** One request in so many is a deposit: refused as its account does not exist, and for nothing where that cannot be known. */
+/**
+ * One request in so many is a deposit: refused as its account does not exist, and for nothing where
+ * that cannot be known.
+ */
 const DEPOSIT_EVERY = 20;
 const PROGRESS_EVERY_MS = 60_000;
 const KNOWN_TIMEOUT_MS = 30_000;
@@ -41,7 +45,7 @@ interface Organization {
   readonly charged: Set<string>;
 }
 
-const findings: string[] = [];
+const violations: string[] = [];
 const answers = new Map<string, number>();
 
 function say(text: string): void {
@@ -49,7 +53,7 @@ function say(text: string): void {
 }
 
 function check(isRight: boolean, what: string): void {
-  if (!isRight) findings.push(what);
+  if (!isRight) violations.push(what);
 }
 
 const stopServers = await startServers();
@@ -57,7 +61,7 @@ const environment = await createTestEnvironment();
 const { proxy, url: POSTGRES_URL } = await TcpProxy.inFrontOf(environment.postgresUrl);
 const cut = Object.fromEntries(SERVICES.map((service) => [service, { POSTGRES_URL }]));
 const stack = await startTestStack({ environment, services: [...SERVICES, "trading-simulator"], env: cut });
-const books = await CreditBooks.open(stack.servers);
+const reconciliation = await CreditReconciliation.open(stack.servers);
 
 async function send({ managementKey, serverId, charged }: Organization, isDeposit: boolean): Promise<void> {
   const requestId = randomUUID();
@@ -83,7 +87,7 @@ async function load(organizations: readonly Organization[], durationMs: number):
   const beganMs = performance.now();
   const running = new Set<Promise<void>>();
   let sent = 0;
-  let toldMs = beganMs;
+  let printedMs = beganMs;
   for (let nowMs = beganMs; nowMs < beganMs + durationMs; nowMs = performance.now()) {
     for (
       const due = Math.floor(((nowMs - beganMs) * RATE) / 1_000);
@@ -93,13 +97,15 @@ async function load(organizations: readonly Organization[], durationMs: number):
       const organization = organizations[sent % organizations.length];
       if (organization === undefined) break;
       const request = send(organization, sent % DEPOSIT_EVERY === 1)
-        .catch((error: unknown) => void findings.push(String(error)))
+        .catch((error: unknown) => void violations.push(String(error)))
         .finally(() => running.delete(request));
       running.add(request);
     }
-    if (nowMs - toldMs > PROGRESS_EVERY_MS) {
-      toldMs = nowMs;
-      say(`  ${Math.round((nowMs - beganMs) / 60_000)} min: ${sent} requests, ${await books.underWay()} entries wait`);
+    if (nowMs - printedMs > PROGRESS_EVERY_MS) {
+      printedMs = nowMs;
+      say(
+        `  ${Math.round((nowMs - beganMs) / 60_000)} min: ${sent} requests, ${await reconciliation.underWay()} entries wait`,
+      );
     }
     await setTimeout(TURN_MS);
   }
@@ -118,15 +124,15 @@ try {
     async () => (await fetch(`${stack.baseUrl}/api/v1/management/credits/balance`, { headers })).status === 200,
     { timeoutMs: KNOWN_TIMEOUT_MS },
   );
-  await eventually(async () => (await books.underWay()) === 0);
-  const before = await Promise.all(organizations.map(({ organizationId }) => books.of(organizationId)));
+  await eventually(async () => (await reconciliation.underWay()) === 0);
+  const before = await Promise.all(organizations.map(({ organizationId }) => reconciliation.of(organizationId)));
 
   await load(organizations, AROUND_MS);
-  say(`PostgreSQL is away for ${MINUTES} min, at ${RATE} requests/s`);
+  say(`PostgreSQL is unavailable for ${MINUTES} min, at ${RATE} requests/s`);
   await proxy.refuse();
   answers.clear();
   await load(organizations, MINUTES * 60_000);
-  const waiting = await books.underWay();
+  const waiting = await reconciliation.underWay();
   say(`${[...answers].map(([answer, count]) => `${answer}: ${count}`).join(", ")}; ${waiting} entries wait`);
   check(
     [...answers.keys()].every((answer) => answer.startsWith("deposit") || answer === "read 200 "),
@@ -135,13 +141,13 @@ try {
   await proxy.pass();
   const healedMs = performance.now();
   await load(organizations, AROUND_MS);
-  await eventually(async () => (await books.underWay()) === 0, { timeoutMs: SETTLE_TIMEOUT_MS });
+  await eventually(async () => (await reconciliation.underWay()) === 0, { timeoutMs: SETTLE_TIMEOUT_MS });
   say(
     `all entries are in the ledger, ${((performance.now() - healedMs) / 1_000).toFixed(1)} s after PostgreSQL is back`,
   );
 
   for (const [index, { organizationId, charged }] of organizations.entries()) {
-    const { redis, kept, derived, linesSum } = await books.of(organizationId);
+    const { redis, kept, derived, linesSum } = await reconciliation.of(organizationId);
     const consumed = (before[index]?.kept.consumed ?? 0) + charged.size * READ_PRICE;
     const all = [redis?.consumed, kept.consumed, derived.consumed, linesSum];
     check(
@@ -149,17 +155,17 @@ try {
       `${organizationId}: answered for ${consumed}, but Redis, ledger, legs and lines say ${all.join(", ")}`,
     );
     check(JSON.stringify([redis, derived]) === JSON.stringify([kept, kept]), `${organizationId}: the wallets differ`);
-    const lines = (await books.lines(organizationId)).map(({ requestId }) => requestId ?? "");
+    const lines = (await reconciliation.lines(organizationId)).map(({ requestId }) => requestId ?? "");
     const found = new Set(lines);
     const missing = [...charged].filter((requestId) => !found.has(requestId)).length;
     check(missing === 0 && lines.length === found.size, `${organizationId}: ${missing} requests without a line`);
   }
   const total = organizations.reduce((sum, { charged }) => sum + charged.size, 0);
-  say(`${total} requests charged, each one line; ${findings.length} findings`);
-  for (const finding of findings.slice(0, 20)) say(`  ${finding}`);
-  process.exitCode = findings.length === 0 ? 0 : 1;
+  say(`${total} requests charged, each one line; ${violations.length} violations`);
+  for (const violation of violations.slice(0, 20)) say(`  ${violation}`);
+  process.exitCode = violations.length === 0 ? 0 : 1;
 } finally {
-  await books.close();
+  await reconciliation.close();
   await stack.stop();
   await proxy.close();
   await environment.stop();

@@ -1,6 +1,6 @@
 /**
- * The trading server answers badly: it drops the answer after applying, applies late, or cannot be reached. The deposit
- * happens exactly once, and no command is final that could still change.
+ * The trading server answers badly: it drops the answer after applying, applies late, or cannot be
+ * reached. The deposit happens exactly once, and no command is final that could still change.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 

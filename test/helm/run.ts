@@ -1,7 +1,8 @@
 /**
- * `npm run test:helm`: the chart with several sets of values: linted strictly, rendered, each manifest checked against
- * Kubernetes' own schemas, and values that cannot work refused by name. Needs no cluster. Helm and kubectl-validate are
- * taken from PATH, else installed with Go into `.local/tools`; without Go there is one clear line, and nothing was tested.
+ * `npm run verify -- helm`: the chart with several sets of values: linted strictly, rendered, each
+ * manifest checked against Kubernetes' own schemas, and values that cannot work refused by name.
+ * Needs no cluster. Helm and kubectl-validate are taken from PATH, else installed with Go into
+ * `.local/tools`; without Go there is one clear line, and nothing was tested.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -28,7 +29,7 @@ const SEPARATOR = /^---$/m;
 /** Kinds of other projects, whose schemas Kubernetes does not have. */
 const FOREIGN_KINDS = /^apiVersion: (keda\.sh|monitoring\.coreos\.com)\//m;
 
-/** Values that cannot work, and what the refusal must name. */
+/** Values that cannot work, and what the error must name. */
 const REFUSED: readonly { readonly what: string; readonly set: readonly string[]; readonly named: RegExp }[] = [
   { what: "no brokers", set: ["kafka.brokers="], named: /kafka\/brokers/ },
   { what: "a broker without a port", set: ["kafka.brokers=kafka"], named: /kafka\/brokers/ },
@@ -85,19 +86,22 @@ const REFUSED: readonly { readonly what: string; readonly set: readonly string[]
     named: /networkPolicies\.egress\.tradingServers\.to/,
   },
   {
-    what: "a port of a broker that is none",
+    what: "a malformed port of a broker",
     set: ["networkPolicies.egress.kafka.ports={65536}"],
     named: /networkPolicies\/egress\/kafka\/ports/,
   },
   {
-    what: "a port that is none",
+    what: "a malformed port",
     set: ["networkPolicies.egress.redis.ports={0}"],
     named: /networkPolicies\/egress\/redis\/ports/,
   },
   { what: "scaling by something else", set: ["services.finance.scaling.by=moon"], named: /finance\/scaling\/by/ },
 ];
 
-/** What `external.yaml` asks for must be there, and how often: a condition that is never true renders nothing, and is no error. */
+/**
+ * What `external.yaml` asks for must be there, and how often: a condition that is never true
+ * renders nothing, and is no error.
+ */
 const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; readonly times: number }[] = [
   { what: "gateway and stream scale by processor time", pattern: /^kind: HorizontalPodAutoscaler$/gm, times: 2 },
   { what: "the workers scale by lag", pattern: /^kind: ScaledObject$/gm, times: 6 },
@@ -137,7 +141,7 @@ const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; read
     pattern: /POSTGRES_SERVICE_ROLE, value: "kapi_/g,
     times: 8,
   },
-  { what: "Prometheus is told where", pattern: /^kind: ServiceMonitor$[^]*?port: metrics$/gm, times: 1 },
+  { what: "Prometheus gets the address", pattern: /^kind: ServiceMonitor$[^]*?port: metrics$/gm, times: 1 },
   { what: "only they are open to it", pattern: /ports: \[\{ port: metrics, protocol: TCP \}\]/g, times: 1 },
   { what: "the alerts are there", pattern: /^kind: PrometheusRule$/gm, times: 1 },
   { what: "each alert leads to its runbook entry", pattern: RUNBOOK, times: ALERTS },
@@ -166,7 +170,10 @@ function run(
   return { ok: status === 0, output: `${stdout}${stderr}`, text: stdout };
 }
 
-/** The path of a program: that of PATH, or the one built from its module. Null where it cannot be had. */
+/**
+ * The path of a program: that of PATH, or the one built from its module. Null where it cannot be
+ * had.
+ */
 function tool(name: string, module: string): string | null {
   if (run(name, ["--help"]).ok) return name;
   const installed = path.join(TOOLS, name);
@@ -195,27 +202,33 @@ function render(helm: string, values: string, ...set: readonly string[]): Outcom
   return run(helm, ["template", "kapi", CHART, "--kube-version", `${KUBERNETES_VERSION}.0`, "-f", file, ...more]);
 }
 
-/** What containers are told to read from files that are not mounted. */
+/** Files that containers must read and that are not mounted. */
 function missingFiles(manifests: string): string[] {
   return manifests.split(SEPARATOR).flatMap((manifest) => {
-    const told = [...manifest.matchAll(/value: (\/run\/kapi\/[^/]+)\//g)].map(([, folder = ""]) => folder);
-    return told.filter((folder) => {
+    const named = [...manifest.matchAll(/value: (\/run\/kapi\/[^/]+)\//g)].map(([, folder = ""]) => folder);
+    return named.filter((folder) => {
       const volume = path.basename(folder);
       return !manifest.includes(`mountPath: ${folder},`) || !manifest.includes(`- { name: ${volume}, secret: {`);
     });
   });
 }
 
-/** Variables of the services by which servers are reached, and of which these manifests tell nothing. */
+/**
+ * Variables of the services by which servers are reached, and of which these manifests tell
+ * nothing.
+ */
 function untoldVariables(manifests: string): string[] {
   const known = Object.values(connectionFields).flatMap((fields) => Object.keys(fields));
   return known.filter((name) => !new RegExp(`name: ${name}(_FILE)?,`).test(manifests));
 }
 
-/** Of the optional secrets the one that the chart gives unless told otherwise. */
+/** Of the optional secrets the one that the chart gives by default. */
 const OPTIONAL_SECRET = "trading-server-token";
 
-/** Containers that have other secrets than their program uses, by deploy/programs.json; a job has those of a server alone. */
+/**
+ * Containers that have other secrets than their program uses, by deploy/programs.json; a job has
+ * those of a server alone.
+ */
 function wrongSecrets(manifests: string, duringUpgrade = false): string[] {
   const programs = JSON.parse(readFileSync(path.join(ROOT, "deploy/programs.json"), "utf8")) as Readonly<
     Record<
@@ -233,13 +246,13 @@ function wrongSecrets(manifests: string, duringUpgrade = false): string[] {
     const [, program = ""] = /^ +- name: ([a-z-]+)\n +image: /m.exec(manifest) ?? [];
     const [, items = ""] = /- { name: secrets, secret: {.*items: \[(.*)\]/.exec(manifest) ?? [];
     const mounted = Array.from(items.matchAll(/"key":"([a-z-]+)"/g), ([, key = ""]) => key).toSorted();
-    const told = Array.from(manifest.matchAll(/value: \/run\/kapi\/secrets\/([a-z-]+)/g), ([, key = ""]) => key);
+    const named = Array.from(manifest.matchAll(/value: \/run\/kapi\/secrets\/([a-z-]+)/g), ([, key = ""]) => key);
     const { secrets = ["unknown"], optionalSecrets = [], upgradeSecrets = [] } = programs[program] ?? {};
     const own = [...secrets, ...optionalSecrets.filter((secret) => secret === OPTIONAL_SECRET)];
     const uses = kind === "Job" ? [] : duringUpgrade ? [...own, ...upgradeSecrets] : own;
     const keys = uses.map((secret) => (secret === "service-token" ? `${secret}-${program}` : secret));
-    const isRight = mounted.join() === keys.toSorted().join() && told.toSorted().join() === uses.toSorted().join();
-    return isRight ? [] : [`${kind} ${program}: ${mounted.join()} / ${told.join()}, not ${keys.join()}`];
+    const isRight = mounted.join() === keys.toSorted().join() && named.toSorted().join() === uses.toSorted().join();
+    return isRight ? [] : [`${kind} ${program}: ${mounted.join()} / ${named.join()}, not ${keys.join()}`];
   });
 }
 

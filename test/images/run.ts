@@ -1,8 +1,9 @@
 /**
- * `npm run test:images`: builds every image, looks at what is in it, brings the whole Compose stack up and drives the first
- * path through it as an outside client would; then stops it as an upgrade would, and does the same with what was kept. Needs
- * a Docker engine with Compose and the images that the Dockerfile and the Compose file name; without an engine there is one
- * clear line, and nothing was tested. `KEEP_IMAGES_STACK=on` leaves the stack running.
+ * `npm run verify -- images`: builds every image, looks at what is in it, brings the whole Compose
+ * stack up and drives the first path through it as an outside client would; then stops it as an
+ * upgrade would, and does the same with what was kept. Needs a Docker engine with Compose and the
+ * images that the Dockerfile and the Compose file name; without an engine there is one clear line,
+ * and nothing was tested. `KEEP_IMAGES_STACK=on` leaves the stack running.
  */
 import { spawnSync } from "node:child_process";
 import path from "node:path";
@@ -93,12 +94,12 @@ function lookAtImage(program: string): void {
   report(`${image}: no tools of development`, { ...found, ok: found.ok && found.text === "" });
 }
 
-/** Makes an organization that can be used, as the README tells. */
+/** Creates an organization that can be used, as docs/start.md says. */
 function makeDemo(): object {
   const kapi = (...args: string[]): Record<string, string> => {
-    const told = compose(["run", "--rm", "-T", "cli", ...args, "--json"]);
-    if (!told.ok) throw new Error(`kapi ${args.join(" ")}: ${told.output}`);
-    return JSON.parse(told.text) as Record<string, string>;
+    const ran = compose(["run", "--rm", "-T", "cli", ...args, "--json"]);
+    if (!ran.ok) throw new Error(`kapi ${args.join(" ")}: ${ran.output}`);
+    return JSON.parse(ran.text) as Record<string, string>;
   };
   const { organizationId = "" } = kapi("organization", "create", "--name", "Images", "--credits", CREDITS);
   const server = ["--url", "http://trading-simulator:8080", "--environment", "demo", "--name", "Kapi-Demo"];
@@ -128,7 +129,7 @@ function firstPath(demo: object): Outcome {
   return run(process.execPath, args, { env, timeoutMs: UP_TIMEOUT_MS });
 }
 
-/** Every program ends by itself when it is told to. */
+/** Every program ends by itself at SIGTERM. */
 function stopPrograms(programs: readonly string[]): void {
   const stopped = compose(["stop", "-t", String(STOP_S), ...programs]);
   report("all programs are stopped", stopped);

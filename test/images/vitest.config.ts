@@ -2,7 +2,7 @@ import path from "node:path";
 
 import { defineConfig } from "vitest/config";
 
-/** What `npm run test:images` runs against the containers; no part of `npm test`. */
+/** What `npm run verify -- images` runs against the containers; no part of `npm test`. */
 export default defineConfig({
   test: {
     root: path.resolve(import.meta.dirname, "../.."),

@@ -3,20 +3,26 @@ import { delay } from "@kapi/kernel";
 import { WebSocket } from "ws";
 
 import { Delays } from "./delays.ts";
-import type { Dice } from "./dice.ts";
-import type { Findings } from "./findings.ts";
+import type { RandomSource } from "./random-source.ts";
+import type { Violations } from "./violations.ts";
 import { Place } from "./place.ts";
 import type { SampleLedger } from "./sample-ledger.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Back-off after a connection that was refused or ended by the server. */
 const BACK_OFF_MS = { first: 20, last: 300 } as const;
-/** How long a client stays away after it has cut its own socket: mostly moments, at times longer than a window lasts. */
+/**
+ * How long a client stays away after it has cut its own socket: mostly moments, at times longer
+ * than a window lasts.
+ */
 const SHORT_ABSENCE_MS = 300;
 const MIDDLE_ABSENCE_MS = 3_000;
 const MIDDLE_ABSENCES = 0.3;
 
-/** The process stops (1012), dies or does not answer (1006), or gives up a reader that is stuck (4408). */
+/**
+ * The process stops (1012), dies or does not answer (1006), or gives up a reader that is stuck
+ * (4408).
+ */
 const EXPECTED_CLOSES = new Set([1006, 1012, 4408]);
 
 export interface CheckerOptions {
@@ -26,12 +32,12 @@ export interface CheckerOptions {
   readonly accounts: readonly string[];
   /** The base address of a stream process that may be tried now. */
   readonly address: () => string;
-  readonly findings: Findings;
+  readonly violations: Violations;
   readonly ledger: SampleLedger;
-  readonly dice: Dice;
+  readonly random: RandomSource;
   /** Mean time between two cuts of its own; none without it. */
   readonly meanCutMs?: number;
-  /** Told of every sample, live or replayed. */
+  /** Called for every sample, live or replayed. */
   readonly onSample?: (sample: AccountMetricsFrame) => void;
   /** How long it stays away now and then, and how often after a cut. */
   readonly longAbsence?: { readonly ms: number; readonly probability: number };
@@ -52,7 +58,7 @@ export interface CheckerCounts {
   samples: number;
   /** Subscriptions that began with a truncated replay. */
   truncated: number;
-  /** Gaps told in the middle of a stream. */
+  /** Gaps announced in the middle of a stream. */
   gaps: number;
   /** Notices of a process that knew less than the client. */
   behind: number;
@@ -61,8 +67,9 @@ export interface CheckerCounts {
 }
 
 /**
- * A client that takes nothing on trust. It subscribes to many accounts over one socket, which it cuts at random moments;
- * it comes back to whichever process with the last sequence that it processed, and tells whatever is not as documented.
+ * A client that takes nothing on trust. It subscribes to many accounts over one socket, which it
+ * cuts at random moments; it comes back to whichever process with the last sequence that it
+ * processed, and tells whatever is not as documented.
  */
 export class Checker {
   readonly counts: CheckerCounts = {
@@ -75,7 +82,9 @@ export class Checker {
     closes: new Map(),
   };
   readonly notices: SeenNotice[] = [];
-  /** From the measurement of a sample that came live to its arrival; put a new one to begin anew. */
+  /**
+   * From the measurement of a sample that came live to its arrival; put a new one to begin anew.
+   */
   delays = new Delays();
   /** Whether it cuts its socket. */
   cutting = true;
@@ -133,35 +142,36 @@ export class Checker {
   }
 
   async #live(): Promise<void> {
-    const { dice } = this.#options;
+    const { random } = this.#options;
     while (!this.#stopping.signal.aborted) {
       const wasCut = await this.#connection();
-      const awayMs = wasCut ? this.#absenceMs() : dice.whole(BACK_OFF_MS.first, BACK_OFF_MS.last);
+      const awayMs = wasCut ? this.#absenceMs() : random.whole(BACK_OFF_MS.first, BACK_OFF_MS.last);
       await delay(awayMs, this.#stopping.signal);
     }
   }
 
   #absenceMs(): number {
-    const { dice, longAbsence } = this.#options;
-    if (longAbsence !== undefined && dice.happens(longAbsence.probability)) return longAbsence.ms;
-    return dice.whole(0, dice.happens(MIDDLE_ABSENCES) ? MIDDLE_ABSENCE_MS : SHORT_ABSENCE_MS);
+    const { random, longAbsence } = this.#options;
+    if (longAbsence !== undefined && random.happens(longAbsence.probability)) return longAbsence.ms;
+    return random.whole(0, random.happens(MIDDLE_ABSENCES) ? MIDDLE_ABSENCE_MS : SHORT_ABSENCE_MS);
   }
 
   /** One connection, from its handshake to its end; resolves with whether this side has cut it. */
   #connection(): Promise<boolean> {
-    const { managementKey, address, dice, meanCutMs } = this.#options;
+    const { managementKey, address, random, meanCutMs } = this.#options;
     const headers = { authorization: `Management ${managementKey}` };
     const socket = new WebSocket(address() + LIVE_METRICS_PATH, { headers, handshakeTimeout: CONNECT_TIMEOUT_MS });
     this.#socket = socket;
     return new Promise((resolve) => {
       let cut: NodeJS.Timeout | undefined;
-      // The cut comes at its own time, be it before the handshake is over or in the middle of a replay.
+      // The cut comes at its own time, be it before the handshake is over or in the middle of a
+      // replay.
       const arm = (meanMs: number): void => {
         cut = setTimeout(() => {
           if (!this.cutting) return arm(meanMs);
           this.counts.cuts += 1;
           this.#cut();
-        }, dice.exponential(meanMs));
+        }, random.exponential(meanMs));
       };
       if (meanCutMs !== undefined) arm(meanCutMs);
       socket.on("error", () => undefined);
@@ -186,7 +196,9 @@ export class Checker {
     if (!EXPECTED_CLOSES.has(code)) this.#tell(`the connection was closed with ${code}`);
   }
 
-  /** What has arrived and was not processed yet is lost with the socket, as in a client that dies. */
+  /**
+   * What has arrived and was not processed yet is lost with the socket, as in a client that dies.
+   */
   #cut(): void {
     const socket = this.#socket;
     this.#socket = null;
@@ -245,6 +257,6 @@ export class Checker {
   }
 
   #tell(what: string): void {
-    this.#options.findings.add(`${this.#options.name}: ${what}`);
+    this.#options.violations.add(`${this.#options.name}: ${what}`);
   }
 }

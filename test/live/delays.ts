@@ -21,7 +21,10 @@ export class Delays {
     this.#maxMs = Math.max(this.#maxMs, ms);
   }
 
-  /** The delay that `share` of the samples (0 to 1) did not exceed, in milliseconds; 0 without samples. */
+  /**
+   * The delay that `share` of the samples (0 to 1) did not exceed, in milliseconds; 0 without
+   * samples.
+   */
   at(share: number): number {
     let left = Math.ceil(this.#total * share);
     for (const [ms, count] of this.#counts.entries()) {

@@ -4,7 +4,10 @@ import type { Fleet, FleetMember } from "./fleet.ts";
 
 const IN_USE_POLL_MS = 20;
 
-/** What can happen to the processes while the stream runs; each resolves when all of them are up again. */
+/**
+ * What can happen to the processes while the stream runs; each resolves when all of them are up
+ * again.
+ */
 export class Disturbances {
   /** How often each was carried out. */
   readonly counts = { sequencerKills: 0, zombies: 0, rebalances: 0, streamStops: 0, streamKills: 0 };
@@ -26,8 +29,9 @@ export class Disturbances {
   }
 
   /**
-   * A sequencer stands still until the group has given its partitions to another one, and then goes on where it was: it
-   * writes what it had gathered before it learns that they are not its own any more. Another sequencer must run.
+   * A sequencer stands still until the group has given its partitions to another one, and then goes
+   * on where it was: it writes what it had gathered before it learns that they are not its own any
+   * more. Another sequencer must run.
    */
   async makeZombie(sequencer: FleetMember, beyondMs: number): Promise<void> {
     sequencer.signal("SIGSTOP");
@@ -45,7 +49,7 @@ export class Disturbances {
     this.counts.rebalances += 1;
   }
 
-  /** A stream process is told to stop, says goodbye to its clients, and is started again. */
+  /** A stream process gets SIGTERM, says goodbye to its clients, and is started again. */
   async stopStream(stream: FleetMember): Promise<void> {
     await this.#inUse(stream);
     await stream.end("SIGTERM");

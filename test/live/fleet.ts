@@ -21,12 +21,15 @@ export interface LiveLoad {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** The metrics processes of a trial, by name: each keeps its port and its role through all its lives. */
+/**
+ * The metrics processes of a trial, by name: each keeps its port and its role through all its
+ * lives.
+ */
 export class Fleet {
   readonly #env: Environment;
   readonly #members = new Map<string, FleetMember>();
 
-  /** `env` is what every metrics process is told, but for its port and role. */
+  /** `env` is the environment of every metrics process, without its port and role. */
   constructor(env: Environment) {
     this.#env = env;
   }

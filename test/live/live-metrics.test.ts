@@ -1,6 +1,7 @@
 /**
- * The live stream while its processes are killed, held and moved, and while clients do not read: clients that trust
- * nothing, and a witness of the log. In full, with the simulated trading server: `npm run test:live-soak`.
+ * The live stream while its processes are killed, held and moved, and while clients do not read:
+ * clients that trust nothing, and a witness of the log. In full, with the simulated trading server:
+ * `npm run scenario -- live-soak`.
  */
 import { delay } from "@kapi/kernel";
 import { createLogger } from "@kapi/runtime";
@@ -9,11 +10,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
 import { World } from "../../services/metrics/test/world.ts";
 import type { Checker } from "./checker.ts";
-import { Dice } from "./dice.ts";
+import { RandomSource } from "./random-source.ts";
 import { Disturbances } from "./disturbances.ts";
 import { Fleet } from "./fleet.ts";
 import { SeededMarket } from "./market.ts";
-import { Rival } from "./rival.ts";
+import { ZombieWriter } from "./zombie-writer.ts";
 import { slowReaders } from "./slow-readers.ts";
 import { Trial } from "./trial.ts";
 
@@ -60,8 +61,8 @@ afterAll(async () => {
 async function begin(
   seed: number,
   env: Record<string, string>,
-): Promise<{ fleet: Fleet; trial: Trial; market: SeededMarket; accounts: readonly string[]; dice: Dice }> {
-  const dice = new Dice(seed);
+): Promise<{ fleet: Fleet; trial: Trial; market: SeededMarket; accounts: readonly string[]; random: RandomSource }> {
+  const random = new RandomSource(seed);
   const { kafka, producer, serverId, managementKey } = world;
   const accounts = Array.from({ length: ACCOUNTS }, () => world.account());
   fleet = new Fleet({
@@ -70,9 +71,9 @@ async function begin(
     LOG_LEVEL: "error",
     ...env,
   });
-  trial = await Trial.start({ kafka, logger, serverId, managementKey, accounts, dice: dice.fork() });
-  const market = new SeededMarket({ producer, serverId, accounts, dice: dice.fork() });
-  return { fleet, trial, market, accounts, dice };
+  trial = await Trial.start({ kafka, logger, serverId, managementKey, accounts, random: random.fork() });
+  const market = new SeededMarket({ producer, serverId, accounts, random: random.fork() });
+  return { fleet, trial, market, accounts, random };
 }
 
 function sum(checkers: readonly Checker[], of: (checker: Checker) => number): number {
@@ -84,7 +85,7 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
     "tells every sequence exactly once or announces the gap, the same bytes for the same sequence and the true minimum of each interval, while processes die, stand still and move and clients cut their sockets",
     { timeout: TEST_TIMEOUT_MS },
     async () => {
-      const { fleet, trial, market, accounts, dice } = await begin(SEED, { COALESCE_MS: "200" });
+      const { fleet, trial, market, accounts, random } = await begin(SEED, { COALESCE_MS: "200" });
       const [first, second, stream, otherStream] = await Promise.all([
         fleet.add("sequencer-1", "sequencer"),
         fleet.add("sequencer-2", "sequencer"),
@@ -96,29 +97,30 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
         trial.add(`client-${index}`, [stream, otherStream], { meanCutMs: MEAN_CUT_MS, longAbsence: LONG_ABSENCE });
       }
       const { producer, serverId } = world;
-      const rival = new Rival({ producer, witness: trial.witness, serverId, accounts, dice: dice.fork() });
-      rival.start();
+      const zombie = new ZombieWriter({ producer, witness: trial.witness, serverId, accounts, random: random.fork() });
+      zombie.start();
       const disturbances = new Disturbances(fleet, SESSION_TIMEOUT_MS);
       const { checkers } = trial;
-      const told1012 = (): number => sum(checkers, ({ counts }) => counts.closes.get(RESTART) ?? 0);
+      const restartCloses = (): number => sum(checkers, ({ counts }) => counts.closes.get(RESTART) ?? 0);
       const sequencers = async (): Promise<void> => {
-        await disturbances.killSequencer(first, dice.whole(0, 500));
+        await disturbances.killSequencer(first, random.whole(0, 500));
         await disturbances.makeZombie(second, 1_000);
         await disturbances.rebalance(500);
       };
       const streams = async (): Promise<void> => {
         // Again where no client happened to be there.
-        for (let stops = 0; stops < MAX_STOPS && told1012() === 0; stops += 1) await disturbances.stopStream(stream);
+        for (let stops = 0; stops < MAX_STOPS && restartCloses() === 0; stops += 1)
+          await disturbances.stopStream(stream);
         await disturbances.killStream(otherStream);
       };
       await Promise.all([sequencers(), streams()]);
-      await rival.stop();
+      await zombie.stop();
       await market.stop();
       await trial.settle(SETTLE_TIMEOUT_MS);
-      expect(trial.findings.kept).toEqual([]);
+      expect(trial.violations.kept).toEqual([]);
       // What the trial is about has happened.
       expect(sum(trial.checkers, ({ counts }) => counts.cuts)).toBeGreaterThan(10);
-      expect(told1012()).toBeGreaterThan(0);
+      expect(restartCloses()).toBeGreaterThan(0);
       expect(trial.witness.unchanged).toBeGreaterThan(0);
       expect(trial.witness.refused).toBeGreaterThan(0);
     },
@@ -128,12 +130,12 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
     "costs under 2 MiB and no other reader anything while readers stop; one that reads again goes on with samples or the notice, one that does not is closed with 4408 and can resume",
     { timeout: TEST_TIMEOUT_MS },
     async () => {
-      const { fleet, trial, market, accounts, dice } = await begin(SEED + 1, {
+      const { fleet, trial, market, accounts, random } = await begin(SEED + 1, {
         STUCK_TIMEOUT_MS: String(STUCK_TIMEOUT_MS),
       });
       const both = await fleet.add("both", "sequencer,stream");
       await market.round();
-      const account = dice.pick(accounts);
+      const account = random.pick(accounts);
       const other = trial.add("other", [both]);
       const [late, stuck] = [trial.add("late", [both]), trial.add("stuck", [both])];
       await eventually(() => trial.checkers.every((checker) => checker.isSubscribed), { timeoutMs: 30_000 });
@@ -161,7 +163,7 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
       await feeding;
       await market.stop();
       await trial.settle(SETTLE_TIMEOUT_MS);
-      expect(trial.findings.kept).toEqual([]);
+      expect(trial.violations.kept).toEqual([]);
       expect(slow.mostBufferedBytes).toBeLessThan(MAX_BUFFERED_BYTES);
       expect(late.counts.connections).toBe(1);
       expect(late.counts.gaps).toBeGreaterThan(0);

@@ -2,7 +2,7 @@ import { accountKey, TOPICS, type Valuation } from "@kapi/contracts";
 import { createLogReader, type KafkaConnection, type Message } from "@kapi/kafka";
 import type { Logger, Scope } from "@kapi/runtime";
 
-import type { Findings } from "./findings.ts";
+import type { Violations } from "./violations.ts";
 import { type JudgedSample, type RawValuation, sampleFaults, saySame } from "./sample-check.ts";
 import type { SampleLedger } from "./sample-ledger.ts";
 
@@ -14,7 +14,7 @@ interface AccountRecord {
   raw: RawValuation[];
   newestMeasuredMs: number;
   /** The valuation at `to`: what the last sample says. */
-  told: RawValuation | null;
+  announced: RawValuation | null;
   /** When each sample was written, by sequence. */
   readonly writtenMs: number[];
 }
@@ -25,11 +25,11 @@ interface Waiting {
 }
 
 /**
- * Reads `trading.valuations` and `metrics.samples` for itself, judges the samples as the documents say, and holds each
- * that counts against the raw valuations of its interval.
+ * Reads `trading.valuations` and `metrics.samples` for itself, judges the samples as the documents
+ * say, and holds each that counts against the raw valuations of its interval.
  */
 export class LogWitness {
-  readonly #findings: Findings;
+  readonly #violations: Violations;
   readonly #ledger: SampleLedger;
   readonly #serverId: string;
   readonly #accounts: ReadonlyMap<string, AccountRecord>;
@@ -43,10 +43,10 @@ export class LogWitness {
   constructor(options: {
     readonly serverId: string;
     readonly accounts: readonly string[];
-    readonly findings: Findings;
+    readonly violations: Violations;
     readonly ledger: SampleLedger;
   }) {
-    this.#findings = options.findings;
+    this.#violations = options.violations;
     this.#ledger = options.ledger;
     this.#serverId = options.serverId;
     this.#accounts = new Map(
@@ -71,7 +71,7 @@ export class LogWitness {
 
   /** Reads both topics from their beginnings until `scope` stops. */
   async start(kafka: KafkaConnection, logger: Logger, scope: Scope): Promise<void> {
-    const fatal = (error: Error): void => this.#findings.add(`the log was not read on: ${error.message}`);
+    const fatal = (error: Error): void => this.#violations.add(`the log was not read on: ${error.message}`);
     const read = { from: "beginning", logger, fatal } as const;
     await scope.start("raw valuations", () =>
       createLogReader(kafka, {
@@ -94,7 +94,10 @@ export class LogWitness {
     return this.#record(accountNumber).sequence;
   }
 
-  /** The account's last sample in the log, the valuations behind it, and the first of those that says anything new (-1: none). */
+  /**
+   * The account's last sample in the log, the valuations behind it, and the first of those that
+   * says anything new (-1: none).
+   */
   openOf(accountNumber: string): {
     readonly sequence: number;
     readonly to: number;
@@ -102,26 +105,31 @@ export class LogWitness {
     readonly firstNew: number;
     readonly held: RawValuation | null;
   } {
-    const { sequence, to, raw, told } = this.#record(accountNumber);
+    const { sequence, to, raw, announced } = this.#record(accountNumber);
     const open = raw.filter(({ offset }) => offset > to);
     // Samples that are judged and not checked yet: what the last one says is not known.
-    const isKnown = told !== null && told.offset === to;
-    const firstNew = isKnown ? open.findIndex((one) => !saySame(one, told)) : -1;
-    return { sequence, to, open, firstNew, held: told };
+    const isKnown = announced !== null && announced.offset === to;
+    const firstNew = isKnown ? open.findIndex((one) => !saySame(one, announced)) : -1;
+    return { sequence, to, open, firstNew, held: announced };
   }
 
-  /** The first sequence of the account that was written at `sinceMs` or later; its last + 1 if there is none. */
+  /**
+   * The first sequence of the account that was written at `sinceMs` or later; its last + 1 if there
+   * is none.
+   */
   firstSince(accountNumber: string, sinceMs: number): number {
     const { writtenMs, sequence } = this.#record(accountNumber);
     const found = writtenMs.findIndex((atMs, index) => index > 0 && atMs >= sinceMs);
     return found === -1 ? sequence + 1 : found;
   }
 
-  /** Null when every valuation read so far is in a sample or said nothing new; else which is not. */
+  /**
+   * Null when every valuation read so far is in a sample or said nothing new; else which is not.
+   */
   missing(): string | null {
     for (const account of this.#accounts.values()) {
-      const { accountNumber, raw, told } = account;
-      const lost = raw.find((one) => told === null || !saySame(one, told));
+      const { accountNumber, raw, announced } = account;
+      const lost = raw.find((one) => announced === null || !saySame(one, announced));
       if (lost !== undefined) return `${accountNumber}: no sample behind ${account.sequence} has offset ${lost.offset}`;
     }
     const waiting = [...this.#waiting.values()].flat()[0];
@@ -178,17 +186,17 @@ export class LogWitness {
       waiting.shift();
       const end = account.raw.findIndex(({ offset }) => offset > sample.to);
       const interval = account.raw.splice(0, end === -1 ? account.raw.length : end);
-      const { told } = account;
-      if (told !== null)
+      const { announced } = account;
+      if (announced !== null)
         this.#unchanged += Math.max(
           0,
-          interval.findIndex((one) => !saySame(one, told)),
+          interval.findIndex((one) => !saySame(one, announced)),
         );
-      account.told = interval.at(-1) ?? told;
+      account.announced = interval.at(-1) ?? announced;
       const names = { serverId: this.#serverId, accountNumber: account.accountNumber };
-      for (const fault of sampleFaults(names, sample, interval, told)) {
+      for (const fault of sampleFaults(names, sample, interval, announced)) {
         const { sequence, from, to } = sample;
-        this.#findings.add(`${account.accountNumber}: sample ${sequence} of (${from}, ${to}]: ${fault}`);
+        this.#violations.add(`${account.accountNumber}: sample ${sequence} of (${from}, ${to}]: ${fault}`);
       }
     }
   }
@@ -201,7 +209,7 @@ function newRecord(accountNumber: string): AccountRecord {
     to: -1,
     raw: [],
     newestMeasuredMs: Number.NEGATIVE_INFINITY,
-    told: null,
+    announced: null,
     writtenMs: [],
   };
 }

@@ -2,14 +2,17 @@ import { accountKey, TOPICS, type Valuation } from "@kapi/contracts";
 import type { Producer } from "@kapi/kafka";
 import { toIso } from "@kapi/kernel";
 
-import type { Dice } from "./dice.ts";
+import type { RandomSource } from "./random-source.ts";
 
 const ROUND_MS = 20;
 const FIRST_BALANCE_MINOR = 1_000_000;
 const LARGEST_MOVE_MINOR = 5_000;
 const MARGIN_MINOR = 20_000;
 const MAX_POSITIONS = 5;
-/** Of an account's valuations: those that say what the one before said, and those in which it trades. */
+/**
+ * Of an account's valuations: those that say what the one before said, and those in which it
+ * trades.
+ */
 const UNCHANGED = 0.25;
 const TRADES = 0.05;
 /** Every so many accounts one moves ten times as often as the others, and trades all the time. */
@@ -26,11 +29,14 @@ interface Trader {
   measuredMs: number;
 }
 
-/** Raw valuations of accounts whose market moves, which trade now and then, and of which some repeat themselves. */
+/**
+ * Raw valuations of accounts whose market moves, which trade now and then, and of which some repeat
+ * themselves.
+ */
 export class SeededMarket {
   readonly #producer: Producer;
   readonly #serverId: string;
-  readonly #dice: Dice;
+  readonly #random: RandomSource;
   readonly #traders: readonly Trader[];
   readonly #sends = new Set<Promise<unknown>>();
   #timer: NodeJS.Timeout | null = null;
@@ -42,11 +48,11 @@ export class SeededMarket {
     readonly producer: Producer;
     readonly serverId: string;
     readonly accounts: readonly string[];
-    readonly dice: Dice;
+    readonly random: RandomSource;
   }) {
     this.#producer = options.producer;
     this.#serverId = options.serverId;
-    this.#dice = options.dice;
+    this.#random = options.random;
     this.#traders = options.accounts.map((accountNumber, index) => ({
       accountNumber,
       busy: index % BUSY_EVERY === 0,
@@ -96,14 +102,14 @@ export class SeededMarket {
 
   #chooseTrader(): Trader {
     for (;;) {
-      const trader = this.#dice.pick(this.#traders);
-      if (trader.busy || this.#dice.happens(1 / BUSY_FACTOR)) return trader;
+      const trader = this.#random.pick(this.#traders);
+      if (trader.busy || this.#random.happens(1 / BUSY_FACTOR)) return trader;
     }
   }
 
   #publish(trader: Trader, mustChange = false): void {
     const { accountNumber } = trader;
-    if (mustChange || !this.#dice.happens(UNCHANGED)) this.#move(trader);
+    if (mustChange || !this.#random.happens(UNCHANGED)) this.#move(trader);
     trader.measuredMs = Math.max(Date.now(), trader.measuredMs);
     const { balanceMinor, equityMinor, openPositionCount } = trader;
     const marginMinor = openPositionCount * MARGIN_MINOR;
@@ -127,10 +133,10 @@ export class SeededMarket {
   }
 
   #move(trader: Trader): void {
-    const dice = this.#dice;
-    trader.equityMinor += dice.whole(1, LARGEST_MOVE_MINOR) * (dice.happens(0.5) ? 1 : -1);
-    if (!dice.happens(trader.busy ? BUSY_TRADES : TRADES)) return;
-    trader.openPositionCount = dice.whole(0, MAX_POSITIONS);
-    trader.balanceMinor += dice.whole(-LARGEST_MOVE_MINOR, LARGEST_MOVE_MINOR);
+    const random = this.#random;
+    trader.equityMinor += random.whole(1, LARGEST_MOVE_MINOR) * (random.happens(0.5) ? 1 : -1);
+    if (!random.happens(trader.busy ? BUSY_TRADES : TRADES)) return;
+    trader.openPositionCount = random.whole(0, MAX_POSITIONS);
+    trader.balanceMinor += random.whole(-LARGEST_MOVE_MINOR, LARGEST_MOVE_MINOR);
   }
 }

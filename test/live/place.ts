@@ -4,7 +4,7 @@ import type { ReplayFrame } from "@kapi/contracts";
 export class Place {
   /** The last sequence that was processed: what the client comes back with. */
   processed = 0;
-  /** Until this sequence it is being told what it has missed. */
+  /** Until this sequence it gets what it has missed. */
   replayedUpTo = 0;
   /** Whether what was asked for last has been answered. */
   isOpen = false;

@@ -1,6 +1,6 @@
 /**
- * What a sample must say, worked out anew from the raw valuations of its interval. Nothing here comes from the metrics
- * service, so that both would have to be wrong in the same way.
+ * What a sample must say, worked out anew from the raw valuations of its interval. Nothing here
+ * comes from the metrics service, so that both would have to be wrong in the same way.
  */
 import { createHash } from "node:crypto";
 
@@ -22,8 +22,8 @@ export interface JudgedSample {
 }
 
 /**
- * What is wrong with a sample, given the account's raw valuations behind `from`, up to and with `to`, and the one at `from`;
- * one sentence each.
+ * What is wrong with a sample, given the account's raw valuations behind `from`, up to and with
+ * `to`, and the one at `from`; one sentence each.
  */
 export function sampleFaults(
   account: Account,
@@ -44,8 +44,8 @@ interface Account {
 }
 
 /**
- * The sample of these valuations, of which there must be one. `held` is what the sample before says: it held when this
- * one's interval began. Of equal lows the earliest counts.
+ * The sample of these valuations, of which there must be one. `held` is what the sample before
+ * says: it held when this one's interval began. Of equal lows the earliest counts.
  */
 export function expectedFrame(
   { serverId, accountNumber }: Account,

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 
-import type { Findings } from "./findings.ts";
+import type { Violations } from "./violations.ts";
 
 interface Entry {
   readonly digest: string;
@@ -8,15 +8,15 @@ interface Entry {
 }
 
 /**
- * The bytes of every (account, sequence) that anybody has seen: a client after whichever reconnect, at whichever process,
- * or the log itself. Once seen, they must always be the same.
+ * The bytes of every (account, sequence) that anybody has seen: a client after whichever reconnect,
+ * at whichever process, or the log itself. Once seen, they must always be the same.
  */
 export class SampleLedger {
-  readonly #findings: Findings;
+  readonly #violations: Violations;
   readonly #accounts = new Map<string, Entry[]>();
 
-  constructor(findings: Findings) {
-    this.#findings = findings;
+  constructor(violations: Violations) {
+    this.#violations = violations;
   }
 
   /** `witness` saw these bytes as the account's sample `sequence`. */
@@ -27,7 +27,7 @@ export class SampleLedger {
     const known = entries[sequence];
     if (known === undefined) entries[sequence] = { digest, witness };
     else if (known.digest !== digest) {
-      this.#findings.add(
+      this.#violations.add(
         `${accountNumber}: sample ${sequence} had other bytes for ${witness} than for ${known.witness}: ${bytes.toString()}`,
       );
     }

@@ -34,9 +34,9 @@ export interface SlowReaderOptions {
 export interface Stretch {
   /** From measurement to arrival, at the clients that read all the time. */
   readonly delays: Delays;
-  /** Most that the process held in memory; null where the system does not tell. */
+  /** Maximum that the process held in memory; null where the system does not tell. */
   readonly residentBytes: number | null;
-  /** Most that waited in the process for one socket. */
+  /** Maximum that waited in the process for one socket. */
   readonly mostBufferedBytes: number;
 }
 
@@ -48,7 +48,10 @@ export interface SlowReaderFigures {
   readonly filledMs: number;
 }
 
-/** Two of a process's clients stop reading: one for a while, the other until it is given up. Both subscribe to everything. */
+/**
+ * Two of a process's clients stop reading: one for a while, the other until it is given up. Both
+ * subscribe to everything.
+ */
 export async function slowReaders(options: SlowReaderOptions): Promise<SlowReaderFigures> {
   const { stream, others, late, stuck } = options;
   const control = await measure(stream, others, () => delay(options.controlMs));

@@ -1,8 +1,10 @@
 /**
- * `npm run test:live-soak`: a whole kapi with the simulated trading server, whose accounts trade by themselves, and clients
- * of the live stream that trust nothing. First two of them stop reading, for 20 and 60 seconds; then, until the time is
- * over, processes are killed, held and moved while the clients cut their sockets, 500 times and more. Whatever is not as
- * documented is printed, and ends it with exit code 1. `LIVE_SOAK_MINUTES` (10) and `LIVE_SEED` set time and choices.
+ * `npm run scenario -- live-soak`: a whole kapi with the simulated trading server, whose accounts
+ * trade by themselves, and clients of the live stream that trust nothing. First two of them stop
+ * reading, for 20 and 60 seconds; then, until the time is over, processes are killed, held and
+ * moved while the clients cut their sockets, 500 times and more. Whatever is not as documented is
+ * printed, and ends it with exit code 1. `LIVE_SOAK_MINUTES` (10) and `LIVE_SEED` set time and
+ * choices.
  */
 import { delay } from "@kapi/kernel";
 import { createKafka } from "@kapi/kafka";
@@ -14,7 +16,7 @@ import { eventually } from "@kapi/testkit";
 import startServers from "../../libs/testkit/src/global-setup.ts";
 import type { Checker } from "./checker.ts";
 import { Delays } from "./delays.ts";
-import { Dice } from "./dice.ts";
+import { RandomSource } from "./random-source.ts";
 import { Disturbances } from "./disturbances.ts";
 import { Fleet, type FleetMember } from "./fleet.ts";
 import { type SlowReaderFigures, slowReaders } from "./slow-readers.ts";
@@ -29,7 +31,7 @@ const CLIENTS = 4;
 const CUTS_PER_MINUTE = 70;
 /** Now and then a client stays away for longer than the windows of busy accounts reach back. */
 const LONG_ABSENCE = { ms: 25_000, probability: 0.02 };
-/** What a client is away on average. */
+/** How long a client is disconnected on average. */
 const MEAN_ABSENCE_MS = 1_000;
 const MEAN_CUT_MS = (60_000 * CLIENTS) / CUTS_PER_MINUTE - MEAN_ABSENCE_MS;
 const TICK_INTERVAL_MS = 60;
@@ -39,7 +41,10 @@ const STUCK_TIMEOUT_MS = 30_000;
 const CONTROL_MS = 20_000;
 const LATE_MS = 20_000;
 const STUCK_MS = 60_000;
-/** Longest time between two disturbances of a kind of process, and longest that a killed one stays away. */
+/**
+ * Longest time between two disturbances of a kind of process, and longest that a killed one stays
+ * away.
+ */
 const MAX_REST_MS = 8_000;
 const MAX_DOWN_MS = 3_000;
 const MAX_BEYOND_MS = 5_000;
@@ -64,11 +69,11 @@ interface Soak {
   readonly fleet: Fleet;
   readonly trial: Trial;
   readonly floor: TradingFloor;
-  readonly dice: Dice;
+  readonly random: RandomSource;
 }
 
 /** Everything but the metrics service, whose processes are the fleet's. */
-async function begin(stack: TestStack, dice: Dice): Promise<Soak> {
+async function begin(stack: TestStack, random: RandomSource): Promise<Soak> {
   const demo = await stack.makeDemo();
   const { servers, topicPrefix, secrets } = stack;
   const logger = createLogger({ service: "live-soak", level: "error" });
@@ -90,18 +95,21 @@ async function begin(stack: TestStack, dice: Dice): Promise<Soak> {
     COALESCE_MS: String(COALESCE_MS),
   });
   try {
-    const floor = await TradingFloor.open(demo, ACCOUNTS, dice.fork());
+    const floor = await TradingFloor.open(demo, ACCOUNTS, random.fork());
     const { serverId, managementKey } = demo;
-    const options = { kafka, logger, serverId, managementKey, accounts: floor.accounts, dice: dice.fork() };
+    const options = { kafka, logger, serverId, managementKey, accounts: floor.accounts, random: random.fork() };
     const trial = await Trial.start({ ...options, tell: (text) => say(`WRONG  ${text}`) });
-    return { fleet, trial, floor, dice };
+    return { fleet, trial, floor, random };
   } catch (error) {
     await fleet.stop();
     throw error;
   }
 }
 
-/** Two readers stop, while every valuation makes a sample, so that there is enough to fill their sockets with. */
+/**
+ * Two readers stop, while every valuation makes a sample, so that there is enough to fill their
+ * sockets with.
+ */
 async function readSlowly({ fleet, trial }: Soak): Promise<SlowReaderFigures> {
   const every = await fleet.add("uncoalesced", "sequencer", { COALESCE_MS: "0" });
   const stream = await fleet.add("stream-1", "stream");
@@ -119,15 +127,15 @@ async function readSlowly({ fleet, trial }: Soak): Promise<SlowReaderFigures> {
     controlMs: CONTROL_MS,
   });
   if (figures.slow.mostBufferedBytes >= MAX_BUFFERED_BYTES) {
-    trial.findings.add(`${figures.slow.mostBufferedBytes} bytes waited for a reader that did not read`);
+    trial.violations.add(`${figures.slow.mostBufferedBytes} bytes waited for a reader that did not read`);
   }
   for (const { name, counts } of [...others, late]) {
-    if (counts.connections !== 1) trial.findings.add(`${name} lost its connection because of a slow reader`);
+    if (counts.connections !== 1) trial.violations.add(`${name} lost its connection because of a slow reader`);
   }
   // Where the machine cannot keep up with everybody reading, every reader is a slow one.
   const keepsUp = figures.control.delays.at(0.99) < KEEPS_UP_MS;
   for (const { name, counts } of others) {
-    if (counts.gaps > 0 && keepsUp) trial.findings.add(`${name} had a gap because of a slow reader`);
+    if (counts.gaps > 0 && keepsUp) trial.violations.add(`${name} had a gap because of a slow reader`);
   }
   await Promise.all(trial.checkers.map((checker) => checker.stop()));
   await every.end("SIGTERM");
@@ -135,18 +143,18 @@ async function readSlowly({ fleet, trial }: Soak): Promise<SlowReaderFigures> {
 }
 
 /** Sequencers and streams are disturbed beside each other, at random, until the time is over. */
-async function disturb({ fleet, dice }: Soak, endMs: number): Promise<Disturbances> {
+async function disturb({ fleet, random }: Soak, endMs: number): Promise<Disturbances> {
   const disturbances = new Disturbances(fleet, SESSION_TIMEOUT_MS);
   const sequencers = [fleet.member("sequencer-1"), fleet.member("sequencer-2")];
   const streams = [fleet.member("stream-1"), fleet.member("stream-2")];
-  const repeat = async (dice: Dice, what: readonly (() => Promise<void>)[]): Promise<void> => {
+  const repeat = async (random: RandomSource, what: readonly (() => Promise<void>)[]): Promise<void> => {
     // Each kind once, then whichever comes.
     for (let turn = 0; Date.now() < endMs; turn += 1) {
-      await (what[turn] ?? dice.pick(what))();
-      await delay(dice.whole(0, MAX_REST_MS));
+      await (what[turn] ?? random.pick(what))();
+      await delay(random.whole(0, MAX_REST_MS));
     }
   };
-  const [ofSequencers, ofStreams] = [dice.fork(), dice.fork()];
+  const [ofSequencers, ofStreams] = [random.fork(), random.fork()];
   const sequencer = (): FleetMember => ofSequencers.pick(sequencers);
   await Promise.all([
     repeat(ofSequencers, [
@@ -163,17 +171,17 @@ async function disturb({ fleet, dice }: Soak, endMs: number): Promise<Disturbanc
 }
 
 function progress({ trial }: Soak, beganMs: number): void {
-  const { checkers, witness, findings } = trial;
+  const { checkers, witness, violations } = trial;
   const seconds = Math.round((Date.now() - beganMs) / 1_000);
   const cuts = sum(checkers, ({ counts }) => counts.cuts);
   const samples = sum(checkers, ({ counts }) => counts.samples);
   say(
-    `${seconds} s: ${cuts} cuts, ${samples} samples checked, ${witness.judged} in the log, ${witness.refused} refused, ${findings.count} findings`,
+    `${seconds} s: ${cuts} cuts, ${samples} samples checked, ${witness.judged} in the log, ${witness.refused} refused, ${violations.count} violations`,
   );
 }
 
 function summary({ trial }: Soak, disturbances: Disturbances, slow: SlowReaderFigures, delays: Delays): void {
-  const { checkers, witness, findings } = trial;
+  const { checkers, witness, violations } = trial;
   const total = (of: (checker: Checker) => number): number => sum(checkers, of);
   const closes = new Map<number, number>();
   for (const { counts } of checkers) {
@@ -188,18 +196,18 @@ closed by the server     ${[...closes].map(([code, count]) => `${code}: ${count}
 disturbances             ${done.join(", ")}
 samples in the log       ${witness.judged}, refused by the judge ${witness.refused}, valuations that said nothing new ${witness.unchanged}
 samples checked          ${total(({ counts }) => counts.samples)} at clients, each with its interval's minimum
-replays truncated        ${total(({ counts }) => counts.truncated)}, gaps told to slow readers ${total(({ counts }) => counts.gaps)}, from a process behind the client ${total(({ counts }) => counts.behind)}
+replays truncated        ${total(({ counts }) => counts.truncated)}, gaps announced to slow readers ${total(({ counts }) => counts.gaps)}, from a process behind the client ${total(({ counts }) => counts.behind)}
 delay, all reading       ${slow.control.delays.toString()}
 delay, two not reading   ${slow.slow.delays.toString()}; p99 ratio ${ratio.toFixed(2)}
 delay, disturbed         ${delays.toString()}
 a reader not reading     sockets full after ${(slow.filledMs / 1_000).toFixed(1)} s; at most ${Math.round(slow.slow.mostBufferedBytes / KIB)} KiB buffered for it (${Math.round(slow.control.mostBufferedBytes / KIB)} KiB for one that reads)
 memory of its process    ${resident(slow.control.residentBytes)} before, ${resident(slow.slow.residentBytes)} with two of them
-findings                 ${findings.count}`);
+violations               ${violations.count}`);
 }
 
 async function run(stack: TestStack): Promise<boolean> {
   const beganMs = Date.now();
-  const soak = await begin(stack, new Dice(SEED));
+  const soak = await begin(stack, new RandomSource(SEED));
   const { fleet, trial, floor } = soak;
   const timers = [
     setInterval(() => progress(soak, beganMs), PROGRESS_EVERY_MS),
@@ -225,7 +233,7 @@ async function run(stack: TestStack): Promise<boolean> {
     await floor.close();
     await trial.settle(SETTLE_TIMEOUT_MS);
     summary(soak, disturbances, slow, delays);
-    return trial.findings.count === 0;
+    return trial.violations.count === 0;
   } finally {
     for (const timer of timers) clearInterval(timer);
     await trial.stop();

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Demo } from "@kapi/local";
 
 import { OutsideClient } from "../e2e/outside-client.ts";
-import type { Dice } from "./dice.ts";
+import type { RandomSource } from "./random-source.ts";
 
 const REQUEST_TIMEOUT_MS = 30_000;
 const MAX_AT_ONCE = 100;
@@ -20,16 +20,16 @@ const DEPOSIT = 12.34;
 export class TradingFloor {
   readonly accounts: readonly string[];
   readonly #client: OutsideClient;
-  readonly #dice: Dice;
+  readonly #random: RandomSource;
 
-  private constructor(client: OutsideClient, accounts: readonly string[], dice: Dice) {
+  private constructor(client: OutsideClient, accounts: readonly string[], random: RandomSource) {
     this.#client = client;
     this.accounts = accounts;
-    this.#dice = dice;
+    this.#random = random;
   }
 
   /** Opens the accounts through the API and lets them trade. */
-  static async open(demo: Demo, count: number, dice: Dice): Promise<TradingFloor> {
+  static async open(demo: Demo, count: number, random: RandomSource): Promise<TradingFloor> {
     const client = new OutsideClient(demo);
     const accounts: string[] = [];
     while (accounts.length < count) {
@@ -37,14 +37,14 @@ export class TradingFloor {
       const openings = Array.from({ length: size }, () => client.openAccount(INITIAL_BALANCE, LEVERAGE));
       accounts.push(...(await Promise.all(openings)));
     }
-    const floor = new TradingFloor(client, accounts, dice);
+    const floor = new TradingFloor(client, accounts, random);
     for (const account of accounts) {
       await floor.#control("PUT", `/accounts/${account}/auto-trader`, {
         enabled: true,
-        symbols: [dice.pick(SYMBOLS), dice.pick(SYMBOLS)],
+        symbols: [random.pick(SYMBOLS), random.pick(SYMBOLS)],
         volume: VOLUME,
         maxPositions: MAX_POSITIONS,
-        everyTicks: dice.pick(EVERY_TICKS),
+        everyTicks: random.pick(EVERY_TICKS),
       });
     }
     return floor;
@@ -52,7 +52,7 @@ export class TradingFloor {
 
   /** A deposit on some account, through the API. */
   async deposit(): Promise<void> {
-    const answer = await this.#client.deposit(this.#dice.pick(this.accounts), {
+    const answer = await this.#client.deposit(this.#random.pick(this.accounts), {
       amount: DEPOSIT,
       requestId: randomUUID(),
     });

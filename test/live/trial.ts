@@ -3,13 +3,16 @@ import { delay } from "@kapi/kernel";
 import { type Logger, Scope } from "@kapi/runtime";
 
 import { Checker, type CheckerOptions } from "./checker.ts";
-import type { Dice } from "./dice.ts";
-import { Findings } from "./findings.ts";
+import type { RandomSource } from "./random-source.ts";
+import { Violations } from "./violations.ts";
 import type { FleetMember } from "./fleet.ts";
 import { LogWitness } from "./log-witness.ts";
 import { SampleLedger } from "./sample-ledger.ts";
 
-/** Decisions, 10.2; clocks, and the moment at which old samples are looked for, take a part of the time. */
+/**
+ * Decisions, 10.2; clocks, and the moment at which old samples are looked for, take a part of the
+ * time.
+ */
 const WINDOW_SAMPLES = 300;
 const WINDOW_MS = 5 * 60_000 - 10_000;
 const SETTLE_POLL_MS = 50;
@@ -20,14 +23,14 @@ export interface TrialOptions {
   readonly serverId: string;
   readonly managementKey: string;
   readonly accounts: readonly string[];
-  readonly dice: Dice;
-  /** Hears of the first findings as they come. */
+  readonly random: RandomSource;
+  /** Hears of the first violations as they come. */
   readonly tell?: (text: string) => void;
 }
 
 /** Clients and the log, held against each other for as long as a trial lasts. */
 export class Trial {
-  readonly findings: Findings;
+  readonly violations: Violations;
   readonly witness: LogWitness;
   readonly checkers: Checker[] = [];
   readonly #options: TrialOptions;
@@ -36,10 +39,10 @@ export class Trial {
 
   private constructor(options: TrialOptions) {
     this.#options = options;
-    this.findings = new Findings(options.tell);
-    this.#ledger = new SampleLedger(this.findings);
+    this.violations = new Violations(options.tell);
+    this.#ledger = new SampleLedger(this.violations);
     const { serverId, accounts } = options;
-    this.witness = new LogWitness({ serverId, accounts, findings: this.findings, ledger: this.#ledger });
+    this.witness = new LogWitness({ serverId, accounts, violations: this.violations, ledger: this.#ledger });
   }
 
   static async start(options: TrialOptions): Promise<Trial> {
@@ -54,17 +57,17 @@ export class Trial {
     streams: readonly Pick<FleetMember, "wsUrl">[],
     ways: Pick<CheckerOptions, "meanCutMs" | "longAbsence"> & Partial<Pick<CheckerOptions, "accounts">> = {},
   ): Checker {
-    const { serverId, managementKey, accounts, dice } = this.#options;
-    const own = dice.fork();
+    const { serverId, managementKey, accounts, random } = this.#options;
+    const own = random.fork();
     const checker = new Checker({
       name,
       managementKey,
       serverId,
       accounts,
       address: () => own.pick(streams).wsUrl,
-      findings: this.findings,
+      violations: this.violations,
       ledger: this.#ledger,
-      dice: own,
+      random: own,
       ...ways,
     });
     this.checkers.push(checker);
@@ -73,8 +76,8 @@ export class Trial {
   }
 
   /**
-   * To be called when nothing is valued any more: waits until the log has everything and every client has what the log
-   * has, and tells what does not come within `timeoutMs`.
+   * To be called when nothing is valued any more: waits until the log has everything and every
+   * client has what the log has, and tells what does not come within `timeoutMs`.
    */
   async settle(timeoutMs: number): Promise<void> {
     for (const checker of this.checkers) checker.cutting = false;
@@ -90,7 +93,7 @@ export class Trial {
       if (behind !== null || this.witness.judged !== judged) quietSinceMs = Date.now();
       judged = this.witness.judged;
     }
-    if (behind !== null) this.findings.add(behind);
+    if (behind !== null) this.violations.add(behind);
     await this.stop();
     this.#checkEnds();
     this.#checkNotices();
@@ -120,8 +123,8 @@ export class Trial {
   #checkEnds(): void {
     for (const account of this.#options.accounts) {
       const [seen, last] = [this.#ledger.highest(account), this.witness.last(account)];
-      if (last === 0) this.findings.add(`${account}: it has no sample`);
-      if (seen > last) this.findings.add(`${account}: a client has seen ${seen}, the log ends at ${last}`);
+      if (last === 0) this.violations.add(`${account}: it has no sample`);
+      if (seen > last) this.violations.add(`${account}: a client has seen ${seen}, the log ends at ${last}`);
     }
   }
 
@@ -132,8 +135,8 @@ export class Trial {
         const { witness } = this;
         const owed = Math.max(1, last - WINDOW_SAMPLES + 1, witness.firstSince(accountNumber, atMs - WINDOW_MS));
         if (first > Math.min(owed, last)) {
-          const told = `${accountNumber}: ${first} to ${last} was told to be kept, where ${owed} had to be`;
-          if (last > 0) this.findings.add(`${name}: ${told}`);
+          const range = `${accountNumber}: ${first} to ${last} was announced as kept, where ${owed} had to be`;
+          if (last > 0) this.violations.add(`${name}: ${range}`);
         }
       }
     }

@@ -1,4 +1,7 @@
-/** A whole kapi for `bench:accept`, with accounts, and the calls that its phases are made of. */
+/**
+ * A whole kapi for `npm run bench -- accept`, with accounts, and the calls that its phases are made
+ * of.
+ */
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -13,7 +16,10 @@ export const ACCOUNTS = 256;
 /** An account's balance holds this many deposits of one cent and far more. */
 const INITIAL_BALANCE = 1_000;
 const CREDITS = 1_000_000_000;
-/** What is answered 500 is sent again as callers are told to, with the same key: a disk that stalls for a second is not the end of a bench. */
+/**
+ * What is answered 500 is sent again as the interface asks of callers, with the same key: a disk
+ * that stalls for a second is not the end of a bench.
+ */
 const MAX_TRIES = 5;
 const RETRY_AFTER_MS = 1_000;
 
@@ -27,7 +33,10 @@ export interface World {
   stop(): Promise<void>;
 }
 
-/** Starts everything with nothing in it, every service with `environment` besides; what a killed run left behind is ended first. */
+/**
+ * Starts everything with nothing in it, every service with `environment` besides; what a killed run
+ * left behind is ended first.
+ */
 export async function openWorld(stateDir: string, environment: Readonly<Record<string, string>>): Promise<World> {
   await stopRecorded(stateDir);
   rmSync(stateDir, { recursive: true, force: true });
@@ -82,7 +91,10 @@ async function send(pool: Pool, options: Dispatcher.DispatchOptions): Promise<{ 
   }
 }
 
-/** By `dispatch`, which costs a fifth less than `request`: the load generator takes its processor time from what it measures. */
+/**
+ * By `dispatch`, which costs a fifth less than `request`: the load generator takes its processor
+ * time from what it measures.
+ */
 function sendOnce(pool: Pool, options: Dispatcher.DispatchOptions): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     let status = 0;

@@ -1,6 +1,7 @@
 /**
- * The baseline of bench:accept: Fastify, one Redis function call and one batched acks-all publish for each request, and
- * nothing else: no validation, no look-up, no claim. Prints its address as JSON when it listens.
+ * The baseline of `bench -- accept`: Fastify, one Redis function call and one batched acks-all
+ * publish for each request, and nothing else: no validation, no look-up, no claim. Prints its
+ * address as JSON when it listens.
  */
 import { TOPICS } from "@kapi/contracts";
 import { createKafka, createProducer, createTopics } from "@kapi/kafka";
@@ -16,7 +17,9 @@ redis.register_function('bare_take', function(keys, args)
   return 1
 end)`;
 
-/** Of topics that no service reads: what is published here is nobody's to take in, nor to refuse. */
+/**
+ * Of topics that no service reads: what is published here is nobody's to take in, nor to refuse.
+ */
 const TOPIC_PREFIX = "bare-loop.";
 /** As many as kapi's own topics have on one machine. */
 const PARTITIONS = 4;

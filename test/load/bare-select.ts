@@ -1,6 +1,6 @@
 /**
- * The baseline of bench:history: an internal route of this house that makes one round trip to PostgreSQL, `select 1`, and
- * nothing else. Prints its address as JSON when it listens.
+ * The baseline of `bench -- history`: an internal route that makes one round trip to PostgreSQL,
+ * `select 1`, and nothing else. Prints its address as JSON when it listens.
  */
 import { createHttpServer, listen } from "@kapi/http";
 import { systemClock } from "@kapi/kernel";

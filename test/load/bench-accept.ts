@@ -1,7 +1,8 @@
 /**
- * `npm run bench:accept`: how fast requests are accepted and done, beside a bare loop, BullMQ and the bare path (the shape of
- * kapi's design without what makes it safe), in one run. Starts servers and services of its own; `BENCH_TELEMETRY=on` has
- * them traced and measured, `BENCH_TELEMETRY=compare` tells instead what that costs. Everything, this load generator too,
+ * `npm run bench -- accept`: how fast requests are accepted and done, beside a bare loop, BullMQ
+ * and the bare path (the shape of kapi's design without what makes it safe), in one run. Starts
+ * servers and services of its own; `BENCH_TELEMETRY=on` has them traced and measured,
+ * `BENCH_TELEMETRY=compare` tells instead what that costs. Everything, this load generator too,
  * shares the machine: the ratios count.
  */
 import { randomUUID } from "node:crypto";
@@ -20,16 +21,19 @@ import { closedLoop, type Figures, figuresOf, line } from "./measure.ts";
 import { startProcess } from "./process.ts";
 import { microsecondsEach, type ProcessorTimes, processorTimes } from "./processor-time.ts";
 import { benchTelemetry, SAMPLED_SHARE } from "./telemetry.ts";
-import { type Rival, takeTurns } from "./turns.ts";
+import { type Competitor, takeTurns } from "./turns.ts";
 import { usageStreamOf } from "./usage-stream.ts";
 
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench");
 /**
- * Deposits before all phases, and before those of the bare path. Java compiles for most of a minute: in the first 10 s a
- * deposit costs the broker four times what it costs then.
+ * Deposits before all phases, and before those of the bare path. Java compiles for most of a
+ * minute: in the first 10 s a deposit costs the broker four times what it costs then.
  */
 const FIRST_WARM_UP_MS = 45_000;
-/** Of each phase, and before the first turn of each that takes turns: its processes compile their hot code meanwhile. */
+/**
+ * Of each phase, and before the first turn of each that takes turns: its processes compile their
+ * hot code meanwhile.
+ */
 const WARM_UP_MS = 15_000;
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 15_000);
 /** A read's own code is not run by the phases before it. */
@@ -45,7 +49,7 @@ const STILL_WARM_UP_MS = 1_000;
 const ON_THE_WAY_TO_202 = new Set(["gateway", "command-status"]);
 /** Everything that the phases share. */
 interface Bench extends World {
-  /** Told of each final event that is read from Kafka. */
+  /** Called for each final event that is read from Kafka. */
   readonly finals: FinalCommands;
 }
 
@@ -142,15 +146,18 @@ async function reads(stack: Stack, call: () => Promise<unknown>): Promise<Figure
   return figures;
 }
 
-/** `kapi` and others in turns, after a warm-up of each; prints what a call of `kapi` cost each process, warm-up included. */
+/**
+ * `kapi` and others in turns, after a warm-up of each; prints what a call of `kapi` cost each
+ * process, warm-up included.
+ */
 async function inTurns<Name extends string>(
   stack: Stack,
-  rivals: Readonly<Record<Name | "kapi", Rival>>,
+  competitors: Readonly<Record<Name | "kapi", Competitor>>,
   warmUpMs = WARM_UP_MS,
 ): Promise<Record<Name | "kapi", Figures>> {
   const costs = new Costs(stack);
-  const { kapi } = rivals;
-  const measured: Rival = {
+  const { kapi } = competitors;
+  const measured: Competitor = {
     call: costs.of(kapi.call),
     before: async () => {
       await kapi.before?.();
@@ -162,7 +169,7 @@ async function inTurns<Name extends string>(
     },
   };
   const turns = { concurrency: CONCURRENCY, warmUpMs, turnWarmUpMs: TURN_WARM_UP_MS, turnMs: TURN_MS };
-  const figures = await takeTurns({ ...rivals, kapi: measured }, turns);
+  const figures = await takeTurns({ ...competitors, kapi: measured }, turns);
   costs.print();
   return figures;
 }
@@ -174,8 +181,8 @@ function pidsOf(stack: Stack): Map<string, number> {
 }
 
 /**
- * (b) while the workers stand still: what the path to the 202 gives where they have processors of their own. Then how fast
- * they work off what was accepted meanwhile.
+ * (b) while the workers stand still: what the path to the 202 gives where they have processors of
+ * their own. Then how fast they work off what was accepted meanwhile.
  */
 async function withWorkersStill(bench: Bench): Promise<{ accepted: Figures; workedOffPerSecond: number }> {
   const workers = [...bench.stack.processes].filter(([name]) => !ON_THE_WAY_TO_202.has(name)).map(([, { pid }]) => pid);
@@ -204,8 +211,11 @@ async function startWarmBarePath(environment: Record<string, string>): Promise<B
   return barePath;
 }
 
-/** Deposits until their 202. A turn ends when the last deposit is done, so that none is worked on in another's turn. */
-function accepting(accept: () => Promise<string>, ended: (commandId: string) => Promise<void>): Rival {
+/**
+ * Deposits until their 202. A turn ends when the last deposit is done, so that none is worked on in
+ * another's turn.
+ */
+function accepting(accept: () => Promise<string>, ended: (commandId: string) => Promise<void>): Competitor {
   let ends: Promise<void>[] = [];
   return {
     call: async () => void ends.push(ended(await accept())),
@@ -241,8 +251,8 @@ async function besideBareLoop(
 /** (g): accepted deposits with the usage stream, and without it. */
 async function withAndWithoutStream(bench: Bench): Promise<{ on: Figures; off: Figures }> {
   const stream = usageStreamOf(bench.stack.servers.redisUrl);
-  const rival = (isOn: boolean): Rival => ({ call: () => deposit(bench), before: () => stream.set(isOn) });
-  const { kapi, off } = await inTurns(bench.stack, { kapi: rival(true), off: rival(false) }, 0);
+  const competitor = (isOn: boolean): Competitor => ({ call: () => deposit(bench), before: () => stream.set(isOn) });
+  const { kapi, off } = await inTurns(bench.stack, { kapi: competitor(true), off: competitor(false) }, 0);
   await stream.set(true);
   stream.close();
   return { on: kapi, off };

@@ -1,6 +1,7 @@
 /**
- * `npm run bench:history`: what pages of a long history and of a long list of accounts cost the account service, beside
- * the bare round trip, and what memory gateway and account service take to list 100,000 accounts. Starts servers and services of its own.
+ * `npm run bench -- history`: what pages of a long history and of a long list of accounts cost the
+ * account service, beside the bare round trip, and what memory gateway and account service take to
+ * list 100,000 accounts. Starts servers and services of its own.
  */
 import { rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -69,7 +70,10 @@ async function measurePages(stack: Stack, demo: Demo): Promise<void> {
   console.log(results.join("\n"));
 }
 
-/** Pages of the list of all accounts, the first and the last, with their live values; and what a search costs. */
+/**
+ * Pages of the list of all accounts, the first and the last, with their live values; and what a
+ * search costs.
+ */
 async function measureAccountPages(stack: Stack, demo: Demo): Promise<void> {
   const owner = new Pool(stack.url("account"), { connections: 1 });
   const headers = { "x-service-token": stack.secrets.serviceTokens.gateway };

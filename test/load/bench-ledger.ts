@@ -1,7 +1,8 @@
 /**
- * `npm run bench:ledger`: whether the credit ledger keeps up. Usage entries are written to the 64 streams at a fixed rate, and
- * the organization service moves them into PostgreSQL. Starts servers and services of its own. Printed every few seconds and
- * in the end: legs recorded, how old the oldest entry is that still waits, and the processor time of everybody.
+ * `npm run bench -- ledger`: whether the credit ledger keeps up. Usage entries are written to the
+ * 64 streams at a fixed rate, and the organization service moves them into PostgreSQL. Starts
+ * servers and services of its own. Printed every few seconds and in the end: legs recorded, how old
+ * the oldest entry is that still waits, and the processor time of everybody.
  * BENCH_LEDGER_PER_SECOND (10,000) and BENCH_MEASURE_MS (60,000) ask for other loads.
  */
 import { rmSync } from "node:fs";
@@ -28,8 +29,8 @@ const REPORT_MS = 10_000;
 const DRAIN_TIMEOUT_MS = 120_000;
 
 /**
- * Charges as the admission function does, many in one call, so that the load generator costs next to nothing. keys: wallet
- * usage. args: organization, then charge ids.
+ * Charges as the admission function does, many in one call, so that the load generator costs next
+ * to nothing. keys: wallet usage. args: organization, then charge ids.
  */
 const CHARGE = `#!lua name=kapi_bench
 redis.register_function('kapi_bench_charge', function(keys, args)
@@ -75,7 +76,10 @@ async function recorded({ database }: Bench): Promise<number> {
   return Number(rows[0]?.lines ?? 0);
 }
 
-/** Writes entries at the rate asked for until the time is over; returns how many. What a tick is late, it makes up for. */
+/**
+ * Writes entries at the rate asked for until the time is over; returns how many. What a tick is
+ * late, it makes up for.
+ */
 async function write({ redis, organizationIds }: Bench): Promise<number> {
   const beganMs = performance.now();
   let written = 0;

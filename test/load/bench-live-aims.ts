@@ -1,4 +1,4 @@
-/** What bench:live aims at, gathered while its parts run and told at the end. */
+/** What `bench -- live` aims at, gathered while its parts run and printed at the end. */
 
 /** A figure, beside what it should be if something was aimed at. */
 export interface Aim {

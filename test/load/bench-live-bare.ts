@@ -1,6 +1,7 @@
 /**
- * The bare loops of bench:live: Kafka → `ws`, with nothing between. `each`: one account a socket, named in the path; the
- * value goes to its socket as it is. `all`: every message goes to every socket, its frame built once, one write each.
+ * The bare loops of `bench -- live`: Kafka → `ws`, with nothing between. `each`: one account a
+ * socket, named in the path; the value goes to its socket as it is. `all`: every message goes to
+ * every socket, its frame built once, one write each.
  */
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -25,7 +26,7 @@ export interface BareSettings {
   readonly mode: "each" | "all";
 }
 
-/** What a bare loop can be told. */
+/** Commands of a bare loop. */
 export type BareMethods = {
   /** Listens and joins its group; answers with its port. */
   start(settings: BareSettings): Promise<number>;

@@ -1,4 +1,4 @@
-/** A process full of clients of bench:live, which it opens, counts and brings back. */
+/** A process full of clients of `bench -- live`, which it opens, counts and brings back. */
 import { setTimeout } from "node:timers/promises";
 
 import { BenchSocket, Seen, type SocketPlan } from "./bench-live-socket.ts";
@@ -20,7 +20,7 @@ export interface ClientFigures extends Omit<Seen, "mark" | "latencies"> {
   readonly latencies: readonly (readonly [number, number])[];
 }
 
-/** What a process full of clients can be told. */
+/** Commands of a process full of clients. */
 export type ClientMethods = {
   /** Opens sockets and subscribes; a bare loop's path ends with the first account of the socket. */
   open(order: ClientOrder): Promise<void>;
@@ -28,8 +28,8 @@ export type ClientMethods = {
   /** Counts from here on. */
   mark(_: null): void;
   /**
-   * Waits until every socket is closed, then opens all at once and subscribes from `back` sequences before the last one.
-   * Resolves when every handshake was accepted, with how often one was not.
+   * Waits until every socket is closed, then opens all at once and subscribes from `back` sequences
+   * before the last one. Resolves when every handshake was accepted, with how often one was not.
    */
   comeBack(order: { readonly back: number }): Promise<number>;
   close(_: null): void;

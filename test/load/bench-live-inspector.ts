@@ -1,4 +1,7 @@
-/** Memory of another Node process that was started with `--inspect`: read after its garbage was collected. */
+/**
+ * Memory of another Node process that was started with `--inspect`: read after its garbage was
+ * collected.
+ */
 import { once } from "node:events";
 import { setTimeout } from "node:timers/promises";
 
@@ -10,7 +13,9 @@ import { residentBytes } from "./resident-memory.ts";
 const COLLECTIONS = 4;
 const SETTLE_MS = 500;
 
-/** Bytes a process holds: all of it, its JavaScript heap in use, and buffers outside of that heap. */
+/**
+ * Bytes a process holds: all of it, its JavaScript heap in use, and buffers outside of that heap.
+ */
 export interface Memory {
   readonly resident: number;
   readonly heap: number;

@@ -1,4 +1,7 @@
-/** Parts `sockets` and `restart` of bench:live: what sockets and windows weigh, and how soon all is there again. */
+/**
+ * Parts `sockets` and `restart` of `bench -- live`: what sockets and windows weigh, and how soon
+ * all is there again.
+ */
 import { freePort } from "@kapi/servers";
 
 import type { Aim } from "./bench-live-aims.ts";
@@ -8,7 +11,9 @@ import { type Clients, FIRST_ACCOUNT, LiveWorld, type MetricsProcess, until } fr
 
 const SOCKETS = 5_000;
 const AIM_SOCKET_BYTES = 20_000;
-/** Sockets that come and go first, so that the code that serves them is not part of their weight. */
+/**
+ * Sockets that come and go first, so that the code that serves them is not part of their weight.
+ */
 const PRACTICE_SOCKETS = 500;
 const PRIME_PER_SECOND = 5_000;
 const SAMPLES_BEFORE_RESTART = 10;
@@ -24,7 +29,10 @@ const WINDOW_BUDGET_MIB = "4096";
 const UNCOALESCED = { COALESCE_MS: "0", LOG_LEVEL: "warn" };
 const KB = 1_000;
 
-/** Memory of an idle subscribed socket in a process that does nothing else; then that process restarts. */
+/**
+ * Memory of an idle subscribed socket in a process that does nothing else; then that process
+ * restarts.
+ */
 export async function sockets(): Promise<Aim[]> {
   const world = await LiveWorld.start();
   try {
@@ -43,7 +51,7 @@ export async function sockets(): Promise<Aim[]> {
     const each = difference(before, after, SOCKETS);
     const weight: Aim = {
       what: `memory of an idle subscribed socket, ${SOCKETS} of them`,
-      figure: told(each),
+      figure: textOf(each),
       aim: `<= ${AIM_SOCKET_BYTES / KB} KB`,
       isMet: each.resident <= AIM_SOCKET_BYTES,
     };
@@ -53,7 +61,10 @@ export async function sockets(): Promise<Aim[]> {
   }
 }
 
-/** The stream process restarts; then every client comes back at once, with the last sequence it has processed. */
+/**
+ * The stream process restarts; then every client comes back at once, with the last sequence it has
+ * processed.
+ */
 async function comeBack(world: LiveWorld, clients: Clients, metrics: MetricsProcess): Promise<Aim> {
   await metrics.stop();
   const again = await world.metrics({ ...UNCOALESCED, ROLES: "stream" }, metrics.port);
@@ -83,7 +94,9 @@ async function openAll(world: LiveWorld, clients: Clients, metrics: MetricsProce
   await until("a sample for every socket", async () => (await figuresOf(clients.workers)).started === count);
 }
 
-/** Memory of account windows, and the time until a process with very many accounts is ready again. */
+/**
+ * Memory of account windows, and the time until a process with very many accounts is ready again.
+ */
 export async function restart(): Promise<Aim[]> {
   const world = await LiveWorld.start();
   try {
@@ -100,7 +113,7 @@ export async function restart(): Promise<Aim[]> {
       await until("all samples", async () => (await world.samples()) >= ACCOUNTS * samples, FILL_TIMEOUT_MS);
       const memory = await settledMemory(inspector, metrics.pid);
       const each = `${ACCOUNTS} accounts with ${samples} ${samples === 1 ? "sample" : "samples"} each`;
-      aims.push({ what: `memory of an account, ${each}`, figure: told(difference(empty, memory, ACCOUNTS)) });
+      aims.push({ what: `memory of an account, ${each}`, figure: textOf(difference(empty, memory, ACCOUNTS)) });
       for (const signal of ["SIGTERM", "SIGKILL"] as const) {
         await metrics.stop(signal);
         metrics = await world.metrics(env);
@@ -127,7 +140,7 @@ function difference(before: Memory, after: Memory, count: number): Memory {
   };
 }
 
-function told({ resident, heap, external }: Memory): string {
+function textOf({ resident, heap, external }: Memory): string {
   const kb = (bytes: number): string => `${(bytes / KB).toFixed(1)} KB`;
   return `${kb(resident)} resident, of that heap ${kb(heap)}, buffers ${kb(external)}`;
 }

@@ -1,4 +1,7 @@
-/** Parts `sequence` and `fanout` of bench:live: rates of valuations, through a bare loop and through metrics processes. */
+/**
+ * Parts `sequence` and `fanout` of `bench -- live`: rates of valuations, through a bare loop and
+ * through metrics processes.
+ */
 import type { Aim } from "./bench-live-aims.ts";
 import type { BareMethods } from "./bench-live-bare.ts";
 import {
@@ -61,7 +64,10 @@ export async function sequence(): Promise<Aim[]> {
   return aims;
 }
 
-/** (c): the same accounts on one, a hundred and a thousand sockets. (d): one account to a hundred sockets. */
+/**
+ * (c): the same accounts on one, a hundred and a thousand sockets. (d): one account to a hundred
+ * sockets.
+ */
 export async function fanOut(): Promise<Aim[]> {
   const aims: Aim[] = [];
   for (const sockets of [1, 100, ACCOUNTS]) {

@@ -1,6 +1,7 @@
 /**
- * A client of bench:live: a WebSocket by hand on a raw TCP socket, because the clients are not what is measured. It counts
- * frames, checks that no sequence is missing or repeated, and takes the time from `measuredAt`, all on the bytes.
+ * A client of `bench -- live`: a WebSocket by hand on a raw TCP socket, because the clients are not
+ * what is measured. It counts frames, checks that no sequence is missing or repeated, and takes the
+ * time from `measuredAt`, all on the bytes.
  */
 import { randomBytes } from "node:crypto";
 import net from "node:net";
@@ -56,11 +57,11 @@ export class Seen {
   total = 0;
   /** Sequences that did not follow, without a notice: must stay 0. */
   gaps = 0;
-  /** Samples that notices told to be gone. */
+  /** Samples that notices announced as gone. */
   announced = 0;
   /** Subscriptions with at least one sample. */
   started = 0;
-  /** Replays that were told of and are complete. */
+  /** Replays that were announced and are complete. */
   replayed = 0;
   closed = 0;
   errors = 0;
@@ -127,7 +128,9 @@ export class BenchSocket {
     });
   }
 
-  /** Subscribes to all accounts; with `back`, from so many sequences before the last one of each. */
+  /**
+   * Subscribes to all accounts; with `back`, from so many sequences before the last one of each.
+   */
   subscribe(back: number | null): void {
     const { subscribe, firstAccount, accounts } = this.#plan;
     if (subscribe === null) return;

@@ -1,7 +1,7 @@
 /**
- * The trading server of bench:live: publishes valuations at a given rate, one account after the other, with kafkajs
- * itself and the acknowledgement of all replicas. Every valuation has another equity than the one before it, so that
- * none is dropped as unchanged.
+ * The trading server of `bench -- live`: publishes valuations at a given rate, one account after
+ * the other, with kafkajs itself and the acknowledgement of all replicas. Every valuation has
+ * another equity than the one before it, so that none is dropped as unchanged.
  */
 import net from "node:net";
 import { setTimeout } from "node:timers/promises";
@@ -27,10 +27,13 @@ export interface SourceSettings {
   readonly accounts: number;
 }
 
-/** What the source can be told. */
+/** Commands of the source. */
 export type SourceMethods = {
   connect(settings: SourceSettings): Promise<void>;
-  /** Publishes for `durationMs` at `perSecond`, or as fast as it goes below that; tells how many it were. */
+  /**
+   * Publishes for `durationMs` at `perSecond`, or as fast as it goes below that; tells how many it
+   * were.
+   */
   run(order: { readonly perSecond: number; readonly durationMs: number }): Promise<number>;
   /** Publishes `times` valuations of every account, at most `perSecond`. */
   each(order: { readonly times: number; readonly perSecond: number }): Promise<number>;

@@ -1,4 +1,7 @@
-/** One rate of valuations, held for a while: what reached the clients, how late, and what it cost each process. */
+/**
+ * One rate of valuations, held for a while: what reached the clients, how late, and what it cost
+ * each process.
+ */
 import { setTimeout } from "node:timers/promises";
 
 import { MAX_LATENCY_MS } from "./bench-live-socket.ts";
@@ -14,14 +17,20 @@ const WARM_UP_MS = 2_000;
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 6_000);
 const DRAIN_TIMEOUT_MS = 180_000;
 export const AIM_P99_MS = 50;
-/** Deliveries that may be missing at the end of a measurement because they are under way, as a share. */
+/**
+ * Deliveries that may be missing at the end of a measurement because they are under way, as a
+ * share.
+ */
 const UNDER_WAY = 0.02;
 /** How much more the next rate asks for, while rates are held. */
 const STEP = 1.5;
 const HALVINGS = 3;
 /** What `maximum` offers of the highest rate that was held. */
 const OVERLOAD = 1.6;
-/** What else a shared machine does only ever delays: a rate is held if one of so many tries holds it. */
+/**
+ * What else a shared machine does only ever delays: a rate is held if one of so many tries holds
+ * it.
+ */
 const TRIES = 4;
 /** A process that uses so much of a processor is what bounds the rate. */
 const BUSY = 0.85;
@@ -49,7 +58,10 @@ export interface Trial {
   readonly costs: ReadonlyMap<string, number>;
 }
 
-/** Sum of what the processes full of clients have seen. Throws where a sequence was missing or repeated. */
+/**
+ * Sum of what the processes full of clients have seen. Throws where a sequence was missing or
+ * repeated.
+ */
 export async function figuresOf(clients: readonly Worker<ClientMethods>[]): Promise<ClientFigures> {
   const all = await Promise.all(clients.map((worker) => worker.call("figures", null)));
   const sum = (field: Exclude<keyof ClientFigures, "latencies">): number =>
@@ -68,13 +80,16 @@ export async function figuresOf(clients: readonly Worker<ClientMethods>[]): Prom
   };
 }
 
-/** Holds one rate. Afterwards every valuation has been delivered, or a notice has told that it is gone. */
+/**
+ * Holds one rate. Afterwards every valuation has been delivered, or a notice has announced that it
+ * is gone.
+ */
 export async function trial(setup: Setup, offered: number, warmUpMs = WARM_UP_MS): Promise<Trial> {
   const { source, clients, fanOut } = setup;
   const pids = new Map([...setup.pids, ["source", source.pid] as const, ...clientPids(clients)]);
   const before = await figuresOf(clients);
   const sending = source.call("run", { perSecond: offered, durationMs: warmUpMs + MEASURE_MS });
-  // Its failure is told where its answer is waited for.
+  // Its failure is thrown where its answer is awaited.
   sending.catch(() => undefined);
   await setTimeout(warmUpMs);
   await Promise.all(clients.map((worker) => worker.call("mark", null)));
@@ -100,8 +115,8 @@ export async function trial(setup: Setup, offered: number, warmUpMs = WARM_UP_MS
 }
 
 /**
- * The highest rate that is held: all delivered in time, half of it within p50 and all but a hundredth within 50 ms. A rate
- * that was missed is tried again, some times. Prints every trial.
+ * The highest rate that is held: all delivered in time, half of it within p50 and all but a
+ * hundredth within 50 ms. A rate that was missed is tried again, some times. Prints every trial.
  */
 export async function highestRate(setup: Setup, startAt: number, label: string): Promise<Trial> {
   await trial(setup, startAt, FIRST_WARM_UP_MS);
@@ -143,7 +158,7 @@ export async function maximum(setup: Setup, best: Trial, label: string): Promise
 export function line(label: string, result: Trial): string {
   const rate = Math.round(result.perSecond).toLocaleString("en").padStart(9);
   const shares = [...result.costs].map(([name, s]) => `${name} ${Math.round((s / result.seconds) * 100)}%`);
-  const announced = result.announced === 0 ? "" : `   ${result.announced} told to be gone`;
+  const announced = result.announced === 0 ? "" : `   ${result.announced} announced as gone`;
   const late = `p50 ${result.p50Ms} ms   p99 ${result.p99Ms} ms`;
   return `${label.padEnd(42)} ${result.offered}/s offered ${rate}/s   ${late}${announced}   ${shares.join("  ")}`;
 }
@@ -157,8 +172,8 @@ export function perMillion({ costs, deliveries }: Trial): string {
 export function bound({ costs, seconds }: Trial): string {
   const shares = [...costs].map(([name, s]) => ({ name, share: s / seconds })).filter(({ share }) => share > 0);
   const busy = shares.filter(({ share }) => share >= BUSY);
-  const told = busy.length > 0 ? busy : shares.slice(0, 1);
-  return told.map(({ name, share }) => `${name} at ${Math.round(share * 100)} % of a processor`).join(", ");
+  const shown = busy.length > 0 ? busy : shares.slice(0, 1);
+  return shown.map(({ name, share }) => `${name} at ${Math.round(share * 100)} % of a processor`).join(", ");
 }
 
 function keepsUp(result: Trial, fanOut: number): boolean {

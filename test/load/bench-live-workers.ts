@@ -1,4 +1,7 @@
-/** Processes of bench:live that do what they are told: started with `startWorker`, they call `serve` with what they can. */
+/**
+ * Processes of `bench -- live` that carry out commands: started with `startWorker`, they call
+ * `serve` with what they can.
+ */
 import { type ChildProcess, fork } from "node:child_process";
 import path from "node:path";
 

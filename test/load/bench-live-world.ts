@@ -1,6 +1,7 @@
 /**
- * What a part of bench:live has for itself on the real servers: topics, a database and a Redis, an organization with a key
- * and a server, and metrics processes. In the place of the account service stands one route that knows every account.
+ * What a part of `bench -- live` has for itself on the real servers: topics, a database and a
+ * Redis, an organization with a key and a server, and metrics processes. In the place of the
+ * account service stands one route that knows every account.
  */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -81,7 +82,10 @@ export class LiveWorld {
     return this.scope.stop();
   }
 
-  /** Starts a metrics process and waits until it is ready; `livePort` is that of an earlier one that ended. */
+  /**
+   * Starts a metrics process and waits until it is ready; `livePort` is that of an earlier one that
+   * ended.
+   */
   async metrics(env: Readonly<Record<string, string>> = {}, livePort?: number): Promise<MetricsProcess> {
     const [httpPort, port] = [await freePort(), livePort ?? (await freePort())];
     const startedMs = performance.now();

@@ -1,8 +1,9 @@
 /**
- * `npm run bench:live`: how fast valuations become samples on live sockets, and what that costs in processor time and
- * memory, beside two bare loops, in one run. Starts servers and processes of its own; the account service is stood in for by
- * a route that says of every account that it exists. Everything, source and clients too, shares the machine: the ratios
- * count. `npm run bench:live -- sequence fanout` runs only these parts.
+ * `npm run bench -- live`: how fast valuations become samples on live sockets, and what that costs
+ * in processor time and memory, beside two bare loops, in one run. Starts servers and processes of
+ * its own; the account service is stood in for by a route that says of every account that it
+ * exists. Everything, source and clients too, shares the machine: the ratios count.
+ * `npm run bench -- live sequence fanout` runs only these parts.
  */
 import { rmSync } from "node:fs";
 import path from "node:path";

@@ -1,9 +1,10 @@
 /**
- * `npm run bench:opening`: how long an opening of one wallet shard holds Redis, and how much memory
- * it takes. A shard gets BENCH_WALLETS (200,000) wallets, one of which has BENCH_RESERVATIONS
- * (200,000) open reservations; then Redis is emptied and the shard is opened from the ledger.
- * Printed: the longest call as this process sees it and as Redis measured it. Takes PostgreSQL and
- * Redis from POSTGRES_URL and REDIS_URL where they are given, else starts its own.
+ * `npm run bench -- opening`: how long an opening of one wallet shard holds Redis, and how much
+ * memory it takes. A shard gets BENCH_WALLETS (200,000) wallets, one of which has
+ * BENCH_RESERVATIONS (200,000) open reservations; then Redis is emptied and the shard is opened
+ * from the ledger. Printed: the longest call as this process sees it and as Redis measured it.
+ * Takes PostgreSQL and Redis from POSTGRES_URL and REDIS_URL where they are given, else starts its
+ * own.
  */
 import { fileURLToPath } from "node:url";
 

@@ -1,6 +1,7 @@
 /**
- * `npm run bench:storage`: what deposits leave behind, in bytes per command: each table with its indexes, each topic, each kind of
- * Redis key. It starts native servers and services of its own. `docs/reference/bounds.md` quotes its figures.
+ * `npm run bench -- storage`: what deposits leave behind, in bytes per command: each table with its
+ * indexes, each topic, each kind of Redis key. It starts native servers and services of its own.
+ * `docs/reference/bounds.md` quotes its figures.
  */
 import { readdirSync, statSync } from "node:fs";
 import path from "node:path";

@@ -1,8 +1,9 @@
 /**
- * `npm run bench:webhooks`: deliveries from the topic to the receiver, with 1 and with 100 endpoints: how many a second, how
- * soon, and what one endpoint of 100 that hangs changes for the others. That is asked in turns, the same endpoint answering
- * and hanging, so that what changes slowly (the machine, the database's size) meets both alike. Starts servers and the
- * service of its own.
+ * `npm run bench -- webhooks`: deliveries from the topic to the receiver, with 1 and with 100
+ * endpoints: how many a second, how soon, and what one endpoint of 100 that hangs changes for the
+ * others. That is asked in turns, the same endpoint answering and hanging, so that what changes
+ * slowly (the machine, the database's size) meets both alike. Starts servers and the service of its
+ * own.
  */
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
@@ -37,8 +38,8 @@ const AIM_RATIO = 1.5;
 const WAIT_MS = 120_000;
 const NAME_CHARACTERS = 10;
 /**
- * Whether one endpoint hangs in each turn. Two such turns follow each other, so that the second one sees attempts end at
- * their timeout (15 s) and what follows from that.
+ * Whether one endpoint hangs in each turn. Two such turns follow each other, so that the second one
+ * sees attempts end at their timeout (15 s) and what follows from that.
  */
 const TURNS = (process.env["BENCH_TURNS"] ?? "deeddeed").split("").map((turn) => turn === "e");
 const WORK_DONE = statement<{ transactions: number; rows_read: number }>(
@@ -83,7 +84,10 @@ class Bench {
     this.#database = database;
   }
 
-  /** Makes organizations with endpoints; of the first one an endpoint can be told to hang, and is never measured. */
+  /**
+   * Makes organizations with endpoints; of the first one an endpoint can be made to hang, and is
+   * never measured.
+   */
   async audience(organizations: number, endpoints: number, oneCanHang = false): Promise<Audience> {
     const organizationIds = Array.from({ length: organizations }, () => randomUUID());
     for (const [index, organizationId] of organizationIds.entries()) {
@@ -266,7 +270,10 @@ function transactionOf(envelope: Envelope, sequence: number): FinanceFact {
   return { ...envelope, type: "transaction.recorded", transaction };
 }
 
-/** Turns in which an endpoint answers and turns in which it hangs, and what of 99 others' p99 differs. */
+/**
+ * Turns in which an endpoint answers and turns in which it hangs, and what of 99 others' p99
+ * differs.
+ */
 async function besideHanging(bench: Bench): Promise<void> {
   const audience = await bench.audience(ORGANIZATIONS, ENDPOINTS_PER_ORGANIZATION, true);
   const answering: Arrival[] = [];
@@ -295,7 +302,9 @@ function figuresOfAll(arrivals: readonly Arrival[], overMs: number): Figures {
   );
 }
 
-/** The median of the seconds' own p99, in milliseconds: what a stall of the machine hardly moves. */
+/**
+ * The median of the seconds' own p99, in milliseconds: what a stall of the machine hardly moves.
+ */
 function p99OfUsualSecond(arrivals: readonly Arrival[]): number {
   const seconds = Map.groupBy(arrivals, ({ atMs, tookMs }) => Math.floor((atMs - tookMs) / SECOND_MS));
   const p99s = [...seconds.values()].map((second) => figuresOfAll(second, SECOND_MS).p99Ms);

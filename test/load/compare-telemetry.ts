@@ -1,7 +1,8 @@
 /**
- * `BENCH_TELEMETRY=compare npm run bench:accept`: what telemetry costs. Three whole systems stand side by side, without it,
- * with what is advised for production, and with every request traced; they take turns so short that whatever else the machine
- * does meets all of them alike. Compared is the processor time that a call costs all services together.
+ * `BENCH_TELEMETRY=compare npm run bench -- accept`: what telemetry costs. Three whole systems
+ * stand side by side, without it, with what is advised for production, and with every request
+ * traced; they take turns so short that whatever else the machine does meets all of them alike.
+ * Compared is the processor time that a call costs all services together.
  */
 import path from "node:path";
 
@@ -17,7 +18,9 @@ const SHARES = [null, SAMPLED_SHARE, EVERYTHING];
 const WARM_UP_MS = 10_000;
 const TURN_MS = 1_500;
 const TURNS = 12;
-/** Longer than deposits need to be done, in milliseconds: their work is part of what is compared. */
+/**
+ * Longer than deposits need to be done, in milliseconds: their work is part of what is compared.
+ */
 const SETTLE_MS = 1_000;
 const READ_COMMANDS = 100;
 
@@ -34,7 +37,10 @@ interface Cost {
   readonly ms: Map<string, number>;
 }
 
-/** Prints, for deposits and for reads of a command, what a call costs with telemetry, in parts of what it costs without. */
+/**
+ * Prints, for deposits and for reads of a command, what a call costs with telemetry, in parts of
+ * what it costs without.
+ */
 export async function compareTelemetry(): Promise<void> {
   const sides: Side[] = [];
   try {

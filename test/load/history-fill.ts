@@ -1,4 +1,7 @@
-/** Fills the schema of the account service with accounts and history in bulk, row for row as the service writes them. */
+/**
+ * Fills the schema of the account service with accounts and history in bulk, row for row as the
+ * service writes them.
+ */
 import { Client } from "pg";
 
 /** Accounts of the server. */
@@ -25,8 +28,9 @@ const INSERT_ACCOUNTS = `insert into accounts (id, organization_id, server_id, a
 
 const INSERT_COUNTS = "insert into account_counts (server_id, status, accounts) values ($1, 'active', $2)";
 
-// $1 server, $2 and $3 the events of this statement, $4 first number, $5 one in so many is the busy account's, $6 the
-// other accounts. Gives each row's account, and its number among those of the account.
+// $1 server, $2 and $3 the events of this statement, $4 first number, $5 one in so many is the busy
+// account's, $6 the other accounts. Gives each row's account, and its number among those of the
+// account.
 const ROWS = `with rows as (
     select $1::uuid as server_id, timestamptz '2026-02-01' + i * interval '1 second' as at, gen_random_uuid()::text as id,
       case when i % $5::int = 0 then $4::bigint else $4::bigint + 1 + other % $6::int end::text as account_number,

@@ -18,7 +18,10 @@ export interface LoadOptions {
   readonly call: () => Promise<unknown>;
 }
 
-/** Runs calls one after the other in each of `concurrency` loops; counts those that end after the warm-up. */
+/**
+ * Runs calls one after the other in each of `concurrency` loops; counts those that end after the
+ * warm-up.
+ */
 export async function closedLoop(options: LoadOptions): Promise<Figures> {
   const startedMs = performance.now();
   const measureFromMs = startedMs + options.warmUpMs;

@@ -8,7 +8,10 @@ export interface ChildProcess<T> {
   stop(): Promise<void>;
 }
 
-/** Starts a script of this folder under the same Node and waits for its first line. It ends with this process at the latest. */
+/**
+ * Starts a script of this folder under the same Node and waits for its first line. It ends with
+ * this process at the latest.
+ */
 export async function startProcess<T>(
   script: string,
   args: readonly string[],

@@ -1,4 +1,7 @@
-/** Processor time by process, from Linux's /proc: what a request costs, whatever else the machine is doing. */
+/**
+ * Processor time by process, from Linux's /proc: what a request costs, whatever else the machine is
+ * doing.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 
 const MS_PER_TICK = 10;
@@ -6,7 +9,10 @@ const MS_PER_TICK = 10;
 /** Milliseconds of processor time that processes have used so far, by name. */
 export type ProcessorTimes = ReadonlyMap<string, number>;
 
-/** Times of the named processes, and of the servers found beside them (all of their processes together). */
+/**
+ * Times of the named processes, and of the servers found beside them (all of their processes
+ * together).
+ */
 export function processorTimes(pids: ReadonlyMap<string, number>): ProcessorTimes {
   const names = new Map([...pids].map(([name, pid]) => [pid, name]));
   const times = new Map<string, number>();
@@ -42,8 +48,9 @@ function statOf(pid: number): { command: string; timeMs: number } | null {
   }
   const end = text.lastIndexOf(")");
   const fields = text.slice(end + 2).split(" ");
-  // Fields 14 to 17 of proc(5): user and system time in clock ticks, its own and that of its children that have ended:
-  // PostgreSQL's backends come and go with the connections of pools, and Redis rewrites its log in a child.
+  // Fields 14 to 17 of proc(5): user and system time in clock ticks, its own and that of its
+  // children that have ended: PostgreSQL's backends come and go with the connections of pools, and
+  // Redis rewrites its log in a child.
   const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
   return { command: text.slice(text.indexOf("(") + 1, end), timeMs: ticks * MS_PER_TICK };
 }

@@ -6,13 +6,18 @@ import type { AddressInfo } from "node:net";
 /** What is advised for production (libs/runtime/README.md): one request of a hundred. */
 export const SAMPLED_SHARE = "0.01";
 
-/** What the services are told, and the end of what takes their spans; nothing where telemetry is off. */
+/**
+ * The environment of the services, and the end of what takes their spans; nothing where telemetry
+ * is off.
+ */
 export interface BenchTelemetry {
   readonly environment: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
 
-/** Starts a collector that keeps nothing, to trace `share` of all requests; null: telemetry is off. */
+/**
+ * Starts a collector that keeps nothing, to trace `share` of all requests; null: telemetry is off.
+ */
 export async function benchTelemetry(share: string | null): Promise<BenchTelemetry> {
   if (share === null) return { environment: {}, stop: () => Promise.resolve() };
   const collector = createServer((request, response) => {

@@ -1,11 +1,12 @@
 /**
- * Rivals that are measured in turns: what changes slowly on a machine (its neighbours, its caches, its clock) then meets all
- * alike, and their ratio says something even where each figure by itself does not.
+ * Competitors that are measured in turns: what changes slowly on a machine (its neighbours, its
+ * caches, its clock) then meets all alike, and their ratio says something even where each figure by
+ * itself does not.
  */
 import { closedLoop, type Figures } from "./measure.ts";
 
 /** What takes turns with others. */
-export interface Rival {
+export interface Competitor {
   /** One call; rejects where the answer was not the expected one. */
   readonly call: () => Promise<unknown>;
   /** Before each of its turns. */
@@ -17,7 +18,7 @@ export interface Rival {
 /** How turns are driven. */
 export interface TurnOptions {
   readonly concurrency: number;
-  /** Of each rival, before its first turn. */
+  /** Of each competitor, before its first turn. */
   readonly warmUpMs: number;
   readonly turnWarmUpMs: number;
   readonly turnMs: number;
@@ -26,16 +27,19 @@ export interface TurnOptions {
 /** Turns of each. */
 const TURNS = 4;
 
-/** Measures `rivals` in turns, in their order and back, so that none has the earlier half; gives the means of the turns of each. */
+/**
+ * Measures `competitors` in turns, in their order and back, so that none has the earlier half;
+ * gives the means of the turns of each.
+ */
 export async function takeTurns<Name extends string>(
-  rivals: Readonly<Record<Name, Rival>>,
+  competitors: Readonly<Record<Name, Competitor>>,
   options: TurnOptions,
 ): Promise<Record<Name, Figures>> {
-  const names = Object.keys(rivals) as Name[];
+  const names = Object.keys(competitors) as Name[];
   const turns = new Map<Name, Figures[]>(names.map((name) => [name, []]));
   for (let turn = 0; turn < TURNS; turn += 1) {
     for (const name of turn % 2 === 0 ? names : names.toReversed()) {
-      const { call, before, after } = rivals[name];
+      const { call, before, after } = competitors[name];
       const warmUpMs = turn === 0 ? options.warmUpMs + options.turnWarmUpMs : options.turnWarmUpMs;
       await before?.();
       const figures = await closedLoop({ concurrency: options.concurrency, warmUpMs, measureMs: options.turnMs, call });

@@ -1,6 +1,7 @@
 /**
- * What the usage stream costs. A Redis of the bench's own is given the function library without the one line that writes an
- * entry, and after that the whole one again; the services know nothing of it.
+ * What the usage stream costs. A Redis of the bench's own is given the function library without the
+ * one line that writes an entry, and after that the whole one again; the services know nothing of
+ * it.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -11,7 +12,9 @@ const LIBRARY = path.resolve(import.meta.dirname, "../../libs/redis/src/kapi.lua
 const WRITES_ENTRY = /^ *redis\.call\('XADD', usage.*$/m;
 
 export interface UsageStream {
-  /** From the next call on, entries are written, or none are: those charges never reach the ledger. */
+  /**
+   * From the next call on, entries are written, or none are: those charges never reach the ledger.
+   */
   set(isOn: boolean): Promise<void>;
   close(): void;
 }

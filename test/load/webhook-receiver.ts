@@ -1,7 +1,7 @@
 /**
- * Receives webhooks in a process of its own and answers 200 at once, on `/can-hang` not between `GET /hang` and `GET /answer`.
- * `GET /take` gives what came since the last one, but on `/can-hang`: when each delivery came and how long after its event, in
- * milliseconds since 1970.
+ * Receives webhooks in a process of its own and answers 200 at once, on `/can-hang` not between
+ * `GET /hang` and `GET /answer`. `GET /take` gives what came since the last one, but on
+ * `/can-hang`: when each delivery came and how long after its event, in milliseconds since 1970.
  */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,8 +13,8 @@ let arrivals: { atMs: number; tookMs: number }[] = [];
 let hangs = false;
 const held: ServerResponse[] = [];
 
-/** Answers what was told over `GET`. */
-function told(path: string | undefined, response: ServerResponse): void {
+/** Answers a setting that came over `GET`. */
+function answerSetting(path: string | undefined, response: ServerResponse): void {
   if (path === "/take") {
     response.end(JSON.stringify(arrivals));
     arrivals = [];
@@ -26,7 +26,7 @@ function told(path: string | undefined, response: ServerResponse): void {
 }
 
 const server = createServer((request, response) => {
-  if (request.method === "GET") return told(request.url, response);
+  if (request.method === "GET") return answerSetting(request.url, response);
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("end", () => {

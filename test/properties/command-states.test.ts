@@ -1,7 +1,8 @@
 /**
- * A command moves only as it may (decisions, 3.1): queued → leased → succeeded or failed, back to queued when an attempt got
- * no answer, and from a final state nowhere. That holds on `command.events` and for whoever polls, while the trading server
- * is slow, refuses, loses answers or is not there.
+ * A command moves only as it may (decisions, 3.1): queued → leased → succeeded or failed, back to
+ * queued when an attempt got no answer, and from a final state nowhere. That holds on
+ * `command.events` and for whoever polls, while the trading server is slow, refuses, loses answers
+ * or is not there.
  */
 import { randomUUID } from "node:crypto";
 
@@ -27,7 +28,10 @@ const READ_MS = 10_000;
 const COMMAND_MS = 60_000;
 const PROPERTY_TIMEOUT_MS = 120_000;
 
-/** From each state to those that may follow it. A try that was too short to be shown leaves a command queued. */
+/**
+ * From each state to those that may follow it. A try that was too short to be shown leaves a
+ * command queued.
+ */
 const MOVES: Readonly<Record<CommandStatus, readonly CommandStatus[]>> = {
   queued: ["queued", "leased", "succeeded", "failed", "expired"],
   leased: ["queued", "succeeded", "failed"],
@@ -91,7 +95,10 @@ const fault = fc.record({
   slow: fc.boolean(),
 });
 type Fault = typeof fault extends fc.Arbitrary<infer F> ? F : never;
-/** In every run, since it takes a deposit the longest way: shown as leased, then queued again without an answer. */
+/**
+ * In every run, since it takes a deposit the longest way: shown as leased, then queued again
+ * without an answer.
+ */
 const LOST_AFTER_A_WHILE: Fault = { account: 0, kind: "drop_answer", count: 1, slow: true };
 const ITS_REQUEST: Request = { account: 0, gateway: 0, operation: "deposit" };
 
@@ -129,7 +136,10 @@ async function queue(client: OutsideClient, accountNumber: string, { operation }
   return answer.body.command.id;
 }
 
-/** Polls both gateways in turn until the command is final, and gives what was seen, with the final one twice. */
+/**
+ * Polls both gateways in turn until the command is final, and gives what was seen, with the final
+ * one twice.
+ */
 async function watch(clients: readonly OutsideClient[], commandId: string): Promise<CommandView[]> {
   const seen: CommandView[] = [];
   const deadline = Date.now() + COMMAND_MS;
@@ -158,21 +168,24 @@ function expectSeen(seen: readonly CommandView[]): void {
   }
 }
 
-/** Versions rise by one, every move is allowed, the last is final; an event that is told twice says the same. */
+/**
+ * Versions rise by one, every move is allowed, the last is final; an event that comes twice says
+ * the same.
+ */
 function expectHistory(history: readonly CommandEvent[], last: CommandView): void {
   let before: { version: number; status: CommandStatus; attempts: number } = {
     version: 0,
     status: "queued",
     attempts: 0,
   };
-  const told = new Map<number, CommandEvent>();
+  const reported = new Map<number, CommandEvent>();
   for (const event of history) {
-    const earlier = told.get(event.version);
+    const earlier = reported.get(event.version);
     if (earlier !== undefined) {
       expect(event).toEqual(earlier);
       continue;
     }
-    told.set(event.version, event);
+    reported.set(event.version, event);
     expect(event.version).toBe(before.version + 1);
     expect(MOVES[before.status], `${event.commandId}: from ${before.status}`).toContain(event.status);
     expect(event.attempts).toBeGreaterThanOrEqual(before.attempts);

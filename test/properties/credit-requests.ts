@@ -1,4 +1,4 @@
-/** Requests of every price, good and bad, and what an organization is told of them. */
+/** Requests of every price, good and bad, and the outcome of each for its organization. */
 import { randomUUID } from "node:crypto";
 
 import { DEFAULT_PRICES } from "@kapi/contracts";
@@ -50,7 +50,7 @@ export interface Wanted {
 }
 
 /** What a caller knows of one request. */
-export interface Told {
+export interface Outcome {
   readonly wanted: Wanted;
   readonly requestId: string;
   readonly sentMs: number;
@@ -138,7 +138,7 @@ const changing = (at: string) =>
   ({ operation: "updateServerConfiguration", method: "PATCH", path: `${at}/configuration` }) as const;
 
 /** Sends a request under a request id of its own, and notes what comes back. */
-export async function send(client: OutsideClient, wanted: Wanted): Promise<Told> {
+export async function send(client: OutsideClient, wanted: Wanted): Promise<Outcome> {
   const requestId = randomUUID();
   const sentMs = Date.now();
   const answer = await (wanted.method === "LIVE" ? connect(client, requestId) : call(client, wanted, requestId)).catch(
@@ -147,7 +147,7 @@ export async function send(client: OutsideClient, wanted: Wanted): Promise<Told>
   return { wanted, requestId, sentMs, answeredMs: Date.now(), ...answer };
 }
 
-type Heard = Pick<Told, "status" | "charged" | "queued">;
+type Heard = Pick<Outcome, "status" | "charged" | "queued">;
 
 interface Envelope {
   readonly command?: { readonly id: string };

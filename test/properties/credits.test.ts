@@ -1,9 +1,10 @@
 /**
- * A wallet cannot drift. Whatever is asked of it, whichever gateway or the organization service is killed, and whenever Redis
- * loses everything: in the end Redis, the ledger and its legs tell the same wallet, and every billed request is one line.
+ * A wallet cannot drift. Whatever is asked of it, whichever gateway or the organization service is
+ * killed, and whenever Redis loses everything: in the end Redis, the ledger and its legs tell the
+ * same wallet, and every billed request is one line.
  *
- * What Redis loses may be lost to us: a usage entry that waited in a stream when Redis was emptied. The test notes which
- * those were; no other line may be missing, and none may be there twice.
+ * What Redis loses may be lost to us: a usage entry that waited in a stream when Redis was emptied.
+ * The test notes which those were; no other line may be missing, and none may be there twice.
  */
 import { randomUUID } from "node:crypto";
 
@@ -16,8 +17,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { inFlight } from "../e2e/in-flight.ts";
 import { OutsideClient } from "../e2e/outside-client.ts";
-import { CreditBooks, type Line, type LostEntry } from "./credit-books.ts";
-import { CREATION, KINDS, type Kind, send, type Told, type Wanted, wantedOf } from "./credit-requests.ts";
+import { CreditReconciliation, type Line, type LostEntry } from "./credit-reconciliation.ts";
+import { CREATION, KINDS, type Kind, send, type Outcome, type Wanted, wantedOf } from "./credit-requests.ts";
 import { expectEveryLine } from "./every-line.ts";
 import { bounded } from "./settings.ts";
 
@@ -31,7 +32,7 @@ const MIN_CREDITS = 120;
 const MAX_CREDITS = 900;
 const MAX_BOUGHT = 300;
 /** How long a caller tries again what was not answered, or not with 2xx and 4xx. */
-const PATIENCE_MS = 60_000;
+const DEADLINE_MS = 60_000;
 const RETRY_PAUSE_MS = 150;
 const SETTLED_MS = 60_000;
 
@@ -63,7 +64,7 @@ const story = fc.record({
 type Burst = typeof burst extends fc.Arbitrary<infer B> ? B : never;
 
 let stack: TestStack;
-let books: CreditBooks;
+let reconciliation: CreditReconciliation;
 
 beforeAll(async () => {
   // The session timeout is how long the work of a killed service rests.
@@ -71,11 +72,11 @@ beforeAll(async () => {
     twice: ["gateway"],
     env: { all: { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "" } },
   });
-  books = await CreditBooks.open(stack.servers);
+  reconciliation = await CreditReconciliation.open(stack.servers);
 });
 
 afterAll(async () => {
-  await books.close();
+  await reconciliation.close();
   await stack.stop();
 });
 
@@ -84,7 +85,7 @@ class Story {
   readonly organizationId: string;
   readonly serverId: string;
   readonly clients: readonly [OutsideClient, OutsideClient];
-  readonly told: Told[] = [];
+  readonly outcomes: Outcome[] = [];
   readonly lost: LostEntry[] = [];
   readonly flushedMs: number[] = [];
   readonly accounts: string[] = [];
@@ -100,11 +101,14 @@ class Story {
     this.bought = credits;
   }
 
-  /** Opens the accounts that the story is about. What that cost is in the books before it begins. */
+  /**
+   * Opens the accounts that the story is about. The credits that this costs are recorded before the
+   * story begins.
+   */
   async begin(): Promise<void> {
     const [client] = this.clients;
     await eventually(async () => (await client.call("GET", "/credits/balance")).status === 200, {
-      timeoutMs: PATIENCE_MS,
+      timeoutMs: DEADLINE_MS,
     });
     for (let index = 0; index < ACCOUNTS; index += 1) {
       const { body } = await client.createAccount({ ...CREATION, requestId: "credits" });
@@ -112,15 +116,15 @@ class Story {
       this.accounts.push(String(result?.["accountNumber"]));
     }
     await eventually(async () => {
-      expect(await books.underWay()).toBe(0);
-      expect((await books.of(this.organizationId)).kept.reserved).toBe(0);
+      expect(await reconciliation.underWay()).toBe(0);
+      expect((await reconciliation.of(this.organizationId)).kept.reserved).toBe(0);
     });
-    for (const { chargeId } of await books.lines(this.organizationId)) this.#before.add(chargeId);
+    for (const { chargeId } of await reconciliation.lines(this.organizationId)) this.#before.add(chargeId);
   }
 
   /** The lines of what was asked since the story began. */
   async lines(): Promise<Line[]> {
-    return (await books.lines(this.organizationId)).filter(({ chargeId }) => !this.#before.has(chargeId));
+    return (await reconciliation.lines(this.organizationId)).filter(({ chargeId }) => !this.#before.has(chargeId));
   }
 
   /** Sends the requests of a burst, and disturbs them meanwhile. */
@@ -134,8 +138,9 @@ class Story {
   }
 
   async #ask(kind: Kind, gateway: number, pick: number): Promise<void> {
-    // A key that was accepted stands for that request; what another one may have begun under it is not known.
-    const earlier = this.told.filter(({ wanted, queued }) => wanted.key !== undefined && queued.length > 0);
+    // A key that was accepted stands for that request; what another one may have begun under it is
+    // not known.
+    const earlier = this.outcomes.filter(({ wanted, queued }) => wanted.key !== undefined && queued.length > 0);
     const wanted = wantedOf(kind, {
       serverId: this.serverId,
       account: this.accounts[pick % ACCOUNTS] ?? "",
@@ -146,19 +151,19 @@ class Story {
     else await this.#insist(wanted, gateway);
   }
 
-  async #send(wanted: Wanted, gateway: number): Promise<Told> {
-    const told = await send(this.clients[gateway] ?? this.clients[0], wanted);
-    this.told.push(told);
-    return told;
+  async #send(wanted: Wanted, gateway: number): Promise<Outcome> {
+    const outcome = await send(this.clients[gateway] ?? this.clients[0], wanted);
+    this.outcomes.push(outcome);
+    return outcome;
   }
 
-  async #insist(wanted: Wanted, gateway: number): Promise<Told> {
-    const untilMs = Date.now() + PATIENCE_MS;
+  async #insist(wanted: Wanted, gateway: number): Promise<Outcome> {
+    const untilMs = Date.now() + DEADLINE_MS;
     for (let attempt = gateway; ; attempt += 1) {
-      const told = await this.#send(wanted, attempt % 2);
+      const outcome = await this.#send(wanted, attempt % 2);
       // 401: a gateway that has just started, or one that has not heard of the new key yet.
-      if (told.status !== null && told.status < 500 && told.status !== 401) return told;
-      if (Date.now() > untilMs) throw new Error(`${wanted.operation} is still answered ${told.status}`);
+      if (outcome.status !== null && outcome.status < 500 && outcome.status !== 401) return outcome;
+      if (Date.now() > untilMs) throw new Error(`${wanted.operation} is still answered ${outcome.status}`);
       await delay(RETRY_PAUSE_MS);
     }
   }
@@ -177,7 +182,7 @@ class Story {
         );
         return response.ok;
       },
-      { timeoutMs: PATIENCE_MS, intervalMs: RETRY_PAUSE_MS },
+      { timeoutMs: DEADLINE_MS, intervalMs: RETRY_PAUSE_MS },
     );
     this.bought += credits;
   }
@@ -191,7 +196,7 @@ class Story {
     if (disturbance === undefined || disturbance === "none") return;
     if (disturbance === "flush") {
       this.flushedMs.push(Date.now());
-      this.lost.push(...(await books.flushAll()));
+      this.lost.push(...(await reconciliation.flushAll()));
       this.flushedMs.push(Date.now());
       return;
     }
@@ -202,12 +207,12 @@ class Story {
   }
 }
 
-/** Everything has come to rest: nothing under way, nothing reserved, and all books tell the same. */
+/** Waits until nothing is under way or reserved, and Redis, PostgreSQL and the API agree. */
 async function expectOneWallet(story: Story): Promise<void> {
   await eventually(
     async () => {
-      expect(await books.underWay()).toBe(0);
-      const { redis, kept, derived, linesSum, daysSum } = await books.of(story.organizationId);
+      expect(await reconciliation.underWay()).toBe(0);
+      const { redis, kept, derived, linesSum, daysSum } = await reconciliation.of(story.organizationId);
       expect(redis).toEqual(kept);
       expect(derived).toEqual(kept);
       expect(kept.purchased).toBe(story.bought);
@@ -227,11 +232,11 @@ it(
   async () => {
     await fc.assert(
       fc.asyncProperty(story, async ({ credits, bursts }) => {
-        const told = new Story(await createOrganization(stack, { name: "Story", credits }), credits);
-        await told.begin();
-        for (const burst of bursts) await told.take(burst);
-        await expectOneWallet(told);
-        expectEveryLine(told, await told.lines());
+        const played = new Story(await createOrganization(stack, { name: "Story", credits }), credits);
+        await played.begin();
+        for (const burst of bursts) await played.take(burst);
+        await expectOneWallet(played);
+        expectEveryLine(played, await played.lines());
       }),
       bounded(STORIES),
     );

@@ -1,6 +1,7 @@
 /**
- * Equal keys have one effect. However often one request is sent at once, through whichever gateway: one command, one 202, one
- * set of credentials, one movement of money. The key is the organization's own, and stands for that one request for good.
+ * Equal keys have one effect. However often one request is sent at once, through whichever gateway:
+ * one command, one 202, one set of credentials, one movement of money. The key is the
+ * organization's own, and stands for that one request for good.
  */
 import { randomUUID } from "node:crypto";
 
@@ -97,7 +98,10 @@ function send(client: OutsideClient, request: Request, key: string): Promise<Ans
 const commandsOf = (client: OutsideClient, key: string): Promise<{ id: string }[]> =>
   everyPage(client, `/commands?idempotencyKey=${encodeURIComponent(key)}`, "commands", 100);
 
-/** One was accepted, the others are told of it; the secrets are shown once, or the same every time. */
+/**
+ * One was accepted, the others are duplicates of it; the secrets are shown once, or the same every
+ * time.
+ */
 function expectOneCommand(operation: Operation, answers: readonly Answer<EnvelopeView>[]): EnvelopeView {
   const firsts = answers.filter(({ status }) => status === 202);
   expect(firsts).toHaveLength(1);

@@ -1,11 +1,14 @@
-/** Whatever comes at once, through however many gateways: a wallet serves exactly what was bought, and is never below zero. */
+/**
+ * Whatever comes at once, through however many gateways: a wallet serves exactly what was bought,
+ * and is never below zero.
+ */
 import { createOrganization } from "@kapi/local";
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { eventually } from "@kapi/testkit";
 import { Pool } from "undici";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import { CreditBooks } from "./credit-books.ts";
+import { CreditReconciliation } from "./credit-reconciliation.ts";
 
 const REQUESTS = 2_000;
 const CREDITS = 1_000;
@@ -15,15 +18,15 @@ const TEST_TIMEOUT_MS = 120_000;
 const SETTLED_MS = 20_000;
 
 let stack: TestStack;
-let books: CreditBooks;
+let reconciliation: CreditReconciliation;
 
 beforeAll(async () => {
   stack = await startTestStack({ services: ["gateway", "organization", "command-status"], twice: ["gateway"] });
-  books = await CreditBooks.open(stack.servers);
+  reconciliation = await CreditReconciliation.open(stack.servers);
 });
 
 afterAll(async () => {
-  await books.close();
+  await reconciliation.close();
   await stack.stop();
 });
 
@@ -57,7 +60,8 @@ it(
   async () => {
     const { organizationId, managementKey } = await createOrganization(stack, { name: "Last", credits: CREDITS });
     await eventually(async () => {
-      // A key of which nothing can be asked yet: both gateways know it once they say what is missing.
+      // A key of which nothing can be asked yet: both gateways know it once they say what is
+      // missing.
       const urls = [stack.baseUrl, stack.process("gateway-2").url];
       const answers = await Promise.all(
         urls.map((url) =>
@@ -79,14 +83,14 @@ it(
     expect(remaining.toSorted((a, b) => a - b)).toEqual(Array.from({ length: CREDITS }, (_, left) => left));
 
     const left = { available: 0, reserved: 0, consumed: CREDITS, purchased: CREDITS };
-    expect((await books.of(organizationId)).redis).toEqual(left);
+    expect((await reconciliation.of(organizationId)).redis).toEqual(left);
     await eventually(
       async () => {
-        const { kept, derived, linesSum } = await books.of(organizationId);
+        const { kept, derived, linesSum } = await reconciliation.of(organizationId);
         expect({ kept, derived, linesSum }).toEqual({ kept: left, derived: left, linesSum: CREDITS });
       },
       { timeoutMs: SETTLED_MS },
     );
-    expect(await books.lines(organizationId)).toHaveLength(CREDITS);
+    expect(await reconciliation.lines(organizationId)).toHaveLength(CREDITS);
   },
 );

@@ -1,6 +1,7 @@
 /**
- * Money adds up. Whatever is asked of several accounts (deposits, withdrawals, trades, closed and opened accounts, requests
- * sent again), in the end the ledger, the trading server and the organization's wallet tell the same story to the cent.
+ * Money adds up. Whatever is asked of several accounts (deposits, withdrawals, trades, closed and
+ * opened accounts, requests sent again), in the end the ledger, the trading server and the
+ * organization's wallet tell the same story to the cent.
  */
 import { randomUUID } from "node:crypto";
 
@@ -159,7 +160,9 @@ class Story {
 
 const inCents = (amount: number): number => Math.round(amount * 100);
 
-/** The ledger of an account is a chain without a gap from nothing to the trading server's balance. */
+/**
+ * The ledger of an account is a chain without a gap from nothing to the trading server's balance.
+ */
 async function expectBooks(story: Story, account: string): Promise<Transaction[]> {
   const client = story.clients[1];
   return eventually(
@@ -201,7 +204,10 @@ function expectOnce(story: Story, ends: readonly CommandView[], rows: readonly T
   expect(booked.map(String).toSorted()).toEqual(expected.map(String).toSorted());
 }
 
-/** Bought = available + reserved + consumed, and what is not there any more is in the list of usage, line by line. */
+/**
+ * Bought = available + reserved + consumed, and what is not there any more is in the list of usage,
+ * line by line.
+ */
 async function expectCredits(story: Story): Promise<void> {
   const [client] = story.clients;
   const wallet = await eventually(

@@ -1,6 +1,6 @@
 /**
- * While nothing changes, the pages of a list are the list: every record once, newest first, whatever the size of a page
- * and whichever gateway answers.
+ * While nothing changes, the pages of a list are the list: every record once, newest first,
+ * whatever the size of a page and whichever gateway answers.
  */
 import { randomUUID } from "node:crypto";
 
@@ -60,7 +60,7 @@ beforeAll(async () => {
   const positions = await inFlight(POSITIONS, IN_FLIGHT, () => control.buy(account, "EURUSD", 0.01));
   await inFlight(Math.floor(POSITIONS / 2), IN_FLIGHT, (index) => control.close(account, positions[index] ?? ""));
   await eventually(async () => (await lengthOf("deals")) === POSITIONS + Math.floor(POSITIONS / 2));
-  // Each close has told of its result and its commission.
+  // Each close has reported its result and its commission.
   let known = -1;
   await eventually(
     async () => {

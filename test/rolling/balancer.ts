@@ -6,7 +6,10 @@ import { delay } from "@kapi/kernel";
 const HOST = "127.0.0.1";
 /** How often each process is asked whether it is ready, in milliseconds. */
 const LOOK_INTERVAL_MS = 50;
-/** A process that does not answer within this time is taken for what it was: only an answer, or none to be had, tells. */
+/**
+ * A process that does not answer within this time is taken for what it was: only an answer, or none
+ * to be had, tells.
+ */
 const LOOK_TIMEOUT_MS = 2_000;
 
 /** One process behind a balancer. */
@@ -18,8 +21,9 @@ export interface Backend {
 }
 
 /**
- * The address of a service that runs as several processes. A new connection goes to the next process that says it is ready;
- * one that is there stays where it is until that process closes it, as with a balancer that knows nothing of HTTP.
+ * The address of a service that runs as several processes. A new connection goes to the next
+ * process that says it is ready; one that is there stays where it is until that process closes it,
+ * as with a balancer that knows nothing of HTTP.
  */
 export class Balancer {
   readonly #server: Server;

@@ -1,7 +1,7 @@
 /**
- * All balancers of a house, as a process of its own: what goes through them must not wait for what a test does with it.
- * Its argument names each one's processes; its first message tells their addresses; asked for anything, it tells at which of them no
- * process was ready at some moment.
+ * All balancers of a cluster, as a process of its own: what goes through them must not wait for
+ * what a test does with it. Its argument names each one's processes; its first message tells their
+ * addresses; asked for anything, it tells at which of them no process was ready at some moment.
  */
 import { Balancer, type Backend } from "./balancer.ts";
 

@@ -1,10 +1,11 @@
 /**
- * `npm run test:rolling`: a whole kapi, every service as two processes behind one address, under 200 mutations a second and
- * 200 live sockets, while all processes are restarted one after another. Prints whatever was not served or is not right,
- * and ends with exit code 1 then. `ROLLING_SEED` fixes the choices, `ROLLING_MUTATIONS` and `ROLLING_SOCKETS` the load.
+ * `npm run scenario -- rolling`: a whole kapi, every service as two processes behind one address,
+ * under 200 mutations a second and 200 live sockets, while all processes are restarted one after
+ * another. Prints whatever was not served or is not right, and ends with exit code 1 then.
+ * `ROLLING_SEED` fixes the choices, `ROLLING_MUTATIONS` and `ROLLING_SOCKETS` the load.
  */
 import startServers from "../../libs/testkit/src/global-setup.ts";
-import { drill } from "./drill.ts";
+import { runScenario } from "./scenario.ts";
 
 const SEED = Number(process.env["ROLLING_SEED"] ?? Date.now() % 1_000_000);
 const LOAD = {
@@ -21,7 +22,7 @@ function say(text: string): void {
 say(`ROLLING_SEED=${SEED} ${JSON.stringify(LOAD)}`);
 const stopServers = await startServers();
 try {
-  const { findings, complaints, restarts, traffic, late, live } = await drill({
+  const { violations, complaints, restarts, traffic, late, live } = await runScenario({
     ...LOAD,
     seed: SEED,
     tell: say,
@@ -33,12 +34,12 @@ try {
   }
   say(`
 requests     ${traffic.mutations} mutations, the slowest accepted after ${Math.round(traffic.slowestMs)} ms, ${traffic.exports} exports, ${traffic.reads} reads
-             ${traffic.waited} reads told to come again while the trading server was away
+             ${traffic.waited} reads answered with Retry-After while the trading server was unavailable
 connections  ${traffic.lost} lost, each request served when it was sent once more
-too slow     ${late} requests were told to come again because an answer came too late; they were served then
+too slow     ${late} requests were answered with Retry-After because an answer came too late; they were served then
 sockets      ${live.connections} connections, ${live.closed} closed with 1012, ${live.samples} samples, ${live.behind} came to a process that knew less
-findings     ${findings.length}`);
-  process.exitCode = findings.length === 0 && late === 0 ? 0 : 1;
+violations   ${violations.length}`);
+  process.exitCode = violations.length === 0 && late === 0 ? 0 : 1;
 } finally {
   await stopServers();
 }

@@ -1,12 +1,15 @@
 import { randomUUID } from "node:crypto";
 
 import { type Answer, type EnvelopeView, type OutsideClient, pause } from "../e2e/outside-client.ts";
-import type { Dice } from "../live/dice.ts";
-import type { Findings } from "../live/findings.ts";
+import type { RandomSource } from "../live/random-source.ts";
+import type { Violations } from "../live/violations.ts";
 
 /** How often what is due is sent, in milliseconds. */
 const TURN_MS = 10;
-/** Most requests under way at once; where the machine cannot keep up, one more is not sent. */
+/**
+ * Maximum number of requests under way at once; where the machine cannot keep up, one more is not
+ * sent.
+ */
 const MAX_UNDER_WAY = 2_000;
 /** The end of a path that is never answered from what is stored alone (decisions, 4.11). */
 const ASKS_SERVER = "positions?status=open&limit=1";
@@ -31,15 +34,16 @@ export interface Moved {
 }
 
 /** A request that was answered with Retry-After. */
-export interface Refusal {
+export interface Rejection {
   readonly what: string;
   readonly requestId: string;
 }
 
 /**
- * An organization's backend that does not wait for one answer before it sends the next request: deposits, withdrawals, now
- * and then an export, and every kind of read. What loses its connection is sent once more, with the same key, and so is
- * what is told to come again; whatever is not served then is a finding.
+ * An organization's backend that does not wait for one answer before it sends the next request:
+ * deposits, withdrawals, now and then an export, and every kind of read. What loses its connection
+ * is sent once more, with the same key, and so is a request that is answered with Retry-After;
+ * whatever is not served then is a violation.
  */
 export class Traffic {
   /** `slowestMs`: of the mutations, with both tries. */
@@ -54,24 +58,32 @@ export class Traffic {
     slowestMs: 0,
   };
   readonly moved: Moved[] = [];
-  /** Requests that were told to come again. */
-  readonly refusals: Refusal[] = [];
-  /** Whether the trading server is away: until it is back, what nobody else knows is answered with Retry-After. */
+  /** Requests that were answered with Retry-After. */
+  readonly rejections: Rejection[] = [];
+  /**
+   * Whether the trading server is away: until it is back, what nobody else knows is answered with
+   * Retry-After.
+   */
   isServerAway = false;
   readonly #client: OutsideClient;
   readonly #accounts: readonly string[];
-  readonly #dice: Dice;
-  readonly #findings: Findings;
+  readonly #random: RandomSource;
+  readonly #violations: Violations;
   readonly #underWay = new Set<Promise<void>>();
   readonly #failures = new Map<string, number>();
   #stopping = false;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(options: { client: OutsideClient; accounts: readonly string[]; dice: Dice; findings: Findings }) {
+  constructor(options: {
+    client: OutsideClient;
+    accounts: readonly string[];
+    random: RandomSource;
+    violations: Violations;
+  }) {
     this.#client = options.client;
     this.#accounts = options.accounts;
-    this.#dice = options.dice;
-    this.#findings = options.findings;
+    this.#random = options.random;
+    this.#violations = options.violations;
   }
 
   start(perSecond: { readonly mutations: number; readonly reads: number }): void {
@@ -83,7 +95,7 @@ export class Traffic {
     this.#stopping = true;
     await this.#running;
     await Promise.all(this.#underWay);
-    for (const [kind, times] of this.#failures) this.#findings.add(`${times} times: ${kind}`);
+    for (const [kind, times] of this.#failures) this.#violations.add(`${times} times: ${kind}`);
     this.#failures.clear();
   }
 
@@ -109,7 +121,7 @@ export class Traffic {
   }
 
   async #mutate(turn: number): Promise<void> {
-    const accountNumber = this.#dice.pick(this.#accounts);
+    const accountNumber = this.#random.pick(this.#accounts);
     const key = randomUUID();
     if (turn % EXPORT_EVERY === EXPORT_EVERY - 1) {
       const path = `/accounts/${accountNumber}/exports/history`;
@@ -118,8 +130,8 @@ export class Traffic {
       if (queued !== null) this.counts.exports += 1;
       return;
     }
-    const amountMinor = this.#dice.whole(1, MAX_AMOUNT_MINOR);
-    const isDeposit = this.#dice.happens(0.5);
+    const amountMinor = this.#random.whole(1, MAX_AMOUNT_MINOR);
+    const isDeposit = this.#random.happens(0.5);
     const body = { amount: amountMinor / 100, requestId: key };
     const beganMs = performance.now();
     const answer = await this.#served<EnvelopeView>(isDeposit ? "a deposit" : "a withdrawal", () =>
@@ -133,7 +145,7 @@ export class Traffic {
   }
 
   async #read(turn: number): Promise<void> {
-    const account = `/accounts/${this.#dice.pick(this.#accounts)}`;
+    const account = `/accounts/${this.#random.pick(this.#accounts)}`;
     const last = this.moved.at(-1)?.commandId;
     const paths = [
       ...(last === undefined ? [] : [`/commands/${last}`, `/commands/${last}?wait=10`]),
@@ -153,8 +165,9 @@ export class Traffic {
   }
 
   /**
-   * The answer of success: that of the first try, of the second after a lost connection, or of the second after an answer to come
-   * again. What is not served then is a failure, and is tried on all the same: the books count what was done.
+   * The answer of success: that of the first try, of the second after a lost connection, or of the
+   * second after an answer with Retry-After. What is not served then is a failure, and is tried on
+   * all the same: the reconciliation counts what was done.
    */
   async #served<T>(what: string, send: () => Promise<Answer<T>>): Promise<Answer<T> | null> {
     const problems: string[] = [];
@@ -169,7 +182,7 @@ export class Traffic {
     return null;
   }
 
-  /** One try: its answer, or why it is none. Waits as long as it is told. */
+  /** One try: its answer, or why there is none. Waits as long as Retry-After says. */
   async #try<T>(
     what: string,
     send: () => Promise<Answer<T>>,
@@ -192,12 +205,12 @@ export class Traffic {
     }
     const mustWait = this.isServerAway && what.endsWith(ASKS_SERVER);
     if (mustWait) this.counts.waited += 1;
-    else this.refusals.push({ what, requestId: headers.get("x-request-id") ?? "" });
+    else this.rejections.push({ what, requestId: headers.get("x-request-id") ?? "" });
     await pause(Number(retryAfterS) * 1_000);
     return [null, mustWait ? MUST_WAIT : text];
   }
 
-  /** What is alike but for ids and numbers of accounts is told once. */
+  /** What is alike but for ids and numbers of accounts is printed once. */
   #fail(text: string): void {
     const kind = text.replaceAll(IDS, "…");
     this.#failures.set(kind, (this.#failures.get(kind) ?? 0) + 1);

@@ -1,6 +1,7 @@
 /**
- * `npm run test:schemathesis`: a stack of its own, and Schemathesis with all its checks against its `/openapi.json`.
- * Schemathesis comes from PyPI into a folder of the checkout. Nothing but 127.0.0.1 is called. Ends with Schemathesis's code.
+ * `npm run verify -- schemathesis`: a stack of its own, and Schemathesis with all its checks
+ * against its `/openapi.json`. Schemathesis comes from PyPI into a folder of the checkout. Nothing
+ * but 127.0.0.1 is called. Ends with Schemathesis's code.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -16,7 +17,10 @@ const LOCAL = path.resolve(import.meta.dirname, "../../.local");
 const STATE_DIR = path.join(LOCAL, "schemathesis");
 const VENV = path.join(LOCAL, "schemathesis-venv");
 const SCHEMATHESIS = path.join(VENV, "bin", "schemathesis");
-/** Examples for each operation and phase. More finds more: `SCHEMATHESIS_EXAMPLES=500 npm run test:schemathesis`. */
+/**
+ * Examples for each operation and phase. More finds more:
+ * `SCHEMATHESIS_EXAMPLES=500 npm run verify -- schemathesis`.
+ */
 const EXAMPLES = process.env["SCHEMATHESIS_EXAMPLES"] ?? "50";
 const SEED = process.env["SCHEMATHESIS_SEED"] ?? "1";
 /** Longer than a command can be waited for, in seconds. */
@@ -73,7 +77,9 @@ async function examine(demo: Demo, accountNumber: string, spare: string): Promis
   return run(SCHEMATHESIS, args, { ...hooks, PYTHONDONTWRITEBYTECODE: "1" });
 }
 
-/** The key, and a server and an account that exist; what else no document can say is in `hooks.py`. */
+/**
+ * The key, and a server and an account that exist; what else no document can say is in `hooks.py`.
+ */
 function configuration({ managementKey, serverId }: Demo, accountNumber: string): string {
   return `
 headers = { Authorization = "Management ${managementKey}" }

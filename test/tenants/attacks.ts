@@ -14,7 +14,9 @@ const DEPOSITORS = 4;
 const READERS_OF_EACH_KIND = 64;
 /** Longer than every deadline for an answer of a trading server. */
 const HANG_MS = 20_000;
-/** Before a request that was refused is sent again; callers who do not wait only cost themselves. */
+/**
+ * Before a request that was refused is sent again; callers who do not wait only cost themselves.
+ */
 const PAUSE_MS = 100;
 
 /** An attack under way. */
@@ -29,7 +31,10 @@ export interface Attack {
   start(attacker: OutsideClient): Promise<UnderWay>;
 }
 
-/** All of them. `account` belongs to the attacker; the name server of webhooks is silent while `silence` is on. */
+/**
+ * All of them. `account` belongs to the attacker; the name server of webhooks is silent while
+ * `silence` is on.
+ */
 export function attacks(account: string, silence: { isOn: boolean }): Attack[] {
   return [
     {

@@ -1,9 +1,9 @@
 /**
- * `npm run test:tenants`: a whole kapi, and an organization that attacks the others through the API
- * alone. Prints what another one sees of each attack: errors, and how long its work takes,
+ * `npm run scenario -- tenants`: a whole kapi, and an organization that attacks the others through
+ * the API alone. Prints what another one sees of each attack: errors, and how long its work takes,
  * undisturbed and under attack. Ends with exit code 1 if that one was answered an error.
- * `TENANTS_SECONDS` is how long each is looked at, `TENANTS_ACCOUNTS` how many accounts the attacker
- * has.
+ * `TENANTS_SECONDS` is how long each is looked at, `TENANTS_ACCOUNTS` how many accounts the
+ * attacker has.
  */
 import { randomUUID } from "node:crypto";
 
@@ -43,7 +43,10 @@ class Victim {
     this.#receiver = receiver;
   }
 
-  /** Reads and deposits in turn; a deposit is over once it has succeeded. Gives the status, 200 where all is well. */
+  /**
+   * Reads and deposits in turn; a deposit is over once it has succeeded. Gives the status, 200
+   * where all is well.
+   */
   readonly work = async (): Promise<number> => {
     this.#turn += 1;
     const account = `/accounts/${this.#account}`;
@@ -132,11 +135,12 @@ try {
   await seenBy(SETTLE_MS, victim.work);
   const heads = ["requests", "errors", "p50", "under", "p99", "under", "ratio"].map((head) => head.padStart(9));
   say(`${"attack (times of the other organization in ms)".padEnd(52)}${heads.join("")}`);
-  const findings: string[] = [];
-  for (const attack of attacks(own, silence)) findings.push(...(await look(attack, attacker, victim)));
-  for (const [finding, times] of Map.groupBy(findings, String)) say(`FINDING ${finding}, ${times.length} times`);
-  say(`findings ${findings.length}`);
-  process.exitCode = findings.length === 0 ? 0 : 1;
+  const violations: string[] = [];
+  for (const attack of attacks(own, silence)) violations.push(...(await look(attack, attacker, victim)));
+  for (const [violation, times] of Map.groupBy(violations, String))
+    say(`VIOLATION ${violation}, ${times.length} times`);
+  say(`violations ${violations.length}`);
+  process.exitCode = violations.length === 0 ? 0 : 1;
 } finally {
   await stack.stop();
   await receiver.stop();

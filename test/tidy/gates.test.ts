@@ -1,6 +1,6 @@
 /**
- * Every gate of `npm run check` is red where it must be: each is run on a fixture that breaks it. A gate that looked at
- * nothing would pass everything, so what it looked at is checked too.
+ * Every gate of `npm run check` is red where it must be: each is run on a fixture that breaks it. A
+ * gate that looked at nothing would pass everything, so what it looked at is checked too.
  */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
@@ -37,13 +37,13 @@ function cruise(cwd: string, folders: readonly string[]): Cruise {
 }
 
 describe("the gates of npm run check", () => {
-  it("the import rules are each broken by the house in fixtures/imports", () => {
+  it("the import rules are each broken in fixtures/imports", () => {
     const { violations, ruleSetUsed } = cruise(path.join(FIXTURES, "imports"), ["libs", "services"]).summary;
     const broken = new Set(violations.map((violation) => violation.rule.name));
     expect([...broken].toSorted()).toEqual(ruleSetUsed.forbidden.map((rule) => rule.name).toSorted());
   });
 
-  it("the import rules see every service and library of this house", () => {
+  it("the import rules see every service and library", () => {
     const seen = cruise(ROOT, ["libs", "services"]).modules.map((module) => module.source);
     const places = ["libs/kernel/", "libs/contracts/", "services/gateway/src/", "services/finance/src/"];
     for (const place of [...places, "services/console/page/src/pages/"]) {

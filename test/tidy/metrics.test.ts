@@ -1,6 +1,6 @@
 /**
- * docs/reference/metrics.md lists every metric of the code, and nothing else: it is made of the calls that make the
- * metrics. `npm run metrics-reference` writes it anew.
+ * docs/reference/metrics.md lists every metric of the code, and nothing else: it is made of the
+ * calls that make the metrics. `npm run metrics-reference` writes it anew.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -31,8 +31,10 @@ interface Metric {
 }
 
 function sources(): string[] {
-  const rooms = HOMES.flatMap((home) => readdirSync(path.join(ROOT, home)).map((name) => path.join(home, name, "src")));
-  return rooms
+  const sources = HOMES.flatMap((home) =>
+    readdirSync(path.join(ROOT, home)).map((name) => path.join(home, name, "src")),
+  );
+  return sources
     .filter((room) => existsSync(path.join(ROOT, room)))
     .flatMap((room) =>
       readdirSync(path.join(ROOT, room), { recursive: true, encoding: "utf8" }).map((file) => path.join(room, file)),

@@ -1,6 +1,7 @@
 /**
- * New migrations only add: processes of the release before go on while they run and after (docs/upgrades.md). The files in
- * migrations-baseline.json were there before this rule; none of them may change.
+ * New migrations only add: processes of the release before go on while they run and after
+ * (docs/upgrades.md). The files in migrations-baseline.json were there before this rule; none of
+ * them may change.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -15,13 +16,13 @@ const FIXTURES = path.join(import.meta.dirname, "fixtures/migrations");
 const RELEASE = /^## (\d+\.\d+\.\d+)$/gm;
 const RELEASED = new Set(["1.2.0"]);
 
-/** The faults of the house in a fixture, of which no file is an old one. */
+/** The faults in a fixture, of which no file is released. */
 function faultsOf(fixture: string): string[] {
   return migrationFaults(path.join(FIXTURES, fixture), { baseline: {}, released: RELEASED }).faults;
 }
 
 describe("the migrations", () => {
-  it("of this house break no process of the release before", () => {
+  it("break no process of the release before", () => {
     const changelog = readFileSync(path.join(ROOT, "CHANGELOG.md"), "utf8");
     const released = new Set(Array.from(changelog.matchAll(RELEASE), ([, version = ""]) => version));
     expect(released.size).toBeGreaterThan(0);

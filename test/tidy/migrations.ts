@@ -21,7 +21,9 @@ interface Rule {
 
 const NOT_NULL_WITHOUT_DEFAULT = /\badd (?:column )?(?:if not exists )?(?!constraint\b)[^,]*\bnot null\b[^,]*/g;
 
-/** What breaks processes of the release before, which go on while the migration runs and after it. */
+/**
+ * What breaks processes of the release before, which go on while the migration runs and after it.
+ */
 const RULES: readonly Rule[] = [
   {
     exemption: "contract",
@@ -79,7 +81,10 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** What is wrong with the migrations below `root`, one sentence each, and how many files were looked at. */
+/**
+ * What is wrong with the migrations below `root`, one sentence each, and how many files were looked
+ * at.
+ */
 export function migrationFaults(
   root: string,
   options: {
@@ -172,7 +177,9 @@ interface Statement {
   readonly comment: string;
 }
 
-/** The statements of a file. What is quoted is blanked, so that no word or semicolon in it counts. */
+/**
+ * The statements of a file. What is quoted is blanked, so that no word or semicolon in it counts.
+ */
 function statementsOf(text: string): Statement[] {
   const blank = text.replaceAll(/--[^\n]*|\/\*[\s\S]*?\*\/|\$(\w*)\$[\s\S]*?\$\1\$|'(?:[^']|'')*'/g, (found) =>
     found.startsWith("--") || found.startsWith("/*") ? found.replaceAll(";", ",") : "''",

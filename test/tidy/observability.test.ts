@@ -1,6 +1,6 @@
 /**
- * Alerts, dashboards, runbook and the alerts' cases fit together, and to what the code measures. Whether an alert fires is
- * for promtool to say: `npm run test:alerts`.
+ * Alerts, dashboards, runbook and the alerts' cases fit together, and to what the code measures.
+ * Whether an alert fires is for promtool to say: `npm run verify -- alerts`.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -49,7 +49,7 @@ describe("alerts and dashboards", () => {
     expect(Array.from(targets, ([, name = ""]) => name).toSorted()).toEqual(programs.toSorted());
   });
 
-  it("are refused where they do not fit: each fault of fixtures/observability is told", () => {
+  it("are refused where they do not fit: each fault of fixtures/observability is reported", () => {
     const faulty = {
       rules: read(FIXTURES, "alerts.yaml"),
       dashboards: readDashboards(FIXTURES),

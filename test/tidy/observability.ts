@@ -24,7 +24,10 @@ const OURS = 'application="kapi"';
 const REFERENCE_ROW = /^\| `[^`]*` +\| `([a-z][a-z0-9_, ]*)` +\|/gm;
 const ENTRY = /^### (Kapi\w+)\n([^]*?)(?=^##|(?![^]))/gm;
 
-/** What is wrong with alerts, dashboards and runbook, a sentence each; none where everything fits together. */
+/**
+ * What is wrong with alerts, dashboards and runbook, a sentence each; none where everything fits
+ * together.
+ */
 export function observabilityFaults(given: Observability): string[] {
   const rules = readRules(given.rules);
   const known = knownSeries(given.reference);
@@ -39,7 +42,9 @@ export function observabilityFaults(given: Observability): string[] {
   ];
 }
 
-/** The names of all series, as Prometheus has them: those of the page that is made from the code. */
+/**
+ * The names of all series, as Prometheus has them: those of the page that is made from the code.
+ */
 export function knownSeries(reference: string): ReadonlySet<string> {
   const names = Array.from(reference.matchAll(REFERENCE_ROW), ([, cell = ""]) => cell.split(", "));
   // A histogram is written `name_bucket, _sum, _count`.

@@ -1,6 +1,7 @@
 /**
- * Each program is given the secrets that its settings read, and no other: by deploy/programs.json, from which the chart
- * (`npm run test:helm` looks at what it renders) and `npm start` make its environment, in Docker Compose, and in the docs.
+ * Each program is given the secrets that its settings read, and no other: by deploy/programs.json,
+ * from which the chart (`npm run verify -- helm` looks at what it renders) and `npm start` make its
+ * environment, in Docker Compose, and in the docs.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -48,7 +49,10 @@ const SERVICES = readdirSync(path.join(ROOT, "services"));
 const secretsOf = (uses: Uses): string[] => [...uses.secrets, ...uses.optionalSecrets].map(variableOf).toSorted();
 const ofUpgrade = (uses: Uses): string[] => uses.upgradeSecrets.map(variableOf);
 const SECRET_VARIABLES = new Set([...PROGRAMS.values()].flatMap((uses) => secretsOf(uses).concat(ofUpgrade(uses))));
-/** How variables are called that hold a secret; those of Kafka, Redis and PostgreSQL go with the server. */
+/**
+ * How variables are called that hold a secret; those of Kafka, Redis and PostgreSQL go with the
+ * server.
+ */
 const SECRET_NAME = /(?:TOKENS?|KEYS?|SECRETS?|PASSWORDS?|DIGESTS?)$/;
 const OF_A_SERVER = /^(?:KAFKA|REDIS|POSTGRES)_/;
 
@@ -68,7 +72,7 @@ describe.each([...SETTINGS])("%s", (program, schema) => {
   const variables = Object.keys(schema.shape);
   const expected = { servers: uses.servers, secrets: secretsOf(uses), calls: uses.calls.toSorted() };
 
-  it("is told of the secrets, servers and services that its settings read, and of no other", () => {
+  it("gets the secrets, servers and services that its settings read, and of no other", () => {
     const secrets = [...secretsOf(uses), ...ofUpgrade(uses)].toSorted();
     expect(usesOf(variables, SECRET_VARIABLES, SERVICES)).toEqual({ ...expected, secrets });
     const unknown = variables.filter((name) => SECRET_NAME.test(name) && !OF_A_SERVER.test(name));

@@ -1,7 +1,13 @@
-/** What each program is told of secrets, servers and other services: by its settings, Docker Compose and the docs. */
+/**
+ * What each program gets of secrets, servers and other services: by its settings, Docker Compose
+ * and the docs.
+ */
 import { z } from "zod";
 
-/** What a program uses, as deploy/programs.json has it: the chart, `npm start` and Docker Compose give it that alone. */
+/**
+ * What a program uses, as deploy/programs.json has it: the chart, `npm start` and Docker Compose
+ * give it that alone.
+ */
 const Uses = z.strictObject({
   servers: z.array(z.enum(["kafka", "postgres", "redis"])),
   /** Its PostgreSQL schema, where that is not named after the program. */
@@ -29,7 +35,10 @@ export function variableOf(name: string): string {
   return name.replaceAll("-", "_").toUpperCase();
 }
 
-/** What the variables that a program reads say of what it uses. `secretVariables` are all that hold a secret. */
+/**
+ * What the variables that a program reads say of what it uses. `secretVariables` are all that hold
+ * a secret.
+ */
 export function usesOf(
   variables: readonly string[],
   secretVariables: ReadonlySet<string>,
@@ -63,7 +72,10 @@ function blockOf(compose: string, title: string): string {
   return compose.slice(start + title.length + 2).split(/^(?! )/m)[0] ?? "";
 }
 
-/** The rows of the table of docs/operate.md under _Secrets of each program_: program, and the secrets' variables. */
+/**
+ * The rows of the table of docs/operate.md under _Secrets of each program_: program, and the
+ * secrets' variables.
+ */
 export function documentedSecrets(docs: string): ReadonlyMap<string, string[]> {
   const [, section = ""] = docs.split(/^## Secrets of each program$/m);
   const [table = ""] = section.split(/^## /m);

@@ -1,4 +1,7 @@
-/** What others wrote comes in by names that say exactly what: packages by the lock file, images by a digest or a reason. */
+/**
+ * What others wrote comes in by names that say exactly what: packages by the lock file, images by a
+ * digest or a reason.
+ */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";

@@ -11,7 +11,7 @@ export interface Surroundings {
   /** The first line of standard input. */
   readonly readLine: () => Promise<string>;
   readonly nowMs: () => number;
-  /** Ends a command that goes on until it is told to end. */
+  /** Ends a command that runs until it is stopped. */
   readonly signal: AbortSignal;
 }
 

@@ -21,19 +21,19 @@ export class CommandFailure extends Error {
 }
 
 /** What `who` answered where it refused, with what it says of single fields. */
-export function refusalOf(who: string, status: number, text: string): CommandFailure {
+export function failureOf(who: string, status: number, text: string): CommandFailure {
   const exitCode = status >= 500 ? EXIT_CODES.unavailable : EXIT_CODES.refused;
-  const refusal = ErrorBody.safeParse(jsonOrNull(text));
-  if (!refusal.success) return new CommandFailure(`${who} answered ${status}.`, exitCode);
-  const issues = (refusal.data.issues ?? []).map((issue) => `\n  ${issue.path.join(".")}: ${issue.message}`);
-  return new CommandFailure(`${refusal.data.error} (${status})${issues.join("")}`, exitCode);
+  const body = ErrorBody.safeParse(jsonOrNull(text));
+  if (!body.success) return new CommandFailure(`${who} answered ${status}.`, exitCode);
+  const issues = (body.data.issues ?? []).map((issue) => `\n  ${issue.path.join(".")}: ${issue.message}`);
+  return new CommandFailure(`${body.data.error} (${status})${issues.join("")}`, exitCode);
 }
 
 /** Why a request had no answer. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error.cause instanceof Error)) return error.message;
-  // Of several addresses that were tried only a code is told.
+  // When several addresses were tried, the error has only a code.
   const { message, code } = error.cause as NodeJS.ErrnoException;
   return message === "" ? (code ?? error.message) : message;
 }

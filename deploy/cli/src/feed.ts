@@ -1,8 +1,11 @@
-/** The feed of an organization's events, followed from one place on: nothing left out, nothing twice. */
+/**
+ * The feed of an organization's events, followed from one place on: nothing left out, nothing
+ * twice.
+ */
 import { EventsAnswer, FEED_NOW, FeedEvent, OPERATIONS, pathOf, type WebhookKind } from "@kapi/contracts";
 import { z } from "zod";
 
-import { CommandFailure, EXIT_CODES, reasonOf, refusalOf } from "./failure.ts";
+import { CommandFailure, EXIT_CODES, reasonOf, failureOf } from "./failure.ts";
 
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Events of one page. */
@@ -10,7 +13,10 @@ const PAGE_EVENTS = 100;
 const TOO_MANY_REQUESTS = 429;
 const SERVER_ERRORS_FROM = 500;
 
-/** An event of any release: of a kind that this release may not know, with the fields of `data` in their order. */
+/**
+ * An event of any release: of a kind that this release may not know, with the fields of `data` in
+ * their order.
+ */
 const ListenedEvent = FeedEvent.extend({ type: z.string(), data: z.record(z.string(), z.unknown()) });
 export type ListenedEvent = z.infer<typeof ListenedEvent>;
 const FeedPage = EventsAnswer.extend({ events: z.array(ListenedEvent) });
@@ -29,8 +35,8 @@ export interface FeedOptions {
 export class FeedAway extends Error {}
 
 /**
- * One page behind the cursor `after`; null: no event yet, and `next` is this moment. Throws {@link FeedAway} where it can be
- * asked again, CommandFailure where the API refuses.
+ * One page behind the cursor `after`; null: no event yet, and `next` is this moment. Throws
+ * {@link FeedAway} where it can be asked again, CommandFailure where the API refuses.
  */
 export async function readFeed(options: FeedOptions, after: string | null, signal: AbortSignal): Promise<FeedPage> {
   const { api, managementKey, kinds } = options;
@@ -49,7 +55,7 @@ export async function readFeed(options: FeedOptions, after: string | null, signa
   }
   const { status } = response;
   if (status >= SERVER_ERRORS_FROM || status === TOO_MANY_REQUESTS) throw new FeedAway(`The API answered ${status}`);
-  if (!response.ok) throw refusalOf("The API", status, text);
+  if (!response.ok) throw failureOf("The API", status, text);
   const page = FeedPage.safeParse(jsonOf(text));
   if (page.success) return page.data;
   throw new CommandFailure(`What answers at ${api} is no feed of events.`, EXIT_CODES.refused);

@@ -1,4 +1,7 @@
-/** Deliveries to a program on this machine, as a receiver on the internet has them: signed, with the same body and id. */
+/**
+ * Deliveries to a program on this machine, as a receiver on the internet has them: signed, with the
+ * same body and id.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 
 import { WEBHOOK_HEADERS } from "@kapi/contracts";
@@ -9,7 +12,9 @@ import type { ListenedEvent } from "./feed.ts";
 
 /** What a receiver may take for its answer, as in earnest. */
 const ANSWER_TIMEOUT_MS = 15_000;
-/** Rests before a program that is not up is tried again; after the last one the event is given up. */
+/**
+ * Rests before a program that is not up is tried again; after the last one the event is given up.
+ */
 const RETRY_PAUSES_MS = [250, 500, 1_000, 2_000, 4_000] as const;
 
 const SECOND_MS = 1_000;
@@ -30,7 +35,9 @@ export interface ForwardOptions {
   readonly signal: AbortSignal;
 }
 
-/** Sends an event. Any answer is the end of it; where there is none, it is tried again, some seconds long. */
+/**
+ * Sends an event. Any answer ends the delivery. Without an answer it is retried for some seconds.
+ */
 export async function forward(event: ListenedEvent, options: ForwardOptions): Promise<Forwarded> {
   for (let attempts = 1; ; attempts += 1) {
     const beganMs = options.nowMs();

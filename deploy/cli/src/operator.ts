@@ -9,7 +9,7 @@ import {
 import { ConfigError, loadConfig } from "@kapi/runtime";
 import { z } from "zod";
 
-import { CommandFailure, EXIT_CODES, reasonOf, refusalOf } from "./failure.ts";
+import { CommandFailure, EXIT_CODES, reasonOf, failureOf } from "./failure.ts";
 import { type Environment, fromRunningKapi } from "./running-kapi.ts";
 
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -119,7 +119,7 @@ export class Operator {
         EXIT_CODES.unavailable,
       );
     }
-    if (!response.ok) throw refusalOf(`The ${this.#service} service`, response.status, text);
+    if (!response.ok) throw failureOf(`The ${this.#service} service`, response.status, text);
     return (route.answer as z.ZodType<z.output<R["answer"]>>).parse(JSON.parse(text));
   }
 }

@@ -6,7 +6,7 @@ export interface Column<T> {
 
 const GAP = "  ";
 
-/** Rows under their headings, as wide as their widest value; a line that says so where there are none. */
+/** Rows under their headings, as wide as their widest value; "None." without rows. */
 export function table<T>(rows: readonly T[], columns: readonly Column<T>[]): string {
   if (rows.length === 0) return "None.\n";
   const lines = [
@@ -21,7 +21,7 @@ export function table<T>(rows: readonly T[], columns: readonly Column<T>[]): str
 }
 
 /** Names and values, one a line. */
-export function facts(values: Readonly<Record<string, string | number>>): string {
+export function fields(values: Readonly<Record<string, string | number>>): string {
   const width = Math.max(...Object.keys(values).map((name) => name.length));
   return Object.entries(values)
     .map(([name, value]) => `${name.padEnd(width)}${GAP}${value}\n`)

@@ -45,7 +45,7 @@ async function kapi(typed: string, given: { env?: Record<string, string>; line?:
 }
 
 /** Runs a command that is done, and reads its JSON. */
-async function told<T>(typed: string, line = ""): Promise<T> {
+async function jsonOf<T>(typed: string, line = ""): Promise<T> {
   const ran = await kapi(`${typed} --json`, { line });
   expect(ran).toMatchObject({ code: 0, err: "" });
   return JSON.parse(ran.out) as T;
@@ -53,12 +53,12 @@ async function told<T>(typed: string, line = ""): Promise<T> {
 
 async function newOrganization(credits = 100): Promise<string> {
   const typed = `organization create --name Acme --credits ${credits} --low-balance 5`;
-  return (await told<{ organizationId: string }>(typed)).organizationId;
+  return (await jsonOf<{ organizationId: string }>(typed)).organizationId;
 }
 
 test("an organization is made, is in the list, and has the wallet it was given", async () => {
   const organization = await newOrganization();
-  const list = await told<{ organizationId: string; name: string }[]>("organization list");
+  const list = await jsonOf<{ organizationId: string; name: string }[]>("organization list");
   expect(list).toContainEqual(expect.objectContaining({ organizationId: organization, name: "Acme" }));
   const shown = await kapi(`credits show --organization ${organization}`);
   expect(shown.code).toBe(0);
@@ -68,7 +68,7 @@ test("an organization is made, is in the list, and has the wallet it was given",
 
 test("every organization is in the list, however many pages it has", async () => {
   const made = await Promise.all(Array.from({ length: 101 }, () => newOrganization(0)));
-  const list = await told<{ organizationId: string }[]>("organization list");
+  const list = await jsonOf<{ organizationId: string }[]>("organization list");
   expect(list.map(({ organizationId }) => organizationId)).toEqual(expect.arrayContaining(made));
 });
 
@@ -76,9 +76,9 @@ test("credits that are added under one purchase id are added once", async () => 
   const organization = await newOrganization();
   const purchase = randomUUID();
   const add = `credits add --organization ${organization} --credits 40 --purchase ${purchase}`;
-  expect(await told(add)).toEqual({ purchaseId: purchase });
-  expect(await told(add)).toEqual({ purchaseId: purchase });
-  const wallet = await told<{ lifetimePurchased: number }>(`credits show --organization ${organization}`);
+  expect(await jsonOf(add)).toEqual({ purchaseId: purchase });
+  expect(await jsonOf(add)).toEqual({ purchaseId: purchase });
+  const wallet = await jsonOf<{ lifetimePurchased: number }>(`credits show --organization ${organization}`);
   expect(wallet).toMatchObject({ availableCredits: 140, lifetimePurchased: 140 });
 });
 
@@ -87,11 +87,14 @@ test("a user gets a password that is shown once, or the one that was typed", asy
   const email = `${randomUUID()}@example.com`;
   const create = (address: string): string =>
     `user create --organization ${organization} --email ${address} --name Ada`;
-  const made = await told<{ userId: string; password: string }>(create(email));
+  const made = await jsonOf<{ userId: string; password: string }>(create(email));
   expect(made.password.length).toBeGreaterThanOrEqual(16);
-  const typed = await told(`${create(`${randomUUID()}@example.com`)} --password-stdin`, "correct horse battery staple");
+  const typed = await jsonOf(
+    `${create(`${randomUUID()}@example.com`)} --password-stdin`,
+    "correct horse battery staple",
+  );
   expect(typed).not.toHaveProperty("password");
-  const list = await told<{ email: string }[]>(`user list --organization ${organization}`);
+  const list = await jsonOf<{ email: string }[]>(`user list --organization ${organization}`);
   expect(list).toHaveLength(2);
   expect(JSON.stringify(list)).not.toContain(made.password);
   expect(await kapi(create(email))).toMatchObject({ code: 1, out: "" });
@@ -100,22 +103,22 @@ test("a user gets a password that is shown once, or the one that was typed", asy
 test("a key can be limited to servers, in time and in rate; it is shown once, and revoked for good", async () => {
   const organization = await newOrganization();
   const at = `--organization ${organization}`;
-  const server = await told<{ serverId: string }>(
+  const server = await jsonOf<{ serverId: string }>(
     `server create ${at} --url http://127.0.0.1:7001 --name Acme-Demo --company Acme --leverage 1,50,100 --default-leverage 50 --token-stdin`,
     "the-token-of-this-server-alone",
   );
-  const listed = await told(`server list ${at}`);
+  const listed = await jsonOf(`server list ${at}`);
   expect(listed).toMatchObject([
     { serverId: server.serverId, status: "active", configuration: { supportedLeverage: [1, 50, 100] } },
   ]);
   expect(JSON.stringify(listed)).not.toMatch(/token/i);
   const limits = `--server ${server.serverId} --expires 12h --rate-limit 10:50`;
-  const made = await told<{ keyId: string; managementKey: string }>(
+  const made = await jsonOf<{ keyId: string; managementKey: string }>(
     `key create ${at} --scope accounts:read,metrics:read ${limits}`,
   );
   expect(made.managementKey).toMatch(/^kapi\.[a-z2-7]{16}\./);
-  const everything = await told<{ keyId: string }>(`key create ${at} --all-scopes --name All`);
-  const keys = await told<{ keyId: string }[]>(`key list ${at}`);
+  const everything = await jsonOf<{ keyId: string }>(`key create ${at} --all-scopes --name All`);
+  const keys = await jsonOf<{ keyId: string }[]>(`key list ${at}`);
   expect(keys).toHaveLength(2);
   expect(keys.find(({ keyId }) => keyId === made.keyId)).toMatchObject({
     scopes: ["accounts:read", "metrics:read"],
@@ -135,12 +138,12 @@ test("the audit log is listed by organization, as many entries as are asked for,
   const organization = await newOrganization();
   const at = `--organization ${organization}`;
   const made = await Promise.all(
-    Array.from({ length: 90 }, (_, n) => told<{ keyId: string }>(`key create ${at} --all-scopes --name Key-${n}`)),
+    Array.from({ length: 90 }, (_, n) => jsonOf<{ keyId: string }>(`key create ${at} --all-scopes --name Key-${n}`)),
   );
   await Promise.all(made.slice(0, 13).map(({ keyId }) => kapi(`key revoke ${keyId}`)));
   await kapi(`key create ${at} --all-scopes --name Last`);
   const entries = await eventually(async () => {
-    const found = await told<{ id: string; action: string; actor: object }[]>(`audit list ${at} --limit 500`);
+    const found = await jsonOf<{ id: string; action: string; actor: object }[]>(`audit list ${at} --limit 500`);
     return found.length >= 105 && found;
   });
   expect(entries.map(({ action }) => action).toReversed()).toEqual([
@@ -150,15 +153,15 @@ test("the audit log is listed by organization, as many entries as are asked for,
     "key.created",
   ]);
   expect(entries[0]).toMatchObject({ actor: { type: "operator" }, organizationId: organization });
-  expect(await told(`audit list ${at}`)).toEqual(entries.slice(0, 100));
-  expect(await told(`audit list ${at} --before ${entries[102]?.id ?? ""}`)).toEqual(entries.slice(103));
+  expect(await jsonOf(`audit list ${at}`)).toEqual(entries.slice(0, 100));
+  expect(await jsonOf(`audit list ${at} --before ${entries[102]?.id ?? ""}`)).toEqual(entries.slice(103));
   const shown = await kapi(`audit list ${at} --limit 1`);
   expect(shown.out).toMatch(/^ID +AT +ORGANIZATION +ACTION +BY +FROM +TO +DETAILS$/m);
   expect(shown.out).toMatch(new RegExp(`^\\d+ .* ${organization} +key\\.created +operator +\\S+ +key \\S+ +\\{`, "m"));
-  expect((await told<object[]>("audit list --limit 3")).length).toBe(3);
+  expect((await jsonOf<object[]>("audit list --limit 3")).length).toBe(3);
 });
 
-test("what is refused is told with its reason and ends with 1", async () => {
+test("a refused command prints the reason and ends with 1", async () => {
   const unknown = randomUUID();
   const missing = await kapi(`credits show --organization ${unknown}`);
   expect(missing).toMatchObject({ code: 1, out: "" });
@@ -181,7 +184,7 @@ test.each([
   ["key create --organization x --all-scopes --rate-limit fast", "requests per second"],
   ["organisation list", "Did you mean organization?"],
   ["organization", "create"],
-])("a command that is none ends with 2 and says what is missing: %s", async (typed, said) => {
+])("an unknown command ends with 2 and says what is missing: %s", async (typed, said) => {
   const ran = await kapi(typed);
   expect(ran).toMatchObject({ code: 2, out: "" });
   expect(ran.err).toContain(said);

@@ -1,6 +1,6 @@
 /**
- * The job that creates the topics, before the services start: what is there already stays as it is. Exits 0 when every
- * topic is there and has its leaders, 1 with one clear line otherwise.
+ * The job that creates the topics, before the services start: what is there already stays as it is.
+ * Exits 0 when every topic is there and has its leaders, 1 with one clear line otherwise.
  */
 import { createKafka, createTopics, kafkaOptions } from "@kapi/kafka";
 import { ConfigError, configFields, connectionFields, createLogger, loadConfig } from "@kapi/runtime";

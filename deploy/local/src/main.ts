@@ -1,6 +1,7 @@
 /**
- * `npm start`: servers, topics, services and a demo organization, all under the state folder, until Ctrl-C or SIGTERM.
- * KAPI_CLUSTERS=on has it run on clusters. KAPI_STATE_DIR, KAPI_PORT, KAPI_LIVE_PORT, KAPI_CONSOLE_PORT and KAPI_TRADING_SERVER_PORT say where.
+ * `npm start`: servers, topics, services and a demo organization, all under the state folder, until
+ * Ctrl-C or SIGTERM. KAPI_CLUSTERS=on has it run on clusters. KAPI_STATE_DIR, KAPI_PORT,
+ * KAPI_LIVE_PORT, KAPI_CONSOLE_PORT and KAPI_TRADING_SERVER_PORT say where.
  */
 import path from "node:path";
 
@@ -64,7 +65,10 @@ async function main(): Promise<void> {
   }
 }
 
-/** Says when this process is asked to stop. Asked again later, it ends at once: the next start cleans up. */
+/**
+ * Says when this process is asked to stop. Asked again later, it ends at once: the next start
+ * cleans up.
+ */
 function stopRequests(): { readonly signal: AbortSignal; readonly first: Promise<void> } {
   const controller = new AbortController();
   let requestedMs: number | null = null;

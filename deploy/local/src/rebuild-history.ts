@@ -1,7 +1,8 @@
 /**
- * `npm run rebuild-history`: the account service's own command, with the environment of the kapi that runs from this
- * checkout (KAPI_STATE_DIR says where its state is). Where the environment names the servers and the keys of trading
- * servers' tokens, as in production, it is left as it is. Exits as the command does.
+ * `npm run rebuild-history`: the account service's own command, with the environment of the kapi
+ * that runs from this checkout (KAPI_STATE_DIR says where its state is). Where the environment
+ * names the servers and the keys of trading servers' tokens, as in production, it is left as it is.
+ * Exits as the command does.
  */
 import { spawn } from "node:child_process";
 import path from "node:path";

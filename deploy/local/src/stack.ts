@@ -48,7 +48,9 @@ export interface StackOptions {
   readonly stateDir: string;
   /** Servers that run already; without them they are started, and stopped with the stack. */
   readonly servers?: ServerAddresses;
-  /** Start a cluster of each server instead of one node; only where `servers` does not name them. */
+  /**
+   * Start a cluster of each server instead of one node; only where `servers` does not name them.
+   */
   readonly clusters?: boolean;
   /** Database on the PostgreSQL server, created if it is not there. */
   readonly database?: string;
@@ -60,13 +62,19 @@ export interface StackOptions {
   readonly preferredPorts?: AskedPorts;
   /** Extra variables: under "all" for every service, under a service's name for that one. */
   readonly env?: Readonly<Record<string, Environment>>;
-  /** All of the checkout unless told otherwise. */
+  /** All of the checkout by default. */
   readonly services?: readonly string[];
-  /** Services that run twice: the second process of `gateway` is named `gateway-2` and has a port of its own. */
+  /**
+   * Services that run twice: the second process of `gateway` is named `gateway-2` and has a port of
+   * its own.
+   */
   readonly twice?: readonly string[];
   /** Start a service again when it dies; tests do that themselves. */
   readonly supervised?: boolean;
-  /** How often each service is started at most until it is ready; once unless told. A busy machine needs more. */
+  /**
+   * How often each service is started at most until it is ready; once by default. A busy machine
+   * needs more.
+   */
   readonly startTries?: number;
   readonly report?: Report;
   /** Gives the start up and takes back what it has done. */
@@ -85,7 +93,10 @@ export interface Stack {
   readonly servers: ServerAddresses;
   readonly topicPrefix: string;
   readonly secrets: Secrets;
-  /** Base address of the live stream of one metrics process: `metrics`, or `metrics-2` where it runs twice. */
+  /**
+   * Base address of the live stream of one metrics process: `metrics`, or `metrics-2` where it runs
+   * twice.
+   */
   liveUrl(process: string): string;
   /** Base address of any service. */
   url(service: string): string;
@@ -96,7 +107,10 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-/** Starts servers, topics and services, and returns when every service is ready. Whatever fails, nothing stays behind. */
+/**
+ * Starts servers, topics and services, and returns when every service is ready. Whatever fails,
+ * nothing stays behind.
+ */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const record = await StateRecord.open(options.stateDir);
   const stops: (() => Promise<void>)[] = [() => record.close()];
@@ -207,7 +221,10 @@ async function serversOf(
   return servers;
 }
 
-/** The database asked for; else the one that the given address names; else a database of its own on a started server. */
+/**
+ * The database asked for; else the one that the given address names; else a database of its own on
+ * a started server.
+ */
 async function ownDatabase(options: StackOptions, servers: Servers | Clusters | ServerAddresses): Promise<string> {
   const started = "running" in servers ? servers.running.some(isStartedPostgres) : "postgres" in servers;
   const named = new URL(servers.postgresUrl).pathname.slice(1);
@@ -243,7 +260,9 @@ async function startServices(
   for (const result of started) if (result.status === "rejected") throw result.reason;
 }
 
-/** The gateways first, so that what they have let in is still worked on; then the others together. */
+/**
+ * The gateways first, so that what they have let in is still worked on; then the others together.
+ */
 async function stopServices(processes: ReadonlyMap<string, ServiceProcess>): Promise<void> {
   const gateways = [...processes.values()].filter(({ program }) => program === "gateway");
   await Promise.all(gateways.map((gateway) => gateway.stop()));

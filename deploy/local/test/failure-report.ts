@@ -1,4 +1,7 @@
-/** Beside a test that failed, where nobody can look afterwards: what its services have complained of. */
+/**
+ * Beside a test that failed, where nobody can look afterwards: what its services have complained
+ * of.
+ */
 import { afterEach } from "vitest";
 
 import { loggedWarnings } from "./test-stack.ts";

@@ -31,7 +31,7 @@ describe("npm run rebuild-history", () => {
   });
   afterAll(() => stack.stop());
 
-  it("rebuilds the accounts of the kapi that runs, and needs to be told nothing but the server", async () => {
+  it("rebuilds the accounts of the kapi that runs, and needs only the id of the server", async () => {
     const demo = await stack.makeDemo({ autoTraders: 1 });
     const { code, text } = await rebuildHistory(stateDir, "--server", demo.serverId);
     expect(text).toMatch(/^1 of 1 accounts: \d+ events, 0 rows differed, 0 accounts failed$/m);

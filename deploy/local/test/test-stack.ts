@@ -20,15 +20,21 @@ const WARNING_OR_WORSE = /"level":"(?:warn|error|fatal)"/;
 const runningStacks = new Set<string>();
 
 export interface TestStackOptions {
-  /** All services unless told otherwise. */
+  /** All services by default. */
   readonly services?: readonly string[];
   /** Services that run twice; the second process of `gateway` is `gateway-2`. */
   readonly twice?: readonly string[];
   /** Extra variables: under "all" for every service, under a service's name for that one. */
   readonly env?: NonNullable<StackOptions["env"]>;
-  /** Ports asked for, by process, and "live" or "live-2" for a live stream; any that are free unless told. */
+  /**
+   * Ports asked for, by process, and "live" or "live-2" for a live stream; any that are free by
+   * default.
+   */
   readonly ports?: NonNullable<StackOptions["ports"]>;
-  /** An environment that is there already, for a second stack on the same data; it is not stopped with the stack. */
+  /**
+   * An environment that is there already, for a second stack on the same data; it is not stopped
+   * with the stack.
+   */
   readonly environment?: TestEnvironment;
   /** Clusters that run already (`startTestClusters`), instead of the servers of the run. */
   readonly clusters?: Clusters;
@@ -39,7 +45,10 @@ export interface TestStackOptions {
 /** Services as processes, on an environment of their own. */
 export interface TestStack extends Stack {
   readonly environment: TestEnvironment;
-  /** Makes an organization with credits, a server and a key; no account trades by itself unless asked for. */
+  /**
+   * Makes an organization with credits, a server and a key; no account trades by itself unless
+   * asked for.
+   */
   makeDemo(options?: DemoOptions): Promise<DemoWithAccounts>;
 }
 
@@ -87,8 +96,8 @@ function clustersOf({ clusters }: TestStackOptions): { clusters?: Clusters } {
 }
 
 /**
- * What the services of this test file's running stacks have logged as a warning or worse, the last `count` lines of each,
- * as `<service>: <line>`.
+ * What the services of this test file's running stacks have logged as a warning or worse, the last
+ * `count` lines of each, as `<service>: <line>`.
  */
 export function loggedWarnings(count: number): string[] {
   return [...runningStacks].flatMap((stateDir) => {

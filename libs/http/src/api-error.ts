@@ -3,11 +3,13 @@ import { type ErrorBody, type ErrorCode, ERRORS, HEADERS, type Issue } from "@ka
 /** What Retry-After says where an organization has its share already, in seconds. */
 const SHARE_RETRY_AFTER_SECONDS = "1";
 
-/** What may be told beyond the catalogue's entry. */
+/** Details of an error besides the entry of the catalogue. */
 export interface ApiErrorOptions {
   /** The public text, where the catalogue's has a `<…>` to fill in or the place knows better. */
   readonly text?: string;
-  /** Another status than the catalogue's: a reused key is 409 on create and bulk (decisions, 2.3). */
+  /**
+   * Another status than the catalogue's: a reused key is 409 on create and bulk (decisions, 2.3).
+   */
   readonly status?: number;
   readonly issues?: readonly Issue[];
   /** Headers of the answer, such as Retry-After. */
@@ -16,7 +18,10 @@ export interface ApiErrorOptions {
   readonly cause?: unknown;
 }
 
-/** An answer that is an error: a code of the closed catalogue, which gives status and text (decisions, 1.2). */
+/**
+ * An answer that is an error: a code of the closed catalogue, which gives status and text
+ * (decisions, 1.2).
+ */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly code: ErrorCode;
@@ -33,7 +38,9 @@ export class ApiError extends Error {
     this.headers = options.headers;
   }
 
-  /** The body of the answer: `error`, and `issues` when a schema refused the request; nothing else. */
+  /**
+   * The body of the answer: `error`, and `issues` when a schema refused the request; nothing else.
+   */
   body(): ErrorBody {
     return this.issues === undefined ? { error: this.message } : { error: this.message, issues: this.issues };
   }

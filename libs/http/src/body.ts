@@ -8,8 +8,8 @@ import { ApiError } from "./api-error.ts";
 /** Largest body that is read, in bytes (decisions, 1.4). */
 export const MAX_BODY_BYTES = 1_048_576;
 /**
- * How much of a body that is too large is read and thrown away, in bytes, so that its sender gets to read the answer; of a
- * larger one the connection is closed after the answer.
+ * How much of a body that is too large is read and thrown away, in bytes, so that its sender gets
+ * to read the answer; of a larger one the connection is closed after the answer.
  */
 const MAX_DRAINED_BYTES = 16 * MAX_BODY_BYTES;
 
@@ -20,14 +20,16 @@ type Payload = Pick<IncomingMessage, "on" | "off" | "resume" | "pause" | "header
 type Done = (error: Error | null, body?: unknown) => void;
 
 /**
- * When a body that cannot be used is told to the caller: `at-once`, before the handler; or `when-parsed`, by the `parse`
- * of the handler, because 401, 403, 429 and 402 come first (decisions, 1.1) and the answer costs credits (decisions, 7.1).
+ * When a malformed body is rejected: `at-once`, before the handler; or `when-parsed`, by the
+ * `parse` of the handler, because 401, 403, 429 and 402 come first (decisions, 1.1) and the answer
+ * costs credits (decisions, 7.1).
  */
 export type BodyErrors = "at-once" | "when-parsed";
 
 /**
- * Takes the reading of bodies over from Fastify. `request.body` becomes undefined for an empty body, the parsed JSON, or
- * the ApiError that it deserves: a wrong content type, text that is no JSON, more than {@link MAX_BODY_BYTES}.
+ * Takes the reading of bodies over from Fastify. `request.body` becomes undefined for an empty
+ * body, the parsed JSON, or the ApiError that it deserves: a wrong content type, text that is no
+ * JSON, more than {@link MAX_BODY_BYTES}.
  */
 export function installBodyParser(app: FastifyInstance, bodyErrors: BodyErrors): void {
   const parseJson = app.getDefaultJsonParser("remove", "remove");
@@ -55,8 +57,8 @@ export function installBodyParser(app: FastifyInstance, bodyErrors: BodyErrors):
 }
 
 /**
- * Leaves one of two content types in the request's headers, so that Fastify never refuses one itself, in its own form and
- * before the caller is known.
+ * Leaves one of two content types in the request's headers, so that Fastify never refuses one
+ * itself, in its own form and before the caller is known.
  */
 export function normalizeContentType(headers: IncomingMessage["headers"]): void {
   const given = headers["content-type"];
@@ -65,7 +67,10 @@ export function normalizeContentType(headers: IncomingMessage["headers"]): void 
   headers["content-type"] = mediaType.trim().toLowerCase() === JSON_TYPE ? JSON_TYPE : OTHER_TYPE;
 }
 
-/** Reads a body whole: null when it is empty, an ApiError when it is too large or broke off. Calls `done` once. */
+/**
+ * Reads a body whole: null when it is empty, an ApiError when it is too large or broke off. Calls
+ * `done` once.
+ */
 function readBody(payload: Payload, done: (body: Buffer | ApiError | null) => void): void {
   const chunks: Buffer[] = [];
   let length = 0;

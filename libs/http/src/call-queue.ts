@@ -5,9 +5,9 @@ import { tooManyConcurrentRequests } from "./api-error.ts";
 import type { Call } from "./call.ts";
 
 export interface CallLimits {
-  /** Most calls under way at once. */
+  /** Maximum number of calls under way at once. */
   readonly maxRunning: number;
-  /** Most calls that wait. */
+  /** Maximum number of calls that wait. */
   readonly maxWaiting: number;
   /** The same of one organization's calls. */
   readonly maxRunningPerOrganization: number;
@@ -20,9 +20,9 @@ interface Waiting {
 }
 
 /**
- * Sends a limited number of calls at once. The others wait here, and organizations take turns. A call
- * whose deadline passed while it waited is never sent: undici's own queue would send it, and close a
- * connection to take it back.
+ * Sends a limited number of calls at once. The others wait here, and organizations take turns. A
+ * call whose deadline passed while it waited is never sent: undici's own queue would send it, and
+ * close a connection to take it back.
  */
 export class CallQueue {
   readonly #dispatcher: () => Dispatcher;
@@ -41,8 +41,9 @@ export class CallQueue {
   }
 
   /**
-   * Sends the call now or when its turn comes. The outcome is the call's `response`. A call too many
-   * fails at once, with TOO_MANY_CONCURRENT_REQUESTS where its organization alone has too many.
+   * Sends the call now or when its turn comes. The outcome is the call's `response`. A call too
+   * many fails at once, with TOO_MANY_CONCURRENT_REQUESTS where its organization alone has too
+   * many.
    */
   send(options: Dispatcher.DispatchOptions, call: Call, organizationId: string): void {
     // While a slot is free, every organization that waits has its share already.

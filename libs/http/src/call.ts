@@ -13,8 +13,9 @@ export interface InternalResponse {
 }
 
 /**
- * One call under one deadline that covers all of it: waiting for a connection, sending, and reading the answer to its end.
- * It speaks to undici's dispatcher directly: no stream and no AbortController are made per call.
+ * One call under one deadline that covers all of it: waiting for a connection, sending, and reading
+ * the answer to its end. It speaks to undici's dispatcher directly: no stream and no
+ * AbortController are made per call.
  */
 export class Call implements Dispatcher.DispatchHandler {
   readonly response: Promise<InternalResponse>;
@@ -83,8 +84,8 @@ export class Call implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Ends the call, at the other side too if it is under way: with `cause` where that is an ApiError,
-   * else with a DependencyError. A call that has ended stays as it is.
+   * Ends the call, at the other side too if it is under way: with `cause` where that is an
+   * ApiError, else with a DependencyError. A call that has ended stays as it is.
    */
   fail(cause: Error): void {
     if (this.#settled) return;

@@ -12,7 +12,7 @@ it.each<Caller>([
   expect(callerOf(callerHeaders(caller))).toEqual(caller);
 });
 
-it("is nobody where the headers name none, and from nowhere where the address is none", () => {
+it("is nobody where the headers name none, and from nowhere where the address is malformed", () => {
   expect(callerOf({})).toBeNull();
   expect(callerOf({ "x-kapi-actor": "robot/1" })).toBeNull();
   expect(callerOf({ "x-kapi-actor": "key/a", "x-kapi-address": "<script>" })).toEqual({

@@ -1,7 +1,8 @@
 /**
- * The connections to one service. A connection can be dead without having been closed, and its neighbours with it: after a call that got
- * no answer in time all of them are replaced, so that only calls that were under way then wait in vain. Calls on the earlier
- * connections that are slow, and not dead, end as they would have.
+ * The connections to one service. A connection can be dead without having been closed, and its
+ * neighbours with it: after a call that got no answer in time all of them are replaced, so that
+ * only calls that were under way then wait in vain. Calls on the earlier connections that are slow,
+ * and not dead, end as they would have.
  */
 import type { SecureContext } from "node:tls";
 

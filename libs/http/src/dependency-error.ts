@@ -1,6 +1,7 @@
 /**
- * Something this process depends on could not do its part: it was not reached, took too long, or failed. The caller may
- * try again: answered as 500 DEPENDENCY_UNAVAILABLE with Retry-After (decisions, 1.5).
+ * Something this process depends on could not do its part: it was not reached, took too long, or
+ * failed. The caller may try again: answered as 500 DEPENDENCY_UNAVAILABLE with Retry-After
+ * (decisions, 1.5).
  */
 export class DependencyError extends Error {
   override readonly name = "DependencyError";

@@ -24,7 +24,7 @@ export function toApiError(error: unknown, isDependencyFailure: (error: unknown)
     : new ApiError("INTERNAL", { cause: error });
 }
 
-/** Answers with the error and logs what only we can mend: 5xx, with the cause. */
+/** Answers with the error and logs what only we can fix: 5xx, with the cause. */
 export function sendError(error: ApiError, request: FastifyRequest, reply: FastifyReply, logger: Logger): void {
   if (error.status >= 500) {
     const entry = {
@@ -66,7 +66,7 @@ export function answerBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, r
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
-/** Fastify's own refusals, such as a header that it cannot read: the caller's mistake. */
+/** Errors of Fastify itself, such as a header that it cannot read: the caller's mistake. */
 function isRefusedByFastify(error: unknown): boolean {
   if (!(error instanceof Error) || !("code" in error) || !("statusCode" in error)) return false;
   const { code, statusCode } = error;

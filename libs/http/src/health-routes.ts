@@ -4,7 +4,10 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 const WELL = 200;
 const NOT_WELL = 503;
 
-/** /livez and /readyz for probes: 200, or 503 with the reason of each check that failed. They need no key. */
+/**
+ * /livez and /readyz for probes: 200, or 503 with the reason of each check that failed. They need
+ * no key.
+ */
 export function installHealthRoutes(app: FastifyInstance, health: Health, probes: "both" | "liveness"): void {
   app.get("/livez", (_request, reply) => answer(reply, health.live()));
   if (probes === "both") app.get("/readyz", (_request, reply) => answer(reply, health.ready()));

@@ -4,7 +4,9 @@ import type { FastifyInstance } from "fastify";
 
 import { ApiError } from "./api-error.ts";
 
-/** The header by which trading servers know kapi, and by which services of 0.1.0 know each other. */
+/**
+ * The header by which trading servers know kapi, and by which services of 0.1.0 know each other.
+ */
 export const INTERNAL_TOKEN_HEADER = "x-internal-token";
 const INTERNAL_PREFIX = "/internal/";
 
@@ -14,8 +16,9 @@ export function tokenCredentials(token: string): Readonly<Record<string, string>
 }
 
 /**
- * Lets nobody into the routes under `prefix` (default /internal/) without the token in `x-internal-token`; 401 else, before the body
- * is read. What counts is the route that was found, not the path as written, which may be encoded in many ways.
+ * Lets nobody into the routes under `prefix` (default /internal/) without the token in
+ * `x-internal-token`; 401 else, before the body is read. What counts is the route that was found,
+ * not the path as written, which may be encoded in many ways.
  */
 export function requireInternalToken(app: FastifyInstance, token: string, prefix: string = INTERNAL_PREFIX): void {
   app.addHook("onRequest", (request, _reply, done) => {

@@ -176,7 +176,9 @@ describe("a call to another service", () => {
 });
 
 describe("a call whose connection is lost", () => {
-  /** A service that closes so many connections, each when a request has come, before it answers one. */
+  /**
+   * A service that closes so many connections, each when a request has come, before it answers one.
+   */
   async function closing(connections: number): Promise<{ readonly url: string; readonly requests: () => number }> {
     let requests = 0;
     const tcp = createServer((socket) => {

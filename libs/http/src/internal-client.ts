@@ -24,9 +24,9 @@ import { DependencyError } from "./dependency-error.ts";
 
 export type { InternalResponse } from "./call.ts";
 
-/** Connections to one service from one process, unless told otherwise. */
+/** Connections to one service from one process, by default. */
 const DEFAULT_CONNECTIONS = 64;
-/** Calls that wait for a connection, unless told otherwise; one more fails at once. */
+/** Calls that wait for a connection, by default; one more fails at once. */
 const DEFAULT_MAX_WAITING_CALLS = 10_000;
 /** In place of an organization's id: calls that are made for none, or for several together. */
 const NO_ORGANIZATION = "";
@@ -35,23 +35,35 @@ const NO_ORGANIZATION = "";
  * calls: a slow reader holds up neither a short call nor another stream.
  */
 const MAX_STREAMS = 256;
-/** How long a connection is kept idle, in milliseconds; shorter than the server keeps it, so that none is used as it closes. */
+/**
+ * How long a connection is kept idle, in milliseconds; shorter than the server keeps it, so that
+ * none is used as it closes.
+ */
 const CLIENT_KEEP_ALIVE_MS = 30_000;
 /** Largest answer that is kept in memory, in bytes; larger ones are streamed. */
 const MAX_RESPONSE_BYTES = 64 * 1_048_576;
 const UNAUTHORIZED = 401;
 const SERVER_ERRORS_FROM = 500;
 
-/** How often a call is sent again whose connection was lost: to the next process behind the address, and to the one after it. */
+/**
+ * How often a call is sent again whose connection was lost: to the next process behind the address,
+ * and to the one after it.
+ */
 const MAX_RESENDS = 2;
-/** No answer can come any more: refused, reset, or closed by the other side, as when its process ends. */
+/**
+ * No answer can come any more: refused, reset, or closed by the other side, as when its process
+ * ends.
+ */
 const LOST_CONNECTIONS: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
 export interface CallOptions {
   /** The deadline of this call alone, in milliseconds. */
   readonly timeoutMs?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether twice does no more than once; then a call whose connection was lost is sent again. Unless told, a GET is. */
+  /**
+   * Whether the call is idempotent; then it is sent again when its connection was lost. Default:
+   * only GET.
+   */
   readonly repeatable?: boolean;
   /**
    * The organization that the call of `request` is made for. Above its share of waiting calls it
@@ -73,22 +85,35 @@ export interface InternalStream {
 }
 
 /**
- * Calls another service. Every method throws DependencyError when it is not reached, takes too long, answers 5xx, or does
- * not know us (401: a wrong token is our mistake, never the caller's).
+ * Calls another service. Every method throws DependencyError when it is not reached, takes too
+ * long, answers 5xx, or does not know us (401: a wrong token is our mistake, never the caller's).
  */
 export interface InternalClient {
-  /** The answer's bytes, whatever its status below 500. A Buffer is sent as it is; any other body as JSON. */
+  /**
+   * The answer's bytes, whatever its status below 500. A Buffer is sent as it is; any other body as
+   * JSON.
+   */
   request(method: string, path: string, body?: unknown, options?: CallOptions): Promise<InternalResponse>;
-  /** The answer checked by `schema`; any status but 2xx and any other shape is a DependencyError. */
+  /**
+   * The answer checked by `schema`; any status but 2xx and any other shape is a DependencyError.
+   */
   json<T>(method: string, path: string, body: unknown, schema: z.ZodType<T>, options?: CallOptions): Promise<T>;
-  /** The answer as a stream: `timeoutMs` to its head, then at most `timeoutMs` between two pieces that the reader waits for. */
+  /**
+   * The answer as a stream: `timeoutMs` to its head, then at most `timeoutMs` between two pieces
+   * that the reader waits for.
+   */
   stream(method: string, path: string, options?: CallOptions): Promise<InternalStream>;
 }
 
 export interface InternalClientOptions {
-  /** The service's address, such as http://127.0.0.1:4001; a path in it is put before every path. */
+  /**
+   * The service's address, such as http://127.0.0.1:4001; a path in it is put before every path.
+   */
   readonly baseUrl: string;
-  /** Headers of every call that prove who calls: `serviceCredentials`, or `tokenCredentials` for a trading server. */
+  /**
+   * Headers of every call that prove who calls: `serviceCredentials`, or `tokenCredentials` for a
+   * trading server.
+   */
   readonly credentials: Readonly<Record<string, string>>;
   /** The deadline of a call, in milliseconds, unless the call gives its own. */
   readonly timeoutMs: number;
@@ -97,9 +122,9 @@ export interface InternalClientOptions {
    * knows.
    */
   readonly secureContext?: SecureContext | undefined;
-  /** Most calls at once, and so most connections. */
+  /** Maximum number of calls at once, and so most connections. */
   readonly connections?: number;
-  /** Most calls that wait for a connection. */
+  /** Maximum number of calls that wait for a connection. */
   readonly maxWaitingCalls?: number;
   /** What one organization has of both at most; without it an organization may have them all. */
   readonly organizationShare?: OrganizationShare;
@@ -111,7 +136,9 @@ export interface OrganizationShare {
   readonly waitingCalls: number;
 }
 
-/** Makes a client over connections that are kept open. Nothing is connected before the first call. */
+/**
+ * Makes a client over connections that are kept open. Nothing is connected before the first call.
+ */
 export function createInternalClient(options: InternalClientOptions): Started<InternalClient> {
   const { origin } = new URL(options.baseUrl);
   const connections = options.connections ?? DEFAULT_CONNECTIONS;
@@ -234,7 +261,8 @@ class PooledClient implements InternalClient {
         bodyTimeout: timeoutMs,
         signal: abort.signal,
       });
-      // A reader that destroys the stream makes it emit an error; without this listener that would end the process.
+      // A reader that destroys the stream makes it emit an error; without this listener that would
+      // end the process.
       body.on("error", () => undefined);
       if (isFailure(status)) body.destroy();
       refuseFailure(this.#what(method, path), status);
@@ -278,7 +306,10 @@ class PooledClient implements InternalClient {
   }
 }
 
-/** The call's span goes along; without one the other side records nothing: only requests from outside begin a trace. */
+/**
+ * The call's span goes along; without one the other side records nothing: only requests from
+ * outside begin a trace.
+ */
 function traced(options: CallOptions, span: Span | null): CallOptions {
   if (span === null) return options;
   const requestId = activeRequestId();

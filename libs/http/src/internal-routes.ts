@@ -1,4 +1,6 @@
-/** Serves and calls the internal routes that `contracts` declares (`libs/contracts/src/internal`). */
+/**
+ * Serves and calls the internal routes that `contracts` declares (`libs/contracts/src/internal`).
+ */
 import {
   type DeepReadonly,
   type InternalRoute,
@@ -17,8 +19,9 @@ import { parse } from "./parse.ts";
 type Answer<R extends InternalRoute> = DeepReadonly<z.input<R["answer"]>>;
 
 /**
- * Serves a route: parses path, query and body in this order, and answers what `handle` returns, with the status that the
- * route declares. The first part that does not match the route is answered 400 with its issues.
+ * Serves a route: parses path, query and body in this order, and answers what `handle` returns,
+ * with the status that the route declares. The first part that does not match the route is answered
+ * 400 with its issues.
  */
 export function serve<R extends InternalRoute>(
   app: FastifyInstance,
@@ -28,7 +31,10 @@ export function serve<R extends InternalRoute>(
   serveRaw(app, route, handle);
 }
 
-/** Serves a route whose handler sends the answer itself: rendered text, a stream, or a status of its own. */
+/**
+ * Serves a route whose handler sends the answer itself: rendered text, a stream, or a status of its
+ * own.
+ */
 export function serveRaw<R extends InternalRoute>(
   app: FastifyInstance,
   route: R,
@@ -62,7 +68,9 @@ export function callRoute<R extends InternalRoute>(
   return client.json(route.method, pathOf(route, request), request.body, answer, options);
 }
 
-/** Calls a route and returns status and bytes, for an answer that is passed on or handled by status. */
+/**
+ * Calls a route and returns status and bytes, for an answer that is passed on or handled by status.
+ */
 export function callRouteRaw<R extends InternalRoute>(
   client: InternalClient,
   route: R,

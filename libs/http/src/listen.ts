@@ -4,7 +4,10 @@ import { assert } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
 import type { FastifyInstance } from "fastify";
 
-/** How long requests under way may go on after the stop began, in milliseconds; then their connections are cut. */
+/**
+ * How long requests under way may go on after the stop began, in milliseconds; then their
+ * connections are cut.
+ */
 export const DRAIN_TIMEOUT_MS = 8_000;
 /** How often connections that have become idle are closed while draining, in milliseconds. */
 const IDLE_SWEEP_MS = 25;
@@ -16,8 +19,8 @@ export interface Listening {
 }
 
 /**
- * Starts to listen; port 0 takes a free one. `stop` turns readiness off, takes no new connections, lets requests under way
- * finish within `drainTimeoutMs`, and closes the rest.
+ * Starts to listen; port 0 takes a free one. `stop` turns readiness off, takes no new connections,
+ * lets requests under way finish within `drainTimeoutMs`, and closes the rest.
  * @throws the system's error (such as EADDRINUSE) when the address cannot be had.
  */
 export async function listen(

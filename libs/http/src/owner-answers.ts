@@ -9,14 +9,17 @@ export function unexpected(path: string, status: number): DependencyError {
   return new DependencyError(`${path} was answered with ${status}`, { status });
 }
 
-/** What an owner found wrong with a request that it answers with 400; null where the answer has no issues. */
+/**
+ * What an owner found wrong with a request that it answers with 400; null where the answer has no
+ * issues.
+ */
 export function issuesOfRefusal({ status, body }: Pick<InternalResponse, "status" | "body">): readonly Issue[] | null {
   if (status !== ERRORS.VALIDATION_FAILED.status) return null;
   return ErrorBody.safeParse(jsonOf(body)).data?.issues ?? null;
 }
 
 /**
- * What an owner refused a request with, to be told on as it says it: the code of its header, its
+ * The error of an owner, to pass on to the caller: the code of its header, its
  * text and issues, and its Retry-After.
  * @throws DependencyError for an answer that is no error of the catalogue.
  */

@@ -22,7 +22,7 @@ describe("checking what a caller gave", () => {
     expect(parse(Deposit, { amount: 1.5, requestId: "r", extra: true })).toEqual({ amount: 1.5, requestId: "r" });
   });
 
-  it("refuses with 400 and an issue for each finding, with its place, kind and a sentence", () => {
+  it("refuses with 400 and an issue for each violation, with its place, kind and a sentence", () => {
     const refusal = refusalOf(Deposit, { amount: -1 }, ["accounts", 3]);
     expect(refusal.status).toBe(400);
     expect(refusal.code).toBe("VALIDATION_FAILED");

@@ -8,8 +8,9 @@ const ACCEPTED_REQUEST_ID = /^[\x21-\x7e]{1,200}$/;
 const PROCESS_CHARACTERS = 16;
 
 /**
- * Makes the function that names each request: the caller's X-Request-Id where it is acceptable, else a new one of time,
- * process and count, which is unique without asking the system for randomness per request.
+ * Makes the function that names each request: the caller's X-Request-Id where it is acceptable,
+ * else a new one of time, process and count, which is unique without asking the system for
+ * randomness per request.
  */
 export function createRequestIds(clock: Clock): (request: Pick<RawRequestDefaultExpression, "headers">) => string {
   const processPart = randomBase32(PROCESS_CHARACTERS);

@@ -22,7 +22,10 @@ afterEach(async () => {
   recorder = null;
 });
 
-/** A server that works in a span of its own on each request, and tells the `traceparent` that it was given. */
+/**
+ * A server that works in a span of its own on each request, and tells the `traceparent` that it was
+ * given.
+ */
 async function serve(
   sampled = true,
   callers: "services" | "world" = "services",

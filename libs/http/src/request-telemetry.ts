@@ -21,7 +21,8 @@ const NO_ROUTE = "(none)";
 
 /**
  * Who sends the requests of a server. Of other services the decision to record a trace is kept. The
- * `traceparent` of callers from outside decides nothing: one could have every request recorded, or none.
+ * `traceparent` of callers from outside decides nothing: one could have every request recorded, or
+ * none.
  */
 export type Callers = "services" | "world";
 
@@ -49,7 +50,10 @@ interface Described {
 /** Null for a route that is not observed; by the route's `config`, of which each has its own. */
 type DescribedRoutes = WeakMap<object, Map<string, Described> | null>;
 
-/** Traces and measures the requests of `app`, as far as this process does so at all; else not a single hook is added. */
+/**
+ * Traces and measures the requests of `app`, as far as this process does so at all; else not a
+ * single hook is added.
+ */
 export function installRequestTelemetry(app: FastifyInstance, callers: Callers): void {
   const tracing = isTracing();
   const measuring = isMeasuring();
@@ -61,7 +65,8 @@ export function installRequestTelemetry(app: FastifyInstance, callers: Callers):
     const span = tracing ? startSpanOf(request, described, callers) : null;
     if (measuring || span !== null) {
       const startedMs = performance.now();
-      // Told of every end, a broken connection too; Fastify's own hook for it costs several times as much.
+      // Fires for every end, a broken connection too; Fastify's own hook for it costs several times
+      // as much.
       reply.raw.once("close", () => {
         const { statusCode } = reply;
         span?.end({ [ATTRIBUTE.httpStatus]: statusCode }, statusCode >= SERVER_ERRORS_FROM);
@@ -75,7 +80,10 @@ export function installRequestTelemetry(app: FastifyInstance, callers: Callers):
   });
 }
 
-/** Null where nothing is recorded of the request. What another service asks for without naming a trace belongs to none. */
+/**
+ * Null where nothing is recorded of the request. What another service asks for without naming a
+ * trace belongs to none.
+ */
 function startSpanOf(request: FastifyRequest, { name, attributes }: Described, callers: Callers): RequestSpan | null {
   const given = request.headers[TRACEPARENT_HEADER];
   const parent = typeof given === "string" ? given : undefined;
@@ -90,7 +98,10 @@ function isOfService({ headers }: FastifyRequest): boolean {
   return headers[SERVICE_TOKEN_HEADER] !== undefined || headers[INTERNAL_TOKEN_HEADER] !== undefined;
 }
 
-/** Fastify puts its `routeOptions` together anew each time that they are asked for, so they are asked for once. */
+/**
+ * Fastify puts its `routeOptions` together anew each time that they are asked for, so they are
+ * asked for once.
+ */
 function describe(routes: DescribedRoutes, request: FastifyRequest): Described | null {
   const { config, url = NO_ROUTE } = request.routeOptions;
   let methods = routes.get(config);

@@ -41,7 +41,7 @@ beforeAll(async () => {
     throw new ApiError("RATE_LIMITED", { headers: { "retry-after": "7" } });
   });
   server.get("/unknown-error", () => {
-    throw new Error("the secret of the house", { cause: new Error("the pool is empty") });
+    throw new Error("the secret of the database", { cause: new Error("the pool is empty") });
   });
   server.get("/dependency", () => {
     throw new DependencyError("account: connection refused");
@@ -115,7 +115,7 @@ describe("errors", () => {
     const answer = await ask("/unknown-error");
     expect(answer).toMatchObject({ status: 500, code: "INTERNAL", body: { error: "Internal server error" } });
     expect(JSON.stringify(answer.body)).not.toContain("secret");
-    const line = logLines.find((text) => text.includes("the secret of the house")) ?? "";
+    const line = logLines.find((text) => text.includes("the secret of the database")) ?? "";
     expect(line).toContain("the pool is empty");
     expect(line).toContain(answer.headers.get("x-request-id"));
   });
@@ -173,7 +173,7 @@ describe("bodies", () => {
       { "content-type": "application/x-www-form-urlencoded" },
       "UNSUPPORTED_CONTENT_TYPE",
     ],
-    ["a content type that is none", "{}", { "content-type": "json" }, "UNSUPPORTED_CONTENT_TYPE"],
+    ["a malformed content type", "{}", { "content-type": "json" }, "UNSUPPORTED_CONTENT_TYPE"],
     ["a body over 1 MiB", `"${"x".repeat(1_048_575)}"`, JSON_HEADERS, "BODY_TOO_LARGE"],
     ["a body far over 1 MiB", `"${"x".repeat(20_000_000)}"`, JSON_HEADERS, "BODY_TOO_LARGE"],
   ] as const)("answer 400 to %s", async (_what, body, headers, code) => {
@@ -296,7 +296,10 @@ describe("probes", () => {
   });
 });
 
-/** Uploads in pieces without a length until the server closes the connection; an answer may get lost on the way. */
+/**
+ * Uploads in pieces without a length until the server closes the connection; an answer may get lost
+ * on the way.
+ */
 async function endlessUpload(): Promise<void> {
   const upload = httpRequest(`${url}/echo`, { method: "POST", headers: JSON_HEADERS });
   const piece = Buffer.alloc(1_048_576, " ");
@@ -306,7 +309,8 @@ async function endlessUpload(): Promise<void> {
     });
   };
   upload.on("error", () => upload.destroy()).on("response", () => upload.destroy());
-  // Not `once` of node:events: that rejects at an error, and the server may cut the connection in the middle of a write.
+  // Not `once` of node:events: that rejects at an error, and the server may cut the connection in
+  // the middle of a write.
   const closed = new Promise((resolve) => upload.once("close", resolve));
   push();
   await closed;

@@ -15,37 +15,54 @@ import { type Callers, installRequestTelemetry } from "./request-telemetry.ts";
 const REQUEST_ARRIVAL_TIMEOUT_MS = 30_000;
 /** How often connections are checked for requests that take longer, in milliseconds. */
 const ARRIVAL_CHECK_INTERVAL_MS = 1_000;
-/** How long a connection may lie idle between requests, in milliseconds; longer than our own client keeps one. */
+/**
+ * How long a connection may lie idle between requests, in milliseconds; longer than our own client
+ * keeps one.
+ */
 export const SERVER_KEEP_ALIVE_MS = 75_000;
-/** How long nothing may move on a connection while a request is under way, in milliseconds: a reader that went away. */
+/**
+ * How long nothing may move on a connection while a request is under way, in milliseconds: a reader
+ * that went away.
+ */
 const SOCKET_IDLE_TIMEOUT_MS = 60_000;
-/** Longest path parameter, in characters; the schemas' own limits are stricter and answer 400 with issues. */
+/**
+ * Longest path parameter, in characters; the schemas' own limits are stricter and answer 400 with
+ * issues.
+ */
 const MAX_PATH_PARAMETER_CHARACTERS = 8_192;
 
 export interface HttpServerOptions {
   readonly logger: Logger;
   readonly health: Health;
   readonly clock?: Clock;
-  /** When a body that cannot be used is told; `at-once` unless the handler's own checks come first. */
+  /** When a malformed body is rejected; `at-once` unless the handler's own checks come first. */
   readonly bodyErrors?: BodyErrors;
-  /** Which of /livez and /readyz are answered; both unless told. */
+  /** Which of /livez and /readyz are answered; both by default. */
   readonly probes?: "both" | "liveness";
-  /** Addresses or networks of proxies whose X-Forwarded-… headers are believed; nobody's unless told. */
+  /**
+   * Addresses or networks of proxies whose X-Forwarded-… headers are believed; nobody's by default.
+   */
   readonly trustedProxies?: readonly string[];
-  /** How long a request may take to arrive whole, in milliseconds, more than 1,000; 30 s unless told. */
+  /**
+   * How long a request may take to arrive whole, in milliseconds, more than 1,000; 30 s by default.
+   */
   readonly arrivalTimeoutMs?: number;
   /**
    * Who sends requests; by default `services`. The `traceparent` of callers from outside does not
    * decide what is recorded.
    */
   readonly callers?: Callers;
-  /** Which errors beside DependencyError mean that a dependency is down and the caller may try again. */
+  /**
+   * Which errors beside DependencyError mean that a dependency is down and the caller may try
+   * again.
+   */
   readonly isDependencyFailure?: (error: unknown) => boolean;
 }
 
 /**
- * Fastify made ours: every error in the interface's form, X-Request-Id on every answer, bodies read by our rules, /livez,
- * /readyz and (where they are asked for) /metrics. Nothing is done per request that its answer does not need: no schema compilers, no logger of Fastify's.
+ * Fastify made ours: every error in the interface's form, X-Request-Id on every answer, bodies read
+ * by our rules, /livez, /readyz and (where they are asked for) /metrics. Nothing is done per
+ * request that its answer does not need: no schema compilers, no logger of Fastify's.
  */
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { logger, health } = options;
@@ -61,7 +78,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     http: arrival,
     keepAliveTimeout: SERVER_KEEP_ALIVE_MS,
     connectionTimeout: SOCKET_IDLE_TIMEOUT_MS,
-    // While stopping, requests on open connections are still answered: 503 is no status of the interface.
+    // While stopping, requests on open connections are still answered: 503 is no status of the
+    // interface.
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PATH_PARAMETER_CHARACTERS },
     exposeHeadRoutes: false,
@@ -95,7 +113,10 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   return app;
 }
 
-/** What Node's `createServer` needs so that a request that has not arrived within `timeoutMs` is cut off by then. */
+/**
+ * What Node's `createServer` needs so that a request that has not arrived within `timeoutMs` is cut
+ * off by then.
+ */
 export function arrivalLimits(timeoutMs = REQUEST_ARRIVAL_TIMEOUT_MS): {
   readonly requestTimeout: number;
   readonly headersTimeout: number;

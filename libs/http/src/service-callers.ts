@@ -1,7 +1,7 @@
 /**
- * How services know each other. A caller has a token of its own, which begins with its name; a service knows the digests of
- * its callers' tokens, and so cannot call another service in their name. What each caller may call is one table,
- * INTERNAL_CALLS.
+ * How services know each other. A caller has a token of its own, which begins with its name; a
+ * service knows the digests of its callers' tokens, and so cannot call another service in their
+ * name. What each caller may call is one table, INTERNAL_CALLS.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 
@@ -37,9 +37,9 @@ export function serviceCredentials(secrets: OwnSecrets): Readonly<Record<string,
 }
 
 /**
- * Lets into each route of `app` under /internal/ the callers that INTERNAL_CALLS names for it; 401 else, before the body is
- * read. What counts is the route that was found, not the path as written. A route that the table does not have throws when it
- * is added.
+ * Lets into each route of `app` under /internal/ the callers that INTERNAL_CALLS names for it; 401
+ * else, before the body is read. What counts is the route that was found, not the path as written.
+ * A route that the table does not have throws when it is added.
  */
 export function admitCallers(app: FastifyInstance, owner: InternalOwner, secrets: CallerSecrets): void {
   app.addHook("onRoute", ({ method, url }) => {
@@ -54,10 +54,10 @@ export function admitCallers(app: FastifyInstance, owner: InternalOwner, secrets
     if (url?.startsWith(INTERNAL_PREFIX) !== true) return done();
     const caller = callerOf(request, secrets);
     const route = `${request.method} ${url}`;
-    if (caller === null) return done(refusal("Internal authentication required"));
+    if (caller === null) return done(authenticationError("Internal authentication required"));
     if (caller === EVERY_SERVICE ? !isNew(url) : callersOf(owner, route)?.some((allowed) => allowed === caller))
       return done();
-    done(refusal(`${String(caller)} may not call ${route}`));
+    done(authenticationError(`${String(caller)} may not call ${route}`));
   });
 }
 
@@ -69,7 +69,10 @@ function isNew(route: string): boolean {
   return ["audit", "former-users"].some((name) => route.startsWith(`${INTERNAL_PREFIX}${name}`));
 }
 
-/** The name of the caller; null for nobody that is known. A token that is shown must be right, whatever else is shown. */
+/**
+ * The name of the caller; null for nobody that is known. A token that is shown must be right,
+ * whatever else is shown.
+ */
 function callerOf(request: FastifyRequest, secrets: CallerSecrets): string | typeof EVERY_SERVICE | null {
   const { [SERVICE_TOKEN_HEADER]: own, [INTERNAL_TOKEN_HEADER]: shared } = request.headers;
   if (own === undefined) {
@@ -83,6 +86,6 @@ function callerOf(request: FastifyRequest, secrets: CallerSecrets): string | typ
   return known.some((digest) => timingSafeEqual(digest, given)) ? name : null;
 }
 
-function refusal(text: string): ApiError {
+function authenticationError(text: string): ApiError {
   return new ApiError("AUTHENTICATION_REQUIRED", { text });
 }

@@ -21,8 +21,9 @@ export interface DeadLetter {
 export interface BatchOutcome {
   readonly deadLetters?: readonly DeadLetter[];
   /**
-   * Commit this offset (the next one to read after a restart) instead of the last one + 1: the first whose effect is not
-   * durable yet. A function is asked at every commit, until it says that all of the batch is durable.
+   * Commit this offset (the next one to read after a restart) instead of the last one + 1: the
+   * first whose effect is not durable yet. A function is asked at every commit, until it says that
+   * all of the batch is durable.
    */
   readonly commitOffset?: bigint | (() => bigint);
 }

@@ -10,7 +10,10 @@ import {
 
 import type { ClientTuning, KafkaConnection } from "./connection.ts";
 
-/** A client that is no member of a group: what `connect` and `disconnect` are called on, and its way to the brokers. */
+/**
+ * A client that is no member of a group: what `connect` and `disconnect` are called on, and its way
+ * to the brokers.
+ */
 export interface ClusterClient {
   readonly client: Pick<Consumer, "connect" | "disconnect">;
   readonly cluster: Cluster;
@@ -53,8 +56,8 @@ export function clusterClient(kafka: KafkaConnection, tuning: ClientTuning): Clu
 }
 
 /**
- * Connects a consumer, by way of a client whose tries end: a certificate that is not trusted is reported, and not tried for
- * as long as a consumer tries.
+ * Connects a consumer, by way of a client whose tries end: a certificate that is not trusted is
+ * reported, and not tried for as long as a consumer tries.
  */
 export async function connectWaiting(kafka: KafkaConnection, consumer: Pick<Consumer, "connect">): Promise<void> {
   const { client } = clusterClient(kafka, {});

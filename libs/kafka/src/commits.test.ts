@@ -47,17 +47,17 @@ test("an offset is never committed after its generation", async () => {
 
 test("a commit that was refused is sent again, unless a newer one has taken its place", async () => {
   const sent: (string[] | undefined)[] = [];
-  const refusal = deferred<void>();
+  const rejection = deferred<void>();
   const commits = new Commits(logger);
   const send = async (offsets: Offsets): Promise<void> => {
     sent.push(offsets.topics[0]?.partitions.map(({ partition, offset }) => `${partition}:${offset}`));
-    if (sent.length === 1) await refusal.promise;
+    if (sent.length === 1) await rejection.promise;
   };
   commits.add(commit(0, 5n, send));
   commits.add(commit(1, 6n, send));
   const flushed = commits.flush();
   commits.add(commit(0, 8n, send));
-  refusal.reject(new Error("coordinator is moving"));
+  rejection.reject(new Error("coordinator is moving"));
   await flushed;
   await commits.flush();
   expect(sent).toEqual([

@@ -4,7 +4,10 @@ import type { Offsets } from "kafkajs";
 
 import { asError } from "./errors.ts";
 
-/** Time between two commits: one costs the broker a few ms, and a crash repeats what was handled since the last. */
+/**
+ * Time between two commits: one costs the broker a few ms, and a crash repeats what was handled
+ * since the last.
+ */
 const COMMIT_INTERVAL_MS = 250;
 const RETRY_DELAY_MS = 1_000;
 
@@ -22,9 +25,9 @@ export interface Commit {
 }
 
 /**
- * Commits in the background, all partitions in one request, one request at a time. Waiting for each commit before the
- * next fetch would put it on the path of every message. An offset is never committed outside its generation: the
- * partition may be another process's by then.
+ * Commits in the background, all partitions in one request, one request at a time. Waiting for each
+ * commit before the next fetch would put it on the path of every message. An offset is never
+ * committed outside its generation: the partition may be another process's by then.
  */
 export class Commits {
   readonly #logger: Logger;

@@ -15,15 +15,16 @@ const KEEP_ALIVE_MS = 60_000;
 const SESSION_TIMEOUT_MS = 10_000;
 
 /**
- * How kafkajs tries again: from 50 ms, growing, never more than half a second apart. Its defaults grow to many seconds,
- * and after a broker's restart the first acknowledgement then comes 17 s late.
+ * How kafkajs tries again: from 50 ms, growing, never more than half a second apart. Its defaults
+ * grow to many seconds, and after a broker's restart the first acknowledgement then comes 17 s
+ * late.
  */
 const RETRY: RetryOptions = { initialRetryTime: 50, multiplier: 1.5, factor: 0.2, maxRetryTime: 500 };
 /** About 10 s. */
 const RETRIES = 25;
 /**
- * A broker that does not answer for so long is asked over another connection. Requests that wait on purpose (a fetch, a
- * join) have their wait added. A frozen connection is noticed within 5 s.
+ * A broker that does not answer for so long is asked over another connection. Requests that wait on
+ * purpose (a fetch, a join) have their wait added. A frozen connection is noticed within 5 s.
  */
 export const REQUEST_TIMEOUT_MS = 4_000;
 /** kafkajs namespaces that log every try to reach a broker. */
@@ -36,12 +37,14 @@ export interface KafkaOptions {
   /** host:port of one or more brokers. */
   readonly brokers: readonly string[];
   readonly clientId: string;
-  /** Put before every topic name; lets several deployments, or tests, share a cluster. May be empty. */
+  /**
+   * Put before every topic name; lets several deployments, or tests, share a cluster. May be empty.
+   */
   readonly topicPrefix: string;
   readonly logger: Logger;
   /**
-   * How long the members of this process's consumer groups may be silent before their partitions go to others; also how
-   * long their work rests after a crash. Default 10,000.
+   * How long the members of this process's consumer groups may be silent before their partitions go
+   * to others; also how long their work rests after a crash. Default 10,000.
    */
   readonly sessionTimeoutMs?: number;
   readonly ssl?: tls.ConnectionOptions | boolean;
@@ -59,7 +62,10 @@ export interface ClientTuning {
   readonly onProblem?: OnProblem;
 }
 
-/** A way to reach a cluster. It holds no connection itself: producers, consumers and readers each have their own. */
+/**
+ * A way to reach a cluster. It holds no connection itself: producers, consumers and readers each
+ * have their own.
+ */
 export interface KafkaConnection {
   readonly logger: Logger;
   readonly topicPrefix: string;
@@ -69,11 +75,15 @@ export interface KafkaConnection {
   /** For this library only. */
   client(tuning?: ClientTuning): Kafka;
   /**
-   * Connects a client; for this library only. Throws one line that tells the brokers and why: where nobody answers, a
-   * certificate is not trusted or a password is wrong. The error of kafkajs is its cause.
+   * Connects a client; for this library only. Throws one line that tells the brokers and why: where
+   * nobody answers, a certificate is not trusted or a password is wrong. The error of kafkajs is
+   * its cause.
    */
   connect(client: { connect(): Promise<void> }): Promise<void>;
-  /** The same, but waits for brokers that cannot be reached, and says so in the log: a process waits for its cluster. */
+  /**
+   * The same, but waits for brokers that cannot be reached, and says so in the log: a process waits
+   * for its cluster.
+   */
   connectWaiting(client: { connect(): Promise<void> }): Promise<void>;
 }
 
@@ -112,7 +122,10 @@ export function createKafka(options: KafkaOptions): KafkaConnection {
   };
 }
 
-/** kafkajs leaves Nagle's algorithm on, which can hold the end of a request back by 40 ms; this turns it off. */
+/**
+ * kafkajs leaves Nagle's algorithm on, which can hold the end of a request back by 40 ms; this
+ * turns it off.
+ */
 const openSocket: NonNullable<KafkaConfig["socketFactory"]> = ({ host, port, ssl, onConnect }) => {
   const servername = net.isIP(host) === 0 ? { servername: host } : {};
   const socket = ssl
@@ -124,9 +137,9 @@ const openSocket: NonNullable<KafkaConfig["socketFactory"]> = ({ host, port, ssl
 };
 
 /**
- * kafkajs logs as errors what it then repairs by itself, so its levels go down by one; and while a broker is away, its
- * connections would tell so several times a second. Of an entry's fields only those named here are kept: no part of a
- * message can reach the log.
+ * kafkajs logs as errors what it then repairs by itself, so its levels go down by one; and while a
+ * broker is unavailable, its connections would tell so several times a second. Of an entry's fields
+ * only those named here are kept: no part of a message can reach the log.
  */
 function logTo(logger: Logger, onProblem: OnProblem = () => undefined): (entry: LogEntry) => void {
   return ({ level, namespace, log }) => {

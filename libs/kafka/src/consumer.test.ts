@@ -10,7 +10,7 @@ describe("the time to the next fetch", () => {
     expect([5, 1_000].map((count) => intervalAfter(count, options))).toEqual([40, 40]);
   });
 
-  it("is the same for both where only one is told", () => {
+  it("is the same for both where only one is given", () => {
     expect(intervalAfter(1_000, { minIntervalMs: 7 })).toBe(7);
   });
 });

@@ -142,7 +142,7 @@ class GroupConsumer implements Consumer {
     return stalled === null ? null : `group ${this.#options.groupId}: ${stalled}`;
   }
 
-  /** kafkajs does something, be it in vain: while the cluster is away, this process waits for it. */
+  /** kafkajs does something, be it in vain: while the cluster is unavailable, this process waits for it. */
   sign(): void {
     this.#lastSignMs = this.#clock.nowMs();
   }
@@ -169,7 +169,7 @@ class GroupConsumer implements Consumer {
     );
   }
 
-  /** A coordinator that is away is waited for, as long as something is tried. */
+  /** A coordinator that is unavailable is waited for, as long as something is tried. */
   async #untilJoined(): Promise<void> {
     const { groupId, rebalanceTimeoutMs = REBALANCE_TIMEOUT_MS } = this.#options;
     const deadlineMs = this.#kafka.sessionTimeoutMs + rebalanceTimeoutMs + JOIN_MARGIN_MS;
@@ -198,7 +198,7 @@ class GroupConsumer implements Consumer {
     await this.#commits.flush();
     this.#commits.stop();
     this.#generations.stop();
-    // kafkajs leaves connections open when it is told to disconnect in the middle of a join.
+    // kafkajs leaves connections open when it must disconnect in the middle of a join.
     await Promise.race([this.#generations.joined(), delay(JOIN_DEADLINE_MS)]);
     await this.#client.disconnect();
     await this.#deadLetters.stop();

@@ -14,12 +14,18 @@ const deadLetters = counter(
   "{message}",
 );
 
-/** Counts messages of `topic` that are in the dead letters now; `group` is who could not process, or not send, them. */
+/**
+ * Counts messages of `topic` that are in the dead letters now; `group` is who could not process, or
+ * not send, them.
+ */
 export function countDeadLetters(group: string, topic: string, messages: number): void {
   if (messages > 0) deadLetters.add(messages, { group, topic });
 }
 
-/** The record that tells about a message that could not be processed: its origin, the reason and its trace, in headers. */
+/**
+ * The record that tells about a message that could not be processed: its origin, the reason and its
+ * trace, in headers.
+ */
 export function deadLetterMessage(batch: Batch, letter: DeadLetter, groupId: string): OutgoingMessage {
   const { message, reason, includeValue = false } = letter;
   return {
@@ -36,7 +42,10 @@ export function deadLetterMessage(batch: Batch, letter: DeadLetter, groupId: str
   };
 }
 
-/** The letter of a batch of records that nobody can read: where they are, and why; there is no value to give. */
+/**
+ * The letter of a batch of records that nobody can read: where they are, and why; there is no value
+ * to give.
+ */
 export function unreadableLetter(record: FetchedRecord): DeadLetter | null {
   if (record.unreadable === undefined) return null;
   const { firstOffset, reason } = record.unreadable;
@@ -46,7 +55,10 @@ export function unreadableLetter(record: FetchedRecord): DeadLetter | null {
   };
 }
 
-/** Where the records that a handler was not given are the last ones, what is durable before them is so behind them. */
+/**
+ * Where the records that a handler was not given are the last ones, what is durable before them is
+ * so behind them.
+ */
 export function behindUnreadable(
   { messages }: Batch,
   records: readonly FetchedRecord[],

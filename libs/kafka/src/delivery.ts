@@ -4,13 +4,14 @@ import type { Cluster } from "kafkajs";
 import { asError, mayPass } from "./errors.ts";
 import { acknowledge, reject, type Waiting } from "./waiting.ts";
 
-/** In place of a broker's id: the brokers that have the partition are away. */
+/** In place of a broker's id: the brokers that have the partition are unavailable. */
 const NO_LEADER = -1;
 const ACKS_ALL = -1;
 const NO_ERROR = 0;
 /**
- * Answers that say of every message that it is not in the log, where they come without an offset. A leader that is deposed while it
- * waits for its replicas gives the first two with the offset of what it has stored, and its successor may have it too.
+ * Answers that say of every message that it is not in the log, where they come without an offset. A
+ * leader that is deposed while it waits for its replicas gives the first two with the offset of
+ * what it has stored, and its successor may have it too.
  */
 const NOT_STORED = new Set([
   "NOT_LEADER_FOR_PARTITION",
@@ -24,7 +25,10 @@ const NOT_STORED = new Set([
   "INVALID_TOPIC_EXCEPTION",
 ]);
 
-/** What a broker says of each partition of a request; the patched kafkajs gives it to the error of a request as well. */
+/**
+ * What a broker says of each partition of a request; the patched kafkajs gives it to the error of a
+ * request as well.
+ */
 interface ProducedTopic {
   readonly topicName: string;
   readonly partitions: readonly {
@@ -47,7 +51,9 @@ export class Delivery {
   readonly #logger: Logger;
   readonly #ackTimeoutMs: number;
 
-  /** A broker that waits for its replicas longer than `ackTimeoutMs` says so, and is asked again. */
+  /**
+   * A broker that waits for its replicas longer than `ackTimeoutMs` says so, and is asked again.
+   */
   constructor(cluster: Cluster, logger: Logger, ackTimeoutMs: number) {
     this.#cluster = cluster;
     this.#logger = logger;
@@ -138,7 +144,8 @@ export class Delivery {
         acknowledge(messages, produced.baseOffset);
         continue;
       }
-      // The error of the request is that of the first partition that failed; the others' may be another.
+      // The error of the request is that of the first partition that failed; the others' may be
+      // another.
       const isOwn = produced === undefined || produced.errorCode === codeOf(error);
       if (isOwn && produced !== undefined && isRefused(produced) && NOT_STORED.has(typeOf(error))) {
         for (const waiting of messages) waiting.maybeStored = storedBefore.has(waiting);

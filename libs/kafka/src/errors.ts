@@ -1,11 +1,14 @@
-/** Thrown by `onBatch` when the same batch may succeed a little later: nothing is committed, it is handed over again. */
+/**
+ * Thrown by `onBatch` when the same batch may succeed a little later: nothing is committed, it is
+ * handed over again.
+ */
 export class RetryableError extends Error {
   override readonly name = "RetryableError";
 }
 
 /**
- * Why a message was not acknowledged. `not-sent`: it is certainly not in the log. `unknown`: it may be, or may yet
- * appear; sending it again is safe only because every consumer drops repeats by id.
+ * Why a message was not acknowledged. `not-sent`: it is certainly not in the log. `unknown`: it may
+ * be, or may yet appear; sending it again is safe only because every consumer drops repeats by id.
  */
 export class ProduceError extends Error {
   override readonly name = "ProduceError";
@@ -17,7 +20,10 @@ export class ProduceError extends Error {
   }
 }
 
-/** The message is larger than its topic takes: it is not in the log, and sending it again will never help. */
+/**
+ * The message is larger than its topic takes: it is not in the log, and sending it again will never
+ * help.
+ */
 export class MessageTooLarge extends ProduceError {
   constructor(bytes: number, maxBytes: number) {
     super("not-sent", `a message of ${bytes} bytes is larger than ${maxBytes}`);
@@ -25,8 +31,9 @@ export class MessageTooLarge extends ProduceError {
 }
 
 /**
- * A position is beyond the end of its partition: the topic was deleted and made again, or has lost records. Neither its
- * beginning nor its end is where the reader was; going on would repeat or skip records without a word.
+ * A position is beyond the end of its partition: the topic was deleted and made again, or has lost
+ * records. Neither its beginning nor its end is where the reader was; going on would repeat or skip
+ * records without a word.
  */
 export class PositionBeyondEnd extends Error {
   override readonly name = "PositionBeyondEnd";
@@ -71,7 +78,10 @@ const AWAY_CODES = new Set([
   "ETIMEDOUT",
 ]);
 
-/** Whether a broker could not be reached: it is worth waiting for, unlike one that refuses a certificate or a password. */
+/**
+ * Whether a broker could not be reached: it is worth waiting for, unlike one that refuses a
+ * certificate or a password.
+ */
 export function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if ("code" in error && AWAY_CODES.has(String(error.code))) return true;
@@ -80,8 +90,9 @@ export function isAway(error: unknown): boolean {
 }
 
 /**
- * Whether kafkajs holds its own error for passing: a leader that changes, a topic that not every broker knows yet. Told
- * by the field, since its error classes cannot be imported by name into an ES module.
+ * Whether kafkajs holds its own error for passing: a leader that changes, a topic that not every
+ * broker knows yet. Told by the field, since its error classes cannot be imported by name into an
+ * ES module.
  */
 export function mayPass(error: unknown): boolean {
   return error instanceof Error && "retriable" in error && error.retriable === true;

@@ -43,8 +43,9 @@ export function memberOf(named: object): Member {
 }
 
 /**
- * Keeps the generations of a consumer group apart inside one process: the batches of a generation end before the next
- * assignment is announced, and none of the next begins until the announcement has been taken in.
+ * Keeps the generations of a consumer group apart inside one process: the batches of a generation
+ * end before the next assignment is announced, and none of the next begins until the announcement
+ * has been taken in.
  *
  * The patched kafkajs names on each batch the member and generation that fetched it. A batch of an
  * earlier one is dropped: its messages are fetched again from the committed offset.

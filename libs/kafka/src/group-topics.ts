@@ -45,8 +45,8 @@ export class GroupTopics {
 
   /**
    * The assignment with the ids of its topics. Holds them against the ids that this consumer knew,
-   * and those that the group committed for. A coordinator that is away is waited for, and the
-   * liveness of the consumer tells of it. Ends silently once another generation has begun.
+   * and those that the group committed for. A coordinator that is unavailable is waited for, and
+   * the liveness of the consumer tells of it. Ends silently once another generation has begun.
    * @throws TopicRecreated where a topic was deleted and made again.
    */
   async check(

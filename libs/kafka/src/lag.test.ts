@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Lag } from "./lag.ts";
 
 describe("the lag of a consumer", () => {
-  it("is what lies between the last handled message and the end that the last fetch told", () => {
+  it("is what lies between the last handled message and the end that the last fetch reported", () => {
     const lag = new Lag();
     lag.fetched("commands.finance", 0, 110n, 100n, 0);
     expect(lag.observe({ group: "finance" })).toEqual([

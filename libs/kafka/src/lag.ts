@@ -3,16 +3,21 @@ interface Place {
   readonly partition: number;
   end: bigint;
   position: bigint;
-  /** When a handler last answered; for a partition that was at rest: when its next message was fetched. */
+  /**
+   * When a handler last answered; for a partition that was at rest: when its next message was
+   * fetched.
+   */
   answeredMs: number;
 }
 
-/** How far a consumer or a reader is behind the end of its partitions, as its last fetches told. */
+/**
+ * How far a consumer or a reader is behind the end of its partitions, as its last fetches reported.
+ */
 export class Lag {
   /** By topic and partition: the end of the log, and the offset before which all is handled. */
   readonly #places = new Map<string, Place>();
 
-  /** The end of a partition, as a fetch told it, and the first offset that it brought. */
+  /** The end of a partition, as a fetch reported it, and the first offset that it brought. */
   fetched(topic: string, partition: number, end: bigint, first: bigint, nowMs: number): void {
     const place = this.#places.get(`${topic}/${partition}`);
     if (place === undefined)
@@ -29,7 +34,10 @@ export class Lag {
     if (place !== undefined) place.answeredMs = nowMs;
   }
 
-  /** A partition whose messages wait although no handler has answered for longer than `limitMs`; null if there is none. */
+  /**
+   * A partition whose messages wait although no handler has answered for longer than `limitMs`;
+   * else null.
+   */
   stalled(limitMs: number, nowMs: number): string | null {
     for (const { topic, partition, end, position, answeredMs } of this.#places.values()) {
       const waitingMs = nowMs - answeredMs;

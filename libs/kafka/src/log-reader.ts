@@ -238,7 +238,7 @@ class FetchingReader implements LogReader {
     return { leaders, leaderless };
   }
 
-  /** The brokers that have these partitions are away; the others are read meanwhile. */
+  /** The brokers that have these partitions are unavailable; the others are read meanwhile. */
   async #untilLed(partitions: readonly number[], over: AbortSignal): Promise<void> {
     this.#options.logger.warn({ topic: this.#topic, partitions }, "partitions have no leader; waiting for one");
     while (!over.aborted) {

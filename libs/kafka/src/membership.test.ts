@@ -22,7 +22,7 @@ test("a process that fetches without an acknowledged heartbeat is no member", ()
   expect(membership.problem()).toBeNull();
 });
 
-test("a process whose cluster was away for long is not told to be none when the first fetch is answered again", () => {
+test("a process whose cluster was unavailable for long is still a member when the first fetch is answered again", () => {
   const membership = new Membership(SESSION_MS, 0);
   fetch(membership, 0, SESSION_MS);
   membership.committed(false);

@@ -1,17 +1,26 @@
-/** Beside the session: time for another broker to become the group's coordinator, and for a join there. */
+/**
+ * Beside the session: time for another broker to become the group's coordinator, and for a join
+ * there.
+ */
 const UNACKNOWLEDGED_MARGIN_MS = 20_000;
-/** Between two answered fetches that lie further apart the cluster was away: that time counts no further. */
+/**
+ * Between two answered fetches that lie further apart the cluster was unavailable: that time counts
+ * no further.
+ */
 const MAX_GAP_MS = 2_000;
 
 /**
- * Whether the group counts this process as a member, told by what the brokers answered and by nothing else: kafkajs can
- * take itself for a member that the group forgot long ago, and goes on fetching. Only time in which fetches are answered
- * counts: while the cluster is away, nobody can be a member.
+ * Whether the group counts this process as a member, by the answers of the brokers alone: kafkajs
+ * can take itself for a member that the group forgot long ago, and goes on fetching. Only time in
+ * which fetches are answered counts: while the cluster is unavailable, nobody can be a member.
  */
 export class Membership {
   readonly #limitMs: number;
   #fetchedMs: number;
-  /** How long fetches are answered since the last acknowledgement; since the first commit that was refused. */
+  /**
+   * How long fetches are answered since the last acknowledgement; since the first commit that was
+   * refused.
+   */
   #unacknowledgedMs = 0;
   #refusedMs = 0;
   #isRefused = false;
@@ -47,8 +56,9 @@ export class Membership {
   }
 
   /**
-   * null, or why this process is no member: it fetches, so the cluster is there, and yet no heartbeat was acknowledged,
-   * or no commit accepted, for longer than a session and the move of a coordinator take.
+   * null, or why this process is no member: it fetches, so the cluster is there, and yet no
+   * heartbeat was acknowledged, or no commit accepted, for longer than a session and the move of a
+   * coordinator take.
    */
   problem(): string | null {
     if (this.#unacknowledgedMs > this.#limitMs)

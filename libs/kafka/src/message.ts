@@ -16,7 +16,10 @@ export interface Message {
 
 const NO_VALUE = Buffer.alloc(0);
 
-/** A record as the patched kafkajs gives it: what is asked for is made of the batch's bytes, and nothing else. */
+/**
+ * A record as the patched kafkajs gives it: what is asked for is made of the batch's bytes, and
+ * nothing else.
+ */
 export type FetchedRecord = KafkaMessage & {
   readonly isControlRecord?: boolean;
   readonly textKey: string;

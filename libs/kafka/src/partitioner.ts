@@ -21,7 +21,9 @@ export function murmur2(data: Uint8Array): number {
   return hash ^ (hash >>> 15);
 }
 
-/** The partition of `key` among `partitions`, the same as every Java-compatible producer chooses. */
+/**
+ * The partition of `key` among `partitions`, the same as every Java-compatible producer chooses.
+ */
 export function partitionOfKey(key: string, partitions: number): number {
   return (murmur2(Buffer.from(key)) & 0x7fffffff) % partitions;
 }

@@ -15,17 +15,26 @@ import { type Position, reject, type Waiting } from "./waiting.ts";
 export type { Position } from "./waiting.ts";
 
 const MAX_BATCH_MESSAGES = 1_000;
-/** Under Kafka's default `max.message.bytes`, so that a request is taken even if it is all for one partition. */
+/**
+ * Under Kafka's default `max.message.bytes`, so that a request is taken even if it is all for one
+ * partition.
+ */
 const MAX_BATCH_BYTES = 900_000;
 const MAX_QUEUED_MESSAGES = 20_000;
 const PRODUCE_TIMEOUT_MS = 10_000;
 /** A broker that is only slow must not be asked twice: each time stores the messages again. */
 const MIN_REQUEST_TIMEOUT_MS = 1_500;
-/** A leader that waits for its replicas says so before its request times out, and keeps its connection. */
+/**
+ * A leader that waits for its replicas says so before its request times out, and keeps its
+ * connection.
+ */
 const ACK_MARGIN_MS = 250;
 const BACK_OFF = { firstMs: 50, maxMs: 500 };
 const MIN_INTERVAL_MS = 8;
-/** {@link ProducerOptions.minIntervalMs} of what is watched live: valuations, and the samples made of them. */
+/**
+ * {@link ProducerOptions.minIntervalMs} of what is watched live: valuations, and the samples made
+ * of them.
+ */
 export const LIVE_INTERVAL_MS = 5;
 /** Less than a process gives each of its components. */
 const STOP_DEADLINE_MS = 8_000;
@@ -38,20 +47,24 @@ const RECORD_OVERHEAD_BYTES = 40;
 const TRACEPARENT_BYTES = TRACEPARENT_HEADER.length + 57;
 
 export interface ProducerOptions {
-  /** Most messages in one request. Default 1,000. */
+  /** Maximum number of messages in one request. Default 1,000. */
   readonly maxBatchMessages?: number;
   /**
-   * Most bytes in one request; a larger message is refused, unless its topic takes it (`maxMessageBytes`): then it is a
-   * request of its own. Default 900,000.
+   * Maximum number of bytes in one request; a larger message is refused, unless its topic takes it
+   * (`maxMessageBytes`): then it is a request of its own. Default 900,000.
    */
   readonly maxBatchBytes?: number;
-  /** Most messages waiting for a request to one broker; one more is refused at once. Default 20,000. */
+  /**
+   * Maximum number of messages waiting for a request to one broker; one more is refused at once.
+   * Default 20,000.
+   */
   readonly maxQueuedMessages?: number;
   /** Until a message must be acknowledged, counted from `send`. Default 10,000. */
   readonly produceTimeoutMs?: number;
   /**
-   * Least time from one request to the next: what comes meanwhile shares it, which costs the broker and this process far less
-   * than many small requests. The first message after a rest is sent at once. Default 8.
+   * Least time from one request to the next: what comes meanwhile shares it, which costs the broker
+   * and this process far less than many small requests. The first message after a rest is sent at
+   * once. Default 8.
    */
   readonly minIntervalMs?: number;
   readonly clock?: Clock;
@@ -64,16 +77,18 @@ export interface OutgoingMessage {
   readonly headers?: Readonly<Record<string, string>>;
   /** Only for a topic that repeats the partition numbers of another. */
   readonly partition?: number;
-  /** The span that the message is sent in, if it belongs to a trace. Never the active one: that may be anybody's. */
+  /**
+   * The span that the message is sent in, if it belongs to a trace. Never the active one: that may
+   * be anybody's.
+   */
   readonly traceparent?: string | undefined;
 }
 
 export interface Producer {
   /**
    * Publishes `message`; resolves with its place once all in-sync replicas have it. Rejects with a
-   * {@link ProduceError}, which tells whether it may be in the log all the same, or that it never can
-   * ({@link MessageTooLarge}). Messages of one key keep the order of
-   * the calls.
+   * {@link ProduceError}, which tells whether it may be in the log all the same, or that it never
+   * can ({@link MessageTooLarge}). Messages of one key keep the order of the calls.
    */
   send(topic: TopicContract, message: OutgoingMessage): Promise<Position>;
   /** The partition that `send` chooses for `key`. Throws for a topic that does not exist. */
@@ -81,10 +96,11 @@ export interface Producer {
 }
 
 /**
- * Starts a producer. What is asked for in one turn of the event loop, and while a request to the same broker is under way,
- * goes out in the next request there. There is never more than one under way to a broker, nor of a partition, which keeps
- * the order without idempotence (kafkajs's own loses acknowledged messages); a broker that hangs holds up only the
- * partitions it leads. `stop` sends what waits, within a deadline.
+ * Starts a producer. What is asked for in one turn of the event loop, and while a request to the
+ * same broker is under way, goes out in the next request there. There is never more than one under
+ * way to a broker, nor of a partition, which keeps the order without idempotence (kafkajs's own
+ * loses acknowledged messages); a broker that hangs holds up only the partitions it leads. `stop`
+ * sends what waits, within a deadline.
  */
 export async function createProducer(
   kafka: KafkaConnection,
@@ -109,11 +125,14 @@ export async function createProducer(
 
 type Limits = Required<ProducerOptions>;
 
-/** A partition. All of its messages that wait or are under way are in one lane, so that none overtakes another. */
+/**
+ * A partition. All of its messages that wait or are under way are in the queue of one broker, so
+ * that none overtakes another.
+ */
 interface Place {
   readonly topic: string;
   readonly partition: number;
-  lane: Lane | null;
+  brokerQueue: BrokerQueue | null;
   waiting: number;
 }
 
@@ -122,8 +141,8 @@ interface Queued extends Waiting {
 }
 
 /** What goes to one broker, or waits until a leader is known: one request after the other. */
-interface Lane {
-  queue: Queued[];
+interface BrokerQueue {
+  messages: Queued[];
   inFlight: readonly Queued[];
   lastFlushMs: number;
   isScheduled: boolean;
@@ -140,7 +159,7 @@ class BatchingProducer implements Producer {
   /**
    * By broker; null for partitions without a leader, and for topics of which nothing is known yet.
    */
-  readonly #lanes = new Map<number | null, Lane>();
+  readonly #brokerQueues = new Map<number | null, BrokerQueue>();
   #sweeping = false;
   #stopping = false;
   #idle: Deferred<void> | null = null;
@@ -159,7 +178,7 @@ class BatchingProducer implements Producer {
     this.#places = new Map(
       Array.from(counts, ([topic, count]) => [
         topic,
-        Array.from({ length: count }, (_, partition) => ({ topic, partition, lane: null, waiting: 0 })),
+        Array.from({ length: count }, (_, partition) => ({ topic, partition, brokerQueue: null, waiting: 0 })),
       ]),
     );
   }
@@ -178,9 +197,9 @@ class BatchingProducer implements Producer {
     const bytes = bytesOf(message) + (message.traceparent === undefined ? 0 : TRACEPARENT_BYTES);
     const maxBytes = Math.max(this.#limits.maxBatchBytes, topic.maxMessageBytes ?? 0);
     if (bytes > maxBytes) throw new MessageTooLarge(bytes, maxBytes);
-    const lane = this.#laneOf(place);
-    if (lane.queue.length >= this.#limits.maxQueuedMessages) {
-      throw new ProduceError("not-sent", `${lane.queue.length} messages already wait to be published`);
+    const brokerQueue = this.#queueOf(place);
+    if (brokerQueue.messages.length >= this.#limits.maxQueuedMessages) {
+      throw new ProduceError("not-sent", `${brokerQueue.messages.length} messages already wait to be published`);
     }
     const answer = deferred<Position>();
     const { key, value } = message;
@@ -189,7 +208,7 @@ class BatchingProducer implements Producer {
     const wire: WireMessage = { key, value, partition, ...(headers === undefined ? {} : { headers: { ...headers } }) };
     const expiresAtMs = this.#limits.clock.nowMs() + this.#limits.produceTimeoutMs;
     place.waiting += 1;
-    lane.queue.push({
+    brokerQueue.messages.push({
       contract: topic,
       topic: name,
       partition,
@@ -202,7 +221,7 @@ class BatchingProducer implements Producer {
       maybeStored: false,
       settled: false,
     });
-    this.#schedule(lane);
+    this.#schedule(brokerQueue);
     this.#sweepLater();
     return answer.promise;
   }
@@ -213,12 +232,12 @@ class BatchingProducer implements Producer {
       this.#idle ??= deferred<void>();
       await Promise.race([this.#idle.promise, delay(STOP_DEADLINE_MS)]);
     }
-    for (const lane of this.#lanes.values()) {
+    for (const brokerQueue of this.#brokerQueues.values()) {
       reject(
-        this.#leaveQueue(lane, () => true),
+        this.#leaveQueue(brokerQueue, () => true),
         "the producer was stopped",
       );
-      reject(lane.inFlight, "the producer was stopped before the answer came");
+      reject(brokerQueue.inFlight, "the producer was stopped before the answer came");
     }
     await Promise.race([this.#client.disconnect(), delay(DISCONNECT_DEADLINE_MS)]);
   }
@@ -229,102 +248,105 @@ class BatchingProducer implements Producer {
     return places;
   }
 
-  /** A partition with nothing on its way goes where its leader is now; any other stays in its lane. */
-  #laneOf(place: Place): Lane {
-    if (place.lane !== null && place.waiting > 0) return place.lane;
-    const lane = this.#lane(this.#delivery.leaderOf(place.topic, place.partition));
-    place.lane = lane;
-    return lane;
+  /**
+   * A partition with nothing on its way goes where its leader is now; any other stays in its queue.
+   */
+  #queueOf(place: Place): BrokerQueue {
+    if (place.brokerQueue !== null && place.waiting > 0) return place.brokerQueue;
+    const brokerQueue = this.#queueTo(this.#delivery.leaderOf(place.topic, place.partition));
+    place.brokerQueue = brokerQueue;
+    return brokerQueue;
   }
 
-  #lane(leader: number | null): Lane {
-    let lane = this.#lanes.get(leader);
-    if (lane === undefined) {
-      lane = { queue: [], inFlight: [], lastFlushMs: 0, isScheduled: false, failures: 0 };
-      this.#lanes.set(leader, lane);
+  #queueTo(leader: number | null): BrokerQueue {
+    let brokerQueue = this.#brokerQueues.get(leader);
+    if (brokerQueue === undefined) {
+      brokerQueue = { messages: [], inFlight: [], lastFlushMs: 0, isScheduled: false, failures: 0 };
+      this.#brokerQueues.set(leader, brokerQueue);
     }
-    return lane;
+    return brokerQueue;
   }
 
-  #schedule(lane: Lane): void {
-    if (lane.isScheduled || lane.inFlight.length > 0 || lane.queue.length === 0) return;
-    lane.isScheduled = true;
+  #schedule(brokerQueue: BrokerQueue): void {
+    if (brokerQueue.isScheduled || brokerQueue.inFlight.length > 0 || brokerQueue.messages.length === 0) return;
+    brokerQueue.isScheduled = true;
     const flush = (): void => {
-      lane.isScheduled = false;
-      lane.lastFlushMs = this.#limits.clock.nowMs();
-      void this.#flush(lane);
+      brokerQueue.isScheduled = false;
+      brokerQueue.lastFlushMs = this.#limits.clock.nowMs();
+      void this.#flush(brokerQueue);
     };
     const { minIntervalMs, clock } = this.#limits;
-    const leftMs = lane.lastFlushMs + minIntervalMs - clock.nowMs();
+    const leftMs = brokerQueue.lastFlushMs + minIntervalMs - clock.nowMs();
     if (leftMs > 0 && !this.#stopping) setTimeout(flush, leftMs);
     else setImmediate(flush);
   }
 
-  async #flush(lane: Lane): Promise<void> {
-    this.#moveToLeaders(lane);
-    const batch = this.#nextBatch(lane);
+  async #flush(brokerQueue: BrokerQueue): Promise<void> {
+    this.#moveToLeaders(brokerQueue);
+    const batch = this.#nextBatch(brokerQueue);
     if (batch.length > 0) {
-      lane.inFlight = batch;
+      brokerQueue.inFlight = batch;
       await this.#delivery.deliver(batch);
-      if (batch.some(({ settled }) => !settled)) await this.#rest(lane);
-      else lane.failures = 0;
-      lane.inFlight = [];
+      if (batch.some(({ settled }) => !settled)) await this.#rest(brokerQueue);
+      else brokerQueue.failures = 0;
+      brokerQueue.inFlight = [];
       const again = batch.filter(({ settled }) => !settled);
       for (const { place, settled } of batch) if (settled) place.waiting -= 1;
       // In front of newer messages, which keeps the order of each partition.
-      lane.queue.unshift(...again);
+      brokerQueue.messages.unshift(...again);
     }
     this.#tellIdle();
-    this.#schedule(lane);
+    this.#schedule(brokerQueue);
   }
 
   /** Before the next try, whose leaders may be others. */
-  async #rest(lane: Lane): Promise<void> {
-    lane.failures += 1;
-    await delay(backOffMs(lane.failures, Math.random, BACK_OFF));
+  async #rest(brokerQueue: BrokerQueue): Promise<void> {
+    brokerQueue.failures += 1;
+    await delay(backOffMs(brokerQueue.failures, Math.random, BACK_OFF));
     await this.#delivery.refresh();
   }
 
   /**
-   * Nothing of this lane is under way: partitions that another broker leads by now, or none, go on
-   * in that lane.
+   * Nothing of this queue is under way: partitions that another broker leads by now, or none, go on
+   * in its queue.
    */
-  #moveToLeaders(lane: Lane): void {
-    const targets = new Map<Place, Lane>();
-    for (const { place } of lane.queue) {
+  #moveToLeaders(brokerQueue: BrokerQueue): void {
+    const targets = new Map<Place, BrokerQueue>();
+    for (const { place } of brokerQueue.messages) {
       if (targets.has(place)) continue;
-      targets.set(place, this.#lane(this.#delivery.leaderOf(place.topic, place.partition)));
+      targets.set(place, this.#queueTo(this.#delivery.leaderOf(place.topic, place.partition)));
     }
-    if (Array.from(targets.values()).every((target) => target === lane)) return;
-    const queued = lane.queue;
-    lane.queue = [];
-    for (const waiting of queued) targets.get(waiting.place)?.queue.push(waiting);
+    if (Array.from(targets.values()).every((target) => target === brokerQueue)) return;
+    const queued = brokerQueue.messages;
+    brokerQueue.messages = [];
+    for (const waiting of queued) targets.get(waiting.place)?.messages.push(waiting);
     for (const [place, target] of targets) {
-      place.lane = target;
-      if (target !== lane) this.#schedule(target);
+      place.brokerQueue = target;
+      if (target !== brokerQueue) this.#schedule(target);
     }
   }
 
-  #nextBatch(lane: Lane): Queued[] {
+  #nextBatch(brokerQueue: BrokerQueue): Queued[] {
     let bytes = 0;
     let length = 0;
-    for (const waiting of lane.queue) {
+    for (const waiting of brokerQueue.messages) {
       bytes += waiting.bytes;
       if (length >= this.#limits.maxBatchMessages || (length > 0 && bytes > this.#limits.maxBatchBytes)) break;
       length += 1;
     }
-    return lane.queue.splice(0, length);
+    return brokerQueue.messages.splice(0, length);
   }
 
-  #leaveQueue(lane: Lane, leaves: (waiting: Waiting) => boolean): Queued[] {
-    const left = lane.queue.filter(leaves);
-    if (left.length > 0) lane.queue = lane.queue.filter((waiting) => !leaves(waiting));
+  #leaveQueue(brokerQueue: BrokerQueue, leaves: (waiting: Waiting) => boolean): Queued[] {
+    const left = brokerQueue.messages.filter(leaves);
+    if (left.length > 0) brokerQueue.messages = brokerQueue.messages.filter((waiting) => !leaves(waiting));
     for (const { place } of left) place.waiting -= 1;
     return left;
   }
 
   #isBusy(): boolean {
-    for (const { queue, inFlight } of this.#lanes.values()) if (queue.length > 0 || inFlight.length > 0) return true;
+    for (const { messages, inFlight } of this.#brokerQueues.values())
+      if (messages.length > 0 || inFlight.length > 0) return true;
     return false;
   }
 
@@ -337,21 +359,21 @@ class BatchingProducer implements Producer {
     this.#sweeping = true;
     setTimeout(() => {
       this.#sweeping = false;
-      for (const lane of this.#lanes.values()) this.#expire(lane);
+      for (const brokerQueue of this.#brokerQueues.values()) this.#expire(brokerQueue);
       this.#tellIdle();
       if (this.#isBusy()) this.#sweepLater();
     }, SWEEP_INTERVAL_MS);
   }
 
   /**
-   * Answers what is past its deadline. A request that is under way stays so until it ends: sending the next one of its
-   * partitions beside it could change the order.
+   * Answers what is past its deadline. A request that is under way stays so until it ends: sending
+   * the next one of its partitions beside it could change the order.
    */
-  #expire(lane: Lane): void {
+  #expire(brokerQueue: BrokerQueue): void {
     const nowMs = this.#limits.clock.nowMs();
     const late = (waiting: Waiting): boolean => waiting.expiresAtMs <= nowMs;
-    reject(lane.inFlight.filter(late), "not acknowledged within its deadline");
-    reject(this.#leaveQueue(lane, late), "not sent within its deadline");
+    reject(brokerQueue.inFlight.filter(late), "not acknowledged within its deadline");
+    reject(this.#leaveQueue(brokerQueue, late), "not sent within its deadline");
   }
 }
 

@@ -5,7 +5,10 @@ import type { SASLOptions } from "kafkajs";
 
 import type { KafkaOptions } from "./connection.ts";
 
-/** What {@link KafkaOptions} a process's configuration gives: where the cluster is, and how it is encrypted and entered. */
+/**
+ * What {@link KafkaOptions} a process's configuration gives: where the cluster is, and how it is
+ * encrypted and entered.
+ */
 export function kafkaOptions(
   settings: KafkaSettings,
 ): Pick<KafkaOptions, "brokers" | "topicPrefix"> & Pick<Partial<KafkaOptions>, "ssl" | "sasl"> {

@@ -1,9 +1,9 @@
 /**
- * The ids that Kafka gives topics. A topic that is deleted and made again has its old name, offsets that begin again
- * at 0, and another id.
+ * The ids that Kafka gives topics. A topic that is deleted and made again has its old name, offsets
+ * that begin again at 0, and another id.
  *
- * kafkajs asks for metadata in a version that has no ids, so the request is written here: Metadata, version 12, one
- * topic a request (https://kafka.apache.org/protocol#The_Messages_Metadata).
+ * kafkajs asks for metadata in a version that has no ids, so the request is written here: Metadata,
+ * version 12, one topic a request (https://kafka.apache.org/protocol#The_Messages_Metadata).
  */
 import type { TopicContract } from "@kapi/contracts";
 import type { Broker } from "kafkajs";

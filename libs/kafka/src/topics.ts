@@ -10,7 +10,10 @@ const READY_POLL_MS = 20;
 const MIN_FETCH_BYTES = 1024 * 1024;
 /** What a record batch costs beside its records; the broker's limit counts it. */
 const BATCH_OVERHEAD_BYTES = 1_024;
-/** A segment is only deleted or compacted after it is closed, so it is closed several times within the retention. */
+/**
+ * A segment is only deleted or compacted after it is closed, so it is closed several times within
+ * the retention.
+ */
 const SEGMENTS_PER_RETENTION = 4;
 /** Compacted topics are read from their start by every process, so what is superseded goes soon. */
 const COMPACTED: Readonly<Record<string, string>> = {
@@ -36,18 +39,21 @@ export interface CreateTopicsOptions {
 }
 
 /**
- * Creates every topic of `TOPICS` that is not there yet; what exists stays as it is. Two that run at once do no harm.
- * Throws where a topic that must repeat the partition numbers of another has another count.
+ * Creates every topic of `TOPICS` that is not there yet; what exists stays as it is. Two that run
+ * at once do no harm. Throws where a topic that must repeat the partition numbers of another has
+ * another count.
  */
 export async function createTopics(kafka: KafkaConnection, options: CreateTopicsOptions): Promise<void> {
   await withAdmin(kafka, async (admin) => {
     const existing = new Set(await admin.listTopics());
     const missing = Object.values(TOPICS).filter((topic) => !existing.has(kafka.topicName(topic)));
-    // `false` says that another process created some of them meanwhile; the others of the call were created.
+    // `false` says that another process created some of them meanwhile; the others of the call were
+    // created.
     if (missing.length > 0) {
       await admin.createTopics({
         timeout: CREATE_TIMEOUT_MS,
-        // kafkajs gives up where the broker does not know a new topic yet; a broker that has just started takes a moment.
+        // kafkajs gives up where the broker does not know a new topic yet; a broker that has just
+        // started takes a moment.
         waitForLeaders: false,
         topics: missing.map((topic) => topicConfig(kafka, topic, options)),
       });
@@ -58,8 +64,9 @@ export async function createTopics(kafka: KafkaConnection, options: CreateTopics
 }
 
 /**
- * How many bytes a fetch asks for of each partition: the largest record at least. A broker gives a larger one only of the
- * first partition that has anything, so that while that one is busy the others would stand still.
+ * How many bytes a fetch asks for of each partition: the largest record at least. A broker gives a
+ * larger one only of the first partition that has anything, so that while that one is busy the
+ * others would stand still.
  */
 export function fetchBytesOf({ maxMessageBytes = 0 }: TopicContract): number {
   return Math.max(MIN_FETCH_BYTES, maxMessageBytes + BATCH_OVERHEAD_BYTES);
@@ -75,7 +82,10 @@ export function beginOffsets(kafka: KafkaConnection, topic: TopicContract): Prom
   return offsets(kafka, topic, "low");
 }
 
-/** Of each partition the offset of the first record made at `timestampMs` or later; the end where there is none. */
+/**
+ * Of each partition the offset of the first record made at `timestampMs` or later; the end where
+ * there is none.
+ */
 export async function offsetsForTime(
   kafka: KafkaConnection,
   topic: TopicContract,
@@ -108,7 +118,8 @@ function topicConfig(kafka: KafkaConnection, topic: TopicContract, options: Crea
   const configs: Record<string, string> = {
     "cleanup.policy": topic.cleanup,
     "min.insync.replicas": String(options.minInsyncReplicas),
-    // Whatever a producer of others compresses with, the broker stores what every reader can read; ours do not compress.
+    // Whatever a producer of others compresses with, the broker stores what every reader can read;
+    // ours do not compress.
     "compression.type": "uncompressed",
     ...(topic.cleanup === "compact" ? COMPACTED : deleteConfigs(topic)),
     ...sizeConfigs(topic),
@@ -122,7 +133,9 @@ function topicConfig(kafka: KafkaConnection, topic: TopicContract, options: Crea
   };
 }
 
-/** Brokers learn of a new topic one after the other; until its leaders answer, clients would fail. */
+/**
+ * Brokers learn of a new topic one after the other; until its leaders answer, clients would fail.
+ */
 async function untilReady(admin: Admin, name: string): Promise<void> {
   const fetchOffsets = (): Promise<unknown> => admin.fetchTopicOffsets(name);
   await retry(fetchOffsets, { backOff: { firstMs: READY_POLL_MS }, timeoutMs: CREATE_TIMEOUT_MS });

@@ -1,4 +1,7 @@
-/** The traces of messages: a span for each that is sent or handled as part of one, and the header between the two. */
+/**
+ * The traces of messages: a span for each that is sent or handled as part of one, and the header
+ * between the two.
+ */
 import {
   ATTRIBUTE,
   inBatchSpan,
@@ -14,7 +17,10 @@ import {
 import type { Batch } from "./batch.ts";
 import type { Message } from "./message.ts";
 
-/** Begins the span of sending a message to `topic` beneath `parent`; null where the message belongs to no trace. */
+/**
+ * Begins the span of sending a message to `topic` beneath `parent`; null where the message belongs
+ * to no trace.
+ */
 export function startSending(topic: string, parent: Traceparent | undefined): Span | null {
   if (parent === undefined || !isTracing()) return null;
   const attributes = {
@@ -27,8 +33,9 @@ export function startSending(topic: string, parent: Traceparent | undefined): Sp
 }
 
 /**
- * Handles a batch with a span for each of its messages that belongs to a trace, beneath the one it was sent in; the
- * handler finds it as `traceparent` of the message. The others are handled beside them and cost nothing.
+ * Handles a batch with a span for each of its messages that belongs to a trace, beneath the one it
+ * was sent in; the handler finds it as `traceparent` of the message. The others are handled beside
+ * them and cost nothing.
  */
 export async function handleTraced<T>(groupId: string, batch: Batch, handle: (batch: Batch) => Promise<T>): Promise<T> {
   if (!isTracing()) return handle(batch);

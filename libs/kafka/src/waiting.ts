@@ -48,7 +48,10 @@ export function acknowledge(messages: readonly Waiting[], baseOffset: string): v
   }
 }
 
-/** Rejects with the outcome that is true of each message. Of one that is answered already nothing is told again. */
+/**
+ * Rejects with the outcome that is true of each message. A message that is answered already is
+ * skipped.
+ */
 export function reject(messages: readonly Waiting[], reason: string, cause?: unknown): void {
   for (const waiting of messages) {
     if (waiting.settled) continue;

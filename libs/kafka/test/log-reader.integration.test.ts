@@ -172,7 +172,7 @@ test("where one broker's fetch fails while a handler runs, no partition is hande
         await until("the other loop's handler runs", () => running.get(0) === 1 || failures > 0);
         if (failures === 0) {
           failures += 1;
-          throw new Error("the broker is away");
+          throw new Error("the broker is unavailable");
         }
         const [[leader] = ["1"]] = Object.entries(cluster.findLeaderForPartitions(kafka.topicName(topic), [1]));
         return cluster.findBroker({ nodeId: leader });
@@ -200,7 +200,7 @@ test("where one broker's fetch fails while a handler runs, no partition is hande
 
 test.each([
   [
-    "whose cluster is away waits for it, and is well",
+    "whose cluster is unavailable waits for it, and is well",
     Object.assign(new Error("refused"), { code: "ECONNREFUSED" }),
     null,
   ],

@@ -39,7 +39,10 @@ export async function until(what: string, condition: () => boolean | Promise<boo
   }
 }
 
-/** A `fatal` that a test does not expect to be called. It throws where nobody catches, which fails the run. */
+/**
+ * A `fatal` that a test does not expect to be called. It throws where nobody catches, which fails
+ * the run.
+ */
 export function unexpected(error: Error): void {
   queueMicrotask(() => {
     throw error;
@@ -61,7 +64,10 @@ export async function deleteRecords(
   await admin.disconnect();
 }
 
-/** A connection whose produce requests go through `onProduce`, which is given the number of their records. */
+/**
+ * A connection whose produce requests go through `onProduce`, which is given the number of their
+ * records.
+ */
 export function watchProduce(
   kafka: KafkaConnection,
   onProduce: (records: number, produce: () => Promise<unknown>) => Promise<unknown>,

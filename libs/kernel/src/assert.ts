@@ -1,4 +1,6 @@
-/** Raised where this program breaks a promise of its own; never the answer to a caller's mistake. */
+/**
+ * Raised where this program breaks a promise of its own; never the answer to a caller's mistake.
+ */
 export class AssertionError extends Error {
   override readonly name = "AssertionError";
 }

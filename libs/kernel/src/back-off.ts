@@ -4,7 +4,10 @@ export const MAX_RETRY_MS = 16_000;
 /** Share of a pause that chance may take away, so that many do not come back at one moment. */
 const JITTER = 0.25;
 
-/** The pauses between attempts, in milliseconds: `firstMs`, doubled after each further failure, up to `maxMs`. */
+/**
+ * The pauses between attempts, in milliseconds: `firstMs`, doubled after each further failure, up
+ * to `maxMs`.
+ */
 export interface BackOff {
   readonly firstMs: number;
   /** Absent: every pause is `firstMs`. */

@@ -4,7 +4,7 @@ import { batcher } from "./batcher.ts";
 
 const PATIENCE_MS = 25;
 
-/** A batcher whose loads end when they are told to. */
+/** A batcher whose loads end by a call. */
 function setUp() {
   const loads: { keys: readonly number[]; end: () => void }[] = [];
   const ask = batcher<number, string>({

@@ -10,15 +10,17 @@ export interface BatcherOptions<K, V> {
   /** Most batches under way at once; what comes meanwhile waits and makes larger batches. */
   readonly maxConcurrentBatches: number;
   /**
-   * Least time from one batch to a further one beside it, in milliseconds: what comes meanwhile shares the next one, which begins
-   * at the end of the one under way if that is sooner. A full one does not wait. Default 0.
+   * Least time from one batch to a further one beside it, in milliseconds: what comes meanwhile
+   * shares the next one, which begins at the end of the one under way if that is sooner. A full one
+   * does not wait. Default 0.
    */
   readonly patienceMs?: number;
 }
 
 /**
- * Returns a function that asks for one key, and gathers the calls of one turn of the event loop (and those that come
- * while `maxConcurrentBatches` are under way, or within the patience) into one `load`. A `load` that fails rejects the calls of its batch.
+ * Returns a function that asks for one key, and gathers the calls of one turn of the event loop
+ * (and those that come while `maxConcurrentBatches` are under way, or within the patience) into one
+ * `load`. A `load` that fails rejects the calls of its batch.
  */
 export function batcher<K, V>(options: BatcherOptions<K, V>): (key: K) => Promise<V> {
   const waiting: { key: K; answer: Deferred<V> }[] = [];

@@ -1,6 +1,7 @@
 /**
- * JSON text with object keys in code-unit order and no white space, so that equal values give equal text (RFC 8785 for
- * the values that JSON bodies hold). Members that are undefined are left out. `-0` is written as `0`.
+ * JSON text with object keys in code-unit order and no white space, so that equal values give equal
+ * text (RFC 8785 for the values that JSON bodies hold). Members that are undefined are left out.
+ * `-0` is written as `0`.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;

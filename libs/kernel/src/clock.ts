@@ -1,4 +1,7 @@
-/** Where the time comes from. Domain code takes one as an argument and never reads the machine's clock itself. */
+/**
+ * Where the time comes from. Domain code takes one as an argument and never reads the machine's
+ * clock itself.
+ */
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   nowMs(): number;

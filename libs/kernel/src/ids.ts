@@ -12,11 +12,17 @@ const BASE32_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
 const TIME_DIGITS = 12;
 const AFTER_VERSION = 15;
 
-/** The namespace of the last call and its bytes: one is used for many names, and taking it apart costs as much as the hash. */
+/**
+ * The namespace of the last call and its bytes: one is used for many names, and taking it apart
+ * costs as much as the hash.
+ */
 let knownNamespace = "";
 const knownBytes = Buffer.alloc(NAMESPACE_BYTES);
 
-/** Name-based UUID (RFC 9562, version 5) of `name` inside `namespace`, a UUID in text form. Lower case. */
+/**
+ * Name-based UUID (RFC 9562, version 5) of `name` inside `namespace`, a UUID in text form. Lower
+ * case.
+ */
 export function uuidV5(namespace: string, name: string): string {
   if (namespace !== knownNamespace) {
     assert(HEX_OF_UUID.test(namespace), "the namespace of a UUIDv5 is a UUID");
@@ -35,7 +41,8 @@ export function uuidV5(namespace: string, name: string): string {
 /** Time-ordered UUID (RFC 9562, version 7) for `nowMs`. */
 export function uuidV7(nowMs: number): string {
   const time = Math.trunc(nowMs).toString(16).padStart(TIME_DIGITS, "0");
-  // Random where this kind of UUID is. Node asks the system for the randomness of many such at once.
+  // Random where this kind of UUID is. Node asks the system for the randomness of many such at
+  // once.
   const random = randomUUID().slice(AFTER_VERSION);
   return `${time.slice(0, 8)}-${time.slice(8)}-7${random}`;
 }

@@ -5,8 +5,8 @@ const MINOR_UNITS_PER_UNIT = 100;
 const WHOLE_CENT_TOLERANCE = 1e-6;
 
 /**
- * An amount of JSON (units of currency) as integer minor units, or null where it is no whole number of cents
- * (decisions, 6.1). Both supported currencies, USD and NGN, have two decimals.
+ * An amount of JSON (units of currency) as integer minor units, or null where it is no whole number
+ * of cents (decisions, 6.1). Both supported currencies, USD and NGN, have two decimals.
  */
 export function minorFromAmount(amount: number): number | null {
   const cents = Math.round(amount * MINOR_UNITS_PER_UNIT);

@@ -4,7 +4,7 @@ import { OrganizationQueue, QueueTimeout } from "./organization-queue.ts";
 
 const MAX_WAIT_MS = 1_000;
 
-/** A queue whose jobs end when they are told to. */
+/** A queue whose jobs end by a call. */
 function setUp(limits: { perOrganization: number; total: number }) {
   const queue = new OrganizationQueue(limits);
   const started: string[] = [];

@@ -1,8 +1,8 @@
 import type { OrganizationSlots } from "./organization-slots.ts";
 
 /**
- * What waits for a slot, by organization. Organizations take turns: a free slot goes to the one that
- * has waited longest since its last one, however much of another one waits.
+ * What waits for a slot, by organization. Organizations take turns: a free slot goes to the one
+ * that has waited longest since its last one, however much of another one waits.
  */
 export class OrganizationTurns<Item> {
   readonly #slots: OrganizationSlots;

@@ -7,11 +7,17 @@ const UPPER = "ABCDEFGHJKLMNPQRSTUVWXYZ";
 const DIGITS = "23456789";
 const SYMBOLS = "!#$%&*+-=?@_";
 const PASSWORD_LENGTH = 20;
-/** Bytes of key material per character: two, so that the remainder's bias is below one in a thousand. */
+/**
+ * Bytes of key material per character: two, so that the remainder's bias is below one in a
+ * thousand.
+ */
 const BYTES_PER_CHARACTER = 2;
 const GCM_IV_BYTES = 12;
 
-/** Named 32-byte keys; the first is the one in use, the others only open what they closed, and derive what they derived. */
+/**
+ * Named 32-byte keys; the first is the one in use, the others only open what they closed, and
+ * derive what they derived.
+ */
 export interface Keyring {
   readonly currentKeyId: string;
   readonly keys: ReadonlyMap<string, Buffer>;
@@ -29,9 +35,10 @@ export interface SealedPassword {
 }
 
 /**
- * The generated password of a command: HKDF-SHA256 of the key `keyId` with the command id and purpose, mapped to 20
- * characters with upper and lower case, digit and symbol (decisions, 5.2). Stored nowhere; equal input, equal password,
- * whichever key is in use now. Throws where the keyring does not have the key (any more).
+ * The generated password of a command: HKDF-SHA256 of the key `keyId` with the command id and
+ * purpose, mapped to 20 characters with upper and lower case, digit and symbol (decisions, 5.2).
+ * Stored nowhere; equal input, equal password, whichever key is in use now. Throws where the
+ * keyring does not have the key (any more).
  */
 export function derivePassword(keyring: Keyring, keyId: string, commandId: string, purpose: PasswordPurpose): string {
   const key = keyOf(keyring, keyId);
@@ -69,7 +76,10 @@ export function openPassword(keyring: Keyring, commandId: string, sealed: Sealed
   return decipher.update(Buffer.from(sealed.ciphertext, "base64url"), undefined, "utf8") + decipher.final("utf8");
 }
 
-/** HMAC-SHA256 in hex, by which a supplied password enters a fingerprint without being guessable from it (decisions, 2.3). */
+/**
+ * HMAC-SHA256 in hex, by which a supplied password enters a fingerprint without being guessable
+ * from it (decisions, 2.3).
+ */
 export function passwordFingerprint(key: Buffer, password: string): string {
   return createHmac("sha256", key).update(password).digest("hex");
 }

@@ -41,7 +41,7 @@ describe("repeat", () => {
     await stop();
   });
 
-  it("pauses before the first round where it is told to", async () => {
+  it("pauses before the first round where its options say so", async () => {
     const { rounds, stop } = setUp([], { firstPauseMs: 300 });
     await vi.advanceTimersByTimeAsync(299);
     expect(rounds).toEqual([]);
@@ -64,7 +64,7 @@ describe("repeat", () => {
     await stop();
   });
 
-  it("pauses after failures as it is told to", async () => {
+  it("pauses after failures as its options say", async () => {
     const { rounds, stop } = setUp(["fail", "fail", "fail"], { backOff: { firstMs: 20_000 } });
     await vi.advanceTimersByTimeAsync(60_000);
     expect(rounds).toEqual([0, 20_000, 40_000, 60_000]);

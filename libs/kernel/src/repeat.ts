@@ -8,15 +8,17 @@ export interface RepeatOptions {
   /** Names the work in the log and in {@link Repetition.failing}. */
   readonly name: string;
   /**
-   * One round; true: there is more, go on at once. It must be safe to repeat. `signal` is aborted when the repetition
-   * is stopped.
+   * One round; true: there is more, go on at once. It must be safe to repeat. `signal` is aborted
+   * when the repetition is stopped.
    */
   readonly round: (signal: AbortSignal) => Promise<boolean | void>;
   /** Pause after a round that left nothing to do, in milliseconds. */
   readonly pauseMs: number;
   /** Pause before the first round, in milliseconds. Absent: it begins at once. */
   readonly firstPauseMs?: number;
-  /** Pauses after rounds that failed. Absent: from `pauseMs` up to 5 s, and never longer than that. */
+  /**
+   * Pauses after rounds that failed. Absent: from `pauseMs` up to 5 s, and never longer than that.
+   */
   readonly backOff?: BackOff;
   readonly logger: { readonly warn: (fields: object, text: string) => void };
   readonly random?: () => number;
@@ -36,8 +38,8 @@ export interface StartedRepetition {
 }
 
 /**
- * Repeats a round until `stop`, which waits for the running one. A round that fails is logged, and repeated after a
- * pause ({@link backOffMs}).
+ * Repeats a round until `stop`, which waits for the running one. A round that fails is logged, and
+ * repeated after a pause ({@link backOffMs}).
  */
 export function repeat(options: RepeatOptions): StartedRepetition {
   const { name, pauseMs, firstPauseMs = 0, logger, random = Math.random } = options;

@@ -4,7 +4,9 @@ import { retry, type RetryOptions } from "./retry.ts";
 
 const BACK_OFF = { firstMs: 100, maxMs: 400 };
 
-/** An attempt that fails so often, with "failure 1", "failure 2" and so on; then it gives "done". */
+/**
+ * An attempt that fails so often, with "failure 1", "failure 2" and so on; then it gives "done".
+ */
 function failing(times: number) {
   const attempts: number[] = [];
   const attempt = (): Promise<string> => {

@@ -7,7 +7,9 @@ export interface RetryOptions {
   readonly isRetryable?: (error: unknown) => boolean;
   /** Attempts in all. Absent: without a limit. */
   readonly maxAttempts?: number;
-  /** No attempt begins later than so many milliseconds after the first one. Absent: without a limit. */
+  /**
+   * No attempt begins later than so many milliseconds after the first one. Absent: without a limit.
+   */
   readonly timeoutMs?: number;
   /** Aborted: no further attempt begins, and a pause ends at once. */
   readonly signal?: AbortSignal;
@@ -17,9 +19,10 @@ export interface RetryOptions {
 }
 
 /**
- * Calls `attempt` until it succeeds, with a pause after each failure ({@link backOffMs}). Every attempt must be safe to
- * repeat: a failed one may have been carried out.
- * @throws the error of the last attempt; the reason of `signal` where it was aborted before the first one.
+ * Calls `attempt` until it succeeds, with a pause after each failure ({@link backOffMs}). Every
+ * attempt must be safe to repeat: a failed one may have been carried out.
+ * @throws the error of the last attempt; the reason of `signal` where it was aborted before the
+ * first one.
  */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { backOff, signal, maxAttempts = Number.POSITIVE_INFINITY, timeoutMs, random = Math.random } = options;

@@ -1,6 +1,6 @@
 /**
- * The messages of one transaction as the text of a row: three lines each, so that nothing is escaped. The span that a
- * message is sent in, if there is one, follows the name of its topic.
+ * The messages of one transaction as the text of a row: three lines each, so that nothing is
+ * escaped. The span that a message is sent in, if there is one, follows the name of its topic.
  */
 import { TOPICS, type TopicContract } from "@kapi/contracts";
 import { assert, assertDefined } from "@kapi/kernel";

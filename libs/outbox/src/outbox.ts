@@ -1,9 +1,10 @@
 /**
- * Publishing of committed messages. The process that committed publishes at once, and deletes the rows in bulk a little
- * later; a poller publishes what a dead process, or a Kafka that was away, left behind. So a message is published at
- * least once after its commit, and never without it. Invariant: a row is deleted only after Kafka has acknowledged every
- * message of its transaction. A message that is larger than its topic takes can never be published: it goes to the dead
- * letters, and counts as acknowledged then.
+ * Publishing of committed messages. The process that committed publishes at once, and deletes the
+ * rows in bulk a little later; a poller publishes what a dead process, or a Kafka that was
+ * unavailable, left behind. So a message is published at least once after its commit, and never
+ * without it. Invariant: a row is deleted only after Kafka has acknowledged every message of its
+ * transaction. A message that is larger than its topic takes can never be published: it goes to the
+ * dead letters, and counts as acknowledged then.
  */
 import { DEAD_LETTER_HEADERS, MAX_COMMAND_EVENT_BYTES, TOPICS } from "@kapi/contracts";
 import { countDeadLetters, MessageTooLarge, type Producer } from "@kapi/kafka";
@@ -33,7 +34,10 @@ export interface OutboxOptions {
   readonly logger: Logger;
 }
 
-/** Starts the poller. `stop` publishes and deletes what is under way; leftovers stay for the next process. */
+/**
+ * Starts the poller. `stop` publishes and deletes what is under way; leftovers stay for the next
+ * process.
+ */
 export function startOutbox(options: OutboxOptions): Started<Outbox> {
   const outbox = new Outbox(options);
   return { value: outbox, stop: () => outbox.stop() };
@@ -41,7 +45,10 @@ export function startOutbox(options: OutboxOptions): Started<Outbox> {
 
 export class Outbox {
   readonly #options: OutboxOptions;
-  /** Rows that this process is publishing, or has published and not yet deleted; the poller leaves them alone. */
+  /**
+   * Rows that this process is publishing, or has published and not yet deleted; the poller leaves
+   * them alone.
+   */
   readonly #mine = new Set<number>();
   readonly #deletable: number[] = [];
   readonly #publishing = new Set<Promise<boolean>>();
@@ -65,8 +72,8 @@ export class Outbox {
   }
 
   /**
-   * Publishes the messages of one committed transaction, which are in the rows `ids`. Resolves with whether Kafka has
-   * all of them; if not, the poller publishes them later. Never rejects.
+   * Publishes the messages of one committed transaction, which are in the rows `ids`. Resolves with
+   * whether Kafka has all of them; if not, the poller publishes them later. Never rejects.
    */
   publish(ids: readonly number[], messages: readonly OutboxMessage[]): Promise<boolean> {
     for (const id of ids) this.#mine.add(id);
@@ -75,7 +82,9 @@ export class Outbox {
     return work;
   }
 
-  /** Resolves when each transaction given to `publish` so far is published, or left to the poller. */
+  /**
+   * Resolves when each transaction given to `publish` so far is published, or left to the poller.
+   */
   async published(): Promise<void> {
     await Promise.all(this.#publishing);
   }
@@ -125,7 +134,10 @@ export class Outbox {
     }
   }
 
-  /** Sends to the dead letters, with the value if they take it: the message would otherwise be tried forever. */
+  /**
+   * Sends to the dead letters, with the value if they take it: the message would otherwise be tried
+   * forever.
+   */
   async #bury({ topic, key, value, traceparent }: OutboxMessage, error: MessageTooLarge): Promise<void> {
     const { producer, service, logger } = this.#options;
     logger.error(
@@ -168,8 +180,8 @@ export class Outbox {
   }
 
   /**
-   * Publishes one batch, each row on its own, so that a row that stays does not make the others repeat. Row locks keep
-   * two pollers from publishing a row twice. True if there may be more.
+   * Publishes one batch, each row on its own, so that a row that stays does not make the others
+   * repeat. Row locks keep two pollers from publishing a row twice. True if there may be more.
    */
   #publishLeftovers(): Promise<boolean> {
     const { database, rows, logger } = this.#options;

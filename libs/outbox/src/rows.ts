@@ -1,15 +1,21 @@
-/** How rows of a table `outbox` hold messages. Each has `id` and `created_at`, and is deleted when it is published. */
+/**
+ * How rows of a table `outbox` hold messages. Each has `id` and `created_at`, and is deleted when
+ * it is published.
+ */
 import { type Statement, statement } from "@kapi/postgres";
 
 export interface OutboxRows {
   /**
-   * $1 age in ms, $2 limit of rows, $3 limit of bytes, which the first row may exceed. Rows that another poller has
-   * locked are left to it.
+   * $1 age in ms, $2 limit of rows, $3 limit of bytes, which the first row may exceed. Rows that
+   * another poller has locked are left to it.
    */
   readonly leftovers: Statement<{ id: number; messages: string }>;
 }
 
-/** A row holds all messages of a transaction, in the column `messages`. Its size is known without reading it. */
+/**
+ * A row holds all messages of a transaction, in the column `messages`. Its size is known without
+ * reading it.
+ */
 export const ROW_PER_TRANSACTION: OutboxRows = rowsWith("outbox_leftovers", "messages");
 
 /** A row holds one message, in the columns `topic`, `key`, `value` and `traceparent`. */

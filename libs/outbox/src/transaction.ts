@@ -10,8 +10,8 @@ const INSERT = statement<{ id: number }>(
 );
 
 /**
- * Runs `work` in a transaction of `database`. The messages that it enqueues are committed with it, in a row each
- * (`ROW_PER_MESSAGE`), and published after the commit, which is not waited for.
+ * Runs `work` in a transaction of `database`. The messages that it enqueues are committed with it,
+ * in a row each (`ROW_PER_MESSAGE`), and published after the commit, which is not waited for.
  */
 export async function transactionWithOutbox<T>(
   database: Database,

@@ -1,6 +1,7 @@
 /**
- * The time of the database, for what several processes must agree on: leases, deadlines, the day of a record. Clocks of machines are apart by
- * minutes where nobody looks after them, and are set; the database has one.
+ * The time of the database, for what several processes must agree on: leases, deadlines, the day of
+ * a record. Clocks of machines are apart by minutes where nobody looks after them, and are set; the
+ * database has one.
  */
 import { assertDefined, type Clock } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";

@@ -2,7 +2,10 @@ import { DatabaseError } from "pg";
 
 const UNIQUE_VIOLATION = "23505";
 const CHECK_VIOLATION = "23514";
-/** Serialization failure, deadlock, lock not available, statement timeout, out of connections, server going down. */
+/**
+ * Serialization failure, deadlock, lock not available, statement timeout, out of connections,
+ * server going down.
+ */
 const TRANSIENT_CODES = new Set(["40001", "40P01", "55P03", "57014", "53300", "57P01", "57P02", "57P03"]);
 /** The server is a standby: it was demoted, or another took its place. */
 const READ_ONLY = "25006";
@@ -26,7 +29,10 @@ const NETWORK_CODES = new Set([
 const CONNECTION_LOST =
   /^(Connection terminated|Client has encountered a connection error|timeout expired|timeout exceeded when trying to connect|Query read timeout)/;
 
-/** Whether `error` is the violation of a unique constraint or index; of that one, if `constraint` is given. */
+/**
+ * Whether `error` is the violation of a unique constraint or index; of that one, if `constraint` is
+ * given.
+ */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   if (!(error instanceof DatabaseError) || error.code !== UNIQUE_VIOLATION) return false;
   return constraint === undefined || error.constraint === constraint;
@@ -39,9 +45,9 @@ export function isMissingPartition(error: unknown): boolean {
 }
 
 /**
- * Whether the same work may succeed a little later: connection lost, serialization failure, deadlock, a lock or a
- * statement that took too long. A connection lost during a commit leaves open whether it happened, so work that is
- * tried again has to be idempotent.
+ * Whether the same work may succeed a little later: connection lost, serialization failure,
+ * deadlock, a lock or a statement that took too long. A connection lost during a commit leaves open
+ * whether it happened, so work that is tried again has to be idempotent.
  */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -59,7 +65,10 @@ export function isConnectionLost(error: unknown): boolean {
   return NETWORK_CODES.has(code) || CONNECTION_LOST.test(error.message);
 }
 
-/** Whether the connection that `error` came from must not be used again: the server did not answer, or is closing. */
+/**
+ * Whether the connection that `error` came from must not be used again: the server did not answer,
+ * or is closing.
+ */
 export function breaksConnection(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return true;
   return error.severity === "FATAL" || error.severity === "PANIC" || isReadOnly(error);

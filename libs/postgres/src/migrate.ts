@@ -15,8 +15,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const TURN_TIMEOUT_MS = 120_000;
 const TURN_POLL_MS = 100;
 /**
- * How long a file waits for a table that running processes use. As long as it waits, every later statement on the table waits
- * behind it; so it gives way after this time, and tries again.
+ * How long a file waits for a table that running processes use. As long as it waits, every later
+ * statement on the table waits behind it; so it gives way after this time, and tries again.
  */
 const TABLE_LOCK_TIMEOUT_MS = 1_000;
 const TABLE_LOCK_TRIES = 60;
@@ -26,10 +26,16 @@ const LOCK_NOT_AVAILABLE = "55P03";
 const FILE_TIMEOUT_MS = 600_000;
 const FILE_NAME = /^\d{4}_[a-z0-9_]+\.sql$/;
 const SERVICE_DIRECTORY = "service";
-/** The first line of a file whose one statement cannot run in a transaction, such as `create index concurrently`. */
+/**
+ * The first line of a file whose one statement cannot run in a transaction, such as
+ * `create index concurrently`.
+ */
 const NO_TRANSACTION = "-- no transaction";
 
-/** A folder of migration files, and the name under which the database remembers which of them it has. */
+/**
+ * A folder of migration files, and the name under which the database remembers which of them it
+ * has.
+ */
 export interface MigrationDirectory {
   readonly name: string;
   readonly path: string;
@@ -38,7 +44,10 @@ export interface MigrationDirectory {
 export interface MigrateOptions extends ServerOptions {
   /** Created if it is not there. Unqualified names in the files mean this schema. */
   readonly schema: string;
-  /** The role that the service has its rows by, where that is another than the one that runs the migrations. */
+  /**
+   * The role that the service has its rows by, where that is another than the one that runs the
+   * migrations.
+   */
   readonly serviceRole?: string;
   /** Tables whose rows `serviceRole` inserts and selects, and never changes or deletes. */
   readonly appendOnly?: readonly string[];
@@ -163,7 +172,10 @@ async function pendingFiles(client: Client, schema: string, files: readonly Migr
   return files.filter((file) => !applied.has(keyOf(file)));
 }
 
-/** Never waits inside a statement: an index that another process builds concurrently would wait for its end in turn. */
+/**
+ * Never waits inside a statement: an index that another process builds concurrently would wait for
+ * its end in turn.
+ */
 async function takeTurn(client: Client, schema: string): Promise<void> {
   const name = `kapi migrate ${schema}`;
   for (let waitedMs = 0; waitedMs < TURN_TIMEOUT_MS; waitedMs += TURN_POLL_MS) {

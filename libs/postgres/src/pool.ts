@@ -33,7 +33,7 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 8_000;
 const IDLE_STREAM_TIMEOUT_MS = 60_000;
 /** An unused connection is closed after it. A new one costs its first users the sign-in and the plans of all their statements. */
 const IDLE_CONNECTION_MS = 60_000;
-/** The server ends a statement first; this only ends waiting for a server that is gone, 5 s after the statement unless told otherwise. */
+/** The server ends a statement first; this only ends waiting for a server that is gone, 5 s after the statement by default. */
 const ANSWER_MARGIN_MS = 1_000;
 const STOP_DEADLINE_MS = 10_000;
 /**
@@ -48,7 +48,7 @@ export interface PoolOptions extends ServerOptions {
   readonly schema: string;
   /** How the connections are called in `pg_stat_activity`. */
   readonly applicationName: string;
-  /** Most connections. Default 10. */
+  /** Maximum number of connections. Default 10. */
   readonly max?: number;
   /** After this the server ends a statement. Default 4,000. */
   readonly statementTimeoutMs?: number;

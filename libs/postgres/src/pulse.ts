@@ -1,15 +1,19 @@
 /**
- * Whether the server answers, found out also while nobody asks it anything: a connection can be dead without having been closed
- * (a frozen proxy, a host that lost its network), and the one that would use it next would wait for its whole deadline.
+ * Whether the server answers, found out also while nobody asks it anything: a connection can be
+ * dead without having been closed (a frozen proxy, a host that lost its network), and the one that
+ * would use it next would wait for its whole deadline.
  *
- * A pool that has heard nothing for a second asks `select 1`. Where that fails, or any statement finds its connection lost, all
- * connections that last answered before are closed instead of being used again.
+ * A pool that has heard nothing for a second asks `select 1`. Where that fails, or any statement
+ * finds its connection lost, all connections that last answered before are closed instead of being
+ * used again.
  */
 import type { Pool, PoolClient } from "pg";
 
 /** After so long without an answer the server is asked for one. */
 const PING_AFTER_MS = 1_000;
-/** How long that answer may take. With the time before it, a dead server is found out within 3 s. */
+/**
+ * How long that answer may take. With the time before it, a dead server is found out within 3 s.
+ */
 const PING_DEADLINE_MS = 2_000;
 
 /** pg's types do not know the deadline of a single statement. */

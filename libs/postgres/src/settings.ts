@@ -4,7 +4,10 @@ import type { MigrationSettings, PostgresSettings } from "@kapi/runtime";
 export interface ServerOptions {
   /** postgres://…; TLS as its `sslmode` says. */
   readonly connectionString: string;
-  /** PEM: the server's certificate must be signed by one of these, and be for the host named; for `sslmode=verify-full`. */
+  /**
+   * PEM: the server's certificate must be signed by one of these, and be for the host named; for
+   * `sslmode=verify-full`.
+   */
   readonly ca?: string;
 }
 
@@ -21,7 +24,10 @@ export function migrationOptions(settings: PostgresSettings | MigrationSettings)
   return { ...postgresOptions(settings), ...(role === undefined ? {} : { serviceRole: role }) };
 }
 
-/** What pg takes. What an address says of TLS goes before everything else there, so with a CA it is taken off. */
+/**
+ * What pg takes. What an address says of TLS goes before everything else there, so with a CA it is
+ * taken off.
+ */
 export function clientOptions({ connectionString, ca }: ServerOptions): {
   connectionString: string;
   ssl?: { ca: string };

@@ -5,7 +5,10 @@ const MAX_NAME_BYTES = 63;
 /** Anything else, `with` too, may write. */
 const READS = /^\s*select\b/i;
 
-/** SQL text with a name. Each connection prepares it once, under its name. `Row` is the shape of its result rows. */
+/**
+ * SQL text with a name. Each connection prepares it once, under its name. `Row` is the shape of its
+ * result rows.
+ */
 export interface Statement<Row> {
   readonly name: string;
   readonly text: string;
@@ -20,7 +23,10 @@ export interface Statement<Row> {
   readonly row?: Row;
 }
 
-/** Declares a statement. The name must be unique for its text in the whole process. A `select` must not call what writes. */
+/**
+ * Declares a statement. The name must be unique for its text in the whole process. A `select` must
+ * not call what writes.
+ */
 export function statement<Row>(
   name: string,
   text: string,

@@ -81,7 +81,7 @@ test("with generic plans a statement is planned once, whatever its values", asyn
   await generic.stop();
 });
 
-test("a row that no partition takes is told from one that breaks a check", async () => {
+test("a row that no partition takes is distinguished from one that breaks a check", async () => {
   await asAdmin(`
     create table ${schema}.by_number (number integer check (number > 0)) partition by range (number);
     create table ${schema}.small partition of ${schema}.by_number for values from (0) to (10)`);
@@ -118,7 +118,8 @@ test("statements that nobody waits for are committed with the transaction, in th
   await asAdmin(`create table ${schema}.places (place int8 generated always as identity, id int8)`);
   const ids = Array.from({ length: 50 }, (_, index) => index);
   await database.value.transaction((tx) => {
-    // The first is held back until the transaction is known to have begun; a read after it is not faster.
+    // The first is held back until the transaction is known to have begun; a read after it is not
+    // faster.
     for (const id of ids) tx.execute(id % 2 === 0 ? places : count, [id]);
     return Promise.resolve();
   });
@@ -146,7 +147,7 @@ test("a failure of a statement that nobody waits for is the transaction's, and n
   expect(await database.value.query(count, [24])).toEqual([{ n: 0 }]);
 });
 
-test("what made a transaction fail is told, not that the statements after it were ignored", async () => {
+test("the error that made a transaction fail is reported, not that the statements after it were ignored", async () => {
   const work = database.value.transaction(async (tx) => {
     tx.execute(sleep, [5]);
     await tx.query(count, [29]);

@@ -153,7 +153,7 @@ export interface OpeningWallet extends WalletState {
 
 /**
  * Most wallets and reservations, together, that one call of an opening sets: 4 ms of Redis at the
- * median on two busy cores, where 1,000 took 15 ms (`npm run bench:opening`).
+ * median on two busy cores, where 1,000 took 15 ms (`npm run bench -- opening`).
  */
 const MAX_ENTRIES_PER_OPENING_CALL = 250;
 

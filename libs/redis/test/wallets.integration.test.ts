@@ -363,7 +363,8 @@ test("a wallet is read and its threshold set without a charge; nothing is told o
   expect(await setLowBalanceThreshold(redis, organizationId, 60)).toMatchObject(changed);
   expect(await readWallet(redis, organizationId)).toMatchObject(changed);
   expect(await usageOf(redis, organizationId)).toEqual([]);
-  // Of the same tag, which is open: a test before this one may have left another closed, under a later epoch.
+  // Of the same tag, which is open: a test before this one may have left another closed, under a
+  // later epoch.
   const [nobody = ""] = sameTag(tagOf(organizationId), 1);
   expect(await setLowBalanceThreshold(redis, nobody, 60)).toEqual({ kind: "no_wallet" });
   expect(await redis.commands.exists(walletKey(tagOf(nobody), nobody))).toBe(0);

@@ -104,24 +104,31 @@ const serviceTokenDigests = z.string().transform((text, context): ServiceTokenDi
   return digests;
 });
 
-/** A switch, off unless told otherwise. */
+/** A switch, off by default. */
 const onOrOff = z.enum(["on", "off"], "must be on or off").default("off");
 
-/** Ready-made fields for the schemas of services; a schema's keys are the names of the environment variables. */
+/**
+ * Ready-made fields for the schemas of services; a schema's keys are the names of the environment
+ * variables.
+ */
 export const configFields = {
-  /** HTTP_HOST: the address to listen on; this machine alone unless told otherwise. */
+  /** HTTP_HOST: the address to listen on; this machine alone by default. */
   httpHost: z.string().default("127.0.0.1"),
   /** HTTP_PORT and LIVE_PORT: the port to listen on; 0 takes a free one. */
   httpPort: integer(0, MAX_PORT),
   /** LOG_LEVEL. */
   logLevel: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
-  /** METRICS_PORT: serves /metrics there, and no longer at the HTTP port, which may be reached from outside. */
+  /**
+   * METRICS_PORT: serves /metrics there, and no longer at the HTTP port, which may be reached from
+   * outside.
+   */
   metricsPort: integer(1, MAX_PORT).optional(),
   /** METRICS: `on` serves what the process measures at /metrics of its HTTP port. */
   metrics: onOrOff,
   /**
-   * STOP_DELAY_MS: for so long after a stop signal the process goes on as before, but for its readiness, so that every load
-   * balancer notices before the first connection is refused. 0 where nothing watches the readiness.
+   * STOP_DELAY_MS: for so long after a stop signal the process goes on as before, but for its
+   * readiness, so that every load balancer notices before the first connection is refused. 0 where
+   * nothing watches the readiness.
    */
   stopDelayMs: integer(0, MAX_STOP_DELAY_MS).default(0),
   /** KAFKA_TOPIC_PREFIX: put before the name of every topic; none by default. */
@@ -130,23 +137,36 @@ export const configFields = {
     .regex(/^[A-Za-z0-9._-]{1,64}$/, "must be 1 to 64 letters, digits, dots, dashes or underscores")
     .default(""),
   /**
-   * KAFKA_SESSION_TIMEOUT_MS: after so much silence of this process its partitions go to others; its work rests as long
-   * when it crashed. Below the broker's own minimum (6 s by default) no group can be joined.
+   * KAFKA_SESSION_TIMEOUT_MS: after so much silence of this process its partitions go to others;
+   * its work rests as long when it crashed. Below the broker's own minimum (6 s by default) no
+   * group can be joined.
    */
   kafkaSessionTimeoutMs: integer(1_000, 300_000).default(10_000),
   /** POSTGRES_POOL_SIZE: most connections of one process. */
   postgresPoolSize: integer(1, 500).default(16),
-  /** SERVICE_TOKEN and OPERATOR_TOKEN: what calls to services prove themselves with; begins with the caller's name. */
+  /**
+   * SERVICE_TOKEN and OPERATOR_TOKEN: what calls to services prove themselves with; begins with the
+   * caller's name.
+   */
   serviceToken,
-  /** SERVICE_TOKEN_DIGESTS: "<caller>:<SHA-256 of its token in hex>", several with commas; two of one caller while its token changes. */
+  /**
+   * SERVICE_TOKEN_DIGESTS: "<caller>:<SHA-256 of its token in hex>", several with commas; two of
+   * one caller while its token changes.
+   */
   serviceTokenDigests,
   /** TRADING_SERVER_TOKEN and CONTROL_TOKEN; INTERNAL_TOKEN is what services of 0.1.0 share. */
   internalToken: z.string().min(MIN_TOKEN_CHARACTERS, `must have at least ${MIN_TOKEN_CHARACTERS} characters`),
   /** ACCOUNT_URL and its like: the base address of another service. */
   serviceUrl: url("http", "https"),
-  /** PASSWORD_DERIVATION_KEYS and PASSWORD_SEALING_KEYS: "<id>:<base64>,<id2>:<base64>", the first in use. */
+  /**
+   * PASSWORD_DERIVATION_KEYS and PASSWORD_SEALING_KEYS: "<id>:<base64>,<id2>:<base64>", the first
+   * in use.
+   */
   keyring,
-  /** TRADING_SERVER_ALLOW_INSECURE: "true" lets trading servers be reached by http, for one machine alone. */
+  /**
+   * TRADING_SERVER_ALLOW_INSECURE: "true" lets trading servers be reached by http, for one machine
+   * alone.
+   */
   allowInsecure: z.enum(["true", "false"], 'must be "true" or "false"').default("false"),
   /** FINGERPRINT_KEY: base64 of 32 bytes. */
   secretKey,

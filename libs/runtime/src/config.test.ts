@@ -47,9 +47,9 @@ describe("configuration", () => {
 
   it("never tells a value, which may be a secret", () => {
     const schema = z.object({ INTERNAL_TOKEN: configFields.internalToken, KEYS: configFields.keyring });
-    const told = problemsOf(schema, { INTERNAL_TOKEN: "hunter2", KEYS: "k1:hunter3" }).join("\n");
-    expect(told).toContain("INTERNAL_TOKEN");
-    expect(told).not.toContain("hunter");
+    const text = problemsOf(schema, { INTERNAL_TOKEN: "hunter2", KEYS: "k1:hunter3" }).join("\n");
+    expect(text).toContain("INTERNAL_TOKEN");
+    expect(text).not.toContain("hunter");
   });
 
   it("takes a variable that is set to nothing as not set", () => {

@@ -4,13 +4,19 @@ import type { z } from "zod";
 
 import { companionProblems } from "./companions.ts";
 
-/** After a variable's name: the variable that names the file with its value, as secrets are mounted into containers. */
+/**
+ * After a variable's name: the variable that names the file with its value, as secrets are mounted
+ * into containers.
+ */
 const FILE_SUFFIX = "_FILE";
 
 /** A process's environment: what `process.env` holds. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The configuration cannot be used; `problems` has one sentence per finding, each beginning with the variable's name. */
+/**
+ * The configuration cannot be used; `problems` has one sentence per problem, each beginning with
+ * the variable's name.
+ */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
   readonly problems: readonly string[];
@@ -22,10 +28,12 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads the variables that `schema` names from `env`, checks all of them and returns a frozen value with the same names.
- * A variable that is set to the empty text counts as not set. Others are ignored. Each may instead be given as a file:
- * INTERNAL_TOKEN_FILE names the file whose text, without white space around it, is INTERNAL_TOKEN.
- * @throws ConfigError with every problem at once. No value is ever part of a problem: it may be a secret.
+ * Reads the variables that `schema` names from `env`, checks all of them and returns a frozen value
+ * with the same names. A variable that is set to the empty text counts as not set. Others are
+ * ignored. Each may instead be given as a file: INTERNAL_TOKEN_FILE names the file whose text,
+ * without white space around it, is INTERNAL_TOKEN.
+ * @throws ConfigError with every problem at once. No value is ever part of a problem: it may be a
+ * secret.
  */
 export function loadConfig<S extends z.ZodObject>(schema: S, env: Environment): Readonly<z.output<S>> {
   const given: Record<string, string> = {};
@@ -37,14 +45,17 @@ export function loadConfig<S extends z.ZodObject>(schema: S, env: Environment): 
   }
   const result = schema.safeParse(given);
   const problems = result.success ? [...unreadable.values()] : problemsOf(result.error, given, unreadable);
-  // What stands in a file that cannot be read would be told as missing.
+  // Skip unreadable files: their variables would be reported as missing.
   if (unreadable.size === 0) problems.push(...companionProblems(schema, given));
   if (!result.success || problems.length > 0) throw new ConfigError(problems);
   for (const value of Object.values(result.data)) if (Array.isArray(value)) Object.freeze(value);
   return Object.freeze(result.data);
 }
 
-/** The text of a variable, from the environment or from the file that it names; "" where neither is given. */
+/**
+ * The text of a variable, from the environment or from the file that it names; "" where neither is
+ * given.
+ */
 function valueOf(name: string, env: Environment): { readonly value: string } | { readonly fault: string } {
   const value = env[name] ?? "";
   const variable = name + FILE_SUFFIX;

@@ -1,5 +1,5 @@
 /**
- * What every process is told of the three servers, and of the authority of trading servers,
+ * The settings of every process for the three servers, and of the authority of trading servers,
  * declared once: a service spreads these into its schema, and the options of @kapi/kafka,
  * @kapi/redis and @kapi/postgres are made from them. Certificates and keys are PEM texts; mounted
  * files are named by the same variables with _FILE.
@@ -18,7 +18,10 @@ const BROKER = /^[^\s:/,]+:\d{1,5}$/;
 /** Where one address ends and the next begins; a password may have commas too. */
 const NEXT_REDIS_URL = /,\s*(?=rediss?:\/\/)/;
 const VERIFIED = "verify-full";
-/** What an address of PostgreSQL may say of TLS. All else is encrypted to whoever answers, or will be in pg's next version. */
+/**
+ * What an address of PostgreSQL may say of TLS. All else is encrypted to whoever answers, or will
+ * be in pg's next version.
+ */
 const SSL_MODES: ReadonlySet<string> = new Set([VERIFIED, "disable"]);
 
 const certificates = z.string().refine((text) => {
@@ -64,7 +67,7 @@ const verifiedPostgres: CompanionCheck = (given) => {
   const mode = URL.canParse(text) ? new URL(text).searchParams.get("sslmode") : VERIFIED;
   return mode === VERIFIED ? null : `needs sslmode=${VERIFIED} in POSTGRES_URL`;
 };
-/** A certificate or key that is none at all is told by its own field. */
+/** A malformed certificate or key is reported under its own field. */
 const keyOfCertificate: CompanionCheck = (given) => {
   const { KAFKA_TLS_CERTIFICATE: certificate = "", KAFKA_TLS_KEY: key = "" } = given;
   let belongs = true;
@@ -83,7 +86,7 @@ function succeeds(work: () => unknown): boolean {
   }
 }
 
-/** Both checks, the first problem told. */
+/** Both checks; reports the first problem. */
 function both(first: CompanionCheck, second: CompanionCheck): CompanionCheck {
   return (given) => first(given) ?? second(given);
 }
@@ -93,14 +96,22 @@ const kafka = {
   KAFKA_BROKERS: kafkaBrokers,
   /** Put before the name of every topic; none by default. */
   KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
-  /** `on`: connections are encrypted, and every broker must have a certificate for the name it is reached by. */
+  /**
+   * `on`: connections are encrypted, and every broker must have a certificate for the name it is
+   * reached by.
+   */
   KAFKA_TLS: configFields.onOrOff,
-  /** Whose signature a broker's certificate must have; by default the authorities that Node knows. */
+  /**
+   * Whose signature a broker's certificate must have; by default the authorities that Node knows.
+   */
   KAFKA_TLS_CA: alongside(certificates.optional(), needs("KAFKA_TLS=on")),
   /** This process's own certificate, where brokers ask for one, before those that signed it. */
   KAFKA_TLS_CERTIFICATE: alongside(certificates.optional(), needs("KAFKA_TLS=on", "KAFKA_TLS_KEY")),
   KAFKA_TLS_KEY: alongside(privateKey.optional(), both(needs("KAFKA_TLS_CERTIFICATE"), keyOfCertificate)),
-  /** How user and password are proven. PLAIN sends the password itself: use it with KAFKA_TLS=on only. */
+  /**
+   * How user and password are proven. PLAIN sends the password itself: use it with KAFKA_TLS=on
+   * only.
+   */
   KAFKA_SASL_MECHANISM: alongside(
     z.enum(SASL_MECHANISMS, `must be one of ${SASL_MECHANISMS.join(", ")}`).optional(),
     needs("KAFKA_SASL_USERNAME", "KAFKA_SASL_PASSWORD"),
@@ -110,7 +121,10 @@ const kafka = {
 } as const;
 
 const redis = {
-  /** redis:// or rediss:// (encrypted), with user and password; nodes of a cluster, one or several with commas. */
+  /**
+   * redis:// or rediss:// (encrypted), with user and password; nodes of a cluster, one or several
+   * with commas.
+   */
   REDIS_URL: alongside(redisUrls, severalInAClusterOnly),
   /** `on`: the address is that of a Redis Cluster; its other nodes are found through it. */
   REDIS_CLUSTER: configFields.onOrOff,
@@ -119,9 +133,14 @@ const redis = {
 } as const;
 
 const postgres = {
-  /** postgres://…; with `sslmode=verify-full` encrypted, and the server's certificate must be for the host named. */
+  /**
+   * postgres://…; with `sslmode=verify-full` encrypted, and the server's certificate must be for
+   * the host named.
+   */
   POSTGRES_URL: postgresUrl,
-  /** Whose signature the server's certificate must have; by default the authorities that Node knows. */
+  /**
+   * Whose signature the server's certificate must have; by default the authorities that Node knows.
+   */
   POSTGRES_TLS_CA: alongside(certificates.optional(), verifiedPostgres),
 } as const;
 

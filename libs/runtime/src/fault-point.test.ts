@@ -8,7 +8,7 @@ describe("a fault point", () => {
     expect(passesUntilDeath({ FAULT_POINT: "elsewhere" }, ["before-booking", "after-booking"])).toBeNull();
   });
 
-  it("survives as many passes as it is told to", () => {
+  it("survives as many passes as its setting says", () => {
     expect(passesUntilDeath({ FAULT_POINT: "p", FAULT_POINT_AFTER: "2" }, ["p", "p", "p"])).toBe(3);
   });
 

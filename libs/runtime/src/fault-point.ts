@@ -1,8 +1,8 @@
 import type { Environment } from "./config.ts";
 
 /**
- * Makes the function behind {@link faultPoint}. `die` is called when the point named by FAULT_POINT has been passed
- * FAULT_POINT_AFTER times (default 0: at the first pass).
+ * Makes the function behind {@link faultPoint}. `die` is called when the point named by FAULT_POINT
+ * has been passed FAULT_POINT_AFTER times (default 0: at the first pass).
  */
 export function createFaultPoint(env: Environment, die: () => void): (name: string) => void {
   const armed = env["FAULT_POINT"];
@@ -16,7 +16,8 @@ export function createFaultPoint(env: Environment, die: () => void): (name: stri
 }
 
 /**
- * A marked point at which a crash test may end this process: with SIGKILL, so that nothing is flushed, closed or rolled
- * back by us. Without FAULT_POINT in the environment it does nothing and costs a call.
+ * A marked point at which a crash test may end this process: with SIGKILL, so that nothing is
+ * flushed, closed or rolled back by us. Without FAULT_POINT in the environment it does nothing and
+ * costs a call.
  */
 export const faultPoint = createFaultPoint(process.env, () => process.kill(process.pid, "SIGKILL"));

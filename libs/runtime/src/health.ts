@@ -1,15 +1,18 @@
-/** A check's finding: null when well, else the reason in a few words. */
+/** The result of a check: null when well, else the reason in a few words. */
 export type HealthCheck = () => string | null;
 
-/** What a probe is told: whether all is well, and the reason of each check that is not, by its name. */
+/**
+ * The answer of a probe: whether all is well, and the reason of each check that is not, by its
+ * name.
+ */
 export interface HealthReport {
   readonly ok: boolean;
   readonly reasons: Readonly<Record<string, string>>;
 }
 
 /**
- * The health of a process. Liveness: restart me when this fails. Readiness: send me no requests while this fails.
- * Checks are cheap and answer from memory; they are asked at every probe.
+ * The health of a process. Liveness: restart me when this fails. Readiness: send me no requests
+ * while this fails. Checks are cheap and answer from memory; they are asked at every probe.
  */
 export class Health {
   readonly #liveness = new Map<string, HealthCheck>();
@@ -26,7 +29,9 @@ export class Health {
     this.#readiness.set(name, check);
   }
 
-  /** From now on this process is not ready, whatever its checks say: the first step of every stop. */
+  /**
+   * From now on this process is not ready, whatever its checks say: the first step of every stop.
+   */
   beginStop(): void {
     this.#stopping = true;
   }

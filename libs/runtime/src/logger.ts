@@ -7,9 +7,9 @@ export type Logger = pino.Logger;
 const STANDARD_OUTPUT = 1;
 
 /**
- * The logger of a process: JSON lines on standard output, each with `service`. What is a secret by its name or its form is
- * replaced by "[redacted]" (`redaction.ts`). Writing is synchronous: asked for by name, because pino's own default would lose
- * the order of the last lines before an exit.
+ * The logger of a process: JSON lines on standard output, each with `service`. What is a secret by
+ * its name or its form is replaced by "[redacted]" (`redaction.ts`). Writing is synchronous: asked
+ * for by name, because pino's own default would lose the order of the last lines before an exit.
  * @param options.fields what every line tells besides, asked for at each.
  * @param options.destination where the lines go instead, for tests.
  */

@@ -86,17 +86,17 @@ describe("a process", () => {
 
   it("stops at a signal that comes while it is starting, which is no failed start", async () => {
     const child = run(`start: async ({ scope, logger }) => {
-      const told = Promise.withResolvers();
+      const received = Promise.withResolvers();
       const undone = Promise.withResolvers();
       await scope.start("first", () => ({ value: 1, stop: async () => {
-        told.resolve();
+        received.resolve();
         await undone.promise;
         await new Promise((resolve) => setImmediate(resolve));
         logger.info("stop first");
       } }));
       logger.info("waiting");
       await scope.start("second", async () => {
-        await told.promise;
+        await received.promise;
         return { value: 2, stop: async () => { logger.info("stop second"); undone.resolve(); } };
       });
     }`);

@@ -11,25 +11,34 @@ import { Scope } from "./scope.ts";
 import { startTelemetry, type Telemetry } from "./telemetry.ts";
 import { logFields } from "./tracing.ts";
 
-/** How long the whole stop may take from the signal on, in milliseconds: below the 30 s after which orchestrators kill. */
+/**
+ * How long the whole stop may take from the signal on, in milliseconds: below the 30 s after which
+ * orchestrators kill.
+ */
 export const PROCESS_STOP_DEADLINE_MS = 25_000;
 
 /**
- * How much more than after the last full garbage collection the heap may hold before the next, in percent. V8 gives a process that keeps
- * 30 MB only some 10 MB, and counts the buffers of sockets with it: at a thousand messages a second that was a full collection every
- * second, each with pauses of 20 to 40 ms.
+ * How much more than after the last full garbage collection the heap may hold before the next, in
+ * percent. V8 gives a process that keeps 30 MB only some 10 MB, and counts the buffers of sockets
+ * with it: at a thousand messages a second that was a full collection every second, each with
+ * pauses of 20 to 40 ms.
  */
 const HEAP_GROWING_PERCENT = 200;
 
-/** Node ends a process that waits for signals alone; a timer, of this many milliseconds, keeps it. */
+/**
+ * Node ends a process that waits for signals alone; a timer, of this many milliseconds, keeps it.
+ */
 const STAY_ALIVE_MS = 2 ** 30;
 const STOP_SIGNALS = ["SIGTERM", "SIGINT"] as const;
 type StopSignal = (typeof STOP_SIGNALS)[number];
 
-/** As the program's first argument: only the migrations run, and the process ends. For a job before new processes start. */
+/**
+ * As the program's first argument: only the migrations run, and the process ends. For a job before
+ * new processes start.
+ */
 const MIGRATE_COMMAND = "migrate";
 
-/** What every process is told, whatever its service. */
+/** Settings of every process, whatever its service. */
 const ProcessSchema = z.object({
   LOG_LEVEL: configFields.logLevel,
   METRICS: configFields.metrics,
@@ -37,7 +46,7 @@ const ProcessSchema = z.object({
   STOP_DELAY_MS: configFields.stopDelayMs,
 });
 
-/** All that migrations are told: their job has no other setting or secret of its service. */
+/** All settings of migrations: their job has no other setting or secret of its service. */
 const MigrationSchema = z.object({
   ...connectionFields.postgres,
   /** The role by which the service has its rows; it is given them after each migration. */
@@ -55,7 +64,10 @@ export interface MainContext<Config> {
   readonly logger: Logger;
   readonly health: Health;
   readonly clock: Clock;
-  /** Logs the error and ends the process at once with exit code 1; for states that only a fresh start can mend. */
+  /**
+   * Logs the error and ends the process at once with exit code 1; for states that only a fresh
+   * start can repair.
+   */
   readonly fatal: (error: unknown) => void;
 }
 
@@ -73,11 +85,13 @@ export interface MainOptions<S extends z.ZodObject> {
 }
 
 /**
- * A process's life, and the only place that ends it: reads the configuration (all problems on standard error, one line
- * each, exit 1), starts the telemetry that was asked for, starts, logs "ready", waits for SIGTERM or SIGINT, turns readiness off, waits STOP_DELAY_MS, stops; all of the
- * stop within {@link PROCESS_STOP_DEADLINE_MS}; exits 0.
- * With the argument "migrate" it runs the migrations instead, by the settings of PostgreSQL alone, and exits 0.
- * Exit 1: a start, stop or migration that failed, `fatal`, an uncaught exception, an unhandled rejection. A second signal exits at once.
+ * A process's life, and the only place that ends it: reads the configuration (all problems on
+ * standard error, one line each, exit 1), starts the telemetry that was asked for, starts, logs
+ * "ready", waits for SIGTERM or SIGINT, turns readiness off, waits STOP_DELAY_MS, stops; all of the
+ * stop within {@link PROCESS_STOP_DEADLINE_MS}; exits 0. With the argument "migrate" it runs the
+ * migrations instead, by the settings of PostgreSQL alone, and exits 0. Exit 1: a start, stop or
+ * migration that failed, `fatal`, an uncaught exception, an unhandled rejection. A second signal
+ * exits at once.
  */
 export async function runMain<S extends z.ZodObject>(options: MainOptions<S>): Promise<void> {
   // V8 reads it at each collection, so it may be set while the program runs.
@@ -141,7 +155,10 @@ function endAtFatalErrors(logger: Logger): (error: unknown) => void {
   return fatal;
 }
 
-/** Both the service's own fields and those of every process, all problems of both told at once; null when there are any. */
+/**
+ * Both the service's own fields and those of every process, all problems of both reported at once;
+ * null when there are any.
+ */
 function readConfig<S extends z.ZodObject>(
   options: { readonly service: string },
   schema: S,
@@ -166,7 +183,10 @@ function collect<T>(problems: Set<string>, read: () => T): T | null {
   }
 }
 
-/** Resolves at the first stop signal; a second one ends the process at once. Until then the process stays, even if idle. */
+/**
+ * Resolves at the first stop signal; a second one ends the process at once. Until then the process
+ * stays, even if idle.
+ */
 function nextStopSignal(): Promise<StopSignal> {
   setInterval(() => undefined, STAY_ALIVE_MS);
   return new Promise((resolve) => {
@@ -181,7 +201,10 @@ function nextStopSignal(): Promise<StopSignal> {
   });
 }
 
-/** Stops everything after `delayMs`, and ends the process: with 1 where not everything stopped cleanly or in time. */
+/**
+ * Stops everything after `delayMs`, and ends the process: with 1 where not everything stopped
+ * cleanly or in time.
+ */
 async function endWith(
   exitCode: number,
   scope: Scope,

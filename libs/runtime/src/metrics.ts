@@ -1,15 +1,18 @@
 /**
- * What a process measures about itself, through OpenTelemetry's API: without an SDK in the process nothing is kept, and
- * a call costs next to nothing. An instrument is made at its first use, because one that is made before the SDK is
- * there stays deaf for good. Every metric is listed in docs/reference/metrics.md, which is made of the calls of these
- * functions: a name, a description and a unit are therefore always literals.
+ * What a process measures about itself, through OpenTelemetry's API: without an SDK in the process
+ * nothing is kept, and a call costs next to nothing. An instrument is made at its first use,
+ * because one that is made before the SDK is there stays deaf for good. Every metric is listed in
+ * docs/reference/metrics.md, which is made of the calls of these functions: a name, a description
+ * and a unit are therefore always literals.
  */
 import { type Attributes, metrics, type ObservableResult } from "@opentelemetry/api";
 
 /** All instruments are found under this name. */
 const METER = "kapi";
 
-/** Bounds of the buckets of a duration of requests, in seconds: those of the semantic conventions. */
+/**
+ * Bounds of the buckets of a duration of requests, in seconds: those of the semantic conventions.
+ */
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 /** The same for what may wait for minutes. */
 const COMMAND_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900];
@@ -37,17 +40,25 @@ export interface Observation {
 
 let measuring = false;
 
-/** Tells whether the SDK keeps what is measured; said once, by `startTelemetry`, before anything is measured. */
+/**
+ * Tells whether the SDK keeps what is measured; said once, by `startTelemetry`, before anything is
+ * measured.
+ */
 export function enableMeasuring(on: boolean): void {
   measuring = on;
 }
 
-/** Whether somebody looks at the metrics of this process: for what would cost something by itself. */
+/**
+ * Whether somebody looks at the metrics of this process: for what would cost something by itself.
+ */
 export function isMeasuring(): boolean {
   return measuring;
 }
 
-/** A counter named `<service>.<what>`, such as `finance.discrepancies`; `unit` as UCUM writes it, such as `{event}`. */
+/**
+ * A counter named `<service>.<what>`, such as `finance.discrepancies`; `unit` as UCUM writes it,
+ * such as `{event}`.
+ */
 export function counter(name: string, description: string, unit?: string): Counter {
   let instrument: Counter | null = null;
   return {
@@ -71,7 +82,10 @@ export function gauge(name: string, description: string, unit: string): Gauge {
   };
 }
 
-/** A distribution of durations in seconds; `scale` says whether they are those of requests or may be minutes. */
+/**
+ * A distribution of durations in seconds; `scale` says whether they are those of requests or may be
+ * minutes.
+ */
 export function histogram(
   name: string,
   description: string,
@@ -90,8 +104,9 @@ export function histogram(
 }
 
 /**
- * A gauge that is asked for its values when somebody looks, and costs nothing otherwise. Returns what ends it. A value that
- * cannot be had now is left out: `observe` may reject. Where nobody ever looks, `observe` is never called.
+ * A gauge that is asked for its values when somebody looks, and costs nothing otherwise. Returns
+ * what ends it. A value that cannot be had now is left out: `observe` may reject. Where nobody ever
+ * looks, `observe` is never called.
  */
 export function observed(
   name: string,
@@ -105,7 +120,7 @@ export function observed(
     try {
       for (const { value, attributes } of await observe()) result.observe(value, { ...attributes });
     } catch {
-      // The database or the broker is away; the value's absence says so.
+      // The database or the broker is unavailable; the value's absence says so.
     }
   };
   instrument.addCallback(callback);

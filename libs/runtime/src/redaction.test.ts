@@ -42,20 +42,20 @@ describe("a secret", () => {
     ["in a row of the database", { err: laden("violates check", { detail: `Failing row contains (${SECRET})` }) }],
     ["of the cause of a cause", { err: new Error("no", { cause: laden("no", { config: { auth: SECRET } }) }) }],
     ["of one of several errors", { error: new AggregateError([laden("no", { password: SECRET })], "none answered") }],
-  ])("%s is not told", (_where, entry) => {
+  ])("%s is not logged", (_where, entry) => {
     const line = lineOf((logger) => logger.info(entry, "done"));
     expect(line).not.toContain(SECRET);
     expect(JSON.parse(line)).toMatchObject({ msg: "done" });
   });
 
-  it("in the message of an error, or of a line, is not told", () => {
+  it("in the message of an error, or of a line, is not logged", () => {
     expect(lineOf((logger) => logger.error(new Error(`refused ${KEY}`)))).not.toContain(SECRET);
     expect(lineOf((logger) => logger.info(`refused ${KEY}`))).not.toContain(SECRET);
   });
 });
 
 describe("what is no secret", () => {
-  it("is told as it is", () => {
+  it("is logged as it is", () => {
     const entry = {
       key: "server/account",
       passwordKind: "trading",

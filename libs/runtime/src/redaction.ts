@@ -1,27 +1,34 @@
 /**
- * What never reaches a log (decisions, 5.3). Two nets, because neither alone holds: names, at any depth of an entry, for
- * values that look like any other; and forms, in the whole line, for what stands in the middle of a text. Of an error only
- * named fields are told: libraries hang onto theirs what they were given, such as the arguments of a Redis command.
+ * What never reaches a log (decisions, 5.3). Two nets, because neither alone holds: names, at any
+ * depth of an entry, for values that look like any other; and forms, in the whole line, for what
+ * stands in the middle of a text. Of an error only named fields are logged: libraries hang onto
+ * theirs what they were given, such as the arguments of a Redis command.
  */
 
 const REDACTED = "[redacted]";
-/** Levels of an entry that are told. */
+/** Levels of an entry that are logged. */
 const MAX_DEPTH = 8;
 const TOO_DEEP = "[deep]";
 const CIRCULAR = "[circular]";
 
-/** The ends of names, in lower case and without separators, whose values are secrets: `x-internal-token`, `newPassword`. */
+/**
+ * The ends of names, in lower case and without separators, whose values are secrets:
+ * `x-internal-token`, `newPassword`.
+ */
 const SECRET_NAME =
   /(?:authorization|cookie|password|passphrase|secret|token|credential|(?:management|api|private)key)s?$/;
 /** Secrets of several at once, such as `WEBHOOK_SEALING_KEYS`. */
 const SECRET_RING = /(?:sealing|derivation|fingerprint)keys?$/;
 
-/** Secrets by their form: keys of the management API, secrets of webhooks, what follows the scheme of an authorization. */
+/**
+ * Secrets by their form: keys of the management API, secrets of webhooks, what follows the scheme
+ * of an authorization.
+ */
 const SECRET_TEXT = /\bkapi\.\w{8,}\.[\w-]{20,}|\bwhsec_[\w+/=-]{8,}|\b(?:Management|Bearer|Basic) [\w.~+/=-]{16,}/g;
 /** The password in the address of a server. */
 const ADDRESS_PASSWORD = /(:\/\/[^\s:@/"]*:)[^\s@/"]+@/g;
 
-/** Fields of an error that are told beside its kind, message, stack and causes. */
+/** Fields of an error that are logged beside its kind, message, stack and causes. */
 const ERROR_FIELDS = ["code", "status", "syscall", "address", "port", "schema", "table", "constraint"] as const;
 
 /** An entry of the log without the values of secret names. */
@@ -62,9 +69,9 @@ function fieldsOf(value: object, above: readonly object[]): Record<string, unkno
 
 function errorFields(error: Error, above: readonly object[]): Record<string, unknown> {
   const within = [...above, error];
-  const told: Record<string, unknown> = { type: error.name, message: error.message, stack: error.stack };
-  for (const name of ERROR_FIELDS) if (Object.hasOwn(error, name)) told[name] = Reflect.get(error, name);
-  if (error.cause !== undefined) told["cause"] = plainOf(error.cause, within);
-  if (error instanceof AggregateError) told["errors"] = error.errors.map((one: unknown) => plainOf(one, within));
-  return told;
+  const logged: Record<string, unknown> = { type: error.name, message: error.message, stack: error.stack };
+  for (const name of ERROR_FIELDS) if (Object.hasOwn(error, name)) logged[name] = Reflect.get(error, name);
+  if (error.cause !== undefined) logged["cause"] = plainOf(error.cause, within);
+  if (error instanceof AggregateError) logged["errors"] = error.errors.map((one: unknown) => plainOf(one, within));
+  return logged;
 }

@@ -1,6 +1,7 @@
 /**
- * Which traces are recorded, decided before anything is made for one: of a request that is not recorded nothing is made at
- * all. The SDK would make a span of it, count it, and throw it away; and what is done for it would carry that span along.
+ * Which traces are recorded, decided before anything is made for one: of a request that is not
+ * recorded nothing is made at all. The SDK would make a span of it, count it, and throw it away;
+ * and what is done for it would carry that span along.
  */
 import { type SpanContext, TraceFlags } from "@opentelemetry/api";
 
@@ -9,15 +10,19 @@ import type { Environment } from "./config.ts";
 /** Whether a trace is recorded: one that begins here (null), or goes on with a caller's span. */
 export type Sampling = (parent: SpanContext | null) => boolean;
 
-/** A share is compared with the last eight hexadecimal digits of a trace id, which are random (W3C Trace Context, level 2). */
+/**
+ * A share is compared with the last eight hexadecimal digits of a trace id, which are random (W3C
+ * Trace Context, level 2).
+ */
 const RANDOM_DIGITS = 8;
 const RANDOM_VALUES = 2 ** 32;
 const PARENT_BASED = "parentbased_";
 
 /**
- * What OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG say, as OpenTelemetry's specification of the environment has it: always_on,
- * always_off, traceidratio, each also after `parentbased_`, where a caller's decision stands. What is none of them is
- * parentbased_always_on, and a share that is none is 1.
+ * What OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG say, as OpenTelemetry's specification of the
+ * environment has it: always_on, always_off, traceidratio, each also after `parentbased_`, where a
+ * caller's decision stands. Any other value means parentbased_always_on, and a malformed share
+ * means 1.
  */
 export function samplingOf(env: Environment): Sampling {
   const name = env["OTEL_TRACES_SAMPLER"] ?? "";

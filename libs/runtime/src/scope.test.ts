@@ -31,7 +31,7 @@ describe("a scope", () => {
     expect(log).toEqual(["start first", "stop first"]);
   });
 
-  it("stops once, however often it is told to, and every caller waits for the end", async () => {
+  it("stops once, however often it is called, and every caller waits for the end", async () => {
     const { scope, log } = recorded();
     const gate = Promise.withResolvers<void>();
     await scope.start("slow", () => ({
@@ -43,10 +43,10 @@ describe("a scope", () => {
       },
     }));
     const first = scope.stop();
-    const second = scope.stop().then(() => log.push("told"));
+    const second = scope.stop().then(() => log.push("second call"));
     gate.resolve();
     await Promise.all([first, second]);
-    expect(log).toEqual(["stopping", "stopped", "told"]);
+    expect(log).toEqual(["stopping", "stopped", "second call"]);
   });
 
   it("starts nothing once it is stopping, and stops again what was being started meanwhile", async () => {

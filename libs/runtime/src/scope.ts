@@ -13,8 +13,9 @@ interface Component {
 }
 
 /**
- * Owns what a process has started. Stopping goes in reverse order, each component within a deadline, and a component that
- * fails to stop keeps none of the others from stopping. A start that fails stops everything started before it.
+ * Owns what a process has started. Stopping goes in reverse order, each component within a
+ * deadline, and a component that fails to stop keeps none of the others from stopping. A start that
+ * fails stops everything started before it.
  */
 export class Scope {
   readonly #components: Component[] = [];
@@ -27,8 +28,8 @@ export class Scope {
 
   /**
    * Starts a component and takes charge of its stop. Returns the component's value.
-   * @throws what `start` threw, after everything started before has been stopped; or an Error when the scope is stopping
-   * (what was started meanwhile is stopped again).
+   * @throws what `start` threw, after everything started before has been stopped; or an Error when
+   * the scope is stopping (what was started meanwhile is stopped again).
    */
   async start<T>(name: string, start: () => Promise<Started<T>> | Started<T>): Promise<T> {
     if (this.#stopped !== null) throw new Error(`${name} was not started: the process is stopping`);
@@ -49,7 +50,8 @@ export class Scope {
 
   /**
    * Stops everything in reverse order; called again, it waits for the same stop.
-   * @throws AggregateError after all have been tried, with one error for each component that failed or took too long.
+   * @throws AggregateError after all have been tried, with one error for each component that failed
+   * or took too long.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#stopAll();

@@ -1,6 +1,6 @@
 /**
- * The words of traces and metrics, as OpenTelemetry's semantic conventions (1.37) write them, and ours under `kapi.`: in this
- * file alone, so that one process's word is every other's.
+ * The words of traces and metrics, as OpenTelemetry's semantic conventions (1.37) write them, and
+ * ours under `kapi.`: in this file alone, so that one process's word is every other's.
  */
 export const ATTRIBUTE = {
   errorType: "error.type",
@@ -38,7 +38,10 @@ export const ATTRIBUTE = {
   webhookAttempt: "kapi.webhook.attempt",
 } as const;
 
-/** Values of {@link ATTRIBUTE.messagingSystem} (`streams`: of usage on its way to the ledger) and of the operations on it. */
+/**
+ * Values of {@link ATTRIBUTE.messagingSystem} (`streams`: of usage on its way to the ledger) and of
+ * the operations on it.
+ */
 export const MESSAGING = { system: "kafka", streams: "redis", send: "send", process: "process" } as const;
 
 /** The HTTP header and the Kafka header that carry a trace on (W3C Trace Context). */

@@ -56,7 +56,10 @@ describe("telemetry", () => {
 });
 
 interface Started {
-  /** Files of OpenTelemetry's SDK that the process loaded; its API, which does nothing by itself, is none. */
+  /**
+   * Files of OpenTelemetry's SDK that the process loaded; its API, which does nothing by itself, is
+   * none.
+   */
   readonly loaded: readonly string[];
   readonly text: string | null;
 }

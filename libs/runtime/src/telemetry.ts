@@ -1,10 +1,12 @@
 /**
- * Starts OpenTelemetry's SDK where somebody asked for traces or metrics, and only then loads it: a process that nobody
- * looks at pays neither its memory nor the time to load it.
+ * Starts OpenTelemetry's SDK where somebody asked for traces or metrics, and only then loads it: a
+ * process that nobody looks at pays neither its memory nor the time to load it.
  *
- * Asked for by the environment: traces by OpenTelemetry's own variables (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_TRACES_EXPORTER;
- * OTEL_TRACES_SAMPLER, OTEL_EXPORTER_OTLP_HEADERS and the others work as its documentation says); metrics by METRICS=on,
- * which are then served as text at /metrics: of the process's HTTP port, or, where METRICS_PORT is set, of that port alone.
+ * Asked for by the environment: traces by OpenTelemetry's own variables
+ * (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_TRACES_EXPORTER; OTEL_TRACES_SAMPLER,
+ * OTEL_EXPORTER_OTLP_HEADERS and the others work as its documentation says); metrics by METRICS=on,
+ * which are then served as text at /metrics: of the process's HTTP port, or, where METRICS_PORT is
+ * set, of that port alone.
  */
 import { randomUUID } from "node:crypto";
 
@@ -17,7 +19,10 @@ import { measureProcess } from "./process-measures.ts";
 import { samplingOf } from "./sampling.ts";
 import { enableTracing } from "./tracing.ts";
 
-/** How long spans may take on their way out at the end of the process, in milliseconds; then they are lost. */
+/**
+ * How long spans may take on their way out at the end of the process, in milliseconds; then they
+ * are lost.
+ */
 const FLUSH_DEADLINE_MS = 3_000;
 const TRACES_ASKED_BY = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_TRACES_EXPORTER"];
 const NO_EXPORTER = "none";
@@ -27,9 +32,12 @@ const EVERY_SPAN = {
   shouldSample: () => ({ decision: SamplingDecision.RECORD_AND_SAMPLED }),
   toString: () => "decided before",
 };
-/** Where a process listens that is not told otherwise: for this machine alone. */
+/** The default address: this machine alone. */
 const LOOPBACK = "127.0.0.1";
-/** The SDK's names of a gauge that is asked for its values, and of "what is new since the last look". */
+/**
+ * The SDK's names of a gauge that is asked for its values, and of "what is new since the last
+ * look".
+ */
 const OBSERVED = "OBSERVABLE_GAUGE";
 const DELTA = 0;
 
@@ -62,19 +70,26 @@ export function telemetryWish(env: Environment): TelemetryWish {
   return { traces: asked && env["OTEL_TRACES_EXPORTER"] !== NO_EXPORTER, metrics: env["METRICS"] === "on" };
 }
 
-/** The address that METRICS_PORT names, on the interface of HTTP_HOST; null: metrics are served beside everything else. */
+/**
+ * The address that METRICS_PORT names, on the interface of HTTP_HOST; null: metrics are served
+ * beside everything else.
+ */
 export function metricsAddress(env: Environment): MetricsAddress | null {
   const port = env["METRICS_PORT"] ?? "";
   return port === "" ? null : { host: env["HTTP_HOST"] ?? LOOPBACK, port: Number(port) };
 }
 
-/** The metrics as Prometheus reads them, to be served by the HTTP server; null where that shall not serve any. */
+/**
+ * The metrics as Prometheus reads them, to be served by the HTTP server; null where that shall not
+ * serve any.
+ */
 export function metricsText(): (() => Promise<string>) | null {
   return prometheusText;
 }
 
 /**
- * Loads and starts the SDK as far as it was asked for; null, and nothing is loaded, where nothing was.
+ * Loads and starts the SDK as far as it was asked for; null, and nothing is loaded, where nothing
+ * was.
  * @throws the system's error (such as EADDRINUSE) where METRICS_PORT cannot be had.
  */
 export async function startTelemetry(service: string, env: Environment): Promise<Telemetry | null> {
@@ -117,7 +132,10 @@ async function createReader(address: MetricsAddress | null) {
   const { PrometheusExporter, PrometheusSerializer } = await import("@opentelemetry/exporter-prometheus");
   type InstrumentType = Parameters<(typeof PrometheusExporter)["prototype"]["selectAggregationTemporality"]>[0];
   class Reader extends PrometheusExporter {
-    /** What was observed at a look is told at that look alone: else the lag of a partition that moved would stay here for good. */
+    /**
+     * A value is reported only by the collection that observed it: else the lag of a partition that
+     * moved would stay here for good.
+     */
     override selectAggregationTemporality(type: InstrumentType) {
       const name: string = type;
       return name === OBSERVED ? DELTA : super.selectAggregationTemporality(type);

@@ -1,11 +1,13 @@
 /**
- * Traces, made by hand at the seams: HTTP in and out, Kafka in and out, a command's attempts, changes and bookings.
+ * Traces, made by hand at the seams: HTTP in and out, Kafka in and out, a command's attempts,
+ * changes and bookings.
  *
- * What: a span is begun beneath another one, which is named by its `traceparent`, or is the active one. Why by name: work
- * here goes in batches, so a command's trace goes along with the command and not with the call stack.
- * Life: until {@link enableTracing} (called by `startTelemetry`) every function answers at once with null or does the work
- * and nothing else. Invariants: only an HTTP request begins a trace; nothing is recorded beneath a span that is not; of a
- * request that is not recorded no span is made, none is active, and none is told to the processes behind the first one.
+ * What: a span is begun beneath another one, which is named by its `traceparent`, or is the active
+ * one. Why by name: work here goes in batches, so a command's trace goes along with the command and
+ * not with the call stack. Life: until {@link enableTracing} (called by `startTelemetry`) every
+ * function answers at once with null or does the work and nothing else. Invariants: only an HTTP
+ * request begins a trace; nothing is recorded beneath a span that is not; of a request that is not
+ * recorded no span is made, none is active, and none is passed on to other processes.
  */
 import {
   type Attributes,
@@ -45,9 +47,9 @@ export interface SpanOptions {
 export interface Span {
   readonly traceparent: Traceparent;
   set(attributes: Readonly<Attributes>): void;
-  /** Ends it, with the error that ended the work if one did; told once. */
+  /** Ends it, with the error that ended the work if one did; called once. */
   end(error?: unknown): void;
-  /** Ends it as failed by `kind`, a word or a status; told once. */
+  /** Ends it as failed by `kind`, a word or a status; called once. */
   fail(kind: string): void;
 }
 
@@ -85,7 +87,10 @@ export function isTracing(): boolean {
   return tracer !== null;
 }
 
-/** Whether the active span is recorded: for spans beneath it whose attributes would cost something by themselves. */
+/**
+ * Whether the active span is recorded: for spans beneath it whose attributes would cost something
+ * by themselves.
+ */
 export function isRecording(): boolean {
   if (tracer === null) return false;
   const active = trace.getSpanContext(context.active());
@@ -93,8 +98,8 @@ export function isRecording(): boolean {
 }
 
 /**
- * Begins a span beneath `options.parent`, or beneath the active span; null where that is not recorded, and wherever nothing
- * is traced.
+ * Begins a span beneath `options.parent`, or beneath the active span; null where that is not
+ * recorded, and wherever nothing is traced.
  */
 export function startSpan(name: string, options: SpanOptions): Span | null {
   if (tracer === null) return null;
@@ -111,10 +116,11 @@ export function startSpan(name: string, options: SpanOptions): Span | null {
 }
 
 /**
- * Begins the span of a request that came in: beneath `parent` (its traceparent header) if that is one, else a trace of its
- * own. Null where nothing is traced, and of a trace that is not recorded: nothing at all is made for such a request.
- * @param decidedBy `here`: whether it is recorded is decided as for a trace that begins here, without
- * regard to the parent.
+ * Begins the span of a request that came in: beneath `parent` (its traceparent header) if that is
+ * one, else a trace of its own. Null where nothing is traced, and of a trace that is not recorded:
+ * nothing at all is made for such a request.
+ * @param decidedBy `here`: whether it is recorded is decided as for a trace that begins here,
+ * without regard to the parent.
  */
 export function startRequestSpan(
   name: string,
@@ -140,15 +146,18 @@ export function startRequestSpan(
   };
 }
 
-/** Runs `work`, and all that it begins, with `span` as the active one; null: with the one that is. */
+/**
+ * Runs `work`, and all that it begins, with `span` as the active one; null: with the one that is.
+ */
 export function inSpan<T>(span: Span | null, work: () => T): T {
   return span instanceof RecordedSpan ? context.with(trace.setSpan(context.active(), span.span), work) : work();
 }
 
 /**
- * Runs the work of a batch beneath the spans of its members. Of one member that is traced the work is its own; of several
- * it gets a span of its own, in the trace of the first and linked to all of them. Without any, the work runs outside of
- * every trace: whatever span happened to be active began it for another batch.
+ * Runs the work of a batch beneath the spans of its members. Of one member that is traced the work
+ * is its own; of several it gets a span of its own, in the trace of the first and linked to all of
+ * them. Without any, the work runs outside of every trace: whatever span happened to be active
+ * began it for another batch.
  */
 export async function inBatchSpan<T>(
   name: string,
@@ -185,7 +194,10 @@ export function activeTraceparent(): Traceparent | undefined {
   return active !== undefined && isSampled(active) ? toText(active) : undefined;
 }
 
-/** The id of the HTTP request that is being answered, where it is recorded: for the requests that it makes. */
+/**
+ * The id of the HTTP request that is being answered, where it is recorded: for the requests that it
+ * makes.
+ */
 export function activeRequestId(): string | undefined {
   if (tracer === null) return undefined;
   const requestId = context.active().getValue(REQUEST_ID);
@@ -201,7 +213,10 @@ export function logFields(): Record<string, unknown> {
   return { trace_id: span.traceId, span_id: span.spanId, ...(requestId === undefined ? {} : { requestId }) };
 }
 
-/** `text` if it names a span that is recorded, else undefined: for what comes from outside of this process. */
+/**
+ * `text` if it names a span that is recorded, else undefined: for what comes from outside of this
+ * process.
+ */
 export function recordedTraceparent(text: string | undefined): Traceparent | undefined {
   if (tracer === null || text === undefined) return undefined;
   const parsed = fromText(text);
@@ -240,7 +255,10 @@ function toText({ traceId, spanId, traceFlags }: SpanContext): Traceparent {
   return `${VERSION}-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
 }
 
-/** W3C Trace Context, 3.2: of a version that is not known yet, the parts that are are read. Null: no valid name. */
+/**
+ * W3C Trace Context, 3.2: of a version that is not known yet, the parts that are are read. Null: no
+ * valid name.
+ */
 function fromText(text: string): SpanContext | null {
   const [, traceId = "", spanId = "", flags = "00", rest = ""] = TRACEPARENT.exec(text) ?? [];
   if (text.startsWith(FORBIDDEN_VERSION) || (text.startsWith(VERSION) && rest !== "")) return null;

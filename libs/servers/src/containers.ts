@@ -3,7 +3,10 @@ import { testcontainers } from "./machine/container-runtime.ts";
 import type { RunningServer, ServerContext, ServerKind } from "./server.ts";
 import { answersWithin } from "./ways.ts";
 
-/** Getting an image and starting it; a registry that does not answer must not hold the start up for longer. */
+/**
+ * Getting an image and starting it; a registry that does not answer must not hold the start up for
+ * longer.
+ */
 const START_TIMEOUT_MS = 150_000;
 const ANSWER_DEADLINE_MS = 60_000;
 const STOP_DEADLINE_S = 10;

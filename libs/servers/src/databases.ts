@@ -12,7 +12,10 @@ export function databaseUrl(postgresUrl: string, database: string): string {
   return url.href;
 }
 
-/** Creates a database on the server of `postgresUrl` if it is not there, as a copy of `template` if given, and returns its URL. */
+/**
+ * Creates a database on the server of `postgresUrl` if it is not there, as a copy of `template` if
+ * given, and returns its URL.
+ */
 export async function createDatabase(postgresUrl: string, database: string, template?: string): Promise<string> {
   const copy = template === undefined ? "" : ` template ${quoted(template)}`;
   try {

@@ -23,7 +23,10 @@ const FORMAT_TIMEOUT_MS = 60_000;
 const HEAP = ["-Xms256m", "-Xmx512m", "-XX:+UseSerialGC"];
 const POM = path.join(import.meta.dirname, "kafka-pom.xml");
 
-/** One broker for one machine: quick to start, little memory, no wait for further members of a group. */
+/**
+ * One broker for one machine: quick to start, little memory, no wait for further members of a
+ * group.
+ */
 export const SETTINGS: Readonly<Record<string, string>> = {
   "num.partitions": "4",
   "auto.create.topics.enable": "false",
@@ -63,7 +66,10 @@ export const kafka: ServerKind = {
   native: (context) => startKafkaProcess(context),
 };
 
-/** Starts a Kafka in a container. `settings` are broker settings, by Kafka's names, beside and before those of every local Kafka. */
+/**
+ * Starts a Kafka in a container. `settings` are broker settings, by Kafka's names, beside and
+ * before those of every local Kafka.
+ */
 export async function startKafkaContainer(
   context: ServerContext,
   settings: Readonly<Record<string, string>> = {},
@@ -155,7 +161,10 @@ export function writeProperties(file: string, properties: Readonly<Record<string
   writeFileSync(file, lines.join(""));
 }
 
-/** Prepares the data folder of a broker, unless it is. `further` are arguments of `kafka-storage format`. */
+/**
+ * Prepares the data folder of a broker, unless it is. `further` are arguments of
+ * `kafka-storage format`.
+ */
 export async function formatOnce(
   { java, classPath }: KafkaPrograms,
   file: string,
@@ -236,7 +245,10 @@ function missing(what: string): string {
   return `Kafka needs ${what} or a Docker engine; neither is here, and ${why}.`;
 }
 
-/** Asks for the versions of the protocol (request 18, version 0), which a broker answers once it takes requests. */
+/**
+ * Asks for the versions of the protocol (request 18, version 0), which a broker answers once it
+ * takes requests.
+ */
 function answers(address: string): Promise<boolean> {
   const [broker = ""] = address.split(",");
   const split = broker.lastIndexOf(":");

@@ -1,4 +1,7 @@
-/** Something on this machine is missing or in the way; the message is one line that says what to do about it. */
+/**
+ * Something on this machine is missing or in the way; the message is one line that says what to do
+ * about it.
+ */
 export class LocalError extends Error {
   override readonly name = "LocalError";
 }

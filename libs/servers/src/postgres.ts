@@ -23,8 +23,8 @@ const INIT_TIMEOUT_MS = 60_000;
 /** PostgreSQL refuses to run as root; there it runs as nobody, who exists on every machine. */
 const NOBODY = 65_534;
 /**
- * Half a gigabyte of buffers, and a log that may grow to two before a checkpoint must come: what is written often stays in memory, and
- * fewer pages go to the log whole.
+ * Half a gigabyte of buffers, and a log that may grow to two before a checkpoint must come: what is
+ * written often stays in memory, and fewer pages go to the log whole.
  */
 const SETTINGS = ["shared_buffers=512MB", "max_wal_size=2GB", "max_connections=200", "synchronous_commit=on"];
 const FLAGS = SETTINGS.flatMap((setting) => ["-c", setting]);
@@ -89,7 +89,10 @@ export async function startPostgresProcess(
   );
 }
 
-/** Writes a certificate into the server's own folder, where its key is readable by nobody else; the flags that name it. */
+/**
+ * Writes a certificate into the server's own folder, where its key is readable by nobody else; the
+ * flags that name it.
+ */
 function keepCertificate({ certificate, key }: ServerCertificate, data: string): string[] {
   for (const [name, text] of Object.entries({ "server.crt": certificate, "server.key": key })) {
     const file = path.join(data, name);
@@ -104,7 +107,10 @@ export function giveToServer(place: string): void {
   if (isRoot()) chownSync(place, NOBODY, NOBODY);
 }
 
-/** A new cluster: UTF-8 with byte order, so that every machine sorts alike; connections with a password only. */
+/**
+ * A new cluster: UTF-8 with byte order, so that every machine sorts alike; connections with a
+ * password only.
+ */
 async function initialise(context: ServerContext, initdb: string, data: string): Promise<void> {
   rmSync(data, { recursive: true, force: true });
   mkdirSync(data, { recursive: true });
@@ -133,9 +139,9 @@ interface AsUser {
 }
 
 /**
- * Root starts the program as nobody. The folders above may be root's alone (a home folder, a temporary one), so the
- * process keeps the one capability that lets it walk through them, also where it asks beforehand whether it may
- * (which is what the secure bit is for).
+ * Root starts the program as nobody. The folders above may be root's alone (a home folder, a
+ * temporary one), so the process keeps the one capability that lets it walk through them, also
+ * where it asks beforehand whether it may (which is what the secure bit is for).
  */
 function asOrdinaryUser(command: string, args: readonly string[]): AsUser {
   if (!isRoot()) return { command, args };

@@ -13,7 +13,10 @@ export class ProxiedConnection {
   #server: net.Socket | null = null;
   #mode: ProxyMode = "pass";
   #delayMs = 0;
-  /** Replies were thrown away, or one side has gone unnoticed by the other: this connection cannot go on. */
+  /**
+   * Replies were thrown away, or one side has gone unnoticed by the other: this connection cannot
+   * go on.
+   */
   #isBroken = false;
   #ended = false;
   readonly #listeners: (() => void)[] = [];
@@ -89,7 +92,10 @@ export class ProxiedConnection {
   }
 }
 
-/** One direction of a connection: chunks leave in the order in which they came, each after its delay. */
+/**
+ * One direction of a connection: chunks leave in the order in which they came, each after its
+ * delay.
+ */
 class Direction {
   readonly #from: net.Socket;
   readonly #to: net.Socket;

@@ -15,8 +15,9 @@ const PORT = 6379;
 const PROBE_TIMEOUT_MS = 1_000;
 const ANSWER_TIMEOUT_MS = 5_000;
 /**
- * Every write reaches the disk within a second; no snapshots besides. The log is rewritten when it has doubled, and not while
- * it is small: each rewrite copies everything that is kept, beside the services on the same machine.
+ * Every write reaches the disk within a second; no snapshots besides. The log is rewritten when it
+ * has doubled, and not while it is small: each rewrite copies everything that is kept, beside the
+ * services on the same machine.
  */
 const DURABILITY = ["--appendonly", "yes", "--appendfsync", "everysec", "--save", ""];
 const SETTINGS = [...DURABILITY, "--auto-aof-rewrite-min-size", "256mb"];
@@ -39,8 +40,8 @@ export const redis: ServerKind = {
 };
 
 /**
- * Starts a redis-server process; `name` and its data folder are its own, so that several can run side by side. `settings`
- * are further arguments, after those of every local Redis.
+ * Starts a redis-server process; `name` and its data folder are its own, so that several can run
+ * side by side. `settings` are further arguments, after those of every local Redis.
  */
 export async function startRedisProcess(
   context: ServerContext,
@@ -71,7 +72,10 @@ interface Binary {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** redis-server of this machine, else Debian's, unpacked into the cache: nothing is installed and no service starts. */
+/**
+ * redis-server of this machine, else Debian's, unpacked into the cache: nothing is installed and no
+ * service starts.
+ */
 async function redisBinary(context: ServerContext): Promise<Binary> {
   const installed = findCommand("redis-server");
   if (installed !== null) return { command: installed, env: {} };
@@ -95,7 +99,10 @@ async function redisBinary(context: ServerContext): Promise<Binary> {
   };
 }
 
-/** A server that still loads its data, or wants a password, answers too, but not with PONG: the first is not there yet. */
+/**
+ * A server that still loads its data, or wants a password, answers too, but not with PONG: the
+ * first is not there yet.
+ */
 function answers(address: string): Promise<boolean> {
   const url = new URL(address);
   return new Promise((resolve) => {

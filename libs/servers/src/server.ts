@@ -4,7 +4,10 @@ import type { Report } from "./report.ts";
 import type { DebianPackages } from "./machine/packages.ts";
 
 export type ServerName = "kafka" | "postgres" | "redis";
-/** How a server came to be there: named in the environment, in a container, or as a process of this machine. */
+/**
+ * How a server came to be there: named in the environment, in a container, or as a process of this
+ * machine.
+ */
 export type Way = "given" | "container" | "native";
 
 /** What starting a server needs to know and to tell. */

@@ -18,9 +18,9 @@ export interface ServerAddresses {
   readonly postgresUrl: string;
   /** Several separated by commas where it is a cluster. */
   readonly redisUrl: string;
-  /** Whether `redisUrl` names nodes of a Redis Cluster; a single Redis unless told. */
+  /** Whether `redisUrl` names nodes of a Redis Cluster; a single Redis by default. */
   readonly redisCluster?: boolean;
-  /** How topics are to be copied; one copy unless told. */
+  /** How topics are to be copied; one copy by default. */
   readonly kafkaReplicas?: { readonly replicationFactor: number; readonly minInsyncReplicas: number };
 }
 
@@ -62,7 +62,10 @@ export function serverContext(options: ServersOptions, record: StateRecord): Ser
   };
 }
 
-/** Starts the three servers by themselves, under `servers` of the state folder; their `stop` forgets the run. */
+/**
+ * Starts the three servers by themselves, under `servers` of the state folder; their `stop` forgets
+ * the run.
+ */
 export async function startServers(options: ServersOptions): Promise<Servers> {
   const stateDir = path.join(options.stateDir, "servers");
   const record = await StateRecord.open(stateDir);
@@ -81,7 +84,10 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
   }
 }
 
-/** Starts Kafka, PostgreSQL and Redis side by side. If one cannot be had, the others are stopped again. */
+/**
+ * Starts Kafka, PostgreSQL and Redis side by side. If one cannot be had, the others are stopped
+ * again.
+ */
 export async function startServersIn(context: ServerContext): Promise<Servers> {
   const settled = await Promise.allSettled([kafka, postgres, redis].map((kind) => startServer(kind, context)));
   const running = settled.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
@@ -92,7 +98,7 @@ export async function startServersIn(context: ServerContext): Promise<Servers> {
   if (failed.length > 0) {
     await stop();
     const [first] = failed;
-    // What all of them lack is told once.
+    // What all of them lack is reported once.
     const messages = new Set(failed.map(messageOf));
     throw messages.size === 1 ? first : new LocalError([...messages].join("\n"));
   }

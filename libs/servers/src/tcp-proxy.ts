@@ -1,6 +1,7 @@
 /**
- * A TCP proxy in front of one server, which makes the faults of a network: connections refused, cut, delayed, silent in
- * both directions or in one. Clients know only the proxy's address, so it stays the same when the server is replaced.
+ * A TCP proxy in front of one server, which makes the faults of a network: connections refused,
+ * cut, delayed, silent in both directions or in one. Clients know only the proxy's address, so it
+ * stays the same when the server is replaced.
  */
 import net from "node:net";
 
@@ -60,8 +61,8 @@ export class TcpProxy {
   }
 
   /**
-   * Ends every fault. What a black hole held back flows on, as after a network's recovery; a connection that lost bytes, or
-   * whose other side has gone meanwhile, is reset.
+   * Ends every fault. What a black hole held back flows on, as after a network's recovery; a
+   * connection that lost bytes, or whose other side has gone meanwhile, is reset.
    */
   async pass(): Promise<void> {
     this.#mode = "pass";
@@ -70,7 +71,10 @@ export class TcpProxy {
     this.#apply();
   }
 
-  /** Resets every connection and refuses new ones, as where the server's machine is up and the server is not. */
+  /**
+   * Resets every connection and refuses new ones, as where the server's machine is up and the
+   * server is not.
+   */
   async refuse(): Promise<void> {
     this.#mode = "refuse";
     const listener = this.#listener;
@@ -80,12 +84,18 @@ export class TcpProxy {
     await new Promise<void>((resolve) => listener.close(() => resolve()));
   }
 
-  /** Half-open: connections stay open, new ones are accepted, and nothing flows in either direction, not even an end. */
+  /**
+   * Half-open: connections stay open, new ones are accepted, and nothing flows in either direction,
+   * not even an end.
+   */
   async blackhole(): Promise<void> {
     await this.#change("blackhole");
   }
 
-  /** Half-open: the connections of now fall silent until {@link pass}; new ones get what the mode says. */
+  /**
+   * Half-open: the connections of now fall silent until {@link pass}; new ones get what the mode
+   * says.
+   */
   freeze(): void {
     for (const connection of this.#connections) connection.apply("blackhole", 0);
   }

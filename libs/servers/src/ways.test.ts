@@ -57,7 +57,7 @@ describe("where a server comes from", () => {
     expect(server).toMatchObject({ way: "given", address: "redis://example:1" });
   });
 
-  it("an address that is none is told by its variable", async () => {
+  it("a malformed address is reported with its variable", async () => {
     await expect(startServer(kindThat(true), context({ REDIS_URL: "example" }))).rejects.toThrow("REDIS_URL is no URL");
   });
 

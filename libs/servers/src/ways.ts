@@ -9,7 +9,10 @@ const GIVEN_DEADLINE_MS = 10_000;
 const POLL_MS = 50;
 const LOG_LINES = 5;
 
-/** Gets a server: the one named in the environment, else a container where a Docker engine answers, else a native process. */
+/**
+ * Gets a server: the one named in the environment, else a container where a Docker engine answers,
+ * else a native process.
+ */
 export async function startServer(kind: ServerKind, context: ServerContext): Promise<RunningServer> {
   const beganMs = Date.now();
   const server = await byFirstWay(kind, context);
@@ -58,7 +61,9 @@ export async function answersWithin(kind: ServerKind, address: string, deadlineM
   return true;
 }
 
-/** Waits until the process answers; throws with the end of its log where it dies or takes too long. */
+/**
+ * Waits until the process answers; throws with the end of its log where it dies or takes too long.
+ */
 export async function processAnswers(
   kind: ServerKind,
   address: string,

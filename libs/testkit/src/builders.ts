@@ -25,8 +25,8 @@ export function anyAccountNumber(): string {
 }
 
 /**
- * A deposit of 100.00 on a new account, valid as it is; `overrides` replace its fields. The money in
- * minor units is that of the payload.
+ * A deposit of 100.00 on a new account, valid as it is; `overrides` replace its fields. The money
+ * in minor units is that of the payload.
  */
 export function commandMessage(overrides: Partial<AnyCommandMessage> = {}): AnyCommandMessage {
   const { operation = "finance.deposit", payload = { amount: 100 } } = overrides;

@@ -21,7 +21,10 @@ export interface CertificateAuthority extends Certificate {
   issue(name: string): Promise<Certificate>;
 }
 
-/** Makes an authority with openssl; its files, and those of what it signs, are in `folder` and begin with `name`. */
+/**
+ * Makes an authority with openssl; its files, and those of what it signs, are in `folder` and begin
+ * with `name`.
+ */
 export async function createAuthority(folder: string, name: string): Promise<CertificateAuthority> {
   const authority = filesOf(folder, name);
   const { certificateFile, keyFile } = authority;

@@ -19,13 +19,16 @@ import { startTestRedis, type TestRedis } from "./test-redis.ts";
 const DEFAULT_PARTITIONS = 4;
 
 export interface EnvironmentOptions {
-  /** What the test needs; all three unless told otherwise. Less is faster. */
+  /** What the test needs; all three by default. Less is faster. */
   readonly needs?: readonly ("kafka" | "postgres" | "redis")[];
   /** Partitions of each topic. */
   readonly partitions?: number;
   /** Kafka's own settings of topics, by the name of the contract ("metrics.latest"). */
   readonly topics?: Readonly<Record<string, TopicOverride>>;
-  /** Broker settings ("log.cleaner.backoff.ms"): the test gets a Kafka of its own with them, some seconds later. */
+  /**
+   * Broker settings ("log.cleaner.backoff.ms"): the test gets a Kafka of its own with them, some
+   * seconds later.
+   */
   readonly ownKafka?: Readonly<Record<string, string>>;
   /** Clusters that run already (`startTestClusters`), instead of the servers of the run. */
   readonly clusters?: Clusters;
@@ -50,7 +53,10 @@ export interface TestEnvironment {
   readonly secrets: Secrets;
   /** A folder of its own, removed at the end. */
   readonly stateDir: string;
-  /** The environment variables of a service in here, but for its port, its own token and the addresses of others. */
+  /**
+   * The environment variables of a service in here, but for its port, its own token and the
+   * addresses of others.
+   */
   readonly env: Readonly<Record<string, string>>;
   /** Removes all of it. */
   stop(): Promise<void>;
@@ -176,7 +182,9 @@ async function ownDatabase(
   return { value, stop: clusters === undefined ? () => dropDatabase(server, name) : endsWithClusters };
 }
 
-/** A process of its own; on clusters the cluster that is there, which is one test file's own anyway. */
+/**
+ * A process of its own; on clusters the cluster that is there, which is one test file's own anyway.
+ */
 async function ownRedis(
   context: ServerContext,
   { clusters }: EnvironmentOptions,

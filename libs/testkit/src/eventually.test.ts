@@ -26,7 +26,7 @@ describe("eventually", () => {
 });
 
 describe("the test clock", () => {
-  it("moves only when told to", () => {
+  it("moves only by a call", () => {
     const clock = new TestClock(1_000);
     clock.advance(500);
     expect(clock.nowMs()).toBe(1_500);

@@ -5,8 +5,9 @@ import { printedReport, serverContext, startServersIn, StateRecord } from "@kapi
 import { removeRun, STATE_VARIABLE, sweepDeadRuns, TEST_STATE_ROOT } from "./state-folder.ts";
 
 /**
- * Starts Kafka, PostgreSQL and Redis once for a run of tests, empty, where the environment does not name them, and tells
- * the test files through the same variables. Everything is gone after the run, and after a killed run when the next begins.
+ * Starts Kafka, PostgreSQL and Redis once for a run of tests, empty, where the environment does not
+ * name them, and tells the test files through the same variables. Everything is gone after the run,
+ * and after a killed run when the next begins.
  */
 export default async function setup(): Promise<() => Promise<void>> {
   await sweepDeadRuns();

@@ -1,4 +1,6 @@
-/** Calls to internal operations by tests, each in the name of a caller that the operation lets in. */
+/**
+ * Calls to internal operations by tests, each in the name of a caller that the operation lets in.
+ */
 import { type Caller, CALLERS, callersOf, INTERNAL_CALLS, type InternalOwner } from "@kapi/contracts";
 import { createInternalClient, type InternalClient, SERVICE_TOKEN_HEADER, serviceCredentials } from "@kapi/http";
 import type { Secrets } from "@kapi/servers";
@@ -6,7 +8,10 @@ import type { Started } from "@kapi/runtime";
 
 type Tokens = Pick<Secrets, "serviceTokens">;
 
-/** The headers of a call to `owner` in the name of a caller that may make it. `path` is without its address. */
+/**
+ * The headers of a call to `owner` in the name of a caller that may make it. `path` is without its
+ * address.
+ */
 export function callerHeaders(
   { serviceTokens }: Tokens,
   owner: InternalOwner,

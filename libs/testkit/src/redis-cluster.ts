@@ -31,7 +31,9 @@ export interface TestRedisNode {
   crash(): Promise<void>;
 }
 
-/** A Redis Cluster of three masters, each with a third of the slots; the first one has a replica. */
+/**
+ * A Redis Cluster of three masters, each with a third of the slots; the first one has a replica.
+ */
 export interface TestRedisCluster {
   readonly masters: readonly TestRedisNode[];
   readonly replica: TestRedisNode;

@@ -20,7 +20,10 @@ const PASSWORD_CHARACTERS = 20;
 const SASL_MECHANISMS = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"];
 const SECURITY = "org.apache.kafka.common.security";
 
-/** Servers as they are outside: encrypted, with certificates of an authority of one's own, and entered with a password. */
+/**
+ * Servers as they are outside: encrypted, with certificates of an authority of one's own, and
+ * entered with a password.
+ */
 export interface SecuredServers {
   /** Signed every certificate of the servers. */
   readonly authority: CertificateAuthority;

@@ -7,7 +7,10 @@ import { Scope } from "@kapi/runtime";
 
 const NAME_CHARACTERS = 10;
 
-/** Under the state folder of the checkout: each run of tests, and in it each test environment, has a folder of its own. */
+/**
+ * Under the state folder of the checkout: each run of tests, and in it each test environment, has a
+ * folder of its own.
+ */
 export const TEST_STATE_ROOT = path.resolve(import.meta.dirname, "../../../.local/tests");
 
 /** Names the folder of this run, from the global set-up to the test files. */
@@ -30,7 +33,10 @@ export interface OwnServers {
   readonly context: ServerContext;
 }
 
-/** Starts servers of a test's own, whose state is in this folder. Where one of them does not start, nothing is left. */
+/**
+ * Starts servers of a test's own, whose state is in this folder. Where one of them does not start,
+ * nothing is left.
+ */
 export async function startInFolder<T>(stateDir: string, start: (own: OwnServers) => Promise<T>): Promise<T> {
   const scope = new Scope();
   const record = await StateRecord.open(stateDir);

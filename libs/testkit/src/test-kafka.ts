@@ -13,15 +13,17 @@ const PAUSE_TIMEOUT_MS = 20_000;
 /** A Kafka of one test file's own, which it may hold still. */
 export interface TestKafka {
   readonly brokers: string;
-  /** Stops it where it is (SIGSTOP): connections stay, and once this returns nothing is answered. */
+  /**
+   * Stops it where it is (SIGSTOP): connections stay, and once this returns nothing is answered.
+   */
   pause(): Promise<void>;
   /** Lets it go on. */
   resume(): void;
 }
 
 /**
- * Starts a Kafka process with these broker settings beside those of every local Kafka; where this machine cannot have
- * one, a container, which cannot be paused.
+ * Starts a Kafka process with these broker settings beside those of every local Kafka; where this
+ * machine cannot have one, a container, which cannot be paused.
  */
 export async function startTestKafka(
   context: ServerContext,

@@ -32,7 +32,10 @@ export interface TestRedis {
   takeWrites(): Promise<void>;
 }
 
-/** Starts a redis-server process; where this machine cannot have one, a container, which cannot be crashed. */
+/**
+ * Starts a redis-server process; where this machine cannot have one, a container, which cannot be
+ * crashed.
+ */
 export async function startTestRedis(context: ServerContext): Promise<{ value: TestRedis; stop(): Promise<void> }> {
   let server: NativeServer;
   try {

@@ -22,9 +22,11 @@ import { newSecret, signatureOf, signingKey } from "../src/domain/signature.ts";
 const ROOT = path.resolve(import.meta.dirname, "../../..");
 const DOCS = path.join(ROOT, "docs");
 const page = readFileSync(path.join(DOCS, "webhooks.md"), "utf8");
-const shown = [...page.matchAll(/^`([\w.]+)`: ([^\n]*)\n\n```json\n(.*?)```/gms)].map(([, kind, text, json = ""]) => ({
+/** The text of an event may be wrapped. */
+const EVENT = /^`([\w.]+)`: ((?:(?!\n\n).)*)\n\n```json\n(.*?)```/gms;
+const shown = [...page.matchAll(EVENT)].map(([, kind, text = "", json = ""]) => ({
   kind,
-  text,
+  text: text.replaceAll("\n", " "),
   example: JSON.parse(json) as { type: string },
 }));
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, min: 60_000, h: 3_600_000 };

@@ -1,7 +1,9 @@
 import { level, rising } from "../phases.ts";
 import { type AlertCase, kapi } from "./case.ts";
 
-/** Two processes of metrics with two partitions each, of which one is not ready to write any more. */
+/**
+ * Two processes of metrics with two partitions each, of which one is not ready to write any more.
+ */
 const SEQUENCERS: Readonly<Record<string, string>> = {
   [kapi("metrics_partitions_written", { instance: "a" })]: level(2, 2),
   [kapi("metrics_partitions_written", { instance: "b" })]: level(2, 0),

@@ -1,7 +1,7 @@
 import { level, missing, restarting } from "../phases.ts";
 import { type AlertCase, FIRST, SECOND, kapi } from "./case.ts";
 
-/** Processes that are away, begin anew, or have too much to do. */
+/** Processes that are unavailable, begin anew, or have too much to do. */
 export const PROCESSES: readonly AlertCase[] = [
   {
     alert: "KapiNotMeasured",
@@ -13,7 +13,7 @@ export const PROCESSES: readonly AlertCase[] = [
   },
   {
     alert: "KapiServiceDown",
-    when: "all processes of a service are away",
+    when: "all processes of a service are unavailable",
     series: { [kapi("up", FIRST)]: level(1, 0), [kapi("up", SECOND)]: level(1, 0) },
     labels: { job: "finance" },
     severity: "critical",
@@ -29,7 +29,7 @@ export const PROCESSES: readonly AlertCase[] = [
   },
   {
     alert: "KapiProcessDown",
-    when: "one of two processes is away",
+    when: "one of two processes is unavailable",
     series: { [kapi("up", FIRST)]: level(1, 1), [kapi("up", SECOND)]: level(1, 0) },
     labels: { application: "kapi", ...SECOND },
     severity: "warning",

@@ -1,4 +1,7 @@
-/** What every process of the bare path is made of: the same libraries, topics and intervals as kapi's, and nothing that could go wrong. */
+/**
+ * What every process of the bare path is made of: the same libraries, topics and intervals as
+ * kapi's, and nothing that could go wrong.
+ */
 import type { TopicContract } from "@kapi/contracts";
 import { createConsumer, createKafka, createProducer, type Message, type Producer } from "@kapi/kafka";
 import { createLogger } from "@kapi/runtime";

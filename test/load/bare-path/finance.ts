@@ -1,4 +1,6 @@
-/** Kafka → inbox → trading server → ledger and inbox in one statement → Kafka; one batch at a time. */
+/**
+ * Kafka → inbox → trading server → ledger and inbox in one statement → Kafka; one batch at a time.
+ */
 import { TOPICS } from "@kapi/contracts";
 import { Pool } from "undici";
 

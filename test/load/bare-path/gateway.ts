@@ -1,4 +1,7 @@
-/** HTTP → is the id known → one Redis call for all that come together → Kafka → marked answered → 202. */
+/**
+ * HTTP → is the id known → one Redis call for all that come together → Kafka → marked answered
+ * → 202.
+ */
 import { randomUUID } from "node:crypto";
 
 import { TOPICS } from "@kapi/contracts";

@@ -1,7 +1,8 @@
 /**
- * The bare path: a deposit through the processes, topics and rows that kapi's design gives it, and nothing else. No key, no validation, no
- * idempotency, no order of an account, no lease, no gap, no crash is thought of: what it reaches is what the design's shape costs on
- * a machine, and what kapi stays below it by is the price of what makes it safe.
+ * The bare path: a deposit through the processes, topics and rows that kapi's design gives it, and
+ * nothing else. No key, no validation, no idempotency, no order of an account, no lease, no gap, no
+ * crash is thought of: what it reaches is what the design's shape costs on a machine, and what kapi
+ * stays below it by is the price of what makes it safe.
  */
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -24,12 +25,16 @@ const DRAIN_MS = 1_000;
 export interface BarePath {
   /** A deposit until its 202; the id of its command. */
   readonly deposit: () => Promise<string>;
-  /** Resolves when the end of an accepted deposit was read from Kafka; to be called once for each. */
+  /**
+   * Resolves when the end of an accepted deposit was read from Kafka; to be called once for each.
+   */
   readonly ended: (commandId: string) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
-/** Starts the processes on the servers that `environment` names, with tables of their own and empty. */
+/**
+ * Starts the processes on the servers that `environment` names, with tables of their own and empty.
+ */
 export async function startBarePath(environment: Record<string, string>): Promise<BarePath> {
   const start = <T>(name: string, more: Record<string, string> = {}) =>
     startProcess<T>(`bare-path/${name}.ts`, [], { ...environment, ...more });

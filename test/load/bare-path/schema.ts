@@ -1,4 +1,7 @@
-/** Lays the tables of the bare path, with the keys and indexes of kapi's that a deposit writes, and its topics. */
+/**
+ * Lays the tables of the bare path, with the keys and indexes of kapi's that a deposit writes, and
+ * its topics.
+ */
 import { createTopics } from "@kapi/kafka";
 import pg from "pg";
 

@@ -1,4 +1,7 @@
-/** Keeps balances in memory and a journal in PostgreSQL; publishes each change as an event and as a valuation. */
+/**
+ * Keeps balances in memory and a journal in PostgreSQL; publishes each change as an event and as a
+ * valuation.
+ */
 import { TOPICS } from "@kapi/contracts";
 import { batcher, uuidV7 } from "@kapi/kernel";
 import { fastify } from "fastify";

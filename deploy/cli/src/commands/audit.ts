@@ -4,9 +4,9 @@ import { type Command, InvalidArgumentError } from "commander";
 import { addCommand, type CommandContext, type Telling } from "../context.ts";
 import { table } from "../output.ts";
 
-/** Entries that are listed unless told otherwise. */
+/** Entries that are listed by default. */
 const DEFAULT_ENTRIES = 100;
-/** Most entries of one command. */
+/** Maximum number of entries of one command. */
 const MAX_ENTRIES = 10_000;
 /** Entries that are asked for at once. */
 const PAGE_LIMIT = 100;

@@ -4,7 +4,7 @@ import { ORGANIZATION_ROUTES } from "@kapi/contracts";
 import type { Command } from "commander";
 
 import { addCommand, type CommandContext, type Telling, wholeNumber } from "../context.ts";
-import { facts } from "../output.ts";
+import { fields } from "../output.ts";
 
 interface OfOrganization extends Telling {
   readonly organization: string;
@@ -35,14 +35,14 @@ async function add(context: CommandContext, options: AddOptions): Promise<void> 
   const body = { credits, purchaseId: options.purchase ?? randomUUID() };
   const params = { organizationId: organization };
   const added = await context.operator("organization").call(ORGANIZATION_ROUTES.purchaseCredits, { params, body });
-  context.tell(options, added, ({ purchaseId }) => facts({ added: credits, purchase: purchaseId }));
+  context.tell(options, added, ({ purchaseId }) => fields({ added: credits, purchase: purchaseId }));
 }
 
 async function show(context: CommandContext, options: OfOrganization): Promise<void> {
   const params = { organizationId: options.organization };
   const { wallet } = await context.operator("organization").call(ORGANIZATION_ROUTES.getCreditBalance, { params });
   context.tell(options, wallet, () =>
-    facts({
+    fields({
       available: wallet.availableCredits,
       reserved: wallet.reservedCredits,
       consumed: wallet.lifetimeConsumed,

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 
 import { addCommand, type CommandContext, several, type Telling } from "../context.ts";
 import { CommandFailure, EXIT_CODES } from "../failure.ts";
-import { facts, table } from "../output.ts";
+import { fields, table } from "../output.ts";
 
 const HOUR_MS = 3_600_000;
 const UNITS_MS: Readonly<Record<string, number>> = { h: HOUR_MS, d: 24 * HOUR_MS };
@@ -61,7 +61,7 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
   const params = { organizationId: organization };
   const created = await context.operator("organization").call(ORGANIZATION_ROUTES.createKey, { params, body });
   context.tell(options, created, ({ keyId, managementKey }) =>
-    facts({ key: keyId, expires: body.expiresAt ?? "never", "management key (shown once)": managementKey }),
+    fields({ key: keyId, expires: body.expiresAt ?? "never", "management key (shown once)": managementKey }),
   );
 }
 
@@ -92,7 +92,7 @@ function scopesOf({ scope, allScopes }: CreateOptions): readonly Scope[] {
   throw new CommandFailure("error: give either --scope or --all-scopes", EXIT_CODES.usage);
 }
 
-/** The time as it was given, for the service to judge; or so many hours or days from now. */
+/** The time as it was given, which the service checks; or so many hours or days from now. */
 function expiry(text: string, nowMs: number): string {
   const [, count, unit = ""] = /^(\d{1,6})([hd])$/.exec(text) ?? [];
   const unitMs = UNITS_MS[unit];

@@ -14,7 +14,10 @@ import { fromRunningKapi } from "../running-kapi.ts";
 
 const KEY_VARIABLE = "KAPI_KEY";
 const SECRET_BYTES = 32;
-/** How long after a page without an event the next one is asked for; each is a request that is billed. */
+/**
+ * How long after a page without an event the next one is asked for; each is a request that is
+ * billed.
+ */
 const POLL_MS = 1_000;
 const FIRST_PAUSE_MS = 500;
 const LAST_PAUSE_MS = 5_000;
@@ -75,7 +78,10 @@ function greeting({ api }: FeedOptions, { forwardTo }: ListenOptions, secret: st
   return [`Events of ${api} go to ${forwardTo}, signed with`, "", `  ${secret}`, "", "Ctrl-C ends it."];
 }
 
-/** The first page tells whether the API is there and lets this key in: if not, there is nothing to wait for. */
+/**
+ * The first page tells whether the API is there and lets this key in: if not, there is nothing to
+ * wait for.
+ */
 async function readFirst(feed: FeedOptions, after: string | null, signal: AbortSignal): Promise<FeedPage> {
   try {
     return await readFeed(feed, after, signal);
@@ -85,7 +91,7 @@ async function readFirst(feed: FeedOptions, after: string | null, signal: AbortS
   }
 }
 
-/** The page behind the cursor; while the API is away it is asked for again and again. */
+/** The page behind the cursor; while the API is unavailable it is asked for again and again. */
 async function nextPage({ err, signal }: CommandContext, feed: FeedOptions, cursor: string): Promise<FeedPage> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LAST_PAUSE_MS)) {
     try {
@@ -127,7 +133,7 @@ function keyIn(file: string): string {
   }
 }
 
-/** What is told as it happens: lines of text, or one line of JSON. */
+/** What is printed as it happens: lines of text, or one line of JSON. */
 function say({ out }: CommandContext, { json }: Telling, value: object, lines: readonly string[]): void {
   out(json === true ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join(""));
 }

@@ -2,7 +2,7 @@ import { ORGANIZATION_ROUTES } from "@kapi/contracts";
 import type { Command } from "commander";
 
 import { addCommand, type CommandContext, type Telling, wholeNumber } from "../context.ts";
-import { facts, table } from "../output.ts";
+import { fields, table } from "../output.ts";
 
 interface CreateOptions extends Telling {
   readonly name: string;
@@ -28,7 +28,7 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
   const threshold = lowBalance === undefined ? {} : { lowBalanceThreshold: lowBalance };
   const body = { name, credits, ...threshold };
   const created = await context.operator("organization").call(ORGANIZATION_ROUTES.createOrganization, { body });
-  context.tell(options, created, ({ organizationId }) => facts({ organization: organizationId, name, credits }));
+  context.tell(options, created, ({ organizationId }) => fields({ organization: organizationId, name, credits }));
 }
 
 async function list(context: CommandContext, options: Telling): Promise<void> {

@@ -2,7 +2,7 @@ import { type Currency, ORGANIZATION_ROUTES, type ServerEntry } from "@kapi/cont
 import type { Command } from "commander";
 
 import { addCommand, type CommandContext, several, type Telling, wholeNumber } from "../context.ts";
-import { facts, table } from "../output.ts";
+import { fields, table } from "../output.ts";
 
 const DEFAULT_LEVERAGES = ["1", "2", "5", "10", "20", "25", "30", "50", "100", "200", "300", "400", "500"];
 
@@ -64,7 +64,7 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
   };
   const params = { organizationId: organization };
   const created = await context.operator("organization").call(ORGANIZATION_ROUTES.registerServer, { params, body });
-  context.tell(options, created, ({ serverId }) => facts({ server: serverId, name, url }));
+  context.tell(options, created, ({ serverId }) => fields({ server: serverId, name, url }));
 }
 
 async function list(context: CommandContext, options: OfOrganization): Promise<void> {

@@ -2,7 +2,7 @@ import { CONSOLE_ROUTES } from "@kapi/contracts";
 import type { Command } from "commander";
 
 import { addCommand, type CommandContext, type Telling } from "../context.ts";
-import { facts, table } from "../output.ts";
+import { fields, table } from "../output.ts";
 
 interface OfOrganization extends Telling {
   readonly organization: string;
@@ -35,7 +35,7 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
     body: { email, name, ...given },
   });
   context.tell(options, created, ({ userId, password }) =>
-    facts({ user: userId, email, ...(password === undefined ? {} : { "password (shown once)": password }) }),
+    fields({ user: userId, email, ...(password === undefined ? {} : { "password (shown once)": password }) }),
   );
 }
 

@@ -70,7 +70,7 @@ settings that each program reads.
 {{- end }}
 
 {{/*
-What a container is told by its environment: of the release "root" what "needs" names, the entry of "program" in
+The environment of a container: of the release "root" what "needs" names, the entry of "program" in
 programs.json. Secrets come as files.
 */}}
 {{- define "kapi.environment" -}}

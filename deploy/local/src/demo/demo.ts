@@ -19,7 +19,9 @@ import { createTradingAccounts } from "./trading-accounts.ts";
 const DEMO_FILE = "demo.json";
 const DEMO_CREDITS = 1_000_000;
 const REQUEST_TIMEOUT_MS = 5_000;
-/** A new key reaches the gateway within moments; a wallet whose Redis is new takes a little longer. */
+/**
+ * A new key reaches the gateway within moments; a wallet whose Redis is new takes a little longer.
+ */
 const USABLE_DEADLINE_MS = 20_000;
 const POLL_MS = 50;
 const UNAUTHORIZED = 401;
@@ -52,7 +54,10 @@ export interface DemoOptions {
   readonly autoTraders?: number;
 }
 
-/** How to use the demo organization of the stack that runs in `stateDir`. Throws LocalError where there is none. */
+/**
+ * How to use the demo organization of the stack that runs in `stateDir`. Throws LocalError when
+ * none runs.
+ */
 export function runningDemo(stateDir: string): Demo {
   const file = path.join(stateDir, DEMO_FILE);
   if (!isRunning(stateDir) || !existsSync(file)) throw new LocalError(`No kapi runs in ${stateDir}.`);
@@ -114,7 +119,10 @@ async function newOrganization(
   return { ...organization, ...(await createConsoleUser(stack, organization.organizationId)) };
 }
 
-/** Asks for the wallet until the gateway answers yes, or that the key is unknown; returns that status. */
+/**
+ * Asks for the wallet until the gateway answers yes, or that the key is unknown; returns that
+ * status.
+ */
 async function whenUsable(stack: Stack, managementKey: string): Promise<number> {
   const end = Date.now() + USABLE_DEADLINE_MS;
   for (;;) {

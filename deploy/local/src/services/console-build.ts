@@ -23,7 +23,9 @@ const BUILD_TIMEOUT_MS = 180_000;
 /** Where the built console is. */
 export const CONSOLE_FOLDER = path.join(CONSOLE, "dist");
 
-/** Builds the console into {@link CONSOLE_FOLDER}, unless what is there is newer than every source. */
+/**
+ * Builds the console into {@link CONSOLE_FOLDER}, unless what is there is newer than every source.
+ */
 export async function buildConsole(report: Report): Promise<void> {
   const beganMs = Date.now();
   if (isFresh()) return;
@@ -60,7 +62,10 @@ function sourcesIn(folder: string): string[] {
     });
 }
 
-/** Puts a build in its place: what the page names first, then the page itself, and then away with what it does not name. */
+/**
+ * Puts a build in its place: what the page names first, then the page itself, and then away with
+ * what it does not name.
+ */
 function publish(built: string, beganMs: number): void {
   const from = path.join(built, ASSETS);
   const to = path.join(CONSOLE_FOLDER, ASSETS);

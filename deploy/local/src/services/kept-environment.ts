@@ -1,6 +1,7 @@
 /**
- * What lets a program of its own work beside a running stack: the addresses of its servers, written when it starts and
- * removed when it stops; with the kept ports and secrets they make the environment of any service.
+ * What lets a program of its own work beside a running stack: the addresses of its servers, written
+ * when it starts and removed when it stops; with the kept ports and secrets they make the
+ * environment of any service.
  */
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -24,7 +25,10 @@ const Addresses = z.object({
 });
 export type Addresses = z.input<typeof Addresses>;
 
-/** Keeps the addresses of the stack that now runs in `stateDir`; they hold a password. Returns what removes them. */
+/**
+ * Keeps the addresses of the stack that now runs in `stateDir`; they hold a password. Returns what
+ * removes them.
+ */
 export function keepAddresses(stateDir: string, addresses: Addresses): () => void {
   const file = path.join(stateDir, ADDRESSES_FILE);
   writePrivately(file, addresses);
@@ -32,14 +36,17 @@ export function keepAddresses(stateDir: string, addresses: Addresses): () => voi
 }
 
 /**
- * The environment of a service of the stack that runs in `stateDir`; `base` is that of this machine. Throws LocalError
- * where none runs there, or one that is not that far yet.
+ * The environment of a service of the stack that runs in `stateDir`; `base` is that of this
+ * machine. Throws LocalError where none runs there, or one that is not that far yet.
  */
 export function keptEnvironment(stateDir: string, service: string, base: Environment): Environment {
   return serviceEnvironment(service, keptPlan(stateDir, base));
 }
 
-/** The same of a program that is no service, as the operator's command line: secrets and addresses alone. */
+/**
+ * The same of a program that is no service, as the operator's command line: secrets and addresses
+ * alone.
+ */
 export function keptProgramEnvironment(stateDir: string, program: string): Environment {
   return programEnvironment(program, keptPlan(stateDir, {}));
 }

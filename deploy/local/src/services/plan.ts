@@ -14,7 +14,7 @@ const HOST = "127.0.0.1";
 export const CONSOLE_PAGE = "console-page";
 const CONSOLE_PROCESS = "console";
 
-/** What a program of its own is told by the environment. */
+/** The environment of one program. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What each program uses, by its name: servers, secrets, and the services that it calls. */
@@ -43,7 +43,10 @@ export function serviceFolder(service: string): string {
 /** After the name of a service: its second process. */
 export const SECOND = "-2";
 
-/** The name of the port on which a process serves the live stream; only that of a second metrics is another. */
+/**
+ * The name of the port on which a process serves the live stream; only that of a second metrics is
+ * another.
+ */
 export function livePort(process: string): string {
   return process === `metrics${SECOND}` ? `live${SECOND}` : "live";
 }
@@ -66,8 +69,8 @@ export interface PlanOptions {
 }
 
 /**
- * The environment of a process, `gateway` or `gateway-2`: of secrets, servers and services what its program uses, and no
- * other, also where the machine's own environment has them.
+ * The environment of a process, `gateway` or `gateway-2`: of secrets, servers and services what its
+ * program uses, and no other, also where the machine's own environment has them.
  */
 export function serviceEnvironment(process: string, options: PlanOptions): Environment {
   const { ports } = options;
@@ -86,7 +89,10 @@ export function serviceEnvironment(process: string, options: PlanOptions): Envir
   };
 }
 
-/** The secrets, servers and services that a program uses, `gateway` or `cli`; what others use is undefined. */
+/**
+ * The secrets, servers and services that a program uses, `gateway` or `cli`; what others use is
+ * undefined.
+ */
 export function programEnvironment(program: string, options: PlanOptions): Environment {
   const { servers, ports } = options;
   const uses = Programs.parse(JSON.parse(readFileSync(PROGRAMS_FILE, "utf8")))[program];

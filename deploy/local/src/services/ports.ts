@@ -17,8 +17,9 @@ export interface Ports {
 }
 
 /**
- * Gives every name a port: the one asked for, which must be free; else the one it had at the last start, else `preferred`,
- * else any; of these the first that is free. They stay the same over starts, because what a client was told should hold.
+ * Gives every name a port: the one asked for, which must be free; else the one it had at the last
+ * start, else `preferred`, else any; of these the first that is free. They stay the same over
+ * starts, because a client may keep its address.
  */
 export async function choosePorts(
   stateDir: string,

@@ -41,7 +41,9 @@ export interface ServiceOptions {
   readonly report: Report;
   /** Start it again when it dies. */
   readonly supervised: boolean;
-  /** How often it is started at most until it is ready, where it ends before that; once unless told. */
+  /**
+   * How often it is started at most until it is ready, where it ends before that; once by default.
+   */
   readonly startTries?: number;
 }
 
@@ -90,7 +92,10 @@ export class ServiceProcess {
     return this.#endings;
   }
 
-  /** Starts the process, with `extra` environment variables besides its own, and waits until it is ready. */
+  /**
+   * Starts the process, with `extra` environment variables besides its own, and waits until it is
+   * ready.
+   */
   async start(extra: Environment = {}): Promise<void> {
     this.#extra = extra;
     await this.#spawnUntilReady(this.#options.startTries ?? 1);
@@ -111,7 +116,10 @@ export class ServiceProcess {
     return Promise.race([life.ended, late]);
   }
 
-  /** Ends it if it runs, and starts it again with `extra` variables in place of the former extra ones. */
+  /**
+   * Ends it if it runs, and starts it again with `extra` variables in place of the former extra
+   * ones.
+   */
   async restart(extra: Environment = {}): Promise<void> {
     await this.stop();
     await this.start(extra);
@@ -128,8 +136,8 @@ export class ServiceProcess {
   }
 
   /**
-   * Waits until the service says that it is ready; throws with the end of its log when it ends (unless it is started
-   * again by itself) or takes too long.
+   * Waits until the service says that it is ready; throws with the end of its log when it ends
+   * (unless it is started again by itself) or takes too long.
    */
   async ready(timeoutMs = READY_DEADLINE_MS): Promise<void> {
     const end = Date.now() + timeoutMs;

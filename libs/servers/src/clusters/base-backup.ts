@@ -1,6 +1,6 @@
 /**
- * A base backup of a running PostgreSQL, by its low-level functions: the programs that come with this package's PostgreSQL
- * lack pg_basebackup and pg_rewind.
+ * A base backup of a running PostgreSQL, by its low-level functions: the programs that come with
+ * this package's PostgreSQL lack pg_basebackup and pg_rewind.
  */
 import { chmodSync, closeSync, copyFileSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -9,7 +9,10 @@ import type { Client } from "pg";
 
 import { giveToServer } from "../postgres.ts";
 
-/** Of the folders named here only the folder is copied; the files named belong to the server that runs. */
+/**
+ * Of the folders named here only the folder is copied; the files named belong to the server that
+ * runs.
+ */
 const EMPTY_FOLDERS = new Set([
   "pg_wal",
   "pg_replslot",
@@ -22,7 +25,10 @@ const EMPTY_FOLDERS = new Set([
 ]);
 const OWN_FILES = new Set(["postmaster.pid", "postmaster.opts", "standby.signal", "backup_label"]);
 
-/** Copies the server of `client`, whose data is in `from`, into the folder `to`, as a standby that has yet to be started. */
+/**
+ * Copies the server of `client`, whose data is in `from`, into the folder `to`, as a standby that
+ * has yet to be started.
+ */
 export async function copyAsStandby(client: Client, from: string, to: string): Promise<void> {
   rmSync(to, { recursive: true, force: true });
   await client.query("select pg_backup_start('standby', true)");

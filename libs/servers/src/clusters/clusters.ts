@@ -4,7 +4,10 @@ import { type KafkaCluster, startKafkaCluster } from "./kafka-cluster.ts";
 import { type PostgresPair, startPostgresPair } from "./postgres-pair.ts";
 import { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";
 
-/** A cluster of each server, as processes of this machine, with their addresses as the services take them. */
+/**
+ * A cluster of each server, as processes of this machine, with their addresses as the services take
+ * them.
+ */
 export interface Clusters extends ServerAddresses {
   readonly kafka: KafkaCluster;
   readonly redis: RedisCluster;
@@ -12,7 +15,10 @@ export interface Clusters extends ServerAddresses {
   stop(): Promise<void>;
 }
 
-/** Starts three Kafka brokers, a Redis Cluster and a PostgreSQL pair side by side; where one fails, none is left. */
+/**
+ * Starts three Kafka brokers, a Redis Cluster and a PostgreSQL pair side by side; where one fails,
+ * none is left.
+ */
 export async function startClusters(context: ServerContext): Promise<Clusters> {
   const beganMs = Date.now();
   const starts = [startKafkaCluster(context), startRedisCluster(context), startPostgresPair(context)] as const;

@@ -1,8 +1,8 @@
 /**
- * Three Kafka brokers on one machine, each a controller as well. Clients reach a broker through its proxy, which it
- * advertises; brokers and controllers reach each other directly, so a fault of a proxy is a fault between this broker and the
- * clients alone. Timeouts are Kafka's own: a broker that is silent for 9 s is fenced, a replica that lags for 30 s leaves the
- * in-sync replicas.
+ * Three Kafka brokers on one machine, each a controller as well. Clients reach a broker through its
+ * proxy, which it advertises; brokers and controllers reach each other directly, so a fault of a
+ * proxy is a fault between this broker and the clients alone. Timeouts are Kafka's own: a broker
+ * that is silent for 9 s is fenced, a replica that lags for 30 s leaves the in-sync replicas.
  */
 import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -49,8 +49,8 @@ export interface KafkaNode extends ClusterNode {
   /** Its broker id; another one after `replace`. */
   readonly id: number;
   /**
-   * Ends it and its data for good, starts a broker with a new id at the same address in its place, and returns when that one
-   * has a copy of every partition. The other two brokers must run.
+   * Ends it and its data for good, starts a broker with a new id at the same address in its place,
+   * and returns when that one has a copy of every partition. The other two brokers must run.
    */
   replace(): Promise<void>;
 }
@@ -233,7 +233,7 @@ async function reassign(admin: Admin, former: number, replacement: number): Prom
   if (needed.length > 0) await admin.alterPartitionReassignments({ topics: needed, timeout: REQUEST_TIMEOUT_MS });
 }
 
-/** Works past the proxies, so that a fault of theirs is none here. */
+/** Works past the proxies, so that their faults change nothing here. */
 async function withAdmin<T>(places: readonly Place[], work: (admin: Admin) => Promise<T>): Promise<T> {
   const kafka = new Kafka({
     brokers: places.map(({ brokerPort }) => `${HOST}:${brokerPort}`),

@@ -26,7 +26,10 @@ export interface ClusterNode {
   resume(): void;
 }
 
-/** Ends nodes for good: in good order where their data is kept, at once where nobody will read it again. */
+/**
+ * Ends nodes for good: in good order where their data is kept, at once where nobody will read it
+ * again.
+ */
 export async function endNodes({ ephemeral }: ServerContext, nodes: readonly ClusterNode[]): Promise<void> {
   await Promise.all(nodes.map((node) => (ephemeral ? node.kill() : node.stop())));
 }

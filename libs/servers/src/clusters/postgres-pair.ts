@@ -1,8 +1,9 @@
 /**
- * A PostgreSQL primary with a streaming standby. Clients reach the primary through one proxy, whose target follows the
- * primary; the standby reads from the primary through another. Replication is synchronous while a standby follows: a commit
- * is acknowledged when the standby has it on disk too, so a failover loses no acknowledged commit. A standby that is away
- * holds up commits until `detachStandby`, which a cluster manager does by itself in production.
+ * A PostgreSQL primary with a streaming standby. Clients reach the primary through one proxy, whose
+ * target follows the primary; the standby reads from the primary through another. Replication is
+ * synchronous while a standby follows: a commit is acknowledged when the standby has it on disk
+ * too, so a failover loses no acknowledged commit. A standby that is unavailable holds up commits
+ * until `detachStandby`, which a cluster manager does by itself in production.
  */
 import { rmSync } from "node:fs";
 import path from "node:path";
@@ -34,9 +35,15 @@ export interface PostgresPair {
   readonly replication: NodeProxy;
   readonly primary: ClusterNode;
   readonly standby: ClusterNode;
-  /** Ends the primary if it still lives, promotes the standby and leads the clients there; nothing follows it until `rejoin`. */
+  /**
+   * Ends the primary if it still lives, promotes the standby and leads the clients there; nothing
+   * follows it until `rejoin`.
+   */
   failover(): Promise<void>;
-  /** Makes the node that is not the primary a standby again, from a new base backup; commits wait for it from then on. */
+  /**
+   * Makes the node that is not the primary a standby again, from a new base backup; commits wait
+   * for it from then on.
+   */
   rejoin(): Promise<void>;
   /** Has the primary go on alone: commits no longer wait for the standby. */
   detachStandby(): Promise<void>;
@@ -187,7 +194,7 @@ class Pair implements PostgresPair {
     });
   }
 
-  /** Works past the proxy, so that a fault of it is none here. */
+  /** Works past the proxy, so that its faults change nothing here. */
   async #on<T>(node: PostgresNode, work: (client: Client) => Promise<T>): Promise<T> {
     const client = new Client({
       connectionString: postgresAddress(this.#context, HOST, node.port),

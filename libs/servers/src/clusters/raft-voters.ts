@@ -1,6 +1,6 @@
 /**
- * The two requests that change who votes in Kafka's controller quorum, which no JavaScript client knows: AddRaftVoter (80)
- * and RemoveRaftVoter (81), version 0.
+ * The two requests that change who votes in Kafka's controller quorum, which no JavaScript client
+ * knows: AddRaftVoter (80) and RemoveRaftVoter (81), version 0.
  */
 import net from "node:net";
 
@@ -22,8 +22,9 @@ export interface Voter {
 }
 
 /**
- * Gives `voter` a vote, which it may have already. Asks the `controllers` (host:port) one after another, for only the
- * one that leads does it: a broker would go on passing the request to whoever led when it asked last.
+ * Gives `voter` a vote, which it may have already. Asks the `controllers` (host:port) one after
+ * another, for only the one that leads does it: a broker would go on passing the request to whoever
+ * led when it asked last.
  */
 export async function addVoter(
   controllers: readonly string[],
@@ -43,19 +44,22 @@ export async function removeVoter(controllers: readonly string[], voter: Voter):
   await changeVoters(controllers, REMOVE_VOTER, body, VOTER_NOT_FOUND);
 }
 
-/** Throws what the last controller answered where none did it; `done` is the error that says that it is so already. */
+/**
+ * Throws what the last controller answered where none did it; `done` is the error that says that it
+ * is so already.
+ */
 async function changeVoters(controllers: readonly string[], api: number, body: Buffer, done: number): Promise<void> {
-  const refusals: string[] = [];
+  const errors: string[] = [];
   for (const controller of controllers) {
     try {
       const { error, message } = await request(controller, api, body);
       if (error === 0 || error === done) return;
-      refusals.push(`${controller} answered error ${error} ${message}`.trim());
+      errors.push(`${controller} answered error ${error} ${message}`.trim());
     } catch (failure) {
-      refusals.push(messageOf(failure));
+      errors.push(messageOf(failure));
     }
   }
-  throw new LocalError(`Kafka refused to change its voters: ${refusals.join("; ")}`);
+  throw new LocalError(`Kafka refused to change its voters: ${errors.join("; ")}`);
 }
 
 function identity({ nodeId, directoryId }: Voter): Buffer {

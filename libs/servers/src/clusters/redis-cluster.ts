@@ -1,7 +1,8 @@
 /**
- * A Redis Cluster of three masters, each with a third of the slots and a replica. Every node announces its proxy's address,
- * which clients and the replication of its replica use; the nodes' own bus is direct, so a fault of a proxy moves no slot.
- * A node that is silent on the bus for 3 s counts as failed, and its replica takes over.
+ * A Redis Cluster of three masters, each with a third of the slots and a replica. Every node
+ * announces its proxy's address, which clients and the replication of its replica use; the nodes'
+ * own bus is direct, so a fault of a proxy moves no slot. A node that is silent on the bus for 3 s
+ * counts as failed, and its replica takes over.
  */
 import { rmSync } from "node:fs";
 import path from "node:path";
@@ -27,13 +28,15 @@ export interface RedisNode extends ClusterNode {
   readonly id: string;
   /** Whether it serves slots now, by its own account. */
   isMaster(): Promise<boolean>;
-  /** Carries out one command ("CLUSTER INFO") past the proxy; the reply as it comes over the line. */
+  /**
+   * Carries out one command ("CLUSTER INFO") past the proxy; the reply as it comes over the line.
+   */
   ask(command: string): Promise<string>;
   /** Makes a replica the master of its slots; the master hands over where it lives (failback). */
   takeOver(): Promise<void>;
   /**
-   * Ends it and its data for good, and puts an empty node with a new id at the same address in its place: a replica of the
-   * node that has its slots now. All other nodes must run.
+   * Ends it and its data for good, and puts an empty node with a new id at the same address in its
+   * place: a replica of the node that has its slots now. All other nodes must run.
    */
   replace(): Promise<void>;
 }
@@ -159,7 +162,10 @@ class Node extends NodeProcess implements RedisNode {
     await follow(this, master);
   }
 
-  /** Who serves the slots of node `id`, or of its master: after a failover the node that was its replica. */
+  /**
+   * Who serves the slots of node `id`, or of its master: after a failover the node that was its
+   * replica.
+   */
   async #successor(others: readonly Node[], id: string): Promise<Node> {
     const [witness] = others;
     const rows = rowsOf((await witness?.ask("CLUSTER NODES")) ?? "");
@@ -235,7 +241,10 @@ async function settled(nodes: readonly Node[]): Promise<void> {
   });
 }
 
-/** What a node says of itself and the others; `roles` is the same text where nodes agree who follows whom. */
+/**
+ * What a node says of itself and the others; `roles` is the same text where nodes agree who follows
+ * whom.
+ */
 async function stateOf(node: Node): Promise<{ cluster: string; replication: string; roles: string }> {
   const [cluster, replication, lines] = await Promise.all([
     node.ask("CLUSTER INFO"),

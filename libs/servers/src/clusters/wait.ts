@@ -4,7 +4,10 @@ import { LocalError, messageOf } from "../local-error.ts";
 
 const POLL_MS = 100;
 
-/** Repeats `check` until it is true; throws after `deadlineMs` with what was waited for and the last failure. */
+/**
+ * Repeats `check` until it is true; throws after `deadlineMs` with what was waited for and the last
+ * failure.
+ */
 export async function waitUntil(what: string, deadlineMs: number, check: () => Promise<boolean>): Promise<void> {
   const end = Date.now() + deadlineMs;
   let last = "";

@@ -22,7 +22,10 @@ export interface CommandResult {
   readonly output: string;
 }
 
-/** Runs a command to its end and returns its exit status and what it printed. Throws where it cannot be run or takes too long. */
+/**
+ * Runs a command to its end and returns its exit status and what it printed. Throws where it cannot
+ * be run or takes too long.
+ */
 export function run(command: string, args: readonly string[], options: CommandOptions): Promise<CommandResult> {
   const { timeoutMs, ...rest } = options;
   return new Promise((resolve, reject) => {
@@ -48,13 +51,16 @@ export function run(command: string, args: readonly string[], options: CommandOp
   });
 }
 
-/** Like {@link run}, and throws with what the output says of an error, or with its end, where the command fails. */
+/**
+ * Like {@link run}, and throws with what the output says of an error, or with its end, where the
+ * command fails.
+ */
 export async function runOrThrow(command: string, args: readonly string[], options: CommandOptions): Promise<string> {
   const { status, output } = await run(command, args, options);
   if (status === 0) return output;
   const lines = output.trim().split("\n");
-  const told = lines.find((line) => /\berror\b/i.test(line)) ?? lines.slice(-LAST_LINES).join(" | ");
-  throw new LocalError(`${path.basename(command)} failed: ${told}`);
+  const reason = lines.find((line) => /\berror\b/i.test(line)) ?? lines.slice(-LAST_LINES).join(" | ");
+  throw new LocalError(`${path.basename(command)} failed: ${reason}`);
 }
 
 /** The full path of a command of this machine, or null. */

@@ -4,7 +4,10 @@ import { messageOf } from "../local-error.ts";
 
 const GONE = /no such container|404|could not find a working container runtime/i;
 
-/** testcontainers, loaded only where a container is wanted. Its own reaper is off: the state record does that work. */
+/**
+ * testcontainers, loaded only where a container is wanted. Its own reaper is off: the state record
+ * does that work.
+ */
 export async function testcontainers(): Promise<typeof Testcontainers> {
   process.env["TESTCONTAINERS_RYUK_DISABLED"] ??= "true";
   return import("testcontainers");

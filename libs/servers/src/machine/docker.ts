@@ -5,7 +5,9 @@ import path from "node:path";
 
 const PING_TIMEOUT_MS = 2_000;
 
-/** Whether a Docker engine answers, at `DOCKER_HOST` or where engines usually listen. Never throws. */
+/**
+ * Whether a Docker engine answers, at `DOCKER_HOST` or where engines usually listen. Never throws.
+ */
 export async function dockerAnswers(env: Readonly<Record<string, string | undefined>>): Promise<boolean> {
   for (const place of enginePlaces(env)) {
     if (await ping(place)) return true;
@@ -20,7 +22,8 @@ function enginePlaces(env: Readonly<Record<string, string | undefined>>): Place[
   if (given !== undefined && given !== "") {
     const url = new URL(given);
     if (url.protocol === "unix:") return [{ socketPath: url.pathname }];
-    // An engine behind TLS or SSH is for testcontainers to reach; whether a port is open says enough here.
+    // An engine behind TLS or SSH is for testcontainers to reach; whether a port is open says
+    // enough here.
     return url.protocol === "tcp:" || url.protocol === "http:"
       ? [{ host: url.hostname, port: Number(url.port === "" ? 2375 : url.port) }]
       : [];

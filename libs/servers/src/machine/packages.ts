@@ -37,8 +37,8 @@ export class DebianPackages {
   }
 
   /**
-   * Unpacks `names` and those of their dependencies that are not installed into `folder`, and installs nothing: no root
-   * is needed, and no system service starts.
+   * Unpacks `names` and those of their dependencies that are not installed into `folder`, and
+   * installs nothing: no root is needed, and no system service starts.
    */
   unpack(names: readonly string[], folder: string): Promise<void> {
     return this.#inTurn(async () => {

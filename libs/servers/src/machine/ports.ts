@@ -2,7 +2,10 @@ import net from "node:net";
 
 import { LocalError } from "../local-error.ts";
 
-/** Below the range from which the system takes ports for outgoing connections, so that none of those can be in the way later. */
+/**
+ * Below the range from which the system takes ports for outgoing connections, so that none of those
+ * can be in the way later.
+ */
 const FIRST_PORT = 12_000;
 const LAST_PORT = 32_000;
 const MAX_TRIES = 200;
@@ -18,7 +21,10 @@ export function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
   });
 }
 
-/** A port that nothing listens on, and that no earlier call gave. `preferred` is taken where it is free. */
+/**
+ * A port that nothing listens on, and that no earlier call gave. `preferred` is taken where it is
+ * free.
+ */
 export async function freePort(preferred?: number): Promise<number> {
   if (preferred !== undefined && (await isFree(preferred))) return preferred;
   for (let tries = 0; tries < MAX_TRIES; tries++) {

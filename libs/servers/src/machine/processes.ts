@@ -11,7 +11,10 @@ const INITIAL_PRIORITY = getPriority();
 const RAISED_PRIORITY = -10;
 const OWN_SESSION = "/proc/self/autogroup";
 
-/** One process of this machine. A pid alone comes back to life as another program; with its start time it is that process for ever. */
+/**
+ * One process of this machine. A pid alone comes back to life as another program; with its start
+ * time it is that process for ever.
+ */
 export interface ProcessId {
   readonly pid: number;
   readonly startedAt: string;
@@ -24,8 +27,8 @@ export interface ProcessId {
 export function raisePriority(): void {
   try {
     setPriority(RAISED_PRIORITY);
-    // Linux may share the processors among sessions, of which every process that is started here has one, and only then
-    // among the processes of a session.
+    // Linux may share the processors among sessions, of which every process that is started here
+    // has one, and only then among the processes of a session.
     if (existsSync(OWN_SESSION)) writeFileSync(OWN_SESSION, String(RAISED_PRIORITY));
   } catch {
     // Not permitted.
@@ -68,8 +71,8 @@ export interface SpawnOptions {
 }
 
 /**
- * Starts a process in a group of its own, so that Ctrl-C in the terminal reaches only the one who stops them in order.
- * Throws where the command cannot be run.
+ * Starts a process in a group of its own, so that Ctrl-C in the terminal reaches only the one who
+ * stops them in order. Throws where the command cannot be run.
  */
 export async function spawnProcess(options: SpawnOptions): Promise<{ id: ProcessId; child: ChildProcess }> {
   const { command, args, logFile, ...rest } = options;
@@ -101,8 +104,9 @@ export function signalProcess(id: ProcessId, signal: NodeJS.Signals): boolean {
 }
 
 /**
- * Holds the process where it is (SIGSTOP) and returns when every thread of it stands still: on a busy machine that is
- * some time after the signal, and until then it still answers. Throws where it does not stop within `deadlineMs`.
+ * Holds the process where it is (SIGSTOP) and returns when every thread of it stands still: on a
+ * busy machine that is some time after the signal, and until then it still answers. Throws where it
+ * does not stop within `deadlineMs`.
  */
 export async function pauseProcess(id: ProcessId, deadlineMs: number): Promise<void> {
   const end = Date.now() + deadlineMs;
@@ -131,12 +135,18 @@ function stateOf(statFile: string): string | null {
   }
 }
 
-/** The fields after the name, which is in brackets and may hold anything: state (3rd) … start time (22nd). */
+/**
+ * The fields after the name, which is in brackets and may hold anything: state (3rd) … start time
+ * (22nd).
+ */
 function statFields(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
-/** Asks the process to end with `signal`, and ends it with SIGKILL after `deadlineMs`. Returns when it is gone. */
+/**
+ * Asks the process to end with `signal`, and ends it with SIGKILL after `deadlineMs`. Returns when
+ * it is gone.
+ */
 export async function endProcess(id: ProcessId, signal: NodeJS.Signals, deadlineMs: number): Promise<void> {
   if (!signalProcess(id, signal)) return;
   // A paused process would take notice only when it is resumed.

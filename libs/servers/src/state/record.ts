@@ -26,9 +26,10 @@ export type Entry = z.infer<typeof Entry>;
 type State = z.infer<typeof State>;
 
 /**
- * What one run has started on this machine: each process with its start time and each container with its id, written to
- * `state.json` before anything else is done with it. So a run that was killed leaves a list by which the next one, or
- * `npm stop`, ends exactly what is left of it, and never something by its name.
+ * What one run has started on this machine: each process with its start time and each container
+ * with its id, written to `state.json` before anything else is done with it. So a run that was
+ * killed leaves a list by which the next one, or `npm stop`, ends exactly what is left of it, and
+ * never something by its name.
  */
 export class StateRecord {
   readonly #file: string;
@@ -59,7 +60,10 @@ export class StateRecord {
     return record;
   }
 
-  /** Lists what was just started. After `close` it is ended instead: a start that is given up may still be at work. */
+  /**
+   * Lists what was just started. After `close` it is ended instead: a start that is given up may
+   * still be at work.
+   */
   add(entry: Entry): void {
     if (this.#closed) {
       if (entry.kind === "process") signalProcess(entry, "SIGKILL");
@@ -91,7 +95,10 @@ export class StateRecord {
   }
 }
 
-/** Stops the run that has `stateDir`, if one does, and then whatever it or a dead run left. Says whether there was anything. */
+/**
+ * Stops the run that has `stateDir`, if one does, and then whatever it or a dead run left. Says
+ * whether there was anything.
+ */
 export async function stopRecorded(stateDir: string): Promise<boolean> {
   const file = path.join(stateDir, STATE_FILE);
   const state = readState(file);

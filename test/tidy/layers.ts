@@ -1,14 +1,14 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 
-/** The rooms that a service may have under `src`; a room may be absent, never renamed. */
-const ROOMS = new Set(["domain", "operations", "inbound", "outbound"]);
+/** The layers that a service may have under `src`; a layer may be absent, never renamed. */
+const LAYERS = new Set(["domain", "operations", "inbound", "outbound"]);
 const FRONT_DOORS = ["main.ts", "config.ts", "service.ts"];
 const INBOUND = new Set(["http", "kafka", "ws"]);
 const OUTBOUND = new Set(["postgres", "redis", "http", "kafka"]);
 
-/** What is wrong with the rooms of the services below `services`, a folder; one sentence each. */
-export function roomFaults(services: string): string[] {
+/** What is wrong with the layers of the services below `services`, a folder; one sentence each. */
+export function layerFaults(services: string): string[] {
   return foldersOf(services).flatMap((name) => serviceFaults(path.join(services, name), name));
 }
 
@@ -20,11 +20,11 @@ function serviceFaults(service: string, name: string): string[] {
     if (!existsSync(path.join(source, door))) faults.push(`${name}: src/${door} is missing`);
   }
   const foreign = (folder: string, allowed: ReadonlySet<string>): void => {
-    for (const room of foldersOf(path.join(source, folder))) {
-      if (!allowed.has(room)) faults.push(`${name}: src/${path.join(folder, room)} is no room of this house`);
+    for (const layer of foldersOf(path.join(source, folder))) {
+      if (!allowed.has(layer)) faults.push(`${name}: src/${path.join(folder, layer)} is no layer`);
     }
   };
-  foreign("", ROOMS);
+  foreign("", LAYERS);
   foreign("inbound", INBOUND);
   foreign("outbound", OUTBOUND);
   return faults;

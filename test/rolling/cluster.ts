@@ -9,7 +9,10 @@ import { eventually } from "@kapi/testkit";
 
 import type { Backend } from "./balancer.ts";
 
-/** All but the trading server, which keeps its market in memory and is one process, as a trading platform is one. */
+/**
+ * All but the trading server, which keeps its market in memory and is one process, as a trading
+ * platform is one.
+ */
 const TWICE = [
   "account",
   "command-status",
@@ -30,7 +33,7 @@ const CREDITS = 10_000_000;
 const KNOWN_TIMEOUT_MS = 30_000;
 
 /** A kapi in which every service runs as two processes behind one address. */
-export interface House {
+export interface Cluster {
   readonly stack: TestStack;
   /** An organization whose addresses are those of the balancers. */
   readonly demo: Demo;
@@ -44,7 +47,7 @@ export interface House {
 }
 
 /** Starts it. Services know each other by the addresses of the balancers. */
-export async function startHouse(): Promise<House> {
+export async function startCluster(): Promise<Cluster> {
   const ports = await choosePorts();
   const portOf = (name: string): number => ports[name] ?? 0;
   const behind = (name: string, listener: string): Backend[] =>
@@ -96,7 +99,7 @@ async function startBalancers(plan: Readonly<Record<string, readonly Backend[]>>
   };
 }
 
-/** Every process has its port before the first one starts, for the balancers are told of it. */
+/** Every process has its port before the first one starts, because the balancers need it. */
 async function choosePorts(): Promise<Readonly<Record<string, number>>> {
   const ports: Record<string, number> = {};
   for (const name of [...TWICE, "live"]) {

@@ -2,24 +2,27 @@ import { accountKey, TOPICS } from "@kapi/contracts";
 import type { Producer } from "@kapi/kafka";
 import { delay } from "@kapi/kernel";
 
-import type { Dice } from "./dice.ts";
+import type { RandomSource } from "./random-source.ts";
 import type { LogWitness } from "./log-witness.ts";
 import { expectedFrame } from "./sample-check.ts";
 
 const INTERVAL_MS = 40;
-/** Of its samples: those that follow the log, of which the first one there counts; the others must not. */
+/**
+ * Of its samples: those that follow the log, of which the first one there counts; the others must
+ * not.
+ */
 const RIGHT = 0.6;
 
 /**
- * A writer that has no business with the accounts, as one is that has lost its partition and does not know: it writes
- * samples of a part of the valuations that no sample has yet, and samples that do not follow the last one.
+ * A zombie writer: it has lost the partition of its accounts and does not know. It writes samples
+ * of some valuations that have no sample yet, and samples that do not follow the last one.
  */
-export class Rival {
+export class ZombieWriter {
   readonly #producer: Producer;
   readonly #witness: LogWitness;
   readonly #serverId: string;
   readonly #accounts: readonly string[];
-  readonly #dice: Dice;
+  readonly #random: RandomSource;
   readonly #stopping = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
@@ -28,13 +31,13 @@ export class Rival {
     readonly witness: LogWitness;
     readonly serverId: string;
     readonly accounts: readonly string[];
-    readonly dice: Dice;
+    readonly random: RandomSource;
   }) {
     this.#producer = options.producer;
     this.#witness = options.witness;
     this.#serverId = options.serverId;
     this.#accounts = options.accounts;
-    this.#dice = options.dice;
+    this.#random = options.random;
   }
 
   start(): void {
@@ -48,16 +51,16 @@ export class Rival {
 
   async #write(): Promise<void> {
     for (; !this.#stopping.signal.aborted; await delay(INTERVAL_MS, this.#stopping.signal)) {
-      const accountNumber = this.#dice.pick(this.#accounts);
+      const accountNumber = this.#random.pick(this.#accounts);
       const { sequence, to, open, firstNew, held } = this.#witness.openOf(accountNumber);
       if (firstNew === -1) continue;
-      const interval = open.slice(0, this.#dice.whole(firstNew + 1, open.length));
+      const interval = open.slice(0, this.#random.whole(firstNew + 1, open.length));
       const account = { serverId: this.#serverId, accountNumber };
       const frame = JSON.stringify(expectedFrame(account, sequence + 1, interval, held));
       const right = { sequence: sequence + 1, from: to, to: interval.at(-1)?.offset ?? to };
-      const span = this.#dice.happens(RIGHT)
+      const span = this.#random.happens(RIGHT)
         ? right
-        : this.#dice.pick([
+        : this.#random.pick([
             { ...right, from: -1 },
             { ...right, from: to - 1 },
             { ...right, sequence },

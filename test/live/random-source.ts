@@ -2,7 +2,7 @@ import { uniformFloat64 } from "pure-rand/distribution/uniformFloat64";
 import { mersenne } from "pure-rand/generator/mersenne";
 
 /** Random choices that a seed fixes, each taker with a stream of its own. */
-export class Dice {
+export class RandomSource {
   readonly #generator: ReturnType<typeof mersenne>;
 
   constructor(seed: number) {
@@ -37,7 +37,7 @@ export class Dice {
   }
 
   /** Another stream, fixed by this one. */
-  fork(): Dice {
-    return new Dice(Math.floor(this.next() * 4_294_967_296));
+  fork(): RandomSource {
+    return new RandomSource(Math.floor(this.next() * 4_294_967_296));
   }
 }

@@ -5,26 +5,26 @@ import { eventually } from "@kapi/testkit";
 
 import { OutsideClient } from "../e2e/outside-client.ts";
 import type { Checker } from "../live/checker.ts";
-import { Dice } from "../live/dice.ts";
-import type { Findings } from "../live/findings.ts";
+import { RandomSource } from "../live/random-source.ts";
+import type { Violations } from "../live/violations.ts";
 import { TradingFloor } from "../live/trading-floor.ts";
 import { Trial } from "../live/trial.ts";
-import { checkCommands, checkCredits, checkMoney } from "./books.ts";
-import { explainRefusals } from "./refusals.ts";
-import { type House, startHouse, TRADING_SERVER } from "./house.ts";
+import { checkCommands, checkCredits, checkMoney } from "./reconciliation.ts";
+import { explainRejections } from "./rejections.ts";
+import { type Cluster, startCluster, TRADING_SERVER } from "./cluster.ts";
 import { Traffic } from "./traffic.ts";
 
 /** Accounts that each socket follows. */
 const ACCOUNTS_PER_SOCKET = 2;
 const SUBSCRIBED_TIMEOUT_MS = 60_000;
 const SETTLE_TIMEOUT_MS = 60_000;
-/** What an orchestrator gives a process that was told to end. */
+/** What an orchestrator gives a process after SIGTERM. */
 const GRACE_MS = 30_000;
 const RESTART = 1012;
 /** Lines of each process's log. */
 const COMPLAINTS = 10;
 
-export interface DrillSettings {
+export interface ScenarioSettings {
   readonly seed: number;
   readonly accounts: number;
   readonly sockets: number;
@@ -41,8 +41,8 @@ export interface Restart {
   readonly startMs: number;
 }
 
-export interface DrillReport {
-  readonly findings: readonly string[];
+export interface ScenarioReport {
+  readonly violations: readonly string[];
   /** Where there are any: the last that each process complained of. */
   readonly complaints: readonly string[];
   readonly restarts: readonly Restart[];
@@ -59,56 +59,57 @@ export interface DrillReport {
 }
 
 /**
- * Restarts the processes one after another, as a rolling update does with each service, while an organization's backend
- * sends and follows: whatever it sees that it should not, and whatever the books say otherwise than it does, is a finding.
+ * Restarts the processes one after another, as a rolling update does with each service, while an
+ * organization's backend sends and follows: whatever it sees that it should not, and every
+ * difference between its own counts and the API, is a violation.
  */
-export async function drill(settings: DrillSettings): Promise<DrillReport> {
-  const house = await startHouse();
+export async function runScenario(settings: ScenarioSettings): Promise<ScenarioReport> {
+  const cluster = await startCluster();
   try {
-    return await drillIn(house, settings);
+    return await runIn(cluster, settings);
   } finally {
-    await house.stop();
+    await cluster.stop();
   }
 }
 
-async function drillIn(house: House, settings: DrillSettings): Promise<DrillReport> {
-  const { stack, demo } = house;
-  const dice = new Dice(settings.seed);
-  const floor = await TradingFloor.open(demo, settings.accounts, dice.fork());
+async function runIn(cluster: Cluster, settings: ScenarioSettings): Promise<ScenarioReport> {
+  const { stack, demo } = cluster;
+  const random = new RandomSource(settings.seed);
+  const floor = await TradingFloor.open(demo, settings.accounts, random.fork());
   const logger = createLogger({ service: "rolling", level: "error" });
   const brokers = stack.servers.kafkaBrokers.split(",");
   const kafka = createKafka({ brokers, clientId: "rolling", topicPrefix: stack.topicPrefix, logger });
   const { serverId, managementKey } = demo;
   const { accounts } = floor;
   const { tell } = settings;
-  const trial = await Trial.start({ kafka, logger, serverId, managementKey, accounts, dice: dice.fork(), tell });
-  const { findings } = trial;
+  const trial = await Trial.start({ kafka, logger, serverId, managementKey, accounts, random: random.fork(), tell });
+  const { violations } = trial;
   const client = new OutsideClient(demo);
-  const traffic = new Traffic({ client, accounts, dice: dice.fork(), findings });
+  const traffic = new Traffic({ client, accounts, random: random.fork(), violations });
   try {
     await openSockets(trial, demo.wsBase, accounts, settings.sockets);
     traffic.start(settings);
     const restarts: Restart[] = [];
-    for (const name of [...house.first, ...house.second]) {
+    for (const name of [...cluster.first, ...cluster.second]) {
       traffic.isServerAway = name === TRADING_SERVER;
-      restarts.push(await restart(house, name, findings));
+      restarts.push(await restart(cluster, name, violations));
       const { mutations, lost } = traffic.counts;
       tell(`${JSON.stringify(restarts.at(-1))} ${mutations} mutations, ${lost} lost connections`);
     }
     await traffic.stop();
-    if (traffic.counts.notSent > 0) findings.add(`${traffic.counts.notSent} requests were too many at once`);
-    const late = explainRefusals(house, traffic.refusals, findings);
-    for (const name of await house.alone()) findings.add(`${name}: at some moment neither process was ready`);
+    if (traffic.counts.notSent > 0) violations.add(`${traffic.counts.notSent} requests were too many at once`);
+    const late = explainRejections(cluster, traffic.rejections, violations);
+    for (const name of await cluster.alone()) violations.add(`${name}: at some moment neither process was ready`);
     await floor.close();
     const { mutations, exports } = traffic.counts;
-    await checkCommands(client, accounts.length + mutations + exports, findings);
-    await checkMoney(stack.servers.postgresUrl, client, accounts, traffic.moved, findings);
-    await checkCredits(client, findings);
-    checkSockets(trial.checkers, findings);
+    await checkCommands(client, accounts.length + mutations + exports, violations);
+    await checkMoney(stack.servers.postgresUrl, client, accounts, traffic.moved, violations);
+    await checkCredits(client, violations);
+    checkSockets(trial.checkers, violations);
     await trial.settle(SETTLE_TIMEOUT_MS);
-    const complaints = findings.count > 0 ? loggedWarnings(COMPLAINTS) : [];
-    const { kept } = findings;
-    return { findings: kept, complaints, restarts, traffic: traffic.counts, late, live: liveCounts(trial.checkers) };
+    const complaints = violations.count > 0 ? loggedWarnings(COMPLAINTS) : [];
+    const { kept } = violations;
+    return { violations: kept, complaints, restarts, traffic: traffic.counts, late, live: liveCounts(trial.checkers) };
   } finally {
     await traffic.stop();
     await trial.stop();
@@ -125,30 +126,36 @@ async function openSockets(trial: Trial, wsUrl: string, accounts: readonly strin
   });
 }
 
-/** Ends a process as an orchestrator does, starts a new one in its place and waits until that is ready. */
-async function restart({ stack }: House, name: string, findings: Findings): Promise<Restart> {
+/**
+ * Ends a process as an orchestrator does, starts a new one in its place and waits until that is
+ * ready.
+ */
+async function restart({ stack }: Cluster, name: string, violations: Violations): Promise<Restart> {
   const process = stack.process(name);
   const beganMs = performance.now();
   process.kill("SIGTERM");
   const { code, signal } = await process.ended(GRACE_MS);
   const endedMs = performance.now();
-  if (code !== 0) findings.add(`${name} ended with ${signal ?? code}`);
+  if (code !== 0) violations.add(`${name} ended with ${signal ?? code}`);
   await process.start();
   return { name, stopMs: Math.round(endedMs - beganMs), startMs: Math.round(performance.now() - endedMs) };
 }
 
-/** Whatever was open was closed with 1012, and nobody was told of a sample that is not there any more. */
-function checkSockets(checkers: readonly Checker[], findings: Findings): void {
+/**
+ * Whatever was open was closed with 1012, and nobody got a notice of a sample that is not there any
+ * more.
+ */
+function checkSockets(checkers: readonly Checker[], violations: Violations): void {
   for (const { name, counts } of checkers) {
     const restarts = counts.closes.get(RESTART) ?? 0;
     if (counts.connections !== restarts + 1) {
-      findings.add(`${name} had ${counts.connections} connections, of which ${restarts} were closed with 1012`);
+      violations.add(`${name} had ${counts.connections} connections, of which ${restarts} were closed with 1012`);
     }
-    if (counts.truncated + counts.gaps > 0) findings.add(`${name} has missed samples`);
+    if (counts.truncated + counts.gaps > 0) violations.add(`${name} has missed samples`);
   }
 }
 
-function liveCounts(checkers: readonly Checker[]): DrillReport["live"] {
+function liveCounts(checkers: readonly Checker[]): ScenarioReport["live"] {
   const sum = (of: (counts: Checker["counts"]) => number): number =>
     checkers.reduce((total, { counts }) => total + of(counts), 0);
   return {

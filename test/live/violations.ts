@@ -1,7 +1,7 @@
 const MAX_KEPT = 50;
 
 /** What was wrong; all that take part in a trial tell it here. */
-export class Findings {
+export class Violations {
   readonly kept: string[] = [];
   #count = 0;
   readonly #tell: ((text: string) => void) | null;

@@ -5,13 +5,13 @@ import { eventually } from "@kapi/testkit";
 import { readLedger } from "../e2e/ledger-view.ts";
 import type { OutsideClient } from "../e2e/outside-client.ts";
 import { TradingControl } from "../e2e/trading-control.ts";
-import type { Findings } from "../live/findings.ts";
+import type { Violations } from "../live/violations.ts";
 import type { Moved } from "./traffic.ts";
 
 const SETTLE_TIMEOUT_MS = 60_000;
 const LOOK_INTERVAL_MS = 500;
 /** Lines of a difference. */
-const MAX_TOLD = 3;
+const MAX_LINES = 3;
 /** Accounts whose money is wrong; the others are not looked at then. */
 const MAX_WRONG = 3;
 const OPEN = ["queued", "leased"];
@@ -24,8 +24,11 @@ interface WalletView {
   readonly lifetimeConsumed: number;
 }
 
-/** Waits until every command is final, and tells of those that did not succeed, or are more or fewer than `count`. */
-export async function checkCommands(client: OutsideClient, count: number, findings: Findings): Promise<void> {
+/**
+ * Waits until every command is final, and tells of those that did not succeed, or are more or fewer
+ * than `count`.
+ */
+export async function checkCommands(client: OutsideClient, count: number, violations: Violations): Promise<void> {
   const total = async (status: string): Promise<number> => {
     const path = client.server(`/commands?status=${status}&limit=1`);
     const { body } = await client.call<{ pagination: { total: number } }>("GET", path);
@@ -35,14 +38,14 @@ export async function checkCommands(client: OutsideClient, count: number, findin
     await eventually(async () => assert.equal(await total(status), 0), {
       timeoutMs: SETTLE_TIMEOUT_MS,
       intervalMs: LOOK_INTERVAL_MS,
-    }).catch((error: unknown) => findings.add(`commands stay ${status}: ${String(error)}`));
+    }).catch((error: unknown) => violations.add(`commands stay ${status}: ${String(error)}`));
   }
   for (const status of NOT_DONE) {
     const commands = await total(status);
-    if (commands > 0) findings.add(`${commands} commands are ${status}`);
+    if (commands > 0) violations.add(`${commands} commands are ${status}`);
   }
   const succeeded = await total("succeeded");
-  if (succeeded !== count) findings.add(`${succeeded} commands have succeeded, ${count} were accepted`);
+  if (succeeded !== count) violations.add(`${succeeded} commands have succeeded, ${count} were accepted`);
 }
 
 /** Holds the ledger of each account against what was accepted and against the trading server. */
@@ -51,7 +54,7 @@ export async function checkMoney(
   client: OutsideClient,
   accounts: readonly string[],
   moved: readonly Moved[],
-  findings: Findings,
+  violations: Violations,
 ): Promise<void> {
   const control = new TradingControl(client.demo);
   const byAccount = Map.groupBy(moved, ({ accountNumber }) => accountNumber);
@@ -74,15 +77,15 @@ export async function checkMoney(
         inOrder((byAccount.get(account) ?? []).map((one) => [one.commandId, one.amountMinor])),
       );
     }).catch((error: unknown) => {
-      const text = String(error).split("\n").slice(0, MAX_TOLD).join(" ");
+      const text = String(error).split("\n").slice(0, MAX_LINES).join(" ");
       wrong += 1;
-      findings.add(`the money of account ${account} is wrong: ${text}`);
+      violations.add(`the money of account ${account} is wrong: ${text}`);
     });
   }
 }
 
 /** Nothing stays reserved, and every credit is there or consumed. */
-export async function checkCredits(client: OutsideClient, findings: Findings): Promise<void> {
+export async function checkCredits(client: OutsideClient, violations: Violations): Promise<void> {
   await eventually(
     async () => {
       const { wallet } = (await client.call<{ wallet: WalletView }>("GET", "/credits/balance")).body;
@@ -90,5 +93,5 @@ export async function checkCredits(client: OutsideClient, findings: Findings): P
       assert.equal(wallet.availableCredits + wallet.lifetimeConsumed, wallet.lifetimePurchased);
     },
     { timeoutMs: SETTLE_TIMEOUT_MS, intervalMs: LOOK_INTERVAL_MS },
-  ).catch((error: unknown) => findings.add(`the wallet is wrong: ${String(error)}`));
+  ).catch((error: unknown) => violations.add(`the wallet is wrong: ${String(error)}`));
 }

@@ -1,4 +1,6 @@
-/** The wallet as Redis, the ledger and its legs each tell it, read behind the back of the services. */
+/**
+ * The wallet as Redis, the ledger and its legs each tell it, read behind the back of the services.
+ */
 import { Redis } from "ioredis";
 import pg from "pg";
 
@@ -21,7 +23,7 @@ export interface Line {
   readonly credits: number;
 }
 
-/** What an organization's books say, each told by another source. */
+/** The credits of an organization as each source reports them. */
 export interface Books {
   readonly redis: Sums | null;
   /** The sums that the ledger keeps. */
@@ -60,8 +62,8 @@ export interface LostEntry {
   readonly requestId: string;
 }
 
-/** Reads the books of every organization. */
-export class CreditBooks {
+/** Reads the reconciliation of every organization. */
+export class CreditReconciliation {
   readonly #redis: Redis;
   readonly #database: pg.Client;
 
@@ -70,10 +72,13 @@ export class CreditBooks {
     this.#database = database;
   }
 
-  static async open(servers: { readonly redisUrl: string; readonly postgresUrl: string }): Promise<CreditBooks> {
+  static async open(servers: {
+    readonly redisUrl: string;
+    readonly postgresUrl: string;
+  }): Promise<CreditReconciliation> {
     const database = new pg.Client({ connectionString: servers.postgresUrl });
     await database.connect();
-    return new CreditBooks(new Redis(servers.redisUrl), database);
+    return new CreditReconciliation(new Redis(servers.redisUrl), database);
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,4 @@
-/** The oracle's own book: every operation with its key, every try with its answer. */
+/** The operation log of the oracle: every operation with its key, every try with its answer. */
 import type { Reply } from "./public-api.ts";
 
 /** Answers are due within 5 s (this machine may be slow by a moment). */
@@ -31,12 +31,15 @@ export interface Operation {
   acceptedMs: number | null;
 }
 
-export class Book {
+export class OperationLog {
   readonly operations: Operation[] = [];
   readonly counts = { reads: 0, duplicates: 0, notSent: 0, late: 0, slowestMs: 0 };
   /** Answers by status and code, of all requests. */
   readonly answers = new Map<string, number>();
-  /** Of the operations that are followed, by kind: the longest from acceptance to the final state, in milliseconds. */
+  /**
+   * Of the operations that are followed, by kind: the longest from acceptance to the final state,
+   * in milliseconds.
+   */
   readonly slowestFinalMs = new Map<OperationKind, number>();
   /** Reads that were answered 5xx, which must cost nothing: their request ids. */
   readonly failedReads = new Set<string>();

@@ -1,0 +1,14 @@
+/**
+ * `node test/tidy/lower-word-counts.ts`: writes today's counts into `words.json`, where none has
+ * grown.
+ */
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+
+import { lowered, placesBelow, readRules } from "./words.ts";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+
+const rules = readRules(ROOT);
+const counts = lowered(placesBelow(ROOT, rules), rules);
+writeFileSync(path.join(import.meta.dirname, "words.json"), `${JSON.stringify(counts, null, 2)}\n`);

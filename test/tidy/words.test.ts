@@ -1,0 +1,124 @@
+/**
+ * The project writes the field's words, comments of at most 100 columns and prose of at most 120.
+ * Where `words.json` still counts places, their number may only fall:
+ * `node test/tidy/lower-word-counts.ts` writes the lower counts.
+ */
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+
+import { areaOf, checksOf, lowered, placesBelow, placesIn, readRules, type Rules, wordFaults } from "./words.ts";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const RULES: Rules = {
+  "mend|mends": { write: '"repair"', left: {} },
+  FanOut: { write: '"hub"', left: {} },
+  "*Book": { write: '"repository"', left: {} },
+  "is told": { write: '"gets"', left: {} },
+};
+
+function found(text: string, rules = RULES, file = "libs/one/src/two.ts"): string[] {
+  return placesIn(file, text, checksOf(rules)).map((place) => `${place.line} ${place.found}`);
+}
+
+describe("the words of this repository", () => {
+  const rules = readRules(ROOT);
+  const places = placesBelow(ROOT, rules);
+
+  it("are the field's", () => {
+    expect(wordFaults(places, rules)).toEqual([]);
+  });
+
+  it("are looked for in code, tests, documents, SQL, the console and the chart", () => {
+    const everywhere = placesBelow(ROOT, { letter: { write: "", pattern: "^(?=.*[a-z])", left: {} } });
+    const files = new Set(everywhere.map(({ file }) => file));
+    for (const end of [".ts", ".tsx", ".test.ts", ".md", ".yaml", ".mjs", ".sql"])
+      expect([...files].filter((file) => file.endsWith(end)).length).toBeGreaterThan(0);
+  });
+});
+
+describe("a banned word", () => {
+  it("is found as a word, in identifiers and in constants, in any file", () => {
+    expect(found("// mend it\nconst mendAll = MEND_MS;\nfunction toMend(mends: number) {}")).toEqual([
+      "1 mend",
+      "2 mend",
+      "2 MEND",
+      "3 Mend",
+      "3 mends",
+    ]);
+  });
+
+  it("is found in the name of a file", () => {
+    expect(found("", RULES, "libs/one/src/mend-all.ts")).toEqual(["0 mend"]);
+  });
+
+  it("is not found within another word", () => {
+    expect(found("amend, mendel, recommend, commendable, MENDEL")).toEqual([]);
+  });
+
+  it("with a capital is only this spelling", () => {
+    expect(found("class SocketFanOut {} // fan-out, fanout, fanOut")).toEqual(["1 FanOut"]);
+  });
+
+  it("with a star is the end of identifiers", () => {
+    expect(found("class AccountBook {}\nBook a flight; Booking; AccountBooking")).toEqual(["1 AccountBook"]);
+  });
+
+  it("of several words is found in either case", () => {
+    expect(found("Is told what it is. A fist told")).toEqual(["1 Is told"]);
+  });
+
+  it("is reported with its place and what to write", () => {
+    const places = placesIn("docs/a.md", "one\nto mend", checksOf(RULES));
+    expect(wordFaults(places, RULES)).toEqual(['docs/a.md:2 "mend": write "repair"']);
+  });
+});
+
+describe("places that are left", () => {
+  const rules: Rules = { mend: { write: '"repair"', left: { docs: 1, "libs/one": 2 } } };
+  const inDocs = placesIn("docs/a.md", "mend", checksOf(rules));
+  const twoInDocs = placesIn("docs/a.md", "mend\nmend", checksOf(rules));
+
+  it("may be as many as are counted, in each area", () => {
+    expect(wordFaults(inDocs, rules)).toEqual([]);
+    expect(wordFaults(twoInDocs, rules)).toEqual([
+      'docs has 2 of "mend", and may have 1:',
+      'docs/a.md:1 "mend": write "repair"',
+      'docs/a.md:2 "mend": write "repair"',
+    ]);
+    expect(wordFaults(placesIn("test/a.ts", "mend", checksOf(rules)), rules)).toHaveLength(1);
+  });
+
+  it("can be counted anew where they are fewer, or the same in other areas", () => {
+    expect(lowered(inDocs, rules)["mend"]?.left).toEqual({ docs: 1 });
+    expect(lowered([...twoInDocs, ...inDocs], rules)["mend"]?.left).toEqual({ docs: 3 });
+    expect(() => lowered([...twoInDocs, ...twoInDocs], rules)).toThrow('"mend" has 4 places, and had 3');
+  });
+
+  it("belong to a library, a service, a folder of tests, docs or the root", () => {
+    const files = [
+      "libs/one/src/a.ts",
+      "services/two/README.md",
+      "test/live/a.ts",
+      "test/a.mjs",
+      "docs/b/c.md",
+      "a.md",
+    ];
+    expect(files.map(areaOf)).toEqual(["libs/one", "services/two", "test/live", "test", "docs", "."]);
+  });
+});
+
+describe("width", () => {
+  const { "comment over 100 columns": comment, "prose over 120 columns": prose } = readRules(ROOT);
+  const rules = { comment, prose } as Rules;
+  const wide = "x ".repeat(60).trim();
+
+  it("of a comment is at most 100 columns", () => {
+    const text = `// ${"x".repeat(97)}\n  // ${"x".repeat(96)}\n/** ${wide} */\n * ${wide}\nconst code = ${wide}`;
+    expect(placesIn("a.ts", text, checksOf(rules)).map(({ line }) => line)).toEqual([2, 3, 4]);
+  });
+
+  it("of prose is at most 120 columns, but not of tables and code", () => {
+    const text = `${"x".repeat(120)}\n${"x".repeat(121)}\n| ${wide}xx |\n\`\`\`sh\n${wide}xx\n\`\`\`\n- ${wide}xx`;
+    expect(placesIn("a.md", text, checksOf(rules)).map(({ line }) => line)).toEqual([2, 7]);
+  });
+});

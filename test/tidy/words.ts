@@ -1,0 +1,177 @@
+/**
+ * Words that the project does not use, and the width of comments and prose. `words.json` is the
+ * data: each rule, what to write instead, and how many places are left in each area. A count may
+ * only fall.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { z } from "zod";
+
+import { filesBelow } from "./files.ts";
+
+const Rule = z.strictObject({
+  /** What to write instead. */
+  write: z.string().min(1),
+  /** A regular expression instead of the words that the rule is named by. */
+  pattern: z.string().optional(),
+  /** Only files whose path matches. */
+  files: z.string().optional(),
+  /** Only prose: neither code blocks nor tables of a document. */
+  prose: z.boolean().optional(),
+  /** How many places each area still has; no area but these may have one. */
+  left: z.record(z.string(), z.int().min(1)),
+});
+export type Rule = z.infer<typeof Rule>;
+/**
+ * Rules by name. A name is words with `|` between them: `mend` also matches `Mend`, `mendAll` and
+ * `MEND_MS`, but not `amend`; `FanOut` matches only this spelling, also within an identifier;
+ * `*Book` matches every identifier that ends so.
+ */
+export const Rules = z.record(z.string(), Rule);
+export type Rules = Readonly<Record<string, Rule>>;
+
+/** One place with a word that the project does not use. Line 0 is the path of the file. */
+export interface Place {
+  readonly rule: string;
+  readonly file: string;
+  readonly line: number;
+  readonly found: string;
+}
+
+const TEXT = /(\.(ts|tsx|mjs|md|sql|json|ya?ml|tpl|py|css|html|sh)|Dockerfile)$/;
+/** Generated files, history, and the contract with users, whose words are given. */
+const EXEMPT =
+  /^(package-lock\.json|CHANGELOG\.md|patches\/.*|docs\/reference\/(interface\.md|.*\.json)|test\/tidy\/words.*)$/;
+const RULES_FILE = "test/tidy/words.json";
+/** Migrations that were released are never edited. */
+const RELEASED_MIGRATIONS = "test/tidy/migrations-baseline.json";
+
+export function readRules(root: string): Rules {
+  return Rules.parse(JSON.parse(readFileSync(path.join(root, RULES_FILE), "utf8")));
+}
+
+/** Every place in the text files of the repository. */
+export function placesBelow(root: string, rules: Rules): Place[] {
+  const baseline = path.join(root, RELEASED_MIGRATIONS);
+  const released = existsSync(baseline) ? readFileSync(baseline, "utf8") : "";
+  const checks = checksOf(rules);
+  return filesBelow(root)
+    .filter((file) => TEXT.test(file) && !EXEMPT.test(file) && !released.includes(`"${file}"`))
+    .flatMap((file) => placesIn(file, readFileSync(path.join(root, file), "utf8"), checks));
+}
+
+/** A rule as it is looked for. */
+interface Check {
+  readonly rule: string;
+  readonly expression: RegExp;
+  readonly files: RegExp;
+  readonly prose: boolean;
+}
+
+export function checksOf(rules: Rules): Check[] {
+  return Object.entries(rules).map(([rule, { pattern, files = "", prose = false }]) => ({
+    rule,
+    expression: new RegExp(pattern ?? patternOf(rule), "gm"),
+    files: new RegExp(files),
+    prose,
+  }));
+}
+
+/** The places in one file and in its path. */
+export function placesIn(file: string, text: string, checks: readonly Check[]): Place[] {
+  const content = `${file}\n${text}`;
+  return checks
+    .filter(({ files }) => files.test(file))
+    .flatMap(({ rule, expression, prose }) =>
+      [...content.matchAll(expression)]
+        .map(({ 0: found, index }) => ({ rule, file, line: lineOf(content, index), found }))
+        .filter(({ line }) => !prose || isProse(content, line)),
+    );
+}
+
+/** Counts from 0, which is the path. */
+function lineOf(content: string, index: number): number {
+  return content.slice(0, index).split("\n").length - 1;
+}
+
+/** Whether a line of a document is neither its path nor in a code block or table. */
+function isProse(content: string, line: number): boolean {
+  const before = content.split("\n").slice(0, line + 1);
+  const fences = before.filter((one) => /^\s*```/.test(one)).length;
+  return line > 0 && fences % 2 === 0 && before.at(-1)?.startsWith("|") !== true;
+}
+
+/** The expression for the words that a rule is named by. */
+function patternOf(name: string): string {
+  return name.split("|").map(wordPattern).join("|");
+}
+
+function wordPattern(word: string): string {
+  if (word.includes(" ")) return `\\b${word.replaceAll(/[a-z]/gi, eitherCase)}\\b`;
+  if (word.startsWith("*")) return `\\b[A-Za-z]+${word.slice(1)}(?![a-z])`;
+  const first = word[0] ?? "";
+  const inner = `${first.toUpperCase()}${word.slice(1)}(?![a-z])`;
+  if (first === first.toUpperCase()) return inner;
+  return `(?<![A-Za-z])${word}(?![a-z])|${inner}|(?<![A-Za-z])${word.toUpperCase()}(?![A-Za-z])`;
+}
+
+function eitherCase(letter: string): string {
+  return `[${letter.toLowerCase()}${letter.toUpperCase()}]`;
+}
+
+/**
+ * The part of the repository that a file belongs to: `libs/http`, `docs`, or `.` for a file of the
+ * root.
+ */
+export function areaOf(file: string): string {
+  const [top = "", second = "", ...rest] = file.split("/");
+  if (second === "") return ".";
+  return top === "docs" || rest.length === 0 ? top : `${top}/${second}`;
+}
+
+/** How many places each rule has in each area. */
+export function countsOf(places: readonly Place[]): Map<string, Map<string, number>> {
+  const counts = new Map<string, Map<string, number>>();
+  for (const { rule, file } of places) {
+    const ofRule = counts.get(rule) ?? new Map<string, number>();
+    counts.set(rule, ofRule);
+    ofRule.set(areaOf(file), (ofRule.get(areaOf(file)) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** Examples of places in an area that may have some; which of them are new is not known. */
+const MAX_EXAMPLES = 3;
+
+/** What is wrong: the places of every area that has more of a rule than it had. */
+export function wordFaults(places: readonly Place[], rules: Rules): string[] {
+  return [...countsOf(places)].flatMap(([rule, areas]) =>
+    [...areas].flatMap(([area, count]) => {
+      const allowed = rules[rule]?.left[area] ?? 0;
+      if (count <= allowed) return [];
+      const lines = places.filter((place) => place.rule === rule && areaOf(place.file) === area);
+      const write = rules[rule]?.write ?? "";
+      const faults = lines.map(({ file, line, found }) => `${file}:${line} "${found}": write ${write}`);
+      if (allowed === 0) return faults;
+      return [`${area} has ${count} of "${rule}", and may have ${allowed}:`].concat(faults.slice(0, MAX_EXAMPLES));
+    }),
+  );
+}
+
+/**
+ * The rules with today's counts. Places may move between areas.
+ * @throws Error for a rule that has more places than it had.
+ */
+export function lowered(places: readonly Place[], rules: Rules): Rules {
+  const counts = countsOf(places);
+  return Object.fromEntries(
+    Object.entries(rules).map(([rule, data]) => {
+      const left = Object.fromEntries(
+        [...(counts.get(rule) ?? [])].toSorted(([one], [other]) => (one < other ? -1 : 1)),
+      );
+      const [before, after] = [data.left, left].map((areas) => Object.values(areas).reduce((sum, n) => sum + n, 0));
+      if ((after ?? 0) > (before ?? 0)) throw new Error(`"${rule}" has ${after} places, and had ${before}`);
+      return [rule, { ...data, left }];
+    }),
+  );
+}
