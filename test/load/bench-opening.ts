@@ -8,7 +8,7 @@
 import { fileURLToPath } from "node:url";
 
 import { createPool, migrate, statement } from "@kapi/postgres";
-import { createRedis, openTag, type RedisConnection } from "@kapi/redis";
+import { ADMISSION_LIBRARY, createRedis, openTag, type RedisConnection } from "@kapi/redis";
 import { createLogger } from "@kapi/runtime";
 import { createTestEnvironment } from "@kapi/testkit";
 import { Redis } from "ioredis";
@@ -49,6 +49,7 @@ const { value: database, stop: stopDatabase } = await createPool({
 const { value: redis, stop: stopRedis } = await createRedis({
   url: environment.redisUrl,
   clientName: "bench-opening",
+  functionLibraries: [ADMISSION_LIBRARY],
   logger,
 });
 const inspector = new Redis(environment.redisUrl);

@@ -3,7 +3,16 @@ import { randomUUID } from "node:crypto";
 import { type CommandMessage, DEFAULT_PRICES, type KeyEntry, TOPICS, Wallet, directoryKey } from "@kapi/contracts";
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
-import { createRedis, metaKey, openTag, purchase, type RedisConnection, revokeKey, tagOf } from "@kapi/redis";
+import {
+  ADMISSION_LIBRARY,
+  createRedis,
+  metaKey,
+  openTag,
+  purchase,
+  type RedisConnection,
+  revokeKey,
+  tagOf,
+} from "@kapi/redis";
 import { createLogger, Scope } from "@kapi/runtime";
 import { commandMessage, createTestEnvironment, eventually, keyEntry, type TestEnvironment } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -39,7 +48,9 @@ beforeAll(async () => {
     throw error;
   };
   directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
-  redis = await scope.start("redis", () => createRedis({ url: environment.redisUrl, clientName: "test", logger }));
+  redis = await scope.start("redis", () =>
+    createRedis({ url: environment.redisUrl, clientName: "test", functionLibraries: [ADMISSION_LIBRARY], logger }),
+  );
   admission = createAdmission({ redis, directory, clock: systemClock });
 });
 afterAll(() => scope.stop());

@@ -8,7 +8,16 @@ import { randomUUID } from "node:crypto";
 
 import { createLogger } from "@kapi/runtime";
 
-import { ALL_TAGS, type AdmitRequest, admitAll, createRedis, openTag, purchase, tagOf } from "../src/index.ts";
+import {
+  ADMISSION_LIBRARY,
+  ALL_TAGS,
+  type AdmitRequest,
+  admitAll,
+  createRedis,
+  openTag,
+  purchase,
+  tagOf,
+} from "../src/index.ts";
 
 const REQUESTS = 40_000;
 const IN_FLIGHT = 200;
@@ -25,6 +34,7 @@ url.pathname = "/15";
 const { value: redis, stop } = await createRedis({
   url: url.href,
   clientName: "bench",
+  functionLibraries: [ADMISSION_LIBRARY],
   logger,
   commandTimeoutMs: 60_000,
 });

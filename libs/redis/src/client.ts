@@ -34,7 +34,7 @@ async function connectOne(options: RedisOptions): Promise<Started<RedisConnectio
     await connect(redis, url);
     if (await isClusterNode(redis)) throw unusable(url, "it is a node of a cluster, which REDIS_CLUSTER=on tells");
     await assertNothingIsEvicted(redis);
-    await loadLibraries(redis);
+    await loadLibraries(redis, options);
   } catch (error) {
     redis.disconnect();
     throw error;
@@ -43,7 +43,7 @@ async function connectOne(options: RedisOptions): Promise<Started<RedisConnectio
   const value: RedisConnection = {
     commands: redis,
     masters: () => [redis],
-    call: (name, keys, args) => callFunction(redis, send, name, keys, args),
+    call: (name, keys, args) => callFunction(() => loadLibraries(redis, options), send, name, keys, args),
     check: () => (redis.status === "ready" ? null : `redis connection is ${redis.status}`),
   };
   const pings = keepPinging(() => [redis]);
@@ -75,7 +75,7 @@ function sharingWrites(redis: Redis): (call: (string | number)[]) => Promise<unk
 }
 
 async function callFunction(
-  redis: Redis,
+  load: () => Promise<void>,
   send: (call: (string | number)[]) => Promise<unknown>,
   name: string,
   keys: readonly string[],
@@ -87,7 +87,7 @@ async function callFunction(
   } catch (error) {
     if (!isMissingFunction(error)) throw error;
   }
-  await loadLibraries(redis);
+  await load();
   return send(call);
 }
 

@@ -60,7 +60,7 @@ export async function connectCluster(options: RedisOptions): Promise<Started<Red
   const value: RedisConnection = {
     commands: cluster,
     masters: () => cluster.nodes("master"),
-    call: (name, keys, args) => callFunction(cluster, name, keys, args),
+    call: (name, keys, args) => callFunction(cluster, options, name, keys, args),
     check: () => (cluster.status === "ready" ? pings.check() : `redis cluster is ${cluster.status}`),
   };
   const stop = (): Promise<void> => {
@@ -139,18 +139,18 @@ async function ready(cluster: Cluster, url: string): Promise<void> {
  * Makes a master ready for calls; false where it does not answer. A master that is down concerns its own tags only: it gets the
  * libraries with the first call that finds them missing.
  */
-async function prepare(master: Redis, { logger }: RedisOptions): Promise<boolean> {
+async function prepare(master: Redis, options: RedisOptions): Promise<boolean> {
   try {
     await master.ping();
   } catch (error) {
-    logger.warn(
+    options.logger.warn(
       { err: error, node: `${master.options.host}:${master.options.port}` },
       "a redis master does not answer",
     );
     return false;
   }
   await assertNothingIsEvicted(master);
-  await loadLibraries(master);
+  await loadLibraries(master, options);
   return true;
 }
 
@@ -160,6 +160,7 @@ async function prepare(master: Redis, { logger }: RedisOptions): Promise<boolean
  */
 async function callFunction(
   cluster: Cluster,
+  options: RedisOptions,
   name: string,
   keys: readonly string[],
   args: readonly (string | number)[],
@@ -172,7 +173,7 @@ async function callFunction(
     if (!isMissingFunction(error)) throw error;
   }
   // A master that has joined, or was made anew, may lack the libraries.
-  await Promise.allSettled(cluster.nodes("master").map(loadLibraries));
+  await Promise.allSettled(cluster.nodes("master").map((master) => loadLibraries(master, options)));
   return alone(cluster, call);
 }
 

@@ -9,6 +9,11 @@ export interface RedisOptions {
   readonly cluster?: boolean;
   /** PEM: for `rediss://`, who must have signed the server's certificate; by default the authorities that Node knows. */
   readonly ca?: string;
+  /**
+   * Sources (Lua) of the function libraries that {@link RedisConnection.call} calls. Each is loaded
+   * at the start, and again where a call finds its function missing.
+   */
+  readonly functionLibraries: readonly string[];
   /** Shown in `CLIENT LIST`. */
   readonly clientName: string;
   readonly logger: Logger;
@@ -16,7 +21,7 @@ export interface RedisOptions {
   readonly commandTimeoutMs?: number;
 }
 
-/** A connection whose commands are pipelined by themselves, and on which the function libraries are loaded. */
+/** A connection whose commands are pipelined by themselves, and whose servers have the function libraries. */
 export interface RedisConnection {
   /** Calls a function of the libraries; loads them again where Redis has lost them. Rejects when Redis is away. */
   readonly call: (name: string, keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>;

@@ -1,6 +1,11 @@
+import { readFileSync } from "node:fs";
+
 import type { RedisConnection } from "./connection.ts";
 import { consoleSessionKey, signInAddressKey, signInBothKey, signInEmailKey, signInKnownKey } from "./keys.ts";
 import { arrayReply, numberReply, textReply } from "./replies.ts";
+
+/** The function library behind the calls of this file, which a connection that makes them is given. */
+export const CONSOLE_LIBRARY = readFileSync(new URL("console.lua", import.meta.url), "utf8");
 
 /** A session nobody used for so long ends. */
 export const SESSION_IDLE_MS = 12 * 3_600_000;

@@ -1,3 +1,4 @@
+export * from "./admission-library.ts";
 export * from "./claim-functions.ts";
 export * from "./client.ts";
 export * from "./console-functions.ts";

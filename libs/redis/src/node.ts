@@ -1,14 +1,10 @@
 /** One Redis: how it is connected to, and what it must have before it is used. A cluster's nodes are such, too. */
-import { readFileSync } from "node:fs";
 import net from "node:net";
 import type { ConnectionOptions } from "node:tls";
 
 import { Redis, type RedisOptions as ClientOptions } from "ioredis";
 
 import type { RedisOptions } from "./connection.ts";
-
-/** The sources of the function libraries; loaded into every Redis that this process meets. */
-const LIBRARIES = ["kapi.lua", "console.lua"].map((file) => readFileSync(new URL(file, import.meta.url), "utf8"));
 
 /** Longest wait for one reply. Above it the outcome is unknown, and the call must be safe to repeat. */
 const DEFAULT_COMMAND_TIMEOUT_MS = 2_000;
@@ -134,17 +130,21 @@ export async function isClusterNode(client: Redis): Promise<boolean> {
   return /redis_mode:cluster/.test(await client.info("server"));
 }
 
-/** A Redis that may throw keys away when memory is short would throw wallets away. */
+/** A Redis that evicts keys when memory is short would lose what is stored nowhere else. */
 export async function assertNothingIsEvicted(client: Redis): Promise<void> {
   const policy = /maxmemory_policy:(\S+)/.exec(await client.info("memory"))?.[1];
   if (policy === "noeviction") return;
   throw new Error(
-    `Redis must run with maxmemory-policy noeviction, not ${policy ?? "an unknown one"}: it holds wallets`,
+    `Redis must run with maxmemory-policy noeviction, not ${policy ?? "an unknown one"}: its keys must not be evicted`,
   );
 }
 
-export async function loadLibraries(client: Redis): Promise<void> {
-  for (const library of LIBRARIES) await client.function("LOAD", "REPLACE", library);
+/** Loads the function libraries of a connection into this Redis. */
+export async function loadLibraries(
+  client: Redis,
+  { functionLibraries }: Pick<RedisOptions, "functionLibraries">,
+): Promise<void> {
+  for (const library of functionLibraries) await client.function("LOAD", "REPLACE", library);
 }
 
 /**

@@ -6,6 +6,7 @@ import { eventually, startTestRedisCluster, type TestRedisCluster, type TestRedi
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import {
+  ADMISSION_LIBRARY,
   admit,
   ALL_TAGS,
   closedTags,
@@ -110,6 +111,7 @@ describe("a cluster", () => {
     url: cluster.masters.map(({ url }) => url),
     cluster: true,
     clientName: "redis-test",
+    functionLibraries: [ADMISSION_LIBRARY],
     logger,
     ...changes,
   });

@@ -12,14 +12,18 @@ import {
 } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { ALL_TAGS, createRedis, tagStates, usageKey } from "../src/index.ts";
+import { ADMISSION_LIBRARY, ALL_TAGS, createRedis, tagStates, usageKey } from "../src/index.ts";
 
 const HOST = "127.0.0.1";
 /** By when a client must have found out. */
 const NOTICED_WITHIN_MS = 5_000;
 /** Longest time to recover; it includes reading the slot map anew. */
 const BACK_WITHIN_MS = 20_000;
-const CLIENT = { clientName: "redis-test", logger: createLogger({ service: "redis-test", level: "silent" }) };
+const CLIENT = {
+  clientName: "redis-test",
+  functionLibraries: [ADMISSION_LIBRARY],
+  logger: createLogger({ service: "redis-test", level: "silent" }),
+};
 
 /** A TCP proxy whose connections can be frozen: those that are open stay frozen for ever, new ones until `thaw`. */
 class FreezingProxy {

@@ -5,7 +5,9 @@ import { createLogger } from "@kapi/runtime";
 import { askRedis, createTestEnvironment, type TestRedisCluster } from "@kapi/testkit";
 
 import {
+  ADMISSION_LIBRARY,
   ALL_TAGS,
+  CONSOLE_LIBRARY,
   type AdmitReply,
   type AdmitRequest,
   CLAIM_SETTINGS,
@@ -28,7 +30,11 @@ import {
 /** The epoch that the tests open tags with. */
 export const EPOCH = 5;
 
-const CLIENT = { clientName: "redis-test", logger: createLogger({ service: "redis-test", level: "silent" }) };
+const CLIENT = {
+  clientName: "redis-test",
+  functionLibraries: [ADMISSION_LIBRARY, CONSOLE_LIBRARY],
+  logger: createLogger({ service: "redis-test", level: "silent" }),
+};
 
 /** A connection of one test file's own. */
 interface Connected {

@@ -2,7 +2,7 @@ import { admitCallers, createHttpServer, listen } from "@kapi/http";
 import { createKafka, kafkaOptions } from "@kapi/kafka";
 import { monotonicClock } from "@kapi/kernel";
 import { createPool, migrate, migrationOptions, postgresOptions } from "@kapi/postgres";
-import { createRedis, redisOptions } from "@kapi/redis";
+import { ADMISSION_LIBRARY, createRedis, redisOptions } from "@kapi/redis";
 import { type MainContext, type MigrationContext, observed } from "@kapi/runtime";
 import { fileURLToPath } from "node:url";
 
@@ -51,7 +51,9 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   await scope.start("months", () =>
     Promise.resolve(startKeepingMonths({ months, keptMonths: config.COMMANDS_KEPT_MONTHS, logger })),
   );
-  const redis = await scope.start("redis", () => createRedis({ ...redisOptions(config), clientName: SERVICE, logger }));
+  const redis = await scope.start("redis", () =>
+    createRedis({ ...redisOptions(config), clientName: SERVICE, functionLibraries: [ADMISSION_LIBRARY], logger }),
+  );
 
   const kafka = createKafka({
     ...kafkaOptions(config),

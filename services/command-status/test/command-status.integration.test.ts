@@ -6,7 +6,7 @@ import {
   queuedCommand,
   TOPICS,
 } from "@kapi/contracts";
-import { createRedis, type RedisConnection, claimKey, tagOf } from "@kapi/redis";
+import { ADMISSION_LIBRARY, createRedis, type RedisConnection, claimKey, tagOf } from "@kapi/redis";
 import { createLogger, type Started } from "@kapi/runtime";
 import { commandMessage, createTestEnvironment, eventually, TcpProxy, type TestEnvironment } from "@kapi/testkit";
 import { randomUUID } from "node:crypto";
@@ -31,7 +31,12 @@ beforeAll(async () => {
   proxies = { postgres: postgresFront.proxy, redis: redisFront.proxy };
   running = await startRunning(environment, { POSTGRES_URL: postgresFront.url, REDIS_URL: redisFront.url });
   const logger = createLogger({ service: "test", level: "error" });
-  redis = await createRedis({ url: running.environment.redisUrl, clientName: "test", logger });
+  redis = await createRedis({
+    url: running.environment.redisUrl,
+    clientName: "test",
+    functionLibraries: [ADMISSION_LIBRARY],
+    logger,
+  });
 });
 afterAll(async () => {
   await redis.stop();

@@ -2,7 +2,14 @@ import { createAdmission, createDirectory, createKnownAccounts, startRepeatedRef
 import { createHttpServer, createInternalClient, type InternalClient, listen, serviceCredentials } from "@kapi/http";
 import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
 import { OrganizationSlots } from "@kapi/kernel";
-import { CLAIM_SETTINGS, type ClaimSettings, createRedis, redisOptions, startRedisClock } from "@kapi/redis";
+import {
+  ADMISSION_LIBRARY,
+  CLAIM_SETTINGS,
+  type ClaimSettings,
+  createRedis,
+  redisOptions,
+  startRedisClock,
+} from "@kapi/redis";
 import type { MainContext } from "@kapi/runtime";
 
 import { type Config, OWNER_CONNECTIONS } from "./config.ts";
@@ -65,7 +72,13 @@ export async function startService(
 ): Promise<{ url: string }> {
   const { config, scope, logger, health } = context;
   const redis = await scope.start("redis", () =>
-    createRedis({ ...redisOptions(config), clientName: SERVICE, commandTimeoutMs: REDIS_TIMEOUT_MS, logger }),
+    createRedis({
+      ...redisOptions(config),
+      clientName: SERVICE,
+      commandTimeoutMs: REDIS_TIMEOUT_MS,
+      functionLibraries: [ADMISSION_LIBRARY],
+      logger,
+    }),
   );
   health.readiness("redis", () => redis.check());
   // A command's times are those of its claim, whatever the clock of this machine says.

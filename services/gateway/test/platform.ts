@@ -11,6 +11,7 @@ import {
 import { createKafka, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
 import { type Clock, systemClock, toIso } from "@kapi/kernel";
 import {
+  ADMISSION_LIBRARY,
   CLAIM_SETTINGS,
   claimKey,
   closedTags,
@@ -98,7 +99,7 @@ async function assemble(
   });
   const producer = await scope.start("producer", () => createProducer(kafka));
   const redis = await scope.start("redis", () =>
-    createRedis({ url: environment.redisUrl, clientName: "test", logger }),
+    createRedis({ url: environment.redisUrl, clientName: "test", functionLibraries: [ADMISSION_LIBRARY], logger }),
   );
   const child = (name: string, env: Readonly<Record<string, string>>, port: number): Promise<ChildService> =>
     scope.start(name, async () => {

@@ -27,7 +27,7 @@ import {
   postgresOptions,
   startDatabaseClock,
 } from "@kapi/postgres";
-import { CLAIM_SETTINGS, createRedis, redisOptions } from "@kapi/redis";
+import { ADMISSION_LIBRARY, CLAIM_SETTINGS, createRedis, redisOptions } from "@kapi/redis";
 import { type MainContext, type MigrationContext, observed, type Started } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
@@ -332,7 +332,7 @@ async function startStream(
 ): Promise<LiveServer> {
   const { config, scope, logger, health, clock } = context;
   const redis = await scope.start("redis", () =>
-    createRedis({ ...redisOptions(config), clientName: "metrics", logger }),
+    createRedis({ ...redisOptions(config), clientName: "metrics", functionLibraries: [ADMISSION_LIBRARY], logger }),
   );
   health.readiness("redis", () => redis.check());
   const admission = createAdmission({

@@ -20,7 +20,7 @@ import {
   type Message,
   type Producer,
 } from "@kapi/kafka";
-import { createRedis, openTag, purchase, type RedisConnection, tagOf } from "@kapi/redis";
+import { ADMISSION_LIBRARY, createRedis, openTag, purchase, type RedisConnection, tagOf } from "@kapi/redis";
 import { createLogger, Health, Scope, type Started } from "@kapi/runtime";
 import {
   createTestEnvironment,
@@ -95,7 +95,12 @@ export class World {
       logger,
     });
     const producer = await createProducer(kafka);
-    const redis = await createRedis({ url: environment.redisUrl, clientName: "metrics-test", logger });
+    const redis = await createRedis({
+      url: environment.redisUrl,
+      clientName: "metrics-test",
+      functionLibraries: [ADMISSION_LIBRARY],
+      logger,
+    });
     const world = new World(environment, kafka, producer.value, redis.value);
     await world.scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
     await world.scope.start("producer", () => producer);

@@ -18,7 +18,7 @@ import {
   postgresOptions,
   startDatabaseClock,
 } from "@kapi/postgres";
-import { ALL_TAGS, createRedis, redisOptions, tagStates } from "@kapi/redis";
+import { ADMISSION_LIBRARY, CONSOLE_LIBRARY, ALL_TAGS, createRedis, redisOptions, tagStates } from "@kapi/redis";
 import { gauge, type MainContext, type MigrationContext } from "@kapi/runtime";
 
 import { type Config, type ConsoleConfig, consoleConfig } from "./config.ts";
@@ -118,7 +118,14 @@ export async function start(context: MainContext<Config>): Promise<void> {
   );
   const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
   const main = { ...context, clock };
-  const redis = await scope.start("redis", () => createRedis({ ...redisOptions(config), clientName: SERVICE, logger }));
+  const redis = await scope.start("redis", () =>
+    createRedis({
+      ...redisOptions(config),
+      clientName: SERVICE,
+      functionLibraries: [ADMISSION_LIBRARY, CONSOLE_LIBRARY],
+      logger,
+    }),
+  );
   const kafka = createKafka({
     ...kafkaOptions(config),
     clientId: SERVICE,

@@ -7,7 +7,7 @@ import { ConsoleSession, CSRF_HEADER, SECURE_SESSION_COOKIE } from "@kapi/contra
 import type { InternalClient } from "@kapi/http";
 import { createKafka } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
-import { createRedis, type RedisConnection } from "@kapi/redis";
+import { ADMISSION_LIBRARY, CONSOLE_LIBRARY, createRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import { createOwnerClient, createTestEnvironment, eventually, serverEntry, type TestEnvironment } from "@kapi/testkit";
 import { z } from "zod";
@@ -90,7 +90,12 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
     createOwnerClient({ secrets, owner: "organization", baseUrl, timeoutMs: 5_000 }),
   );
   const redis = await scope.start("redis", () =>
-    createRedis({ url: environment.redisUrl, clientName: "test", logger }),
+    createRedis({
+      url: environment.redisUrl,
+      clientName: "test",
+      functionLibraries: [ADMISSION_LIBRARY, CONSOLE_LIBRARY],
+      logger,
+    }),
   );
   const { kafkaBrokers, topicPrefix } = environment;
   const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });

@@ -5,7 +5,7 @@ import { type CommandEvent, CreditUsageAnswer, SCOPES, TOPICS } from "@kapi/cont
 import type { InternalClient } from "@kapi/http";
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
 import { openPassword, systemClock, toIso } from "@kapi/kernel";
-import { admit, createRedis, type RedisConnection, type WalletState } from "@kapi/redis";
+import { ADMISSION_LIBRARY, admit, createRedis, type RedisConnection, type WalletState } from "@kapi/redis";
 import { configFields, createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import {
   createOwnerClient,
@@ -66,7 +66,9 @@ beforeAll(async () => {
   client = await scope.start("client", () =>
     createOwnerClient({ secrets, owner: "organization", baseUrl, timeoutMs: 5_000 }),
   );
-  redis = await scope.start("redis", () => createRedis({ url: environment.redisUrl, clientName: "test", logger }));
+  redis = await scope.start("redis", () =>
+    createRedis({ url: environment.redisUrl, clientName: "test", functionLibraries: [ADMISSION_LIBRARY], logger }),
+  );
   const { kafkaBrokers, topicPrefix } = environment;
   const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
   producer = await scope.start("producer", () => createProducer(kafka));

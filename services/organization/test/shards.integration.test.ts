@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 
 import { createLogger } from "@kapi/runtime";
 import {
+  ADMISSION_LIBRARY,
   admit,
   ALL_TAGS,
   claimKey,
@@ -49,7 +50,13 @@ let replicatedTags: readonly Tag[];
 beforeAll(async () => {
   [cluster, world] = await Promise.all([startTestRedisCluster(), startWorld()]);
   const url = cluster.masters.map((master) => master.url);
-  ({ value: redis, stop } = await createRedis({ url, cluster: true, clientName: "organization-test", logger }));
+  ({ value: redis, stop } = await createRedis({
+    url,
+    cluster: true,
+    clientName: "organization-test",
+    functionLibraries: [ADMISSION_LIBRARY],
+    logger,
+  }));
   world = { ...world, context: { ...world.context, redis } };
   const slots = await Promise.all(ALL_TAGS.map((tag) => redis.commands.cluster("KEYSLOT", metaKey(tag))));
   replicatedTags = ALL_TAGS.filter((tag) => (slots[tag] ?? SLOTS) < Math.floor(SLOTS / 3));
@@ -130,7 +137,13 @@ test("usage, settlements, purchases, openings and claims of the other nodes go o
 
 test("a process starts while the node is lost", async () => {
   const url = cluster.masters.map((master) => master.url);
-  const other = await createRedis({ url, cluster: true, clientName: "organization-test", logger });
+  const other = await createRedis({
+    url,
+    cluster: true,
+    clientName: "organization-test",
+    functionLibraries: [ADMISSION_LIBRARY],
+    logger,
+  });
   expect((await tagStates(other.value, ALL_TAGS)).unreachable).toHaveLength(lostTags.length);
   await other.stop();
   const organizationId = await organizationIn(false);

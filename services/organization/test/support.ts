@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
-import { type AdmitReply, admit, claimKey, createRedis, tagOf } from "@kapi/redis";
+import { ADMISSION_LIBRARY, type AdmitReply, admit, claimKey, createRedis, tagOf } from "@kapi/redis";
 import { type CommandEvent, type Settlement } from "@kapi/contracts";
 import { systemClock, toIso } from "@kapi/kernel";
 import { createPool, type Database, migrate, statement } from "@kapi/postgres";
@@ -50,7 +50,12 @@ export async function startWorld(before?: (connectionString: string) => Promise<
     createPool({ connectionString, schema: "organization", applicationName: "organization-test", logger }),
   );
   const redis = await scope.start("redis", () =>
-    createRedis({ url: environment.redisUrl, clientName: "organization-test", logger }),
+    createRedis({
+      url: environment.redisUrl,
+      clientName: "organization-test",
+      functionLibraries: [ADMISSION_LIBRARY],
+      logger,
+    }),
   );
   const commands: KnownCommands = { open: [], known: new Set(), final: new Set() };
   const nothing = (): Promise<Map<number, bigint>> => Promise.resolve(new Map());
