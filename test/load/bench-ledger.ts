@@ -10,7 +10,7 @@ import path from "node:path";
 import { uuidV7 } from "@kapi/kernel";
 import { createOrganization, type Stack, startStack } from "@kapi/local";
 import { printedReport, stopRecorded } from "@kapi/servers";
-import { TAG_COUNT, tagOf, usageKey, walletKey } from "@kapi/redis";
+import { TAG_COUNT, tagOf, usageKey, walletKey } from "@kapi/admission/redis";
 import { Redis } from "ioredis";
 import pg from "pg";
 

@@ -12,7 +12,8 @@ import { setTimeout } from "node:timers/promises";
 import { type DirectoryEntry, directoryKey, LIVE_METRICS_PATH, TOPICS } from "@kapi/contracts";
 import { createKafka, createProducer, endOffsets, type KafkaConnection } from "@kapi/kafka";
 import { freePort } from "@kapi/servers";
-import { ADMISSION_LIBRARY, createRedis, openTag, purchase, tagOf } from "@kapi/redis";
+import { ADMISSION_LIBRARY, openTag, purchase, tagOf } from "@kapi/admission/redis";
+import { createRedis } from "@kapi/redis";
 import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, keyEntry, serverEntry, type TestEnvironment } from "@kapi/testkit";
 

@@ -8,7 +8,8 @@
 import { fileURLToPath } from "node:url";
 
 import { createPool, migrate, statement } from "@kapi/postgres";
-import { ADMISSION_LIBRARY, createRedis, openTag, type RedisConnection } from "@kapi/redis";
+import { ADMISSION_LIBRARY, openTag } from "@kapi/admission/redis";
+import { createRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger } from "@kapi/runtime";
 import { createTestEnvironment } from "@kapi/testkit";
 import { Redis } from "ioredis";

@@ -1,6 +1,7 @@
 import { CommandMessage, type KeyEntry, type Wallet } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { assert, type Clock, delay, toIso } from "@kapi/kernel";
+import { type RedisConnection, wasNotCarriedOut } from "@kapi/redis";
 import {
   type AdmitReply,
   type AdmitRequest,
@@ -9,7 +10,6 @@ import {
   type ClaimReply,
   type ClaimSettings,
   type FailedClaim,
-  type RedisConnection,
   type WalletState,
   admitAll,
   claimedMessage,
@@ -18,11 +18,10 @@ import {
   confirmAnswered,
   refund,
   tagOf,
-  wasNotCarriedOut,
-} from "@kapi/redis";
+} from "./redis/index.ts";
 import { activeTraceparent } from "@kapi/runtime";
 
-export type { AnsweredClaims } from "@kapi/redis";
+export type { AnsweredClaims } from "./redis/index.ts";
 
 import type { Directory } from "./directory.ts";
 import { together } from "./together.ts";

@@ -1,4 +1,5 @@
-import { closedTags, type RedisConnection, tagOf, walletKey } from "@kapi/redis";
+import type { RedisConnection } from "@kapi/redis";
+import { closedTags, tagOf, walletKey } from "./redis/index.ts";
 import type { Logger } from "@kapi/runtime";
 
 /**

@@ -1,5 +1,5 @@
 import { assert, type Deferred, deferred } from "@kapi/kernel";
-import type { Tag } from "@kapi/redis";
+import type { Tag } from "./redis/index.ts";
 
 /** What {@link together} needs. */
 export interface TogetherOptions<Request, Answer> {

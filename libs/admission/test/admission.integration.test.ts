@@ -3,16 +3,8 @@ import { randomUUID } from "node:crypto";
 import { type CommandMessage, DEFAULT_PRICES, type KeyEntry, TOPICS, Wallet, directoryKey } from "@kapi/contracts";
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
-import {
-  ADMISSION_LIBRARY,
-  createRedis,
-  metaKey,
-  openTag,
-  purchase,
-  type RedisConnection,
-  revokeKey,
-  tagOf,
-} from "@kapi/redis";
+import { createRedis, type RedisConnection } from "@kapi/redis";
+import { ADMISSION_LIBRARY, metaKey, openTag, purchase, revokeKey, tagOf } from "../src/redis/index.ts";
 import { createLogger, Scope } from "@kapi/runtime";
 import { commandMessage, createTestEnvironment, eventually, keyEntry, type TestEnvironment } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";

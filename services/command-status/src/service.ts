@@ -2,7 +2,8 @@ import { admitCallers, createHttpServer, listen } from "@kapi/http";
 import { createKafka, kafkaOptions } from "@kapi/kafka";
 import { monotonicClock } from "@kapi/kernel";
 import { createPool, migrate, migrationOptions, postgresOptions } from "@kapi/postgres";
-import { ADMISSION_LIBRARY, createRedis, redisOptions } from "@kapi/redis";
+import { ADMISSION_LIBRARY } from "@kapi/admission/redis";
+import { createRedis, redisOptions } from "@kapi/redis";
 import { type MainContext, type MigrationContext, observed } from "@kapi/runtime";
 import { fileURLToPath } from "node:url";
 

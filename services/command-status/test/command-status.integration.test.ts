@@ -6,7 +6,8 @@ import {
   queuedCommand,
   TOPICS,
 } from "@kapi/contracts";
-import { ADMISSION_LIBRARY, createRedis, type RedisConnection, claimKey, tagOf } from "@kapi/redis";
+import { ADMISSION_LIBRARY, claimKey, tagOf } from "@kapi/admission/redis";
+import { createRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, type Started } from "@kapi/runtime";
 import { commandMessage, createTestEnvironment, eventually, TcpProxy, type TestEnvironment } from "@kapi/testkit";
 import { randomUUID } from "node:crypto";

@@ -2,14 +2,8 @@ import { createAdmission, createDirectory, createKnownAccounts, startRepeatedRef
 import { createHttpServer, createInternalClient, type InternalClient, listen, serviceCredentials } from "@kapi/http";
 import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
 import { OrganizationSlots } from "@kapi/kernel";
-import {
-  ADMISSION_LIBRARY,
-  CLAIM_SETTINGS,
-  type ClaimSettings,
-  createRedis,
-  redisOptions,
-  startRedisClock,
-} from "@kapi/redis";
+import { ADMISSION_LIBRARY, CLAIM_SETTINGS, type ClaimSettings } from "@kapi/admission/redis";
+import { createRedis, redisOptions, startRedisClock } from "@kapi/redis";
 import type { MainContext } from "@kapi/runtime";
 
 import { type Config, OWNER_CONNECTIONS } from "./config.ts";

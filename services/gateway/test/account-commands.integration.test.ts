@@ -2,7 +2,7 @@ import { hash, randomUUID } from "node:crypto";
 
 import { type Command, CommandEnvelope, type CommandMessage, type ErrorBody, ERRORS, TOPICS } from "@kapi/contracts";
 import { endOffsets } from "@kapi/kafka";
-import { admit } from "@kapi/redis";
+import { admit } from "@kapi/admission/redis";
 import { commandMessage, eventually, keyEntry } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 

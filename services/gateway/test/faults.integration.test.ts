@@ -5,7 +5,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { COMMAND_DEADLINE_MS, TOPICS, type TopicContract } from "@kapi/contracts";
 import { createLogReader } from "@kapi/kafka";
 import { assert, commandIdOf } from "@kapi/kernel";
-import { claimKey, settle, tagOf, walletKey } from "@kapi/redis";
+import { claimKey, settle, tagOf, walletKey } from "@kapi/admission/redis";
 import { createLogger } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";

@@ -6,7 +6,8 @@ import { randomUUID } from "node:crypto";
 
 import type { CommandEnvelope, ErrorBody } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
-import { ADMISSION_LIBRARY, createRedis, type RedisConnection } from "@kapi/redis";
+import { ADMISSION_LIBRARY } from "@kapi/admission/redis";
+import { createRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, type Started } from "@kapi/runtime";
 import { startTestStack, type TestStack } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

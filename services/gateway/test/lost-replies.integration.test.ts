@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 
 import type { Wallet } from "@kapi/contracts";
 import { commandIdOf, delay } from "@kapi/kernel";
-import { claimKey, tagOf, walletKey } from "@kapi/redis";
+import { claimKey, tagOf, walletKey } from "@kapi/admission/redis";
 import { eventually, type TcpProxy } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 

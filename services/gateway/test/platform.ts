@@ -15,12 +15,11 @@ import {
   CLAIM_SETTINGS,
   claimKey,
   closedTags,
-  createRedis,
   openTag,
   purchase,
-  type RedisConnection,
   tagOf,
-} from "@kapi/redis";
+} from "@kapi/admission/redis";
+import { createRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import { createTestEnvironment, eventually, keyEntry, serverEntry, type TestEnvironment } from "@kapi/testkit";
 

@@ -27,7 +27,8 @@ import {
   postgresOptions,
   startDatabaseClock,
 } from "@kapi/postgres";
-import { ADMISSION_LIBRARY, CLAIM_SETTINGS, createRedis, redisOptions } from "@kapi/redis";
+import { ADMISSION_LIBRARY, CLAIM_SETTINGS } from "@kapi/admission/redis";
+import { createRedis, redisOptions } from "@kapi/redis";
 import { type MainContext, type MigrationContext, observed, type Started } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";

@@ -1,5 +1,5 @@
 import { LIVE_METRICS_PATH } from "@kapi/contracts";
-import { openTag, revokeKey, tagOf } from "@kapi/redis";
+import { openTag, revokeKey, tagOf } from "@kapi/admission/redis";
 import { eventually, keyEntry } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 

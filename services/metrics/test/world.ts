@@ -20,7 +20,8 @@ import {
   type Message,
   type Producer,
 } from "@kapi/kafka";
-import { ADMISSION_LIBRARY, createRedis, openTag, purchase, type RedisConnection, tagOf } from "@kapi/redis";
+import { ADMISSION_LIBRARY, openTag, purchase, tagOf } from "@kapi/admission/redis";
+import { createRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, Health, Scope, type Started } from "@kapi/runtime";
 import {
   createTestEnvironment,

@@ -1,7 +1,8 @@
 /** The part of the composition root that lets be looked at what waits: usage in Redis for the ledger, messages for Kafka. */
 import type { Clock } from "@kapi/kernel";
 import type { Database } from "@kapi/postgres";
-import { ALL_TAGS, readUsage, type RedisConnection, usageBacklog } from "@kapi/redis";
+import { ALL_TAGS, readUsage, usageBacklog } from "@kapi/admission/redis";
+import type { RedisConnection } from "@kapi/redis";
 import { observed } from "@kapi/runtime";
 
 import { outboxAge } from "./outbound/postgres/outbox.ts";

@@ -18,7 +18,8 @@ import {
   postgresOptions,
   startDatabaseClock,
 } from "@kapi/postgres";
-import { ADMISSION_LIBRARY, CONSOLE_LIBRARY, ALL_TAGS, createRedis, redisOptions, tagStates } from "@kapi/redis";
+import { ADMISSION_LIBRARY, ALL_TAGS, tagStates } from "@kapi/admission/redis";
+import { createRedis, redisOptions } from "@kapi/redis";
 import { gauge, type MainContext, type MigrationContext } from "@kapi/runtime";
 
 import { type Config, type ConsoleConfig, consoleConfig } from "./config.ts";
@@ -58,6 +59,9 @@ import { createStore } from "./outbound/postgres/store.ts";
 import { createUsageLines } from "./outbound/postgres/usage-lines.ts";
 import { createUsers } from "./outbound/postgres/users.ts";
 import { createWalletChecks } from "./outbound/postgres/wallet-checks.ts";
+import { CONSOLE_LIBRARY } from "./outbound/redis/console-library.ts";
+import { createConsoleSessions } from "./outbound/redis/console-sessions.ts";
+import { createSignInAttempts } from "./outbound/redis/sign-in-attempts.ts";
 
 const SERVICE = "organization";
 /** Nobody but the owner of the schema could change an entry. */
@@ -240,6 +244,8 @@ export async function start(context: MainContext<Config>): Promise<void> {
     publish: publishNow,
     users: createUsers(database),
     passwords,
+    sessions: createConsoleSessions(redis),
+    signInAttempts: createSignInAttempts(redis),
     auditLog: createAuditLog(database),
     failedSignIns: await startFailedSignIns(main, store),
   };

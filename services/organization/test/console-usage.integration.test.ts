@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 
 import { systemClock } from "@kapi/kernel";
 import { statement } from "@kapi/postgres";
-import { admit, ALL_TAGS, refund, tagOf } from "@kapi/redis";
+import { admit, ALL_TAGS, refund, tagOf } from "@kapi/admission/redis";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 

@@ -7,7 +7,8 @@ import { ConsoleSession, CSRF_HEADER, SECURE_SESSION_COOKIE } from "@kapi/contra
 import type { InternalClient } from "@kapi/http";
 import { createKafka } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
-import { ADMISSION_LIBRARY, CONSOLE_LIBRARY, createRedis, type RedisConnection } from "@kapi/redis";
+import { ADMISSION_LIBRARY } from "@kapi/admission/redis";
+import { createRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import { createOwnerClient, createTestEnvironment, eventually, serverEntry, type TestEnvironment } from "@kapi/testkit";
 import { z } from "zod";
@@ -93,7 +94,7 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
     createRedis({
       url: environment.redisUrl,
       clientName: "test",
-      functionLibraries: [ADMISSION_LIBRARY, CONSOLE_LIBRARY],
+      functionLibraries: [ADMISSION_LIBRARY],
       logger,
     }),
   );

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { createPool, type Database, migrate, statement } from "@kapi/postgres";
-import { ALL_TAGS, type Tag, tagOf } from "@kapi/redis";
+import { ALL_TAGS, type Tag, tagOf } from "@kapi/admission/redis";
 import { createLogger } from "@kapi/runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 

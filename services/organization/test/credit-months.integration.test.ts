@@ -4,7 +4,7 @@
 import { randomUUID } from "node:crypto";
 
 import { createPool, statement } from "@kapi/postgres";
-import { ALL_TAGS, settledKey, type Tag, tagOf } from "@kapi/redis";
+import { ALL_TAGS, settledKey, type Tag, tagOf } from "@kapi/admission/redis";
 import { eventually, measurements } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 import { CreditUsageAnswer, DEFAULT_PAGE_LIMIT } from "@kapi/contracts";
-import { admit, ALL_TAGS, refund } from "@kapi/redis";
+import { admit, ALL_TAGS, refund } from "@kapi/admission/redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { purchaseCredits } from "../src/operations/purchase-credits.ts";

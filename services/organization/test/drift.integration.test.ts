@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 import { statement } from "@kapi/postgres";
-import { ALL_TAGS, metaKey, tagOf, walletKey } from "@kapi/redis";
+import { ALL_TAGS, metaKey, tagOf, walletKey } from "@kapi/admission/redis";
 import { createLogger } from "@kapi/runtime";
 import { eventually, measurements, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";

@@ -12,7 +12,7 @@ import {
   settledKey,
   tagOf,
   walletKey,
-} from "@kapi/redis";
+} from "@kapi/admission/redis";
 import { eventually, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 

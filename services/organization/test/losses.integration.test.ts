@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 import { delay } from "@kapi/kernel";
-import { ALL_TAGS } from "@kapi/redis";
+import { ALL_TAGS } from "@kapi/admission/redis";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 

@@ -1,6 +1,6 @@
 /** The change of a wallet shard into the next month. */
 import { createPool, statement } from "@kapi/postgres";
-import { tagOf } from "@kapi/redis";
+import { tagOf } from "@kapi/admission/redis";
 import { expect, test } from "vitest";
 
 import { raiseEpochAlone } from "../src/outbound/postgres/wallets.ts";

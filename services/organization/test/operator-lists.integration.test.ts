@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { AuditAnswer, type AuditEntry } from "@kapi/contracts";
 import type { InternalClient } from "@kapi/http";
 import { createPool, type Database, statement, type Transaction } from "@kapi/postgres";
-import { admit } from "@kapi/redis";
+import { admit } from "@kapi/admission/redis";
 import { createLogger, type Started } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";

@@ -6,7 +6,17 @@ import { randomUUID } from "node:crypto";
 
 import { EXPORT_DEADLINE_MS } from "@kapi/contracts";
 import { statement } from "@kapi/postgres";
-import { admit, ALL_TAGS, chargeKey, metaKey, refund, SETTLED_TTL_MS, settledKey, tagOf, usageKey } from "@kapi/redis";
+import {
+  admit,
+  ALL_TAGS,
+  chargeKey,
+  metaKey,
+  refund,
+  SETTLED_TTL_MS,
+  settledKey,
+  tagOf,
+  usageKey,
+} from "@kapi/admission/redis";
 import { TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 

@@ -5,7 +5,8 @@ import { type CommandEvent, CreditUsageAnswer, SCOPES, TOPICS } from "@kapi/cont
 import type { InternalClient } from "@kapi/http";
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
 import { openPassword, systemClock, toIso } from "@kapi/kernel";
-import { ADMISSION_LIBRARY, admit, createRedis, type RedisConnection, type WalletState } from "@kapi/redis";
+import { ADMISSION_LIBRARY, admit, type WalletState } from "@kapi/admission/redis";
+import { createRedis, type RedisConnection } from "@kapi/redis";
 import { configFields, createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import {
   createOwnerClient,

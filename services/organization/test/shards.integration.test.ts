@@ -7,15 +7,14 @@ import {
   admit,
   ALL_TAGS,
   claimKey,
-  createRedis,
   forget,
   metaKey,
   refund,
-  type RedisConnection,
   type Tag,
   tagOf,
   tagStates,
-} from "@kapi/redis";
+} from "@kapi/admission/redis";
+import { createRedis, type RedisConnection } from "@kapi/redis";
 import { eventually, startTestRedisCluster, type TestRedisCluster } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 

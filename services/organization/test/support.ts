@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
-import { ADMISSION_LIBRARY, type AdmitReply, admit, claimKey, createRedis, tagOf } from "@kapi/redis";
+import { ADMISSION_LIBRARY, type AdmitReply, admit, claimKey, tagOf } from "@kapi/admission/redis";
+import { createRedis } from "@kapi/redis";
 import { type CommandEvent, type Settlement } from "@kapi/contracts";
 import { systemClock, toIso } from "@kapi/kernel";
 import { createPool, type Database, migrate, statement } from "@kapi/postgres";

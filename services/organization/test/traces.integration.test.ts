@@ -1,7 +1,7 @@
 /** A charge, and a change of the directory, are found under the trace of the request that made them. */
 import { SCOPES, TOPICS } from "@kapi/contracts";
 import type { OutgoingMessage, Producer } from "@kapi/kafka";
-import { ALL_TAGS, readUsage } from "@kapi/redis";
+import { ALL_TAGS, readUsage } from "@kapi/admission/redis";
 import { startRequestSpan } from "@kapi/runtime";
 import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/runtime/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import type { Tag } from "@kapi/redis";
+import type { Tag } from "@kapi/admission/redis";
 
 import type { LedgerWallet } from "./drift.ts";
 import type { Leg, WalletDelta } from "./leg.ts";

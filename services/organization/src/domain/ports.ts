@@ -1,5 +1,5 @@
 import type { DirectoryEntry, KeyEntry, Prices, ServerEntry } from "@kapi/contracts";
-import type { OpeningWallet, SettlementRequest, Tag } from "@kapi/redis";
+import type { OpeningWallet, SettlementRequest, Tag } from "@kapi/admission/redis";
 
 import type { AuditRecord, FetchedAuditRecord } from "./audit.ts";
 import type { Users } from "./console-ports.ts";

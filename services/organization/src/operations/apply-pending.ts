@@ -1,4 +1,12 @@
-import { SETTLED_TTL_MS, type SettlementReply, type Tag, closeTag, purchase, settle, tagOf } from "@kapi/redis";
+import {
+  SETTLED_TTL_MS,
+  type SettlementReply,
+  type Tag,
+  closeTag,
+  purchase,
+  settle,
+  tagOf,
+} from "@kapi/admission/redis";
 
 import type { PendingWalletChange } from "../domain/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";

@@ -1,5 +1,5 @@
 import type { CommandEvent } from "@kapi/contracts";
-import type { UsageEntry } from "@kapi/redis";
+import type { UsageEntry } from "@kapi/admission/redis";
 import { describe, expect, it } from "vitest";
 
 import { keyUsesOf, resetsOf } from "./audit-usage.ts";

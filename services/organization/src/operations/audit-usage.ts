@@ -1,7 +1,7 @@
 /** What the credit ledger takes in and the audit log records too, in the same transaction. */
 import { type Actor, type AuditAction, type CommandEvent, type CommandOperation, isFinal } from "@kapi/contracts";
 import { uuidV5 } from "@kapi/kernel";
-import type { UsageEntry } from "@kapi/redis";
+import type { UsageEntry } from "@kapi/admission/redis";
 
 import type { AuditRecord } from "../domain/audit.ts";
 import type { KeyUse } from "../domain/ports.ts";

@@ -1,6 +1,6 @@
 import type { Wallet } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
-import { setLowBalanceThreshold, tagOf } from "@kapi/redis";
+import { setLowBalanceThreshold, tagOf } from "@kapi/admission/redis";
 
 import { walletOrError } from "./get-credit-balance.ts";
 import type { LedgerContext } from "./ledger-context.ts";

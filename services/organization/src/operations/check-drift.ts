@@ -1,5 +1,5 @@
 import { delay } from "@kapi/kernel";
-import { type Tag, readTag } from "@kapi/redis";
+import { type Tag, readTag } from "@kapi/admission/redis";
 import { gauge } from "@kapi/runtime";
 
 import { type Drift, creditsOf, driftOfLegs, driftOfRedis, plus } from "../domain/drift.ts";

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 
 import { ApiError } from "@kapi/http";
-import { beginSignIn, type SignInSubject, takeBackSignIn } from "@kapi/redis";
 
-import { type ActiveUser, PasswordsBusy } from "../domain/console-ports.ts";
+import { type ActiveUser, PasswordsBusy, type SignInSubject } from "../domain/console-ports.ts";
 import type { AttemptPlace } from "../domain/failed-sign-ins.ts";
 import { networkOf } from "../domain/network-address.ts";
 import type { PeopleContext } from "./console-context.ts";
@@ -25,9 +24,9 @@ export interface PasswordClaim {
  * Both are recorded in the audit log.
  */
 export async function checkPassword(context: PeopleContext, claim: PasswordClaim): Promise<ActiveUser | null> {
-  const { redis, users, passwords } = context;
+  const { signInAttempts, users, passwords } = context;
   const subject = subjectOf(claim);
-  const waitMs = await beginSignIn(redis, subject);
+  const waitMs = await signInAttempts.begin(subject);
   const attempt = { ...placeOf(subject), address: claim.address };
   if (waitMs > 0) {
     context.failedSignIns.addThrottled(attempt, () => users.byEmail(claim.email));
@@ -39,14 +38,14 @@ export async function checkPassword(context: PeopleContext, claim: PasswordClaim
     user = await users.byEmail(claim.email);
     matches = await passwords.matches(claim.password, user?.passwordHash ?? null);
   } catch (error) {
-    await takeBackSignIn(redis, subject, "undecided");
+    await signInAttempts.takeBack(subject, "undecided");
     throw error instanceof PasswordsBusy ? tooMany(BUSY_WAIT_MS) : error;
   }
   if (!matches) {
     context.failedSignIns.add(attempt, user);
     return null;
   }
-  await takeBackSignIn(redis, subject, "succeeded");
+  await signInAttempts.takeBack(subject, "succeeded");
   return user;
 }
 

@@ -1,5 +1,14 @@
 import type { AuditLog } from "../domain/audit.ts";
-import type { Accounts, Commands, Passwords, Samples, Users, Webhooks } from "../domain/console-ports.ts";
+import type {
+  Accounts,
+  Commands,
+  ConsoleSessions,
+  Passwords,
+  Samples,
+  SignInAttempts,
+  Users,
+  Webhooks,
+} from "../domain/console-ports.ts";
 import type { UsageLines } from "../domain/ports.ts";
 import type { OperatorContext } from "./operator-context.ts";
 import type { FailedSignInRecorder } from "./record-failed-sign-ins.ts";
@@ -8,6 +17,8 @@ import type { FailedSignInRecorder } from "./record-failed-sign-ins.ts";
 export interface PeopleContext extends OperatorContext {
   readonly users: Users;
   readonly passwords: Passwords;
+  readonly sessions: ConsoleSessions;
+  readonly signInAttempts: SignInAttempts;
   readonly auditLog: AuditLog;
   readonly failedSignIns: FailedSignInRecorder;
 }

@@ -1,7 +1,7 @@
 import { walletToWire } from "@kapi/admission";
 import type { Wallet } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
-import { readWallet, type WalletReply } from "@kapi/redis";
+import { readWallet, type WalletReply } from "@kapi/admission/redis";
 
 import type { LedgerContext } from "./ledger-context.ts";
 

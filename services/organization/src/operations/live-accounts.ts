@@ -9,8 +9,7 @@
 import { type AccountMetricsFrame, accountKey, type LiveEnd } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 
-import type { AccountName, Accounts, Samples, Users } from "../domain/console-ports.ts";
-import type { LedgerContext } from "./ledger-context.ts";
+import type { AccountName, Accounts, ConsoleSessions, Samples, Users } from "../domain/console-ports.ts";
 import { areSessionsOpen, type SessionMark } from "./use-session.ts";
 
 /** Most streams that one user has open in this process. */
@@ -32,7 +31,7 @@ interface Stream extends SessionMark, AccountName {
 export interface LiveAccountsNeeds {
   readonly samples: Samples;
   readonly accounts: Pick<Accounts, "existing">;
-  readonly redis: LedgerContext["redis"];
+  readonly sessions: ConsoleSessions;
   readonly users: Users;
 }
 

@@ -1,5 +1,5 @@
 import { type Clock, delay } from "@kapi/kernel";
-import { type Tag, openTag, tagOf, tagStates } from "@kapi/redis";
+import { type Tag, openTag, tagOf, tagStates } from "@kapi/admission/redis";
 
 import type { Leg } from "../domain/leg.ts";
 import type { CommandStatus, EventLog, OpenCommand, WalletPlace } from "../domain/ports.ts";

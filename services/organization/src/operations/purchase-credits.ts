@@ -1,6 +1,6 @@
 import { ApiError } from "@kapi/http";
 import { uuidV7 } from "@kapi/kernel";
-import { tagOf } from "@kapi/redis";
+import { tagOf } from "@kapi/admission/redis";
 
 import type { Leg } from "../domain/leg.ts";
 import type { PendingWalletChange, StoreTransaction } from "../domain/ports.ts";

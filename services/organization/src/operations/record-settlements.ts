@@ -9,7 +9,7 @@ import {
   deleteUsage,
   readUsage,
   tagOf,
-} from "@kapi/redis";
+} from "@kapi/admission/redis";
 
 import type { Leg, RecordedLeg } from "../domain/leg.ts";
 import { keyUsesOf, resetsOf } from "./audit-usage.ts";

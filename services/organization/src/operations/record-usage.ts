@@ -1,4 +1,4 @@
-import { type Tag, deleteUsage, readUsage, usageBacklog } from "@kapi/redis";
+import { type Tag, deleteUsage, readUsage, usageBacklog } from "@kapi/admission/redis";
 import { counter, inBatchSpan } from "@kapi/runtime";
 
 import { fairShare } from "../domain/fair-share.ts";

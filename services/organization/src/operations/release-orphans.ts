@@ -1,5 +1,5 @@
 import { COMMAND_DEADLINE_MS, EXPORT_DEADLINE_MS } from "@kapi/contracts";
-import { tagOf } from "@kapi/redis";
+import { tagOf } from "@kapi/admission/redis";
 import { counter } from "@kapi/runtime";
 
 import type { Leg } from "../domain/leg.ts";

@@ -1,5 +1,5 @@
 import { ApiError } from "@kapi/http";
-import { revokeKey as refuseInRedis } from "@kapi/redis";
+import { revokeKey as refuseInRedis } from "@kapi/admission/redis";
 
 import type { AuditCaller } from "../domain/audit.ts";
 import type { ManagementKey } from "../domain/management-key.ts";

@@ -1,4 +1,4 @@
-import { type SettlementReply, type SettlementRequest, settle } from "@kapi/redis";
+import { type SettlementReply, type SettlementRequest, settle } from "@kapi/admission/redis";
 
 import type { Leg, RecordedLeg } from "../domain/leg.ts";
 import type { StoreTransaction } from "../domain/ports.ts";

@@ -4,7 +4,7 @@
  * wallet was set from the ledger, which may have the charge, its refund, or neither. So Redis only
  * asks, and the ledger gives back what it has.
  */
-import type { UsageEntry } from "@kapi/redis";
+import type { UsageEntry } from "@kapi/admission/redis";
 
 import type { Leg, RecordedLeg } from "../domain/leg.ts";
 import type { StoreTransaction } from "../domain/ports.ts";

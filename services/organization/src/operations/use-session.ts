@@ -2,7 +2,6 @@ import { createHash, randomBytes } from "node:crypto";
 
 import type { ConsoleSession } from "@kapi/contracts";
 import { ApiError, type Caller } from "@kapi/http";
-import { closeConsoleSession, consoleSessionsExist, openConsoleSession, useConsoleSession } from "@kapi/redis";
 
 import type { ActiveUser } from "../domain/console-ports.ts";
 import type { PeopleContext } from "./console-context.ts";
@@ -40,15 +39,15 @@ export interface SessionMark {
 
 /** Opens a session for a user whose password was checked, and closes the one that the browser had, if it had one. */
 export async function openSession(
-  { redis }: Pick<PeopleContext, "redis">,
+  { sessions }: Pick<PeopleContext, "sessions">,
   user: ActiveUser,
   formerSessionId: string | null,
 ): Promise<OpenedSession> {
   const sessionId = randomBytes(SESSION_ID_BYTES).toString("base64url");
   const csrfToken = randomBytes(CSRF_TOKEN_BYTES).toString("base64url");
   const sessionHash = hashOf(sessionId);
-  await openConsoleSession(redis, sessionHash, { userId: user.userId, version: user.sessionVersion, csrfToken });
-  await closeSession({ redis }, formerSessionId);
+  await sessions.open(sessionHash, { userId: user.userId, version: user.sessionVersion, csrfToken });
+  await closeSession({ sessions }, formerSessionId);
   return { sessionId, signedIn: { sessionHash, csrfToken, user } };
 }
 
@@ -59,29 +58,29 @@ export async function useSession(context: PeopleContext, sessionId: string | nul
   return signedIn;
 }
 
-async function find({ redis, users }: PeopleContext, sessionId: string): Promise<SignedIn | null> {
+async function find({ sessions, users }: PeopleContext, sessionId: string): Promise<SignedIn | null> {
   const sessionHash = hashOf(sessionId);
-  const state = await useConsoleSession(redis, sessionHash);
+  const state = await sessions.use(sessionHash);
   const user = state === null ? null : await users.byId(state.userId);
   if (state === null || user === null || user.sessionVersion !== state.version) return null;
   return { sessionHash, csrfToken: state.csrfToken, user };
 }
 
 /** Closes a session; null, or one that is closed already, is as well. */
-export async function closeSession({ redis }: Pick<PeopleContext, "redis">, sessionId: string | null): Promise<void> {
-  if (sessionId !== null && SESSION_ID.test(sessionId)) await closeConsoleSession(redis, hashOf(sessionId));
+export async function closeSession(
+  { sessions }: Pick<PeopleContext, "sessions">,
+  sessionId: string | null,
+): Promise<void> {
+  if (sessionId !== null && SESSION_ID.test(sessionId)) await sessions.close(hashOf(sessionId));
 }
 
 /** Whether each session is still open, in order; asking keeps none alive. */
 export async function areSessionsOpen(
-  { redis, users }: Pick<PeopleContext, "redis" | "users">,
+  { sessions, users }: Pick<PeopleContext, "sessions" | "users">,
   marks: readonly SessionMark[],
 ): Promise<boolean[]> {
   const [existing, versions] = await Promise.all([
-    consoleSessionsExist(
-      redis,
-      marks.map((mark) => mark.sessionHash),
-    ),
+    sessions.exist(marks.map((mark) => mark.sessionHash)),
     users.sessionVersions([...new Set(marks.map((mark) => mark.userId))]),
   ]);
   return marks.map((mark, index) => existing[index] === true && versions.get(mark.userId) === mark.sessionVersion);

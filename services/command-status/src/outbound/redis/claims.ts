@@ -1,4 +1,5 @@
-import { type CommandRef, forget, type RedisConnection, type Tag, tagOf } from "@kapi/redis";
+import { type CommandRef, forget, type Tag, tagOf } from "@kapi/admission/redis";
+import type { RedisConnection } from "@kapi/redis";
 import type { Logger, Started } from "@kapi/runtime";
 
 import type { ClaimKeeper } from "../../domain/ports.ts";

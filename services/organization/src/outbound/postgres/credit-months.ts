@@ -1,5 +1,5 @@
 import { type Database, statement } from "@kapi/postgres";
-import type { Tag } from "@kapi/redis";
+import type { Tag } from "@kapi/admission/redis";
 
 import type { CreditMonths } from "../../domain/ports.ts";
 import { raiseEpochAlone } from "./wallets.ts";

@@ -1,6 +1,6 @@
 import { type CreditsFact, TOPICS } from "@kapi/contracts";
 import { type Queryable, statement, type Transaction } from "@kapi/postgres";
-import { type Tag, tagOf } from "@kapi/redis";
+import { type Tag, tagOf } from "@kapi/admission/redis";
 import { assertDefined, toIso, uuidV5 } from "@kapi/kernel";
 
 import {

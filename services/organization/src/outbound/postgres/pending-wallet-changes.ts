@@ -1,5 +1,5 @@
 import { type Queryable, statement } from "@kapi/postgres";
-import type { Tag } from "@kapi/redis";
+import type { Tag } from "@kapi/admission/redis";
 
 import type { PendingWalletChange } from "../../domain/ports.ts";
 

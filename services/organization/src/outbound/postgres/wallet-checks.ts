@@ -1,6 +1,6 @@
 import { toIso } from "@kapi/kernel";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
-import type { Tag } from "@kapi/redis";
+import type { Tag } from "@kapi/admission/redis";
 
 import { plus } from "../../domain/drift.ts";
 import type { CheckableWallet, LegSums, WalletCheck, WalletChecks, WalletLook } from "../../domain/drift-ports.ts";

@@ -1,6 +1,6 @@
 import { assertDefined, toIso } from "@kapi/kernel";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
-import { type OpeningWallet, type Tag, tagOf } from "@kapi/redis";
+import { type OpeningWallet, type Tag, tagOf } from "@kapi/admission/redis";
 
 import type { LedgerPosition, OldReservations, Reservation, WalletPlace, WalletRecord } from "../../domain/ports.ts";
 import { type PositionRow, positionFromRow } from "./ledger-positions.ts";

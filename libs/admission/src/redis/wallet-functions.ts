@@ -1,6 +1,7 @@
-import type { RedisConnection } from "./connection.ts";
+import type { RedisConnection } from "@kapi/redis";
 import { type Tag, metaKey, reservedKey, revokedField, settledKey, tagOf, walletKey } from "./keys.ts";
-import { type WalletState, arrayReply, walletReply } from "./replies.ts";
+import { arrayReply } from "@kapi/redis";
+import { type WalletState, walletReply } from "./wallet-state.ts";
 import { callPerTag, type ShardReplies } from "./shard-replies.ts";
 
 /**

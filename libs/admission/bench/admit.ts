@@ -1,5 +1,5 @@
 /**
- * What the admission function costs. `REDIS_URL=redis://… node libs/redis/bench/admit.ts`: a Redis of its own, which it empties
+ * What the admission function costs. `REDIS_URL=redis://… node libs/admission/bench/admit.ts`: a Redis of its own, which it empties
  * (database 15). Per kind of request, each in a call of its own and ten of an organization in a call: requests/s from this one process; the
  * processor time of Redis per request, of the function and with reading and answering, whose inverse is what one core of Redis can do.
  * The clock of the function counts waits for a processor.
@@ -8,16 +8,16 @@ import { randomUUID } from "node:crypto";
 
 import { createLogger } from "@kapi/runtime";
 
+import { createRedis } from "@kapi/redis";
 import {
   ADMISSION_LIBRARY,
   ALL_TAGS,
   type AdmitRequest,
   admitAll,
-  createRedis,
   openTag,
   purchase,
   tagOf,
-} from "../src/index.ts";
+} from "../src/redis/index.ts";
 
 const REQUESTS = 40_000;
 const IN_FLIGHT = 200;

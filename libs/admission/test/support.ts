@@ -4,43 +4,38 @@ import { delay, systemClock } from "@kapi/kernel";
 import { createLogger } from "@kapi/runtime";
 import { askRedis, createTestEnvironment, type TestRedisCluster } from "@kapi/testkit";
 
+import { type RedisConnection, type RedisOptions, createRedis } from "@kapi/redis";
 import {
   ADMISSION_LIBRARY,
   ALL_TAGS,
-  CONSOLE_LIBRARY,
   type AdmitReply,
   type AdmitRequest,
   CLAIM_SETTINGS,
   type ClaimRequest,
   type ClaimSettings,
-  type RedisConnection,
-  type RedisOptions,
   type UsageEntry,
   type WalletState,
   admit,
-  createRedis,
   markAnswered,
   openTag,
   purchase,
   readUsage,
   tagOf,
   walletKey,
-} from "../src/index.ts";
+} from "../src/redis/index.ts";
 
 /** The epoch that the tests open tags with. */
 export const EPOCH = 5;
 
 const CLIENT = {
-  clientName: "redis-test",
-  functionLibraries: [ADMISSION_LIBRARY, CONSOLE_LIBRARY],
-  logger: createLogger({ service: "redis-test", level: "silent" }),
+  clientName: "admission-test",
+  functionLibraries: [ADMISSION_LIBRARY],
+  logger: createLogger({ service: "admission-test", level: "silent" }),
 };
 
 /** A connection of one test file's own. */
 interface Connected {
   readonly redis: RedisConnection;
-  /** What it was made with, for another one. */
-  readonly options: RedisOptions;
   /** Has every Redis behind it carry out a command. */
   readonly everywhere: (command: string) => Promise<void>;
   readonly stop: () => Promise<void>;
@@ -81,7 +76,7 @@ async function connectTo(options: RedisOptions, urls: readonly string[]): Promis
   await everywhere("FLUSHALL");
   const { value: redis, stop } = await createRedis(options);
   await openAll(redis);
-  return { redis, options, everywhere, stop };
+  return { redis, everywhere, stop };
 }
 
 /** Opens every tag without wallets. */

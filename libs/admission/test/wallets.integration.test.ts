@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import type { RedisConnection } from "@kapi/redis";
 import {
   type AdmitRequest,
-  type RedisConnection,
   type UsageEntry,
   type WalletState,
   admit,
@@ -20,7 +20,7 @@ import {
   type Tag,
   tagOf,
   walletKey,
-} from "../src/index.ts";
+} from "../src/redis/index.ts";
 import {
   EPOCH,
   answer,

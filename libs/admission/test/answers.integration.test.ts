@@ -2,16 +2,8 @@
 import { delay } from "@kapi/kernel";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import {
-  CLAIM_SETTINGS,
-  type RedisConnection,
-  admit,
-  claimKey,
-  markAnswered,
-  confirmAnswered,
-  refund,
-  tagOf,
-} from "../src/index.ts";
+import type { RedisConnection } from "@kapi/redis";
+import { CLAIM_SETTINGS, admit, claimKey, markAnswered, confirmAnswered, refund, tagOf } from "../src/redis/index.ts";
 import { answer, claim, connectEmpty, organizationWith, reserve, walletOf, whileOpen, QUICK } from "./support.ts";
 
 /** How long an answer with passwords may be unconfirmed. */

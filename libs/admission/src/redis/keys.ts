@@ -47,13 +47,3 @@ export const chargeKey = (tag: Tag, chargeId: string): string => `${hashTag(tag)
 export const claimKey = (tag: Tag, commandId: string): string => `${hashTag(tag)}:claim:${commandId}`;
 /** Marker: this reservation or purchase was applied to the wallet. */
 export const settledKey = (tag: Tag, chargeId: string): string => `${hashTag(tag)}:settled:${chargeId}`;
-/** Hash: a session of the console. */
-export const consoleSessionKey = (sessionHash: string): string => `console:session:${sessionHash}`;
-/** Hash: failures to sign in under an e-mail address; all keys of `{sign-in}` are of one call. */
-export const signInEmailKey = (emailHash: string): string => `{sign-in}:email:${emailHash}`;
-/** Hash: failures to sign in from a network address. */
-export const signInAddressKey = (address: string): string => `{sign-in}:address:${address}`;
-/** Hash: failures under an e-mail address from a network it is known from. */
-export const signInBothKey = (emailHash: string, address: string): string => `{sign-in}:both:${emailHash}:${address}`;
-/** Marker: somebody has signed in under the e-mail address from this network. */
-export const signInKnownKey = (emailHash: string, address: string): string => `{sign-in}:known:${emailHash}:${address}`;

@@ -1,6 +1,6 @@
 import { assert, assertDefined } from "@kapi/kernel";
 
-import type { RedisConnection } from "./connection.ts";
+import type { RedisConnection } from "@kapi/redis";
 import {
   bucketKey,
   chargeKey,
@@ -13,7 +13,8 @@ import {
   usageKey,
   walletKey,
 } from "./keys.ts";
-import { type WalletState, arrayReply, numberReply, textReply, walletReply } from "./replies.ts";
+import { arrayReply, numberReply, textReply } from "@kapi/redis";
+import { type WalletState, walletReply } from "./wallet-state.ts";
 import { callPerTag, type ShardReplies } from "./shard-replies.ts";
 import { USAGE_STREAM_LIMIT } from "./usage-stream.ts";
 

@@ -1,6 +1,6 @@
 import { assert } from "@kapi/kernel";
 
-import type { RedisConnection } from "./connection.ts";
+import type { RedisConnection } from "@kapi/redis";
 import { type Tag, usageKey } from "./keys.ts";
 import { callPerTag, type ShardReplies } from "./shard-replies.ts";
 

@@ -1,6 +1,7 @@
-import type { RedisConnection } from "./connection.ts";
+import type { RedisConnection } from "@kapi/redis";
 import { type Tag, metaKey, usageKey, walletKey } from "./keys.ts";
-import { type WalletState, arrayReply, walletReply } from "./replies.ts";
+import { arrayReply } from "@kapi/redis";
+import { type WalletState, walletReply } from "./wallet-state.ts";
 import { type UsageEntry, usageFromWire } from "./usage-stream.ts";
 
 /** A tag as it is at one moment: nothing was charged between its wallets and its entries. */

@@ -1,7 +1,8 @@
 #!lua name=kapi_console
 
--- What the console keeps in Redis: sessions, and how often somebody failed to sign in. A library of its own beside kapi.lua: it
--- touches no wallet. What each function takes and gives is documented beside its typed wrapper (console-functions.ts).
+-- What the console keeps in Redis: sessions, and how often somebody failed to sign in. A library of
+-- its own beside that of admission: it touches no wallet. What each function takes and gives is
+-- documented beside its typed wrapper (console-sessions.ts, sign-in-attempts.ts).
 
 local SESSION_FIELDS = { 'user', 'version', 'csrf', 'created' }
 -- Above this the wait has long reached its greatest length, and 2^n would lose its exactness.

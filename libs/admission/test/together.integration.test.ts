@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import type { RedisConnection } from "@kapi/redis";
 import {
   type AdmitReply,
   type AdmitRequest,
-  type RedisConnection,
   admit,
   admitAll,
   bucketKey,
@@ -19,7 +19,7 @@ import {
   tagOf,
   usageKey,
   walletKey,
-} from "../src/index.ts";
+} from "../src/redis/index.ts";
 import { claim, connectEmpty, organizationWith, request, reserve, usageOf, walletOf } from "./support.ts";
 
 const CREDITS = 30;

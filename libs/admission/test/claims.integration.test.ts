@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import type { RedisConnection } from "@kapi/redis";
 import {
   CLAIM_TTL_MS,
   FINAL_CLAIM_TTL_MS,
-  type RedisConnection,
   admit,
   claimKey,
   claimedMessage,
@@ -12,7 +12,7 @@ import {
   settle,
   settledKey,
   tagOf,
-} from "../src/index.ts";
+} from "../src/redis/index.ts";
 import {
   EPOCH,
   answer,

@@ -1,23 +1,9 @@
 import { randomUUID } from "node:crypto";
 
-import { createLogger } from "@kapi/runtime";
-import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import {
-  type RedisConnection,
-  type RedisOptions,
-  admit,
-  bucketKey,
-  createRedis,
-  metaKey,
-  purchase,
-  refund,
-  revokeKey,
-  settle,
-  startRedisClock,
-  tagOf,
-} from "../src/index.ts";
+import type { RedisConnection } from "@kapi/redis";
+import { admit, bucketKey, metaKey, purchase, refund, revokeKey, settle, tagOf } from "../src/redis/index.ts";
 import {
   EPOCH,
   claim,
@@ -31,11 +17,10 @@ import {
 } from "./support.ts";
 
 let redis: RedisConnection;
-let options: RedisOptions;
 let everywhere: (command: string) => Promise<void>;
 let stop: () => Promise<void>;
 beforeAll(async () => {
-  ({ redis, options, everywhere, stop } = await connectEmpty());
+  ({ redis, everywhere, stop } = await connectEmpty());
 });
 afterAll(() => stop());
 
@@ -228,35 +213,4 @@ test("a library that Redis has lost is loaded again, and the call goes through",
   const organizationId = await organizationWith(redis, 2);
   await everywhere("FUNCTION DELETE kapi");
   expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted", charged: 1 });
-});
-
-test("a Redis that may throw keys away is refused", async () => {
-  await everywhere("CONFIG SET maxmemory-policy allkeys-lru");
-  try {
-    await expect(createRedis(options)).rejects.toThrow("noeviction");
-  } finally {
-    await everywhere("CONFIG SET maxmemory-policy noeviction");
-  }
-});
-
-test("the clock of Redis says its time, goes on while it cannot be asked, and is put right where it changed", async () => {
-  let apartMs = 0;
-  const [master] = redis.masters();
-  const time = async (byMs: number): Promise<number[]> => {
-    if (Number.isNaN(byMs)) throw new Error("no Redis");
-    const [seconds, microseconds] = (await master?.time()) ?? [];
-    return [Number(seconds) + byMs / 1_000, Number(microseconds)];
-  };
-  // One of three masters is always wrong.
-  const masters = [{ time: () => time(-3_600_000) }, { time: () => time(apartMs) }, { time: () => time(apartMs) }];
-  const shifted = { masters: () => masters } as unknown as Pick<RedisConnection, "masters">;
-  const logger = createLogger({ service: "redis-test", level: "silent" });
-  const apart = (): number => Math.round((clock.nowMs() - Date.now()) / 1_000);
-  const { value: clock, stop: stopClock } = await startRedisClock(shifted, { logger, intervalMs: 20 });
-  expect(Math.abs(apart())).toBe(0);
-  apartMs = 600_000;
-  await eventually(() => expect(apart()).toBe(600));
-  apartMs = Number.NaN;
-  await stopClock();
-  expect(apart()).toBe(600);
 });
