@@ -39,7 +39,7 @@ const { value: redis, stop } = await createRedis({
   commandTimeoutMs: 60_000,
 });
 await redis.commands.flushdb();
-await Promise.all(ALL_TAGS.map((tag) => openTag(redis, tag, 1, [])));
+await Promise.all(ALL_TAGS.map((shard) => openTag(redis, shard, 1, [])));
 const organizationIds = Array.from({ length: ORGANIZATIONS }, () => randomUUID());
 const wallet = { credits: 1_000_000_000, epoch: 1, lowBalanceThreshold: 0, createdAtMs: 1 };
 for (const organizationId of organizationIds) {

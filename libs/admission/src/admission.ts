@@ -101,7 +101,7 @@ export interface Admission {
   /**
    * Revoked set, rate limit, credits and claims, in one Redis call, which requests of the same moment share; repeated with the
    * same charge id it charges once. Throws ApiError: 401; 429 with Retry-After; 402 (404 WALLET_NOT_FOUND for getCreditBalance); 500 DEPENDENCY_UNAVAILABLE with
-   * Retry-After where the tag is closed or Redis is away. Nothing was charged by a call that throws, unless Redis is away.
+   * Retry-After where the shard is closed or Redis is away. Nothing was charged by a call that throws, unless Redis is away.
    */
   readonly admit: (request: AdmissionRequest) => Promise<Admitted>;
   /** After Kafka's acknowledgement and before the 202, for all claims of the request. False: no 202 may be sent. */
@@ -120,7 +120,7 @@ export interface Admission {
   /**
    * The message that the organization's claim on the command still holds, for reads that come before command-status has the command. Null:
    * every command of the organization that was answered with 202 either has a claim or is in command-status by now. Throws
-   * DEPENDENCY_UNAVAILABLE where that is not known, because Redis lost claims and the tag is closed.
+   * DEPENDENCY_UNAVAILABLE where that is not known, because Redis lost claims and the shard is closed.
    */
   readonly claimedMessage: (organizationId: string, commandId: string) => Promise<CommandMessage | null>;
 }
@@ -149,12 +149,12 @@ export interface AdmissionOptions {
 export function createAdmission(options: AdmissionOptions): Admission {
   const { redis, settings = CLAIM_SETTINGS } = options;
   const admitTogether = together<AdmitRequest, AdmitReply>({
-    call: (tag, requests) => admitAll(redis, tag, requests, settings),
+    call: (shard, requests) => admitAll(redis, shard, requests, settings),
     sizeOf: ({ claims }) => Math.max(claims.length, 1),
     maxSize: MAX_CLAIMS_TOGETHER,
   });
   const markTogether = together<AnsweredClaims, boolean>({
-    call: (tag, requests) => markAnswered(redis, tag, requests, settings),
+    call: (shard, requests) => markAnswered(redis, shard, requests, settings),
     sizeOf: ({ commandIds }) => commandIds.length,
     maxSize: MAX_CLAIMS_TOGETHER,
   });
@@ -205,9 +205,9 @@ export function createAdmission(options: AdmissionOptions): Admission {
     },
     claimedMessage: async (organizationId, commandId) => {
       const message = messageFromWire(await reaching(() => claimedMessage(redis, organizationId, commandId)));
-      // Claims are found by tag and command id, and organizations share tags.
+      // Claims are found by shard and command id, and organizations share shards.
       if (message?.organizationId === organizationId) return message;
-      // After the claim: a tag that lost its claims opens only once command-status has taken in all that was published before.
+      // After the claim: a shard that lost its claims opens only once command-status has taken in all that was published before.
       const closed = await reaching(() => closedTags(redis, [tagOf(organizationId)]));
       if (closed.length > 0) throw unavailable();
       return null;

@@ -12,11 +12,11 @@ export type AvailableCredits = (organizationId: string) => Promise<number | null
 export function createAvailableCredits(redis: RedisConnection, logger: Logger): AvailableCredits {
   return async (organizationId) => {
     try {
-      const tag = tagOf(organizationId);
-      const available = await redis.commands.hget(walletKey(tag, organizationId), "available");
+      const shard = tagOf(organizationId);
+      const available = await redis.commands.hget(walletKey(shard, organizationId), "available");
       if (available !== null) return Number(available);
-      // While the tag is closed, the wallet may be in the ledger alone.
-      return (await closedTags(redis, [tag])).length > 0 ? null : 0;
+      // While the shard is closed, the wallet may be in the ledger alone.
+      return (await closedTags(redis, [shard])).length > 0 ? null : 0;
     } catch (error) {
       logger.debug({ err: error }, "no wallet to show with an error answer");
       return null;

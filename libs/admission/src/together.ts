@@ -3,8 +3,8 @@ import type { Tag } from "./redis/index.ts";
 
 /** What {@link together} needs. */
 export interface TogetherOptions<Request, Answer> {
-  /** Carries out requests of one tag in one call of Redis: one answer per request, in their order. */
-  readonly call: (tag: Tag, requests: readonly Request[]) => Promise<readonly Answer[]>;
+  /** Carries out requests of one shard in one call of Redis: one answer per request, in their order. */
+  readonly call: (shard: Tag, requests: readonly Request[]) => Promise<readonly Answer[]>;
   /** How much a request is; in claims, at least 1. */
   readonly sizeOf: (request: Request) => number;
   /** What the requests of one call are together, at most, so that none holds Redis for long; a larger one has a call of its own. */
@@ -17,20 +17,20 @@ interface Waiting<Request, Answer> {
 }
 
 /**
- * Returns a function that carries out one request, and puts those of one turn of the event loop that are of one tag into one call: what
- * they share (is the tag open, the wallet) is read and written once for all. Of each tag by itself, for another's node may be away; the
- * calls of all tags go out in one turn, so that they share a write, which a batcher for each tag would not give. Nothing waits for a call under
+ * Returns a function that carries out one request, and puts those of one turn of the event loop that are of one shard into one call: what
+ * they share (is the shard open, the wallet) is read and written once for all. Of each shard by itself, for another's node may be away; the
+ * calls of all shards go out in one turn, so that they share a write, which a batcher for each shard would not give. Nothing waits for a call under
  * way. A call that fails rejects its requests.
  */
 export function together<Request, Answer>(
   options: TogetherOptions<Request, Answer>,
-): (tag: Tag, request: Request) => Promise<Answer> {
+): (shard: Tag, request: Request) => Promise<Answer> {
   let waiting = new Map<Tag, Waiting<Request, Answer>[]>();
 
-  const call = async (tag: Tag, batch: readonly Waiting<Request, Answer>[]): Promise<void> => {
+  const call = async (shard: Tag, batch: readonly Waiting<Request, Answer>[]): Promise<void> => {
     try {
       const answers = await options.call(
-        tag,
+        shard,
         batch.map(({ request }) => request),
       );
       assert(answers.length === batch.length, "a call answers each of its requests");
@@ -43,13 +43,13 @@ export function together<Request, Answer>(
   const callAll = (): void => {
     const turn = waiting;
     waiting = new Map();
-    for (const [tag, members] of turn) for (const batch of batchesOf(members, options)) void call(tag, batch);
+    for (const [shard, members] of turn) for (const batch of batchesOf(members, options)) void call(shard, batch);
   };
-  return (tag, request) => {
+  return (shard, request) => {
     if (waiting.size === 0) setImmediate(callAll);
     const answer = deferred<Answer>();
-    const members = waiting.get(tag);
-    if (members === undefined) waiting.set(tag, [{ request, answer }]);
+    const members = waiting.get(shard);
+    if (members === undefined) waiting.set(shard, [{ request, answer }]);
     else members.push({ request, answer });
     return answer.promise;
   };

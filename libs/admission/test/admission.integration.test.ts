@@ -153,7 +153,7 @@ test("a queued command is claimed, answered, and then a duplicate with its messa
   expect(again).toMatchObject({ charged: 1, remaining: 94, claims: [{ kind: "duplicate", message }] });
 });
 
-test("the message of a claim is its own organization's alone, also where another one shares its tag", async () => {
+test("the message of a claim is its own organization's alone, also where another one shares its shard", async () => {
   const key = await keyWith(100);
   const message = commandMessage({ organizationId: key.organizationId });
   await admission.admit(deposit(key, message));

@@ -68,10 +68,10 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-/** Opens closed tags for the tests that follow, without wallets and with the first epoch again. */
-async function openEmpty(redis: RedisConnection, tags: readonly Tag[]): Promise<void> {
-  await Promise.all(tags.map((tag) => redis.commands.del(metaKey(tag))));
-  await Promise.all(tags.map((tag) => openTag(redis, tag, EPOCH, [])));
+/** Opens closed shards for the tests that follow, without wallets and with the first epoch again. */
+async function openEmpty(redis: RedisConnection, shards: readonly Tag[]): Promise<void> {
+  await Promise.all(shards.map((shard) => redis.commands.del(metaKey(shard))));
+  await Promise.all(shards.map((shard) => openTag(redis, shard, EPOCH, [])));
 }
 
 describe("in a cluster", async () => {
@@ -90,10 +90,10 @@ describe("in a cluster", async () => {
   await import("./wallets.integration.test.ts");
 });
 
-async function organizationOn(redis: RedisConnection, tags: readonly Tag[]): Promise<string> {
+async function organizationOn(redis: RedisConnection, shards: readonly Tag[]): Promise<string> {
   for (;;) {
     const organizationId = await organizationWith(redis, 100);
-    if (tags.includes(tagOf(organizationId))) return organizationId;
+    if (shards.includes(tagOf(organizationId))) return organizationId;
   }
 }
 
@@ -103,7 +103,7 @@ describe("a cluster", () => {
   let slots: readonly number[];
 
   beforeAll(async () => {
-    // The tests before may have left a tag closed under a later epoch.
+    // The tests before may have left a shard closed under a later epoch.
     for (const master of cluster.masters) await master.ask("FLUSHALL");
     ({ value: redis, stop } = await createRedis({
       url: cluster.masters.map(({ url }) => url),
@@ -113,42 +113,42 @@ describe("a cluster", () => {
       logger,
     }));
     await openAll(redis);
-    slots = await Promise.all(ALL_TAGS.map((tag) => redis.commands.cluster("KEYSLOT", metaKey(tag))));
+    slots = await Promise.all(ALL_TAGS.map((shard) => redis.commands.cluster("KEYSLOT", metaKey(shard))));
   });
   afterAll(() => stop());
 
-  /** The tags that lie on a node. */
-  async function tagsOf(node: TestRedisNode): Promise<Tag[]> {
+  /** The shards that lie on a node. */
+  async function shardsOn(node: TestRedisNode): Promise<Tag[]> {
     const itself = (await node.ask("CLUSTER NODES")).split("\n").find((line) => line.includes("myself")) ?? "";
     const ranges = itself.trim().split(" ").slice(FIRST_SLOTS_FIELD);
-    return ALL_TAGS.filter((tag) =>
+    return ALL_TAGS.filter((shard) =>
       ranges.some((range) => {
         const [from = "", to = from] = range.split("-");
-        return Number(from) <= slotOf(tag) && slotOf(tag) <= Number(to);
+        return Number(from) <= slotOf(shard) && slotOf(shard) <= Number(to);
       }),
     );
   }
 
-  function slotOf(tag: Tag): number {
-    return slots[tag] ?? -1;
+  function slotOf(shard: Tag): number {
+    return slots[shard] ?? -1;
   }
 
-  it("closes the tag of a slot that was moved to another node", async () => {
+  it("closes the shard of a slot that was moved to another node", async () => {
     const [, from, to] = cluster.masters;
     if (from === undefined || to === undefined) throw new Error("the cluster has masters");
-    const [tag = 0] = await tagsOf(from);
-    expect(await moveSlot(slotOf(tag), from, to)).toContain(metaKey(tag));
+    const [shard = 0] = await shardsOn(from);
+    expect(await moveSlot(slotOf(shard), from, to)).toContain(metaKey(shard));
     // It lies in another Redis now: what its wallets are there, the ledger says.
-    expect(await closedTags(redis, ALL_TAGS)).toEqual([tag]);
-    await openEmpty(redis, [tag]);
+    expect(await closedTags(redis, ALL_TAGS)).toEqual([shard]);
+    await openEmpty(redis, [shard]);
   });
 
-  it("closes the tags of a node that was demoted and promoted again, and lost what its replica had taken in", async () => {
+  it("closes the shards of a node that was demoted and promoted again, and lost what its replica had taken in", async () => {
     const [master] = cluster.masters;
     if (master === undefined) throw new Error("the cluster has masters");
-    const tags = await tagsOf(master);
-    const organizationId = await organizationOn(redis, tags);
-    const tag = tagOf(organizationId);
+    const shards = await shardsOn(master);
+    const organizationId = await organizationOn(redis, shards);
+    const shard = tagOf(organizationId);
     const runBefore = await runIdOf(master);
     // A replica that comes back gets everything at once.
     for (const node of [master, cluster.replica]) await node.ask("CONFIG SET repl-diskless-sync-delay 0");
@@ -156,39 +156,39 @@ describe("a cluster", () => {
 
     await pause(master);
     await cluster.replica.ask("CLUSTER FAILOVER TAKEOVER");
-    await eventually(async () => expect(await closedTags(redis, tags)).toEqual(tags));
-    await openTag(redis, tag, EPOCH + 1, [walletWith(organizationId, 50)]);
+    await eventually(async () => expect(await closedTags(redis, shards)).toEqual(shards));
+    await openTag(redis, shard, EPOCH + 1, [walletWith(organizationId, 50)]);
     expect(await admit(redis, request(organizationId))).toMatchObject({ wallet: { available: 49 } });
     // The replica that took over is away before the old master has heard anything of it.
     await pause(cluster.replica);
     await resume(master);
     await eventually(async () => expect(await master.ask("INFO replication")).toContain("role:slave"));
     await master.ask("CLUSTER FAILOVER TAKEOVER");
-    await eventually(async () => expect(await closedTags(redis, tags)).toEqual(tags));
+    await eventually(async () => expect(await closedTags(redis, shards)).toEqual(shards));
 
     expect(await runIdOf(master)).toBe(runBefore);
     expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
-    await openTag(redis, tag, EPOCH + 2, [walletWith(organizationId, 49)]);
+    await openTag(redis, shard, EPOCH + 2, [walletWith(organizationId, 49)]);
     expect(await admit(redis, request(organizationId))).toMatchObject({ wallet: { available: 48 } });
     await resume(cluster.replica);
     await eventually(async () => expect(await replicated(master)).toBe(true));
-    await openEmpty(redis, tags);
+    await openEmpty(redis, shards);
   });
 
-  it("loses a node: its tags are closed once the replica has taken over, and all others go on meanwhile", async () => {
+  it("loses a node: its shards are closed once the replica has taken over, and all others go on meanwhile", async () => {
     const [lost, ...others] = cluster.masters;
-    const lostTags = lost === undefined ? [] : await tagsOf(lost);
-    const otherTags = (await Promise.all(others.map(tagsOf))).flat();
-    const organizationId = await organizationOn(redis, otherTags);
+    const lostShards = lost === undefined ? [] : await shardsOn(lost);
+    const otherShards = (await Promise.all(others.map(shardsOn))).flat();
+    const organizationId = await organizationOn(redis, otherShards);
     await cluster.replica.ask("FUNCTION LIST");
     await lost?.crash();
     expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted" });
-    await eventually(async () => expect(await closedTags(redis, ALL_TAGS)).toEqual(lostTags));
+    await eventually(async () => expect(await closedTags(redis, ALL_TAGS)).toEqual(lostShards));
     // A master that has joined anew may have lost its libraries, too.
     await cluster.replica.ask("FUNCTION FLUSH SYNC");
-    await openEmpty(redis, lostTags);
+    await openEmpty(redis, lostShards);
     expect(await closedTags(redis, ALL_TAGS)).toEqual([]);
-    const there = await organizationOn(redis, lostTags);
+    const there = await organizationOn(redis, lostShards);
     expect(await admit(redis, request(there, { chargeId: randomUUID() }))).toMatchObject({ kind: "admitted" });
     expect(await cluster.replica.ask("FUNCTION LIST")).toContain("kapi_admit");
   });

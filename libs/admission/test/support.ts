@@ -24,7 +24,7 @@ import {
   walletKey,
 } from "../src/redis/index.ts";
 
-/** The epoch that the tests open tags with. */
+/** The epoch that the tests open shards with. */
 export const EPOCH = 5;
 
 const CLIENT = {
@@ -48,7 +48,7 @@ export function runInCluster(running: TestRedisCluster): void {
   cluster = running;
 }
 
-/** A Redis of one test file's own, or its cluster, empty, with all tags open. */
+/** A Redis of one test file's own, or its cluster, empty, with all shards open. */
 export async function connectEmpty(): Promise<Connected> {
   return cluster === null ? connectToOwn() : connectToCluster(cluster);
 }
@@ -79,9 +79,9 @@ async function connectTo(options: RedisOptions, urls: readonly string[]): Promis
   return { redis, everywhere, stop };
 }
 
-/** Opens every tag without wallets. */
+/** Opens every shard without wallets. */
 export async function openAll(redis: RedisConnection): Promise<void> {
-  await Promise.all(ALL_TAGS.map((tag) => openTag(redis, tag, EPOCH, [])));
+  await Promise.all(ALL_TAGS.map((shard) => openTag(redis, shard, EPOCH, [])));
 }
 
 /** A new organization with `credits` in its wallet. */
@@ -149,8 +149,8 @@ export async function walletOf(redis: RedisConnection, organizationId: string): 
 
 /** The usage entries of an organization. */
 export async function usageOf(redis: RedisConnection, organizationId: string): Promise<UsageEntry[]> {
-  const tag = tagOf(organizationId);
-  const entries = (await readUsage(redis, [tag], 100_000)).replies.get(tag) ?? [];
+  const shard = tagOf(organizationId);
+  const entries = (await readUsage(redis, [shard], 100_000)).replies.get(shard) ?? [];
   return entries.filter((entry) => entry.organizationId === organizationId);
 }
 

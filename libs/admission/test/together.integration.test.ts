@@ -36,8 +36,8 @@ beforeAll(async () => {
 });
 afterAll(() => stop());
 
-/** Organizations that share a tag, each with credits. */
-async function ofOneTag(count: number): Promise<string[]> {
+/** Organizations that share a shard, each with credits. */
+async function ofOneShard(count: number): Promise<string[]> {
   const ids = [randomUUID()];
   while (ids.length < count) {
     const id = randomUUID();
@@ -72,7 +72,7 @@ const drafts = fc.array(draft, { minLength: 1, maxLength: MAX_REQUESTS, size: "m
 /** A claim stays open during a test, or is taken over by the next equal request. */
 const claimOpenMs = fc.constantFrom(CLAIM_SETTINGS.claimOpenMs, 0);
 
-/** Two organizations of one tag, with keys of which one is revoked and one limited. */
+/** Two organizations of one shard, with keys of which one is revoked and one limited. */
 class World {
   readonly #organizations: readonly string[];
   readonly #keys = ["a", "b", "limited", "revoked"].map((name) => `${name}-${randomUUID()}`);
@@ -144,7 +144,7 @@ test("requests in one call are answered, charged and recorded as if each had com
   await fc.assert(
     fc.asyncProperty(drafts, claimOpenMs, async (wanted, openMs) => {
       const settings = { ...CLAIM_SETTINGS, claimOpenMs: openMs };
-      const organizations = await ofOneTag(4);
+      const organizations = await ofOneShard(4);
       const [together, alone] = [new World(organizations.slice(0, 2)), new World(organizations.slice(2))];
       await Promise.all([together.revoke(), alone.revoke()]);
       const replies = await admitAll(redis, tagOf(organizations[0] ?? ""), together.requestsOf(wanted), settings);
@@ -174,18 +174,23 @@ test("of requests in one call, those that the stream has no room for are closed,
   expect((await walletOf(redis, organizationId)).available).toBe(CREDITS - 3);
 });
 
-test("an organization of another tag has no place in a call", async () => {
+test("an organization of another shard has no place in a call", async () => {
   const organizationId = await organizationWith(redis, CREDITS);
-  const otherTag = (tagOf(organizationId) + 1) % 64;
-  await expect(admitAll(redis, otherTag, [request(organizationId)])).rejects.toThrow("one tag");
+  const otherShard = (tagOf(organizationId) + 1) % 64;
+  await expect(admitAll(redis, otherShard, [request(organizationId)])).rejects.toThrow("one shard");
 });
 
 test("a process of the version before is admitted as it was", async () => {
   const organizationId = await organizationWith(redis, CREDITS);
-  const tag = tagOf(organizationId);
+  const shard = tagOf(organizationId);
   const [keyId, commandId] = [randomUUID(), randomUUID()];
   const call = (chargeId: string, mode: string, price: number): Promise<unknown> => {
-    const keys = [metaKey(tag), walletKey(tag, organizationId), bucketKey(tag, keyId), chargeKey(tag, chargeId)];
+    const keys = [
+      metaKey(shard),
+      walletKey(shard, organizationId),
+      bucketKey(shard, keyId),
+      chargeKey(shard, chargeId),
+    ];
     const args = [keyId, organizationId, chargeId, mode, price, 1, "operation", "request", 1, 10];
     const limits = [CLAIM_SETTINGS.claimOpenMs, 60_000, 60_000, CLAIM_SETTINGS.usageStreamLimit];
     const claims = mode === "reserve" ? [commandId, "print", "message", 5, "0"] : [];
@@ -193,9 +198,9 @@ test("a process of the version before is admitted as it was", async () => {
       "kapi_admit",
       [
         ...keys,
-        usageKey(tag),
-        reservedKey(tag, organizationId),
-        ...(claims.length > 0 ? [claimKey(tag, commandId), settledKey(tag, commandId)] : []),
+        usageKey(shard),
+        reservedKey(shard, organizationId),
+        ...(claims.length > 0 ? [claimKey(shard, commandId), settledKey(shard, commandId)] : []),
       ],
       [...args, ...limits, ...claims, "00-trace"],
     );

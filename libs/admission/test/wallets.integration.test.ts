@@ -166,15 +166,15 @@ test("a flushed Redis is closed, and opening it sets the wallets and reservation
   const wanted = claim();
   await admit(redis, reserve(organizationId, [wanted]));
   const before = await walletOf(redis, organizationId);
-  const tag = tagOf(organizationId);
+  const shard = tagOf(organizationId);
 
   await everywhere("FLUSHALL");
-  expect(await closedTags(redis, [tag])).toEqual([tag]);
+  expect(await closedTags(redis, [shard])).toEqual([shard]);
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
 
   const reservations = [{ chargeId: wanted.commandId, credits: 5 }];
-  expect(await openTag(redis, tag, EPOCH + 1, [{ ...before, reservations }])).toBe("opened");
-  expect(await openTag(redis, tag, EPOCH + 2, [])).toBe("already");
+  expect(await openTag(redis, shard, EPOCH + 1, [{ ...before, reservations }])).toBe("opened");
+  expect(await openTag(redis, shard, EPOCH + 2, [])).toBe("already");
   await openAll(redis);
   expect(await walletOf(redis, organizationId)).toEqual(before);
 
@@ -196,10 +196,10 @@ test("an opening in parts sets what one call would, is open after the last alone
       return redis.call(name, keys, args);
     },
   };
-  const tag = tagOf(organizationId);
+  const shard = tagOf(organizationId);
   const reservations = Array.from({ length: 25 }, () => ({ chargeId: randomUUID(), credits: 2 }));
   const wallet = openingWallet(organizationId, { available: 30, reserved: 50, reservations });
-  const others = sameTag(tag, 12).map((id) => openingWallet(id, { available: 7 }));
+  const others = sameShard(shard, 12).map((id) => openingWallet(id, { available: 7 }));
   await everywhere("FLUSHALL");
 
   // An opening that stopped in the middle is no obstacle to the next, and cannot go on beside it.
@@ -213,25 +213,25 @@ test("an opening in parts sets what one call would, is open after the last alone
       return "filled";
     },
   };
-  await expect(openTag(stopping, tag, EPOCH, [wallet], 10)).rejects.toThrow("ended");
-  expect(await closedTags(redis, [tag])).toEqual([tag]);
+  await expect(openTag(stopping, shard, EPOCH, [wallet], 10)).rejects.toThrow("ended");
+  expect(await closedTags(redis, [shard])).toEqual([shard]);
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
   let overtaken: string | undefined;
   const overtaking: RedisConnection = {
     ...redis,
     call: async (name, keys, args) => {
       const reply = await redis.call(name, keys, args);
-      if (args[0] === EPOCH + 1) overtaken ??= await openTag(redis, tag, EPOCH + 2, [wallet, ...others], 10);
+      if (args[0] === EPOCH + 1) overtaken ??= await openTag(redis, shard, EPOCH + 2, [wallet, ...others], 10);
       return reply;
     },
   };
   const stale = openingWallet(organizationId, { available: 999, reservations });
-  expect(await openTag(overtaking, tag, EPOCH + 1, [stale, ...others], 10)).toBe("already");
+  expect(await openTag(overtaking, shard, EPOCH + 1, [stale, ...others], 10)).toBe("already");
   expect(overtaken).toBe("opened");
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 30, reserved: 50 });
 
   await everywhere("FLUSHALL");
-  expect(await openTag(counting, tag, EPOCH + 3, [...others, wallet], 10)).toBe("opened");
+  expect(await openTag(counting, shard, EPOCH + 3, [...others, wallet], 10)).toBe("opened");
   expect(calls.count).toBeGreaterThanOrEqual(4);
   expect(calls.longest).toBeLessThanOrEqual(21);
   for (const each of others) expect(await walletOf(redis, each.organizationId)).toMatchObject({ available: 7 });
@@ -245,9 +245,9 @@ test("an opening in parts sets what one call would, is open after the last alone
   await openAll(redis);
 });
 
-test("an opening that read the ledger before another one opened the tag sets nothing, also when the tag is closed again", async () => {
+test("an opening that read the ledger before another one opened the shard sets nothing, also when the shard is closed again", async () => {
   const [organizationId, other] = [randomUUID(), randomUUID()];
-  const tag = tagOf(organizationId);
+  const shard = tagOf(organizationId);
   const wallet = (available: number): OpeningWallet =>
     openingWallet(organizationId, {
       available,
@@ -255,36 +255,36 @@ test("an opening that read the ledger before another one opened the tag sets not
     });
   // What a fail-over does: the replication id is another one, and the data stays.
   const failOver = async (): Promise<void> => {
-    await redis.commands.hset(metaKey(tag), "replication", "0".repeat(40));
+    await redis.commands.hset(metaKey(shard), "replication", "0".repeat(40));
   };
   for (const parts of [1_000, 10]) {
     await everywhere("FLUSHALL");
-    await openTag(redis, tag, EPOCH, []);
+    await openTag(redis, shard, EPOCH, []);
     await failOver();
-    expect(await openTag(redis, tag, EPOCH + 2, [wallet(30)])).toBe("opened");
+    expect(await openTag(redis, shard, EPOCH + 2, [wallet(30)])).toBe("opened");
     await failOver();
-    expect(await openTag(redis, tag, EPOCH + 1, [wallet(999)], parts)).toBe("overtaken");
-    expect(await openTag(redis, tag, EPOCH + 2, [wallet(999)], parts)).toBe("overtaken");
-    expect(await closedTags(redis, [tag])).toEqual([tag]);
-    expect(await redis.commands.hget(walletKey(tag, organizationId), "available")).toBe("30");
+    expect(await openTag(redis, shard, EPOCH + 1, [wallet(999)], parts)).toBe("overtaken");
+    expect(await openTag(redis, shard, EPOCH + 2, [wallet(999)], parts)).toBe("overtaken");
+    expect(await closedTags(redis, [shard])).toEqual([shard]);
+    expect(await redis.commands.hget(walletKey(shard, organizationId), "available")).toBe("30");
 
-    // Its first part was set before the other one opened; the rest comes when the tag is closed
+    // Its first part was set before the other one opened; the rest comes when the shard is closed
     // again.
     let calls = 0;
     const stalling: RedisConnection = {
       ...redis,
       call: async (name, keys, args) => {
         if (calls === 1) {
-          expect(await openTag(redis, tag, EPOCH + 4, [wallet(40)])).toBe("opened");
+          expect(await openTag(redis, shard, EPOCH + 4, [wallet(40)])).toBe("opened");
           await failOver();
         }
         calls += 1;
         return redis.call(name, keys, args);
       },
     };
-    expect(await openTag(stalling, tag, EPOCH + 3, [wallet(999)], 10)).toBe("overtaken");
-    expect(await redis.commands.hget(walletKey(tag, organizationId), "available")).toBe("40");
-    expect(await openTag(redis, tag, EPOCH + 5, [wallet(50)], parts)).toBe("opened");
+    expect(await openTag(stalling, shard, EPOCH + 3, [wallet(999)], 10)).toBe("overtaken");
+    expect(await redis.commands.hget(walletKey(shard, organizationId), "available")).toBe("40");
+    expect(await openTag(redis, shard, EPOCH + 5, [wallet(50)], parts)).toBe("opened");
     expect(await walletOf(redis, organizationId)).toMatchObject({ available: 50 });
   }
   await everywhere("FLUSHALL");
@@ -293,7 +293,7 @@ test("an opening that read the ledger before another one opened the tag sets not
 
 test("an opening does not go on with wallets of an older one", async () => {
   const [organizationId, late] = [randomUUID(), randomUUID()];
-  const tag = tagOf(organizationId);
+  const shard = tagOf(organizationId);
   const wallet = openingWallet(organizationId, {
     available: 30,
     reservations: Array.from({ length: 25 }, () => ({ chargeId: late, credits: 2 })),
@@ -304,39 +304,39 @@ test("an opening does not go on with wallets of an older one", async () => {
     ...redis,
     call: async (name, keys, args) => {
       const reply = await redis.call(name, keys, args);
-      older ??= await openTag(redis, tag, EPOCH + 1, [openingWallet(organizationId, { available: 999 })]);
+      older ??= await openTag(redis, shard, EPOCH + 1, [openingWallet(organizationId, { available: 999 })]);
       return reply;
     },
   };
-  expect(await openTag(redisOfLater, tag, EPOCH + 2, [wallet], 10)).toBe("opened");
+  expect(await openTag(redisOfLater, shard, EPOCH + 2, [wallet], 10)).toBe("opened");
   expect(older).toBe("overtaken");
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 30 });
   await everywhere("FLUSHALL");
   await openAll(redis);
 });
 
-test("a tag that the release before opened on this run of Redis stays open, and is known by the replication id from then on", async () => {
+test("a shard that the release before opened on this run of Redis stays open, and is known by the replication id from then on", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const tag = tagOf(organizationId);
-  await redis.commands.hdel(metaKey(tag), "replication");
+  const shard = tagOf(organizationId);
+  await redis.commands.hdel(metaKey(shard), "replication");
   expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted" });
-  expect(await closedTags(redis, [tag])).toEqual([]);
-  expect(await redis.commands.hget(metaKey(tag), "replication")).toMatch(/^[0-9a-f]{40}$/);
-  await redis.commands.hset(metaKey(tag), "replication", "0".repeat(40));
+  expect(await closedTags(redis, [shard])).toEqual([]);
+  expect(await redis.commands.hget(metaKey(shard), "replication")).toMatch(/^[0-9a-f]{40}$/);
+  await redis.commands.hset(metaKey(shard), "replication", "0".repeat(40));
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
-  expect(await closedTags(redis, [tag])).toEqual([tag]);
+  expect(await closedTags(redis, [shard])).toEqual([shard]);
   await openAll(redis);
 });
 
-test("whoever looks after tags has the library of this release loaded, though a process of the release before loaded its own last", async () => {
+test("whoever looks after shards has the library of this release loaded, though a process of the release before loaded its own last", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const tag = tagOf(organizationId);
+  const shard = tagOf(organizationId);
   // What 0.1.0 opened, and what it says of it.
-  await redis.commands.hdel(metaKey(tag), "replication");
+  await redis.commands.hdel(metaKey(shard), "replication");
   const older = "#!lua name=kapi\\nredis.register_function('kapi_tag_state', function() return 1 end)";
   await everywhere(`FUNCTION LOAD REPLACE "${older}"`);
-  expect(await closedTags(redis, [tag])).toEqual([]);
-  expect(await redis.commands.hget(metaKey(tag), "replication")).toMatch(/^[0-9a-f]{40}$/);
+  expect(await closedTags(redis, [shard])).toEqual([]);
+  expect(await redis.commands.hget(metaKey(shard), "replication")).toMatch(/^[0-9a-f]{40}$/);
   await openAll(redis);
 });
 
@@ -346,16 +346,16 @@ function openingWallet(organizationId: string, changes: Partial<OpeningWallet>):
   return { id: randomUUID(), organizationId, ...sums, ...times, reservations: [], ...changes };
 }
 
-function sameTag(tag: Tag, count: number): string[] {
+function sameShard(shard: Tag, count: number): string[] {
   const found: string[] = [];
   while (found.length < count) {
     const id = randomUUID();
-    if (tagOf(id) === tag) found.push(id);
+    if (tagOf(id) === shard) found.push(id);
   }
   return found;
 }
 
-test("a wallet is read and its threshold set without a charge; nothing is told of it while its tag is closed", async () => {
+test("a wallet is read and its threshold set without a charge; nothing is told of it while its shard is closed", async () => {
   const organizationId = await organizationWith(redis, 50);
   const wallet = { organizationId, available: 50, lowBalanceThreshold: 0 };
   expect(await readWallet(redis, organizationId)).toMatchObject({ kind: "wallet", wallet });
@@ -363,8 +363,9 @@ test("a wallet is read and its threshold set without a charge; nothing is told o
   expect(await setLowBalanceThreshold(redis, organizationId, 60)).toMatchObject(changed);
   expect(await readWallet(redis, organizationId)).toMatchObject(changed);
   expect(await usageOf(redis, organizationId)).toEqual([]);
-  // Of the same tag, which is open: a test before this one may have left another closed, under a later epoch.
-  const [nobody = ""] = sameTag(tagOf(organizationId), 1);
+  // Of the same shard, which is open: a test before this one may have left another closed, under a
+  // later epoch.
+  const [nobody = ""] = sameShard(tagOf(organizationId), 1);
   expect(await setLowBalanceThreshold(redis, nobody, 60)).toEqual({ kind: "no_wallet" });
   expect(await redis.commands.exists(walletKey(tagOf(nobody), nobody))).toBe(0);
   await everywhere("FLUSHALL");

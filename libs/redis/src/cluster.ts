@@ -1,7 +1,7 @@
 /**
- * A Redis Cluster as one connection. Everything of an organization lies under one hash tag, so a call stays on one node.
- * A node that is lost takes its tags along until its replica has taken over; the other nodes go on. A promotion changes the
- * replication id, so the tags of the replica are closed until the ledger has opened them again, as after every loss.
+ * A Redis Cluster as one connection. All keys of a call have one hash tag, so the call runs on one
+ * node. The keys of a node that is lost are unavailable until its replica has taken over; the other
+ * nodes go on.
  */
 import { delay } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
@@ -136,7 +136,7 @@ async function ready(cluster: Cluster, url: string): Promise<void> {
 }
 
 /**
- * Makes a master ready for calls; false where it does not answer. A master that is down concerns its own tags only: it gets the
+ * Makes a master ready for calls; false where it does not answer. A master that is down concerns its own keys only: it gets the
  * libraries with the first call that finds them missing.
  */
 async function prepare(master: Redis, options: RedisOptions): Promise<boolean> {

@@ -15,7 +15,7 @@ import {
 } from "./keys.ts";
 import { arrayReply, numberReply, textReply } from "@kapi/redis";
 import { type WalletState, walletReply } from "./wallet-state.ts";
-import { callPerTag, type ShardReplies } from "./shard-replies.ts";
+import { callPerShard, type ShardReplies } from "./shard-replies.ts";
 import { USAGE_STREAM_LIMIT } from "./usage-stream.ts";
 
 /** A claim open for longer than this is taken over by the next equal request, and no 202 is sent for it (decisions, 2.6). */
@@ -105,33 +105,33 @@ const REFUSALS = {
 } as const;
 
 /**
- * Admits requests whose organizations are of `tag`, one after the other in one call: tag open, key
+ * Admits requests whose organizations are of `shard`, one after the other in one call: shard open, key
  * not revoked, rate limit, credits, claims, usage entries (architecture, 3.1). One reply per
  * request, in their order. A request repeated with the same charge id gets the first answer and is
  * charged once. Rejects when Redis is away.
  */
 export async function admitAll(
   redis: RedisConnection,
-  tag: Tag,
+  shard: Tag,
   requests: readonly AdmitRequest[],
   settings: ClaimSettings = CLAIM_SETTINGS,
 ): Promise<AdmitReply[]> {
-  const keys = [metaKey(tag), usageKey(tag)];
+  const keys = [metaKey(shard), usageKey(shard)];
   const args: (string | number)[] = [settings.claimOpenMs, CLAIM_TTL_MS, CHARGE_TTL_MS, settings.usageStreamLimit];
   for (const request of requests) {
     const { organizationId, claims, rateLimit } = request;
-    assert(tagOf(organizationId) === tag, "a call is about organizations of one tag");
+    assert(tagOf(organizationId) === shard, "a call is about organizations of one shard");
     keys.push(
-      walletKey(tag, organizationId),
-      bucketKey(tag, request.keyId),
-      chargeKey(tag, request.chargeId),
-      reservedKey(tag, organizationId),
+      walletKey(shard, organizationId),
+      bucketKey(shard, request.keyId),
+      chargeKey(shard, request.chargeId),
+      reservedKey(shard, organizationId),
     );
     args.push(request.keyId, organizationId, request.chargeId, request.mode, request.price, request.readPrice);
     args.push(request.operation, request.requestId, rateLimit?.perSecond ?? "", rateLimit?.burst ?? "");
     args.push(request.traceparent ?? "", request.address ?? "", claims.length);
     for (const [index, claim] of claims.entries()) {
-      keys.push(claimKey(tag, claim.commandId), settledKey(tag, claim.commandId));
+      keys.push(claimKey(shard, claim.commandId), settledKey(shard, claim.commandId));
       args.push(claim.commandId, claim.fingerprint, claim.message, claim.credits);
       args.push(request.knownDuplicates?.[index] ? "1" : "0");
     }
@@ -161,17 +161,17 @@ export interface AnsweredClaims {
 /**
  * Marks the claims of requests answered, of each request all or none: true only where each is still held under its `claimToken` and
  * younger than {@link CLAIM_OPEN_MS}, or marked under this token before: a call whose reply was lost is safe to repeat. After false
- * no 202 may be sent (decisions, 2.6). One call; all organizations are of `tag`.
+ * no 202 may be sent (decisions, 2.6). One call; all organizations are of `shard`.
  * An answer with passwords is unconfirmed until {@link confirmAnswered}. The reply to this call may be
  * lost: an equal request that comes within two minutes then answers in place of this one.
  */
 export async function markAnswered(
   redis: RedisConnection,
-  tag: Tag,
+  shard: Tag,
   requests: readonly AnsweredClaims[],
   settings: ClaimSettings = CLAIM_SETTINGS,
 ): Promise<boolean[]> {
-  const keys = requests.flatMap(({ commandIds }) => commandIds.map((commandId) => claimKey(tag, commandId)));
+  const keys = requests.flatMap(({ commandIds }) => commandIds.map((commandId) => claimKey(shard, commandId)));
   const args = requests.flatMap(({ claimToken, commandIds, hasPasswords }) => [
     claimToken,
     commandIds.length,
@@ -226,9 +226,9 @@ export async function refund(
   settings: ClaimSettings = CLAIM_SETTINGS,
 ): Promise<RefundReply> {
   const { organizationId, chargeId, claims = [] } = request;
-  const tag = tagOf(organizationId);
-  const keys = [metaKey(tag), walletKey(tag, organizationId), chargeKey(tag, chargeId), usageKey(tag)];
-  keys.push(reservedKey(tag, organizationId), ...claims.map(({ commandId }) => claimKey(tag, commandId)));
+  const shard = tagOf(organizationId);
+  const keys = [metaKey(shard), walletKey(shard, organizationId), chargeKey(shard, chargeId), usageKey(shard)];
+  keys.push(reservedKey(shard, organizationId), ...claims.map(({ commandId }) => claimKey(shard, commandId)));
   const args = [organizationId, chargeId, request.operation, request.requestId, CHARGE_TTL_MS];
   const ofClaims = claims.flatMap(({ commandId, mayBePublished }) => [commandId, mayBePublished ? "1" : "0"]);
   const call = [...args, settings.usageStreamLimit, request.traceparent ?? "", request.keyId ?? "", ...ofClaims];
@@ -261,13 +261,13 @@ const MAX_CLAIMS_PER_CALL = 500;
 
 /**
  * Told by command-status when these commands are final and it answers for them: the stored messages, which may hold a
- * sealed password, are dropped, and the claims are kept for {@link FINAL_CLAIM_TTL_MS} more. One result per tag: the commands of
- * a tag that is `unreachable` are to be told again. Never rejects.
+ * sealed password, are dropped, and the claims are kept for {@link FINAL_CLAIM_TTL_MS} more. One result per shard: the commands of
+ * a shard that is `unreachable` are to be told again. Never rejects.
  */
 export function forget(redis: RedisConnection, commands: readonly CommandRef[]): Promise<ShardReplies<void>> {
-  const byTag = Map.groupBy(commands, (command) => tagOf(command.organizationId));
-  return callPerTag(byTag.keys(), async (tag) => {
-    const keys = (byTag.get(tag) ?? []).map((command) => claimKey(tag, command.commandId));
+  const byShard = Map.groupBy(commands, (command) => tagOf(command.organizationId));
+  return callPerShard(byShard.keys(), async (shard) => {
+    const keys = (byShard.get(shard) ?? []).map((command) => claimKey(shard, command.commandId));
     for (let from = 0; from < keys.length; from += MAX_CLAIMS_PER_CALL) {
       await redis.call("kapi_forget", keys.slice(from, from + MAX_CLAIMS_PER_CALL), [FINAL_CLAIM_TTL_MS]);
     }

@@ -20,13 +20,13 @@ local function run_id()
   return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 end
 
--- A tag is open only under the replication id that it was opened under: under another one writes
+-- A shard is open only under the replication id that it was opened under: under another one writes
 -- may be lost. It is asked for in every call, for it changes while this library stays loaded.
--- Returns false, or true with the tag's field `field` and its epoch.
+-- Returns false, or true with the shard's field `field` and its epoch.
 local function is_open(meta, field, id)
   local kept = redis.call('HMGET', meta, 'replication', field, 'run', 'epoch')
   if kept[1] then return kept[1] == (id or replication_id()), kept[2], kept[4] end
-  -- The release before opened the tag, under the run id alone; see tag_state.
+  -- The release before opened the shard, under the run id alone; see shard_state.
   return kept[3] == run_id(), kept[2], kept[4]
 end
 
@@ -169,7 +169,7 @@ end
 local SETTLED_BY_RELEASE = 'release'
 
 -- The marker of how a later reservation of the command was settled. Only the claim knows the charge
--- id of that, so the key cannot be declared. It has the tag of `settled`, the command's own marker.
+-- id of that, so the key cannot be declared. It has the hash tag of `settled`, the command's own marker.
 local function marker_of(settled, command_id, charge_id)
   return string.sub(settled, 1, -#command_id - 1) .. charge_id
 end
@@ -236,7 +236,7 @@ local function wallet_text(wallet)
 end
 
 -- The answer kept for a repeat of the call holds no message: those may hold a sealed password, and only claims are wiped.
--- The epoch says which opening of the tag had the wallet that was charged.
+-- The epoch says which opening of the shard had the wallet that was charged.
 local function pack_answer(answer, epoch)
   local kinds = {}
   for i, outcome in ipairs(answer[4]) do kinds[i] = outcome[1] end
@@ -387,7 +387,7 @@ local function admit_one(call, keys, args, first_key, first_arg)
   return answer
 end
 
--- ADMIT ALL: requests of one tag, one after the other. keys: meta usage, then per request: wallet bucket charge reserved, then
+-- ADMIT ALL: requests of one shard, one after the other. keys: meta usage, then per request: wallet bucket charge reserved, then
 -- per claim of it: claim settled. args: openMs claimTtlMs chargeTtlMs streamLimit, then per request: keyId organizationId
 -- chargeId mode price readPrice operation requestId perSecond burst, its span or nothing, its network address or nothing, how many
 -- claims it has, then per claim of it: commandId fingerprint message credits knownDuplicate. One answer per request.
@@ -497,7 +497,7 @@ local function give_up_claim(keys, at, command_id, may_be_published)
 end
 
 -- GIVE BACK: what a request was charged that is answered 5xx, once; also where nobody knows whether
--- it was charged. Where the tag was opened since the charge, or nothing is known of the charge, the
+-- it was charged. Where the shard was opened since the charge, or nothing is known of the charge, the
 -- ledger decides: the wallet that was set from it may have the charge, its refund, or neither.
 -- keys: meta wallet charge usage reserved, then per claim of the request: claim. args:
 -- organizationId chargeId operation requestId ttlMs streamLimit span-or-nothing keyId, then per claim:
@@ -684,14 +684,14 @@ local function fill_wallets(keys, args, first_arg)
   end
 end
 
--- OPEN TAG PART: an opening in as many calls as it takes, so that none holds Redis for long. keys:
+-- OPEN SHARD PART: an opening in as many calls as it takes, so that none holds Redis for long. keys:
 -- meta, then per entry: wallet reserved. args: epoch, 1 in the first call, 1 in the last one, then
 -- per entry: id available reserved consumed purchased threshold created updated, the number n of
 -- reservations, and n times: chargeId credits. `opening` in the meta names the one opening that may
 -- go on: an older one would set wallets that lack what the newer one has, and one of another
 -- replication id has lost parts. Nor may an opening begin that read the ledger before the last one
 -- that was completed: what was applied since would be missing.
-local function open_tag_part(keys, args)
+local function open_shard_part(keys, args)
   local meta, epoch, is_first, is_last, id = keys[1], args[1], args[2] == '1', args[3] == '1', replication_id()
   if is_open(meta, 'epoch', id) then return 'already' end
   local opening, kept = epoch .. ' ' .. id, redis.call('HGET', meta, 'opening') or ''
@@ -714,14 +714,14 @@ local function open_tag_part(keys, args)
 end
 
 -- The same as processes of the release before ask for it: all in one call. args: epoch, then the entries.
-local function open_tag(keys, args)
+local function open_shard(keys, args)
   local all_args = { args[1], '1', '1' }
   for i = 2, #args do all_args[i + 2] = args[i] end
-  return open_tag_part(keys, all_args)
+  return open_shard_part(keys, all_args)
 end
 
--- TAG STATE. keys: meta. A tag that the release before opened on this very run of Redis gets the replication id of now.
-local function tag_state(keys)
+-- SHARD STATE. keys: meta. A shard that the release before opened on this very run of Redis gets the replication id of now.
+local function shard_state(keys)
   local open = is_open(keys[1], 'epoch')
   if open and redis.call('HEXISTS', keys[1], 'replication') == 0 then
     redis.call('HSET', keys[1], 'replication', replication_id())
@@ -737,9 +737,9 @@ local function wallet_of(keys, args)
   return { 'WALLET', redis.call('HMGET', keys[2], unpack(WALLET_FIELDS)) }
 end
 
--- READ TAG. keys: meta usage, then wallets. args: maxEntries. The wallets and the entries that the ledger may not have yet, of
+-- READ SHARD. keys: meta usage, then wallets. args: maxEntries. The wallets and the entries that the ledger may not have yet, of
 -- one moment; without them where there are too many entries.
-local function read_tag(keys, args)
+local function read_shard(keys, args)
   if not is_open(keys[1], 'epoch') then return { 'CLOSED' } end
   if redis.call('XLEN', keys[2]) > tonumber(args[1]) then return { 'BUSY' } end
   local wallets = {}
@@ -760,11 +760,11 @@ redis.register_function('kapi_forget', forget)
 redis.register_function('kapi_settle', settle)
 redis.register_function('kapi_settle_again', settle_again)
 redis.register_function('kapi_purchase', purchase)
-redis.register_function('kapi_open_tag_part', open_tag_part)
-redis.register_function('kapi_open_tag', open_tag)
-redis.register_function('kapi_look_at_tag', tag_state)
+redis.register_function('kapi_open_tag_part', open_shard_part)
+redis.register_function('kapi_open_tag', open_shard)
+redis.register_function('kapi_look_at_tag', shard_state)
 -- For processes of the release before. This release asks by a name that only its own library has:
 -- where an older one was loaded last, that call has this one loaded again.
-redis.register_function('kapi_tag_state', tag_state)
+redis.register_function('kapi_tag_state', shard_state)
 redis.register_function('kapi_wallet', wallet_of)
-redis.register_function { function_name = 'kapi_read_tag', callback = read_tag, flags = { 'no-writes' } }
+redis.register_function { function_name = 'kapi_read_tag', callback = read_shard, flags = { 'no-writes' } }

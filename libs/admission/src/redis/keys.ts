@@ -1,49 +1,53 @@
 import { hash } from "node:crypto";
 
-/** How many hash tags the organizations are spread over; fixed, for it is part of every key name. */
+/**
+ * How many wallet shards the organizations are spread over; fixed, for it is part of every key name.
+ * All keys of a shard have one Redis hash tag. Functions of Redis, and tables, call a shard `tag`.
+ */
 export const TAG_COUNT = 64;
 
-/** Number of a hash tag, 0 to {@link TAG_COUNT} - 1. */
+/** Number of a wallet shard, 0 to {@link TAG_COUNT} - 1. */
 export type Tag = number;
 
-/** Every tag, in order. */
-export const ALL_TAGS: readonly Tag[] = Array.from({ length: TAG_COUNT }, (_, tag) => tag);
+/** Every wallet shard, in order. */
+export const ALL_TAGS: readonly Tag[] = Array.from({ length: TAG_COUNT }, (_, shard) => shard);
 
-/** Most organizations whose tags are remembered; above it they are worked out anew. About 100 bytes each. */
+/** Most organizations whose shards are remembered; above it they are worked out anew. About 100 bytes each. */
 const MAX_KNOWN_TAGS = 10_000;
-/** Every call needs the tag, and the hash would be most of what making its key names costs. */
-const knownTags = new Map<string, Tag>();
+/** Every call needs the shard, and the hash would be most of what making its key names costs. */
+const knownShards = new Map<string, Tag>();
 
-/** The tag that holds everything of an organization: the first byte of the SHA-256 of its id, modulo {@link TAG_COUNT}. */
+/** The wallet shard that holds everything of an organization: the first byte of the SHA-256 of its id, modulo {@link TAG_COUNT}. */
 export function tagOf(organizationId: string): Tag {
-  const known = knownTags.get(organizationId);
+  const known = knownShards.get(organizationId);
   if (known !== undefined) return known;
-  const tag = hash("sha256", organizationId, "buffer").readUInt8(0) % TAG_COUNT;
-  if (knownTags.size >= MAX_KNOWN_TAGS) knownTags.clear();
-  knownTags.set(organizationId, tag);
-  return tag;
+  const shard = hash("sha256", organizationId, "buffer").readUInt8(0) % TAG_COUNT;
+  if (knownShards.size >= MAX_KNOWN_TAGS) knownShards.clear();
+  knownShards.set(organizationId, shard);
+  return shard;
 }
 
 /** `{bNN}`: what decides on which node of a cluster a key lies. */
-export function hashTag(tag: Tag): string {
-  return `{b${tag.toString().padStart(2, "0")}}`;
+export function hashTag(shard: Tag): string {
+  return `{b${shard.toString().padStart(2, "0")}}`;
 }
 
-/** Hash: run id and epoch that a tag was opened with, and the revoked keys. */
-export const metaKey = (tag: Tag): string => `${hashTag(tag)}:meta`;
+/** Hash: run id and epoch that a shard was opened with, and the revoked keys. */
+export const metaKey = (shard: Tag): string => `${hashTag(shard)}:meta`;
 /** Stream of usage entries on their way to the ledger. */
-export const usageKey = (tag: Tag): string => `${hashTag(tag)}:usage`;
-/** Field of {@link metaKey}: this key is revoked. There, so that one look tells both whether the tag is open and this. */
+export const usageKey = (shard: Tag): string => `${hashTag(shard)}:usage`;
+/** Field of {@link metaKey}: this key is revoked. There, so that one look tells both whether the shard is open and this. */
 export const revokedField = (keyId: string): string => `revoked:${keyId}`;
 /** Hash: the wallet of an organization. */
-export const walletKey = (tag: Tag, organizationId: string): string => `${hashTag(tag)}:wallet:${organizationId}`;
+export const walletKey = (shard: Tag, organizationId: string): string => `${hashTag(shard)}:wallet:${organizationId}`;
 /** Hash: charge id to credits, for each open reservation of an organization. */
-export const reservedKey = (tag: Tag, organizationId: string): string => `${hashTag(tag)}:reserved:${organizationId}`;
+export const reservedKey = (shard: Tag, organizationId: string): string =>
+  `${hashTag(shard)}:reserved:${organizationId}`;
 /** Hash: token bucket of a management key. */
-export const bucketKey = (tag: Tag, keyId: string): string => `${hashTag(tag)}:bucket:${keyId}`;
+export const bucketKey = (shard: Tag, keyId: string): string => `${hashTag(shard)}:bucket:${keyId}`;
 /** Answer of one admission, by which a repeated call is recognized. */
-export const chargeKey = (tag: Tag, chargeId: string): string => `${hashTag(tag)}:charge:${chargeId}`;
+export const chargeKey = (shard: Tag, chargeId: string): string => `${hashTag(shard)}:charge:${chargeId}`;
 /** Hash: the claim on a command id. */
-export const claimKey = (tag: Tag, commandId: string): string => `${hashTag(tag)}:claim:${commandId}`;
+export const claimKey = (shard: Tag, commandId: string): string => `${hashTag(shard)}:claim:${commandId}`;
 /** Marker: this reservation or purchase was applied to the wallet. */
-export const settledKey = (tag: Tag, chargeId: string): string => `${hashTag(tag)}:settled:${chargeId}`;
+export const settledKey = (shard: Tag, chargeId: string): string => `${hashTag(shard)}:settled:${chargeId}`;

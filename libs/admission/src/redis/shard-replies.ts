@@ -1,26 +1,29 @@
 import type { Tag } from "./keys.ts";
 
-/** What calls to several tags gave. The node of a tag may be down: that concerns its own organizations only. */
+/** What calls to several shards gave. The node of a shard may be down: that concerns its own organizations only. */
 export interface ShardReplies<T> {
-  /** By tag; the tags whose call failed are left out. */
+  /** By shard; the shards whose call failed are left out. */
   readonly replies: ReadonlyMap<Tag, T>;
-  /** Tags whose call failed. Whether it was carried out is not known. */
+  /** Shards whose call failed. Whether it was carried out is not known. */
   readonly unreachable: readonly Tag[];
   /** Why one of them failed; undefined where none did. */
   readonly error: unknown;
 }
 
-/** Makes one call per tag, all at once. Never rejects. */
-export async function callPerTag<T>(tags: Iterable<Tag>, call: (tag: Tag) => Promise<T>): Promise<ShardReplies<T>> {
+/** Makes one call per shard, all at once. Never rejects. */
+export async function callPerShard<T>(
+  shards: Iterable<Tag>,
+  call: (shard: Tag) => Promise<T>,
+): Promise<ShardReplies<T>> {
   const replies = new Map<Tag, T>();
   const unreachable: Tag[] = [];
   let failure: unknown;
   await Promise.all(
-    Array.from(tags, async (tag) => {
+    Array.from(shards, async (shard) => {
       try {
-        replies.set(tag, await call(tag));
+        replies.set(shard, await call(shard));
       } catch (error) {
-        unreachable.push(tag);
+        unreachable.push(shard);
         failure = error;
       }
     }),

@@ -2,12 +2,12 @@ import { assert } from "@kapi/kernel";
 
 import type { RedisConnection } from "@kapi/redis";
 import { type Tag, usageKey } from "./keys.ts";
-import { callPerTag, type ShardReplies } from "./shard-replies.ts";
+import { callPerShard, type ShardReplies } from "./shard-replies.ts";
 
 /**
- * Most entries of a tag's usage stream, unless a service is told otherwise: what ten minutes without PostgreSQL bring at 1,000
- * requests/s of one tag's organizations. At the limit the tag answers as closed rather than lose an entry, and so does
- * everything where Redis has no memory left. An entry takes 250 bytes: a full tag 150 MB, 10,000 requests/s of all tags
+ * Most entries of a shard's usage stream, unless a service is told otherwise: what ten minutes without PostgreSQL bring at 1,000
+ * requests/s of one shard's organizations. At the limit the shard answers as closed rather than lose an entry, and so does
+ * everything where Redis has no memory left. An entry takes 250 bytes: a full shard 150 MB, 10,000 requests/s of all shards
  * for ten minutes 1.5 GB.
  */
 export const USAGE_STREAM_LIMIT = 600_000;
@@ -39,32 +39,32 @@ export interface UsageEntry {
   readonly address: string | null;
 }
 
-/** The oldest entries of each tag's stream, at most `maxEntries` per tag. There is no cursor: what is read stays until deleted. */
+/** The oldest entries of each shard's stream, at most `maxEntries` per shard. There is no cursor: what is read stays until deleted. */
 export function readUsage(
   redis: RedisConnection,
-  tags: readonly Tag[],
+  shards: readonly Tag[],
   maxEntries: number,
 ): Promise<ShardReplies<UsageEntry[]>> {
-  return callPerTag(tags, async (tag) => {
-    const head = await redis.commands.xrange(usageKey(tag), "-", "+", "COUNT", maxEntries);
+  return callPerShard(shards, async (shard) => {
+    const head = await redis.commands.xrange(usageKey(shard), "-", "+", "COUNT", maxEntries);
     return head.map(usageFromWire);
   });
 }
 
-/** Deletes entries that the ledger has. What a tag does not take now is read again, and is the same ledger entries. */
+/** Deletes entries that the ledger has. What a shard does not take now is read again, and is the same ledger entries. */
 export function deleteUsage(
   redis: RedisConnection,
   entries: ReadonlyMap<Tag, readonly UsageEntry[]>,
 ): Promise<ShardReplies<number>> {
-  const tags = [...entries.keys()].filter((tag) => (entries.get(tag)?.length ?? 0) > 0);
-  return callPerTag(tags, (tag) =>
-    redis.commands.xdel(usageKey(tag), ...(entries.get(tag) ?? []).map((entry) => entry.entryId)),
+  const shards = [...entries.keys()].filter((shard) => (entries.get(shard)?.length ?? 0) > 0);
+  return callPerShard(shards, (shard) =>
+    redis.commands.xdel(usageKey(shard), ...(entries.get(shard) ?? []).map((entry) => entry.entryId)),
   );
 }
 
-/** Entries waiting in each tag's stream. */
-export function usageBacklog(redis: RedisConnection, tags: readonly Tag[]): Promise<ShardReplies<number>> {
-  return callPerTag(tags, (tag) => redis.commands.xlen(usageKey(tag)));
+/** Entries waiting in each shard's stream. */
+export function usageBacklog(redis: RedisConnection, shards: readonly Tag[]): Promise<ShardReplies<number>> {
+  return callPerShard(shards, (shard) => redis.commands.xlen(usageKey(shard)));
 }
 
 /** leg, credits, charge, organization, operation and request id, as the library writes them; only the last may hold spaces. */

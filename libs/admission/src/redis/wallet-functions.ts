@@ -2,7 +2,7 @@ import type { RedisConnection } from "@kapi/redis";
 import { type Tag, metaKey, reservedKey, revokedField, settledKey, tagOf, walletKey } from "./keys.ts";
 import { arrayReply } from "@kapi/redis";
 import { type WalletState, walletReply } from "./wallet-state.ts";
-import { callPerTag, type ShardReplies } from "./shard-replies.ts";
+import { callPerShard, type ShardReplies } from "./shard-replies.ts";
 
 /**
  * How long Redis remembers that a settlement was applied: 130 bytes a command, 1 GB at 1,000 commands/s. Later repeats are told as such,
@@ -25,13 +25,13 @@ export interface SettlementRequest {
    * there. An applied settlement leaves none.
    */
   readonly isOld?: boolean;
-  /** The tag's epoch under which the ledger recorded the leg: below the epoch of the opening, its wallets include it. */
+  /** The shard's epoch under which the ledger recorded the leg: below the epoch of the opening, its wallets include it. */
   readonly epoch: number;
 }
 
 /**
- * `done`: applied, now or before. `included`: the wallets were set from a ledger that had it. `closed`: the tag is closed; ask
- * again. `no_wallet`: the organization has none in Redis. `unreachable`: the node of the tag did not answer; whether it is applied is
+ * `done`: applied, now or before. `included`: the wallets were set from a ledger that had it. `closed`: the shard is closed; ask
+ * again. `no_wallet`: the organization has none in Redis. `unreachable`: the node of the shard did not answer; whether it is applied is
  * not known, and a repeat is safe.
  */
 export type SettlementReply = "done" | "included" | "closed" | "no_wallet" | "unreachable";
@@ -56,29 +56,29 @@ export async function settle(
   for (const indexes of byCall.values()) {
     for (let from = 0; from < indexes.length; from += MAX_SETTLEMENTS_PER_CALL) {
       const part = indexes.slice(from, from + MAX_SETTLEMENTS_PER_CALL);
-      calls.push(settleInTag(redis, part, settlements, replies).catch(failed));
+      calls.push(settleInShard(redis, part, settlements, replies).catch(failed));
     }
   }
   await Promise.all(calls);
   return replies;
 }
 
-/** Settlements of one tag, all old or none. */
-async function settleInTag(
+/** Settlements of one shard, all old or none. */
+async function settleInShard(
   redis: RedisConnection,
   indexes: readonly number[],
   settlements: readonly SettlementRequest[],
   replies: SettlementReply[],
 ): Promise<void> {
   const first = settlements[indexes[0] ?? -1];
-  const tag = tagOf(first?.organizationId ?? "");
-  const keys = [metaKey(tag)];
+  const shard = tagOf(first?.organizationId ?? "");
+  const keys = [metaKey(shard)];
   const args: (string | number)[] = [SETTLED_TTL_MS];
   for (const index of indexes) {
     const settlement = settlements[index];
     if (!settlement) continue;
     const { organizationId, chargeId } = settlement;
-    keys.push(walletKey(tag, organizationId), reservedKey(tag, organizationId), settledKey(tag, chargeId));
+    keys.push(walletKey(shard, organizationId), reservedKey(shard, organizationId), settledKey(shard, chargeId));
     args.push(chargeId, settlement.credits, settlement.action, settlement.epoch);
   }
   const [status, outcomes] = arrayReply(
@@ -104,8 +104,8 @@ export interface PurchaseRequest {
 
 /** Adds bought credits to the wallet, once per purchase id. */
 export async function purchase(redis: RedisConnection, request: PurchaseRequest): Promise<SettlementReply> {
-  const tag = tagOf(request.organizationId);
-  const keys = [metaKey(tag), walletKey(tag, request.organizationId), settledKey(tag, request.purchaseId)];
+  const shard = tagOf(request.organizationId);
+  const keys = [metaKey(shard), walletKey(shard, request.organizationId), settledKey(shard, request.purchaseId)];
   const { credits, epoch, walletId, lowBalanceThreshold, createdAtMs } = request;
   const reply = await redis.call("kapi_purchase", keys, [
     credits,
@@ -118,15 +118,15 @@ export async function purchase(redis: RedisConnection, request: PurchaseRequest)
   return reply === "CLOSED" ? "closed" : (reply as SettlementReply);
 }
 
-/** A wallet as Redis has it; `closed`: its tag is closed; `no_wallet`: the organization has none. */
+/** A wallet as Redis has it; `closed`: its shard is closed; `no_wallet`: the organization has none. */
 export type WalletReply =
   | { readonly kind: "closed" | "no_wallet" }
   | { readonly kind: "wallet"; readonly wallet: WalletState };
 
 /** Reads a wallet; nothing is charged for it. */
 export async function readWallet(redis: RedisConnection, organizationId: string): Promise<WalletReply> {
-  const tag = tagOf(organizationId);
-  const keys = [metaKey(tag), walletKey(tag, organizationId)];
+  const shard = tagOf(organizationId);
+  const keys = [metaKey(shard), walletKey(shard, organizationId)];
   return walletReplyOf(organizationId, await redis.call("kapi_wallet", keys, []));
 }
 
@@ -136,8 +136,8 @@ export async function setLowBalanceThreshold(
   organizationId: string,
   credits: number,
 ): Promise<WalletReply> {
-  const tag = tagOf(organizationId);
-  const keys = [metaKey(tag), walletKey(tag, organizationId)];
+  const shard = tagOf(organizationId);
+  const keys = [metaKey(shard), walletKey(shard, organizationId)];
   return walletReplyOf(organizationId, await redis.call("kapi_wallet", keys, [credits]));
 }
 
@@ -159,16 +159,16 @@ export interface OpeningWallet extends WalletState {
 const MAX_ENTRIES_PER_OPENING_CALL = 250;
 
 /**
- * Sets the wallets of a closed tag and opens it, in as many calls as it takes; nobody sees it open
+ * Sets the wallets of a closed shard and opens it, in as many calls as it takes; nobody sees it open
  * before the last one. `epoch` must be above that of every ledger leg that the wallets include, and
  * not above that of any they do not. Wallets may come in batches, and a batch may begin with more
  * reservations of the wallet that the one before ended with. `already`: it is open. `overtaken`: an
- * opening with a higher epoch is under way or was completed before the tag was closed again, or
- * Redis failed over meanwhile; look again whether the tag is closed.
+ * opening with a higher epoch is under way or was completed before the shard was closed again, or
+ * Redis failed over meanwhile; look again whether the shard is closed.
  */
 export async function openTag(
   redis: RedisConnection,
-  tag: Tag,
+  shard: Tag,
   epoch: number,
   wallets: readonly OpeningWallet[] | AsyncIterable<readonly OpeningWallet[]>,
   maxEntriesPerCall: number = MAX_ENTRIES_PER_OPENING_CALL,
@@ -178,11 +178,11 @@ export async function openTag(
   const send = ({ keys, args }: OpeningPart): Promise<unknown> => {
     const call = [epoch, isFirst ? "1" : "0", isLast ? "1" : "0", ...args];
     isFirst = false;
-    return redis.call("kapi_open_tag_part", [metaKey(tag), ...keys], call);
+    return redis.call("kapi_open_tag_part", [metaKey(shard), ...keys], call);
   };
   let part: OpeningPart = { keys: [], args: [] };
   let isBegun = false;
-  for await (const next of openingParts(tag, batches, maxEntriesPerCall)) {
+  for await (const next of openingParts(shard, batches, maxEntriesPerCall)) {
     const reply = isBegun ? await send(part) : "filled";
     if (reply === "already" || reply === "overtaken") return reply;
     part = next;
@@ -193,20 +193,20 @@ export async function openTag(
 }
 
 /**
- * What {@link closeTag} did: the tag was opened with a later epoch and stays open, is closed by
+ * What {@link closeTag} did: the shard was opened with a later epoch and stays open, is closed by
  * this call, or was closed before.
  */
 export type ClosedTag = "opened_since" | "closed" | "was_closed";
 
 /**
- * Closes a tag unless it was opened with an epoch above `epoch`. Its organizations are refused
+ * Closes a shard unless it was opened with an epoch above `epoch`. Its organizations are refused
  * until {@link openTag}.
  */
-export async function closeTag(redis: RedisConnection, tag: Tag, epoch: number): Promise<ClosedTag> {
-  const opened = await redis.commands.hget(metaKey(tag), "epoch");
+export async function closeTag(redis: RedisConnection, shard: Tag, epoch: number): Promise<ClosedTag> {
+  const opened = await redis.commands.hget(metaKey(shard), "epoch");
   // An opening that comes in between is done once more, and no harm.
   if (opened !== null && Number(opened) > epoch) return "opened_since";
-  return (await redis.commands.hdel(metaKey(tag), "replication", "run")) > 0 ? "closed" : "was_closed";
+  return (await redis.commands.hdel(metaKey(shard), "replication", "run")) > 0 ? "closed" : "was_closed";
 }
 
 interface OpeningPart {
@@ -216,7 +216,7 @@ interface OpeningPart {
 
 /** Divides an opening: a wallet with more reservations than a call may set goes on in the next one, under no id. */
 async function* openingParts(
-  tag: Tag,
+  shard: Tag,
   batches: Iterable<readonly OpeningWallet[]> | AsyncIterable<readonly OpeningWallet[]>,
   maxEntries: number,
 ): AsyncGenerator<OpeningPart, void, undefined> {
@@ -237,7 +237,7 @@ async function* openingParts(
         const now = left.slice(0, room - 1 || 1);
         left = left.slice(now.length);
         room -= now.length + 1;
-        part.keys.push(walletKey(tag, wallet.organizationId), reservedKey(tag, wallet.organizationId));
+        part.keys.push(walletKey(shard, wallet.organizationId), reservedKey(shard, wallet.organizationId));
         part.args.push(...(isBegun ? CONTINUED : openingFields(wallet)), now.length);
         for (const { chargeId, credits } of now) part.args.push(chargeId, credits);
         isBegun = true;
@@ -255,22 +255,22 @@ function openingFields(wallet: OpeningWallet): (string | number)[] {
   return [wallet.id, ...sums, wallet.lowBalanceThreshold, wallet.createdAtMs, wallet.updatedAtMs];
 }
 
-/** Which of `tags` are closed (opened under another replication id, or never), and which nobody answers for. */
+/** Which of `shards` are closed (opened under another replication id, or never), and which nobody answers for. */
 export interface TagStates extends Pick<ShardReplies<unknown>, "unreachable" | "error"> {
   readonly closed: Tag[];
 }
 
-/** Looks at each tag by itself: the node of one may be down. */
-export async function tagStates(redis: RedisConnection, tags: readonly Tag[]): Promise<TagStates> {
-  const { replies, unreachable, error } = await callPerTag(tags, (tag) =>
-    redis.call("kapi_look_at_tag", [metaKey(tag)], []),
+/** Looks at each shard by itself: the node of one may be down. */
+export async function tagStates(redis: RedisConnection, shards: readonly Tag[]): Promise<TagStates> {
+  const { replies, unreachable, error } = await callPerShard(shards, (shard) =>
+    redis.call("kapi_look_at_tag", [metaKey(shard)], []),
   );
-  return { closed: tags.filter((tag) => replies.has(tag) && replies.get(tag) !== 1), unreachable, error };
+  return { closed: shards.filter((shard) => replies.has(shard) && replies.get(shard) !== 1), unreachable, error };
 }
 
-/** Which of `tags` are closed. Throws where one of them cannot be asked for. */
-export async function closedTags(redis: RedisConnection, tags: readonly Tag[]): Promise<Tag[]> {
-  const { closed, unreachable, error } = await tagStates(redis, tags);
+/** Which of `shards` are closed. Throws where one of them cannot be asked for. */
+export async function closedTags(redis: RedisConnection, shards: readonly Tag[]): Promise<Tag[]> {
+  const { closed, unreachable, error } = await tagStates(redis, shards);
   if (unreachable.length > 0) throw error;
   return closed;
 }

@@ -4,7 +4,7 @@ import { arrayReply } from "@kapi/redis";
 import { type WalletState, walletReply } from "./wallet-state.ts";
 import { type UsageEntry, usageFromWire } from "./usage-stream.ts";
 
-/** A tag as it is at one moment: nothing was charged between its wallets and its entries. */
+/** A shard as it is at one moment: nothing was charged between its wallets and its entries. */
 export interface TagSnapshot {
   readonly kind: "open";
   /** By organization; those that have no wallet are left out. */
@@ -14,16 +14,16 @@ export interface TagSnapshot {
 }
 
 /**
- * Reads wallets of a tag together with its usage stream. `closed`: the tag is closed; `busy`: more than `maxEntries` entries
+ * Reads wallets of a shard together with its usage stream. `closed`: the shard is closed; `busy`: more than `maxEntries` entries
  * wait in the stream, which would hold Redis for long.
  */
 export async function readTag(
   redis: RedisConnection,
-  tag: Tag,
+  shard: Tag,
   organizationIds: readonly string[],
   maxEntries: number,
 ): Promise<TagSnapshot | { readonly kind: "closed" | "busy" }> {
-  const keys = [metaKey(tag), usageKey(tag), ...organizationIds.map((id) => walletKey(tag, id))];
+  const keys = [metaKey(shard), usageKey(shard), ...organizationIds.map((id) => walletKey(shard, id))];
   const [kind, usage, wallets] = arrayReply(await redis.call("kapi_read_tag", keys, [maxEntries]));
   if (kind !== "OPEN") return { kind: kind === "BUSY" ? "busy" : "closed" };
   const found = arrayReply(wallets);
