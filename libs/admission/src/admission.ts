@@ -101,7 +101,7 @@ export interface Admission {
   /**
    * Revoked set, rate limit, credits and claims, in one Redis call, which requests of the same moment share; repeated with the
    * same charge id it charges once. Throws ApiError: 401; 429 with Retry-After; 402 (404 WALLET_NOT_FOUND for getCreditBalance); 500 DEPENDENCY_UNAVAILABLE with
-   * Retry-After where the shard is closed or Redis is away. Nothing was charged by a call that throws, unless Redis is away.
+   * Retry-After where the shard is unsynced or Redis is away. Nothing was charged by a call that throws, unless Redis is away.
    */
   readonly admit: (request: AdmissionRequest) => Promise<Admitted>;
   /** After Kafka's acknowledgement and before the 202, for all claims of the request. False: no 202 may be sent. */
@@ -120,7 +120,7 @@ export interface Admission {
   /**
    * The message that the organization's claim on the command still holds, for reads that come before command-status has the command. Null:
    * every command of the organization that was answered with 202 either has a claim or is in command-status by now. Throws
-   * DEPENDENCY_UNAVAILABLE where that is not known, because Redis lost claims and the shard is closed.
+   * DEPENDENCY_UNAVAILABLE where that is not known, because Redis lost claims and the shard is unsynced.
    */
   readonly claimedMessage: (organizationId: string, commandId: string) => Promise<CommandMessage | null>;
 }
@@ -207,7 +207,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       const message = messageFromWire(await reaching(() => claimedMessage(redis, organizationId, commandId)));
       // Claims are found by shard and command id, and organizations share shards.
       if (message?.organizationId === organizationId) return message;
-      // After the claim: a shard that lost its claims opens only once command-status has taken in all that was published before.
+      // After the claim: a shard that lost its claims is ready only once command-status has taken in all that was published before.
       const closed = await reaching(() => closedTags(redis, [tagOf(organizationId)]));
       if (closed.length > 0) throw unavailable();
       return null;

@@ -15,7 +15,7 @@ export function createAvailableCredits(redis: RedisConnection, logger: Logger): 
       const shard = tagOf(organizationId);
       const available = await redis.commands.hget(walletKey(shard, organizationId), "available");
       if (available !== null) return Number(available);
-      // While the shard is closed, the wallet may be in the ledger alone.
+      // While the shard is unsynced, the wallet may be in the ledger alone.
       return (await closedTags(redis, [shard])).length > 0 ? null : 0;
     } catch (error) {
       logger.debug({ err: error }, "no wallet to show with an error answer");

@@ -18,7 +18,7 @@ interface Waiting<Request, Answer> {
 
 /**
  * Returns a function that carries out one request, and puts those of one turn of the event loop that are of one shard into one call: what
- * they share (is the shard open, the wallet) is read and written once for all. Of each shard by itself, for another's node may be away; the
+ * they share (is the shard ready, the wallet) is read and written once for all. Of each shard by itself, for another's node may be away; the
  * calls of all shards go out in one turn, so that they share a write, which a batcher for each shard would not give. Nothing waits for a call under
  * way. A call that fails rejects its requests.
  */

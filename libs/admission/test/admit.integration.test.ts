@@ -80,7 +80,7 @@ test("over the rate limit nothing is billed, and the answer says when to come ag
   expect((await walletOf(redis, organizationId)).available).toBe(97);
 });
 
-test("a shard opened on another run of Redis answers as closed", async () => {
+test("a shard synced on another run of Redis answers as unsynced", async () => {
   const organizationId = await organizationWith(redis, 100);
   const meta = metaKey(tagOf(organizationId));
   const run = (await redis.commands.hget(meta, "replication")) ?? "";
@@ -95,7 +95,7 @@ test("a shard opened on another run of Redis answers as closed", async () => {
   expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted" });
 });
 
-test("at the stream's limit the shard answers as closed rather than lose an entry", async () => {
+test("at the stream's limit the shard answers as unsynced rather than lose an entry", async () => {
   const organizationId = await organizationWith(redis, 100);
   const settings = { claimOpenMs: 5_000, usageStreamLimit: 2 };
   const entries = (): Promise<number> => usageOf(redis, organizationId).then((found) => found.length);
@@ -193,7 +193,7 @@ test("what costs nothing is admitted also where a lost reservation brought the w
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "unpaid" });
 });
 
-test("what the opening's wallets include is not applied again; what was reserved for it once more is given back", async () => {
+test("what the sync's wallets include is not applied again; what was reserved for it once more is given back", async () => {
   const organizationId = await organizationWith(redis, 100);
   const call = reserve(organizationId, [claim()]);
   await admit(redis, call);

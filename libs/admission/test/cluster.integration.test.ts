@@ -17,7 +17,7 @@ import {
   type Tag,
   tagOf,
 } from "../src/redis/index.ts";
-import { EPOCH, openAll, organizationWith, request, runInCluster } from "./support.ts";
+import { EPOCH, syncAll, organizationWith, request, runInCluster } from "./support.ts";
 
 /** Signals a Redis by the process id that it tells itself. */
 async function signal(node: TestRedisNode, name: "SIGSTOP" | "SIGCONT", processId?: number): Promise<void> {
@@ -68,8 +68,8 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-/** Opens closed shards for the tests that follow, without wallets and with the first epoch again. */
-async function openEmpty(redis: RedisConnection, shards: readonly Tag[]): Promise<void> {
+/** Syncs unsynced shards for the tests that follow, without wallets and with the first epoch again. */
+async function syncEmpty(redis: RedisConnection, shards: readonly Tag[]): Promise<void> {
   await Promise.all(shards.map((shard) => redis.commands.del(metaKey(shard))));
   await Promise.all(shards.map((shard) => openTag(redis, shard, EPOCH, [])));
 }
@@ -103,7 +103,7 @@ describe("a cluster", () => {
   let slots: readonly number[];
 
   beforeAll(async () => {
-    // The tests before may have left a shard closed under a later epoch.
+    // The tests before may have left a shard unsynced under a later epoch.
     for (const master of cluster.masters) await master.ask("FLUSHALL");
     ({ value: redis, stop } = await createRedis({
       url: cluster.masters.map(({ url }) => url),
@@ -112,7 +112,7 @@ describe("a cluster", () => {
       functionLibraries: [ADMISSION_LIBRARY],
       logger,
     }));
-    await openAll(redis);
+    await syncAll(redis);
     slots = await Promise.all(ALL_TAGS.map((shard) => redis.commands.cluster("KEYSLOT", metaKey(shard))));
   });
   afterAll(() => stop());
@@ -133,17 +133,17 @@ describe("a cluster", () => {
     return slots[shard] ?? -1;
   }
 
-  it("closes the shard of a slot that was moved to another node", async () => {
+  it("has the shard of a slot unsynced that was moved to another node", async () => {
     const [, from, to] = cluster.masters;
     if (from === undefined || to === undefined) throw new Error("the cluster has masters");
     const [shard = 0] = await shardsOn(from);
     expect(await moveSlot(slotOf(shard), from, to)).toContain(metaKey(shard));
     // It lies in another Redis now: what its wallets are there, the ledger says.
     expect(await closedTags(redis, ALL_TAGS)).toEqual([shard]);
-    await openEmpty(redis, [shard]);
+    await syncEmpty(redis, [shard]);
   });
 
-  it("closes the shards of a node that was demoted and promoted again, and lost what its replica had taken in", async () => {
+  it("has the shards of a node unsynced that was demoted and promoted again, and lost what its replica had taken in", async () => {
     const [master] = cluster.masters;
     if (master === undefined) throw new Error("the cluster has masters");
     const shards = await shardsOn(master);
@@ -172,10 +172,10 @@ describe("a cluster", () => {
     expect(await admit(redis, request(organizationId))).toMatchObject({ wallet: { available: 48 } });
     await resume(cluster.replica);
     await eventually(async () => expect(await replicated(master)).toBe(true));
-    await openEmpty(redis, shards);
+    await syncEmpty(redis, shards);
   });
 
-  it("loses a node: its shards are closed once the replica has taken over, and all others go on meanwhile", async () => {
+  it("loses a node: its shards are unsynced once the replica has taken over, and all others go on meanwhile", async () => {
     const [lost, ...others] = cluster.masters;
     const lostShards = lost === undefined ? [] : await shardsOn(lost);
     const otherShards = (await Promise.all(others.map(shardsOn))).flat();
@@ -186,7 +186,7 @@ describe("a cluster", () => {
     await eventually(async () => expect(await closedTags(redis, ALL_TAGS)).toEqual(lostShards));
     // A master that has joined anew may have lost its libraries, too.
     await cluster.replica.ask("FUNCTION FLUSH SYNC");
-    await openEmpty(redis, lostShards);
+    await syncEmpty(redis, lostShards);
     expect(await closedTags(redis, ALL_TAGS)).toEqual([]);
     const there = await organizationOn(redis, lostShards);
     expect(await admit(redis, request(there, { chargeId: randomUUID() }))).toMatchObject({ kind: "admitted" });

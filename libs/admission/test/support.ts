@@ -24,7 +24,7 @@ import {
   walletKey,
 } from "../src/redis/index.ts";
 
-/** The epoch that the tests open shards with. */
+/** The epoch that the tests sync shards with. */
 export const EPOCH = 5;
 
 const CLIENT = {
@@ -48,7 +48,7 @@ export function runInCluster(running: TestRedisCluster): void {
   cluster = running;
 }
 
-/** A Redis of one test file's own, or its cluster, empty, with all shards open. */
+/** A Redis of one test file's own, or its cluster, empty, with all shards ready. */
 export async function connectEmpty(): Promise<Connected> {
   return cluster === null ? connectToOwn() : connectToCluster(cluster);
 }
@@ -75,12 +75,12 @@ async function connectTo(options: RedisOptions, urls: readonly string[]): Promis
   };
   await everywhere("FLUSHALL");
   const { value: redis, stop } = await createRedis(options);
-  await openAll(redis);
+  await syncAll(redis);
   return { redis, everywhere, stop };
 }
 
-/** Opens every shard without wallets. */
-export async function openAll(redis: RedisConnection): Promise<void> {
+/** Syncs every shard without wallets. */
+export async function syncAll(redis: RedisConnection): Promise<void> {
   await Promise.all(ALL_TAGS.map((shard) => openTag(redis, shard, EPOCH, [])));
 }
 

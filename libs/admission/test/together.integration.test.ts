@@ -164,7 +164,7 @@ test("requests in one call are answered, charged and recorded as if each had com
   );
 });
 
-test("of requests in one call, those that the stream has no room for are closed, and cost nothing", async () => {
+test("of requests in one call, those that the stream has no room for are answered as unsynced, and cost nothing", async () => {
   const organizationId = await organizationWith(redis, CREDITS);
   await redis.commands.xtrim(usageKey(tagOf(organizationId)), "MAXLEN", 0);
   const settings = { ...CLAIM_SETTINGS, usageStreamLimit: 3 };

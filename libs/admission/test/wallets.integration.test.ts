@@ -26,7 +26,7 @@ import {
   answer,
   claim,
   connectEmpty,
-  openAll,
+  syncAll,
   organizationWith,
   request,
   reserve,
@@ -161,7 +161,7 @@ test("under any calls at once, purchased = available + reserved + consumed, none
   );
 });
 
-test("a flushed Redis is closed, and opening it sets the wallets and reservations given", async () => {
+test("a flushed Redis is unsynced, and a sync sets the wallets and reservations given", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = claim();
   await admit(redis, reserve(organizationId, [wanted]));
@@ -175,7 +175,7 @@ test("a flushed Redis is closed, and opening it sets the wallets and reservation
   const reservations = [{ chargeId: wanted.commandId, credits: 5 }];
   expect(await openTag(redis, shard, EPOCH + 1, [{ ...before, reservations }])).toBe("opened");
   expect(await openTag(redis, shard, EPOCH + 2, [])).toBe("already");
-  await openAll(redis);
+  await syncAll(redis);
   expect(await walletOf(redis, organizationId)).toEqual(before);
 
   const again = await admit(redis, reserve(organizationId, [wanted]));
@@ -186,7 +186,7 @@ test("a flushed Redis is closed, and opening it sets the wallets and reservation
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 0, consumed: 5 });
 });
 
-test("an opening in parts sets what one call would, is open after the last alone, and gives way to a later one", async () => {
+test("a sync in parts sets what one call would, is ready after the last alone, and gives way to a later one", async () => {
   const [organizationId, calls] = [randomUUID(), { count: 0, longest: 0 }];
   const counting: RedisConnection = {
     ...redis,
@@ -198,11 +198,11 @@ test("an opening in parts sets what one call would, is open after the last alone
   };
   const shard = tagOf(organizationId);
   const reservations = Array.from({ length: 25 }, () => ({ chargeId: randomUUID(), credits: 2 }));
-  const wallet = openingWallet(organizationId, { available: 30, reserved: 50, reservations });
-  const others = sameShard(shard, 12).map((id) => openingWallet(id, { available: 7 }));
+  const wallet = syncWallet(organizationId, { available: 30, reserved: 50, reservations });
+  const others = sameShard(shard, 12).map((id) => syncWallet(id, { available: 7 }));
   await everywhere("FLUSHALL");
 
-  // An opening that stopped in the middle is no obstacle to the next, and cannot go on beside it.
+  // A sync that stopped in the middle is no obstacle to the next, and cannot go on beside it.
   let stopped = 0;
   const stopping: RedisConnection = {
     ...redis,
@@ -225,7 +225,7 @@ test("an opening in parts sets what one call would, is open after the last alone
       return reply;
     },
   };
-  const stale = openingWallet(organizationId, { available: 999, reservations });
+  const stale = syncWallet(organizationId, { available: 999, reservations });
   expect(await openTag(overtaking, shard, EPOCH + 1, [stale, ...others], 10)).toBe("already");
   expect(overtaken).toBe("opened");
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 30, reserved: 50 });
@@ -242,14 +242,14 @@ test("an opening in parts sets what one call would, is open after the last alone
   );
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 80, reserved: 0 });
   await everywhere("FLUSHALL");
-  await openAll(redis);
+  await syncAll(redis);
 });
 
-test("an opening that read the ledger before another one opened the shard sets nothing, also when the shard is closed again", async () => {
+test("a sync that read the ledger before another one synced the shard sets nothing, also when the shard is unsynced again", async () => {
   const [organizationId, other] = [randomUUID(), randomUUID()];
   const shard = tagOf(organizationId);
   const wallet = (available: number): OpeningWallet =>
-    openingWallet(organizationId, {
+    syncWallet(organizationId, {
       available,
       reservations: Array.from({ length: 25 }, () => ({ chargeId: other, credits: 0 })),
     });
@@ -268,7 +268,7 @@ test("an opening that read the ledger before another one opened the shard sets n
     expect(await closedTags(redis, [shard])).toEqual([shard]);
     expect(await redis.commands.hget(walletKey(shard, organizationId), "available")).toBe("30");
 
-    // Its first part was set before the other one opened; the rest comes when the shard is closed
+    // Its first part was set before the other one synced; the rest comes when the shard is unsynced
     // again.
     let calls = 0;
     const stalling: RedisConnection = {
@@ -288,13 +288,13 @@ test("an opening that read the ledger before another one opened the shard sets n
     expect(await walletOf(redis, organizationId)).toMatchObject({ available: 50 });
   }
   await everywhere("FLUSHALL");
-  await openAll(redis);
+  await syncAll(redis);
 });
 
-test("an opening does not go on with wallets of an older one", async () => {
+test("a sync does not go on with wallets of an older one", async () => {
   const [organizationId, late] = [randomUUID(), randomUUID()];
   const shard = tagOf(organizationId);
-  const wallet = openingWallet(organizationId, {
+  const wallet = syncWallet(organizationId, {
     available: 30,
     reservations: Array.from({ length: 25 }, () => ({ chargeId: late, credits: 2 })),
   });
@@ -304,7 +304,7 @@ test("an opening does not go on with wallets of an older one", async () => {
     ...redis,
     call: async (name, keys, args) => {
       const reply = await redis.call(name, keys, args);
-      older ??= await openTag(redis, shard, EPOCH + 1, [openingWallet(organizationId, { available: 999 })]);
+      older ??= await openTag(redis, shard, EPOCH + 1, [syncWallet(organizationId, { available: 999 })]);
       return reply;
     },
   };
@@ -312,10 +312,10 @@ test("an opening does not go on with wallets of an older one", async () => {
   expect(older).toBe("overtaken");
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 30 });
   await everywhere("FLUSHALL");
-  await openAll(redis);
+  await syncAll(redis);
 });
 
-test("a shard that the release before opened on this run of Redis stays open, and is known by the replication id from then on", async () => {
+test("a shard that the release before synced on this run of Redis stays ready, and is known by the replication id from then on", async () => {
   const organizationId = await organizationWith(redis, 100);
   const shard = tagOf(organizationId);
   await redis.commands.hdel(metaKey(shard), "replication");
@@ -325,22 +325,22 @@ test("a shard that the release before opened on this run of Redis stays open, an
   await redis.commands.hset(metaKey(shard), "replication", "0".repeat(40));
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
   expect(await closedTags(redis, [shard])).toEqual([shard]);
-  await openAll(redis);
+  await syncAll(redis);
 });
 
 test("whoever looks after shards has the library of this release loaded, though a process of the release before loaded its own last", async () => {
   const organizationId = await organizationWith(redis, 100);
   const shard = tagOf(organizationId);
-  // What 0.1.0 opened, and what it says of it.
+  // What 0.1.0 synced, and what it says of it.
   await redis.commands.hdel(metaKey(shard), "replication");
   const older = "#!lua name=kapi\\nredis.register_function('kapi_tag_state', function() return 1 end)";
   await everywhere(`FUNCTION LOAD REPLACE "${older}"`);
   expect(await closedTags(redis, [shard])).toEqual([]);
   expect(await redis.commands.hget(metaKey(shard), "replication")).toMatch(/^[0-9a-f]{40}$/);
-  await openAll(redis);
+  await syncAll(redis);
 });
 
-function openingWallet(organizationId: string, changes: Partial<OpeningWallet>): OpeningWallet {
+function syncWallet(organizationId: string, changes: Partial<OpeningWallet>): OpeningWallet {
   const sums = { available: 0, reserved: 0, consumed: 0, purchased: 0, lowBalanceThreshold: 0 };
   const times = { createdAtMs: 1_800_000_000_000, updatedAtMs: 1_800_000_000_000 };
   return { id: randomUUID(), organizationId, ...sums, ...times, reservations: [], ...changes };
@@ -355,7 +355,7 @@ function sameShard(shard: Tag, count: number): string[] {
   return found;
 }
 
-test("a wallet is read and its threshold set without a charge; nothing is told of it while its shard is closed", async () => {
+test("a wallet is read and its threshold set without a charge; nothing is told of it while its shard is unsynced", async () => {
   const organizationId = await organizationWith(redis, 50);
   const wallet = { organizationId, available: 50, lowBalanceThreshold: 0 };
   expect(await readWallet(redis, organizationId)).toMatchObject({ kind: "wallet", wallet });
@@ -363,7 +363,7 @@ test("a wallet is read and its threshold set without a charge; nothing is told o
   expect(await setLowBalanceThreshold(redis, organizationId, 60)).toMatchObject(changed);
   expect(await readWallet(redis, organizationId)).toMatchObject(changed);
   expect(await usageOf(redis, organizationId)).toEqual([]);
-  // Of the same shard, which is open: a test before this one may have left another closed, under a
+  // Of the same shard, which is ready: a test before this one may have left another unsynced, under a
   // later epoch.
   const [nobody = ""] = sameShard(tagOf(organizationId), 1);
   expect(await setLowBalanceThreshold(redis, nobody, 60)).toEqual({ kind: "no_wallet" });
@@ -371,5 +371,5 @@ test("a wallet is read and its threshold set without a charge; nothing is told o
   await everywhere("FLUSHALL");
   expect(await readWallet(redis, organizationId)).toEqual({ kind: "closed" });
   expect(await setLowBalanceThreshold(redis, organizationId, 70)).toEqual({ kind: "closed" });
-  await openAll(redis);
+  await syncAll(redis);
 });

@@ -105,7 +105,7 @@ const REFUSALS = {
 } as const;
 
 /**
- * Admits requests whose organizations are of `shard`, one after the other in one call: shard open, key
+ * Admits requests whose organizations are of `shard`, one after the other in one call: shard ready, key
  * not revoked, rate limit, credits, claims, usage entries (architecture, 3.1). One reply per
  * request, in their order. A request repeated with the same charge id gets the first answer and is
  * charged once. Rejects when Redis is away.

@@ -4,6 +4,10 @@
 -- tag, so that it runs on a Redis Cluster; every key but one is declared (see marker_of). What each
 -- function takes and gives is documented beside its typed wrapper (claim-functions.ts,
 -- wallet-functions.ts), and the rules it keeps in README.md.
+--
+-- Processes of the release before run beside this one, so names of functions, keys, fields and
+-- replies stay as they were. There a wallet shard is a `tag`, a ready one OPEN, an unsynced one
+-- CLOSED, and a sync an `opening`.
 
 local WALLET_FIELDS = { 'id', 'available', 'reserved', 'consumed', 'purchased', 'threshold', 'created', 'updated' }
 local AVAILABLE, RESERVED, CONSUMED, UPDATED = 2, 3, 4, 8
@@ -20,13 +24,13 @@ local function run_id()
   return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 end
 
--- A shard is open only under the replication id that it was opened under: under another one writes
+-- A shard is ready only under the replication id that it was synced under: under another one writes
 -- may be lost. It is asked for in every call, for it changes while this library stays loaded.
 -- Returns false, or true with the shard's field `field` and its epoch.
-local function is_open(meta, field, id)
+local function is_ready(meta, field, id)
   local kept = redis.call('HMGET', meta, 'replication', field, 'run', 'epoch')
   if kept[1] then return kept[1] == (id or replication_id()), kept[2], kept[4] end
-  -- The release before opened the shard, under the run id alone; see shard_state.
+  -- The release before synced the shard, under the run id alone; see shard_state.
   return kept[3] == run_id(), kept[2], kept[4]
 end
 
@@ -236,7 +240,7 @@ local function wallet_text(wallet)
 end
 
 -- The answer kept for a repeat of the call holds no message: those may hold a sealed password, and only claims are wiped.
--- The epoch says which opening of the shard had the wallet that was charged.
+-- The epoch says which sync of the shard had the wallet that was charged.
 local function pack_answer(answer, epoch)
   local kinds = {}
   for i, outcome in ipairs(answer[4]) do kinds[i] = outcome[1] end
@@ -261,8 +265,8 @@ local function revocation_in(call, key_id)
   local known = call.keys_known[key_id]
   if not known then
     call.replication_id = call.replication_id or replication_id()
-    local open, revoked, epoch = is_open(call.meta, 'revoked:' .. key_id, call.replication_id)
-    known = { open, revoked }
+    local ready, revoked, epoch = is_ready(call.meta, 'revoked:' .. key_id, call.replication_id)
+    known = { ready, revoked }
     call.epoch = epoch
     call.keys_known[key_id] = known
   end
@@ -300,8 +304,8 @@ local function admit_one(call, keys, args, first_key, first_arg)
   if trace == '' then trace = nil end
   local now = call.now
 
-  local open, revoked = revocation_in(call, key_id)
-  if not open then return { 'CLOSED' } end
+  local ready, revoked = revocation_in(call, key_id)
+  if not ready then return { 'CLOSED' } end
   if revoked then return { 'REVOKED' } end
   local record = redis.call('GET', charge)
   if record == CHARGE_REFUNDED then return { 'REFUNDED' } end
@@ -497,14 +501,14 @@ local function give_up_claim(keys, at, command_id, may_be_published)
 end
 
 -- GIVE BACK: what a request was charged that is answered 5xx, once; also where nobody knows whether
--- it was charged. Where the shard was opened since the charge, or nothing is known of the charge, the
+-- it was charged. Where the shard was synced since the charge, or nothing is known of the charge, the
 -- ledger decides: the wallet that was set from it may have the charge, its refund, or neither.
 -- keys: meta wallet charge usage reserved, then per claim of the request: claim. args:
 -- organizationId chargeId operation requestId ttlMs streamLimit span-or-nothing keyId, then per claim:
 -- commandId, 1 where its message may be published.
 local function give_back(keys, args)
-  local open, epoch = is_open(keys[1], 'epoch')
-  if not open then return { 'CLOSED' } end
+  local ready, epoch = is_ready(keys[1], 'epoch')
+  if not ready then return { 'CLOSED' } end
   local charge_id, claims, trace, key_id = args[2], #keys - 5, args[7], args[8]
   if trace == '' then trace = nil end
   local record = redis.call('GET', keys[3])
@@ -545,7 +549,7 @@ end
 -- REFUND, as processes of the release before ask for it. keys: meta wallet charge usage. args: organizationId chargeId operation requestId ttlMs streamLimit, and of a request
 -- that is traced its span.
 local function refund(keys, args)
-  if not is_open(keys[1], 'epoch') then return { 'CLOSED' } end
+  if not is_ready(keys[1], 'epoch') then return { 'CLOSED' } end
   local record = redis.call('GET', keys[3])
   if not record or record == CHARGE_OPEN or record == CHARGE_REFUNDED then return { 'REFUNDED', 0 } end
   local answer = cmsgpack.unpack(record)
@@ -606,16 +610,16 @@ local function apply_settlement(found, charge_id, told_credits, action)
 end
 
 -- SETTLE. keys: meta, then per settlement: wallet reserved settled. args: ttlMs, then per settlement: chargeId credits
--- action epoch. One word each: done (now or before), included (in the opening's wallets), no_wallet.
+-- action epoch. One word each: done (now or before), included (in the sync's wallets), no_wallet.
 local function settle_where(keys, args, only_known)
-  local open, epoch = is_open(keys[1], 'epoch')
-  if not open then return { 'CLOSED' } end
+  local ready, epoch = is_ready(keys[1], 'epoch')
+  if not ready then return { 'CLOSED' } end
   local opened_at = tonumber(epoch)
   local wallets, outcomes = read_wallets(keys, args), {}
   for i = 1, (#keys - 1) / 3 do
     local found, at = wallets[keys[i * 3 - 1]], i * 4 - 2
     if tonumber(args[at + 3]) < opened_at then
-      -- The opening had it as settled: what is reserved all the same was reserved again since, and is given back.
+      -- The sync had it as settled: what is reserved all the same was reserved again since, and is given back.
       if found.known[args[at]] and found.wallet[1] then apply_settlement(found, args[at], args[at + 1], 'release') end
       outcomes[i] = 'included'
     elseif not found.wallet[1] then
@@ -648,8 +652,8 @@ end
 
 -- PURCHASE. keys: meta wallet settled. args: credits epoch ttlMs walletId threshold createdMs
 local function purchase(keys, args)
-  local open, epoch = is_open(keys[1], 'epoch')
-  if not open then return 'CLOSED' end
+  local ready, epoch = is_ready(keys[1], 'epoch')
+  if not ready then return 'CLOSED' end
   if tonumber(args[2]) < tonumber(epoch) then return 'included' end
   if not redis.call('SET', keys[3], '1', 'NX', 'PX', args[3]) then return 'done' end
   if redis.call('EXISTS', keys[2]) == 0 then
@@ -662,7 +666,7 @@ local function purchase(keys, args)
   return 'done'
 end
 
--- Sets what a call of an opening tells of. An entry without a wallet id goes on with the reservations of the wallet before it.
+-- Sets what a call of a sync tells of. An entry without a wallet id goes on with the reservations of the wallet before it.
 local function fill_wallets(keys, args, first_arg)
   local at = first_arg
   for i = 2, #keys, 2 do
@@ -684,27 +688,27 @@ local function fill_wallets(keys, args, first_arg)
   end
 end
 
--- OPEN SHARD PART: an opening in as many calls as it takes, so that none holds Redis for long. keys:
+-- SYNC SHARD PART: a sync in as many calls as it takes, so that none holds Redis for long. keys:
 -- meta, then per entry: wallet reserved. args: epoch, 1 in the first call, 1 in the last one, then
 -- per entry: id available reserved consumed purchased threshold created updated, the number n of
--- reservations, and n times: chargeId credits. `opening` in the meta names the one opening that may
+-- reservations, and n times: chargeId credits. `opening` in the meta names the one sync that may
 -- go on: an older one would set wallets that lack what the newer one has, and one of another
--- replication id has lost parts. Nor may an opening begin that read the ledger before the last one
+-- replication id has lost parts. Nor may a sync begin that read the ledger before the last one
 -- that was completed: what was applied since would be missing.
-local function open_shard_part(keys, args)
+local function sync_shard_part(keys, args)
   local meta, epoch, is_first, is_last, id = keys[1], args[1], args[2] == '1', args[3] == '1', replication_id()
-  if is_open(meta, 'epoch', id) then return 'already' end
-  local opening, kept = epoch .. ' ' .. id, redis.call('HGET', meta, 'opening') or ''
+  if is_ready(meta, 'epoch', id) then return 'already' end
+  local sync, kept = epoch .. ' ' .. id, redis.call('HGET', meta, 'opening') or ''
   if is_first then
     local kept_epoch, kept_id = string.match(kept, '^(%d+) (%x+)$')
     if kept_id == id and tonumber(kept_epoch) > tonumber(epoch) then return 'overtaken' end
     if tonumber(redis.call('HGET', meta, 'epoch') or 0) >= tonumber(epoch) then return 'overtaken' end
-  elseif kept ~= opening then
+  elseif kept ~= sync then
     return 'overtaken'
   end
   fill_wallets(keys, args, 4)
   if not is_last then
-    redis.call('HSET', meta, 'opening', opening)
+    redis.call('HSET', meta, 'opening', sync)
     return 'filled'
   end
   -- The run id is for processes of the release before.
@@ -714,24 +718,24 @@ local function open_shard_part(keys, args)
 end
 
 -- The same as processes of the release before ask for it: all in one call. args: epoch, then the entries.
-local function open_shard(keys, args)
+local function sync_shard(keys, args)
   local all_args = { args[1], '1', '1' }
   for i = 2, #args do all_args[i + 2] = args[i] end
-  return open_shard_part(keys, all_args)
+  return sync_shard_part(keys, all_args)
 end
 
--- SHARD STATE. keys: meta. A shard that the release before opened on this very run of Redis gets the replication id of now.
+-- SHARD STATE. keys: meta. A shard that the release before synced on this very run of Redis gets the replication id of now.
 local function shard_state(keys)
-  local open = is_open(keys[1], 'epoch')
-  if open and redis.call('HEXISTS', keys[1], 'replication') == 0 then
+  local ready = is_ready(keys[1], 'epoch')
+  if ready and redis.call('HEXISTS', keys[1], 'replication') == 0 then
     redis.call('HSET', keys[1], 'replication', replication_id())
   end
-  return open and 1 or 0
+  return ready and 1 or 0
 end
 
 -- WALLET. keys: meta wallet. args: none, or the threshold to set
 local function wallet_of(keys, args)
-  if not is_open(keys[1], 'epoch') then return { 'CLOSED' } end
+  if not is_ready(keys[1], 'epoch') then return { 'CLOSED' } end
   if redis.call('EXISTS', keys[2]) == 0 then return { 'NO_WALLET' } end
   if args[1] then redis.call('HSET', keys[2], 'threshold', args[1], 'updated', now_ms()) end
   return { 'WALLET', redis.call('HMGET', keys[2], unpack(WALLET_FIELDS)) }
@@ -740,7 +744,7 @@ end
 -- READ SHARD. keys: meta usage, then wallets. args: maxEntries. The wallets and the entries that the ledger may not have yet, of
 -- one moment; without them where there are too many entries.
 local function read_shard(keys, args)
-  if not is_open(keys[1], 'epoch') then return { 'CLOSED' } end
+  if not is_ready(keys[1], 'epoch') then return { 'CLOSED' } end
   if redis.call('XLEN', keys[2]) > tonumber(args[1]) then return { 'BUSY' } end
   local wallets = {}
   for i = 3, #keys do
@@ -760,8 +764,8 @@ redis.register_function('kapi_forget', forget)
 redis.register_function('kapi_settle', settle)
 redis.register_function('kapi_settle_again', settle_again)
 redis.register_function('kapi_purchase', purchase)
-redis.register_function('kapi_open_tag_part', open_shard_part)
-redis.register_function('kapi_open_tag', open_shard)
+redis.register_function('kapi_open_tag_part', sync_shard_part)
+redis.register_function('kapi_open_tag', sync_shard)
 redis.register_function('kapi_look_at_tag', shard_state)
 -- For processes of the release before. This release asks by a name that only its own library has:
 -- where an older one was loaded last, that call has this one loaded again.

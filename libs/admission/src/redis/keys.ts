@@ -32,11 +32,11 @@ export function hashTag(shard: Tag): string {
   return `{b${shard.toString().padStart(2, "0")}}`;
 }
 
-/** Hash: run id and epoch that a shard was opened with, and the revoked keys. */
+/** Hash: run id and epoch that a shard was synced with, and the revoked keys. */
 export const metaKey = (shard: Tag): string => `${hashTag(shard)}:meta`;
 /** Stream of usage entries on their way to the ledger. */
 export const usageKey = (shard: Tag): string => `${hashTag(shard)}:usage`;
-/** Field of {@link metaKey}: this key is revoked. There, so that one look tells both whether the shard is open and this. */
+/** Field of {@link metaKey}: this key is revoked. There, so that one look tells both whether the shard is ready and this. */
 export const revokedField = (keyId: string): string => `revoked:${keyId}`;
 /** Hash: the wallet of an organization. */
 export const walletKey = (shard: Tag, organizationId: string): string => `${hashTag(shard)}:wallet:${organizationId}`;

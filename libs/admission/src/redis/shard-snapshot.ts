@@ -14,7 +14,7 @@ export interface TagSnapshot {
 }
 
 /**
- * Reads wallets of a shard together with its usage stream. `closed`: the shard is closed; `busy`: more than `maxEntries` entries
+ * Reads wallets of a shard together with its usage stream. `closed`: the shard is unsynced; `busy`: more than `maxEntries` entries
  * wait in the stream, which would hold Redis for long.
  */
 export async function readTag(

@@ -6,7 +6,7 @@ import { callPerShard, type ShardReplies } from "./shard-replies.ts";
 
 /**
  * Most entries of a shard's usage stream, unless a service is told otherwise: what ten minutes without PostgreSQL bring at 1,000
- * requests/s of one shard's organizations. At the limit the shard answers as closed rather than lose an entry, and so does
+ * requests/s of one shard's organizations. At the limit the shard answers as unsynced rather than lose an entry, and so does
  * everything where Redis has no memory left. An entry takes 250 bytes: a full shard 150 MB, 10,000 requests/s of all shards
  * for ten minutes 1.5 GB.
  */

@@ -25,12 +25,12 @@ export interface SettlementRequest {
    * there. An applied settlement leaves none.
    */
   readonly isOld?: boolean;
-  /** The shard's epoch under which the ledger recorded the leg: below the epoch of the opening, its wallets include it. */
+  /** The shard's epoch under which the ledger recorded the leg: below the epoch of the sync, its wallets include it. */
   readonly epoch: number;
 }
 
 /**
- * `done`: applied, now or before. `included`: the wallets were set from a ledger that had it. `closed`: the shard is closed; ask
+ * `done`: applied, now or before. `included`: the wallets were set from a ledger that had it. `closed`: the shard is unsynced; ask
  * again. `no_wallet`: the organization has none in Redis. `unreachable`: the node of the shard did not answer; whether it is applied is
  * not known, and a repeat is safe.
  */
@@ -118,7 +118,7 @@ export async function purchase(redis: RedisConnection, request: PurchaseRequest)
   return reply === "CLOSED" ? "closed" : (reply as SettlementReply);
 }
 
-/** A wallet as Redis has it; `closed`: its shard is closed; `no_wallet`: the organization has none. */
+/** A wallet as Redis has it; `closed`: its shard is unsynced; `no_wallet`: the organization has none. */
 export type WalletReply =
   | { readonly kind: "closed" | "no_wallet" }
   | { readonly kind: "wallet"; readonly wallet: WalletState };
@@ -153,36 +153,36 @@ export interface OpeningWallet extends WalletState {
 }
 
 /**
- * Most wallets and reservations, together, that one call of an opening sets: 4 ms of Redis at the
+ * Most wallets and reservations, together, that one call of a sync sets: 4 ms of Redis at the
  * median on two busy cores, where 1,000 took 15 ms (`npm run bench:opening`).
  */
-const MAX_ENTRIES_PER_OPENING_CALL = 250;
+const MAX_ENTRIES_PER_SYNC_CALL = 250;
 
 /**
- * Sets the wallets of a closed shard and opens it, in as many calls as it takes; nobody sees it open
+ * Sets the wallets of an unsynced shard and makes it ready, in as many calls as it takes; nobody sees it ready
  * before the last one. `epoch` must be above that of every ledger leg that the wallets include, and
  * not above that of any they do not. Wallets may come in batches, and a batch may begin with more
- * reservations of the wallet that the one before ended with. `already`: it is open. `overtaken`: an
- * opening with a higher epoch is under way or was completed before the shard was closed again, or
- * Redis failed over meanwhile; look again whether the shard is closed.
+ * reservations of the wallet that the one before ended with. `already`: it is ready. `overtaken`: a
+ * sync with a higher epoch is under way or was completed before the shard was unsynced again, or
+ * Redis failed over meanwhile; look again whether the shard is unsynced.
  */
 export async function openTag(
   redis: RedisConnection,
   shard: Tag,
   epoch: number,
   wallets: readonly OpeningWallet[] | AsyncIterable<readonly OpeningWallet[]>,
-  maxEntriesPerCall: number = MAX_ENTRIES_PER_OPENING_CALL,
+  maxEntriesPerCall: number = MAX_ENTRIES_PER_SYNC_CALL,
 ): Promise<"opened" | "already" | "overtaken"> {
   const batches = Symbol.asyncIterator in wallets ? wallets : [wallets];
   let [isFirst, isLast] = [true, false];
-  const send = ({ keys, args }: OpeningPart): Promise<unknown> => {
+  const send = ({ keys, args }: SyncPart): Promise<unknown> => {
     const call = [epoch, isFirst ? "1" : "0", isLast ? "1" : "0", ...args];
     isFirst = false;
     return redis.call("kapi_open_tag_part", [metaKey(shard), ...keys], call);
   };
-  let part: OpeningPart = { keys: [], args: [] };
+  let part: SyncPart = { keys: [], args: [] };
   let isBegun = false;
-  for await (const next of openingParts(shard, batches, maxEntriesPerCall)) {
+  for await (const next of syncParts(shard, batches, maxEntriesPerCall)) {
     const reply = isBegun ? await send(part) : "filled";
     if (reply === "already" || reply === "overtaken") return reply;
     part = next;
@@ -193,34 +193,34 @@ export async function openTag(
 }
 
 /**
- * What {@link closeTag} did: the shard was opened with a later epoch and stays open, is closed by
- * this call, or was closed before.
+ * What {@link closeTag} did: the shard was synced with a later epoch and stays ready, is unsynced by
+ * this call, or was unsynced before.
  */
 export type ClosedTag = "opened_since" | "closed" | "was_closed";
 
 /**
- * Closes a shard unless it was opened with an epoch above `epoch`. Its organizations are refused
+ * Makes a shard unsynced unless it was synced with an epoch above `epoch`. Its organizations are refused
  * until {@link openTag}.
  */
 export async function closeTag(redis: RedisConnection, shard: Tag, epoch: number): Promise<ClosedTag> {
-  const opened = await redis.commands.hget(metaKey(shard), "epoch");
-  // An opening that comes in between is done once more, and no harm.
-  if (opened !== null && Number(opened) > epoch) return "opened_since";
+  const synced = await redis.commands.hget(metaKey(shard), "epoch");
+  // A sync that comes in between is done once more, which does no harm.
+  if (synced !== null && Number(synced) > epoch) return "opened_since";
   return (await redis.commands.hdel(metaKey(shard), "replication", "run")) > 0 ? "closed" : "was_closed";
 }
 
-interface OpeningPart {
+interface SyncPart {
   readonly keys: string[];
   readonly args: (string | number)[];
 }
 
-/** Divides an opening: a wallet with more reservations than a call may set goes on in the next one, under no id. */
-async function* openingParts(
+/** Divides a sync: a wallet with more reservations than a call may set goes on in the next one, under no id. */
+async function* syncParts(
   shard: Tag,
   batches: Iterable<readonly OpeningWallet[]> | AsyncIterable<readonly OpeningWallet[]>,
   maxEntries: number,
-): AsyncGenerator<OpeningPart, void, undefined> {
-  let part: OpeningPart = { keys: [], args: [] };
+): AsyncGenerator<SyncPart, void, undefined> {
+  let part: SyncPart = { keys: [], args: [] };
   let room = maxEntries;
   let lastId: string | null = null;
   for await (const batch of batches) {
@@ -238,7 +238,7 @@ async function* openingParts(
         left = left.slice(now.length);
         room -= now.length + 1;
         part.keys.push(walletKey(shard, wallet.organizationId), reservedKey(shard, wallet.organizationId));
-        part.args.push(...(isBegun ? CONTINUED : openingFields(wallet)), now.length);
+        part.args.push(...(isBegun ? CONTINUED : syncFields(wallet)), now.length);
         for (const { chargeId, credits } of now) part.args.push(chargeId, credits);
         isBegun = true;
       }
@@ -250,12 +250,12 @@ async function* openingParts(
 /** In place of the fields of a wallet whose first part was set by the call before. */
 const CONTINUED = ["", "", "", "", "", "", "", ""];
 
-function openingFields(wallet: OpeningWallet): (string | number)[] {
+function syncFields(wallet: OpeningWallet): (string | number)[] {
   const sums = [wallet.available, wallet.reserved, wallet.consumed, wallet.purchased];
   return [wallet.id, ...sums, wallet.lowBalanceThreshold, wallet.createdAtMs, wallet.updatedAtMs];
 }
 
-/** Which of `shards` are closed (opened under another replication id, or never), and which nobody answers for. */
+/** Which of `shards` are unsynced (synced under another replication id, or never), and which nobody answers for. */
 export interface TagStates extends Pick<ShardReplies<unknown>, "unreachable" | "error"> {
   readonly closed: Tag[];
 }
@@ -268,7 +268,7 @@ export async function tagStates(redis: RedisConnection, shards: readonly Tag[]):
   return { closed: shards.filter((shard) => replies.has(shard) && replies.get(shard) !== 1), unreachable, error };
 }
 
-/** Which of `shards` are closed. Throws where one of them cannot be asked for. */
+/** Which of `shards` are unsynced. Throws where one of them cannot be asked for. */
 export async function closedTags(redis: RedisConnection, shards: readonly Tag[]): Promise<Tag[]> {
   const { closed, unreachable, error } = await tagStates(redis, shards);
   if (unreachable.length > 0) throw error;
