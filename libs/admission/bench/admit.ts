@@ -21,8 +21,8 @@ import {
 
 const REQUESTS = 40_000;
 const IN_FLIGHT = 200;
-/** About what one turn of a busy gateway gathers. */
-const TOGETHER = 10;
+/** About the batch of one turn of a busy gateway. */
+const BATCH_SIZE = 10;
 const MICROSECONDS_PER_SECOND = 1_000_000;
 const ORGANIZATIONS = 50;
 /** About what a deposit's command message has. */
@@ -66,7 +66,7 @@ function mutation(at: number): AdmitRequest {
   return { ...read(at), mode: "reserve", operation: "depositAccountFunds", claims };
 }
 
-async function measure(name: string, together: number, request: (at: number) => AdmitRequest): Promise<void> {
+async function measure(name: string, batchSize: number, request: (at: number) => AdmitRequest): Promise<void> {
   await redis.commands.config("RESETSTAT");
   const cpuBefore = await processorSeconds();
   const startedMs = performance.now();
@@ -74,22 +74,22 @@ async function measure(name: string, together: number, request: (at: number) => 
   const worker = async (): Promise<void> => {
     while (next < REQUESTS) {
       const at = next;
-      next += together;
-      const requests = Array.from({ length: together }, () => request(at));
+      next += batchSize;
+      const requests = Array.from({ length: batchSize }, () => request(at));
       const settings = { claimOpenMs: 5_000, usageStreamLimit: 10_000_000 };
       for (const { kind } of await admitAll(redis, tagOf(requests[0]?.organizationId ?? ""), requests, settings)) {
         if (kind !== "admitted") throw new Error(`not admitted: ${kind}`);
       }
     }
   };
-  await Promise.all(Array.from({ length: IN_FLIGHT / together }, worker));
+  await Promise.all(Array.from({ length: IN_FLIGHT / batchSize }, worker));
   const seconds = (performance.now() - startedMs) / 1_000;
   const cpuMicroseconds = (((await processorSeconds()) - cpuBefore) * MICROSECONDS_PER_SECOND) / REQUESTS;
   const stats = await redis.commands.info("commandstats");
   const inFunction = Number(/cmdstat_fcall:[^\r]*usec=(\d+)/.exec(stats)?.[1]) / REQUESTS;
   const capacity = Math.round(MICROSECONDS_PER_SECOND / cpuMicroseconds);
   console.log(
-    `${name}, ${together} in a call: ${Math.round(REQUESTS / seconds)}/s from one process; ${inFunction.toFixed(1)} us in the function, ` +
+    `${name}, ${batchSize} in a call: ${Math.round(REQUESTS / seconds)}/s from one process; ${inFunction.toFixed(1)} us in the function, ` +
       `${cpuMicroseconds.toFixed(1)} us of processor in all: ${capacity}/s on one core`,
   );
 }
@@ -100,12 +100,12 @@ async function processorSeconds(): Promise<number> {
   return of("used_cpu_user") + of("used_cpu_sys");
 }
 
-for (const together of [1, TOGETHER]) {
-  await measure("read", together, read);
-  await measure("read with rate limit", together, (at) => ({
+for (const batchSize of [1, BATCH_SIZE]) {
+  await measure("read", batchSize, read);
+  await measure("read with rate limit", batchSize, (at) => ({
     ...read(at),
     rateLimit: { perSecond: 1_000_000, burst: 1_000_000 },
   }));
-  await measure("mutation, one claim", together, mutation);
+  await measure("mutation, one claim", batchSize, mutation);
 }
 await stop();

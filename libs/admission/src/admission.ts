@@ -24,17 +24,20 @@ import { activeTraceparent } from "@kapi/runtime";
 export type { AnsweredClaims } from "./redis/index.ts";
 
 import type { Directory } from "./directory.ts";
-import { together } from "./together.ts";
+import { batchByShard } from "./batch-by-shard.ts";
 
-/** Seconds after which a refused-for-now caller may come again. */
-const CLOSED_RETRY_AFTER_S = 1;
+/** Seconds to wait before retrying, while Redis or the wallet shard is unavailable. */
+const UNAVAILABLE_RETRY_AFTER_S = 1;
 /** Most of a request id that is kept for billing, in characters. */
 const MAX_BILLED_REQUEST_ID_LENGTH = 128;
 const MAX_CLAIMS = 100;
 /** Pause before claims are marked once more where the reply was lost: a dropped connection is made again in about 50 ms. */
 const MARK_REPEAT_MS = 100;
-/** Of requests that share a call of Redis: claims in all, a request without any counted as one. Such a call takes 1 to 2 ms of Redis. */
-const MAX_CLAIMS_TOGETHER = 20;
+/**
+ * Maximum number of claims in a batch; a request without any counts as one. Such a call takes 1 to
+ * 2 ms of Redis.
+ */
+const MAX_CLAIMS_PER_BATCH = 20;
 
 /** A wish to be the one request that queues a command. */
 export interface Claim {
@@ -133,7 +136,7 @@ export interface RefundRequest extends Pick<AdmissionRequest, "key" | "operation
 /** Redis did not answer an admission: nobody knows whether it charged. What it charged is to be given back. */
 export class ChargeUnknown extends ApiError {
   constructor(cause: unknown) {
-    super("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": String(CLOSED_RETRY_AFTER_S) }, cause });
+    super("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": String(UNAVAILABLE_RETRY_AFTER_S) }, cause });
   }
 }
 
@@ -148,15 +151,15 @@ export interface AdmissionOptions {
 /** Makes the last gate before an operation; authentication and authorization come before it. */
 export function createAdmission(options: AdmissionOptions): Admission {
   const { redis, settings = CLAIM_SETTINGS } = options;
-  const admitTogether = together<AdmitRequest, AdmitReply>({
+  const admitBatched = batchByShard<AdmitRequest, AdmitReply>({
     call: (shard, requests) => admitAll(redis, shard, requests, settings),
     sizeOf: ({ claims }) => Math.max(claims.length, 1),
-    maxSize: MAX_CLAIMS_TOGETHER,
+    maxSize: MAX_CLAIMS_PER_BATCH,
   });
-  const markTogether = together<AnsweredClaims, boolean>({
+  const markBatched = batchByShard<AnsweredClaims, boolean>({
     call: (shard, requests) => markAnswered(redis, shard, requests, settings),
     sizeOf: ({ commandIds }) => commandIds.length,
-    maxSize: MAX_CLAIMS_TOGETHER,
+    maxSize: MAX_CLAIMS_PER_BATCH,
   });
   return {
     admit: async (request) => {
@@ -170,7 +173,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       if (options.directory.key(key.keyId)?.status === "revoked") throw new ApiError("AUTHENTICATION_REQUIRED");
       const reply = await reaching(
         () =>
-          admitTogether(tagOf(key.organizationId), {
+          admitBatched(tagOf(key.organizationId), {
             keyId: key.keyId,
             organizationId: key.organizationId,
             chargeId: request.chargeId,
@@ -190,7 +193,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       return admittedOr4xx(request, reply);
     },
     markAnswered: (organizationId, answered) => {
-      const mark = (): Promise<boolean> => markTogether(tagOf(organizationId), answered);
+      const mark = (): Promise<boolean> => markBatched(tagOf(organizationId), answered);
       // The reply may be lost where the mark is set: the same token learns that, whoever else asks sees an answered request.
       return reaching(() => mark().catch(() => delay(MARK_REPEAT_MS).then(mark)));
     },
@@ -295,7 +298,10 @@ async function reaching<T>(
 }
 
 function unavailable(cause?: unknown): ApiError {
-  return new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": String(CLOSED_RETRY_AFTER_S) }, cause });
+  return new ApiError("DEPENDENCY_UNAVAILABLE", {
+    headers: { "retry-after": String(UNAVAILABLE_RETRY_AFTER_S) },
+    cause,
+  });
 }
 
 function billed(requestId: string): string {

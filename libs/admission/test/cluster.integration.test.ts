@@ -84,7 +84,7 @@ describe("in a cluster", async () => {
   await import("./answers.integration.test.ts");
 });
 describe("in a cluster", async () => {
-  await import("./together.integration.test.ts");
+  await import("./batches.integration.test.ts");
 });
 describe("in a cluster", async () => {
   await import("./wallets.integration.test.ts");

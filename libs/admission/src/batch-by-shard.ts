@@ -1,13 +1,16 @@
 import { assert, type Deferred, deferred } from "@kapi/kernel";
 import type { Tag } from "./redis/index.ts";
 
-/** What {@link together} needs. */
-export interface TogetherOptions<Request, Answer> {
-  /** Carries out requests of one shard in one call of Redis: one answer per request, in their order. */
+/** What {@link batchByShard} needs. */
+export interface BatchOptions<Request, Answer> {
+  /** Carries out requests of one shard in one call of Redis: one answer per request, in order. */
   readonly call: (shard: Tag, requests: readonly Request[]) => Promise<readonly Answer[]>;
   /** How much a request is; in claims, at least 1. */
   readonly sizeOf: (request: Request) => number;
-  /** What the requests of one call are together, at most, so that none holds Redis for long; a larger one has a call of its own. */
+  /**
+   * The largest sum of sizes in one batch, so that none holds Redis for long. A larger request has a
+   * call of its own.
+   */
   readonly maxSize: number;
 }
 
@@ -17,13 +20,14 @@ interface Waiting<Request, Answer> {
 }
 
 /**
- * Returns a function that carries out one request, and puts those of one turn of the event loop that are of one shard into one call: what
- * they share (is the shard ready, the wallet) is read and written once for all. Of each shard by itself, for another's node may be away; the
- * calls of all shards go out in one turn, so that they share a write, which a batcher for each shard would not give. Nothing waits for a call under
- * way. A call that fails rejects its requests.
+ * Returns a function that carries out one request. The requests of one shard in one turn of the event
+ * loop are one batch, and one call: what they share (is the shard ready, the wallet) is read and
+ * written once. One call per shard: another shard's node may be down. The calls of all shards go out
+ * in one turn, so that they share a write. No batch waits for a call under way. A call that fails
+ * rejects the requests of its batch.
  */
-export function together<Request, Answer>(
-  options: TogetherOptions<Request, Answer>,
+export function batchByShard<Request, Answer>(
+  options: BatchOptions<Request, Answer>,
 ): (shard: Tag, request: Request) => Promise<Answer> {
   let waiting = new Map<Tag, Waiting<Request, Answer>[]>();
 
@@ -58,7 +62,7 @@ export function together<Request, Answer>(
 /** In their order, each as large as it may be. */
 function batchesOf<Request, Answer>(
   members: readonly Waiting<Request, Answer>[],
-  { sizeOf, maxSize }: TogetherOptions<Request, Answer>,
+  { sizeOf, maxSize }: BatchOptions<Request, Answer>,
 ): Waiting<Request, Answer>[][] {
   const batches: Waiting<Request, Answer>[][] = [];
   let room = 0;

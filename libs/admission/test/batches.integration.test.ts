@@ -145,16 +145,16 @@ test("requests in one call are answered, charged and recorded as if each had com
     fc.asyncProperty(drafts, claimOpenMs, async (wanted, openMs) => {
       const settings = { ...CLAIM_SETTINGS, claimOpenMs: openMs };
       const organizations = await ofOneShard(4);
-      const [together, alone] = [new World(organizations.slice(0, 2)), new World(organizations.slice(2))];
-      await Promise.all([together.revoke(), alone.revoke()]);
-      const replies = await admitAll(redis, tagOf(organizations[0] ?? ""), together.requestsOf(wanted), settings);
+      const [batched, alone] = [new World(organizations.slice(0, 2)), new World(organizations.slice(2))];
+      await Promise.all([batched.revoke(), alone.revoke()]);
+      const replies = await admitAll(redis, tagOf(organizations[0] ?? ""), batched.requestsOf(wanted), settings);
       for (const [index, one] of alone.requestsOf(wanted).entries()) {
         const reply = await admit(redis, one, settings);
         expect(told(replies[index])).toEqual(told(reply));
         if (reply.kind !== "admitted") kinds.add(reply.kind);
         else for (const outcome of reply.claims) kinds.add(outcome.kind);
       }
-      expect(await together.state()).toEqual(await alone.state());
+      expect(await batched.state()).toEqual(await alone.state());
     }),
     { numRuns: 60, seed: SEED },
   );

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { together } from "./together.ts";
+import { batchByShard } from "./batch-by-shard.ts";
 
 const MAX = 20;
 
@@ -11,7 +11,7 @@ interface Asked {
 
 function recording(call: (shard: number) => Promise<void> = () => Promise.resolve()) {
   const calls: [shard: number, names: string[]][] = [];
-  const ask = together<Asked, string>({
+  const ask = batchByShard<Asked, string>({
     call: async (shard, requests) => {
       calls.push([shard, requests.map(({ name }) => name)]);
       await call(shard);
