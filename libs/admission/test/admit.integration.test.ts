@@ -134,7 +134,7 @@ test("a consumed charge is given back once, with a refund entry", async () => {
   const again = { organizationId, chargeId, keyId, operation, requestId };
   expect(await refund(redis, again)).toMatchObject({ credits: 4, wallet: { available: 100, consumed: 0 } });
   expect(await refund(redis, again)).toMatchObject({ credits: 0 });
-  expect((await usageOf(redis, organizationId)).map((entry) => [entry.leg, entry.keyId])).toEqual([
+  expect((await usageOf(redis, organizationId)).map((entry) => [entry.kind, entry.keyId])).toEqual([
     ["consume", keyId],
     ["refund", keyId],
   ]);

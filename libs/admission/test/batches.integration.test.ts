@@ -123,7 +123,7 @@ class World {
         const { available, reserved, consumed, purchased } = await walletOf(redis, organizationId);
         const usage = await usageOf(redis, organizationId);
         const places: string[] = [...this.#charges, ...this.#commands];
-        const entries = usage.map(({ leg, credits, chargeId }) => [leg, credits, places.indexOf(chargeId)]);
+        const entries = usage.map(({ kind, credits, chargeId }) => [kind, credits, places.indexOf(chargeId)]);
         return { available, reserved, consumed, purchased, entries };
       }),
     );
@@ -217,7 +217,7 @@ test("a process of the version before is admitted as it was", async () => {
     wallet(CREDITS - 7, 5, 2),
     [["open", expect.any(Number)]],
   ]);
-  expect((await usageOf(redis, organizationId)).map(({ leg, traceparent }) => [leg, traceparent])).toEqual([
+  expect((await usageOf(redis, organizationId)).map(({ kind, traceparent }) => [kind, traceparent])).toEqual([
     ["consume", "00-trace"],
     ["reserve", "00-trace"],
   ]);

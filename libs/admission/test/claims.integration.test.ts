@@ -178,8 +178,8 @@ test("what was never published gives its credits back at once, and is a new comm
   expect(await refund(redis, { ...first, organizationId, claims })).toMatchObject({ credits: 5 });
   expect(await refund(redis, { ...first, organizationId, claims })).toMatchObject({ credits: 0 });
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
-  const legs = (await usageOf(redis, organizationId)).map(({ leg, chargeId }) => [leg, chargeId]);
-  expect(legs).toEqual([
+  const entries = (await usageOf(redis, organizationId)).map(({ kind, chargeId }) => [kind, chargeId]);
+  expect(entries).toEqual([
     ["reserve", one.commandId],
     ["reserve", other.commandId],
     ["release", one.commandId],
@@ -207,8 +207,8 @@ test("a request after a give-back reserves again under an id of its own, and is 
   const [first, second, third] = chargeIds;
   expect(first).toBeNull();
   expect(new Set([wanted.commandId, second, third]).size).toBe(3);
-  const legs = (await usageOf(redis, organizationId)).map((entry) => [entry.leg, entry.chargeId, entry.commandId]);
-  expect(legs).toEqual(
+  const entries = (await usageOf(redis, organizationId)).map((entry) => [entry.kind, entry.chargeId, entry.commandId]);
+  expect(entries).toEqual(
     [wanted.commandId, second, third].flatMap((chargeId) => [
       ["reserve", chargeId, wanted.commandId],
       ["release", chargeId, wanted.commandId],

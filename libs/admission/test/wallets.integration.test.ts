@@ -137,11 +137,11 @@ class World {
 
 /** The wallet that the ledger would derive from what was written. */
 function derived(world: World, entries: readonly UsageEntry[]): Record<string, number> {
-  const sum = (leg: string): number =>
-    entries.filter((entry) => entry.leg === leg).reduce((total, entry) => total + entry.credits, 0);
+  const sum = (kind: string): number =>
+    entries.filter((entry) => entry.kind === kind).reduce((total, entry) => total + entry.credits, 0);
   const settledAs = (action: string): number =>
     entries
-      .filter((entry) => entry.leg === "reserve" && world.settled.get(entry.chargeId) === action)
+      .filter((entry) => entry.kind === "reserve" && world.settled.get(entry.chargeId) === action)
       .reduce((total, entry) => total + entry.credits, 0);
   const consumed = sum("consume") - sum("refund") + settledAs("consume");
   const reserved = sum("reserve") - settledAs("consume") - settledAs("release");

@@ -76,8 +76,8 @@ end
 -- One text in one field: what is copied on its way to the ledger is copied once. The request id is last, for it may hold
 -- spaces. A second field names the span of a request that is traced; a third one the management key and, behind a space, the
 -- network address of its caller. Entries that have the same fields share their names in the memory of Redis.
-local function write_usage(usage, charge_id, leg, organization, operation, request_id, credits, trace, caller)
-  local entry = table.concat({ leg, credits, charge_id, organization, operation, request_id }, ' ')
+local function write_usage(usage, charge_id, kind, organization, operation, request_id, credits, trace, caller)
+  local entry = table.concat({ kind, credits, charge_id, organization, operation, request_id }, ' ')
   redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'key', caller or '')
 end
 

@@ -12,13 +12,13 @@ import { callPerShard, type ShardReplies } from "./shard-replies.ts";
  */
 export const USAGE_STREAM_LIMIT = 600_000;
 
-/** One leg of the credit ledger, as the admission function wrote it. */
+/** One entry of the credit ledger, as the admission function wrote it. The ledger's tables call its kind `leg`. */
 export interface UsageEntry {
   /** Id of the entry in its stream. */
   readonly entryId: string;
   readonly chargeId: string;
   /** `release`: what was reserved under `chargeId` came back, for its command was never published. */
-  readonly leg: "consume" | "reserve" | "refund" | "release";
+  readonly kind: "consume" | "reserve" | "refund" | "release";
   readonly organizationId: string;
   readonly operation: string;
   readonly requestId: string;
@@ -67,22 +67,22 @@ export function usageBacklog(redis: RedisConnection, shards: readonly Tag[]): Pr
   return callPerShard(shards, (shard) => redis.commands.xlen(usageKey(shard)));
 }
 
-/** leg, credits, charge, organization, operation and request id, as the library writes them; only the last may hold spaces. */
+/** kind, credits, charge, organization, operation and request id, as the library writes them; only the last may hold spaces. */
 const ENTRY = /^(consume|reserve|refund) (\d+) (\S+) (\S+) (\S+) (.*)$/s;
 
 /** An entry from a stream's own form. */
 export function usageFromWire([entryId, fields]: [string, string[]]): UsageEntry {
-  const [, kind, credits, chargeId = "", organizationId = "", operation = "", requestId = ""] =
+  const [, written, credits, chargeId = "", organizationId = "", operation = "", requestId = ""] =
     ENTRY.exec(fields[1] ?? "") ?? [];
-  const leg = kind === "reserve" && fieldOf(fields, "given_back") !== undefined ? "release" : kind;
-  assert(isLeg(leg), "a usage entry is of the library's form");
+  const kind = written === "reserve" && fieldOf(fields, "given_back") !== undefined ? "release" : written;
+  assert(isKind(kind), "a usage entry is of the library's form");
   const [keyId, address] = (fieldOf(fields, "key") ?? "").split(" ");
   // What is reserved is reserved for a command: under its id, unless the entry names it.
-  const isReserved = leg === "reserve" || leg === "release";
+  const isReserved = kind === "reserve" || kind === "release";
   return {
     entryId,
     chargeId,
-    leg,
+    kind,
     organizationId,
     operation,
     requestId,
@@ -102,6 +102,6 @@ function fieldOf(fields: readonly string[], name: string): string | undefined {
   return undefined;
 }
 
-function isLeg(leg: string | undefined): leg is UsageEntry["leg"] {
-  return leg === "consume" || leg === "reserve" || leg === "refund" || leg === "release";
+function isKind(kind: string | undefined): kind is UsageEntry["kind"] {
+  return kind === "consume" || kind === "reserve" || kind === "refund" || kind === "release";
 }

@@ -25,7 +25,7 @@ export interface SettlementRequest {
    * there. An applied settlement leaves none.
    */
   readonly isOld?: boolean;
-  /** The shard's epoch under which the ledger recorded the leg: below the epoch of the sync, its wallets include it. */
+  /** The shard's epoch under which the ledger recorded the entry: below the epoch of the sync, its wallets include it. */
   readonly epoch: number;
 }
 
@@ -160,7 +160,7 @@ const MAX_ENTRIES_PER_SYNC_CALL = 250;
 
 /**
  * Sets the wallets of an unsynced shard and makes it ready, in as many calls as it takes; nobody sees it ready
- * before the last one. `epoch` must be above that of every ledger leg that the wallets include, and
+ * before the last one. `epoch` must be above that of every ledger entry that the wallets include, and
  * not above that of any they do not. Wallets may come in batches, and a batch may begin with more
  * reservations of the wallet that the one before ended with. `already`: it is ready. `overtaken`: a
  * sync with a higher epoch is under way or was completed before the shard was unsynced again, or

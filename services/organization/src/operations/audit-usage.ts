@@ -14,8 +14,8 @@ const AUDITED: Readonly<Partial<Record<CommandOperation, AuditAction>>> = {
 /** The oldest request of each key among usage entries. What came back is no use. */
 export function keyUsesOf(entries: readonly UsageEntry[]): KeyUse[] {
   const first = new Map<string, KeyUse>();
-  for (const { keyId, leg, atMs, address } of entries) {
-    if (keyId === null || (leg !== "consume" && leg !== "reserve")) continue;
+  for (const { keyId, kind, atMs, address } of entries) {
+    if (keyId === null || (kind !== "consume" && kind !== "reserve")) continue;
     const known = first.get(keyId);
     if (known === undefined || atMs < known.atMs) first.set(keyId, { keyId, atMs, address });
   }

@@ -52,10 +52,10 @@ export async function keepAskedRefunds(
 export function legFromEntry(entry: UsageEntry): Leg {
   return {
     chargeId: entry.chargeId,
-    kind: entry.leg === "release" ? "settle" : entry.leg,
+    kind: entry.kind === "release" ? "settle" : entry.kind,
     organizationId: entry.organizationId,
     credits: entry.credits,
-    action: entry.leg === "release" ? "release" : null,
+    action: entry.kind === "release" ? "release" : null,
     operation: entry.operation,
     requestId: entry.requestId,
     commandId: entry.commandId,
