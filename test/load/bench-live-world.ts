@@ -12,7 +12,7 @@ import { setTimeout } from "node:timers/promises";
 import { type DirectoryEntry, directoryKey, LIVE_METRICS_PATH, TOPICS } from "@kapi/contracts";
 import { createKafka, createProducer, endOffsets, type KafkaConnection } from "@kapi/kafka";
 import { freePort } from "@kapi/servers";
-import { ADMISSION_LIBRARY, openTag, purchase, tagOf } from "@kapi/admission/redis";
+import { ADMISSION_LIBRARY, syncShard, purchase, shardOf } from "@kapi/admission/redis";
 import { createRedis } from "@kapi/redis";
 import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, keyEntry, serverEntry, type TestEnvironment } from "@kapi/testkit";
@@ -168,7 +168,7 @@ export class LiveWorld {
       functionLibraries: [ADMISSION_LIBRARY],
       logger,
     });
-    await openTag(redis.value, tagOf(organizationId), EPOCH, []);
+    await syncShard(redis.value, shardOf(organizationId), EPOCH, []);
     await purchase(redis.value, {
       organizationId,
       purchaseId: randomUUID(),

@@ -8,7 +8,7 @@
 import { fileURLToPath } from "node:url";
 
 import { createPool, migrate, statement } from "@kapi/postgres";
-import { ADMISSION_LIBRARY, openTag } from "@kapi/admission/redis";
+import { ADMISSION_LIBRARY, syncShard } from "@kapi/admission/redis";
 import { createRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger } from "@kapi/runtime";
 import { createTestEnvironment } from "@kapi/testkit";
@@ -74,7 +74,7 @@ try {
   const lockedMs: number[] = [];
   const outcome = await readForOpening(database, TAG, (epoch, wallets) => {
     lockedMs.push(performance.now() - beganMs);
-    return openTag(measuring, TAG, epoch, wallets);
+    return syncShard(measuring, TAG, epoch, wallets);
   });
   const tookMs = performance.now() - beganMs;
   const entries = (await inspector.slowlog("GET", "100000")) as [number, number, number, string[]][];

@@ -16,7 +16,7 @@ const WORKERS = new Set(["account", "finance", "export"]);
 const CREATED = /^\s*create table (?:if not exists )?(\w+)/gim;
 const DROPPED = /^\s*drop table (?:if exists )?(\w+)/gim;
 /** The kind of a key: after the shard, or the first two words of the console's. */
-const KEY_NAMES = [/\(tag\)\}:([a-z]+)/g, /`\{?(console:session|sign-in\}?:[a-z]+)/g];
+const KEY_NAMES = [/\(shard\)\}:([a-z]+)/g, /`\{?(console:session|sign-in\}?:[a-z]+)/g];
 const REDIS_KEYS = [
   "libs/admission/src/redis/keys.ts",
   "services/organization/src/outbound/redis/console-sessions.ts",
@@ -37,7 +37,7 @@ const NUMBERS: Readonly<Record<string, readonly string[]>> = {
   "command_status.commands_by_month": [COMMAND_MONTHS],
   "metrics.account_metric_snapshots": ["services/metrics/src/operations/store-snapshots.ts KEPT_DAYS"],
   "organization.credit_entries": [CREDIT_MONTHS],
-  "organization.tags": ["libs/admission/src/redis/keys.ts TAG_COUNT"],
+  "organization.tags": ["libs/admission/src/redis/keys.ts SHARD_COUNT"],
   "webhooks.events": [WEBHOOK_DAYS],
   "webhooks.deliveries": [WEBHOOK_DAYS, "services/webhooks/src/outbound/postgres/delivery-store.ts KEPT_ATTEMPTS"],
   "webhooks.waiting_events": [
@@ -45,7 +45,7 @@ const NUMBERS: Readonly<Record<string, readonly string[]>> = {
     "services/webhooks/src/domain/source-order.ts MAX_OTHER_SOURCE_WAIT_MS",
     "services/webhooks/src/domain/source-order.ts MAX_WAITING",
   ],
-  meta: ["libs/admission/src/redis/keys.ts TAG_COUNT"],
+  meta: ["libs/admission/src/redis/keys.ts SHARD_COUNT"],
   usage: ["libs/admission/src/redis/usage-stream.ts USAGE_STREAM_LIMIT"],
   bucket: ["libs/admission/src/redis/kapi.lua BUCKET_SPARE_MS"],
   charge: ["libs/admission/src/redis/claim-functions.ts CHARGE_TTL_MS"],

@@ -11,12 +11,12 @@ import { createLogger } from "@kapi/runtime";
 import { createRedis } from "@kapi/redis";
 import {
   ADMISSION_LIBRARY,
-  ALL_TAGS,
+  ALL_SHARDS,
   type AdmitRequest,
   admitAll,
-  openTag,
+  syncShard,
   purchase,
-  tagOf,
+  shardOf,
 } from "../src/redis/index.ts";
 
 const REQUESTS = 40_000;
@@ -39,7 +39,7 @@ const { value: redis, stop } = await createRedis({
   commandTimeoutMs: 60_000,
 });
 await redis.commands.flushdb();
-await Promise.all(ALL_TAGS.map((shard) => openTag(redis, shard, 1, [])));
+await Promise.all(ALL_SHARDS.map((shard) => syncShard(redis, shard, 1, [])));
 const organizationIds = Array.from({ length: ORGANIZATIONS }, () => randomUUID());
 const wallet = { credits: 1_000_000_000, epoch: 1, lowBalanceThreshold: 0, createdAtMs: 1 };
 for (const organizationId of organizationIds) {
@@ -77,7 +77,7 @@ async function measure(name: string, batchSize: number, request: (at: number) =>
       next += batchSize;
       const requests = Array.from({ length: batchSize }, () => request(at));
       const settings = { claimOpenMs: 5_000, usageStreamLimit: 10_000_000 };
-      for (const { kind } of await admitAll(redis, tagOf(requests[0]?.organizationId ?? ""), requests, settings)) {
+      for (const { kind } of await admitAll(redis, shardOf(requests[0]?.organizationId ?? ""), requests, settings)) {
         if (kind !== "admitted") throw new Error(`not admitted: ${kind}`);
       }
     }

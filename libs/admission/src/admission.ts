@@ -13,11 +13,11 @@ import {
   type WalletState,
   admitAll,
   claimedMessage,
-  closedTags,
+  unsyncedShards,
   markAnswered,
   confirmAnswered,
   refund,
-  tagOf,
+  shardOf,
 } from "./redis/index.ts";
 import { activeTraceparent } from "@kapi/runtime";
 
@@ -173,7 +173,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       if (options.directory.key(key.keyId)?.status === "revoked") throw new ApiError("AUTHENTICATION_REQUIRED");
       const reply = await reaching(
         () =>
-          admitBatched(tagOf(key.organizationId), {
+          admitBatched(shardOf(key.organizationId), {
             keyId: key.keyId,
             organizationId: key.organizationId,
             chargeId: request.chargeId,
@@ -193,7 +193,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       return admittedOr4xx(request, reply);
     },
     markAnswered: (organizationId, answered) => {
-      const mark = (): Promise<boolean> => markBatched(tagOf(organizationId), answered);
+      const mark = (): Promise<boolean> => markBatched(shardOf(organizationId), answered);
       // The reply may be lost where the mark is set: the same token learns that, whoever else asks sees an answered request.
       return reaching(() => mark().catch(() => delay(MARK_REPEAT_MS).then(mark)));
     },
@@ -211,7 +211,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       // Claims are found by shard and command id, and organizations share shards.
       if (message?.organizationId === organizationId) return message;
       // After the claim: a shard that lost its claims is ready only once command-status has taken in all that was published before.
-      const closed = await reaching(() => closedTags(redis, [tagOf(organizationId)]));
+      const closed = await reaching(() => unsyncedShards(redis, [shardOf(organizationId)]));
       if (closed.length > 0) throw unavailable();
       return null;
     },

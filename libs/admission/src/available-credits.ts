@@ -1,5 +1,5 @@
 import type { RedisConnection } from "@kapi/redis";
-import { closedTags, tagOf, walletKey } from "./redis/index.ts";
+import { unsyncedShards, shardOf, walletKey } from "./redis/index.ts";
 import type { Logger } from "@kapi/runtime";
 
 /**
@@ -12,11 +12,11 @@ export type AvailableCredits = (organizationId: string) => Promise<number | null
 export function createAvailableCredits(redis: RedisConnection, logger: Logger): AvailableCredits {
   return async (organizationId) => {
     try {
-      const shard = tagOf(organizationId);
+      const shard = shardOf(organizationId);
       const available = await redis.commands.hget(walletKey(shard, organizationId), "available");
       if (available !== null) return Number(available);
       // While the shard is unsynced, the wallet may be in the ledger alone.
-      return (await closedTags(redis, [shard])).length > 0 ? null : 0;
+      return (await unsyncedShards(redis, [shard])).length > 0 ? null : 0;
     } catch (error) {
       logger.debug({ err: error }, "no wallet to show with an error answer");
       return null;

@@ -1,10 +1,10 @@
 import { assert, type Deferred, deferred } from "@kapi/kernel";
-import type { Tag } from "./redis/index.ts";
+import type { Shard } from "./redis/index.ts";
 
 /** What {@link batchByShard} needs. */
 export interface BatchOptions<Request, Answer> {
   /** Carries out requests of one shard in one call of Redis: one answer per request, in order. */
-  readonly call: (shard: Tag, requests: readonly Request[]) => Promise<readonly Answer[]>;
+  readonly call: (shard: Shard, requests: readonly Request[]) => Promise<readonly Answer[]>;
   /** How much a request is; in claims, at least 1. */
   readonly sizeOf: (request: Request) => number;
   /**
@@ -28,10 +28,10 @@ interface Waiting<Request, Answer> {
  */
 export function batchByShard<Request, Answer>(
   options: BatchOptions<Request, Answer>,
-): (shard: Tag, request: Request) => Promise<Answer> {
-  let waiting = new Map<Tag, Waiting<Request, Answer>[]>();
+): (shard: Shard, request: Request) => Promise<Answer> {
+  let waiting = new Map<Shard, Waiting<Request, Answer>[]>();
 
-  const call = async (shard: Tag, batch: readonly Waiting<Request, Answer>[]): Promise<void> => {
+  const call = async (shard: Shard, batch: readonly Waiting<Request, Answer>[]): Promise<void> => {
     try {
       const answers = await options.call(
         shard,

@@ -4,7 +4,7 @@ import { type CommandMessage, DEFAULT_PRICES, type KeyEntry, TOPICS, Wallet, dir
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
 import { createRedis, type RedisConnection } from "@kapi/redis";
-import { ADMISSION_LIBRARY, metaKey, openTag, purchase, revokeKey, tagOf } from "../src/redis/index.ts";
+import { ADMISSION_LIBRARY, metaKey, syncShard, purchase, revokeKey, shardOf } from "../src/redis/index.ts";
 import { createLogger, Scope } from "@kapi/runtime";
 import { commandMessage, createTestEnvironment, eventually, keyEntry, type TestEnvironment } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -50,7 +50,7 @@ afterAll(() => scope.stop());
 async function keyWith(credits: number | null, changes: Partial<KeyEntry> = {}): Promise<KeyEntry> {
   const { entry } = keyEntry(changes);
   const { organizationId } = entry;
-  await openTag(redis, tagOf(organizationId), EPOCH, []);
+  await syncShard(redis, shardOf(organizationId), EPOCH, []);
   if (credits !== null) {
     const wallet = { walletId: randomUUID(), lowBalanceThreshold: 10, createdAtMs: 1_800_000_000_000, epoch: EPOCH };
     await purchase(redis, { organizationId, purchaseId: randomUUID(), credits, ...wallet });
@@ -124,7 +124,7 @@ test("credits without an admission: those of the wallet, 0 without one, unknown 
   expect(await availableCredits(rich.organizationId)).toBe(12);
   const { organizationId } = await keyWith(null);
   expect(await availableCredits(organizationId)).toBe(0);
-  await redis.commands.del(metaKey(tagOf(organizationId)));
+  await redis.commands.del(metaKey(shardOf(organizationId)));
   expect(await availableCredits(organizationId)).toBeNull();
 });
 
@@ -158,7 +158,7 @@ test("the message of a claim is its own organization's alone, also where another
   const message = commandMessage({ organizationId: key.organizationId });
   await admission.admit(deposit(key, message));
   let other = randomUUID();
-  while (tagOf(other) !== tagOf(key.organizationId)) other = randomUUID();
+  while (shardOf(other) !== shardOf(key.organizationId)) other = randomUUID();
   expect(await admission.claimedMessage(other, message.commandId)).toBeNull();
   expect(await admission.claimedMessage(key.organizationId, message.commandId)).toEqual(message);
 });
@@ -176,6 +176,6 @@ test("with Redis away, or another one in its place, the answer is 500 with Retry
   await expect(admission.claimedMessage(organizationId, randomUUID())).rejects.toMatchObject(unavailable);
   const wallet = { id: randomUUID(), organizationId, available: 9, reserved: 0, consumed: 1, purchased: 10 };
   const times = { lowBalanceThreshold: 0, createdAtMs: 1, updatedAtMs: 1 };
-  await openTag(redis, tagOf(organizationId), EPOCH + 1, [{ ...wallet, ...times, reservations: [] }]);
+  await syncShard(redis, shardOf(organizationId), EPOCH + 1, [{ ...wallet, ...times, reservations: [] }]);
   expect(await admission.admit(read(key))).toMatchObject({ remaining: 8 });
 });

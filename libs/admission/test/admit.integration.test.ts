@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import type { RedisConnection } from "@kapi/redis";
-import { admit, bucketKey, metaKey, purchase, refund, revokeKey, settle, tagOf } from "../src/redis/index.ts";
+import { admit, bucketKey, metaKey, purchase, refund, revokeKey, settle, shardOf } from "../src/redis/index.ts";
 import {
   EPOCH,
   claim,
@@ -82,7 +82,7 @@ test("over the rate limit nothing is billed, and the answer says when to come ag
 
 test("a shard synced on another run of Redis answers as unsynced", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const meta = metaKey(tagOf(organizationId));
+  const meta = metaKey(shardOf(organizationId));
   const run = (await redis.commands.hget(meta, "replication")) ?? "";
   await redis.commands.hset(meta, "replication", "0123456789abcdef");
   const settlement = { organizationId, chargeId: randomUUID(), credits: 1, action: "consume", epoch: EPOCH } as const;
@@ -99,7 +99,7 @@ test("at the stream's limit the shard answers as unsynced rather than lose an en
   const organizationId = await organizationWith(redis, 100);
   const settings = { claimOpenMs: 5_000, usageStreamLimit: 2 };
   const entries = (): Promise<number> => usageOf(redis, organizationId).then((found) => found.length);
-  await redis.commands.xtrim(`{b${String(tagOf(organizationId)).padStart(2, "0")}}:usage`, "MAXLEN", 0);
+  await redis.commands.xtrim(`{b${String(shardOf(organizationId)).padStart(2, "0")}}:usage`, "MAXLEN", 0);
   expect(await admit(redis, request(organizationId), settings)).toMatchObject({ kind: "admitted" });
   const bulk = reserve(organizationId, [claim(), claim()]);
   expect(await admit(redis, bulk, settings)).toEqual({ kind: "closed" });
@@ -108,14 +108,14 @@ test("at the stream's limit the shard answers as unsynced rather than lose an en
   expect(await entries()).toBe(2);
   expect((await walletOf(redis, organizationId)).available).toBe(98);
   // The ledger takes what is there; then there is room again.
-  await redis.commands.xtrim(`{b${String(tagOf(organizationId)).padStart(2, "0")}}:usage`, "MAXLEN", 0);
+  await redis.commands.xtrim(`{b${String(shardOf(organizationId)).padStart(2, "0")}}:usage`, "MAXLEN", 0);
   expect(await admit(redis, request(organizationId), settings)).toMatchObject({ kind: "admitted" });
 });
 
 test("a bucket is kept until it is full again, and not for good", async () => {
   const organizationId = await organizationWith(redis, 100);
   const keyId = randomUUID();
-  const bucket = bucketKey(tagOf(organizationId), keyId);
+  const bucket = bucketKey(shardOf(organizationId), keyId);
   const slow = { perSecond: 0.01, burst: 3 };
   for (const rateLimit of [{ perSecond: 10, burst: 10 }, slow, slow]) {
     await admit(redis, request(organizationId, { keyId, rateLimit }));

@@ -3,7 +3,7 @@ import { delay } from "@kapi/kernel";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import type { RedisConnection } from "@kapi/redis";
-import { CLAIM_SETTINGS, admit, claimKey, markAnswered, confirmAnswered, refund, tagOf } from "../src/redis/index.ts";
+import { CLAIM_SETTINGS, admit, claimKey, markAnswered, confirmAnswered, refund, shardOf } from "../src/redis/index.ts";
 import { answer, claim, connectEmpty, organizationWith, reserve, walletOf, whileOpen, QUICK } from "./support.ts";
 
 /** How long an answer with passwords may be unconfirmed. */
@@ -40,7 +40,7 @@ test("of several requests marked in one call each is answered by itself, all of 
   await whileOpen(redis, reserve(organizationId, [taken]));
   const marked = await markAnswered(
     redis,
-    tagOf(organizationId),
+    shardOf(organizationId),
     [bulk, torn, single].map(({ claims, chargeId }) => ({
       commandIds: claims.map(({ commandId }) => commandId),
       claimToken: chargeId,
@@ -49,7 +49,7 @@ test("of several requests marked in one call each is answered by itself, all of 
   expect(marked).toEqual([true, false, true]);
   const answered = [bulk, torn, single].map(({ claims }) =>
     Promise.all(
-      claims.map(({ commandId }) => redis.commands.hget(claimKey(tagOf(organizationId), commandId), "answered")),
+      claims.map(({ commandId }) => redis.commands.hget(claimKey(shardOf(organizationId), commandId), "answered")),
     ),
   );
   expect(await Promise.all(answered)).toEqual([["1", "1"], ["0", "0", "0"], ["1"]]);
@@ -60,7 +60,7 @@ test("a process of the version before marks its claims as it did", async () => {
   const wanted = claim();
   const call = reserve(organizationId, [wanted]);
   await admit(redis, call);
-  const keys = [claimKey(tagOf(organizationId), wanted.commandId)];
+  const keys = [claimKey(shardOf(organizationId), wanted.commandId)];
   expect(await redis.call("kapi_mark_answered", keys, ["another", CLAIM_SETTINGS.claimOpenMs])).toBe(0);
   expect(await redis.call("kapi_mark_answered", keys, [call.chargeId, CLAIM_SETTINGS.claimOpenMs])).toBe(1);
 });
@@ -102,7 +102,7 @@ test("passwords that were not confirmed to be sent are answered by an equal requ
   const wanted = claim();
   const commandIds = [wanted.commandId];
   const mark = async (claimToken: string): Promise<boolean | undefined> =>
-    (await markAnswered(redis, tagOf(organizationId), [{ commandIds, claimToken, hasPasswords: true }]))[0];
+    (await markAnswered(redis, shardOf(organizationId), [{ commandIds, claimToken, hasPasswords: true }]))[0];
   const first = reserve(organizationId, [wanted]);
   await admit(redis, first);
   expect(await mark(first.chargeId)).toBe(true);
@@ -124,8 +124,8 @@ test("passwords count as sent two minutes after their claim", async () => {
   const first = reserve(organizationId, [wanted]);
   await admit(redis, first);
   const answered = { commandIds: [wanted.commandId], claimToken: first.chargeId, hasPasswords: true };
-  expect(await markAnswered(redis, tagOf(organizationId), [answered])).toEqual([true]);
-  const key = claimKey(tagOf(organizationId), wanted.commandId);
+  expect(await markAnswered(redis, shardOf(organizationId), [answered])).toEqual([true]);
+  const key = claimKey(shardOf(organizationId), wanted.commandId);
   await redis.commands.hincrby(key, "at", -UNCONFIRMED_MS);
   expect(await admit(redis, reserve(organizationId, [wanted]))).toMatchObject({ claims: [{ kind: "duplicate" }] });
 });

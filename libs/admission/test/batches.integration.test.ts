@@ -16,7 +16,7 @@ import {
   reservedKey,
   revokeKey,
   settledKey,
-  tagOf,
+  shardOf,
   usageKey,
   walletKey,
 } from "../src/redis/index.ts";
@@ -41,7 +41,7 @@ async function ofOneShard(count: number): Promise<string[]> {
   const ids = [randomUUID()];
   while (ids.length < count) {
     const id = randomUUID();
-    if (tagOf(id) === tagOf(ids[0] ?? "")) ids.push(id);
+    if (shardOf(id) === shardOf(ids[0] ?? "")) ids.push(id);
   }
   return Promise.all(ids.map((id) => organizationWith(redis, CREDITS, id)));
 }
@@ -147,7 +147,7 @@ test("requests in one call are answered, charged and recorded as if each had com
       const organizations = await ofOneShard(4);
       const [batched, alone] = [new World(organizations.slice(0, 2)), new World(organizations.slice(2))];
       await Promise.all([batched.revoke(), alone.revoke()]);
-      const replies = await admitAll(redis, tagOf(organizations[0] ?? ""), batched.requestsOf(wanted), settings);
+      const replies = await admitAll(redis, shardOf(organizations[0] ?? ""), batched.requestsOf(wanted), settings);
       for (const [index, one] of alone.requestsOf(wanted).entries()) {
         const reply = await admit(redis, one, settings);
         expect(told(replies[index])).toEqual(told(reply));
@@ -166,23 +166,23 @@ test("requests in one call are answered, charged and recorded as if each had com
 
 test("of requests in one call, those that the stream has no room for are answered as unsynced, and cost nothing", async () => {
   const organizationId = await organizationWith(redis, CREDITS);
-  await redis.commands.xtrim(usageKey(tagOf(organizationId)), "MAXLEN", 0);
+  await redis.commands.xtrim(usageKey(shardOf(organizationId)), "MAXLEN", 0);
   const settings = { ...CLAIM_SETTINGS, usageStreamLimit: 3 };
   const calls = Array.from({ length: 5 }, () => request(organizationId));
-  const replies = await admitAll(redis, tagOf(organizationId), calls, settings);
+  const replies = await admitAll(redis, shardOf(organizationId), calls, settings);
   expect(replies.map(({ kind }) => kind)).toEqual(["admitted", "admitted", "admitted", "closed", "closed"]);
   expect((await walletOf(redis, organizationId)).available).toBe(CREDITS - 3);
 });
 
 test("an organization of another shard has no place in a call", async () => {
   const organizationId = await organizationWith(redis, CREDITS);
-  const otherShard = (tagOf(organizationId) + 1) % 64;
+  const otherShard = (shardOf(organizationId) + 1) % 64;
   await expect(admitAll(redis, otherShard, [request(organizationId)])).rejects.toThrow("one shard");
 });
 
 test("a process of the version before is admitted as it was", async () => {
   const organizationId = await organizationWith(redis, CREDITS);
-  const shard = tagOf(organizationId);
+  const shard = shardOf(organizationId);
   const [keyId, commandId] = [randomUUID(), randomUUID()];
   const call = (chargeId: string, mode: string, price: number): Promise<unknown> => {
     const keys = [

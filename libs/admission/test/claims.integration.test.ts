@@ -11,7 +11,7 @@ import {
   refund,
   settle,
   settledKey,
-  tagOf,
+  shardOf,
 } from "../src/redis/index.ts";
 import {
   EPOCH,
@@ -131,7 +131,7 @@ test("a claim lasts a day, and when its command is final an hour more, without t
   const first = reserve(organizationId, [wanted]);
   await admit(redis, first);
   await answer(redis, organizationId, [wanted.commandId], first.chargeId);
-  const key = claimKey(tagOf(organizationId), wanted.commandId);
+  const key = claimKey(shardOf(organizationId), wanted.commandId);
   const command = { organizationId, commandId: wanted.commandId };
   const ttl = await redis.commands.pttl(key);
   expect(ttl).toBeGreaterThan(CLAIM_TTL_MS - DEADLINE_MS);
@@ -233,7 +233,7 @@ test("a claim that is taken over after its reservation came back reserves again,
     await settle(redis, [{ ...settlement, chargeId: wanted.commandId, action }]);
   }
   // Redis forgets how a settlement ended before it forgets the claim.
-  await redis.commands.del(settledKey(tagOf(organizationId), lost.commandId));
+  await redis.commands.del(settledKey(shardOf(organizationId), lost.commandId));
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 5, reserved: 0, consumed: 5 });
   const ofKnown = await whileOpen(redis, reserve(organizationId, [known], { knownDuplicates: [true] }));
   expect(ofKnown).toMatchObject({ charged: 5, claims: [{ kind: "taken_over", chargeId: null }] });
@@ -261,7 +261,7 @@ test("what an earlier request reserved stays reserved where a later one, which f
   const organizationId = await organizationWith(redis, 100);
   const wanted = claim();
   await admit(redis, reserve(organizationId, [wanted]));
-  await redis.commands.del(claimKey(tagOf(organizationId), wanted.commandId));
+  await redis.commands.del(claimKey(shardOf(organizationId), wanted.commandId));
   const later = reserve(organizationId, [wanted]);
   await admit(redis, later);
   const claims = [{ commandId: wanted.commandId, mayBePublished: false }];

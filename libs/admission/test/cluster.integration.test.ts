@@ -9,13 +9,13 @@ import { createRedis, type RedisConnection } from "@kapi/redis";
 import {
   ADMISSION_LIBRARY,
   admit,
-  ALL_TAGS,
-  closedTags,
+  ALL_SHARDS,
+  unsyncedShards,
   metaKey,
-  openTag,
-  type OpeningWallet,
-  type Tag,
-  tagOf,
+  syncShard,
+  type SyncedWallet,
+  type Shard,
+  shardOf,
 } from "../src/redis/index.ts";
 import { EPOCH, syncAll, organizationWith, request, runInCluster } from "./support.ts";
 
@@ -42,7 +42,7 @@ async function replicated(master: TestRedisNode): Promise<boolean> {
 }
 
 /** A wallet that was bought `credits` for. */
-function walletWith(organizationId: string, credits: number): OpeningWallet {
+function walletWith(organizationId: string, credits: number): SyncedWallet {
   return {
     id: randomUUID(),
     organizationId,
@@ -69,9 +69,9 @@ beforeAll(async () => {
 afterAll(() => cluster.stop());
 
 /** Syncs unsynced shards for the tests that follow, without wallets and with the first epoch again. */
-async function syncEmpty(redis: RedisConnection, shards: readonly Tag[]): Promise<void> {
+async function syncEmpty(redis: RedisConnection, shards: readonly Shard[]): Promise<void> {
   await Promise.all(shards.map((shard) => redis.commands.del(metaKey(shard))));
-  await Promise.all(shards.map((shard) => openTag(redis, shard, EPOCH, [])));
+  await Promise.all(shards.map((shard) => syncShard(redis, shard, EPOCH, [])));
 }
 
 describe("in a cluster", async () => {
@@ -90,10 +90,10 @@ describe("in a cluster", async () => {
   await import("./wallets.integration.test.ts");
 });
 
-async function organizationOn(redis: RedisConnection, shards: readonly Tag[]): Promise<string> {
+async function organizationOn(redis: RedisConnection, shards: readonly Shard[]): Promise<string> {
   for (;;) {
     const organizationId = await organizationWith(redis, 100);
-    if (shards.includes(tagOf(organizationId))) return organizationId;
+    if (shards.includes(shardOf(organizationId))) return organizationId;
   }
 }
 
@@ -113,15 +113,15 @@ describe("a cluster", () => {
       logger,
     }));
     await syncAll(redis);
-    slots = await Promise.all(ALL_TAGS.map((shard) => redis.commands.cluster("KEYSLOT", metaKey(shard))));
+    slots = await Promise.all(ALL_SHARDS.map((shard) => redis.commands.cluster("KEYSLOT", metaKey(shard))));
   });
   afterAll(() => stop());
 
   /** The shards that lie on a node. */
-  async function shardsOn(node: TestRedisNode): Promise<Tag[]> {
+  async function shardsOn(node: TestRedisNode): Promise<Shard[]> {
     const itself = (await node.ask("CLUSTER NODES")).split("\n").find((line) => line.includes("myself")) ?? "";
     const ranges = itself.trim().split(" ").slice(FIRST_SLOTS_FIELD);
-    return ALL_TAGS.filter((shard) =>
+    return ALL_SHARDS.filter((shard) =>
       ranges.some((range) => {
         const [from = "", to = from] = range.split("-");
         return Number(from) <= slotOf(shard) && slotOf(shard) <= Number(to);
@@ -129,7 +129,7 @@ describe("a cluster", () => {
     );
   }
 
-  function slotOf(shard: Tag): number {
+  function slotOf(shard: Shard): number {
     return slots[shard] ?? -1;
   }
 
@@ -139,7 +139,7 @@ describe("a cluster", () => {
     const [shard = 0] = await shardsOn(from);
     expect(await moveSlot(slotOf(shard), from, to)).toContain(metaKey(shard));
     // It lies in another Redis now: what its wallets are there, the ledger says.
-    expect(await closedTags(redis, ALL_TAGS)).toEqual([shard]);
+    expect(await unsyncedShards(redis, ALL_SHARDS)).toEqual([shard]);
     await syncEmpty(redis, [shard]);
   });
 
@@ -148,7 +148,7 @@ describe("a cluster", () => {
     if (master === undefined) throw new Error("the cluster has masters");
     const shards = await shardsOn(master);
     const organizationId = await organizationOn(redis, shards);
-    const shard = tagOf(organizationId);
+    const shard = shardOf(organizationId);
     const runBefore = await runIdOf(master);
     // A replica that comes back gets everything at once.
     for (const node of [master, cluster.replica]) await node.ask("CONFIG SET repl-diskless-sync-delay 0");
@@ -156,19 +156,19 @@ describe("a cluster", () => {
 
     await pause(master);
     await cluster.replica.ask("CLUSTER FAILOVER TAKEOVER");
-    await eventually(async () => expect(await closedTags(redis, shards)).toEqual(shards));
-    await openTag(redis, shard, EPOCH + 1, [walletWith(organizationId, 50)]);
+    await eventually(async () => expect(await unsyncedShards(redis, shards)).toEqual(shards));
+    await syncShard(redis, shard, EPOCH + 1, [walletWith(organizationId, 50)]);
     expect(await admit(redis, request(organizationId))).toMatchObject({ wallet: { available: 49 } });
     // The replica that took over is away before the old master has heard anything of it.
     await pause(cluster.replica);
     await resume(master);
     await eventually(async () => expect(await master.ask("INFO replication")).toContain("role:slave"));
     await master.ask("CLUSTER FAILOVER TAKEOVER");
-    await eventually(async () => expect(await closedTags(redis, shards)).toEqual(shards));
+    await eventually(async () => expect(await unsyncedShards(redis, shards)).toEqual(shards));
 
     expect(await runIdOf(master)).toBe(runBefore);
     expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
-    await openTag(redis, shard, EPOCH + 2, [walletWith(organizationId, 49)]);
+    await syncShard(redis, shard, EPOCH + 2, [walletWith(organizationId, 49)]);
     expect(await admit(redis, request(organizationId))).toMatchObject({ wallet: { available: 48 } });
     await resume(cluster.replica);
     await eventually(async () => expect(await replicated(master)).toBe(true));
@@ -183,11 +183,11 @@ describe("a cluster", () => {
     await cluster.replica.ask("FUNCTION LIST");
     await lost?.crash();
     expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted" });
-    await eventually(async () => expect(await closedTags(redis, ALL_TAGS)).toEqual(lostShards));
+    await eventually(async () => expect(await unsyncedShards(redis, ALL_SHARDS)).toEqual(lostShards));
     // A master that has joined anew may have lost its libraries, too.
     await cluster.replica.ask("FUNCTION FLUSH SYNC");
     await syncEmpty(redis, lostShards);
-    expect(await closedTags(redis, ALL_TAGS)).toEqual([]);
+    expect(await unsyncedShards(redis, ALL_SHARDS)).toEqual([]);
     const there = await organizationOn(redis, lostShards);
     expect(await admit(redis, request(there, { chargeId: randomUUID() }))).toMatchObject({ kind: "admitted" });
     expect(await cluster.replica.ask("FUNCTION LIST")).toContain("kapi_admit");

@@ -7,7 +7,7 @@ import { askRedis, createTestEnvironment, type TestRedisCluster } from "@kapi/te
 import { type RedisConnection, type RedisOptions, createRedis } from "@kapi/redis";
 import {
   ADMISSION_LIBRARY,
-  ALL_TAGS,
+  ALL_SHARDS,
   type AdmitReply,
   type AdmitRequest,
   CLAIM_SETTINGS,
@@ -17,10 +17,10 @@ import {
   type WalletState,
   admit,
   markAnswered,
-  openTag,
+  syncShard,
   purchase,
   readUsage,
-  tagOf,
+  shardOf,
   walletKey,
 } from "../src/redis/index.ts";
 
@@ -81,7 +81,7 @@ async function connectTo(options: RedisOptions, urls: readonly string[]): Promis
 
 /** Syncs every shard without wallets. */
 export async function syncAll(redis: RedisConnection): Promise<void> {
-  await Promise.all(ALL_TAGS.map((shard) => openTag(redis, shard, EPOCH, [])));
+  await Promise.all(ALL_SHARDS.map((shard) => syncShard(redis, shard, EPOCH, [])));
 }
 
 /** A new organization with `credits` in its wallet. */
@@ -149,14 +149,14 @@ export async function walletOf(redis: RedisConnection, organizationId: string): 
 
 /** The usage entries of an organization. */
 export async function usageOf(redis: RedisConnection, organizationId: string): Promise<UsageEntry[]> {
-  const shard = tagOf(organizationId);
+  const shard = shardOf(organizationId);
   const entries = (await readUsage(redis, [shard], 100_000)).replies.get(shard) ?? [];
   return entries.filter((entry) => entry.organizationId === organizationId);
 }
 
 /** Makes Redis forget the wallet, as an organization that never bought anything. */
 export async function dropWallet(redis: RedisConnection, organizationId: string): Promise<void> {
-  await redis.commands.del(walletKey(tagOf(organizationId), organizationId));
+  await redis.commands.del(walletKey(shardOf(organizationId), organizationId));
 }
 
 /** Marks the claims of one request. */
@@ -167,7 +167,7 @@ export async function answer(
   claimToken: string,
   settings: ClaimSettings = CLAIM_SETTINGS,
 ): Promise<boolean | undefined> {
-  return (await markAnswered(redis, tagOf(organizationId), [{ commandIds, claimToken }], settings))[0];
+  return (await markAnswered(redis, shardOf(organizationId), [{ commandIds, claimToken }], settings))[0];
 }
 
 /** Stands for the 5 s, so that tests need not wait for them. */

@@ -8,17 +8,17 @@ import {
   type UsageEntry,
   type WalletState,
   admit,
-  closedTags,
+  unsyncedShards,
   metaKey,
-  openTag,
-  type OpeningWallet,
+  syncShard,
+  type SyncedWallet,
   purchase,
   readWallet,
   refund,
   setLowBalanceThreshold,
   settle,
-  type Tag,
-  tagOf,
+  type Shard,
+  shardOf,
   walletKey,
 } from "../src/redis/index.ts";
 import {
@@ -166,15 +166,15 @@ test("a flushed Redis is unsynced, and a sync sets the wallets and reservations 
   const wanted = claim();
   await admit(redis, reserve(organizationId, [wanted]));
   const before = await walletOf(redis, organizationId);
-  const shard = tagOf(organizationId);
+  const shard = shardOf(organizationId);
 
   await everywhere("FLUSHALL");
-  expect(await closedTags(redis, [shard])).toEqual([shard]);
+  expect(await unsyncedShards(redis, [shard])).toEqual([shard]);
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
 
   const reservations = [{ chargeId: wanted.commandId, credits: 5 }];
-  expect(await openTag(redis, shard, EPOCH + 1, [{ ...before, reservations }])).toBe("opened");
-  expect(await openTag(redis, shard, EPOCH + 2, [])).toBe("already");
+  expect(await syncShard(redis, shard, EPOCH + 1, [{ ...before, reservations }])).toBe("opened");
+  expect(await syncShard(redis, shard, EPOCH + 2, [])).toBe("already");
   await syncAll(redis);
   expect(await walletOf(redis, organizationId)).toEqual(before);
 
@@ -196,10 +196,10 @@ test("a sync in parts sets what one call would, is ready after the last alone, a
       return redis.call(name, keys, args);
     },
   };
-  const shard = tagOf(organizationId);
+  const shard = shardOf(organizationId);
   const reservations = Array.from({ length: 25 }, () => ({ chargeId: randomUUID(), credits: 2 }));
-  const wallet = syncWallet(organizationId, { available: 30, reserved: 50, reservations });
-  const others = sameShard(shard, 12).map((id) => syncWallet(id, { available: 7 }));
+  const wallet = syncedWallet(organizationId, { available: 30, reserved: 50, reservations });
+  const others = sameShard(shard, 12).map((id) => syncedWallet(id, { available: 7 }));
   await everywhere("FLUSHALL");
 
   // A sync that stopped in the middle is no obstacle to the next, and cannot go on beside it.
@@ -213,25 +213,25 @@ test("a sync in parts sets what one call would, is ready after the last alone, a
       return "filled";
     },
   };
-  await expect(openTag(stopping, shard, EPOCH, [wallet], 10)).rejects.toThrow("ended");
-  expect(await closedTags(redis, [shard])).toEqual([shard]);
+  await expect(syncShard(stopping, shard, EPOCH, [wallet], 10)).rejects.toThrow("ended");
+  expect(await unsyncedShards(redis, [shard])).toEqual([shard]);
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
   let overtaken: string | undefined;
   const overtaking: RedisConnection = {
     ...redis,
     call: async (name, keys, args) => {
       const reply = await redis.call(name, keys, args);
-      if (args[0] === EPOCH + 1) overtaken ??= await openTag(redis, shard, EPOCH + 2, [wallet, ...others], 10);
+      if (args[0] === EPOCH + 1) overtaken ??= await syncShard(redis, shard, EPOCH + 2, [wallet, ...others], 10);
       return reply;
     },
   };
-  const stale = syncWallet(organizationId, { available: 999, reservations });
-  expect(await openTag(overtaking, shard, EPOCH + 1, [stale, ...others], 10)).toBe("already");
+  const stale = syncedWallet(organizationId, { available: 999, reservations });
+  expect(await syncShard(overtaking, shard, EPOCH + 1, [stale, ...others], 10)).toBe("already");
   expect(overtaken).toBe("opened");
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 30, reserved: 50 });
 
   await everywhere("FLUSHALL");
-  expect(await openTag(counting, shard, EPOCH + 3, [...others, wallet], 10)).toBe("opened");
+  expect(await syncShard(counting, shard, EPOCH + 3, [...others, wallet], 10)).toBe("opened");
   expect(calls.count).toBeGreaterThanOrEqual(4);
   expect(calls.longest).toBeLessThanOrEqual(21);
   for (const each of others) expect(await walletOf(redis, each.organizationId)).toMatchObject({ available: 7 });
@@ -247,9 +247,9 @@ test("a sync in parts sets what one call would, is ready after the last alone, a
 
 test("a sync that read the ledger before another one synced the shard sets nothing, also when the shard is unsynced again", async () => {
   const [organizationId, other] = [randomUUID(), randomUUID()];
-  const shard = tagOf(organizationId);
-  const wallet = (available: number): OpeningWallet =>
-    syncWallet(organizationId, {
+  const shard = shardOf(organizationId);
+  const wallet = (available: number): SyncedWallet =>
+    syncedWallet(organizationId, {
       available,
       reservations: Array.from({ length: 25 }, () => ({ chargeId: other, credits: 0 })),
     });
@@ -259,13 +259,13 @@ test("a sync that read the ledger before another one synced the shard sets nothi
   };
   for (const parts of [1_000, 10]) {
     await everywhere("FLUSHALL");
-    await openTag(redis, shard, EPOCH, []);
+    await syncShard(redis, shard, EPOCH, []);
     await failOver();
-    expect(await openTag(redis, shard, EPOCH + 2, [wallet(30)])).toBe("opened");
+    expect(await syncShard(redis, shard, EPOCH + 2, [wallet(30)])).toBe("opened");
     await failOver();
-    expect(await openTag(redis, shard, EPOCH + 1, [wallet(999)], parts)).toBe("overtaken");
-    expect(await openTag(redis, shard, EPOCH + 2, [wallet(999)], parts)).toBe("overtaken");
-    expect(await closedTags(redis, [shard])).toEqual([shard]);
+    expect(await syncShard(redis, shard, EPOCH + 1, [wallet(999)], parts)).toBe("overtaken");
+    expect(await syncShard(redis, shard, EPOCH + 2, [wallet(999)], parts)).toBe("overtaken");
+    expect(await unsyncedShards(redis, [shard])).toEqual([shard]);
     expect(await redis.commands.hget(walletKey(shard, organizationId), "available")).toBe("30");
 
     // Its first part was set before the other one synced; the rest comes when the shard is unsynced
@@ -275,16 +275,16 @@ test("a sync that read the ledger before another one synced the shard sets nothi
       ...redis,
       call: async (name, keys, args) => {
         if (calls === 1) {
-          expect(await openTag(redis, shard, EPOCH + 4, [wallet(40)])).toBe("opened");
+          expect(await syncShard(redis, shard, EPOCH + 4, [wallet(40)])).toBe("opened");
           await failOver();
         }
         calls += 1;
         return redis.call(name, keys, args);
       },
     };
-    expect(await openTag(stalling, shard, EPOCH + 3, [wallet(999)], 10)).toBe("overtaken");
+    expect(await syncShard(stalling, shard, EPOCH + 3, [wallet(999)], 10)).toBe("overtaken");
     expect(await redis.commands.hget(walletKey(shard, organizationId), "available")).toBe("40");
-    expect(await openTag(redis, shard, EPOCH + 5, [wallet(50)], parts)).toBe("opened");
+    expect(await syncShard(redis, shard, EPOCH + 5, [wallet(50)], parts)).toBe("opened");
     expect(await walletOf(redis, organizationId)).toMatchObject({ available: 50 });
   }
   await everywhere("FLUSHALL");
@@ -293,8 +293,8 @@ test("a sync that read the ledger before another one synced the shard sets nothi
 
 test("a sync does not go on with wallets of an older one", async () => {
   const [organizationId, late] = [randomUUID(), randomUUID()];
-  const shard = tagOf(organizationId);
-  const wallet = syncWallet(organizationId, {
+  const shard = shardOf(organizationId);
+  const wallet = syncedWallet(organizationId, {
     available: 30,
     reservations: Array.from({ length: 25 }, () => ({ chargeId: late, credits: 2 })),
   });
@@ -304,11 +304,11 @@ test("a sync does not go on with wallets of an older one", async () => {
     ...redis,
     call: async (name, keys, args) => {
       const reply = await redis.call(name, keys, args);
-      older ??= await openTag(redis, shard, EPOCH + 1, [syncWallet(organizationId, { available: 999 })]);
+      older ??= await syncShard(redis, shard, EPOCH + 1, [syncedWallet(organizationId, { available: 999 })]);
       return reply;
     },
   };
-  expect(await openTag(redisOfLater, shard, EPOCH + 2, [wallet], 10)).toBe("opened");
+  expect(await syncShard(redisOfLater, shard, EPOCH + 2, [wallet], 10)).toBe("opened");
   expect(older).toBe("overtaken");
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 30 });
   await everywhere("FLUSHALL");
@@ -317,40 +317,40 @@ test("a sync does not go on with wallets of an older one", async () => {
 
 test("a shard that the release before synced on this run of Redis stays ready, and is known by the replication id from then on", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const shard = tagOf(organizationId);
+  const shard = shardOf(organizationId);
   await redis.commands.hdel(metaKey(shard), "replication");
   expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted" });
-  expect(await closedTags(redis, [shard])).toEqual([]);
+  expect(await unsyncedShards(redis, [shard])).toEqual([]);
   expect(await redis.commands.hget(metaKey(shard), "replication")).toMatch(/^[0-9a-f]{40}$/);
   await redis.commands.hset(metaKey(shard), "replication", "0".repeat(40));
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
-  expect(await closedTags(redis, [shard])).toEqual([shard]);
+  expect(await unsyncedShards(redis, [shard])).toEqual([shard]);
   await syncAll(redis);
 });
 
 test("whoever looks after shards has the library of this release loaded, though a process of the release before loaded its own last", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const shard = tagOf(organizationId);
+  const shard = shardOf(organizationId);
   // What 0.1.0 synced, and what it says of it.
   await redis.commands.hdel(metaKey(shard), "replication");
   const older = "#!lua name=kapi\\nredis.register_function('kapi_tag_state', function() return 1 end)";
   await everywhere(`FUNCTION LOAD REPLACE "${older}"`);
-  expect(await closedTags(redis, [shard])).toEqual([]);
+  expect(await unsyncedShards(redis, [shard])).toEqual([]);
   expect(await redis.commands.hget(metaKey(shard), "replication")).toMatch(/^[0-9a-f]{40}$/);
   await syncAll(redis);
 });
 
-function syncWallet(organizationId: string, changes: Partial<OpeningWallet>): OpeningWallet {
+function syncedWallet(organizationId: string, changes: Partial<SyncedWallet>): SyncedWallet {
   const sums = { available: 0, reserved: 0, consumed: 0, purchased: 0, lowBalanceThreshold: 0 };
   const times = { createdAtMs: 1_800_000_000_000, updatedAtMs: 1_800_000_000_000 };
   return { id: randomUUID(), organizationId, ...sums, ...times, reservations: [], ...changes };
 }
 
-function sameShard(shard: Tag, count: number): string[] {
+function sameShard(shard: Shard, count: number): string[] {
   const found: string[] = [];
   while (found.length < count) {
     const id = randomUUID();
-    if (tagOf(id) === shard) found.push(id);
+    if (shardOf(id) === shard) found.push(id);
   }
   return found;
 }
@@ -365,9 +365,9 @@ test("a wallet is read and its threshold set without a charge; nothing is told o
   expect(await usageOf(redis, organizationId)).toEqual([]);
   // Of the same shard, which is ready: a test before this one may have left another unsynced, under a
   // later epoch.
-  const [nobody = ""] = sameShard(tagOf(organizationId), 1);
+  const [nobody = ""] = sameShard(shardOf(organizationId), 1);
   expect(await setLowBalanceThreshold(redis, nobody, 60)).toEqual({ kind: "no_wallet" });
-  expect(await redis.commands.exists(walletKey(tagOf(nobody), nobody))).toBe(0);
+  expect(await redis.commands.exists(walletKey(shardOf(nobody), nobody))).toBe(0);
   await everywhere("FLUSHALL");
   expect(await readWallet(redis, organizationId)).toEqual({ kind: "closed" });
   expect(await setLowBalanceThreshold(redis, organizationId, 70)).toEqual({ kind: "closed" });

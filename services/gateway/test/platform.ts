@@ -14,10 +14,10 @@ import {
   ADMISSION_LIBRARY,
   CLAIM_SETTINGS,
   claimKey,
-  closedTags,
-  openTag,
+  unsyncedShards,
+  syncShard,
   purchase,
-  tagOf,
+  shardOf,
 } from "@kapi/admission/redis";
 import { createRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
@@ -167,7 +167,7 @@ export async function backdateClaim(
   commandId: string,
   byMs: number,
 ): Promise<void> {
-  const claim = claimKey(tagOf(organizationId), commandId);
+  const claim = claimKey(shardOf(organizationId), commandId);
   const message = CommandMessage.parse(JSON.parse((await redis.commands.hget(claim, "message")) ?? "null"));
   const earlier = (time: string): string => toIso(Date.parse(time) - byMs);
   const backdated = { ...message, createdAt: earlier(message.createdAt), deadlineAt: earlier(message.deadlineAt) };
@@ -183,8 +183,8 @@ async function publishEntries(producer: Producer, entries: readonly DirectoryEnt
 }
 
 async function openTagOf(redis: RedisConnection, organizationId: string): Promise<void> {
-  const tag = tagOf(organizationId);
-  if ((await closedTags(redis, [tag])).length > 0) await openTag(redis, tag, 1, []);
+  const tag = shardOf(organizationId);
+  if ((await unsyncedShards(redis, [tag])).length > 0) await syncShard(redis, tag, 1, []);
 }
 
 async function giveWallet(redis: RedisConnection, organizationId: string, credits: number): Promise<void> {

@@ -20,7 +20,7 @@ import {
   type Message,
   type Producer,
 } from "@kapi/kafka";
-import { ADMISSION_LIBRARY, openTag, purchase, tagOf } from "@kapi/admission/redis";
+import { ADMISSION_LIBRARY, syncShard, purchase, shardOf } from "@kapi/admission/redis";
 import { createRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, Health, Scope, type Started } from "@kapi/runtime";
 import {
@@ -226,7 +226,7 @@ export class World {
   async buy(organizationId: string, credits: number): Promise<void> {
     // Above that of every opening before, as the ledger's are.
     this.#epoch += 1;
-    await openTag(this.redis, tagOf(organizationId), this.#epoch, []);
+    await syncShard(this.redis, shardOf(organizationId), this.#epoch, []);
     await purchase(this.redis, {
       organizationId,
       purchaseId: randomUUID(),

@@ -1,7 +1,7 @@
 /** The part of the composition root that lets be looked at what waits: usage in Redis for the ledger, messages for Kafka. */
 import type { Clock } from "@kapi/kernel";
 import type { Database } from "@kapi/postgres";
-import { ALL_TAGS, readUsage, usageBacklog } from "@kapi/admission/redis";
+import { ALL_SHARDS, readUsage, usageBacklog } from "@kapi/admission/redis";
 import type { RedisConnection } from "@kapi/redis";
 import { observed } from "@kapi/runtime";
 
@@ -60,8 +60,8 @@ export function measureAuditAge(fetchedAtMs: ReadonlyMap<string, number>, clock:
 }
 
 async function waitingUsage(redis: RedisConnection): Promise<WaitingUsage> {
-  const backlog = (await usageBacklog(redis, ALL_TAGS)).replies;
-  const waiting = ALL_TAGS.filter((tag) => (backlog.get(tag) ?? 0) > 0);
+  const backlog = (await usageBacklog(redis, ALL_SHARDS)).replies;
+  const waiting = ALL_SHARDS.filter((tag) => (backlog.get(tag) ?? 0) > 0);
   const heads = [...(await readUsage(redis, waiting, 1)).replies.values()].flat();
   return {
     entries: [...backlog.values()].reduce((total, entries) => total + entries, 0),

@@ -18,7 +18,7 @@ import {
   postgresOptions,
   startDatabaseClock,
 } from "@kapi/postgres";
-import { ADMISSION_LIBRARY, ALL_TAGS, tagStates } from "@kapi/admission/redis";
+import { ADMISSION_LIBRARY, ALL_SHARDS, shardStates } from "@kapi/admission/redis";
 import { createRedis, redisOptions } from "@kapi/redis";
 import { gauge, type MainContext, type MigrationContext } from "@kapi/runtime";
 
@@ -174,13 +174,13 @@ export async function start(context: MainContext<Config>): Promise<void> {
       logger,
       pauseMs: OPENING_PAUSE_MS,
       round: async () => {
-        const before = await tagStates(redis, ALL_TAGS);
+        const before = await shardStates(redis, ALL_SHARDS);
         tagsClosed.record(before.closed.length);
         tagsUnreachable.record(before.unreachable.length);
-        if (before.closed.length > 0) openings = `${before.closed.length} of ${ALL_TAGS.length} tags are closed`;
+        if (before.closed.length > 0) openings = `${before.closed.length} of ${ALL_SHARDS.length} tags are closed`;
         const { closed } = await openClosedTags({ ...ledger, commandStatus, eventLog }, before.closed);
         // A tag that nobody answers for is no reason to take this process out: it works for all others.
-        openings = before.unreachable.length === ALL_TAGS.length ? "Redis does not answer for any tag" : null;
+        openings = before.unreachable.length === ALL_SHARDS.length ? "Redis does not answer for any tag" : null;
         tagsClosed.record(closed.length);
         return false;
       },
@@ -188,7 +188,7 @@ export async function start(context: MainContext<Config>): Promise<void> {
   );
   health.readiness("wallets", () => openings ?? redis.check());
   for (let lane = 0; lane < USAGE_LANES; lane += 1) {
-    const tags = ALL_TAGS.filter((tag) => tag % USAGE_LANES === lane);
+    const tags = ALL_SHARDS.filter((tag) => tag % USAGE_LANES === lane);
     await scope.start(`usage ${lane}`, () =>
       startLoop({
         name: "usage",

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
-import { ADMISSION_LIBRARY, type AdmitReply, admit, claimKey, tagOf } from "@kapi/admission/redis";
+import { ADMISSION_LIBRARY, type AdmitReply, admit, claimKey, shardOf } from "@kapi/admission/redis";
 import { createRedis } from "@kapi/redis";
 import { type CommandEvent, type Settlement } from "@kapi/contracts";
 import { systemClock, toIso } from "@kapi/kernel";
@@ -93,7 +93,7 @@ export const NOBODY = { actor: null, address: null };
 export async function organizationWith(world: World, credits: number, lowBalanceThreshold = 0): Promise<string> {
   const wanted = { name: "Test", credits, lowBalanceThreshold };
   const { organizationId } = await createOrganization(world.context, wanted, NOBODY);
-  await openClosedTags(world.context, [tagOf(organizationId)]);
+  await openClosedTags(world.context, [shardOf(organizationId)]);
   return organizationId;
 }
 
@@ -166,7 +166,7 @@ export async function reservationOf(
   organizationId: string,
   commandId: string,
 ): Promise<string> {
-  return (await redis.commands.hget(claimKey(tagOf(organizationId), commandId), "charge")) ?? commandId;
+  return (await redis.commands.hget(claimKey(shardOf(organizationId), commandId), "charge")) ?? commandId;
 }
 
 /** The final event of a command arrives. */

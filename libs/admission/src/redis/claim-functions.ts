@@ -8,8 +8,8 @@ import {
   metaKey,
   reservedKey,
   settledKey,
-  type Tag,
-  tagOf,
+  type Shard,
+  shardOf,
   usageKey,
   walletKey,
 } from "./keys.ts";
@@ -112,7 +112,7 @@ const REFUSALS = {
  */
 export async function admitAll(
   redis: RedisConnection,
-  shard: Tag,
+  shard: Shard,
   requests: readonly AdmitRequest[],
   settings: ClaimSettings = CLAIM_SETTINGS,
 ): Promise<AdmitReply[]> {
@@ -120,7 +120,7 @@ export async function admitAll(
   const args: (string | number)[] = [settings.claimOpenMs, CLAIM_TTL_MS, CHARGE_TTL_MS, settings.usageStreamLimit];
   for (const request of requests) {
     const { organizationId, claims, rateLimit } = request;
-    assert(tagOf(organizationId) === shard, "a call is about organizations of one shard");
+    assert(shardOf(organizationId) === shard, "a call is about organizations of one shard");
     keys.push(
       walletKey(shard, organizationId),
       bucketKey(shard, request.keyId),
@@ -146,7 +146,7 @@ export async function admit(
   request: AdmitRequest,
   settings: ClaimSettings = CLAIM_SETTINGS,
 ): Promise<AdmitReply> {
-  const [reply] = await admitAll(redis, tagOf(request.organizationId), [request], settings);
+  const [reply] = await admitAll(redis, shardOf(request.organizationId), [request], settings);
   return assertDefined(reply, "a reply to each request");
 }
 
@@ -167,7 +167,7 @@ export interface AnsweredClaims {
  */
 export async function markAnswered(
   redis: RedisConnection,
-  shard: Tag,
+  shard: Shard,
   requests: readonly AnsweredClaims[],
   settings: ClaimSettings = CLAIM_SETTINGS,
 ): Promise<boolean[]> {
@@ -187,7 +187,7 @@ export async function confirmAnswered(
   organizationId: string,
   { commandIds, claimToken }: AnsweredClaims,
 ): Promise<void> {
-  const keys = commandIds.map((commandId) => claimKey(tagOf(organizationId), commandId));
+  const keys = commandIds.map((commandId) => claimKey(shardOf(organizationId), commandId));
   await redis.call("kapi_confirm_answered", keys, [claimToken]);
 }
 
@@ -226,7 +226,7 @@ export async function refund(
   settings: ClaimSettings = CLAIM_SETTINGS,
 ): Promise<RefundReply> {
   const { organizationId, chargeId, claims = [] } = request;
-  const shard = tagOf(organizationId);
+  const shard = shardOf(organizationId);
   const keys = [metaKey(shard), walletKey(shard, organizationId), chargeKey(shard, chargeId), usageKey(shard)];
   keys.push(reservedKey(shard, organizationId), ...claims.map(({ commandId }) => claimKey(shard, commandId)));
   const args = [organizationId, chargeId, request.operation, request.requestId, CHARGE_TTL_MS];
@@ -247,7 +247,7 @@ export async function claimedMessage(
   organizationId: string,
   commandId: string,
 ): Promise<string | null> {
-  return redis.commands.hget(claimKey(tagOf(organizationId), commandId), "message");
+  return redis.commands.hget(claimKey(shardOf(organizationId), commandId), "message");
 }
 
 /** A command of an organization. */
@@ -265,7 +265,7 @@ const MAX_CLAIMS_PER_CALL = 500;
  * a shard that is `unreachable` are to be told again. Never rejects.
  */
 export function forget(redis: RedisConnection, commands: readonly CommandRef[]): Promise<ShardReplies<void>> {
-  const byShard = Map.groupBy(commands, (command) => tagOf(command.organizationId));
+  const byShard = Map.groupBy(commands, (command) => shardOf(command.organizationId));
   return callPerShard(byShard.keys(), async (shard) => {
     const keys = (byShard.get(shard) ?? []).map((command) => claimKey(shard, command.commandId));
     for (let from = 0; from < keys.length; from += MAX_CLAIMS_PER_CALL) {

@@ -1,11 +1,11 @@
 import type { RedisConnection } from "@kapi/redis";
-import { type Tag, metaKey, usageKey, walletKey } from "./keys.ts";
+import { type Shard, metaKey, usageKey, walletKey } from "./keys.ts";
 import { arrayReply } from "@kapi/redis";
 import { type WalletState, walletReply } from "./wallet-state.ts";
 import { type UsageEntry, usageFromWire } from "./usage-stream.ts";
 
 /** A shard as it is at one moment: nothing was charged between its wallets and its entries. */
-export interface TagSnapshot {
+export interface ShardSnapshot {
   readonly kind: "open";
   /** By organization; those that have no wallet are left out. */
   readonly wallets: ReadonlyMap<string, WalletState>;
@@ -17,12 +17,12 @@ export interface TagSnapshot {
  * Reads wallets of a shard together with its usage stream. `closed`: the shard is unsynced; `busy`: more than `maxEntries` entries
  * wait in the stream, which would hold Redis for long.
  */
-export async function readTag(
+export async function readShard(
   redis: RedisConnection,
-  shard: Tag,
+  shard: Shard,
   organizationIds: readonly string[],
   maxEntries: number,
-): Promise<TagSnapshot | { readonly kind: "closed" | "busy" }> {
+): Promise<ShardSnapshot | { readonly kind: "closed" | "busy" }> {
   const keys = [metaKey(shard), usageKey(shard), ...organizationIds.map((id) => walletKey(shard, id))];
   const [kind, usage, wallets] = arrayReply(await redis.call("kapi_read_tag", keys, [maxEntries]));
   if (kind !== "OPEN") return { kind: kind === "BUSY" ? "busy" : "closed" };

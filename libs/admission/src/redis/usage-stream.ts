@@ -1,7 +1,7 @@
 import { assert } from "@kapi/kernel";
 
 import type { RedisConnection } from "@kapi/redis";
-import { type Tag, usageKey } from "./keys.ts";
+import { type Shard, usageKey } from "./keys.ts";
 import { callPerShard, type ShardReplies } from "./shard-replies.ts";
 
 /**
@@ -42,7 +42,7 @@ export interface UsageEntry {
 /** The oldest entries of each shard's stream, at most `maxEntries` per shard. There is no cursor: what is read stays until deleted. */
 export function readUsage(
   redis: RedisConnection,
-  shards: readonly Tag[],
+  shards: readonly Shard[],
   maxEntries: number,
 ): Promise<ShardReplies<UsageEntry[]>> {
   return callPerShard(shards, async (shard) => {
@@ -54,7 +54,7 @@ export function readUsage(
 /** Deletes entries that the ledger has. What a shard does not take now is read again, and is the same ledger entries. */
 export function deleteUsage(
   redis: RedisConnection,
-  entries: ReadonlyMap<Tag, readonly UsageEntry[]>,
+  entries: ReadonlyMap<Shard, readonly UsageEntry[]>,
 ): Promise<ShardReplies<number>> {
   const shards = [...entries.keys()].filter((shard) => (entries.get(shard)?.length ?? 0) > 0);
   return callPerShard(shards, (shard) =>
@@ -63,7 +63,7 @@ export function deleteUsage(
 }
 
 /** Entries waiting in each shard's stream. */
-export function usageBacklog(redis: RedisConnection, shards: readonly Tag[]): Promise<ShardReplies<number>> {
+export function usageBacklog(redis: RedisConnection, shards: readonly Shard[]): Promise<ShardReplies<number>> {
   return callPerShard(shards, (shard) => redis.commands.xlen(usageKey(shard)));
 }
 

@@ -1,5 +1,5 @@
 import type { RedisConnection } from "@kapi/redis";
-import { type Tag, metaKey, reservedKey, revokedField, settledKey, tagOf, walletKey } from "./keys.ts";
+import { type Shard, metaKey, reservedKey, revokedField, settledKey, shardOf, walletKey } from "./keys.ts";
 import { arrayReply } from "@kapi/redis";
 import { type WalletState, walletReply } from "./wallet-state.ts";
 import { callPerShard, type ShardReplies } from "./shard-replies.ts";
@@ -50,7 +50,7 @@ export async function settle(
   const replies: SettlementReply[] = Array.from({ length: settlements.length }, () => "unreachable");
   const byCall = Map.groupBy(settlements.keys(), (index) => {
     const { organizationId = "", isOld = false } = settlements[index] ?? {};
-    return `${tagOf(organizationId)}/${isOld ? "kapi_settle_again" : "kapi_settle"}`;
+    return `${shardOf(organizationId)}/${isOld ? "kapi_settle_again" : "kapi_settle"}`;
   });
   const calls: Promise<void>[] = [];
   for (const indexes of byCall.values()) {
@@ -71,7 +71,7 @@ async function settleInShard(
   replies: SettlementReply[],
 ): Promise<void> {
   const first = settlements[indexes[0] ?? -1];
-  const shard = tagOf(first?.organizationId ?? "");
+  const shard = shardOf(first?.organizationId ?? "");
   const keys = [metaKey(shard)];
   const args: (string | number)[] = [SETTLED_TTL_MS];
   for (const index of indexes) {
@@ -104,7 +104,7 @@ export interface PurchaseRequest {
 
 /** Adds bought credits to the wallet, once per purchase id. */
 export async function purchase(redis: RedisConnection, request: PurchaseRequest): Promise<SettlementReply> {
-  const shard = tagOf(request.organizationId);
+  const shard = shardOf(request.organizationId);
   const keys = [metaKey(shard), walletKey(shard, request.organizationId), settledKey(shard, request.purchaseId)];
   const { credits, epoch, walletId, lowBalanceThreshold, createdAtMs } = request;
   const reply = await redis.call("kapi_purchase", keys, [
@@ -125,7 +125,7 @@ export type WalletReply =
 
 /** Reads a wallet; nothing is charged for it. */
 export async function readWallet(redis: RedisConnection, organizationId: string): Promise<WalletReply> {
-  const shard = tagOf(organizationId);
+  const shard = shardOf(organizationId);
   const keys = [metaKey(shard), walletKey(shard, organizationId)];
   return walletReplyOf(organizationId, await redis.call("kapi_wallet", keys, []));
 }
@@ -136,7 +136,7 @@ export async function setLowBalanceThreshold(
   organizationId: string,
   credits: number,
 ): Promise<WalletReply> {
-  const shard = tagOf(organizationId);
+  const shard = shardOf(organizationId);
   const keys = [metaKey(shard), walletKey(shard, organizationId)];
   return walletReplyOf(organizationId, await redis.call("kapi_wallet", keys, [credits]));
 }
@@ -148,7 +148,7 @@ function walletReplyOf(organizationId: string, reply: unknown): WalletReply {
 }
 
 /** A wallet with its open reservations, as the ledger knows them. */
-export interface OpeningWallet extends WalletState {
+export interface SyncedWallet extends WalletState {
   readonly reservations: readonly { readonly chargeId: string; readonly credits: number }[];
 }
 
@@ -166,11 +166,11 @@ const MAX_ENTRIES_PER_SYNC_CALL = 250;
  * sync with a higher epoch is under way or was completed before the shard was unsynced again, or
  * Redis failed over meanwhile; look again whether the shard is unsynced.
  */
-export async function openTag(
+export async function syncShard(
   redis: RedisConnection,
-  shard: Tag,
+  shard: Shard,
   epoch: number,
-  wallets: readonly OpeningWallet[] | AsyncIterable<readonly OpeningWallet[]>,
+  wallets: readonly SyncedWallet[] | AsyncIterable<readonly SyncedWallet[]>,
   maxEntriesPerCall: number = MAX_ENTRIES_PER_SYNC_CALL,
 ): Promise<"opened" | "already" | "overtaken"> {
   const batches = Symbol.asyncIterator in wallets ? wallets : [wallets];
@@ -193,16 +193,16 @@ export async function openTag(
 }
 
 /**
- * What {@link closeTag} did: the shard was synced with a later epoch and stays ready, is unsynced by
+ * What {@link markUnsynced} did: the shard was synced with a later epoch and stays ready, is unsynced by
  * this call, or was unsynced before.
  */
-export type ClosedTag = "opened_since" | "closed" | "was_closed";
+export type MarkedUnsynced = "opened_since" | "closed" | "was_closed";
 
 /**
  * Makes a shard unsynced unless it was synced with an epoch above `epoch`. Its organizations are refused
- * until {@link openTag}.
+ * until {@link syncShard}.
  */
-export async function closeTag(redis: RedisConnection, shard: Tag, epoch: number): Promise<ClosedTag> {
+export async function markUnsynced(redis: RedisConnection, shard: Shard, epoch: number): Promise<MarkedUnsynced> {
   const synced = await redis.commands.hget(metaKey(shard), "epoch");
   // A sync that comes in between is done once more, which does no harm.
   if (synced !== null && Number(synced) > epoch) return "opened_since";
@@ -216,8 +216,8 @@ interface SyncPart {
 
 /** Divides a sync: a wallet with more reservations than a call may set goes on in the next one, under no id. */
 async function* syncParts(
-  shard: Tag,
-  batches: Iterable<readonly OpeningWallet[]> | AsyncIterable<readonly OpeningWallet[]>,
+  shard: Shard,
+  batches: Iterable<readonly SyncedWallet[]> | AsyncIterable<readonly SyncedWallet[]>,
   maxEntries: number,
 ): AsyncGenerator<SyncPart, void, undefined> {
   let part: SyncPart = { keys: [], args: [] };
@@ -225,7 +225,7 @@ async function* syncParts(
   let lastId: string | null = null;
   for await (const batch of batches) {
     for (const wallet of batch) {
-      let left: OpeningWallet["reservations"] = wallet.reservations;
+      let left: SyncedWallet["reservations"] = wallet.reservations;
       let isBegun = wallet.organizationId === lastId;
       lastId = wallet.organizationId;
       while (!isBegun || left.length > 0) {
@@ -250,18 +250,18 @@ async function* syncParts(
 /** In place of the fields of a wallet whose first part was set by the call before. */
 const CONTINUED = ["", "", "", "", "", "", "", ""];
 
-function syncFields(wallet: OpeningWallet): (string | number)[] {
+function syncFields(wallet: SyncedWallet): (string | number)[] {
   const sums = [wallet.available, wallet.reserved, wallet.consumed, wallet.purchased];
   return [wallet.id, ...sums, wallet.lowBalanceThreshold, wallet.createdAtMs, wallet.updatedAtMs];
 }
 
 /** Which of `shards` are unsynced (synced under another replication id, or never), and which nobody answers for. */
-export interface TagStates extends Pick<ShardReplies<unknown>, "unreachable" | "error"> {
-  readonly closed: Tag[];
+export interface ShardStates extends Pick<ShardReplies<unknown>, "unreachable" | "error"> {
+  readonly closed: Shard[];
 }
 
 /** Looks at each shard by itself: the node of one may be down. */
-export async function tagStates(redis: RedisConnection, shards: readonly Tag[]): Promise<TagStates> {
+export async function shardStates(redis: RedisConnection, shards: readonly Shard[]): Promise<ShardStates> {
   const { replies, unreachable, error } = await callPerShard(shards, (shard) =>
     redis.call("kapi_look_at_tag", [metaKey(shard)], []),
   );
@@ -269,13 +269,13 @@ export async function tagStates(redis: RedisConnection, shards: readonly Tag[]):
 }
 
 /** Which of `shards` are unsynced. Throws where one of them cannot be asked for. */
-export async function closedTags(redis: RedisConnection, shards: readonly Tag[]): Promise<Tag[]> {
-  const { closed, unreachable, error } = await tagStates(redis, shards);
+export async function unsyncedShards(redis: RedisConnection, shards: readonly Shard[]): Promise<Shard[]> {
+  const { closed, unreachable, error } = await shardStates(redis, shards);
   if (unreachable.length > 0) throw error;
   return closed;
 }
 
 /** Refuses a key at once, before its directory entry has reached every gateway. */
 export async function revokeKey(redis: RedisConnection, organizationId: string, keyId: string): Promise<void> {
-  await redis.commands.hset(metaKey(tagOf(organizationId)), revokedField(keyId), "1");
+  await redis.commands.hset(metaKey(shardOf(organizationId)), revokedField(keyId), "1");
 }

@@ -1,4 +1,4 @@
-import { type CommandRef, forget, type Tag, tagOf } from "@kapi/admission/redis";
+import { type CommandRef, forget, type Shard, shardOf } from "@kapi/admission/redis";
 import type { RedisConnection } from "@kapi/redis";
 import type { Logger, Started } from "@kapi/runtime";
 
@@ -17,7 +17,7 @@ const MAX_WAITING = 100_000;
  */
 export function createClaimKeeper(redis: RedisConnection, logger: Logger): Started<ClaimKeeper> {
   const waiting = new Map<string, CommandRef>();
-  const unreachableTags = new Set<Tag>();
+  const unreachableShards = new Set<Shard>();
   let timer: NodeJS.Timeout | null = null;
   let isStopped = false;
 
@@ -32,12 +32,12 @@ export function createClaimKeeper(redis: RedisConnection, logger: Logger): Start
     if (givenUp > 0) logger.warn({ givenUp }, "too many claims wait for Redis: the oldest end by themselves");
     if (timer === null && waiting.size > 0 && !isStopped) timer = setTimeout(() => void retry(), RETRY_PAUSE_MS);
   };
-  const isUnreachable = ({ organizationId }: CommandRef): boolean => unreachableTags.has(tagOf(organizationId));
+  const isUnreachable = ({ organizationId }: CommandRef): boolean => unreachableShards.has(shardOf(organizationId));
   const tell = async (commands: readonly CommandRef[]): Promise<CommandRef[]> => {
     const { replies, unreachable, error } = await forget(redis, commands);
-    for (const tag of replies.keys()) unreachableTags.delete(tag);
-    for (const tag of unreachable) unreachableTags.add(tag);
-    if (unreachable.length > 0) logger.warn({ err: error, tags: unreachable }, "claims wait for Redis");
+    for (const shard of replies.keys()) unreachableShards.delete(shard);
+    for (const shard of unreachable) unreachableShards.add(shard);
+    if (unreachable.length > 0) logger.warn({ err: error, shards: unreachable }, "claims wait for Redis");
     return commands.filter(isUnreachable);
   };
   const retry = async (): Promise<void> => {

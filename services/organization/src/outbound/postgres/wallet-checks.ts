@@ -1,6 +1,6 @@
 import { toIso } from "@kapi/kernel";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
-import type { Tag } from "@kapi/admission/redis";
+import type { Shard } from "@kapi/admission/redis";
 
 import { plus } from "../../domain/drift.ts";
 import type { CheckableWallet, LegSums, WalletCheck, WalletChecks, WalletLook } from "../../domain/drift-ports.ts";
@@ -32,7 +32,7 @@ interface CheckableRow {
   readonly closed_consumed: number;
 }
 
-const selectTags = statement<{ tag: Tag }>(
+const selectTags = statement<{ tag: Shard }>(
   "wallet_checks_select_tags",
   `select tag from tags where exists (select from wallets where wallets.tag = tags.tag) order by tag`,
 );
@@ -123,7 +123,7 @@ export function createWalletChecks(database: Database): WalletChecks {
   };
 }
 
-async function look(tx: Queryable, tag: Tag, afterId: string, limit: number): Promise<WalletLook> {
+async function look(tx: Queryable, tag: Shard, afterId: string, limit: number): Promise<WalletLook> {
   const position = await raiseEpochAlone(tx, tag);
   const rows = await tx.query(selectWallets, [tag, afterId, limit]);
   return { throughEpoch: position.epoch - 1, wallets: rows.map(walletFromRow), position };
