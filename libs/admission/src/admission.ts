@@ -203,7 +203,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       const traceparent = activeTraceparent();
       const wanted = { organizationId, keyId, chargeId, operation, requestId: billed(requestId), traceparent, claims };
       const reply = await reaching(() => refund(redis, wanted, settings));
-      if (reply.kind === "closed") throw unavailable();
+      if (reply.kind === "unsynced") throw unavailable();
       return { credits: reply.credits, remaining: reply.wallet?.available ?? null };
     },
     claimedMessage: async (organizationId, commandId) => {
@@ -211,8 +211,8 @@ export function createAdmission(options: AdmissionOptions): Admission {
       // Claims are found by shard and command id, and organizations share shards.
       if (message?.organizationId === organizationId) return message;
       // After the claim: a shard that lost its claims is ready only once command-status has taken in all that was published before.
-      const closed = await reaching(() => unsyncedShards(redis, [shardOf(organizationId)]));
-      if (closed.length > 0) throw unavailable();
+      const unsynced = await reaching(() => unsyncedShards(redis, [shardOf(organizationId)]));
+      if (unsynced.length > 0) throw unavailable();
       return null;
     },
   };
@@ -255,7 +255,7 @@ function admittedOr4xx(request: AdmissionRequest, reply: AdmitReply): Admitted {
       throw new ApiError("INTERNAL", {
         cause: new Error(`charge ${request.chargeId} was refunded before it was admitted`),
       });
-    case "closed":
+    case "unsynced":
       throw unavailable();
   }
 }

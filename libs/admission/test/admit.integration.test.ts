@@ -87,8 +87,8 @@ test("a shard synced on another run of Redis answers as unsynced", async () => {
   await redis.commands.hset(meta, "replication", "0123456789abcdef");
   const settlement = { organizationId, chargeId: randomUUID(), credits: 1, action: "consume", epoch: EPOCH } as const;
   try {
-    expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
-    expect(await settle(redis, [settlement])).toEqual(["closed"]);
+    expect(await admit(redis, request(organizationId))).toEqual({ kind: "unsynced" });
+    expect(await settle(redis, [settlement])).toEqual(["unsynced"]);
   } finally {
     await redis.commands.hset(meta, "replication", run);
   }
@@ -102,9 +102,9 @@ test("at the stream's limit the shard answers as unsynced rather than lose an en
   await redis.commands.xtrim(`{b${String(shardOf(organizationId)).padStart(2, "0")}}:usage`, "MAXLEN", 0);
   expect(await admit(redis, request(organizationId), settings)).toMatchObject({ kind: "admitted" });
   const bulk = reserve(organizationId, [claim(), claim()]);
-  expect(await admit(redis, bulk, settings)).toEqual({ kind: "closed" });
+  expect(await admit(redis, bulk, settings)).toEqual({ kind: "unsynced" });
   expect(await admit(redis, request(organizationId), settings)).toMatchObject({ kind: "admitted" });
-  expect(await admit(redis, request(organizationId), settings)).toEqual({ kind: "closed" });
+  expect(await admit(redis, request(organizationId), settings)).toEqual({ kind: "unsynced" });
   expect(await entries()).toBe(2);
   expect((await walletOf(redis, organizationId)).available).toBe(98);
   // The ledger takes what is there; then there is room again.

@@ -167,7 +167,7 @@ describe("a cluster", () => {
     await eventually(async () => expect(await unsyncedShards(redis, shards)).toEqual(shards));
 
     expect(await runIdOf(master)).toBe(runBefore);
-    expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
+    expect(await admit(redis, request(organizationId))).toEqual({ kind: "unsynced" });
     await syncShard(redis, shard, EPOCH + 2, [walletWith(organizationId, 49)]);
     expect(await admit(redis, request(organizationId))).toMatchObject({ wallet: { available: 48 } });
     await resume(cluster.replica);

@@ -170,10 +170,10 @@ test("a flushed Redis is unsynced, and a sync sets the wallets and reservations 
 
   await everywhere("FLUSHALL");
   expect(await unsyncedShards(redis, [shard])).toEqual([shard]);
-  expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
+  expect(await admit(redis, request(organizationId))).toEqual({ kind: "unsynced" });
 
   const reservations = [{ chargeId: wanted.commandId, credits: 5 }];
-  expect(await syncShard(redis, shard, EPOCH + 1, [{ ...before, reservations }])).toBe("opened");
+  expect(await syncShard(redis, shard, EPOCH + 1, [{ ...before, reservations }])).toBe("synced");
   expect(await syncShard(redis, shard, EPOCH + 2, [])).toBe("already");
   await syncAll(redis);
   expect(await walletOf(redis, organizationId)).toEqual(before);
@@ -215,7 +215,7 @@ test("a sync in parts sets what one call would, is ready after the last alone, a
   };
   await expect(syncShard(stopping, shard, EPOCH, [wallet], 10)).rejects.toThrow("ended");
   expect(await unsyncedShards(redis, [shard])).toEqual([shard]);
-  expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
+  expect(await admit(redis, request(organizationId))).toEqual({ kind: "unsynced" });
   let overtaken: string | undefined;
   const overtaking: RedisConnection = {
     ...redis,
@@ -227,11 +227,11 @@ test("a sync in parts sets what one call would, is ready after the last alone, a
   };
   const stale = syncedWallet(organizationId, { available: 999, reservations });
   expect(await syncShard(overtaking, shard, EPOCH + 1, [stale, ...others], 10)).toBe("already");
-  expect(overtaken).toBe("opened");
+  expect(overtaken).toBe("synced");
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 30, reserved: 50 });
 
   await everywhere("FLUSHALL");
-  expect(await syncShard(counting, shard, EPOCH + 3, [...others, wallet], 10)).toBe("opened");
+  expect(await syncShard(counting, shard, EPOCH + 3, [...others, wallet], 10)).toBe("synced");
   expect(calls.count).toBeGreaterThanOrEqual(4);
   expect(calls.longest).toBeLessThanOrEqual(21);
   for (const each of others) expect(await walletOf(redis, each.organizationId)).toMatchObject({ available: 7 });
@@ -261,7 +261,7 @@ test("a sync that read the ledger before another one synced the shard sets nothi
     await everywhere("FLUSHALL");
     await syncShard(redis, shard, EPOCH, []);
     await failOver();
-    expect(await syncShard(redis, shard, EPOCH + 2, [wallet(30)])).toBe("opened");
+    expect(await syncShard(redis, shard, EPOCH + 2, [wallet(30)])).toBe("synced");
     await failOver();
     expect(await syncShard(redis, shard, EPOCH + 1, [wallet(999)], parts)).toBe("overtaken");
     expect(await syncShard(redis, shard, EPOCH + 2, [wallet(999)], parts)).toBe("overtaken");
@@ -275,7 +275,7 @@ test("a sync that read the ledger before another one synced the shard sets nothi
       ...redis,
       call: async (name, keys, args) => {
         if (calls === 1) {
-          expect(await syncShard(redis, shard, EPOCH + 4, [wallet(40)])).toBe("opened");
+          expect(await syncShard(redis, shard, EPOCH + 4, [wallet(40)])).toBe("synced");
           await failOver();
         }
         calls += 1;
@@ -284,7 +284,7 @@ test("a sync that read the ledger before another one synced the shard sets nothi
     };
     expect(await syncShard(stalling, shard, EPOCH + 3, [wallet(999)], 10)).toBe("overtaken");
     expect(await redis.commands.hget(walletKey(shard, organizationId), "available")).toBe("40");
-    expect(await syncShard(redis, shard, EPOCH + 5, [wallet(50)], parts)).toBe("opened");
+    expect(await syncShard(redis, shard, EPOCH + 5, [wallet(50)], parts)).toBe("synced");
     expect(await walletOf(redis, organizationId)).toMatchObject({ available: 50 });
   }
   await everywhere("FLUSHALL");
@@ -308,7 +308,7 @@ test("a sync does not go on with wallets of an older one", async () => {
       return reply;
     },
   };
-  expect(await syncShard(redisOfLater, shard, EPOCH + 2, [wallet], 10)).toBe("opened");
+  expect(await syncShard(redisOfLater, shard, EPOCH + 2, [wallet], 10)).toBe("synced");
   expect(older).toBe("overtaken");
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 30 });
   await everywhere("FLUSHALL");
@@ -323,7 +323,7 @@ test("a shard that the release before synced on this run of Redis stays ready, a
   expect(await unsyncedShards(redis, [shard])).toEqual([]);
   expect(await redis.commands.hget(metaKey(shard), "replication")).toMatch(/^[0-9a-f]{40}$/);
   await redis.commands.hset(metaKey(shard), "replication", "0".repeat(40));
-  expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
+  expect(await admit(redis, request(organizationId))).toEqual({ kind: "unsynced" });
   expect(await unsyncedShards(redis, [shard])).toEqual([shard]);
   await syncAll(redis);
 });
@@ -369,7 +369,7 @@ test("a wallet is read and its threshold set without a charge; nothing is told o
   expect(await setLowBalanceThreshold(redis, nobody, 60)).toEqual({ kind: "no_wallet" });
   expect(await redis.commands.exists(walletKey(shardOf(nobody), nobody))).toBe(0);
   await everywhere("FLUSHALL");
-  expect(await readWallet(redis, organizationId)).toEqual({ kind: "closed" });
-  expect(await setLowBalanceThreshold(redis, organizationId, 70)).toEqual({ kind: "closed" });
+  expect(await readWallet(redis, organizationId)).toEqual({ kind: "unsynced" });
+  expect(await setLowBalanceThreshold(redis, organizationId, 70)).toEqual({ kind: "unsynced" });
   await syncAll(redis);
 });

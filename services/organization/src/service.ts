@@ -175,10 +175,10 @@ export async function start(context: MainContext<Config>): Promise<void> {
       pauseMs: OPENING_PAUSE_MS,
       round: async () => {
         const before = await shardStates(redis, ALL_SHARDS);
-        tagsClosed.record(before.closed.length);
+        tagsClosed.record(before.unsynced.length);
         tagsUnreachable.record(before.unreachable.length);
-        if (before.closed.length > 0) openings = `${before.closed.length} of ${ALL_SHARDS.length} tags are closed`;
-        const { closed } = await openClosedTags({ ...ledger, commandStatus, eventLog }, before.closed);
+        if (before.unsynced.length > 0) openings = `${before.unsynced.length} of ${ALL_SHARDS.length} tags are closed`;
+        const { closed } = await openClosedTags({ ...ledger, commandStatus, eventLog }, before.unsynced);
         // A tag that nobody answers for is no reason to take this process out: it works for all others.
         openings = before.unreachable.length === ALL_SHARDS.length ? "Redis does not answer for any tag" : null;
         tagsClosed.record(closed.length);

@@ -105,7 +105,7 @@ test("a Redis that comes back empty opens with the same wallets, and nothing is 
   const before = await redisSums(context, organizationId);
 
   await context.redis.commands.flushall();
-  expect(await read(context, organizationId, 1)).toEqual({ kind: "closed" });
+  expect(await read(context, organizationId, 1)).toEqual({ kind: "unsynced" });
   commands.open = [{ commandId: lost, organizationId, reservedCredits: 7 }];
   expect(await openClosedTags(context, [tag])).toEqual({ opened: [tag], closed: [], unreachable: [] });
   expect(await redisSums(context, organizationId)).toEqual(before);
@@ -312,7 +312,7 @@ test("a replica that takes over with old wallets is not believed: it is set from
   // The replica has everything but the wallet's last changes, and a run id of its own.
   await context.redis.commands.hset(walletKey(tag, organizationId), before);
   await context.redis.commands.hset(metaKey(tag), "replication", "0".repeat(40));
-  expect(await read(context, organizationId, 1)).toEqual({ kind: "closed" });
+  expect(await read(context, organizationId, 1)).toEqual({ kind: "unsynced" });
   expect(await openClosedTags(context, [tag])).toEqual({ opened: [tag], closed: [], unreachable: [] });
   await expectWallet(world, organizationId, { purchased: 100, consumed: 32, reserved: 5, available: 63 });
   await finish(context, organizationId, commandId, 5);

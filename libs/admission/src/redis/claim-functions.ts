@@ -72,7 +72,7 @@ export interface AdmitRequest {
 }
 
 export type AdmitReply =
-  | { readonly kind: "closed" | "revoked" | "no_wallet" | "unpaid" | "refunded" }
+  | { readonly kind: "unsynced" | "revoked" | "no_wallet" | "unpaid" | "refunded" }
   | { readonly kind: "limited"; readonly retryAfterMs: number }
   | {
       readonly kind: "admitted";
@@ -97,7 +97,7 @@ export const CLAIM_SETTINGS: ClaimSettings = {
 };
 
 const REFUSALS = {
-  CLOSED: "closed",
+  CLOSED: "unsynced",
   REVOKED: "revoked",
   NO_WALLET: "no_wallet",
   UNPAID: "unpaid",
@@ -192,7 +192,7 @@ export async function confirmAnswered(
 }
 
 export type RefundReply =
-  | { readonly kind: "closed" }
+  | { readonly kind: "unsynced" }
   | { readonly kind: "refunded"; readonly credits: number; readonly wallet: WalletState | null };
 
 /** A command that a request claimed, or may have claimed. */
@@ -233,7 +233,7 @@ export async function refund(
   const ofClaims = claims.flatMap(({ commandId, mayBePublished }) => [commandId, mayBePublished ? "1" : "0"]);
   const call = [...args, settings.usageStreamLimit, request.traceparent ?? "", request.keyId ?? "", ...ofClaims];
   const [kind, credits, wallet] = arrayReply(await redis.call("kapi_give_back", keys, call));
-  if (kind === "CLOSED") return { kind: "closed" };
+  if (kind === "CLOSED") return { kind: "unsynced" };
   return {
     kind: "refunded",
     credits: numberReply(credits),

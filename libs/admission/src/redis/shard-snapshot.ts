@@ -6,7 +6,7 @@ import { type UsageEntry, usageFromWire } from "./usage-stream.ts";
 
 /** A shard as it is at one moment: nothing was charged between its wallets and its entries. */
 export interface ShardSnapshot {
-  readonly kind: "open";
+  readonly kind: "ready";
   /** By organization; those that have no wallet are left out. */
   readonly wallets: ReadonlyMap<string, WalletState>;
   /** Entries of the usage stream that were not deleted yet; the ledger may have some of them. */
@@ -14,7 +14,7 @@ export interface ShardSnapshot {
 }
 
 /**
- * Reads wallets of a shard together with its usage stream. `closed`: the shard is unsynced; `busy`: more than `maxEntries` entries
+ * Reads wallets of a shard together with its usage stream. `unsynced`: the shard is unsynced; `busy`: more than `maxEntries` entries
  * wait in the stream, which would hold Redis for long.
  */
 export async function readShard(
@@ -22,13 +22,13 @@ export async function readShard(
   shard: Shard,
   organizationIds: readonly string[],
   maxEntries: number,
-): Promise<ShardSnapshot | { readonly kind: "closed" | "busy" }> {
+): Promise<ShardSnapshot | { readonly kind: "unsynced" | "busy" }> {
   const keys = [metaKey(shard), usageKey(shard), ...organizationIds.map((id) => walletKey(shard, id))];
   const [kind, usage, wallets] = arrayReply(await redis.call("kapi_read_tag", keys, [maxEntries]));
-  if (kind !== "OPEN") return { kind: kind === "BUSY" ? "busy" : "closed" };
+  if (kind !== "OPEN") return { kind: kind === "BUSY" ? "busy" : "unsynced" };
   const found = arrayReply(wallets);
   return {
-    kind: "open",
+    kind: "ready",
     usage: (arrayReply(usage) as [string, string[]][]).map(usageFromWire),
     wallets: new Map(
       organizationIds.flatMap((id, index) => {

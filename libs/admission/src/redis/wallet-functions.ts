@@ -30,11 +30,11 @@ export interface SettlementRequest {
 }
 
 /**
- * `done`: applied, now or before. `included`: the wallets were set from a ledger that had it. `closed`: the shard is unsynced; ask
+ * `done`: applied, now or before. `included`: the wallets were set from a ledger that had it. `unsynced`: the shard is unsynced; ask
  * again. `no_wallet`: the organization has none in Redis. `unreachable`: the node of the shard did not answer; whether it is applied is
  * not known, and a repeat is safe.
  */
-export type SettlementReply = "done" | "included" | "closed" | "no_wallet" | "unreachable";
+export type SettlementReply = "done" | "included" | "unsynced" | "no_wallet" | "unreachable";
 
 /**
  * Settles reservations, each once: reserved credits become consumed or available again. A reservation that Redis does not
@@ -86,7 +86,7 @@ async function settleInShard(
   );
   const outcomeOf = status === "CLOSED" ? null : arrayReply(outcomes);
   for (const [at, index] of indexes.entries()) {
-    replies[index] = outcomeOf === null ? "closed" : (outcomeOf[at] as SettlementReply);
+    replies[index] = outcomeOf === null ? "unsynced" : (outcomeOf[at] as SettlementReply);
   }
 }
 
@@ -115,12 +115,12 @@ export async function purchase(redis: RedisConnection, request: PurchaseRequest)
     lowBalanceThreshold,
     createdAtMs,
   ]);
-  return reply === "CLOSED" ? "closed" : (reply as SettlementReply);
+  return reply === "CLOSED" ? "unsynced" : (reply as SettlementReply);
 }
 
-/** A wallet as Redis has it; `closed`: its shard is unsynced; `no_wallet`: the organization has none. */
+/** A wallet as Redis has it; `unsynced`: its shard is unsynced; `no_wallet`: the organization has none. */
 export type WalletReply =
-  | { readonly kind: "closed" | "no_wallet" }
+  | { readonly kind: "unsynced" | "no_wallet" }
   | { readonly kind: "wallet"; readonly wallet: WalletState };
 
 /** Reads a wallet; nothing is charged for it. */
@@ -144,7 +144,7 @@ export async function setLowBalanceThreshold(
 function walletReplyOf(organizationId: string, reply: unknown): WalletReply {
   const [kind, wallet] = arrayReply(reply);
   if (kind === "WALLET") return { kind: "wallet", wallet: walletReply(organizationId, wallet) };
-  return { kind: kind === "NO_WALLET" ? "no_wallet" : "closed" };
+  return { kind: kind === "NO_WALLET" ? "no_wallet" : "unsynced" };
 }
 
 /** A wallet with its open reservations, as the ledger knows them. */
@@ -172,7 +172,7 @@ export async function syncShard(
   epoch: number,
   wallets: readonly SyncedWallet[] | AsyncIterable<readonly SyncedWallet[]>,
   maxEntriesPerCall: number = MAX_ENTRIES_PER_SYNC_CALL,
-): Promise<"opened" | "already" | "overtaken"> {
+): Promise<"synced" | "already" | "overtaken"> {
   const batches = Symbol.asyncIterator in wallets ? wallets : [wallets];
   let [isFirst, isLast] = [true, false];
   const send = ({ keys, args }: SyncPart): Promise<unknown> => {
@@ -189,14 +189,15 @@ export async function syncShard(
     isBegun = true;
   }
   isLast = true;
-  return (await send(part)) as "opened" | "already" | "overtaken";
+  const reply = await send(part);
+  return reply === "opened" ? "synced" : (reply as "already" | "overtaken");
 }
 
 /**
  * What {@link markUnsynced} did: the shard was synced with a later epoch and stays ready, is unsynced by
  * this call, or was unsynced before.
  */
-export type MarkedUnsynced = "opened_since" | "closed" | "was_closed";
+export type MarkedUnsynced = "synced_since" | "unsynced" | "already";
 
 /**
  * Makes a shard unsynced unless it was synced with an epoch above `epoch`. Its organizations are refused
@@ -205,8 +206,8 @@ export type MarkedUnsynced = "opened_since" | "closed" | "was_closed";
 export async function markUnsynced(redis: RedisConnection, shard: Shard, epoch: number): Promise<MarkedUnsynced> {
   const synced = await redis.commands.hget(metaKey(shard), "epoch");
   // A sync that comes in between is done once more, which does no harm.
-  if (synced !== null && Number(synced) > epoch) return "opened_since";
-  return (await redis.commands.hdel(metaKey(shard), "replication", "run")) > 0 ? "closed" : "was_closed";
+  if (synced !== null && Number(synced) > epoch) return "synced_since";
+  return (await redis.commands.hdel(metaKey(shard), "replication", "run")) > 0 ? "unsynced" : "already";
 }
 
 interface SyncPart {
@@ -257,7 +258,7 @@ function syncFields(wallet: SyncedWallet): (string | number)[] {
 
 /** Which of `shards` are unsynced (synced under another replication id, or never), and which nobody answers for. */
 export interface ShardStates extends Pick<ShardReplies<unknown>, "unreachable" | "error"> {
-  readonly closed: Shard[];
+  readonly unsynced: Shard[];
 }
 
 /** Looks at each shard by itself: the node of one may be down. */
@@ -265,14 +266,14 @@ export async function shardStates(redis: RedisConnection, shards: readonly Shard
   const { replies, unreachable, error } = await callPerShard(shards, (shard) =>
     redis.call("kapi_look_at_tag", [metaKey(shard)], []),
   );
-  return { closed: shards.filter((shard) => replies.has(shard) && replies.get(shard) !== 1), unreachable, error };
+  return { unsynced: shards.filter((shard) => replies.has(shard) && replies.get(shard) !== 1), unreachable, error };
 }
 
 /** Which of `shards` are unsynced. Throws where one of them cannot be asked for. */
 export async function unsyncedShards(redis: RedisConnection, shards: readonly Shard[]): Promise<Shard[]> {
-  const { closed, unreachable, error } = await shardStates(redis, shards);
+  const { unsynced, unreachable, error } = await shardStates(redis, shards);
   if (unreachable.length > 0) throw error;
-  return closed;
+  return unsynced;
 }
 
 /** Refuses a key at once, before its directory entry has reached every gateway. */

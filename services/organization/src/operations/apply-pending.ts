@@ -57,7 +57,7 @@ export async function applyChanges(
   const waiting = await closeTagsOfOld(context, changes);
   const take = ({ chargeId, organizationId }: Change, reply: SettlementReply | undefined): void => {
     if (isApplied(reply)) applied.push(chargeId);
-    if (reply === "closed" || reply === "unreachable") waiting.add(shardOf(organizationId));
+    if (reply === "unsynced" || reply === "unreachable") waiting.add(shardOf(organizationId));
   };
   for (const change of changes) {
     if (change.kind !== "purchase" || waiting.has(shardOf(change.organizationId))) continue;
@@ -84,10 +84,10 @@ async function closeTagsOfOld(context: LedgerContext, changes: readonly PendingW
   );
   for (const [tag, ofTag] of old) {
     try {
-      const closed = await markUnsynced(context.redis, tag, Math.max(...ofTag.map(({ epoch }) => epoch)));
-      if (closed === "opened_since") continue;
+      const marked = await markUnsynced(context.redis, tag, Math.max(...ofTag.map(({ epoch }) => epoch)));
+      if (marked === "synced_since") continue;
       // The loop comes by again and again until the tag is opened.
-      if (closed === "closed") {
+      if (marked === "unsynced") {
         context.logger.warn({ tag, changes: ofTag.length }, "a tag is opened anew: it may have these changes already");
       }
     } catch (error) {

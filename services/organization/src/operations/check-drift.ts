@@ -93,9 +93,9 @@ function lookAt({ checks, redis, logger }: DriftContext, tag: Shard, afterId: st
     const ids = seen.wallets.map((wallet) => wallet.organizationId);
     const snapshot = await readShard(redis, tag, ids, MAX_ENTRIES_PER_LOOK).catch((error: unknown) => {
       logger.warn({ err: error, tag }, "the wallets of a tag are not compared with Redis");
-      return { kind: "closed" } as const;
+      return { kind: "unsynced" } as const;
     });
-    if (snapshot.kind !== "open") return { ...seen, driftsOfRedis: [] };
+    if (snapshot.kind !== "ready") return { ...seen, driftsOfRedis: [] };
     const unrecorded: readonly Leg[] = await tx.unrecorded(seen, snapshot.usage.map(legFromEntry));
     // A change that waits for Redis may be there already: nobody can tell.
     const comparable = seen.wallets.filter((wallet) => !wallet.waitsForRedis);

@@ -38,7 +38,7 @@ export interface Opening {
  * also by several processes.
  */
 export async function openClosedTags(context: OpeningContext, tags: readonly Shard[]): Promise<Opening> {
-  const { closed, unreachable } = await shardStates(context.redis, tags);
+  const { unsynced: closed, unreachable } = await shardStates(context.redis, tags);
   if (closed.length === 0) return { opened: [], closed, unreachable };
   const recorded = await recordAllUsage(context, closed);
   const organizations = await recordOpenReservations(context, recorded);
