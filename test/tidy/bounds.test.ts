@@ -48,10 +48,10 @@ const NUMBERS: Readonly<Record<string, readonly string[]>> = {
   meta: ["libs/admission/src/redis/keys.ts SHARD_COUNT"],
   usage: ["libs/admission/src/redis/usage-stream.ts USAGE_STREAM_LIMIT"],
   bucket: ["libs/admission/src/redis/kapi.lua BUCKET_SPARE_MS"],
-  charge: ["libs/admission/src/redis/claim-functions.ts CHARGE_TTL_MS"],
+  charge: ["libs/admission/src/redis/admission-functions.ts CHARGE_TTL_MS"],
   claim: [
-    "libs/admission/src/redis/claim-functions.ts CLAIM_TTL_MS",
-    "libs/admission/src/redis/claim-functions.ts FINAL_CLAIM_TTL_MS",
+    "libs/admission/src/redis/admission-functions.ts RECORD_TTL_MS",
+    "libs/admission/src/redis/admission-functions.ts FINAL_RECORD_TTL_MS",
   ],
   settled: ["libs/admission/src/redis/wallet-functions.ts SETTLED_TTL_MS", PURCHASE_TTL],
   "console:session": [

@@ -57,13 +57,13 @@ function read(at: number): AdmitRequest {
     operation: "getCommand",
     requestId: randomUUID(),
     rateLimit: null,
-    claims: [],
+    records: [],
   };
 }
 
 function mutation(at: number): AdmitRequest {
-  const claims = [{ commandId: randomUUID(), fingerprint: "f".repeat(64), message: MESSAGE, credits: 5 }];
-  return { ...read(at), mode: "reserve", operation: "depositAccountFunds", claims };
+  const records = [{ commandId: randomUUID(), fingerprint: "f".repeat(64), message: MESSAGE, credits: 5 }];
+  return { ...read(at), mode: "reserve", operation: "depositAccountFunds", records };
 }
 
 async function measure(name: string, batchSize: number, request: (at: number) => AdmitRequest): Promise<void> {
@@ -76,7 +76,7 @@ async function measure(name: string, batchSize: number, request: (at: number) =>
       const at = next;
       next += batchSize;
       const requests = Array.from({ length: batchSize }, () => request(at));
-      const settings = { claimOpenMs: 5_000, usageStreamLimit: 10_000_000 };
+      const settings = { recordOpenMs: 5_000, usageStreamLimit: 10_000_000 };
       for (const { kind } of await admitAll(redis, shardOf(requests[0]?.organizationId ?? ""), requests, settings)) {
         if (kind !== "admitted") throw new Error(`not admitted: ${kind}`);
       }
@@ -106,6 +106,6 @@ for (const batchSize of [1, BATCH_SIZE]) {
     ...read(at),
     rateLimit: { perSecond: 1_000_000, burst: 1_000_000 },
   }));
-  await measure("mutation, one claim", batchSize, mutation);
+  await measure("mutation, one record", batchSize, mutation);
 }
 await stop();

@@ -5,7 +5,7 @@ import type { Shard } from "./redis/index.ts";
 export interface BatchOptions<Request, Answer> {
   /** Carries out requests of one shard in one call of Redis: one answer per request, in order. */
   readonly call: (shard: Shard, requests: readonly Request[]) => Promise<readonly Answer[]>;
-  /** How much a request is; in claims, at least 1. */
+  /** How much a request is; in records, at least 1. */
   readonly sizeOf: (request: Request) => number;
   /**
    * The largest sum of sizes in one batch, so that none holds Redis for long. A larger request has a

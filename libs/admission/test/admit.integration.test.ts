@@ -6,7 +6,7 @@ import type { RedisConnection } from "@kapi/redis";
 import { admit, bucketKey, metaKey, purchase, refund, revokeKey, settle, shardOf } from "../src/redis/index.ts";
 import {
   EPOCH,
-  claim,
+  record,
   connectEmpty,
   dropWallet,
   organizationWith,
@@ -33,18 +33,18 @@ test("a call repeated with the same charge id charges once and answers the same"
   expect(await usageOf(redis, organizationId)).toHaveLength(1);
 });
 
-test("a reservation repeated with the same charge id reserves once and keeps its claim", async () => {
+test("a reservation repeated with the same charge id reserves once and keeps its record", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const call = reserve(organizationId, [claim()]);
+  const call = reserve(organizationId, [record()]);
   const first = await admit(redis, call);
   expect(await admit(redis, call)).toEqual(first);
-  expect(first).toMatchObject({ charged: 5, wallet: { available: 95, reserved: 5 }, claims: [{ kind: "claimed" }] });
+  expect(first).toMatchObject({ charged: 5, wallet: { available: 95, reserved: 5 }, records: [{ kind: "created" }] });
 });
 
 test("a price that is not there is refused, and the wallet never falls below zero", async () => {
   const organizationId = await organizationWith(redis, 10);
   const calls = Array.from({ length: 50 }, (_, at) =>
-    at % 2 ? request(organizationId, { price: 3 }) : reserve(organizationId, [claim({ credits: 3 })]),
+    at % 2 ? request(organizationId, { price: 3 }) : reserve(organizationId, [record({ credits: 3 })]),
   );
   const replies = await Promise.all(calls.map((call) => admit(redis, call)));
   expect(replies.filter((reply) => reply.kind === "admitted")).toHaveLength(3);
@@ -97,11 +97,11 @@ test("a shard synced on another run of Redis answers as unsynced", async () => {
 
 test("at the stream's limit the shard answers as unsynced rather than lose an entry", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const settings = { claimOpenMs: 5_000, usageStreamLimit: 2 };
+  const settings = { recordOpenMs: 5_000, usageStreamLimit: 2 };
   const entries = (): Promise<number> => usageOf(redis, organizationId).then((found) => found.length);
   await redis.commands.xtrim(`{b${String(shardOf(organizationId)).padStart(2, "0")}}:usage`, "MAXLEN", 0);
   expect(await admit(redis, request(organizationId), settings)).toMatchObject({ kind: "admitted" });
-  const bulk = reserve(organizationId, [claim(), claim()]);
+  const bulk = reserve(organizationId, [record(), record()]);
   expect(await admit(redis, bulk, settings)).toEqual({ kind: "unsynced" });
   expect(await admit(redis, request(organizationId), settings)).toMatchObject({ kind: "admitted" });
   expect(await admit(redis, request(organizationId), settings)).toEqual({ kind: "unsynced" });
@@ -142,7 +142,7 @@ test("a consumed charge is given back once, with a refund entry", async () => {
 
 test("what a command reserved is not refunded: its final event settles it", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const call = reserve(organizationId, [claim()]);
+  const call = reserve(organizationId, [record()]);
   await admit(redis, call);
   const again = { organizationId, chargeId: call.chargeId, operation: call.operation, requestId: call.requestId };
   expect(await refund(redis, again)).toMatchObject({ credits: 0 });
@@ -151,7 +151,7 @@ test("what a command reserved is not refunded: its final event settles it", asyn
 
 test("a reservation is settled once: consumed, or available again", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const [kept, released] = [claim(), claim()];
+  const [kept, released] = [record(), record()];
   await admit(redis, reserve(organizationId, [kept, released]));
   const both = [
     { organizationId, chargeId: kept.commandId, credits: 5, action: "consume", epoch: EPOCH },
@@ -183,21 +183,21 @@ test("a settlement of a reservation that Redis lost is consumed from the availab
 
 test("what costs nothing is admitted also where a lost reservation brought the wallet below zero", async () => {
   const organizationId = await organizationWith(redis, 5);
-  const wanted = claim();
+  const wanted = record();
   await admit(redis, reserve(organizationId, [wanted]));
   await settle(redis, [{ organizationId, chargeId: randomUUID(), credits: 3, action: "consume", epoch: EPOCH }]);
   expect((await walletOf(redis, organizationId)).available).toBe(-3);
   const takeOver = reserve(organizationId, [wanted]);
-  const atOnce = { claimOpenMs: 0, usageStreamLimit: 1_000 };
-  expect(await admit(redis, takeOver, atOnce)).toMatchObject({ kind: "admitted", claims: [{ kind: "taken_over" }] });
+  const atOnce = { recordOpenMs: 0, usageStreamLimit: 1_000 };
+  expect(await admit(redis, takeOver, atOnce)).toMatchObject({ kind: "admitted", records: [{ kind: "reclaimed" }] });
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "unpaid" });
 });
 
 test("what the sync's wallets include is not applied again; what was reserved for it once more is given back", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const call = reserve(organizationId, [claim()]);
+  const call = reserve(organizationId, [record()]);
   await admit(redis, call);
-  const chargeId = call.claims[0]?.commandId ?? "";
+  const chargeId = call.records[0]?.commandId ?? "";
   const older = { organizationId, chargeId, credits: 5, action: "consume", epoch: EPOCH - 1 } as const;
   expect(await settle(redis, [older])).toEqual(["included"]);
   const wallet = { walletId: randomUUID(), lowBalanceThreshold: 0, createdAtMs: 1 };

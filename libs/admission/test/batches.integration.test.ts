@@ -9,9 +9,9 @@ import {
   admit,
   admitAll,
   bucketKey,
-  CLAIM_SETTINGS,
+  ADMISSION_SETTINGS,
   chargeKey,
-  claimKey,
+  recordKey,
   metaKey,
   reservedKey,
   revokeKey,
@@ -20,7 +20,7 @@ import {
   usageKey,
   walletKey,
 } from "../src/redis/index.ts";
-import { claim, connectEmpty, organizationWith, request, reserve, usageOf, walletOf } from "./support.ts";
+import { record, connectEmpty, organizationWith, request, reserve, usageOf, walletOf } from "./support.ts";
 
 const CREDITS = 30;
 /** The same requests each time, so that all outcomes are known to be among them. */
@@ -69,8 +69,8 @@ const draft: fc.Arbitrary<Draft> = fc.record({
 });
 
 const drafts = fc.array(draft, { minLength: 1, maxLength: MAX_REQUESTS, size: "max" });
-/** A claim stays open during a test, or is taken over by the next equal request. */
-const claimOpenMs = fc.constantFrom(CLAIM_SETTINGS.claimOpenMs, 0);
+/** A record stays open during a test, or is reclaimed by the next equal request. */
+const recordOpenMs = fc.constantFrom(ADMISSION_SETTINGS.recordOpenMs, 0);
 
 /** Two organizations of one shard, with keys of which one is revoked and one limited. */
 class World {
@@ -98,8 +98,8 @@ class World {
   }
 
   #requestOf({ organization, key, price, commands, otherBody, isKnown }: Draft, chargeId: string): AdmitRequest {
-    const claims = commands.map((command) =>
-      claim({
+    const records = commands.map((command) =>
+      record({
         commandId: this.#commands[organization * 10 + command] ?? "",
         fingerprint: otherBody ? "other" : "print",
         message: `message ${command}`,
@@ -110,10 +110,10 @@ class World {
       chargeId,
       price,
       rateLimit: key === 2 ? RATE_LIMIT : null,
-      knownDuplicates: claims.map(() => isKnown),
+      knownDuplicates: records.map(() => isKnown),
     };
     const organizationId = this.#organizations[organization] ?? "";
-    return claims.length === 0 ? request(organizationId, changes) : reserve(organizationId, claims, changes);
+    return records.length === 0 ? request(organizationId, changes) : reserve(organizationId, records, changes);
   }
 
   /** What is left behind, without what names this world or its time. */
@@ -135,15 +135,15 @@ function told(reply: AdmitReply | undefined): unknown {
   if (reply?.kind === "limited") return reply.kind;
   if (reply?.kind !== "admitted") return reply;
   const { available, reserved, consumed, purchased } = reply.wallet;
-  const claims = reply.claims.map((outcome) => (outcome.kind === "open" ? outcome.kind : outcome));
-  return { charged: reply.charged, available, reserved, consumed, purchased, claims };
+  const records = reply.records.map((outcome) => (outcome.kind === "open" ? outcome.kind : outcome));
+  return { charged: reply.charged, available, reserved, consumed, purchased, records };
 }
 
 test("requests in one call are answered, charged and recorded as if each had come by itself", async () => {
   const kinds = new Set<string>();
   await fc.assert(
-    fc.asyncProperty(drafts, claimOpenMs, async (wanted, openMs) => {
-      const settings = { ...CLAIM_SETTINGS, claimOpenMs: openMs };
+    fc.asyncProperty(drafts, recordOpenMs, async (wanted, openMs) => {
+      const settings = { ...ADMISSION_SETTINGS, recordOpenMs: openMs };
       const organizations = await ofOneShard(4);
       const [batched, alone] = [new World(organizations.slice(0, 2)), new World(organizations.slice(2))];
       await Promise.all([batched.revoke(), alone.revoke()]);
@@ -152,7 +152,7 @@ test("requests in one call are answered, charged and recorded as if each had com
         const reply = await admit(redis, one, settings);
         expect(told(replies[index])).toEqual(told(reply));
         if (reply.kind !== "admitted") kinds.add(reply.kind);
-        else for (const outcome of reply.claims) kinds.add(outcome.kind);
+        else for (const outcome of reply.records) kinds.add(outcome.kind);
       }
       expect(await batched.state()).toEqual(await alone.state());
     }),
@@ -160,14 +160,14 @@ test("requests in one call are answered, charged and recorded as if each had com
   );
   // What the requests above met, so that it is known to have been compared.
   expect(kinds).toEqual(
-    new Set(["unpaid", "revoked", "limited", "claimed", "taken_over", "duplicate", "open", "mismatch", "untouched"]),
+    new Set(["unpaid", "revoked", "limited", "created", "reclaimed", "duplicate", "open", "mismatch", "skipped"]),
   );
 });
 
 test("of requests in one call, those that the stream has no room for are answered as unsynced, and cost nothing", async () => {
   const organizationId = await organizationWith(redis, CREDITS);
   await redis.commands.xtrim(usageKey(shardOf(organizationId)), "MAXLEN", 0);
-  const settings = { ...CLAIM_SETTINGS, usageStreamLimit: 3 };
+  const settings = { ...ADMISSION_SETTINGS, usageStreamLimit: 3 };
   const calls = Array.from({ length: 5 }, () => request(organizationId));
   const replies = await admitAll(redis, shardOf(organizationId), calls, settings);
   expect(replies.map(({ kind }) => kind)).toEqual(["admitted", "admitted", "admitted", "unsynced", "unsynced"]);
@@ -192,17 +192,17 @@ test("a process of the version before is admitted as it was", async () => {
       chargeKey(shard, chargeId),
     ];
     const args = [keyId, organizationId, chargeId, mode, price, 1, "operation", "request", 1, 10];
-    const limits = [CLAIM_SETTINGS.claimOpenMs, 60_000, 60_000, CLAIM_SETTINGS.usageStreamLimit];
-    const claims = mode === "reserve" ? [commandId, "print", "message", 5, "0"] : [];
+    const limits = [ADMISSION_SETTINGS.recordOpenMs, 60_000, 60_000, ADMISSION_SETTINGS.usageStreamLimit];
+    const records = mode === "reserve" ? [commandId, "print", "message", 5, "0"] : [];
     return redis.call(
       "kapi_admit",
       [
         ...keys,
         usageKey(shard),
         reservedKey(shard, organizationId),
-        ...(claims.length > 0 ? [claimKey(shard, commandId), settledKey(shard, commandId)] : []),
+        ...(records.length > 0 ? [recordKey(shard, commandId), settledKey(shard, commandId)] : []),
       ],
-      [...args, ...limits, ...claims, "00-trace"],
+      [...args, ...limits, ...records, "00-trace"],
     );
   };
   const before = await walletOf(redis, organizationId);

@@ -78,7 +78,7 @@ describe("in a cluster", async () => {
   await import("./admit.integration.test.ts");
 });
 describe("in a cluster", async () => {
-  await import("./claims.integration.test.ts");
+  await import("./records.integration.test.ts");
 });
 describe("in a cluster", async () => {
   await import("./answers.integration.test.ts");

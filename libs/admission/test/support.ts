@@ -10,13 +10,13 @@ import {
   ALL_SHARDS,
   type AdmitReply,
   type AdmitRequest,
-  CLAIM_SETTINGS,
-  type ClaimRequest,
-  type ClaimSettings,
+  ADMISSION_SETTINGS,
+  type NewRecord,
+  type AdmissionSettings,
   type UsageEntry,
   type WalletState,
   admit,
-  markAnswered,
+  markCompleted,
   syncShard,
   purchase,
   readUsage,
@@ -114,13 +114,13 @@ export function request(organizationId: string, changes: Partial<AdmitRequest> =
     operation: "getCommand",
     requestId: "test",
     rateLimit: null,
-    claims: [],
+    records: [],
     ...changes,
   };
 }
 
-/** A claim of 5 credits on a new command, unless told otherwise. */
-export function claim(changes: Partial<ClaimRequest> = {}): ClaimRequest {
+/** A record of 5 credits on a new command, unless told otherwise. */
+export function record(changes: Partial<NewRecord> = {}): NewRecord {
   const commandId = changes.commandId ?? randomUUID();
   return {
     commandId,
@@ -131,13 +131,13 @@ export function claim(changes: Partial<ClaimRequest> = {}): ClaimRequest {
   };
 }
 
-/** A reservation of `claims`. */
+/** A reservation of `records`. */
 export function reserve(
   organizationId: string,
-  claims: ClaimRequest[],
+  records: NewRecord[],
   changes: Partial<AdmitRequest> = {},
 ): AdmitRequest {
-  return request(organizationId, { mode: "reserve", claims, operation: "depositAccountFunds", ...changes });
+  return request(organizationId, { mode: "reserve", records, operation: "depositAccountFunds", ...changes });
 }
 
 /** The wallet as it is, by a call that changes nothing. */
@@ -159,28 +159,28 @@ export async function dropWallet(redis: RedisConnection, organizationId: string)
   await redis.commands.del(walletKey(shardOf(organizationId), organizationId));
 }
 
-/** Marks the claims of one request. */
+/** Marks the records of one request. */
 export async function answer(
   redis: RedisConnection,
   organizationId: string,
   commandIds: readonly string[],
-  claimToken: string,
-  settings: ClaimSettings = CLAIM_SETTINGS,
+  recordToken: string,
+  settings: AdmissionSettings = ADMISSION_SETTINGS,
 ): Promise<boolean | undefined> {
-  return (await markAnswered(redis, shardOf(organizationId), [{ commandIds, claimToken }], settings))[0];
+  return (await markCompleted(redis, shardOf(organizationId), [{ commandIds, recordToken }], settings))[0];
 }
 
 /** Stands for the 5 s, so that tests need not wait for them. */
-export const QUICK: ClaimSettings = { ...CLAIM_SETTINGS, claimOpenMs: 150 };
+export const QUICK: AdmissionSettings = { ...ADMISSION_SETTINGS, recordOpenMs: 150 };
 const POLL_MS = 10;
 export const DEADLINE_MS = 5_000;
 
-/** Calls again, as the gateway does, while the claim is open. */
+/** Calls again, as the gateway does, while the record is open. */
 export async function whileOpen(redis: RedisConnection, call: AdmitRequest): Promise<AdmitReply> {
   const until = systemClock.nowMs() + DEADLINE_MS;
   for (;;) {
     const reply = await admit(redis, call, QUICK);
-    const open = reply.kind === "admitted" && reply.claims.some((outcome) => outcome.kind === "open");
+    const open = reply.kind === "admitted" && reply.records.some((outcome) => outcome.kind === "open");
     if (!open || systemClock.nowMs() > until) return reply;
     await delay(POLL_MS);
   }

@@ -24,7 +24,7 @@ import {
 import {
   EPOCH,
   answer,
-  claim,
+  record,
   connectEmpty,
   syncAll,
   organizationWith,
@@ -92,13 +92,13 @@ class World {
       case "read":
         return this.admit(request(organizationId, { price: step.price }));
       case "reserve": {
-        const claims = step.items.map((at) => claim({ commandId: this.items[at] ?? "", credits: step.credits }));
-        const call = reserve(organizationId, claims);
+        const records = step.items.map((at) => record({ commandId: this.items[at] ?? "", credits: step.credits }));
+        const call = reserve(organizationId, records);
         await this.admit(call);
         await answer(
           redis,
           organizationId,
-          claims.map((wanted) => wanted.commandId),
+          records.map((wanted) => wanted.commandId),
           call.chargeId,
         );
         return;
@@ -163,7 +163,7 @@ test("under any calls at once, purchased = available + reserved + consumed, none
 
 test("a flushed Redis is unsynced, and a sync sets the wallets and reservations given", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const wanted = claim();
+  const wanted = record();
   await admit(redis, reserve(organizationId, [wanted]));
   const before = await walletOf(redis, organizationId);
   const shard = shardOf(organizationId);
@@ -179,7 +179,7 @@ test("a flushed Redis is unsynced, and a sync sets the wallets and reservations 
   expect(await walletOf(redis, organizationId)).toEqual(before);
 
   const again = await admit(redis, reserve(organizationId, [wanted]));
-  expect(again).toMatchObject({ charged: 0, claims: [{ kind: "claimed" }], wallet: { reserved: 5 } });
+  expect(again).toMatchObject({ charged: 0, records: [{ kind: "created" }], wallet: { reserved: 5 } });
   await settle(redis, [
     { organizationId, chargeId: wanted.commandId, credits: 5, action: "consume", epoch: EPOCH + 1 },
   ]);

@@ -6,7 +6,7 @@ import {
   queuedCommand,
   TOPICS,
 } from "@kapi/contracts";
-import { ADMISSION_LIBRARY, claimKey, shardOf } from "@kapi/admission/redis";
+import { ADMISSION_LIBRARY, recordKey, shardOf } from "@kapi/admission/redis";
 import { createRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, type Started } from "@kapi/runtime";
 import { commandMessage, createTestEnvironment, eventually, TcpProxy, type TestEnvironment } from "@kapi/testkit";
@@ -206,7 +206,7 @@ describe("the look-up", () => {
 });
 
 describe("the claim of a command", () => {
-  const claimOf = (message: CommandMessage): string => claimKey(shardOf(message.organizationId), message.commandId);
+  const claimOf = (message: CommandMessage): string => recordKey(shardOf(message.organizationId), message.commandId);
 
   async function claim(message: CommandMessage): Promise<void> {
     const fields = { fingerprint: message.fingerprint, message: JSON.stringify(message), answered: "1" };

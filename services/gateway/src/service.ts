@@ -2,7 +2,7 @@ import { createAdmission, createDirectory, createKnownAccounts, startRepeatedRef
 import { createHttpServer, createInternalClient, type InternalClient, listen, serviceCredentials } from "@kapi/http";
 import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
 import { OrganizationSlots } from "@kapi/kernel";
-import { ADMISSION_LIBRARY, CLAIM_SETTINGS, type ClaimSettings } from "@kapi/admission/redis";
+import { ADMISSION_LIBRARY, ADMISSION_SETTINGS, type AdmissionSettings } from "@kapi/admission/redis";
 import { createRedis, redisOptions, startRedisClock } from "@kapi/redis";
 import type { MainContext } from "@kapi/runtime";
 
@@ -56,7 +56,7 @@ const MAX_KNOWN_ACCOUNTS = 500_000;
 
 /** What only tests set otherwise. */
 export interface ServiceSettings {
-  readonly claims?: ClaimSettings;
+  readonly claims?: AdmissionSettings;
 }
 
 /** Starts the gateway; ready once the directory has been read to its end. */
@@ -149,7 +149,7 @@ export async function startService(
     redis,
     directory,
     clock,
-    settings: settings.claims ?? { ...CLAIM_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
+    settings: settings.claims ?? { ...ADMISSION_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
   });
   const operations = createOperations({
     directory,

@@ -107,9 +107,9 @@ async function claimedAlone(change: Partial<CommandMessage>): Promise<CommandMes
     operation: "test",
     requestId: "r",
     rateLimit: null,
-    claims: [{ commandId, fingerprint, message: JSON.stringify(message), credits }],
+    records: [{ commandId, fingerprint, message: JSON.stringify(message), credits }],
   });
-  expect(reply).toMatchObject({ kind: "admitted", claims: [{ kind: "claimed" }] });
+  expect(reply).toMatchObject({ kind: "admitted", records: [{ kind: "created" }] });
   return message;
 }
 

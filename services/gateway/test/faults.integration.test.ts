@@ -5,7 +5,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { COMMAND_DEADLINE_MS, TOPICS, type TopicContract } from "@kapi/contracts";
 import { createLogReader } from "@kapi/kafka";
 import { assert, commandIdOf } from "@kapi/kernel";
-import { claimKey, settle, shardOf, walletKey } from "@kapi/admission/redis";
+import { recordKey, settle, shardOf, walletKey } from "@kapi/admission/redis";
 import { createLogger } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -124,7 +124,7 @@ describe("a gateway killed in the middle of a creation", () => {
     const after = await getWallet(platform.url, organization);
     expect(after.reservedCredits - before.reservedCredits).toBe(10);
     expect((await getCommand(platform.url, organization, commandId, 20)).body.command.status).toBe("succeeded");
-    const chargeId = await platform.redis.commands.hget(claimKey(shardOf(organization.id), commandId), "charge");
+    const chargeId = await platform.redis.commands.hget(recordKey(shardOf(organization.id), commandId), "charge");
     expect(await settlements(commandId)).toEqual([{ chargeId, credits: 10, action: "consume" }]);
     expect(chargeId).not.toBe(commandId);
   });

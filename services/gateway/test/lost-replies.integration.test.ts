@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 
 import type { Wallet } from "@kapi/contracts";
 import { commandIdOf, delay } from "@kapi/kernel";
-import { claimKey, shardOf, walletKey } from "@kapi/admission/redis";
+import { recordKey, shardOf, walletKey } from "@kapi/admission/redis";
 import { eventually, type TcpProxy } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
@@ -72,7 +72,7 @@ async function changeOfWallet(before: Wallet): Promise<{ available: number; rese
 
 /** Waits for the refund of a creation that may be published. An equal request then reclaims it. */
 async function untilGivenUp(key: string): Promise<void> {
-  const claim = claimKey(shardOf(organization.id), commandIdOf(organization.id, key));
+  const claim = recordKey(shardOf(organization.id), commandIdOf(organization.id, key));
   await eventually(async () => expect(await platform.redis.commands.hget(claim, "at")).toBe("0"));
 }
 

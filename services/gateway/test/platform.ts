@@ -12,8 +12,8 @@ import { createKafka, createProducer, type KafkaConnection, type Producer } from
 import { type Clock, systemClock, toIso } from "@kapi/kernel";
 import {
   ADMISSION_LIBRARY,
-  CLAIM_SETTINGS,
-  claimKey,
+  ADMISSION_SETTINGS,
+  recordKey,
   unsyncedShards,
   syncShard,
   purchase,
@@ -132,7 +132,7 @@ async function assemble(
       throw error;
     };
     const context = { config, scope, logger, health: new Health(), clock, fatal };
-    return (await startService(context, { claims: { ...CLAIM_SETTINGS, claimOpenMs: CLAIM_OPEN_MS } })).url;
+    return (await startService(context, { claims: { ...ADMISSION_SETTINGS, recordOpenMs: CLAIM_OPEN_MS } })).url;
   };
   const url = await gateway({});
   const publish = (...entries: DirectoryEntry[]): Promise<void> => publishEntries(producer, entries);
@@ -167,7 +167,7 @@ export async function backdateClaim(
   commandId: string,
   byMs: number,
 ): Promise<void> {
-  const claim = claimKey(shardOf(organizationId), commandId);
+  const claim = recordKey(shardOf(organizationId), commandId);
   const message = CommandMessage.parse(JSON.parse((await redis.commands.hget(claim, "message")) ?? "null"));
   const earlier = (time: string): string => toIso(Date.parse(time) - byMs);
   const backdated = { ...message, createdAt: earlier(message.createdAt), deadlineAt: earlier(message.deadlineAt) };

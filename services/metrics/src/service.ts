@@ -27,7 +27,7 @@ import {
   postgresOptions,
   startDatabaseClock,
 } from "@kapi/postgres";
-import { ADMISSION_LIBRARY, CLAIM_SETTINGS } from "@kapi/admission/redis";
+import { ADMISSION_LIBRARY, ADMISSION_SETTINGS } from "@kapi/admission/redis";
 import { createRedis, redisOptions } from "@kapi/redis";
 import { type MainContext, type MigrationContext, observed, type Started } from "@kapi/runtime";
 
@@ -340,7 +340,7 @@ async function startStream(
     redis,
     directory,
     clock,
-    settings: { ...CLAIM_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
+    settings: { ...ADMISSION_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
   });
   const refunds = await scope.start("refunds", () => startRepeatedRefunds({ admission, clock, logger }));
   const livePort = config.LIVE_PORT;

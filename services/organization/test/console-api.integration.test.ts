@@ -31,7 +31,7 @@ function charge(organizationId: string, keyId: string, price: number) {
     operation: "getCommand",
     requestId: "<script>request</script>",
     rateLimit: null,
-    claims: [],
+    records: [],
   });
 }
 

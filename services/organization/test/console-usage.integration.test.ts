@@ -107,7 +107,7 @@ async function carryOut(organizationId: string, steps: readonly Step[]): Promise
 
 async function refunded(organizationId: string, credits: number): Promise<void> {
   const request = { organizationId, chargeId: randomUUID(), operation: "listCommands", requestId: "request" };
-  const rest = { keyId: "aaaaaaaaaaaaaaaa", mode: "consume" as const, readPrice: 1, rateLimit: null, claims: [] };
+  const rest = { keyId: "aaaaaaaaaaaaaaaa", mode: "consume" as const, readPrice: 1, rateLimit: null, records: [] };
   await admit(world.context.redis, { ...request, ...rest, price: credits });
   await refund(world.context.redis, request);
 }

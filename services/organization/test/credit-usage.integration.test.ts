@@ -89,7 +89,7 @@ async function recordRefund(organizationId: string): Promise<void> {
     price: 4,
     readPrice: 1,
     rateLimit: null,
-    claims: [],
+    records: [],
   });
   await refund(context.redis, request);
 }

@@ -162,9 +162,9 @@ test("credits of a command that was never published come back minutes after its 
   const organizationId = await organizationWith(world, 100);
   const orphan = await reserve(context, organizationId, 5);
   const published = await reserve(context, organizationId, 7);
-  const claims = [{ commandId: randomUUID(), fingerprint: "print", message: "{}", credits: 20 }];
+  const records = [{ commandId: randomUUID(), fingerprint: "print", message: "{}", credits: 20 }];
   const request = requestOf(organizationId, randomUUID());
-  await admit(context.redis, { ...request, operation: "exportAccountHistory", mode: "reserve", claims });
+  await admit(context.redis, { ...request, operation: "exportAccountHistory", mode: "reserve", records });
   commands.known = new Set([published]);
   await recordAllUsage(context, ALL_SHARDS);
   expect(await releaseOrphans(context, context.commandStatus)).toBe(0);

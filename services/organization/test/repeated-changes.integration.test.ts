@@ -55,8 +55,8 @@ test.each(["at once", "apart", "with the end"])(
     for (let tries = 0; tries < 2; tries += 1) {
       const chargeId = await reserveAs(context, organizationId, commandId, 5);
       const call = { organizationId, chargeId, operation: "depositAccountFunds", requestId: "request" };
-      const claims = [{ commandId, mayBePublished: false }];
-      expect(await refund(context.redis, { ...call, claims })).toMatchObject({ credits: 5 });
+      const records = [{ commandId, mayBePublished: false }];
+      expect(await refund(context.redis, { ...call, records })).toMatchObject({ credits: 5 });
       if (read === "apart") await recordAllUsage(context, ALL_SHARDS);
     }
     await reserve(context, organizationId, 5, commandId);
@@ -83,7 +83,7 @@ test("a reservation after a give-back that only command-status knew of at an ope
   const commandId = randomUUID();
   const chargeId = await reserveAs(context, organizationId, commandId, 5);
   const call = { organizationId, chargeId, operation: "depositAccountFunds", requestId: "request" };
-  await refund(context.redis, { ...call, claims: [{ commandId, mayBePublished: false }] });
+  await refund(context.redis, { ...call, records: [{ commandId, mayBePublished: false }] });
   await reserve(context, organizationId, 5, commandId);
   const reservation = await reservationOf(context, organizationId, commandId);
   expect(reservation).not.toBe(commandId);
@@ -106,7 +106,7 @@ async function reservedAgain(organizationId: string): Promise<{ commandId: strin
   const commandId = randomUUID();
   const chargeId = await reserveAs(context, organizationId, commandId, 5);
   const call = { organizationId, chargeId, operation: "depositAccountFunds", requestId: "request" };
-  await refund(context.redis, { ...call, claims: [{ commandId, mayBePublished: false }] });
+  await refund(context.redis, { ...call, records: [{ commandId, mayBePublished: false }] });
   await reserve(context, organizationId, 5, commandId);
   await recordAllUsage(context, ALL_SHARDS);
   const reservation = await reservationOf(context, organizationId, commandId);
@@ -308,7 +308,7 @@ async function chargedRead(organizationId: string) {
   await admit(context.redis, { ...requestOf(organizationId, chargeId), mode: "consume", price: 3 });
   await recordAllUsage(context, ALL_SHARDS);
   const key = chargeKey(shardOf(organizationId), chargeId);
-  const call = { organizationId, chargeId, operation: "getCommand", requestId: "request", claims: [] };
+  const call = { organizationId, chargeId, operation: "getCommand", requestId: "request", records: [] };
   return { key, giveBack: () => refund(context.redis, call) };
 }
 

@@ -99,7 +99,7 @@ function call(organizationId: string, keyId: string, price: number) {
     operation: "getCommand",
     requestId: "request",
     rateLimit: null,
-    claims: [],
+    records: [],
   });
 }
 
@@ -222,7 +222,7 @@ test("a Redis that is killed and comes back without its data serves the same wal
     operation: "depositAccountFunds",
     requestId: "request",
     rateLimit: null,
-    claims: [{ commandId, fingerprint: "print", message: "{}", credits: 5 }],
+    records: [{ commandId, fingerprint: "print", message: "{}", credits: 5 }],
   });
   commandStatus.open = [{ commandId, organizationId, reservedCredits: 5 }];
   await eventually(() => usageIsEmpty());

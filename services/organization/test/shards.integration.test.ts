@@ -6,7 +6,7 @@ import {
   ADMISSION_LIBRARY,
   admit,
   ALL_SHARDS,
-  claimKey,
+  recordKey,
   forget,
   metaKey,
   refund,
@@ -124,14 +124,14 @@ test("usage, settlements, purchases, openings and claims of the other nodes go o
 
   const commands = [lost, other].map((organizationId) => ({ organizationId, commandId: randomUUID() }));
   await redis.commands.hset(
-    claimKey(shardOf(other), commands[1]?.commandId ?? ""),
+    recordKey(shardOf(other), commands[1]?.commandId ?? ""),
     "message",
     "{}",
     "fingerprint",
     "print",
   );
   expect((await forget(redis, commands)).unreachable).toEqual([shardOf(lost)]);
-  expect(await redis.commands.hget(claimKey(shardOf(other), commands[1]?.commandId ?? ""), "message")).toBeNull();
+  expect(await redis.commands.hget(recordKey(shardOf(other), commands[1]?.commandId ?? ""), "message")).toBeNull();
 });
 
 test("a process starts while the node is lost", async () => {
@@ -156,7 +156,7 @@ test("a process starts while the node is lost", async () => {
     operation: "getCommand",
     requestId: "request",
     rateLimit: null,
-    claims: [],
+    records: [],
   };
   expect(await admit(redis, request)).toMatchObject({ kind: "admitted" });
 });

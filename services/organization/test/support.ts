@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
-import { ADMISSION_LIBRARY, type AdmitReply, admit, claimKey, shardOf } from "@kapi/admission/redis";
+import { ADMISSION_LIBRARY, type AdmitReply, admit, recordKey, shardOf } from "@kapi/admission/redis";
 import { createRedis } from "@kapi/redis";
 import { type CommandEvent, type Settlement } from "@kapi/contracts";
 import { systemClock, toIso } from "@kapi/kernel";
@@ -131,7 +131,7 @@ export async function reserveAs(
   await admit(context.redis, {
     ...call,
     mode: "reserve",
-    claims: [{ commandId, fingerprint: "print", message: "{}", credits }],
+    records: [{ commandId, fingerprint: "print", message: "{}", credits }],
     traceparent,
   });
   return call.chargeId;
@@ -153,7 +153,7 @@ export function requestOf(organizationId: string, chargeId: string) {
     operation: "getCommand",
     requestId: "request",
     rateLimit: null,
-    claims: [],
+    records: [],
   };
 }
 
@@ -166,7 +166,7 @@ export async function reservationOf(
   organizationId: string,
   commandId: string,
 ): Promise<string> {
-  return (await redis.commands.hget(claimKey(shardOf(organizationId), commandId), "charge")) ?? commandId;
+  return (await redis.commands.hget(recordKey(shardOf(organizationId), commandId), "charge")) ?? commandId;
 }
 
 /** The final event of a command arrives. */

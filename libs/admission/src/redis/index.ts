@@ -1,4 +1,4 @@
-export * from "./claim-functions.ts";
+export * from "./admission-functions.ts";
 export * from "./keys.ts";
 export * from "./library.ts";
 export { type ShardReplies } from "./shard-replies.ts";

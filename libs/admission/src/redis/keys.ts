@@ -47,7 +47,7 @@ export const reservedKey = (shard: Shard, organizationId: string): string =>
 export const bucketKey = (shard: Shard, keyId: string): string => `${hashTag(shard)}:bucket:${keyId}`;
 /** Answer of one admission, by which a repeated call is recognized. */
 export const chargeKey = (shard: Shard, chargeId: string): string => `${hashTag(shard)}:charge:${chargeId}`;
-/** Hash: the claim on a command id. */
-export const claimKey = (shard: Shard, commandId: string): string => `${hashTag(shard)}:claim:${commandId}`;
+/** Hash: the record on a command id. */
+export const recordKey = (shard: Shard, commandId: string): string => `${hashTag(shard)}:claim:${commandId}`;
 /** Marker: this reservation or purchase was applied to the wallet. */
 export const settledKey = (shard: Shard, chargeId: string): string => `${hashTag(shard)}:settled:${chargeId}`;

@@ -15,7 +15,7 @@ const wait = vi.fn<() => Promise<Buffer | null>>();
 const admit = vi.fn(() => Promise.resolve({ charged: 1, remaining: 9 }));
 const operation = getCommand({
   commandStatus: { read, wait },
-  admission: { admit, claimedMessage: () => Promise.resolve(MESSAGE) },
+  admission: { admit, recordedMessage: () => Promise.resolve(MESSAGE) },
   directory: { prices: () => ({ read: 1 }) },
   clock: { nowMs: () => Date.now() },
   isStopping: () => false,

@@ -1,4 +1,4 @@
-import type { AnsweredClaims, Claim, ClaimOutcome } from "@kapi/admission";
+import type { CompletedRecords, NewRecord, RecordOutcome } from "@kapi/admission";
 import {
   type Command,
   type CommandMessage,
@@ -88,18 +88,18 @@ export async function queueCommand(needs: Needs, call: Call, request: QueueReque
   const [outcome] = await claimOrWait(needs, call, [claim], [known !== null]);
   assert(outcome !== undefined, "one claim has one outcome");
   switch (outcome.kind) {
-    case "claimed":
+    case "created":
       faultPoint("gateway.claimed");
       await publishClaimed(needs, call, message, claim.message, outcome.chargeId);
-      return accepted(needs, call, request, queuedAnswer(message), outcome.claimToken);
-    case "taken_over":
-      return takeOver(needs, call, request, outcome.message, outcome.claimToken);
+      return accepted(needs, call, request, queuedAnswer(message), outcome.recordToken);
+    case "reclaimed":
+      return takeOver(needs, call, request, outcome.message, outcome.recordToken);
     case "duplicate":
       return duplicate(request, await commandAsItIs(needs, message.commandId, known, outcome.message));
     case "mismatch":
       throw keyReused(request);
     case "open":
-    case "untouched":
+    case "skipped":
       throw stillOpen();
   }
 }
@@ -134,7 +134,7 @@ export function wishOf(
 }
 
 /** The claim on the command that a message names. */
-export function claimOf(message: CommandMessage): Claim {
+export function claimOf(message: CommandMessage): NewRecord {
   const { commandId, fingerprint, reservedCredits } = message;
   return { commandId, fingerprint, message: JSON.stringify(message), credits: reservedCredits };
 }
@@ -164,7 +164,7 @@ export async function findEarlier(needs: Needs, request: QueueRequest, wish: Com
   }
   // Admission compares with the claim, but not by the fingerprint of release 0.1.0.
   if (finding === null && wish.earlierFingerprint === null) return { known, finding, message };
-  const claimed = await needs.admission.claimedMessage(organizationId, commandId);
+  const claimed = await needs.admission.recordedMessage(organizationId, commandId);
   if (claimed === null) return { known, finding, message };
   const fingerprint = equalFingerprint(wish, claimed.fingerprint, claimed.createdAt, needs.clock.nowMs());
   if (fingerprint !== null) return { known, finding: null, message: { ...message, fingerprint } };
@@ -198,9 +198,9 @@ export function firstFinding(findings: readonly (ApiError | null)[]): ApiError |
 export async function claimOrWait(
   { admission, directory, clock }: Needs,
   call: Call,
-  claims: readonly Claim[],
+  claims: readonly NewRecord[],
   knownDuplicates: readonly boolean[],
-): Promise<readonly ClaimOutcome[]> {
+): Promise<readonly RecordOutcome[]> {
   const giveUpAtMs = clock.nowMs() + OPEN_CLAIM_WAIT_MS;
   for (const { commandId } of claims) call.claims.set(commandId, { mayBePublished: false });
   for (;;) {
@@ -213,14 +213,14 @@ export async function claimOrWait(
       mode: "reserve",
       price: 0,
       readPrice: directory.prices().read,
-      claims,
+      records: claims,
       knownDuplicates,
     });
     call.admitted = admitted;
-    const isOpen = admitted.claims.some((outcome) => outcome.kind === "open");
+    const isOpen = admitted.records.some((outcome) => outcome.kind === "open");
     if (!isOpen || clock.nowMs() >= giveUpAtMs) {
-      countClaims(admitted.claims);
-      return admitted.claims;
+      countClaims(admitted.records);
+      return admitted.records;
     }
     await delay(OPEN_CLAIM_POLL_MS);
   }
@@ -274,15 +274,15 @@ async function takeOver(
   call: Call,
   request: QueueRequest,
   message: CommandMessage | null,
-  claimToken: string,
+  recordToken: string,
 ): Promise<Answer> {
   if (message !== null) {
     const now = takenOverNow(message, needs.clock.nowMs());
     await publish(needs, call, now, JSON.stringify(now));
-    return accepted(needs, call, request, queuedAnswer(now), claimToken);
+    return accepted(needs, call, request, queuedAnswer(now), recordToken);
   }
   const commandId = commandIdOf(call.key.organizationId, request.idempotencyKey);
-  return accepted(needs, call, request, await commandAsItIs(needs, commandId, null, null), claimToken);
+  return accepted(needs, call, request, await commandAsItIs(needs, commandId, null, null), recordToken);
 }
 
 /** The 202, unless it would come too late: then another request may be answering in this one's place. */
@@ -291,10 +291,10 @@ async function accepted(
   call: Call,
   request: QueueRequest,
   { command, derivationKeyId }: AnsweredCommand,
-  claimToken: string,
+  recordToken: string,
 ): Promise<Answer> {
   const hasPasswords = request.oneTime !== undefined;
-  await answerClaims(admission, call, { commandIds: [command.id], claimToken, hasPasswords });
+  await answerClaims(admission, call, { commandIds: [command.id], recordToken, hasPasswords });
   return {
     status: 202,
     body: JSON.stringify({
@@ -308,14 +308,14 @@ async function accepted(
 
 /** Marks what was published as answered, all or none. Throws where the 202 would come too late. */
 export async function answerClaims(
-  admission: Pick<Needs["admission"], "markAnswered" | "confirmAnswered">,
+  admission: Pick<Needs["admission"], "markCompleted" | "confirmCompleted">,
   call: Call,
-  answered: AnsweredClaims,
+  answered: CompletedRecords,
 ): Promise<void> {
   const { organizationId } = call.key;
   const { commandIds } = answered;
   faultPoint("gateway.published");
-  if (!(await admission.markAnswered(organizationId, answered))) {
+  if (!(await admission.markCompleted(organizationId, answered))) {
     countLateClaims(commandIds.length);
     throw new ApiError("DEPENDENCY_UNAVAILABLE", {
       headers: RETRY_AFTER_HEADERS,
@@ -325,7 +325,7 @@ export async function answerClaims(
   faultPoint("gateway.answered");
   // Where this fails, an equal request may answer the passwords too.
   if (answered.hasPasswords === true) {
-    admission.confirmAnswered(organizationId, answered).catch(() => countUnconfirmedClaims(commandIds.length));
+    admission.confirmCompleted(organizationId, answered).catch(() => countUnconfirmedClaims(commandIds.length));
   }
 }
 

@@ -200,8 +200,8 @@ async function refund({ admission, refunds, logger }: RouteNeeds, call: Call): P
 }
 
 function refundOf({ key, operation, requestId, chargeId, claims }: Call): RefundRequest {
-  const ofClaims = Array.from(claims, ([commandId, { mayBePublished }]) => ({ commandId, mayBePublished }));
-  return { key, operation, requestId, chargeId, claims: ofClaims };
+  const records = Array.from(claims, ([commandId, { mayBePublished }]) => ({ commandId, mayBePublished }));
+  return { key, operation, requestId, chargeId, records };
 }
 
 /**

@@ -114,7 +114,7 @@ async function startGateway(): Promise<string> {
   });
   const needs = {
     directory,
-    admission: { admit, claimedMessage: () => Promise.resolve(null) },
+    admission: { admit, recordedMessage: () => Promise.resolve(null) },
     accounts: createAccounts(await client({ connections: SHARE, waitingCalls: SHARE }), {
       checkTimeoutMs: 1_000,
       deleteTimeoutMs: 1_000,
