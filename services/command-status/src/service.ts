@@ -21,7 +21,7 @@ import { createCommandStore } from "./outbound/postgres/command-store.ts";
 import { createKnownTopics } from "./outbound/postgres/known-topics.ts";
 import { rememberingFinal } from "./outbound/postgres/final-commands.ts";
 import { createMonthStore } from "./outbound/postgres/months.ts";
-import { createClaimKeeper } from "./outbound/redis/claims.ts";
+import { createIdempotencyRecords } from "./outbound/redis/idempotency-records.ts";
 
 const SERVICE = "command-status";
 const SCHEMA = "command_status";
@@ -67,8 +67,8 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   const ends = createCommandEnds(database);
   const store = tellingWaiters(rememberingFinal(createCommandStore(database)), waiters);
   await scope.start("waiters", () => startPolling(waiters, ends, logger));
-  const claims = await scope.start("claims", () => createClaimKeeper(redis, logger));
-  const intake = createIntake({ store, claims });
+  const records = await scope.start("idempotency records", () => createIdempotencyRecords(redis, logger));
+  const intake = createIntake({ store, records });
   const openStates = createCommandAges(database, () => monotonicClock.nowMs());
   observed("command_status.commands.open", "Commands that are not final, by `status`", "{command}", async () =>
     (await openStates()).map(({ status, commands }) => ({ value: commands, attributes: { status } })),

@@ -205,41 +205,41 @@ describe("the look-up", () => {
   });
 });
 
-describe("the claim of a command", () => {
-  const claimOf = (message: CommandMessage): string => recordKey(shardOf(message.organizationId), message.commandId);
+describe("the record of a command", () => {
+  const keyOf = (message: CommandMessage): string => recordKey(shardOf(message.organizationId), message.commandId);
 
-  async function claim(message: CommandMessage): Promise<void> {
+  async function record(message: CommandMessage): Promise<void> {
     const fields = { fingerprint: message.fingerprint, message: JSON.stringify(message), answered: "1" };
-    await redis.value.commands.hset(claimOf(message), fields);
-    await redis.value.commands.pexpire(claimOf(message), 24 * 3_600_000);
+    await redis.value.commands.hset(keyOf(message), fields);
+    await redis.value.commands.pexpire(keyOf(message), 24 * 3_600_000);
   }
 
   it("keeps its message until the command is final, and expires within the hour then", async () => {
     const message = commandMessage();
-    await claim(message);
+    await record(message);
     await publishMessage(message);
     await caughtUp();
-    expect(await redis.value.commands.hget(claimOf(message), "message")).toBe(JSON.stringify(message));
+    expect(await redis.value.commands.hget(keyOf(message), "message")).toBe(JSON.stringify(message));
 
     await publishEvent(eventOf(message));
     await eventually(async () => {
-      expect(await redis.value.commands.hget(claimOf(message), "message")).toBeNull();
+      expect(await redis.value.commands.hget(keyOf(message), "message")).toBeNull();
     });
-    expect(await redis.value.commands.hget(claimOf(message), "fingerprint")).toBe(message.fingerprint);
+    expect(await redis.value.commands.hget(keyOf(message), "fingerprint")).toBe(message.fingerprint);
     await eventually(async () => {
-      expect(await redis.value.commands.pttl(claimOf(message))).toBeLessThanOrEqual(3_600_000);
+      expect(await redis.value.commands.pttl(keyOf(message))).toBeLessThanOrEqual(3_600_000);
     });
   });
 
   it("keeps its message while the end is known but the command cannot be read here", async () => {
     const message = commandMessage();
-    await claim(message);
+    await record(message);
     await publishEvent(eventOf(message));
     await caughtUp();
-    expect(await redis.value.commands.hget(claimOf(message), "message")).toBe(JSON.stringify(message));
+    expect(await redis.value.commands.hget(keyOf(message), "message")).toBe(JSON.stringify(message));
     await publishMessage(message);
     await eventually(async () => {
-      expect(await redis.value.commands.hget(claimOf(message), "message")).toBeNull();
+      expect(await redis.value.commands.hget(keyOf(message), "message")).toBeNull();
     });
   });
 });

@@ -2,20 +2,23 @@ import { type CommandRef, forget, type Shard, shardOf } from "@kapi/admission/re
 import type { RedisConnection } from "@kapi/redis";
 import type { Logger, Started } from "@kapi/runtime";
 
-import type { ClaimKeeper } from "../../domain/ports.ts";
+import type { IdempotencyRecords } from "../../domain/ports.ts";
 
 /** Pause between two tries to tell a Redis node that did not answer. */
 const RETRY_PAUSE_MS = 1_000;
 /** Commands told in one try. */
 const MAX_COMMANDS_PER_TRY = 5_000;
-/** Commands that wait for their node, about 150 bytes each. Above it the oldest is given up: its claim ends by itself after 24 h. */
+/**
+ * Commands that wait for their node, about 150 bytes each. Above it the oldest is given up: its
+ * record expires after 24 h.
+ */
 const MAX_WAITING = 100_000;
 
 /**
- * The claims in Redis. A node that does not answer holds up nothing: what it is to be told waits here, and is told once it answers. With
- * the process it is lost; the claim then ends by itself.
+ * The idempotency records in Redis. Commands whose node does not answer wait here, and hold up no
+ * others. What waits is lost with the process: its records then expire.
  */
-export function createClaimKeeper(redis: RedisConnection, logger: Logger): Started<ClaimKeeper> {
+export function createIdempotencyRecords(redis: RedisConnection, logger: Logger): Started<IdempotencyRecords> {
   const waiting = new Map<string, CommandRef>();
   const unreachableShards = new Set<Shard>();
   let timer: NodeJS.Timeout | null = null;
@@ -29,7 +32,8 @@ export function createClaimKeeper(redis: RedisConnection, logger: Logger): Start
       waiting.delete(commandId);
       givenUp += 1;
     }
-    if (givenUp > 0) logger.warn({ givenUp }, "too many claims wait for Redis: the oldest end by themselves");
+    if (givenUp > 0)
+      logger.warn({ givenUp }, "too many idempotency records wait for Redis: the oldest are left to expire");
     if (timer === null && waiting.size > 0 && !isStopped) timer = setTimeout(() => void retry(), RETRY_PAUSE_MS);
   };
   const isUnreachable = ({ organizationId }: CommandRef): boolean => unreachableShards.has(shardOf(organizationId));
@@ -37,7 +41,7 @@ export function createClaimKeeper(redis: RedisConnection, logger: Logger): Start
     const { replies, unreachable, error } = await forget(redis, commands);
     for (const shard of replies.keys()) unreachableShards.delete(shard);
     for (const shard of unreachable) unreachableShards.add(shard);
-    if (unreachable.length > 0) logger.warn({ err: error, shards: unreachable }, "claims wait for Redis");
+    if (unreachable.length > 0) logger.warn({ err: error, shards: unreachable }, "idempotency records wait for Redis");
     return commands.filter(isUnreachable);
   };
   const retry = async (): Promise<void> => {
@@ -47,7 +51,7 @@ export function createClaimKeeper(redis: RedisConnection, logger: Logger): Start
     timer = null;
     keep(left);
   };
-  const value: ClaimKeeper = {
+  const value: IdempotencyRecords = {
     forget: async (commands) => {
       const refs = commands.map(({ commandId, organizationId }) => ({ commandId, organizationId }));
       // A node that did not answer the last time is not waited for again.
