@@ -1,8 +1,9 @@
 /**
- * What the admission function costs. `REDIS_URL=redis://… node libs/admission/bench/admit.ts`: a Redis of its own, which it empties
- * (database 15). Per kind of request, each in a call of its own and ten of an organization in a call: requests/s from this one process; the
- * processor time of Redis per request, of the function and with reading and answering, whose inverse is what one core of Redis can do.
- * The clock of the function counts waits for a processor.
+ * What the admission function costs. `REDIS_URL=redis://… node libs/admission/bench/admit.ts`: a
+ * Redis of its own, which it empties (database 15). Per kind of request, each in a call of its own
+ * and ten of an organization in a call: requests/s from this one process; the processor time of
+ * Redis per request, of the function and with reading and answering, whose inverse is what one core
+ * of Redis can do. The clock of the function counts waits for a processor.
  */
 import { randomUUID } from "node:crypto";
 

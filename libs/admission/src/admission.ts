@@ -32,7 +32,10 @@ const UNAVAILABLE_RETRY_AFTER_S = 1;
 /** Most of a request id that is kept for billing, in characters. */
 const MAX_BILLED_REQUEST_ID_LENGTH = 128;
 const MAX_RECORDS = 100;
-/** Pause before records are marked once more where the reply was lost: a dropped connection is made again in about 50 ms. */
+/**
+ * Pause before records are marked once more where the reply was lost: a dropped connection is made
+ * again in about 50 ms.
+ */
 const MARK_REPEAT_MS = 100;
 /**
  * Maximum number of records in a batch; a request without any counts as one. Such a call takes 1 to
@@ -48,15 +51,19 @@ export type RecordOutcome =
    */
   | { readonly kind: "created"; readonly recordToken: string; readonly chargeId: string | null }
   /**
-   * Ours, from a request that never answered: publish `message`, then mark completed, then 202 as the first would have. Null:
-   * the command is already final; nothing to publish, command-status has it.
+   * Ours, from a request that never answered: publish `message`, then mark completed, then 202 as
+   * the first would have. Null: the command is already final; nothing to publish, command-status
+   * has it.
    */
   | { readonly kind: "reclaimed"; readonly recordToken: string; readonly message: CommandMessage | null }
   /** Queued before. `message` is null where only command-status knows it. */
   | { readonly kind: "duplicate"; readonly message: CommandMessage | null }
   /** An equal request is at work on it: nothing was charged; ask again with the same charge id. */
   | { readonly kind: "open"; readonly ageMs: number }
-  /** The command id has the record of a different request: no record was created, the read price was charged. */
+  /**
+   * The command id has the record of a different request: no record was created, the read price was
+   * charged.
+   */
   | { readonly kind: "mismatch" }
   /** Another record of this call is open or a mismatch: nothing was done with this one. */
   | { readonly kind: "skipped" };
@@ -67,18 +74,27 @@ export interface AdmissionRequest {
   readonly operation: string;
   /** `X-Request-Id`; for billing. */
   readonly requestId: string;
-  /** Credits; what `consume` costs. Not looked at for `reserve` (each record has its credits) and `free`. */
+  /**
+   * Credits; what `consume` costs. Not looked at for `reserve` (each record has its credits) and
+   * `free`.
+   */
   readonly price: number;
   readonly mode: "consume" | "reserve" | "free";
   /** Credits; what a `reserve` costs that creates no new record. */
   readonly readPrice: number;
   /** One UUIDv7 per request; the same for every call that the request makes. */
   readonly chargeId: string;
-  /** The network address that the request came from; null or absent: not known. For the first use of a key. */
+  /**
+   * The network address that the request came from; null or absent: not known. For the first use of
+   * a key.
+   */
   readonly address?: string | null;
   /** Only for `reserve`: 1 to 100, of different commands. */
   readonly records?: readonly NewRecord[];
-  /** Per record, whether command-status knows the command (under the same fingerprint); none unless told. */
+  /**
+   * Per record, whether command-status knows the command (under the same fingerprint); none unless
+   * told.
+   */
   readonly knownDuplicates?: readonly boolean[];
 }
 
@@ -93,28 +109,35 @@ export interface Admitted {
 
 export interface Admission {
   /**
-   * Revoked set, rate limit, credits and records, in one Redis call, which requests of the same moment share; repeated with the
-   * same charge id it charges once. Throws ApiError: 401; 429 with Retry-After; 402 (404 WALLET_NOT_FOUND for getCreditBalance); 500 DEPENDENCY_UNAVAILABLE with
-   * Retry-After where the shard is unsynced or Redis is away. Nothing was charged by a call that throws, unless Redis is away.
+   * Revoked set, rate limit, credits and records, in one Redis call, which requests of the same
+   * moment share; repeated with the same charge id it charges once. Throws ApiError: 401; 429 with
+   * Retry-After; 402 (404 WALLET_NOT_FOUND for getCreditBalance); 500 DEPENDENCY_UNAVAILABLE with
+   * Retry-After where the shard is unsynced or Redis is away. Nothing was charged by a call that
+   * throws, unless Redis is away.
    */
   readonly admit: (request: AdmissionRequest) => Promise<Admitted>;
-  /** After Kafka's acknowledgement and before the 202, for all records of the request. False: no 202 may be sent. */
+  /**
+   * After Kafka's acknowledgement and before the 202, for all records of the request. False: no 202
+   * may be sent.
+   */
   readonly markCompleted: (organizationId: string, completed: CompletedRecords) => Promise<boolean>;
   /**
-   * Confirms that a 202 with passwords is being sent. Without it, an equal request within two minutes
-   * answers them again: the 202 may never have been sent.
+   * Confirms that a 202 with passwords is being sent. Without it, an equal request within two
+   * minutes answers them again: the 202 may never have been sent.
    */
   readonly confirmCompleted: (organizationId: string, completed: CompletedRecords) => Promise<void>;
   /**
-   * For a request that is answered 5xx: gives back what it consumed, and what it reserved for commands that were certainly not
-   * published; also where {@link ChargeUnknown} was thrown. Once, however often it is called. Returns what was given back and what is
-   * available then.
+   * For a request that is answered 5xx: gives back what it consumed, and what it reserved for
+   * commands that were certainly not published; also where {@link ChargeUnknown} was thrown. Once,
+   * however often it is called. Returns what was given back and what is available then.
    */
   readonly refund: (request: RefundRequest) => Promise<{ credits: number; remaining: number | null }>;
   /**
-   * The message that the organization's record on the command still holds, for reads that come before command-status has the command. Null:
-   * every command of the organization that was answered with 202 either has a record or is in command-status by now. Throws
-   * DEPENDENCY_UNAVAILABLE where that is not known, because Redis lost records and the shard is unsynced.
+   * The message that the organization's record on the command still holds, for reads that come
+   * before command-status has the command. Null: every command of the organization that was
+   * answered with 202 either has a record or is in command-status by now. Throws
+   * DEPENDENCY_UNAVAILABLE where that is not known, because Redis lost records and the shard is
+   * unsynced.
    */
   readonly recordedMessage: (organizationId: string, commandId: string) => Promise<CommandMessage | null>;
 }
@@ -124,7 +147,10 @@ export interface RefundRequest extends Pick<AdmissionRequest, "key" | "operation
   readonly records?: readonly FailedRecord[];
 }
 
-/** Redis did not answer an admission: nobody knows whether it charged. What it charged is to be given back. */
+/**
+ * Redis did not answer an admission: nobody knows whether it charged. What it charged is to be
+ * given back.
+ */
 export class ChargeUnknown extends ApiError {
   constructor(cause: unknown) {
     super("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": String(UNAVAILABLE_RETRY_AFTER_S) }, cause });
@@ -135,7 +161,10 @@ export interface AdmissionOptions {
   readonly redis: RedisConnection;
   readonly directory: Pick<Directory, "key">;
   readonly clock: Clock;
-  /** How long records are open, and how many usage entries may wait; {@link ADMISSION_SETTINGS} unless told. */
+  /**
+   * How long records are open, and how many usage entries may wait; {@link ADMISSION_SETTINGS}
+   * unless told.
+   */
   readonly settings?: AdmissionSettings;
 }
 
@@ -185,7 +214,8 @@ export function createAdmission(options: AdmissionOptions): Admission {
     },
     markCompleted: (organizationId, completed) => {
       const mark = (): Promise<boolean> => markBatched(shardOf(organizationId), completed);
-      // The reply may be lost where the mark is set: the same token learns that, whoever else asks sees a completed request.
+      // The reply may be lost where the mark is set: the same token learns that, whoever else asks
+      // sees a completed request.
       return reaching(() => mark().catch(() => delay(MARK_REPEAT_MS).then(mark)));
     },
     confirmCompleted: (organizationId, completed) => reaching(() => confirmCompleted(redis, organizationId, completed)),
@@ -201,7 +231,8 @@ export function createAdmission(options: AdmissionOptions): Admission {
       const message = messageFromWire(await reaching(() => recordedMessage(redis, organizationId, commandId)));
       // Records are found by shard and command id, and organizations share shards.
       if (message?.organizationId === organizationId) return message;
-      // After the record: a shard that lost its records is ready only once command-status has taken in all that was published before.
+      // After the record: a shard that lost its records is ready only once command-status has taken
+      // in all that was published before.
       const unsynced = await reaching(() => unsyncedShards(redis, [shardOf(organizationId)]));
       if (unsynced.length > 0) throw unavailable();
       return null;
@@ -267,7 +298,10 @@ function outcomeOf(record: RecordReply, recordToken: string): RecordOutcome {
   }
 }
 
-/** What we wrote ourselves; a message that is none is a broken promise of ours, not a caller's mistake. */
+/**
+ * What we wrote ourselves; a message that is none is a broken promise of ours, not a caller's
+ * mistake.
+ */
 function messageFromWire(message: string | null): CommandMessage | null {
   return message === null ? null : CommandMessage.parse(JSON.parse(message));
 }

@@ -8,7 +8,10 @@ import type { Logger } from "@kapi/runtime";
  */
 export type AvailableCredits = (organizationId: string) => Promise<number | null>;
 
-/** Looks at wallets in Redis, for answers that no admission gave a number to (decisions, 1.6). Changes no wallet. */
+/**
+ * Looks at wallets in Redis, for answers that no admission gave a number to (decisions, 1.6).
+ * Changes no wallet.
+ */
 export function createAvailableCredits(redis: RedisConnection, logger: Logger): AvailableCredits {
   return async (organizationId) => {
     try {

@@ -8,8 +8,8 @@ export interface BatchOptions<Request, Answer> {
   /** How much a request is; in records, at least 1. */
   readonly sizeOf: (request: Request) => number;
   /**
-   * The largest sum of sizes in one batch, so that none holds Redis for long. A larger request has a
-   * call of its own.
+   * The largest sum of sizes in one batch, so that none holds Redis for long. A larger request has
+   * a call of its own.
    */
   readonly maxSize: number;
 }
@@ -20,11 +20,11 @@ interface Waiting<Request, Answer> {
 }
 
 /**
- * Returns a function that carries out one request. The requests of one shard in one turn of the event
- * loop are one batch, and one call: what they share (is the shard ready, the wallet) is read and
- * written once. One call per shard: another shard's node may be down. The calls of all shards go out
- * in one turn, so that they share a write. No batch waits for a call under way. A call that fails
- * rejects the requests of its batch.
+ * Returns a function that carries out one request. The requests of one shard in one turn of the
+ * event loop are one batch, and one call: what they share (is the shard ready, the wallet) is read
+ * and written once. One call per shard: another shard's node may be down. The calls of all shards
+ * go out in one turn, so that they share a write. No batch waits for a call under way. A call that
+ * fails rejects the requests of its batch.
  */
 export function batchByShard<Request, Answer>(
   options: BatchOptions<Request, Answer>,

@@ -1,4 +1,7 @@
-/** The same guarantees in a Redis Cluster of three masters, and what holds when a node of it is lost or slots move. */
+/**
+ * The same guarantees in a Redis Cluster of three masters, and what holds when a node of it is lost
+ * or slots move.
+ */
 import { randomUUID } from "node:crypto";
 
 import { createLogger } from "@kapi/runtime";
@@ -68,7 +71,9 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-/** Syncs unsynced shards for the tests that follow, without wallets and with the first epoch again. */
+/**
+ * Syncs unsynced shards for the tests that follow, without wallets and with the first epoch again.
+ */
 async function syncEmpty(redis: RedisConnection, shards: readonly Shard[]): Promise<void> {
   await Promise.all(shards.map((shard) => redis.commands.del(metaKey(shard))));
   await Promise.all(shards.map((shard) => syncShard(redis, shard, EPOCH, [])));

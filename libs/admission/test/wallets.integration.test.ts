@@ -363,8 +363,8 @@ test("a wallet is read and its threshold set without a charge; nothing is told o
   expect(await setLowBalanceThreshold(redis, organizationId, 60)).toMatchObject(changed);
   expect(await readWallet(redis, organizationId)).toMatchObject(changed);
   expect(await usageOf(redis, organizationId)).toEqual([]);
-  // Of the same shard, which is ready: a test before this one may have left another unsynced, under a
-  // later epoch.
+  // Of the same shard, which is ready: a test before this one may have left another unsynced, under
+  // a later epoch.
   const [nobody = ""] = sameShard(shardOf(organizationId), 1);
   expect(await setLowBalanceThreshold(redis, nobody, 60)).toEqual({ kind: "no_wallet" });
   expect(await redis.commands.exists(walletKey(shardOf(nobody), nobody))).toBe(0);

@@ -18,9 +18,10 @@ import {
 export type { RedisConnection, RedisOptions } from "./connection.ts";
 
 /**
- * Connects and loads the function libraries. Nothing is ever sent twice behind the caller's back, and nothing waits in a
- * queue for a connection that is away (a debit whose reply was lost would run again); every call has a deadline. Throws
- * one line that tells the address and the reason where this Redis cannot be used.
+ * Connects and loads the function libraries. Nothing is ever sent twice behind the caller's back,
+ * and nothing waits in a queue for a connection that is away (a debit whose reply was lost would
+ * run again); every call has a deadline. Throws one line that tells the address and the reason
+ * where this Redis cannot be used.
  */
 export function createRedis(options: RedisOptions): Promise<Started<RedisConnection>> {
   return options.cluster === true ? connectCluster(options) : connectOne(options);
@@ -55,8 +56,8 @@ async function connectOne(options: RedisOptions): Promise<Started<RedisConnectio
 }
 
 /**
- * Sends calls as they come, and all of one turn of the event loop in one write. ioredis' own way to share requests costs
- * half as much again as the call, and has one request under way at a time.
+ * Sends calls as they come, and all of one turn of the event loop in one write. ioredis' own way to
+ * share requests costs half as much again as the call, and has one request under way at a time.
  */
 function sharingWrites(redis: Redis): (call: (string | number)[]) => Promise<unknown> {
   let held: Redis["stream"] | null = null;

@@ -1,4 +1,7 @@
-/** One Redis: how it is connected to, and what it must have before it is used. A cluster's nodes are such, too. */
+/**
+ * One Redis: how it is connected to, and what it must have before it is used. A cluster's nodes are
+ * such, too.
+ */
 import net from "node:net";
 import type { ConnectionOptions } from "node:tls";
 
@@ -6,12 +9,17 @@ import { Redis, type RedisOptions as ClientOptions } from "ioredis";
 
 import type { RedisOptions } from "./connection.ts";
 
-/** Longest wait for one reply. Above it the outcome is unknown, and the call must be safe to repeat. */
+/**
+ * Longest wait for one reply. Above it the outcome is unknown, and the call must be safe to repeat.
+ */
 const DEFAULT_COMMAND_TIMEOUT_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 2_500;
 /** A connection with an open call that brings nothing for so long is dropped, and made anew. */
 const SOCKET_TIMEOUT_MS = 2_500;
-/** How often a connection is asked for a sign of life: one that fell silent without a word is dropped within 4.5 s. */
+/**
+ * How often a connection is asked for a sign of life: one that fell silent without a word is
+ * dropped within 4.5 s.
+ */
 const PING_INTERVAL_MS = 2_000;
 /** Two pings without an answer, of whichever connection. */
 const SILENT_AFTER_MS = 4_500;
@@ -33,7 +41,9 @@ type CommonOptions =
   | "connectTimeout"
   | "socketTimeout";
 
-/** What the connections of a process have in common. Nothing is sent twice behind the caller's back. */
+/**
+ * What the connections of a process have in common. Nothing is sent twice behind the caller's back.
+ */
 export function clientOptions(options: RedisOptions): Required<Pick<ClientOptions, CommonOptions>> {
   return {
     connectionName: options.clientName,
@@ -45,7 +55,10 @@ export function clientOptions(options: RedisOptions): Required<Pick<ClientOption
   };
 }
 
-/** A client of the Redis at `url`, not connected yet; it tries again for as long as `retryStrategy` says. */
+/**
+ * A client of the Redis at `url`, not connected yet; it tries again for as long as `retryStrategy`
+ * says.
+ */
 export function createClient(
   url: string,
   options: RedisOptions,
@@ -72,8 +85,9 @@ export function tlsOptions(url: string, { ca }: RedisOptions): ConnectionOptions
 }
 
 /**
- * Connects `client`. Throws one line that tells the address and why: where nobody answers, a certificate is not trusted
- * or a password is wrong. ioredis itself says only that the connection is closed.
+ * Connects `client`. Throws one line that tells the address and why: where nobody answers, a
+ * certificate is not trusted or a password is wrong. ioredis itself says only that the connection
+ * is closed.
  */
 export async function connect(client: Redis, url: string): Promise<void> {
   let told: unknown;

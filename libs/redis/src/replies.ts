@@ -1,6 +1,9 @@
 import { assert } from "@kapi/kernel";
 
-/** Asserts that a reply is an array: replies of our own functions are ours to trust, and to notice when they are not. */
+/**
+ * Asserts that a reply is an array: replies of our own functions are ours to trust, and to notice
+ * when they are not.
+ */
 export function arrayReply(reply: unknown): readonly unknown[] {
   assert(Array.isArray(reply), "the function library answers with an array");
   return reply;

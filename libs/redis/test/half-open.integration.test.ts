@@ -1,4 +1,7 @@
-/** Connections whose other end fell silent without a word: nothing is refused or reset, and nothing comes back. */
+/**
+ * Connections whose other end fell silent without a word: nothing is refused or reset, and nothing
+ * comes back.
+ */
 import net from "node:net";
 
 import { createLogger } from "@kapi/runtime";
@@ -28,7 +31,10 @@ const CLIENT = {
   logger: createLogger({ service: "redis-test", level: "silent" }),
 };
 
-/** A TCP proxy whose connections can be frozen: those that are open stay frozen for ever, new ones until `thaw`. */
+/**
+ * A TCP proxy whose connections can be frozen: those that are open stay frozen for ever, new ones
+ * until `thaw`.
+ */
 class FreezingProxy {
   readonly port: number;
   readonly #server: net.Server;

@@ -18,13 +18,24 @@ import { type WalletState, walletReply } from "./wallet-state.ts";
 import { callPerShard, type ShardReplies } from "./shard-replies.ts";
 import { USAGE_STREAM_LIMIT } from "./usage-stream.ts";
 
-/** An idempotency record open for longer than this is reclaimed by the next equal request, and no 202 is sent for it (decisions, 2.6). */
+/**
+ * An idempotency record open for longer than this is reclaimed by the next equal request, and no
+ * 202 is sent for it (decisions, 2.6).
+ */
 export const RECORD_OPEN_MS = 5_000;
-/** How long a record is kept while its command is not final: the log's retention is longer, a retry's patience shorter. */
+/**
+ * How long a record is kept while its command is not final: the log's retention is longer, a
+ * retry's patience shorter.
+ */
 export const RECORD_TTL_MS = 24 * 3_600_000;
-/** How long it is kept once its command is final, and command-status answers for it (decisions, 2.5). */
+/**
+ * How long it is kept once its command is final, and command-status answers for it (decisions,
+ * 2.5).
+ */
 export const FINAL_RECORD_TTL_MS = 3_600_000;
-/** How long a repeated call with the same charge id is recognized; longer than any request lasts. */
+/**
+ * How long a repeated call with the same charge id is recognized; longer than any request lasts.
+ */
 export const CHARGE_TTL_MS = 120_000;
 
 /**
@@ -41,9 +52,9 @@ export interface NewRecord {
 }
 
 /**
- * What became of a record. `skipped`: another item of the call decided (mismatch or open), no record
- * was created. `chargeId`: what the command's credits are reserved under, where that is not the
- * command's id: an earlier reservation of it came back.
+ * What became of a record. `skipped`: another item of the call decided (mismatch or open), no
+ * record was created. `chargeId`: what the command's credits are reserved under, where that is not
+ * the command's id: an earlier reservation of it came back.
  */
 export type RecordReply =
   | { readonly kind: "created"; readonly chargeId: string | null }
@@ -66,11 +77,16 @@ export interface AdmitRequest {
   readonly requestId: string;
   readonly rateLimit: { readonly perSecond: number; readonly burst: number } | null;
   readonly records: readonly NewRecord[];
-  /** Per record, whether command-status knows the command, under the same fingerprint; none unless told. */
+  /**
+   * Per record, whether command-status knows the command, under the same fingerprint; none unless
+   * told.
+   */
   readonly knownDuplicates?: readonly boolean[];
   /** The span of the request (W3C), where it is recorded: its usage entries name it. */
   readonly traceparent?: string | undefined;
-  /** The network address that the request came from, where it is known: its usage entries name it. */
+  /**
+   * The network address that the request came from, where it is known: its usage entries name it.
+   */
   readonly address?: string | undefined;
 }
 
@@ -108,8 +124,8 @@ const REFUSALS = {
 } as const;
 
 /**
- * Admits requests whose organizations are of `shard`, one after the other in one call: shard ready, key
- * not revoked, rate limit, credits, records, usage entries (architecture, 3.1). One reply per
+ * Admits requests whose organizations are of `shard`, one after the other in one call: shard ready,
+ * key not revoked, rate limit, credits, records, usage entries (architecture, 3.1). One reply per
  * request, in their order. A request repeated with the same charge id gets the first answer and is
  * charged once. Rejects when Redis is away.
  */
@@ -162,11 +178,12 @@ export interface CompletedRecords {
 }
 
 /**
- * Marks the records of requests completed, of each request all or none: true only where each is still held under its `recordToken` and
- * younger than {@link RECORD_OPEN_MS}, or marked under this token before: a call whose reply was lost is safe to repeat. After false
- * no 202 may be sent (decisions, 2.6). One call; all organizations are of `shard`.
- * An answer with passwords is unconfirmed until {@link confirmCompleted}. The reply to this call may be
- * lost: an equal request that comes within two minutes then answers in place of this one.
+ * Marks the records of requests completed, of each request all or none: true only where each is
+ * still held under its `recordToken` and younger than {@link RECORD_OPEN_MS}, or marked under this
+ * token before: a call whose reply was lost is safe to repeat. After false no 202 may be sent
+ * (decisions, 2.6). One call; all organizations are of `shard`. An answer with passwords is
+ * unconfirmed until {@link confirmCompleted}. The reply to this call may be lost: an equal request
+ * that comes within two minutes then answers in place of this one.
  */
 export async function markCompleted(
   redis: RedisConnection,
@@ -184,7 +201,10 @@ export async function markCompleted(
   return arrayReply(outcomes).map((outcome) => outcome === 1);
 }
 
-/** Confirms that the answer of a request, which marked its records under `recordToken`, is being sent. */
+/**
+ * Confirms that the answer of a request, which marked its records under `recordToken`, is being
+ * sent.
+ */
 export async function confirmCompleted(
   redis: RedisConnection,
   organizationId: string,
@@ -218,10 +238,11 @@ export interface RefundRequest {
 }
 
 /**
- * Gives back what the admission of `chargeId` consumed, and what it reserved for commands that were certainly not published: once, also
- * where it is not known whether it was admitted; one that is still under way charges nothing then. What may be published stays
- * reserved, for the final event of the command settles it; the next equal request reclaims its record at once, and answers as this
- * one would have.
+ * Gives back what the admission of `chargeId` consumed, and what it reserved for commands that were
+ * certainly not published: once, also where it is not known whether it was admitted; one that is
+ * still under way charges nothing then. What may be published stays reserved, for the final event
+ * of the command settles it; the next equal request reclaims its record at once, and answers as
+ * this one would have.
  */
 export async function refund(
   redis: RedisConnection,
@@ -244,7 +265,9 @@ export async function refund(
   };
 }
 
-/** The command message (JSON) that a record holds, or null where there is none or it was forgotten. */
+/**
+ * The command message (JSON) that a record holds, or null where there is none or it was forgotten.
+ */
 export async function recordedMessage(
   redis: RedisConnection,
   organizationId: string,
@@ -263,9 +286,10 @@ export interface CommandRef {
 const MAX_RECORDS_PER_CALL = 500;
 
 /**
- * Told by command-status when these commands are final and it answers for them: the stored messages, which may hold a
- * sealed password, are dropped, and the records are kept for {@link FINAL_RECORD_TTL_MS} more. One result per shard: the commands of
- * a shard that is `unreachable` are to be told again. Never rejects.
+ * Told by command-status when these commands are final and it answers for them: the stored
+ * messages, which may hold a sealed password, are dropped, and the records are kept for
+ * {@link FINAL_RECORD_TTL_MS} more. One result per shard: the commands of a shard that is
+ * `unreachable` are to be told again. Never rejects.
  */
 export function forget(redis: RedisConnection, commands: readonly CommandRef[]): Promise<ShardReplies<void>> {
   const byShard = Map.groupBy(commands, (command) => shardOf(command.organizationId));

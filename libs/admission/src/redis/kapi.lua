@@ -1,9 +1,9 @@
 #!lua name=kapi
 
--- Admission, idempotency records and wallets, as one Redis function library. All keys of a call have
--- one hash tag, so that it runs on a Redis Cluster; every key but one is declared (see marker_of).
--- What each function takes and gives is documented beside its typed wrapper (admission-functions.ts,
--- wallet-functions.ts), and the rules it keeps in README.md.
+-- Admission, idempotency records and wallets, as one Redis function library. All keys of a call
+-- have one hash tag, so that it runs on a Redis Cluster; every key but one is declared (see
+-- marker_of). What each function takes and gives is documented beside its typed wrapper
+-- (admission-functions.ts, wallet-functions.ts), and the rules it keeps in README.md.
 --
 -- Processes of the release before run beside this one, so names of functions, keys, fields and
 -- replies stay as they were. There a wallet shard is a `tag`, a ready one OPEN, an unsynced one
@@ -15,8 +15,9 @@ local AVAILABLE, RESERVED, CONSUMED, UPDATED = 2, 3, 4, 8
 local CHARGE_OPEN = 'O'
 local CHARGE_REFUNDED = 'R'
 
--- Changes at every promotion of a replica and at every start of a Redis. The run id does not change at a promotion: a Redis that
--- was demoted and promoted again has the same one, and may have lost its last writes.
+-- Changes at every promotion of a replica and at every start of a Redis. The run id does not change
+-- at a promotion: a Redis that was demoted and promoted again has the same one, and may have lost
+-- its last writes.
 local function replication_id()
   return string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
 end
@@ -40,7 +41,8 @@ local function now_ms()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
--- A bucket may outlast its being full by this much, so that not every request has to say how long it is kept.
+-- A bucket may outlast its being full by this much, so that not every request has to say how long
+-- it is kept.
 local BUCKET_SPARE_MS = 60000
 
 -- Milliseconds until a token is there, or 0 with one taken.
@@ -74,9 +76,10 @@ local function write_wallet(key, wallet, now)
     'updated', now)
 end
 
--- One text in one field: what is copied on its way to the ledger is copied once. The request id is last, for it may hold
--- spaces. A second field names the span of a request that is traced; a third one the management key and, behind a space, the
--- network address of its caller. Entries that have the same fields share their names in the memory of Redis.
+-- One text in one field: what is copied on its way to the ledger is copied once. The request id is
+-- last, for it may hold spaces. A second field names the span of a request that is traced; a third
+-- one the management key and, behind a space, the network address of its caller. Entries that have
+-- the same fields share their names in the memory of Redis.
 local function write_usage(usage, charge_id, kind, organization, operation, request_id, credits, trace, caller)
   local entry = table.concat({ kind, credits, charge_id, organization, operation, request_id }, ' ')
   redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'key', caller or '')
@@ -92,7 +95,8 @@ local function write_reserved(usage, charge_id, command_id, organization, operat
   redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'key', caller, 'command', command_id)
 end
 
--- Tells that a reservation came back. To a reader of the release before it is the reservation told once more, which changes nothing.
+-- Tells that a reservation came back. To a reader of the release before it is the reservation told
+-- once more, which changes nothing.
 local function write_given_back(usage, charge_id, command_id, organization, operation, request_id, credits, trace, key_id)
   local entry = table.concat({ 'reserve', credits, charge_id, organization, operation, request_id }, ' ')
   redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'given_back', '1', 'command', command_id, 'key', key_id)
@@ -114,9 +118,9 @@ local function next_reservation_id(request, command_id)
     .. '-' .. string.sub(hex, 19, 30)
 end
 
--- How many entries a stream has room for. Only these functions add entries, and each counts its own here, so that the stream itself
--- is asked once in so many entries; a Redis that gave its place to another and has it again may go beyond the limit by that many.
--- By stream and limit, which differs in tests alone.
+-- How many entries a stream has room for. Only these functions add entries, and each counts its own
+-- here, so that the stream itself is asked once in so many entries. After failover and failback a
+-- stream may exceed the limit by that many. By stream and limit, which differs in tests alone.
 local ROOM = {}
 local MAX_ROOM = 1000
 
@@ -134,8 +138,9 @@ local function has_room(usage, entries, limit)
   return true
 end
 
--- An answer with passwords that was marked, and whose sending was not confirmed. For this time after
--- the record was made, an equal request may answer in place of the first one, which may not have answered.
+-- An answer with passwords that was marked, and whose sending was not confirmed. For this time
+-- after the record was made, an equal request may answer in place of the first one, which may not
+-- have answered.
 local UNCONFIRMED_MS = 120000
 
 -- What each record of the call is, with nothing written yet. An outcome is { kind, message, charge
@@ -173,8 +178,9 @@ end
 -- How a settled reservation ended. A marker of the release before, '1', does not tell.
 local SETTLED_BY_RELEASE = 'release'
 
--- The marker of how a later reservation of the command was settled. Only the record knows the charge
--- id of that, so the key cannot be declared. It has the hash tag of `settled`, the command's own marker.
+-- The marker of how a later reservation of the command was settled. Only the record knows the
+-- charge id of that, so the key cannot be declared. It has the hash tag of `settled`, the command's
+-- own marker.
 local function marker_of(settled, command_id, charge_id)
   return string.sub(settled, 1, -#command_id - 1) .. charge_id
 end
@@ -199,8 +205,8 @@ local function credits_of_reclaimed(outcome, command_id, price, settled, reserve
   return outcome.kept > 0 and outcome.kept or price
 end
 
--- Sets `credits` of each outcome that is to be reserved for. Returns their sum, and what the records
--- that are reclaimed cost their first request.
+-- Sets `credits` of each outcome that is to be reserved for. Returns their sum, and what the
+-- records that are reclaimed cost their first request.
 local function price_records(keys, args, first_key, first_arg, outcomes, reserved, request)
   local total, earlier = 0, 0
   for i, outcome in ipairs(outcomes) do
@@ -231,7 +237,8 @@ local function skip(outcomes, kept_kind)
   end
 end
 
--- A wallet's fields in one text: what is answered with every request is one value to write and to read.
+-- A wallet's fields in one text: what is answered with every request is one value to write and to
+-- read.
 local function wallet_text(wallet)
   local fields = {}
   for i, value in ipairs(wallet) do
@@ -240,8 +247,8 @@ local function wallet_text(wallet)
   return table.concat(fields, ' ')
 end
 
--- The answer kept for a repeat of the call holds no message: those may hold a sealed password, and only records are wiped.
--- The epoch says which sync of the shard had the wallet that was charged.
+-- The answer kept for a repeat of the call holds no message: those may hold a sealed password, and
+-- only records are wiped. The epoch says which sync of the shard had the wallet that was charged.
 local function pack_answer(answer, epoch)
   local kinds = {}
   for i, outcome in ipairs(answer[4]) do kinds[i] = outcome[1] end
@@ -261,7 +268,8 @@ local function unpack_answer(kept_answer, keys, first_key)
   return { 'ADMITTED', kept[1], wallet, outcomes }
 end
 
--- What the requests of one call share is read at the first one that needs it, and written once at the end.
+-- What the requests of one call share is read at the first one that needs it, and written once at
+-- the end.
 local function revocation_in(call, key_id)
   local known = call.keys_known[key_id]
   if not known then
@@ -392,10 +400,12 @@ local function admit_one(call, keys, args, first_key, first_arg)
   return answer
 end
 
--- ADMIT ALL: requests of one shard, one after the other. keys: meta usage, then per request: wallet bucket charge reserved, then
--- per record of it: record settled. args: openMs recordTtlMs chargeTtlMs streamLimit, then per request: keyId organizationId
--- chargeId mode price readPrice operation requestId perSecond burst, its span or nothing, its network address or nothing, how many
--- records it has, then per record of it: commandId fingerprint message credits knownDuplicate. One answer per request.
+-- ADMIT ALL: requests of one shard, one after the other. keys: meta usage, then per request: wallet
+-- bucket charge reserved, then per record of it: record settled. args: openMs recordTtlMs
+-- chargeTtlMs streamLimit, then per request: keyId organizationId chargeId mode price readPrice
+-- operation requestId perSecond burst, its span or nothing, its network address or nothing, how
+-- many records it has, then per record of it: commandId fingerprint message credits knownDuplicate.
+-- One answer per request.
 local function admit_all(keys, args)
   local call = {
     meta = keys[1], usage = keys[2], now = now_ms(),
@@ -417,9 +427,10 @@ local function admit_all(keys, args)
 end
 
 -- The same as processes of the version before ask for it: one request, and its wallet as a list.
--- keys: meta wallet bucket charge usage reserved, then per record: record settled. args: keyId organizationId chargeId mode price
--- readPrice operation requestId perSecond burst openMs recordTtlMs chargeTtlMs streamLimit, then per record as above; then, of a
--- request that is traced, its span.
+-- keys: meta wallet bucket charge usage reserved, then per record: record settled. args: keyId
+-- organizationId chargeId mode price readPrice operation requestId perSecond burst openMs
+-- recordTtlMs chargeTtlMs streamLimit, then per record as above; then, of a request that is traced,
+-- its span.
 local function admit(keys, args)
   local count = (#keys - 6) / 2
   local all_keys = { keys[1], keys[5], keys[2], keys[3], keys[4], keys[6], unpack(keys, 7) }
@@ -502,11 +513,11 @@ local function give_up_record(keys, at, command_id, may_be_published)
 end
 
 -- GIVE BACK: what a request was charged that is answered 5xx, once; also where nobody knows whether
--- it was charged. Where the shard was synced since the charge, or nothing is known of the charge, the
--- ledger decides: the wallet that was set from it may have the charge, its refund, or neither.
+-- it was charged. Where the shard was synced since the charge, or nothing is known of the charge,
+-- the ledger decides: the wallet that was set from it may have the charge, its refund, or neither.
 -- keys: meta wallet charge usage reserved, then per record of the request: record. args:
--- organizationId chargeId operation requestId ttlMs streamLimit span-or-nothing keyId, then per record:
--- commandId, 1 where its message may be published.
+-- organizationId chargeId operation requestId ttlMs streamLimit span-or-nothing keyId, then per
+-- record: commandId, 1 where its message may be published.
 local function give_back(keys, args)
   local ready, epoch = is_ready(keys[1], 'epoch')
   if not ready then return { 'CLOSED' } end
@@ -547,15 +558,17 @@ local function give_back(keys, args)
   return { 'REFUNDED', consumed + released, wallet }
 end
 
--- REFUND, as processes of the release before ask for it. keys: meta wallet charge usage. args: organizationId chargeId operation requestId ttlMs streamLimit, and of a request
--- that is traced its span.
+-- REFUND, as processes of the release before ask for it. keys: meta wallet charge usage. args:
+-- organizationId chargeId operation requestId ttlMs streamLimit, and of a request that is traced
+-- its span.
 local function refund(keys, args)
   if not is_ready(keys[1], 'epoch') then return { 'CLOSED' } end
   local kept_answer = redis.call('GET', keys[3])
   if not kept_answer or kept_answer == CHARGE_OPEN or kept_answer == CHARGE_REFUNDED then return { 'REFUNDED', 0 } end
   local answer = cmsgpack.unpack(kept_answer)
   for _, kind in ipairs(answer[3]) do
-    -- A reservation is not refunded: its command may have been published, and its final event settles it.
+    -- A reservation is not refunded: its command may have been published, and its final event
+    -- settles it.
     if kind == 'fresh' or kind == 'taken' then return { 'REFUNDED', 0 } end
   end
   local credits = answer[1]
@@ -579,8 +592,8 @@ local function forget(keys, args)
   return #keys
 end
 
--- The wallets that the settlements are about, by key: each is read once in a call, with what is reserved in it for the
--- call, and written once at the end.
+-- The wallets that the settlements are about, by key: each is read once in a call, with what is
+-- reserved in it for the call, and written once at the end.
 local function read_wallets(keys, args)
   local wallets = {}
   for i = 1, (#keys - 1) / 3 do
@@ -610,8 +623,9 @@ local function apply_settlement(found, charge_id, told_credits, action)
   found.changed = true
 end
 
--- SETTLE. keys: meta, then per settlement: wallet reserved settled. args: ttlMs, then per settlement: chargeId credits
--- action epoch. One word each: done (now or before), included (in the sync's wallets), no_wallet.
+-- SETTLE. keys: meta, then per settlement: wallet reserved settled. args: ttlMs, then per
+-- settlement: chargeId credits action epoch. One word each: done (now or before), included (in the
+-- sync's wallets), no_wallet.
 local function settle_where(keys, args, only_known)
   local ready, epoch = is_ready(keys[1], 'epoch')
   if not ready then return { 'CLOSED' } end
@@ -620,7 +634,8 @@ local function settle_where(keys, args, only_known)
   for i = 1, (#keys - 1) / 3 do
     local found, at = wallets[keys[i * 3 - 1]], i * 4 - 2
     if tonumber(args[at + 3]) < opened_at then
-      -- The sync had it as settled: what is reserved all the same was reserved again since, and is given back.
+      -- The sync had it as settled: what is reserved all the same was reserved again since, and is
+      -- given back.
       if found.known[args[at]] and found.wallet[1] then apply_settlement(found, args[at], args[at + 1], 'release') end
       outcomes[i] = 'included'
     elseif not found.wallet[1] then
@@ -645,8 +660,8 @@ local function settle(keys, args)
   return settle_where(keys, args, false)
 end
 
--- SETTLE AGAIN: of settlements that may have been applied longer ago than Redis remembers. They are applied only where their
--- reservation is still there.
+-- SETTLE AGAIN: of settlements that may have been applied longer ago than Redis remembers. They are
+-- applied only where their reservation is still there.
 local function settle_again(keys, args)
   return settle_where(keys, args, true)
 end
@@ -667,7 +682,8 @@ local function purchase(keys, args)
   return 'done'
 end
 
--- Sets what a call of a sync tells of. An entry without a wallet id goes on with the reservations of the wallet before it.
+-- Sets what a call of a sync tells of. An entry without a wallet id goes on with the reservations
+-- of the wallet before it.
 local function fill_wallets(keys, args, first_arg)
   local at = first_arg
   for i = 2, #keys, 2 do
@@ -718,14 +734,16 @@ local function sync_shard_part(keys, args)
   return 'opened'
 end
 
--- The same as processes of the release before ask for it: all in one call. args: epoch, then the entries.
+-- The same as processes of the release before ask for it: all in one call. args: epoch, then the
+-- entries.
 local function sync_shard(keys, args)
   local all_args = { args[1], '1', '1' }
   for i = 2, #args do all_args[i + 2] = args[i] end
   return sync_shard_part(keys, all_args)
 end
 
--- SHARD STATE. keys: meta. A shard that the release before synced on this very run of Redis gets the replication id of now.
+-- SHARD STATE. keys: meta. A shard that the release before synced on this very run of Redis gets
+-- the replication id of now.
 local function shard_state(keys)
   local ready = is_ready(keys[1], 'epoch')
   if ready and redis.call('HEXISTS', keys[1], 'replication') == 0 then
@@ -742,8 +760,8 @@ local function wallet_of(keys, args)
   return { 'WALLET', redis.call('HMGET', keys[2], unpack(WALLET_FIELDS)) }
 end
 
--- READ SHARD. keys: meta usage, then wallets. args: maxEntries. The wallets and the entries that the ledger may not have yet, of
--- one moment; without them where there are too many entries.
+-- READ SHARD. keys: meta usage, then wallets. args: maxEntries. The wallets and the entries that
+-- the ledger may not have yet, of one moment; without them where there are too many entries.
 local function read_shard(keys, args)
   if not is_ready(keys[1], 'epoch') then return { 'CLOSED' } end
   if redis.call('XLEN', keys[2]) > tonumber(args[1]) then return { 'BUSY' } end

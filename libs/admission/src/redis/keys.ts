@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
 
 /**
- * How many wallet shards the organizations are spread over; fixed, for it is part of every key name.
- * All keys of a shard have one Redis hash tag. Functions of Redis, and tables, call a shard `tag`.
+ * How many wallet shards the organizations are spread over; fixed, for it is part of every key
+ * name. All keys of a shard have one Redis hash tag. Functions of Redis, and tables, call a shard
+ * `tag`.
  */
 export const SHARD_COUNT = 64;
 
@@ -12,12 +13,18 @@ export type Shard = number;
 /** Every wallet shard, in order. */
 export const ALL_SHARDS: readonly Shard[] = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
-/** Most organizations whose shards are remembered; above it they are worked out anew. About 100 bytes each. */
+/**
+ * Most organizations whose shards are remembered; above it they are worked out anew. About 100
+ * bytes each.
+ */
 const MAX_KNOWN_SHARDS = 10_000;
 /** Every call needs the shard, and the hash would be most of what making its key names costs. */
 const knownShards = new Map<string, Shard>();
 
-/** The wallet shard that holds everything of an organization: the first byte of the SHA-256 of its id, modulo {@link SHARD_COUNT}. */
+/**
+ * The wallet shard that holds everything of an organization: the first byte of the SHA-256 of its
+ * id, modulo {@link SHARD_COUNT}.
+ */
 export function shardOf(organizationId: string): Shard {
   const known = knownShards.get(organizationId);
   if (known !== undefined) return known;
@@ -36,7 +43,10 @@ export function hashTag(shard: Shard): string {
 export const metaKey = (shard: Shard): string => `${hashTag(shard)}:meta`;
 /** Stream of usage entries on their way to the ledger. */
 export const usageKey = (shard: Shard): string => `${hashTag(shard)}:usage`;
-/** Field of {@link metaKey}: this key is revoked. There, so that one look tells both whether the shard is ready and this. */
+/**
+ * Field of {@link metaKey}: this key is revoked. There, so that one look tells both whether the
+ * shard is ready and this.
+ */
 export const revokedField = (keyId: string): string => `revoked:${keyId}`;
 /** Hash: the wallet of an organization. */
 export const walletKey = (shard: Shard, organizationId: string): string => `${hashTag(shard)}:wallet:${organizationId}`;

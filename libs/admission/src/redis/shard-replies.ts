@@ -1,6 +1,9 @@
 import type { Shard } from "./keys.ts";
 
-/** What calls to several shards gave. The node of a shard may be down: that concerns its own organizations only. */
+/**
+ * What calls to several shards gave. The node of a shard may be down: that concerns its own
+ * organizations only.
+ */
 export interface ShardReplies<T> {
   /** By shard; the shards whose call failed are left out. */
   readonly replies: ReadonlyMap<Shard, T>;

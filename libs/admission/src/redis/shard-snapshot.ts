@@ -14,8 +14,8 @@ export interface ShardSnapshot {
 }
 
 /**
- * Reads wallets of a shard together with its usage stream. `unsynced`: the shard is unsynced; `busy`: more than `maxEntries` entries
- * wait in the stream, which would hold Redis for long.
+ * Reads wallets of a shard together with its usage stream. `unsynced`: the shard is unsynced;
+ * `busy`: more than `maxEntries` entries wait in the stream, which would hold Redis for long.
  */
 export async function readShard(
   redis: RedisConnection,

@@ -5,19 +5,25 @@ import { type Shard, usageKey } from "./keys.ts";
 import { callPerShard, type ShardReplies } from "./shard-replies.ts";
 
 /**
- * Most entries of a shard's usage stream, unless a service is told otherwise: what ten minutes without PostgreSQL bring at 1,000
- * requests/s of one shard's organizations. At the limit the shard answers as unsynced rather than lose an entry, and so does
- * everything where Redis has no memory left. An entry takes 250 bytes: a full shard 150 MB, 10,000 requests/s of all shards
- * for ten minutes 1.5 GB.
+ * Most entries of a shard's usage stream, unless a service is told otherwise: what ten minutes
+ * without PostgreSQL bring at 1,000 requests/s of one shard's organizations. At the limit the shard
+ * answers as unsynced rather than lose an entry, and so does everything where Redis has no memory
+ * left. An entry takes 250 bytes: a full shard 150 MB, 10,000 requests/s of all shards for ten
+ * minutes 1.5 GB.
  */
 export const USAGE_STREAM_LIMIT = 600_000;
 
-/** One entry of the credit ledger, as the admission function wrote it. The ledger's tables call its kind `leg`. */
+/**
+ * One entry of the credit ledger, as the admission function wrote it. The ledger's tables call its
+ * kind `leg`.
+ */
 export interface UsageEntry {
   /** Id of the entry in its stream. */
   readonly entryId: string;
   readonly chargeId: string;
-  /** `release`: what was reserved under `chargeId` came back, for its command was never published. */
+  /**
+   * `release`: what was reserved under `chargeId` came back, for its command was never published.
+   */
   readonly kind: "consume" | "reserve" | "refund" | "release";
   readonly organizationId: string;
   readonly operation: string;
@@ -39,7 +45,10 @@ export interface UsageEntry {
   readonly address: string | null;
 }
 
-/** The oldest entries of each shard's stream, at most `maxEntries` per shard. There is no cursor: what is read stays until deleted. */
+/**
+ * The oldest entries of each shard's stream, at most `maxEntries` per shard. There is no cursor:
+ * what is read stays until deleted.
+ */
 export function readUsage(
   redis: RedisConnection,
   shards: readonly Shard[],
@@ -51,7 +60,10 @@ export function readUsage(
   });
 }
 
-/** Deletes entries that the ledger has. What a shard does not take now is read again, and is the same ledger entries. */
+/**
+ * Deletes entries that the ledger has. What a shard does not take now is read again, and is the
+ * same ledger entries.
+ */
 export function deleteUsage(
   redis: RedisConnection,
   entries: ReadonlyMap<Shard, readonly UsageEntry[]>,
@@ -67,7 +79,10 @@ export function usageBacklog(redis: RedisConnection, shards: readonly Shard[]): 
   return callPerShard(shards, (shard) => redis.commands.xlen(usageKey(shard)));
 }
 
-/** kind, credits, charge, organization, operation and request id, as the library writes them; only the last may hold spaces. */
+/**
+ * kind, credits, charge, organization, operation and request id, as the library writes them; only
+ * the last may hold spaces.
+ */
 const ENTRY = /^(consume|reserve|refund) (\d+) (\S+) (\S+) (\S+) (.*)$/s;
 
 /** An entry from a stream's own form. */

@@ -5,8 +5,8 @@ import { type WalletState, walletReply } from "./wallet-state.ts";
 import { callPerShard, type ShardReplies } from "./shard-replies.ts";
 
 /**
- * How long Redis remembers that a settlement was applied: 130 bytes a command, 1 GB at 1,000 commands/s. Later repeats are told as such,
- * see {@link SettlementRequest.isOld}.
+ * How long Redis remembers that a settlement was applied: 130 bytes a command, 1 GB at 1,000
+ * commands/s. Later repeats are told as such, see {@link SettlementRequest.isOld}.
  */
 export const SETTLED_TTL_MS = 2 * 3_600_000;
 /** The same for purchases, which are few. */
@@ -21,25 +21,30 @@ export interface SettlementRequest {
   readonly credits: number;
   readonly action: "consume" | "release";
   /**
-   * Whether it may have been applied longer ago than {@link SETTLED_TTL_MS}: then it is applied only where its reservation is still
-   * there. An applied settlement leaves none.
+   * Whether it may have been applied longer ago than {@link SETTLED_TTL_MS}: then it is applied
+   * only where its reservation is still there. An applied settlement leaves none.
    */
   readonly isOld?: boolean;
-  /** The shard's epoch under which the ledger recorded the entry: below the epoch of the sync, its wallets include it. */
+  /**
+   * The shard's epoch under which the ledger recorded the entry: below the epoch of the sync, its
+   * wallets include it.
+   */
   readonly epoch: number;
 }
 
 /**
- * `done`: applied, now or before. `included`: the wallets were set from a ledger that had it. `unsynced`: the shard is unsynced; ask
- * again. `no_wallet`: the organization has none in Redis. `unreachable`: the node of the shard did not answer; whether it is applied is
- * not known, and a repeat is safe.
+ * `done`: applied, now or before. `included`: the wallets were set from a ledger that had it.
+ * `unsynced`: the shard is unsynced; ask again. `no_wallet`: the organization has none in Redis.
+ * `unreachable`: the node of the shard did not answer; whether it is applied is not known, and a
+ * repeat is safe.
  */
 export type SettlementReply = "done" | "included" | "unsynced" | "no_wallet" | "unreachable";
 
 /**
- * Settles reservations, each once: reserved credits become consumed or available again. A reservation that Redis does not
- * know (its entry was lost with an earlier run) is consumed from the available credits, as the ledger does it, below zero if
- * it must; its release changes nothing. Answers in the order asked, and never rejects: of a call that fails the settlements are
+ * Settles reservations, each once: reserved credits become consumed or available again. A
+ * reservation that Redis does not know (its entry was lost with an earlier run) is consumed from
+ * the available credits, as the ledger does it, below zero if it must; its release changes nothing.
+ * Answers in the order asked, and never rejects: of a call that fails the settlements are
  * `unreachable`, and the reason is given to `failed`.
  */
 export async function settle(
@@ -90,7 +95,10 @@ async function settleInShard(
   }
 }
 
-/** Credits that an organization bought, as the ledger recorded them. The first purchase makes the wallet. */
+/**
+ * Credits that an organization bought, as the ledger recorded them. The first purchase makes the
+ * wallet.
+ */
 export interface PurchaseRequest {
   readonly organizationId: string;
   readonly purchaseId: string;
@@ -118,7 +126,10 @@ export async function purchase(redis: RedisConnection, request: PurchaseRequest)
   return reply === "CLOSED" ? "unsynced" : (reply as SettlementReply);
 }
 
-/** A wallet as Redis has it; `unsynced`: its shard is unsynced; `no_wallet`: the organization has none. */
+/**
+ * A wallet as Redis has it; `unsynced`: its shard is unsynced; `no_wallet`: the organization has
+ * none.
+ */
 export type WalletReply =
   | { readonly kind: "unsynced" | "no_wallet" }
   | { readonly kind: "wallet"; readonly wallet: WalletState };
@@ -159,12 +170,12 @@ export interface SyncedWallet extends WalletState {
 const MAX_ENTRIES_PER_SYNC_CALL = 250;
 
 /**
- * Sets the wallets of an unsynced shard and makes it ready, in as many calls as it takes; nobody sees it ready
- * before the last one. `epoch` must be above that of every ledger entry that the wallets include, and
- * not above that of any they do not. Wallets may come in batches, and a batch may begin with more
- * reservations of the wallet that the one before ended with. `already`: it is ready. `overtaken`: a
- * sync with a higher epoch is under way or was completed before the shard was unsynced again, or
- * Redis failed over meanwhile; look again whether the shard is unsynced.
+ * Sets the wallets of an unsynced shard and makes it ready, in as many calls as it takes; nobody
+ * sees it ready before the last one. `epoch` must be above that of every ledger entry that the
+ * wallets include, and not above that of any they do not. Wallets may come in batches, and a batch
+ * may begin with more reservations of the wallet that the one before ended with. `already`: it is
+ * ready. `overtaken`: a sync with a higher epoch is under way or was completed before the shard was
+ * unsynced again, or Redis failed over meanwhile; look again whether the shard is unsynced.
  */
 export async function syncShard(
   redis: RedisConnection,
@@ -194,14 +205,14 @@ export async function syncShard(
 }
 
 /**
- * What {@link markUnsynced} did: the shard was synced with a later epoch and stays ready, is unsynced by
- * this call, or was unsynced before.
+ * What {@link markUnsynced} did: the shard was synced with a later epoch and stays ready, is
+ * unsynced by this call, or was unsynced before.
  */
 export type MarkedUnsynced = "synced_since" | "unsynced" | "already";
 
 /**
- * Makes a shard unsynced unless it was synced with an epoch above `epoch`. Its organizations are refused
- * until {@link syncShard}.
+ * Makes a shard unsynced unless it was synced with an epoch above `epoch`. Its organizations are
+ * refused until {@link syncShard}.
  */
 export async function markUnsynced(redis: RedisConnection, shard: Shard, epoch: number): Promise<MarkedUnsynced> {
   const synced = await redis.commands.hget(metaKey(shard), "epoch");
@@ -215,7 +226,10 @@ interface SyncPart {
   readonly args: (string | number)[];
 }
 
-/** Divides a sync: a wallet with more reservations than a call may set goes on in the next one, under no id. */
+/**
+ * Divides a sync: a wallet with more reservations than a call may set goes on in the next one,
+ * under no id.
+ */
 async function* syncParts(
   shard: Shard,
   batches: Iterable<readonly SyncedWallet[]> | AsyncIterable<readonly SyncedWallet[]>,
@@ -256,7 +270,10 @@ function syncFields(wallet: SyncedWallet): (string | number)[] {
   return [wallet.id, ...sums, wallet.lowBalanceThreshold, wallet.createdAtMs, wallet.updatedAtMs];
 }
 
-/** Which of `shards` are unsynced (synced under another replication id, or never), and which nobody answers for. */
+/**
+ * Which of `shards` are unsynced (synced under another replication id, or never), and which nobody
+ * answers for.
+ */
 export interface ShardStates extends Pick<ShardReplies<unknown>, "unreachable" | "error"> {
   readonly unsynced: Shard[];
 }

@@ -6,7 +6,10 @@ import { SESSION_LIFE } from "../../domain/session-life.ts";
 /** Hash: a session of the console. */
 export const consoleSessionKey = (sessionHash: string): string => `console:session:${sessionHash}`;
 
-/** Sessions in Redis. The connection needs the function library of the console. `life`: other values in tests only. */
+/**
+ * Sessions in Redis. The connection needs the function library of the console. `life`: other values
+ * in tests only.
+ */
 export function createConsoleSessions(redis: RedisConnection, life = SESSION_LIFE): ConsoleSessions {
   return {
     open: async (sessionHash, { userId, version, csrfToken }) => {
