@@ -1,4 +1,4 @@
-/** Sessions of the console, and the brake on signing in. */
+/** Sessions of the console, and the rate limiter of sign-ins. */
 import { randomUUID } from "node:crypto";
 
 import { createLogger } from "@kapi/runtime";

@@ -115,7 +115,7 @@ export const ADMISSION_SETTINGS: AdmissionSettings = {
   usageStreamLimit: USAGE_STREAM_LIMIT,
 };
 
-const REFUSALS = {
+const REJECTIONS = {
   CLOSED: "unsynced",
   REVOKED: "revoked",
   NO_WALLET: "no_wallet",
@@ -312,7 +312,7 @@ function admitReply(organizationId: string, reply: readonly unknown[]): AdmitRep
     };
   }
   if (status === "LIMITED") return { kind: "limited", retryAfterMs: numberReply(first) };
-  return { kind: REFUSALS[status as keyof typeof REFUSALS] };
+  return { kind: REJECTIONS[status as keyof typeof REJECTIONS] };
 }
 
 function recordReply(outcome: unknown): RecordReply {
