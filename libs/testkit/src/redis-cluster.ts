@@ -59,8 +59,8 @@ export async function startTestRedisCluster(): Promise<TestRedisCluster> {
   });
 }
 
-/** Of the reply to CLUSTER GETKEYSINSLOT: its lines but the lengths. */
-const KEYS = /^(?![*$])\S+/gm;
+/** Of the reply to CLUSTER GETKEYSINSLOT: its lines but lengths, and the end of the connection. */
+const KEYS = /^(?![*$+])\S+/gm;
 const MAX_KEYS = 1_000;
 
 /** Moves a slot with at most 1,000 keys to another master, while clients go on. Returns its keys. */
