@@ -1,17 +1,18 @@
+import { uniformFloat64 } from "pure-rand/distribution/uniformFloat64";
+import { mersenne } from "pure-rand/generator/mersenne";
+
 /** Random choices that a seed fixes, each taker with a stream of its own. */
 export class Dice {
-  #state: number;
+  readonly #generator: ReturnType<typeof mersenne>;
 
   constructor(seed: number) {
-    this.#state = seed >>> 0;
+    // The other generators of pure-rand begin alike for all small seeds, and so would forks.
+    this.#generator = mersenne(seed);
   }
 
-  /** From 0 to below 1 (mulberry32). */
+  /** From 0 to below 1. */
   next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+    return uniformFloat64(this.#generator);
   }
 
   /** A whole number from `first` to `last`. */

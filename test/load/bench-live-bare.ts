@@ -12,7 +12,7 @@ import { TOPICS } from "@kapi/contracts";
 import { Kafka, logLevel } from "kafkajs";
 import { type WebSocket, WebSocketServer } from "ws";
 
-import { frameHeaderBytes, writeFrameHeader } from "../../services/metrics/src/domain/live-frame.ts";
+import { frameHeaderBytes, writeFrameHeader } from "../../services/metrics/src/domain/websocket-frame.ts";
 import { serve } from "./bench-live-workers.ts";
 
 const COMMIT_INTERVAL_MS = 1_000;

@@ -33,9 +33,9 @@ const RETENTION = /(?:^|_)(?:TTL|KEPT)(?:_|$)/;
 const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
   "the size of one request, answer or call": [
     "libs/admission/src/admission.ts MAX_RECORDS",
-    "libs/commands/src/limits.ts OUTBOX_POLL_MAX_BYTES",
     "libs/http/src/body.ts MAX_DRAINED_BYTES",
     "libs/http/src/parse.ts MAX_ISSUES",
+    "libs/outbox/src/limits.ts POLL_MAX_BYTES",
     "libs/trading-server/src/contract.ts MAX_HISTORY_LIMIT",
     "services/account/src/inbound/http/routes.ts DEFAULT_LIMIT",
     "services/account/src/operations/delete-trading-account-immediately.ts MAX_DUE",
@@ -68,7 +68,7 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "libs/runtime/src/redaction.ts MAX_DEPTH",
     "services/command-status/src/config.ts MAX_KEPT_MONTHS",
     "services/command-status/src/config.ts MIN_KEPT_MONTHS",
-    "services/metrics/src/domain/judge.ts MAX_DIGITS",
+    "services/metrics/src/domain/codec/sample-headers.ts MAX_DIGITS",
     "services/metrics/src/domain/topic-position.ts MAX_GENERATION",
     "services/metrics/src/inbound/kafka/valuations.ts MAX_OFFSET",
     "services/metrics/src/inbound/ws/fan-out.ts NOTHING_KEPT",

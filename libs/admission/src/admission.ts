@@ -1,6 +1,6 @@
-import { CommandMessage, type KeyEntry, type Wallet } from "@kapi/contracts";
+import { AnyCommandMessage, type KeyEntry, type Wallet } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
-import { assert, type Clock, delay, toIso } from "@kapi/kernel";
+import { assert, type Clock, retry, toIso } from "@kapi/kernel";
 import { type RedisConnection, wasNotCarriedOut } from "@kapi/redis";
 import {
   type AdmitReply,
@@ -55,9 +55,9 @@ export type RecordOutcome =
    * the first would have. Null: the command is already final; nothing to publish, command-status
    * has it.
    */
-  | { readonly kind: "reclaimed"; readonly recordToken: string; readonly message: CommandMessage | null }
+  | { readonly kind: "reclaimed"; readonly recordToken: string; readonly message: AnyCommandMessage | null }
   /** Queued before. `message` is null where only command-status knows it. */
-  | { readonly kind: "duplicate"; readonly message: CommandMessage | null }
+  | { readonly kind: "duplicate"; readonly message: AnyCommandMessage | null }
   /** An equal request is at work on it: nothing was charged; ask again with the same charge id. */
   | { readonly kind: "open"; readonly ageMs: number }
   /**
@@ -139,7 +139,7 @@ export interface Admission {
    * DEPENDENCY_UNAVAILABLE where that is not known, because Redis lost records and the shard is
    * unsynced.
    */
-  readonly recordedMessage: (organizationId: string, commandId: string) => Promise<CommandMessage | null>;
+  readonly recordedMessage: (organizationId: string, commandId: string) => Promise<AnyCommandMessage | null>;
 }
 
 export interface RefundRequest extends Pick<AdmissionRequest, "key" | "operation" | "requestId" | "chargeId"> {
@@ -216,7 +216,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       const mark = (): Promise<boolean> => markBatched(shardOf(organizationId), completed);
       // The reply may be lost where the mark is set: the same token learns that, whoever else asks
       // sees a completed request.
-      return reaching(() => mark().catch(() => delay(MARK_REPEAT_MS).then(mark)));
+      return reaching(() => retry(mark, { backOff: { firstMs: MARK_REPEAT_MS }, maxAttempts: 2 }));
     },
     confirmCompleted: (organizationId, completed) => reaching(() => confirmCompleted(redis, organizationId, completed)),
     refund: async ({ key, operation, requestId, chargeId, records = [] }) => {
@@ -302,12 +302,12 @@ function outcomeOf(record: RecordReply, recordToken: string): RecordOutcome {
  * What we wrote ourselves; a message that is none is a broken promise of ours, not a caller's
  * mistake.
  */
-function messageFromWire(message: string | null): CommandMessage | null {
-  return message === null ? null : CommandMessage.parse(JSON.parse(message));
+function messageFromWire(message: string | null): AnyCommandMessage | null {
+  return message === null ? null : AnyCommandMessage.parse(JSON.parse(message));
 }
 
 /** The message, with the charge id of its reservation where that is not the command's id. */
-function reservedAs(message: CommandMessage | null, chargeId: string | null): CommandMessage | null {
+function reservedAs(message: AnyCommandMessage | null, chargeId: string | null): AnyCommandMessage | null {
   return message === null || chargeId === null ? message : { ...message, chargeId };
 }
 

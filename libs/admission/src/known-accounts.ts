@@ -1,5 +1,6 @@
 import { accountKey } from "@kapi/contracts";
 import { batcher } from "@kapi/kernel";
+import { LRUCache } from "lru-cache";
 
 const MAX_ACCOUNTS_PER_LOAD = 500;
 const MAX_CONCURRENT_LOADS = 4;
@@ -15,7 +16,7 @@ export interface KnownAccountsOptions<A> {
   readonly load: (accounts: readonly AccountName[]) => Promise<readonly (A | null)[]>;
   /** Whether an answer is remembered; by default every one. */
   readonly isLasting?: (account: A) => boolean;
-  /** Most accounts remembered; the one known longest gives way. */
+  /** Most accounts remembered; the one asked for longest ago gives way. */
   readonly maxEntries: number;
 }
 
@@ -35,24 +36,17 @@ export interface KnownAccounts<A> {
 }
 
 /** Makes an empty memory; misses that come together share one `load`. */
-export function createKnownAccounts<A>(options: KnownAccountsOptions<A>): KnownAccounts<A> {
+export function createKnownAccounts<A extends object | string | true>(
+  options: KnownAccountsOptions<A>,
+): KnownAccounts<A> {
   const { isLasting = () => true } = options;
-  const known = new Map<string, A>();
+  const known = new LRUCache<string, A>({ max: options.maxEntries });
   let forgotten = 0;
   const load = batcher<AccountName, A | null>({
     load: options.load,
     maxBatchSize: MAX_ACCOUNTS_PER_LOAD,
     maxConcurrentBatches: MAX_CONCURRENT_LOADS,
   });
-  const remember = (key: string, account: A): void => {
-    if (known.size >= options.maxEntries) {
-      for (const oldest of known.keys()) {
-        known.delete(oldest);
-        break;
-      }
-    }
-    known.set(key, account);
-  };
   return {
     find: async (serverId, accountNumber) => {
       const key = accountKey(serverId, accountNumber);
@@ -62,7 +56,7 @@ export function createKnownAccounts<A>(options: KnownAccountsOptions<A>): KnownA
       const found = await load({ serverId, accountNumber });
       // The answer may be older than a deletion that was heard of meanwhile; one that is not
       // remembered is asked for again.
-      if (found !== null && forgotten === forgottenBefore && isLasting(found)) remember(key, found);
+      if (found !== null && forgotten === forgottenBefore && isLasting(found)) known.set(key, found);
       return found;
     },
     forget: (serverId, accountNumber) => {

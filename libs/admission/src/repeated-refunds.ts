@@ -1,4 +1,4 @@
-import { type Clock, delay, uuidV7TimeMs } from "@kapi/kernel";
+import { type Clock, repeat, uuidV7TimeMs } from "@kapi/kernel";
 import { counter, type Logger, type Started } from "@kapi/runtime";
 
 import type { Admission, RefundRequest } from "./admission.ts";
@@ -43,7 +43,7 @@ export function startRepeatedRefunds(needs: {
   readonly logger: Logger;
 }): Started<RepeatedRefunds> {
   const { admission, clock, logger } = needs;
-  const stopped = new AbortController();
+  let isStopping = false;
   let tryUntilMs = Number.POSITIVE_INFINITY;
   let waiting: RefundRequest[] = [];
 
@@ -59,7 +59,7 @@ export function startRepeatedRefunds(needs: {
       else await admission.refund(request);
       return [];
     } catch (error) {
-      if (!isLate(request) && !stopped.signal.aborted) return [request];
+      if (!isLate(request) && !isStopping) return [request];
       giveUp(request, error);
       return [];
     }
@@ -72,14 +72,7 @@ export function startRepeatedRefunds(needs: {
       waiting.push(...left.flat());
     }
   };
-  const running = (async () => {
-    while (!stopped.signal.aborted) {
-      await delay(RETRY_PAUSE_MS, stopped.signal);
-      await round();
-    }
-    // What a round that was under way at the stop left, and what came in meanwhile.
-    await round();
-  })();
+  const rounds = repeat({ name: "refunds", round, pauseMs: RETRY_PAUSE_MS, firstPauseMs: RETRY_PAUSE_MS, logger });
   return {
     value: {
       add: (request) => {
@@ -89,8 +82,10 @@ export function startRepeatedRefunds(needs: {
     },
     stop: async () => {
       tryUntilMs = clock.nowMs() + STOP_TRY_MS;
-      stopped.abort();
-      await running;
+      isStopping = true;
+      await rounds.stop();
+      // What a round that was under way at the stop left, and what came in meanwhile.
+      await round();
     },
   };
 }

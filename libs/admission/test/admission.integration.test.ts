@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-import { type CommandMessage, DEFAULT_PRICES, type KeyEntry, TOPICS, Wallet, directoryKey } from "@kapi/contracts";
+import { type AnyCommandMessage, DEFAULT_PRICES, type KeyEntry, TOPICS, Wallet, directoryKey } from "@kapi/contracts";
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
 import { createRedis, type RedisConnection } from "@kapi/redis";
@@ -71,7 +71,7 @@ function read(key: KeyEntry, changes: Partial<AdmissionRequest> = {}): Admission
   };
 }
 
-function deposit(key: KeyEntry, message: CommandMessage): AdmissionRequest {
+function deposit(key: KeyEntry, message: AnyCommandMessage): AdmissionRequest {
   const { commandId, fingerprint, reservedCredits: credits } = message;
   const records = [{ commandId, fingerprint, message: JSON.stringify(message), credits }];
   return read(key, { mode: "reserve", operation: "depositAccountFunds", records });

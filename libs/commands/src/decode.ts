@@ -2,12 +2,20 @@
  * A message of a command topic → what the inbox keeps of it. A message that cannot be read, and yet names its command, becomes one that
  * is never carried out: the command is settled and fails INTERNAL (decisions, 3.1). What names no command is for the dead letters.
  */
-import { CommandMessage, CommandOperation, MessageCreatedBy } from "@kapi/contracts";
+import {
+  CommandHeader,
+  CommandMessage,
+  CommandOperation,
+  CommandRequest,
+  MessageCreatedBy,
+  type StoredCommandMessage,
+  type UnreadableCommandMessage,
+} from "@kapi/contracts";
 import type { Message } from "@kapi/kafka";
 import { z } from "zod";
 
 export interface Incoming {
-  readonly message: CommandMessage;
+  readonly message: StoredCommandMessage;
   /** Why the message could not be read; null where it could. */
   readonly unreadable: string | null;
   readonly partition: number;
@@ -15,9 +23,6 @@ export interface Incoming {
   /** The message as JSON on one line, without a sealed password. */
   readonly text: string;
 }
-
-/** What the inbox marks a message with that must not be carried out; no field of {@link CommandMessage}. */
-const MARK = "unreadable";
 
 /** The message, or why it names no command. The reason never quotes the value: it may hold a sealed password. */
 export function decode({ value, offset, traceparent }: Message, partition: number): Incoming | string {
@@ -41,25 +46,27 @@ export function decode({ value, offset, traceparent }: Message, partition: numbe
   const reason = `not a command message (${findings.join(", ")})`;
   const named = Named.safeParse(json);
   if (!named.success) return reason;
-  const message: CommandMessage = { ...named.data, ...NOTHING_TO_DO };
-  return { message, unreadable: reason, ...place, text: JSON.stringify({ ...message, [MARK]: true }) };
+  const message: UnreadableCommandMessage = { ...named.data, ...NOTHING_TO_DO };
+  return { message, unreadable: reason, ...place, text: JSON.stringify(message) };
 }
 
-/** Whether the text of an inbox row is that of a message which could not be read. */
-export function isMarked(json: unknown): boolean {
-  return typeof json === "object" && json !== null && MARK in json && json[MARK] === true;
+/** Whether a message, or the JSON of an inbox row, is that of a message which could not be read. */
+export function isMarked(message: unknown): message is UnreadableCommandMessage {
+  return typeof message === "object" && message !== null && "unreadable" in message && message.unreadable === true;
 }
 
 /**
  * The message in a row of the inbox, from its text as JSON. Throws if it has no form that a release
- * has stored.
+ * has stored. A row of release 0.1.0 whose payload makes no sense is a command that cannot be read.
  */
-export function storedMessage(json: unknown): CommandMessage {
-  return StoredMessage.parse(json);
+export function storedMessage(json: unknown): StoredCommandMessage {
+  const header = StoredHeader.parse(json);
+  const request = isMarked(json) ? null : CommandRequest.safeParse(json);
+  return request?.success === true ? { ...header, ...request.data } : { ...header, ...UNREADABLE };
 }
 
 /** Earlier releases stored fingerprints of any form. */
-const StoredMessage = CommandMessage.extend({ fingerprint: z.string() });
+const StoredHeader = CommandHeader.extend({ fingerprint: z.string() });
 
 /**
  * Replaces an unreadable fingerprint: a stored message must parse when it is read from the inbox.
@@ -76,7 +83,7 @@ const Named = z.object({
   managedAccountId: z.uuid().nullable().catch(null),
   requestId: z.string().catch(""),
   idempotencyKey: z.string().catch(""),
-  fingerprint: CommandMessage.shape.fingerprint.catch(NO_FINGERPRINT),
+  fingerprint: CommandHeader.shape.fingerprint.catch(NO_FINGERPRINT),
   reservedCredits: z.int().min(0).catch(0),
   chargeId: z.uuid().optional().catch(undefined),
   createdAt: z.iso.datetime().catch(() => new Date(0).toISOString()),
@@ -84,4 +91,5 @@ const Named = z.object({
   createdBy: MessageCreatedBy,
 });
 
-const NOTHING_TO_DO = { payload: {}, sealedPassword: null, derivationKeyId: null } as const;
+const UNREADABLE = { payload: {}, unreadable: true } as const;
+const NOTHING_TO_DO = { ...UNREADABLE, sealedPassword: null, derivationKeyId: null } as const;

@@ -1,4 +1,4 @@
-import type { CommandErrorCode, CommandMessage } from "@kapi/contracts";
+import type { CommandErrorCode, CommandHeader, StoredCommandMessage } from "@kapi/contracts";
 
 import type { Lease } from "./lease-book.ts";
 
@@ -21,7 +21,7 @@ export interface Home {
 /** A command in memory. */
 export interface Entry {
   /** Its `traceparent` is that of the attempt under way. */
-  message: CommandMessage;
+  message: StoredCommandMessage;
   /** The span that the command was taken up in, if it belongs to a trace. */
   readonly traceparent?: string | undefined;
   /** See {@link orderKeyOf}. */
@@ -42,7 +42,7 @@ export interface Entry {
 }
 
 /** The commands of one account run one at a time, in the order of the log. A creation has its own account. */
-export function orderKeyOf(message: CommandMessage): string {
+export function orderKeyOf(message: CommandHeader): string {
   if (message.accountNumber === null) return message.managedAccountId ?? message.commandId;
   return `${message.serverId}/${message.accountNumber}`;
 }

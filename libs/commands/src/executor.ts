@@ -2,7 +2,7 @@
  * The seam between the machinery of commands and the service that carries them out. The worker decides when a command
  * runs, again runs, expires and is final; the executor knows what a command means and talks to the trading server.
  */
-import type { CommandErrorCode, CommandMessage } from "@kapi/contracts";
+import type { CommandErrorCode, CommandMessage, StoredCommandMessage } from "@kapi/contracts";
 
 import type { WorkTransaction } from "./work.ts";
 
@@ -11,6 +11,11 @@ export interface LeasedCommand {
   readonly message: CommandMessage;
   /** Which attempt this is, from 1. */
   readonly attempt: number;
+}
+
+/** A command that was perhaps sent and is not sent again. Its message may be one that cannot be read. */
+export interface UnsettledCommand {
+  readonly message: StoredCommandMessage;
 }
 
 /** What became of one command in one call of the executor. */
@@ -25,7 +30,7 @@ export type CommandOutcome<Effect> =
       readonly effect: Effect;
     }
   /**
-   * We ourselves will not carry it out (payload that makes no sense, server disabled). Only for a command that was
+   * We ourselves will not carry it out (server disabled). Only for a command that was
    * NOT sent in this call. If an earlier attempt may have sent it, the worker settles it before it fails.
    */
   | { readonly kind: "refuse"; readonly errorCode: CommandErrorCode; readonly errorMessage: string }
@@ -42,7 +47,7 @@ export type CommandOutcome<Effect> =
 
 /** A command and its outcome, as {@link CommandExecutor.apply} takes them. */
 export interface AppliedOutcome<Effect> {
-  readonly message: CommandMessage;
+  readonly message: StoredCommandMessage;
   readonly outcome: Extract<CommandOutcome<Effect>, { kind: "succeeded" | "failed" }> | ClosedOutcome;
 }
 
@@ -67,7 +72,7 @@ export interface CommandExecutor<Effect> {
    * Learns what became of commands that were perhaps sent, and closes them where nothing did: never answers `refuse`.
    * `closed` for a command that no trading server knows of.
    */
-  settle(serverId: string, commands: readonly LeasedCommand[]): Promise<readonly CommandOutcome<Effect>[]>;
+  settle(serverId: string, commands: readonly UnsettledCommand[]): Promise<readonly CommandOutcome<Effect>[]>;
   /**
    * Writes the effects of many commands inside the transaction that makes them final, in a handful of statements.
    * The returned map replaces the `result` of the commands in it. Facts to publish go through `transaction.enqueue`.

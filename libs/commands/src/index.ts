@@ -6,7 +6,7 @@ export { column } from "./columns.ts";
 export * from "./executor.ts";
 export { OPEN_BY_KEY } from "./statements.ts";
 export { type CommandStore, type CommandStoreOptions, createCommandStore } from "./store.ts";
-export type { FinalState, OpenCommand, OutboxMessage, WorkTransaction } from "./work.ts";
+export type { FinalState, OpenCommand, WorkTransaction } from "./work.ts";
 export { type CommandWorker, type CommandWorkerOptions, createCommandWorker } from "./worker.ts";
 export { MAX_BATCH_COMMANDS } from "./limits.ts";
 

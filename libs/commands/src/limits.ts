@@ -52,16 +52,5 @@ export const EXPIRY_SWEEP_MS = 1_000;
  */
 export const TRANSACTION_PAUSES_MS: readonly number[] = [0, 50, 250];
 
-/** Published rows are deleted together after this time. */
-export const OUTBOX_DELETE_INTERVAL_MS = 100;
-/** Most rows, each a unit's messages, in one delete. */
-export const OUTBOX_DELETE_BATCH = 5_000;
-/** A row this old was left by a process that died, or could not be published. */
-export const OUTBOX_LEFTOVER_AGE_MS = 5_000;
-export const OUTBOX_POLL_INTERVAL_MS = 1_000;
-/** Units of leftovers published together, and what they have together, in bytes; one that has more goes by itself. */
-export const OUTBOX_POLL_BATCH = 20;
-export const OUTBOX_POLL_MAX_BYTES = 16 * 1024 * 1024;
-
 /** How long a stopping worker waits for the batches under way. */
 export const DRAIN_DEADLINE_MS = 10_000;

@@ -1,10 +1,9 @@
 /** What the machinery of commands tells about itself: how long commands take, what waits, and which servers are away. */
-import type { CommandMessage } from "@kapi/contracts";
+import type { CommandHeader } from "@kapi/contracts";
 import type { Clock } from "@kapi/kernel";
 import type { Database } from "@kapi/postgres";
+import { outboxAge } from "@kapi/outbox";
 import { histogram, isMeasuring, observed } from "@kapi/runtime";
-
-import { OUTBOX_AGE } from "./statements.ts";
 
 const MS_PER_SECOND = 1_000;
 
@@ -16,7 +15,7 @@ const duration = histogram(
 );
 
 /** A command ended; told after the commit. */
-export function measureEnd(worker: string, message: CommandMessage, status: string, clock: Clock): void {
+export function measureEnd(worker: string, message: CommandHeader, status: string, clock: Clock): void {
   if (!isMeasuring()) return;
   const seconds = Math.max(0, clock.nowMs() - Date.parse(message.createdAt)) / MS_PER_SECOND;
   duration.record(seconds, { worker, operation: message.operation, status });
@@ -28,10 +27,7 @@ export function measureOutbox(worker: string, database: Database): () => void {
     "commands.outbox.age",
     "How long the oldest message has been committed that is not known to be published, by `worker`",
     "s",
-    async () => {
-      const [oldest] = await database.query(OUTBOX_AGE, []);
-      return [{ value: oldest?.seconds ?? 0, attributes: { worker } }];
-    },
+    async () => [{ value: await outboxAge(database), attributes: { worker } }],
   );
 }
 

@@ -192,8 +192,7 @@ export class PartitionQueue implements Home {
 /** The inbox holds only messages that were checked when they came in. What is read back was perhaps sent. */
 function fromRow(row: OpenRow): Loadable {
   const sealed: unknown = row.sealed_password === null ? null : JSON.parse(row.sealed_password);
-  const json: unknown = JSON.parse(row.message);
-  const message = storedMessage({ ...(json as object), sealedPassword: sealed });
-  const refusal = isMarked(json) ? INTERNAL : null;
+  const message = storedMessage({ ...(JSON.parse(row.message) as object), sealedPassword: sealed });
+  const refusal = isMarked(message) ? INTERNAL : null;
   return { message, refusal, offset: row.log_offset, attempts: row.attempts, maybeSent: true };
 }

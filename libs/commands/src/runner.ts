@@ -9,8 +9,9 @@ import { faultPoint, inBatchSpan, type Logger } from "@kapi/runtime";
 import { column } from "./columns.ts";
 import { mayMove } from "./command-state.ts";
 import { EndWatch } from "./end-watch.ts";
+import { isMarked } from "./decode.ts";
 import type { Entry } from "./entry.ts";
-import type { CommandExecutor, CommandOutcome } from "./executor.ts";
+import type { CommandExecutor, CommandOutcome, LeasedCommand } from "./executor.ts";
 import type { Lease, LeaseBook } from "./lease-book.ts";
 import { LEASED_EVENT_AFTER_MS, PENDING_TIMEOUT_MS } from "./limits.ts";
 import type { BatchMode, ServerAnswer } from "./scheduler.ts";
@@ -95,9 +96,14 @@ export class Runner<Effect> {
   async #ask(serverId: string, mode: BatchMode, batch: readonly Entry[]): Promise<readonly CommandOutcome<Effect>[]> {
     if (mode === "expire") return batch.map(() => ({ kind: "closed" }));
     const { executor, worker } = this.#options;
-    const commands = batch.map(({ message, attempts }) => ({ message, attempt: attempts }));
     if (mode === "execute") faultPoint(`${worker}.before-execute`);
-    const outcomes = await executor[mode](serverId, commands);
+    const outcomes =
+      mode === "execute"
+        ? await executor.execute(serverId, batch.map(leasedCommandOf))
+        : await executor.settle(
+            serverId,
+            batch.map(({ message }) => ({ message })),
+          );
     if (mode === "execute") faultPoint(`${worker}.after-execute`);
     assert(outcomes.length === batch.length, "an executor answers one outcome for each command");
     return outcomes;
@@ -205,6 +211,11 @@ export class Runner<Effect> {
     // Made final by another path while they were under way.
     for (const entry of final) this.#options.onEnd(entry);
   }
+}
+
+function leasedCommandOf({ message, attempts }: Entry): LeasedCommand {
+  assert(!isMarked(message), "a message that cannot be read is never carried out");
+  return { message, attempt: attempts };
 }
 
 function answerOf(mode: BatchMode, outcomes: readonly { readonly kind: string }[]): ServerAnswer {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import type { CommandMessage } from "@kapi/contracts";
+import { type CommandHeader, CommandMessage } from "@kapi/contracts";
 import { backOffMs } from "@kapi/kernel";
 import { commandMessage, TestClock } from "@kapi/testkit";
 
@@ -52,9 +52,9 @@ function flush(): Promise<void> {
 const partition: Home = { partition: 0, lease: null, remove: () => undefined };
 
 let nextOffset = 0;
-function entry(accountNumber: string, overrides: Partial<CommandMessage & { maybeSent: boolean }> = {}): Entry {
+function entry(accountNumber: string, overrides: Partial<CommandHeader & { maybeSent: boolean }> = {}): Entry {
   const { maybeSent = false, ...message } = overrides;
-  const full = commandMessage({ serverId: SERVER, accountNumber, ...message });
+  const full = CommandMessage.parse(commandMessage({ serverId: SERVER, accountNumber, ...message }));
   const deadlineMs = Date.parse(full.deadlineAt);
   nextOffset += 1;
   const state = { attempts: 0, maybeSent, refusal: null, broken: 0, gone: false };

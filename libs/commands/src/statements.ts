@@ -1,4 +1,4 @@
-/** The SQL of inbox, leases and outbox: one statement a function's worth, each over many rows. */
+/** The SQL of inbox and leases: one statement a function's worth, each over many rows. */
 import { type Statement, statement } from "@kapi/postgres";
 import type { CommandStatus } from "@kapi/contracts";
 
@@ -146,33 +146,4 @@ export const CHECK_LEASES: Statement<{ partition: number }> = statement(
    join unnest($2::integer[], $3::bigint[]) h (partition, token) on h.partition = l.partition and h.token = l.token
    where l.topic = $1 and l.expires_at > clock_timestamp()
    for share of l`,
-);
-
-export const DELETE_OUTBOX: Statement<never> = statement(
-  "commands_delete_outbox",
-  `delete from outbox where id = any($1::bigint[])`,
-);
-
-/** How long ago the oldest row was written, in seconds; none where there is no row. */
-export const OUTBOX_AGE: Statement<{ seconds: number }> = statement(
-  "commands_outbox_age",
-  `select extract(epoch from clock_timestamp() - created_at)::float8 as seconds from outbox order by id limit 1`,
-);
-
-/**
- * $1 age in ms, $2 limit of rows, $3 limit of bytes, which the first row may exceed. What another poller is at is left to it.
- * The size of a row is known without reading it.
- */
-export const LEFTOVERS: Statement<{ id: number; messages: string }> = statement(
-  "commands_leftovers",
-  `select id, messages
-   from (
-     select id, messages, row_number() over (order by id) as place, sum(octet_length(messages)) over (order by id) as bytes
-     from (
-       select id, messages from outbox
-       where created_at < clock_timestamp() - $1 * interval '1 millisecond'
-       order by id limit $2 for update skip locked
-     ) found
-   ) sized
-   where place = 1 or bytes <= $3 order by id`,
 );

@@ -4,12 +4,12 @@
  */
 import { type Clock, delay } from "@kapi/kernel";
 import type { Producer } from "@kapi/kafka";
+import { ROW_PER_TRANSACTION, startOutbox } from "@kapi/outbox";
 import { type Database, isTransient } from "@kapi/postgres";
 import { faultPoint, type Logger, type Started } from "@kapi/runtime";
 
 import { TRANSACTION_PAUSES_MS } from "./limits.ts";
 import { measureEnd, measureOutbox } from "./measures.ts";
-import { Outbox } from "./outbox.ts";
 import { type MessageLookup, Unit } from "./unit.ts";
 
 export interface CommandStoreOptions {
@@ -44,10 +44,10 @@ export interface CommandStore {
 
 /** Starts the outbox of the service's schema. `stop` publishes and deletes what is under way. */
 export function createCommandStore(options: CommandStoreOptions): Started<CommandStore> {
-  const outbox = new Outbox(options);
-  const endMeasures = measureOutbox(options.worker, options.database);
+  const { database, worker, producer, clock, logger } = options;
+  const outbox = startOutbox({ service: worker, database, rows: ROW_PER_TRANSACTION, producer, logger });
+  const endMeasures = measureOutbox(worker, database);
   let attached: AttachedWorker = { messageOf: () => undefined, onFinal: () => undefined };
-  const { database, worker, clock, logger } = options;
 
   const once = async <T>(work: (transaction: Unit) => Promise<T>) =>
     database.transaction(async (transaction) => {
@@ -66,7 +66,10 @@ export function createCommandStore(options: CommandStoreOptions): Started<Comman
         const outboxId = await written;
         const endsCommands = unit.finalIds.length > 0;
         if (endsCommands) faultPoint(`${worker}.after-commit`);
-        if (outboxId !== null) outbox.publish(outboxId, unit.messages, endsCommands);
+        if (outboxId !== null) {
+          const published = outbox.value.publish([outboxId], unit.messages);
+          if (endsCommands) void published.then((done) => done && faultPoint(`${worker}.after-publish`));
+        }
         if (endsCommands) attached.onFinal(unit.finalIds);
         for (const { message, status } of unit.ends()) measureEnd(worker, message, status, clock);
         return value;

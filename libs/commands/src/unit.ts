@@ -2,20 +2,21 @@
 import {
   type CommandErrorCode,
   type CommandEvent,
-  type CommandMessage,
+  type CommandHeader,
   type CommandStatus,
   isFinal,
+  type StoredCommandMessage,
   TOPICS,
 } from "@kapi/contracts";
 import { assert, assertDefined, type Clock, toIso } from "@kapi/kernel";
+import { type OutboxMessage, toLines } from "@kapi/outbox";
 import type { Statement, Transaction } from "@kapi/postgres";
 
 import { column } from "./columns.ts";
 import { assertMove } from "./command-state.ts";
 import { storedMessage } from "./decode.ts";
-import { toLines } from "./outbox-lines.ts";
 import { MESSAGES, type OpenState, READ_OPEN, WRITE_UNIT } from "./statements.ts";
-import type { FinalState, OpenCommand, OutboxMessage, WorkTransaction } from "./work.ts";
+import type { FinalState, OpenCommand, WorkTransaction } from "./work.ts";
 
 /** A move of one command along the table of `command-state.ts`. */
 export interface StateChange {
@@ -28,7 +29,7 @@ export interface StateChange {
 }
 
 /** The message of a command that this process holds in memory. */
-export type MessageLookup = (commandId: string) => CommandMessage | undefined;
+export type MessageLookup = (commandId: string) => StoredCommandMessage | undefined;
 
 export class Unit implements WorkTransaction {
   readonly messages: OutboxMessage[] = [];
@@ -85,15 +86,15 @@ export class Unit implements WorkTransaction {
   }
 
   /** The commands that it made final, and how. */
-  *ends(): Generator<{ message: CommandMessage; status: CommandStatus }> {
+  *ends(): Generator<{ message: CommandHeader; status: CommandStatus }> {
     for (const { command, status } of this.#changes.values()) {
       if (isFinal(status)) yield { message: command.message, status };
     }
   }
 
   /** From memory what is there, the others from the inbox. */
-  async #messagesOf(rows: readonly OpenState[]): Promise<ReadonlyMap<string, CommandMessage>> {
-    const messages = new Map<string, CommandMessage>();
+  async #messagesOf(rows: readonly OpenState[]): Promise<ReadonlyMap<string, StoredCommandMessage>> {
+    const messages = new Map<string, StoredCommandMessage>();
     const unknown: string[] = [];
     for (const { command_id: commandId } of rows) {
       const message = this.#messageOf(commandId);
@@ -164,7 +165,7 @@ function toEvent(
 }
 
 /** A creation has no account number until its result gives one. */
-function accountNumberOf(message: CommandMessage, result: Record<string, unknown> | null): string | null {
+function accountNumberOf(message: CommandHeader, result: Record<string, unknown> | null): string | null {
   const given = result?.["accountNumber"];
   return message.accountNumber ?? (typeof given === "string" ? given : null);
 }

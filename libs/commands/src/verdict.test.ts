@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 
+import { CommandMessage } from "@kapi/contracts";
 import { FIRST_RETRY_MS, MAX_RETRY_MS } from "@kapi/kernel";
 import { createLogger } from "@kapi/runtime";
 import { commandMessage, TestClock } from "@kapi/testkit";
@@ -20,7 +21,7 @@ const judge = new Judge<null>({
 const SERVER_DISABLED = { kind: "refuse", errorCode: "SERVER_DISABLED", errorMessage: "disabled" } as const;
 
 function entry(overrides: Partial<Entry> = {}): Entry {
-  const message = commandMessage();
+  const message = CommandMessage.parse(commandMessage());
   const partition: Home = { partition: 0, lease: null, remove: () => undefined };
   return {
     message,

@@ -1,21 +1,10 @@
 /** What a unit of work is made of: messages, commands that are open, and how they end. */
-import type { CommandErrorCode, CommandMessage, CommandStatus, TopicContract } from "@kapi/contracts";
-import type { Transaction } from "@kapi/postgres";
-
-/** One message for Kafka, published after the commit of the transaction that enqueued it. */
-export interface OutboxMessage {
-  readonly topic: TopicContract;
-  /** On one line. */
-  readonly key: string;
-  /** JSON on one line. */
-  readonly value: string;
-  /** The span that it is sent in, if it belongs to a trace. */
-  readonly traceparent?: string | undefined;
-}
+import type { CommandErrorCode, CommandStatus, StoredCommandMessage } from "@kapi/contracts";
+import type { OutboxTransaction } from "@kapi/outbox";
 
 /** A command that was not final when the transaction read it; the version tells whether it still is at its end. */
 export interface OpenCommand {
-  readonly message: CommandMessage;
+  readonly message: StoredCommandMessage;
   readonly status: CommandStatus;
   readonly version: number;
   readonly attempts: number;
@@ -33,9 +22,7 @@ export interface FinalState {
 }
 
 /** A transaction that may end commands and publish messages with it. */
-export interface WorkTransaction extends Transaction {
-  /** Published after the commit, at least once, also when this process dies right after it. */
-  enqueue(messages: readonly OutboxMessage[]): void;
+export interface WorkTransaction extends OutboxTransaction {
   /** Those of `commandIds` that this service has taken in and that are not final; in no particular order. */
   readOpen(commandIds: readonly string[]): Promise<readonly OpenCommand[]>;
   /**

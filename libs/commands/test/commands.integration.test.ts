@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { type CommandMessage, TOPICS } from "@kapi/contracts";
+import { type AnyCommandMessage, TOPICS } from "@kapi/contracts";
 import { delay, toIso } from "@kapi/kernel";
+import { toLines } from "@kapi/outbox";
 import { statement } from "@kapi/postgres";
 import { anyAccountNumber, commandMessage, eventually } from "@kapi/testkit";
 
 import { MAX_LOADED_PER_LANE } from "../src/limits.ts";
-import { toLines } from "../src/outbox-lines.ts";
 import { Harness } from "./harness.ts";
 
 const STEAL_LEASE = statement<never>(
@@ -119,7 +119,7 @@ describe("commands", () => {
     const first = commandMessage({ accountNumber });
     const second = commandMessage({ accountNumber, serverId: first.serverId });
     const partition = harness.partitionOf(first);
-    const insert = (message: CommandMessage, offset: number, status: string, version: number, attempts: number) =>
+    const insert = (message: AnyCommandMessage, offset: number, status: string, version: number, attempts: number) =>
       harness.database.query(INSERT_OPEN, [
         message.commandId,
         partition,

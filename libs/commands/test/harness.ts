@@ -1,4 +1,4 @@
-import { type CommandEvent, CommandEvent as CommandEventSchema, type CommandMessage, TOPICS } from "@kapi/contracts";
+import { type CommandEvent, CommandEvent as CommandEventSchema, type AnyCommandMessage, TOPICS } from "@kapi/contracts";
 import { createKafka, createLogReader, createProducer, type Message, type Producer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
 import { createPool, type Database, migrate, statement } from "@kapi/postgres";
@@ -40,7 +40,6 @@ const COUNT_OF_SERVER = statement<{ count: number }>(
 export class Harness {
   readonly book = new ReferenceBook();
   readonly events: CommandEvent[] = [];
-  readonly facts: Message[] = [];
   readonly deadLetters: Message[] = [];
   readonly logger: Logger = createLogger({ service: "test", level: "silent" });
   readonly #scope: Scope;
@@ -109,8 +108,8 @@ export class Harness {
   }
 
   /** Starts a store by itself, as another process of the service has one. */
-  startStore(logger: Logger = this.logger): Started<CommandStore> {
-    const { database } = this;
+  startStore(): Started<CommandStore> {
+    const { database, logger } = this;
     return createCommandStore({ worker: WORKER, database, producer: this.#producer, clock: systemClock, logger });
   }
 
@@ -126,7 +125,7 @@ export class Harness {
   }
 
   /** Publishes commands as the gateway does. */
-  async publish(...messages: readonly CommandMessage[]): Promise<void> {
+  async publish(...messages: readonly AnyCommandMessage[]): Promise<void> {
     await Promise.all(
       messages.map((message) =>
         this.#producer.send(TOPIC, { key: orderKeyOf(message), value: JSON.stringify(message) }),
@@ -135,7 +134,7 @@ export class Harness {
   }
 
   /** Publishes a command in the span that `traceparent` names. */
-  async publishIn(traceparent: string, message: CommandMessage): Promise<void> {
+  async publishIn(traceparent: string, message: AnyCommandMessage): Promise<void> {
     await this.#producer.send(TOPIC, { key: orderKeyOf(message), value: JSON.stringify(message), traceparent });
   }
 
@@ -143,7 +142,7 @@ export class Harness {
     await this.#producer.send(TOPIC, { key, value });
   }
 
-  partitionOf(message: CommandMessage): number {
+  partitionOf(message: AnyCommandMessage): number {
     return this.#producer.partitionOf(TOPIC, orderKeyOf(message));
   }
 
@@ -189,17 +188,6 @@ export class Harness {
           for (const { value } of messages) {
             this.events.push(CommandEventSchema.parse(JSON.parse(value.toString("utf8"))));
           }
-        },
-        logger,
-        fatal,
-      }),
-    );
-    await this.#scope.start("facts", () =>
-      createLogReader(this.#kafka, {
-        topic: TOPICS.financeEvents,
-        from: "beginning",
-        onBatch: (_partition, messages) => {
-          this.facts.push(...messages);
         },
         logger,
         fatal,

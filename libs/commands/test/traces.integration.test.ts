@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import type { CommandMessage } from "@kapi/contracts";
+import type { AnyCommandMessage } from "@kapi/contracts";
 import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/runtime/testing";
 import { commandMessage, eventually } from "@kapi/testkit";
 
@@ -57,7 +57,7 @@ describe("the trace of a command", () => {
     // What is under way fills both places of the server; the others gather behind it.
     const [one, two, three] = ["2", "3", "4"].map((digit) => digit.repeat(32)) as [string, string, string];
     const { serverId } = commandMessage();
-    const command = (): CommandMessage => commandMessage({ serverId });
+    const command = (): AnyCommandMessage => commandMessage({ serverId });
     const first = [command(), command()];
     for (const message of first) {
       await harness.publish(message);

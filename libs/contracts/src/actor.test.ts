@@ -31,7 +31,7 @@ const MESSAGE = {
   requestId: "r",
   idempotencyKey: "k",
   fingerprint: "f".repeat(64),
-  payload: {},
+  payload: { amount: 1 },
   sealedPassword: null,
   derivationKeyId: null,
   reservedCredits: 5,

@@ -1,5 +1,4 @@
 export * from "./api-error.ts";
-export { installAuditOutbox } from "./audit-outbox-routes.ts";
 export * from "./caller.ts";
 export * from "./dependency-error.ts";
 export * from "./internal-auth.ts";

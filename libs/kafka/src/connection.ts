@@ -2,7 +2,7 @@ import net from "node:net";
 import tls from "node:tls";
 
 import type { TopicContract } from "@kapi/contracts";
-import { delay } from "@kapi/kernel";
+import { retry } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 import { Kafka, type KafkaConfig, type LogEntry, logLevel, type RetryOptions, type SASLOptions } from "kafkajs";
 
@@ -103,15 +103,11 @@ export function createKafka(options: KafkaOptions): KafkaConnection {
       });
     },
     async connectWaiting(client) {
-      for (;;) {
-        try {
-          return await this.connect(client);
-        } catch (error) {
-          if (!isAway(error)) throw error;
-          options.logger.warn({ error: asError(error).message }, "waiting for Kafka");
-          await delay(CONNECT_PAUSE_MS);
-        }
-      }
+      await retry(() => this.connect(client), {
+        backOff: { firstMs: CONNECT_PAUSE_MS },
+        isRetryable: isAway,
+        onFailure: (error) => options.logger.warn({ error: asError(error).message }, "waiting for Kafka"),
+      });
     },
   };
 }

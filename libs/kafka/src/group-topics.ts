@@ -1,4 +1,4 @@
-import { delay } from "@kapi/kernel";
+import { retry } from "@kapi/kernel";
 import type { Broker, Cluster } from "kafkajs";
 
 import type { KafkaConnection } from "./connection.ts";
@@ -7,8 +7,7 @@ import { asError, TopicRecreated } from "./errors.ts";
 import type { PartitionAssignment } from "./generations.ts";
 import { topicIdFrom } from "./topic-ids.ts";
 
-const RETRY_DELAY_MIN_MS = 100;
-const RETRY_DELAY_MAX_MS = 2_000;
+const BACK_OFF = { firstMs: 100, maxMs: 2_000 };
 
 interface CommittedTopic {
   readonly topic: string;
@@ -55,18 +54,17 @@ export class GroupTopics {
     isCurrent: () => boolean,
   ): Promise<readonly PartitionAssignment[]> {
     if (this.#options.restartBeyondEnd === true) return assignment;
-    for (let retryDelayMs = RETRY_DELAY_MIN_MS; isCurrent();) {
-      try {
-        await this.#checkOnce(assignment);
-        break;
-      } catch (error) {
-        if (error instanceof TopicRecreated) throw error;
+    const attempt = async (): Promise<void> => {
+      if (isCurrent()) await this.#checkOnce(assignment);
+    };
+    await retry(attempt, {
+      backOff: BACK_OFF,
+      isRetryable: (error) => !(error instanceof TopicRecreated),
+      onFailure: (error) => {
         const fields = { group: this.#options.groupId, error: asError(error).message };
         this.#options.logger.warn(fields, "the ids of the topics are not known yet; trying again");
-        await delay(retryDelayMs);
-        retryDelayMs = Math.min(retryDelayMs * 2, RETRY_DELAY_MAX_MS);
-      }
-    }
+      },
+    });
     return assignment.map((one) => ({ ...one, topicId: this.idOf(this.#kafka.topicName(one.topic)) }));
   }
 

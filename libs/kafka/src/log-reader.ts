@@ -1,5 +1,5 @@
 import type { TopicContract } from "@kapi/contracts";
-import { type Clock, type Deferred, deferred, delay, monotonicClock } from "@kapi/kernel";
+import { backOffMs, type Clock, type Deferred, deferred, delay, monotonicClock, retry } from "@kapi/kernel";
 import { type Logger, observed, type Started } from "@kapi/runtime";
 import type { Cluster } from "kafkajs";
 
@@ -19,8 +19,7 @@ const MAX_WAIT_FOR_END_MS = 100;
 const MAX_BYTES = 10 * 1024 * 1024;
 const START_DEADLINE_MS = 30_000;
 const STOP_DEADLINE_MS = 5_000;
-const RETRY_DELAY_MIN_MS = 50;
-const RETRY_DELAY_MAX_MS = 1_000;
+const BACK_OFF = { firstMs: 50, maxMs: 1_000 };
 const STALLED_AFTER_MS = 30_000;
 const READ_UNCOMMITTED = 0;
 /** How `findLeaderForPartitions` names the leader of partitions that have none. */
@@ -158,16 +157,11 @@ class FetchingReader implements LogReader {
   /** Finds where to begin and which end counts as caught up, then reads until `stop`. */
   async start(): Promise<void> {
     const deadline = AbortSignal.timeout(START_DEADLINE_MS);
-    for (let retryDelayMs = RETRY_DELAY_MIN_MS; ; retryDelayMs = Math.min(retryDelayMs * 2, RETRY_DELAY_MAX_MS)) {
-      try {
-        await this.#locate();
-        break;
-      } catch (error) {
-        // A leader is changing, or a topic is so new that not every broker knows it.
-        if (!isAway(error) && (!mayPass(error) || deadline.aborted)) throw error;
-        await delay(retryDelayMs);
-      }
-    }
+    await retry(() => this.#locate(), {
+      backOff: BACK_OFF,
+      // A leader is changing, or a topic is so new that not every broker knows it.
+      isRetryable: (error) => isAway(error) || (mayPass(error) && !deadline.aborted),
+    });
     this.#answerWaiters();
     this.#running = this.#read();
   }
@@ -204,7 +198,7 @@ class FetchingReader implements LogReader {
    * again once the last one has ended: a handler that still runs has its partition to itself.
    */
   async #read(): Promise<void> {
-    let retryDelayMs = RETRY_DELAY_MIN_MS;
+    let failures = 0;
     while (!this.#stopped.signal.aborted) {
       const startedMs = this.#clock.nowMs();
       try {
@@ -213,13 +207,12 @@ class FetchingReader implements LogReader {
       } catch (error) {
         if (this.#stopped.signal.aborted) return;
         if (isAway(error)) this.sign();
-        if (this.#clock.nowMs() - startedMs > RETRY_DELAY_MAX_MS) retryDelayMs = RETRY_DELAY_MIN_MS;
+        failures = this.#clock.nowMs() - startedMs > BACK_OFF.maxMs ? 1 : failures + 1;
         this.#options.logger.warn(
           { topic: this.#topic, error: asError(error).message },
           "fetching failed; trying again",
         );
-        await delay(retryDelayMs, this.#stopped.signal);
-        retryDelayMs = Math.min(retryDelayMs * 2, RETRY_DELAY_MAX_MS);
+        await delay(backOffMs(failures, Math.random, BACK_OFF), this.#stopped.signal);
         await this.#recover(error);
       }
     }

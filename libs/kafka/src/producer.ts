@@ -1,5 +1,5 @@
 import type { TopicContract } from "@kapi/contracts";
-import { type Clock, type Deferred, deferred, delay, monotonicClock } from "@kapi/kernel";
+import { backOffMs, type Clock, type Deferred, deferred, delay, monotonicClock } from "@kapi/kernel";
 import { type Started, TRACEPARENT_HEADER } from "@kapi/runtime";
 import type { Message as WireMessage } from "kafkajs";
 
@@ -23,8 +23,7 @@ const PRODUCE_TIMEOUT_MS = 10_000;
 const MIN_REQUEST_TIMEOUT_MS = 1_500;
 /** A leader that waits for its replicas says so before its request times out, and keeps its connection. */
 const ACK_MARGIN_MS = 250;
-const RETRY_DELAY_MIN_MS = 50;
-const RETRY_DELAY_MAX_MS = 500;
+const BACK_OFF = { firstMs: 50, maxMs: 500 };
 const MIN_INTERVAL_MS = 8;
 /** {@link ProducerOptions.minIntervalMs} of what is watched live: valuations, and the samples made of them. */
 export const LIVE_INTERVAL_MS = 5;
@@ -128,8 +127,8 @@ interface Lane {
   inFlight: readonly Queued[];
   lastFlushMs: number;
   isScheduled: boolean;
-  /** How long it rests after a request that is to be sent again. */
-  retryDelayMs: number;
+  /** Requests in a row that are to be sent again. */
+  failures: number;
 }
 
 class BatchingProducer implements Producer {
@@ -241,7 +240,7 @@ class BatchingProducer implements Producer {
   #lane(leader: number | null): Lane {
     let lane = this.#lanes.get(leader);
     if (lane === undefined) {
-      lane = { queue: [], inFlight: [], lastFlushMs: 0, isScheduled: false, retryDelayMs: RETRY_DELAY_MIN_MS };
+      lane = { queue: [], inFlight: [], lastFlushMs: 0, isScheduled: false, failures: 0 };
       this.#lanes.set(leader, lane);
     }
     return lane;
@@ -268,7 +267,7 @@ class BatchingProducer implements Producer {
       lane.inFlight = batch;
       await this.#delivery.deliver(batch);
       if (batch.some(({ settled }) => !settled)) await this.#rest(lane);
-      else lane.retryDelayMs = RETRY_DELAY_MIN_MS;
+      else lane.failures = 0;
       lane.inFlight = [];
       const again = batch.filter(({ settled }) => !settled);
       for (const { place, settled } of batch) if (settled) place.waiting -= 1;
@@ -281,8 +280,8 @@ class BatchingProducer implements Producer {
 
   /** Before the next try, whose leaders may be others. */
   async #rest(lane: Lane): Promise<void> {
-    await delay(lane.retryDelayMs);
-    lane.retryDelayMs = Math.min(lane.retryDelayMs * 2, RETRY_DELAY_MAX_MS);
+    lane.failures += 1;
+    await delay(backOffMs(lane.failures, Math.random, BACK_OFF));
     await this.#delivery.refresh();
   }
 

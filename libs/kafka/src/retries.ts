@@ -1,12 +1,12 @@
 import type { TopicContract } from "@kapi/contracts";
+import { backOffMs } from "@kapi/kernel";
 import { counter } from "@kapi/runtime";
 import type { EachBatchPayload } from "kafkajs";
 
 import type { ConsumerOptions } from "./consumer-options.ts";
 import type { RetryableError } from "./errors.ts";
 
-const DELAY_MIN_MS = 100;
-const DELAY_MAX_MS = 5_000;
+const BACK_OFF = { firstMs: 100, maxMs: 5_000 };
 
 const retries = counter(
   "kafka.consumer.retries",
@@ -29,10 +29,10 @@ export class Retries {
   later(topic: TopicContract, error: RetryableError, payload: EachBatchPayload): void {
     retries.add(1, { group: this.#options.groupId, topic: topic.name });
     const place = placeOf(topic, payload.batch.partition);
-    const tries = this.#tries.get(place) ?? 0;
-    this.#tries.set(place, tries + 1);
-    const delayMs = Math.min(DELAY_MIN_MS * 2 ** tries, DELAY_MAX_MS);
-    const fields = { place, tries: tries + 1, delayMs, reason: error.message };
+    const tries = (this.#tries.get(place) ?? 0) + 1;
+    this.#tries.set(place, tries);
+    const delayMs = backOffMs(tries, Math.random, BACK_OFF);
+    const fields = { place, tries, delayMs, reason: error.message };
     this.#options.logger.warn(fields, "a batch will be tried again");
     const resume = payload.pause();
     const timer = setTimeout(() => {

@@ -1,5 +1,5 @@
 import { TOPICS, type TopicContract } from "@kapi/contracts";
-import { assert, delay } from "@kapi/kernel";
+import { assert, retry } from "@kapi/kernel";
 import kafkajs, { type Admin, type ITopicConfig } from "kafkajs";
 
 import type { KafkaConnection } from "./connection.ts";
@@ -148,16 +148,8 @@ function topicConfig(kafka: KafkaConnection, topic: TopicContract, options: Crea
 
 /** Brokers learn of a new topic one after the other; until its leaders answer, clients would fail. */
 async function untilReady(admin: Admin, name: string): Promise<void> {
-  const deadline = AbortSignal.timeout(CREATE_TIMEOUT_MS);
-  for (;;) {
-    try {
-      await admin.fetchTopicOffsets(name);
-      return;
-    } catch (error) {
-      if (deadline.aborted) throw error;
-      await delay(READY_POLL_MS);
-    }
-  }
+  const fetchOffsets = (): Promise<unknown> => admin.fetchTopicOffsets(name);
+  await retry(fetchOffsets, { backOff: { firstMs: READY_POLL_MS }, timeoutMs: CREATE_TIMEOUT_MS });
 }
 
 function sizeConfigs({ maxMessageBytes }: TopicContract): Record<string, string> {

@@ -11,3 +11,5 @@ export * from "./organization-queue.ts";
 export * from "./organization-slots.ts";
 export * from "./organization-turns.ts";
 export * from "./passwords.ts";
+export * from "./repeat.ts";
+export * from "./retry.ts";

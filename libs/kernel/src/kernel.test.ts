@@ -69,6 +69,13 @@ describe("canonicalJson", () => {
     expect(canonicalJson({ a: 1, b: undefined })).toBe(canonicalJson({ a: 1 }));
     expect(canonicalJson({ a: "1" })).not.toBe(canonicalJson({ a: 1 }));
   });
+
+  it("sorts keys by their code units, as the example of RFC 8785, 3.2.3, does", () => {
+    const keys = ["\u20ac", "\r", "\ufb33", "1", "\ud83d\ude00", "\u0080", "\u00f6"];
+    const sorted = ["\r", "1", "\u0080", "\u00f6", "\u20ac", "\ud83d\ude00", "\ufb33"];
+    const object = Object.fromEntries(keys.map((key) => [key, 0]));
+    expect(canonicalJson(object)).toBe(`{${sorted.map((key) => `${JSON.stringify(key)}:0`).join(",")}}`);
+  });
 });
 
 describe("a generated password", () => {

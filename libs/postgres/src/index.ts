@@ -1,4 +1,3 @@
-export { type AuditOutbox, createAuditOutbox, recordForAudit } from "./audit-outbox.ts";
 export { startDatabaseClock } from "./database-clock.ts";
 export { isMissingPartition, isTransient, isUniqueViolation } from "./errors.ts";
 export { createPool, type Database, type PoolOptions, type Queryable, type Transaction } from "./pool.ts";

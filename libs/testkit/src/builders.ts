@@ -1,10 +1,11 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 
 import {
-  type CommandMessage,
+  type AnyCommandMessage,
   COMMAND_DEADLINE_MS,
   DEFAULT_PRICES,
   type KeyEntry,
+  moneyOf,
   type PricesEntry,
   SCOPES,
   type ServerEntry,
@@ -23,8 +24,13 @@ export function anyAccountNumber(): string {
   return String(10_000_000 + (randomBytes(4).readUInt32BE() % 90_000_000));
 }
 
-/** A deposit of 100.00 on a new account, valid as it is; `overrides` replace its fields. */
-export function commandMessage(overrides: Partial<CommandMessage> = {}): CommandMessage {
+/**
+ * A deposit of 100.00 on a new account, valid as it is; `overrides` replace its fields. The money in
+ * minor units is that of the payload.
+ */
+export function commandMessage(overrides: Partial<AnyCommandMessage> = {}): AnyCommandMessage {
+  const { operation = "finance.deposit", payload = { amount: 100 } } = overrides;
+  const amountMinor = moneyOf(operation, payload);
   const organizationId = overrides.organizationId ?? randomUUID();
   const idempotencyKey = overrides.idempotencyKey ?? randomUUID();
   const nowMs = Date.now();
@@ -34,11 +40,12 @@ export function commandMessage(overrides: Partial<CommandMessage> = {}): Command
     serverId: randomUUID(),
     accountNumber: anyAccountNumber(),
     managedAccountId: randomUUID(),
-    operation: "finance.deposit",
+    operation,
     requestId: "request-1",
     idempotencyKey,
     fingerprint: createHash("sha256").update(idempotencyKey).digest("hex"),
-    payload: { amount: 100 },
+    payload,
+    ...(amountMinor === null ? {} : { amountMinor }),
     sealedPassword: null,
     derivationKeyId: null,
     reservedCredits: 5,

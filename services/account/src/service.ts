@@ -2,18 +2,11 @@ import { fileURLToPath } from "node:url";
 import { createDirectory } from "@kapi/admission";
 import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@kapi/commands";
 import { TOPICS } from "@kapi/contracts";
-import {
-  admitCallers,
-  createHttpServer,
-  createInternalClient,
-  installAuditOutbox,
-  listen,
-  serviceCredentials,
-} from "@kapi/http";
+import { admitCallers, createHttpServer, createInternalClient, listen, serviceCredentials } from "@kapi/http";
 import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
 import { assertDefined, derivePassword, openPassword } from "@kapi/kernel";
+import { installAuditOutbox } from "@kapi/outbox";
 import {
-  createAuditOutbox,
   createPool,
   isTransient,
   migrate,
@@ -181,7 +174,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     onStale: (error) => logger.warn({ err: error }, "account details show the last sample: no live values to be had"),
   });
   registerHistoryRoutes(app, history);
-  installAuditOutbox(app, createAuditOutbox(database));
+  installAuditOutbox(app, database);
   registerChangeRoutes(app, {
     updateServerConfiguration: (serverId, body, by) =>
       updateServerConfiguration(register, configure, serverId, body, by),

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import {
   AccountFact,
   CommandEvent,
-  type CommandMessage,
+  type AnyCommandMessage,
   type CommandOperation,
   directoryKey,
   type ServerEntry,
@@ -74,14 +74,14 @@ export class World {
   }
 
   /** Creates an account by a command; gives its number. */
-  async account(overrides: Partial<CommandMessage> = {}): Promise<string> {
+  async account(overrides: Partial<AnyCommandMessage> = {}): Promise<string> {
     const event = await this.final(await this.publishCreation(overrides));
     if (event.status !== "succeeded") throw new Error(`no account: ${JSON.stringify(event)}`);
     return String(event.result?.["accountNumber"]);
   }
 
   /** Publishes a creation and gives its command id. */
-  async publishCreation(overrides: Partial<CommandMessage> = {}): Promise<string> {
+  async publishCreation(overrides: Partial<AnyCommandMessage> = {}): Promise<string> {
     const { commandId } = await this.publish(null, "account.create", {
       payload: { accountName: "Trader", initialBalance: 100_000, leverage: 100 },
       ...overrides,
@@ -93,8 +93,8 @@ export class World {
   async publish(
     accountNumber: string | null,
     operation: CommandOperation,
-    overrides: Partial<CommandMessage> = {},
-  ): Promise<CommandMessage> {
+    overrides: Partial<AnyCommandMessage> = {},
+  ): Promise<AnyCommandMessage> {
     const { organizationId, serverId } = this.server;
     const derivationKeyId = this.#derivationKeys().currentKeyId;
     const its = { organizationId, serverId, operation, accountNumber, derivationKeyId, payload: {} };
@@ -110,7 +110,7 @@ export class World {
   async run(
     accountNumber: string,
     operation: CommandOperation,
-    overrides: Partial<CommandMessage> = {},
+    overrides: Partial<AnyCommandMessage> = {},
   ): Promise<CommandEvent> {
     return this.final((await this.publish(accountNumber, operation, overrides)).commandId);
   }
@@ -128,7 +128,7 @@ export class World {
   }
 
   /** A password that a caller supplies, as the command carries it. */
-  sealed(commandId: string, password: string): CommandMessage["sealedPassword"] {
+  sealed(commandId: string, password: string): AnyCommandMessage["sealedPassword"] {
     return sealPassword(configFields.keyring.parse(this.stack.secrets.passwordSealingKeys), commandId, password);
   }
 

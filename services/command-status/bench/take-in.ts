@@ -4,7 +4,7 @@
  * `POSTGRES_URL=… node bench/take-in.ts`. BENCH_TURNS (20) and BENCH_COMMANDS_PER_TURN (4,000) ask
  * for other loads.
  */
-import type { CommandEvent, CommandMessage } from "@kapi/contracts";
+import type { CommandEvent, AnyCommandMessage } from "@kapi/contracts";
 import { createPool, type Database, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { commandMessage } from "@kapi/testkit";
@@ -32,7 +32,7 @@ const logger = createLogger({ service: "bench", level: "error" });
 interface Rival {
   readonly name: string;
   readonly database: Database;
-  readonly messages: (messages: readonly CommandMessage[]) => Promise<unknown>;
+  readonly messages: (messages: readonly AnyCommandMessage[]) => Promise<unknown>;
   readonly events: (events: readonly CommandEvent[]) => Promise<unknown>;
   readonly stop: () => Promise<void>;
 }

@@ -2,7 +2,7 @@ import {
   type Command,
   Command as CommandSchema,
   type CommandEvent,
-  type CommandMessage,
+  type AnyCommandMessage,
   queuedCommand,
   TOPICS,
 } from "@kapi/contracts";
@@ -46,7 +46,7 @@ afterAll(async () => {
   await environment.stop();
 });
 
-async function publishMessage(message: CommandMessage): Promise<void> {
+async function publishMessage(message: AnyCommandMessage): Promise<void> {
   await running.producer.send(TOPICS.commandsFinance, { key: message.commandId, value: JSON.stringify(message) });
 }
 
@@ -55,7 +55,9 @@ async function publishEvent(event: CommandEvent): Promise<void> {
 }
 
 /** The commands that the caller's own organization reads, null where there is none. */
-async function read(...messages: Pick<CommandMessage, "organizationId" | "commandId">[]): Promise<(Command | null)[]> {
+async function read(
+  ...messages: Pick<AnyCommandMessage, "organizationId" | "commandId">[]
+): Promise<(Command | null)[]> {
   const reads = messages.map(({ organizationId, commandId }) => ({ organizationId, commandId }));
   const answer = await running.client.request("POST", "/internal/commands/read", { reads });
   expect(answer.status).toBe(200);
@@ -205,41 +207,41 @@ describe("the look-up", () => {
   });
 });
 
-describe("the record of a command", () => {
-  const keyOf = (message: CommandMessage): string => recordKey(shardOf(message.organizationId), message.commandId);
+describe("the claim of a command", () => {
+  const claimOf = (message: AnyCommandMessage): string => recordKey(shardOf(message.organizationId), message.commandId);
 
-  async function record(message: CommandMessage): Promise<void> {
+  async function claim(message: AnyCommandMessage): Promise<void> {
     const fields = { fingerprint: message.fingerprint, message: JSON.stringify(message), answered: "1" };
-    await redis.value.commands.hset(keyOf(message), fields);
-    await redis.value.commands.pexpire(keyOf(message), 24 * 3_600_000);
+    await redis.value.commands.hset(claimOf(message), fields);
+    await redis.value.commands.pexpire(claimOf(message), 24 * 3_600_000);
   }
 
   it("keeps its message until the command is final, and expires within the hour then", async () => {
     const message = commandMessage();
-    await record(message);
+    await claim(message);
     await publishMessage(message);
     await caughtUp();
-    expect(await redis.value.commands.hget(keyOf(message), "message")).toBe(JSON.stringify(message));
+    expect(await redis.value.commands.hget(claimOf(message), "message")).toBe(JSON.stringify(message));
 
     await publishEvent(eventOf(message));
     await eventually(async () => {
-      expect(await redis.value.commands.hget(keyOf(message), "message")).toBeNull();
+      expect(await redis.value.commands.hget(claimOf(message), "message")).toBeNull();
     });
-    expect(await redis.value.commands.hget(keyOf(message), "fingerprint")).toBe(message.fingerprint);
+    expect(await redis.value.commands.hget(claimOf(message), "fingerprint")).toBe(message.fingerprint);
     await eventually(async () => {
-      expect(await redis.value.commands.pttl(keyOf(message))).toBeLessThanOrEqual(3_600_000);
+      expect(await redis.value.commands.pttl(claimOf(message))).toBeLessThanOrEqual(3_600_000);
     });
   });
 
   it("keeps its message while the end is known but the command cannot be read here", async () => {
     const message = commandMessage();
-    await record(message);
+    await claim(message);
     await publishEvent(eventOf(message));
     await caughtUp();
-    expect(await redis.value.commands.hget(keyOf(message), "message")).toBe(JSON.stringify(message));
+    expect(await redis.value.commands.hget(claimOf(message), "message")).toBe(JSON.stringify(message));
     await publishMessage(message);
     await eventually(async () => {
-      expect(await redis.value.commands.hget(keyOf(message), "message")).toBeNull();
+      expect(await redis.value.commands.hget(claimOf(message), "message")).toBeNull();
     });
   });
 });

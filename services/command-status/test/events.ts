@@ -1,7 +1,7 @@
-import type { CommandEvent, CommandMessage } from "@kapi/contracts";
+import type { CommandEvent, AnyCommandMessage } from "@kapi/contracts";
 
 /** An event of the command that `message` names. */
-export function eventOf(message: CommandMessage, change: Partial<CommandEvent> = {}): CommandEvent {
+export function eventOf(message: AnyCommandMessage, change: Partial<CommandEvent> = {}): CommandEvent {
   return {
     commandId: message.commandId,
     organizationId: message.organizationId,

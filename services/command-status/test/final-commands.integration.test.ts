@@ -1,4 +1,4 @@
-import type { CommandEvent, CommandMessage } from "@kapi/contracts";
+import type { CommandEvent, AnyCommandMessage } from "@kapi/contracts";
 import { createPool, type Database } from "@kapi/postgres";
 import { createLogger, loadConfig, type Started } from "@kapi/runtime";
 import { commandMessage, createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
@@ -39,7 +39,7 @@ beforeEach(() => {
   store = rememberingFinal({ ...rows, byIds: read });
 });
 
-async function takeIn(message: CommandMessage, event: CommandEvent = eventOf(message)): Promise<void> {
+async function takeIn(message: AnyCommandMessage, event: CommandEvent = eventOf(message)): Promise<void> {
   await store.takeInMessages([message], []);
   await store.takeInEvents([event], []);
 }

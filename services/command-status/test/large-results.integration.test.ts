@@ -1,4 +1,4 @@
-import { type CommandMessage, CommandsAnswer, TOPICS } from "@kapi/contracts";
+import { type AnyCommandMessage, CommandsAnswer, TOPICS } from "@kapi/contracts";
 import { commandMessage } from "@kapi/testkit";
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -14,8 +14,8 @@ const MAX_ANSWER_BYTES = 17_500_000;
 const FITTING = 5;
 
 let running: Running;
-let exports: CommandMessage[];
-let small: CommandMessage;
+let exports: AnyCommandMessage[];
+let small: AnyCommandMessage;
 
 // More than one internal call takes, which is 64 MiB.
 beforeAll(async () => {
@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => running.stop());
 
 /** The lines of one read. */
-async function read(messages: readonly CommandMessage[]): Promise<string[]> {
+async function read(messages: readonly AnyCommandMessage[]): Promise<string[]> {
   const reads = messages.map(({ organizationId, commandId }) => ({ organizationId, commandId }));
   const { status, body } = await running.client.request("POST", "/internal/commands/read", { reads });
   expect(status).toBe(200);

@@ -1,4 +1,11 @@
-import { Command, COMMAND_STATUSES, type CommandMessage, CommandsAnswer, queuedCommand, TOPICS } from "@kapi/contracts";
+import {
+  Command,
+  COMMAND_STATUSES,
+  type AnyCommandMessage,
+  CommandsAnswer,
+  queuedCommand,
+  TOPICS,
+} from "@kapi/contracts";
 import { createPool, type Database, statement } from "@kapi/postgres";
 import { createLogger, type Started } from "@kapi/runtime";
 import { commandMessage, eventually } from "@kapi/testkit";
@@ -35,7 +42,10 @@ afterAll(async () => {
   await running.stop();
 });
 
-async function publish(messages: readonly CommandMessage[], events: ReturnType<typeof eventOf>[] = []): Promise<void> {
+async function publish(
+  messages: readonly AnyCommandMessage[],
+  events: ReturnType<typeof eventOf>[] = [],
+): Promise<void> {
   await Promise.all([
     ...messages.map((one) =>
       running.producer.send(TOPICS.commandsFinance, { key: one.commandId, value: JSON.stringify(one) }),
@@ -47,7 +57,7 @@ async function publish(messages: readonly CommandMessage[], events: ReturnType<t
   expect((await running.client.request("POST", "/internal/commands/caught-up", {})).status).toBe(200);
 }
 
-type Server = Pick<CommandMessage, "organizationId" | "serverId">;
+type Server = Pick<AnyCommandMessage, "organizationId" | "serverId">;
 const anyServer = (): Server => ({ organizationId: randomUUID(), serverId: randomUUID() });
 
 async function list(
@@ -198,7 +208,7 @@ it("a position only rises: what a process writes late is there, and does not low
 });
 
 describe("waiting for a command", () => {
-  const wait = (one: Pick<CommandMessage, "organizationId" | "commandId">, timeoutMs: number) =>
+  const wait = (one: Pick<AnyCommandMessage, "organizationId" | "commandId">, timeoutMs: number) =>
     running.client.request("POST", "/internal/commands/wait", {
       organizationId: one.organizationId,
       commandId: one.commandId,

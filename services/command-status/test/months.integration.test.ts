@@ -1,4 +1,4 @@
-import { CommandAnswer, type CommandEvent, type CommandMessage } from "@kapi/contracts";
+import { CommandAnswer, type CommandEvent, type AnyCommandMessage } from "@kapi/contracts";
 import { statement } from "@kapi/postgres";
 import { commandMessage, eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -43,7 +43,7 @@ async function goTo(month: string, by: MonthStore = months): Promise<void> {
   await keepMonths({ months: by, keptMonths: KEPT_MONTHS, logger, signal });
 }
 
-async function takeIn(message: CommandMessage, ...events: CommandEvent[]): Promise<void> {
+async function takeIn(message: AnyCommandMessage, ...events: CommandEvent[]): Promise<void> {
   await store.takeInMessages([message], []);
   for (const event of events) await store.takeInEvents([event], []);
 }
@@ -53,13 +53,13 @@ async function attached(): Promise<string[]> {
   return (await testDatabase.sql<{ month: string }>(text)).map(({ month }) => month);
 }
 
-const rowsOf = ({ commandId }: CommandMessage) =>
+const rowsOf = ({ commandId }: AnyCommandMessage) =>
   testDatabase.sql<{ month: string; status: string; messages: number }>(
     "select to_char(month, 'YYYY-MM-DD') as month, status, messages from commands_by_month where command_id = $1",
     [commandId],
   );
 
-const listOf = async ({ organizationId, serverId }: CommandMessage, query = {}) =>
+const listOf = async ({ organizationId, serverId }: AnyCommandMessage, query = {}) =>
   createCommandLists(testDatabase.database).list({ organizationId, serverId, page: 1, limit: 20, ...query });
 
 describe("a command whose month was dropped", () => {
@@ -78,7 +78,7 @@ describe("a command whose month was dropped", () => {
     await goTo(monthAfter(KEPT_MONTHS + 1));
     expect(await attached()).not.toContain(monthAfter(0));
 
-    const short = (one: CommandMessage) => ({
+    const short = (one: AnyCommandMessage) => ({
       id: one.commandId,
       operation: one.operation,
       serverId: one.serverId,

@@ -2,7 +2,7 @@
  * The statements of the release before months, word for word: its processes run beside those of
  * this release while it is rolled out. To be deleted with the old tables.
  */
-import { type CommandEvent, type CommandMessage, isFinal } from "@kapi/contracts";
+import { type CommandEvent, type AnyCommandMessage, isFinal } from "@kapi/contracts";
 import { type Queryable, statement } from "@kapi/postgres";
 
 const MOVE_POSITION = `
@@ -82,7 +82,7 @@ export function oldStore(database: Queryable) {
   const byId = (left: { commandId: string }, right: { commandId: string }): number =>
     left.commandId < right.commandId ? -1 : 1;
   return {
-    takeInMessages: (messages: readonly CommandMessage[]) =>
+    takeInMessages: (messages: readonly AnyCommandMessage[]) =>
       database.query(TAKE_IN_MESSAGES, [[], [], [], ...messageColumns(messages.toSorted(byId))]),
     takeInEvents: (events: readonly CommandEvent[]) =>
       database.query(TAKE_IN_EVENTS, [[], [], [], ...eventColumns(events.toSorted(byId))]),
@@ -90,7 +90,7 @@ export function oldStore(database: Queryable) {
   };
 }
 
-function messageColumns(messages: readonly CommandMessage[]): unknown[] {
+function messageColumns(messages: readonly AnyCommandMessage[]): unknown[] {
   return [
     messages.map((message) => message.commandId),
     messages.map((message) => message.organizationId),

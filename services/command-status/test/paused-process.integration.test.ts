@@ -2,7 +2,7 @@
  * A process stands still for longer than its session, with a statement on its way to the database. Another process takes its
  * partitions over; then the statement arrives.
  */
-import { type CommandMessage, TOPICS } from "@kapi/contracts";
+import { type AnyCommandMessage, TOPICS } from "@kapi/contracts";
 import { createKafka, createProducer } from "@kapi/kafka";
 import { createPool, type Database, statement } from "@kapi/postgres";
 import { createLogger, type Started } from "@kapi/runtime";
@@ -58,16 +58,19 @@ afterAll(async () => {
   await environment.stop();
 });
 
-const timesTakenIn = async ({ commandId }: CommandMessage): Promise<number> =>
+const timesTakenIn = async ({ commandId }: AnyCommandMessage): Promise<number> =>
   (await database.value.query(TIMES_TAKEN_IN, [commandId]))[0]?.messages ?? 0;
 
 /** Publishes to the one partition that there is. */
-async function startProducer(): Promise<{ publish(message: CommandMessage): Promise<unknown>; stop(): Promise<void> }> {
+async function startProducer(): Promise<{
+  publish(message: AnyCommandMessage): Promise<unknown>;
+  stop(): Promise<void>;
+}> {
   const { kafkaBrokers, topicPrefix } = environment;
   const logger = createLogger({ service: "test", level: "error" });
   const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
   const { value, stop } = await createProducer(kafka);
-  const publish = (message: CommandMessage): Promise<unknown> =>
+  const publish = (message: AnyCommandMessage): Promise<unknown> =>
     value.send(TOPICS.commandsFinance, { key: message.commandId, value: JSON.stringify(message) });
   return { publish, stop };
 }

@@ -2,7 +2,7 @@
  * The release before knows one table of commands, this one has them by month. Processes of both run
  * side by side for a while, on the same rows.
  */
-import type { CommandMessage } from "@kapi/contracts";
+import type { AnyCommandMessage } from "@kapi/contracts";
 import { RetryableError } from "@kapi/kafka";
 import { statement } from "@kapi/postgres";
 import { commandMessage, eventually } from "@kapi/testkit";
@@ -22,7 +22,7 @@ const OLD_MONTH = "0001-01-01";
 /** More than one piece of filling in. */
 const EARLIER_COMMANDS = 2_500;
 const server = (({ organizationId, serverId }) => ({ organizationId, serverId }))(commandMessage());
-const anyCommand = (): CommandMessage => commandMessage({ serverId: server.serverId });
+const anyCommand = (): AnyCommandMessage => commandMessage({ serverId: server.serverId });
 
 let testDatabase: MonthsDatabase;
 let old: ReturnType<typeof oldStore>;
@@ -30,7 +30,7 @@ let store: CommandStore;
 let months: MonthStore;
 const earlier = Array.from({ length: EARLIER_COMMANDS }, anyCommand);
 /** Commands that this release put into their month. */
-const byMonth: CommandMessage[] = [];
+const byMonth: AnyCommandMessage[] = [];
 
 beforeAll(async () => {
   testDatabase = await createMonthsDatabase();
@@ -46,12 +46,12 @@ beforeAll(async () => {
 });
 afterAll(() => testDatabase.stop());
 
-const rowsOf = ({ commandId }: CommandMessage) =>
+const rowsOf = ({ commandId }: AnyCommandMessage) =>
   testDatabase.sql<{ month: string; status: string; messages: number }>(
     "select to_char(month, 'YYYY-MM-DD') as month, status, messages from commands_by_month where command_id = $1",
     [commandId],
   );
-const isOneRowOf = async (message: CommandMessage, month: string): Promise<void> => {
+const isOneRowOf = async (message: AnyCommandMessage, month: string): Promise<void> => {
   expect(await rowsOf(message)).toEqual([{ month, status: "succeeded", messages: 1 }]);
   expect(await store.byIds([message.commandId])).toMatchObject([{ fingerprint: message.fingerprint, isFinal: true }]);
 };
@@ -62,7 +62,14 @@ it("for a day commands of either release are in the old table, whichever takes i
   const [ours, theirs, ourEvent, ourMessage, ourEventFirst, theirEventFirst] = Array.from(
     { length: 6 },
     anyCommand,
-  ) as [CommandMessage, CommandMessage, CommandMessage, CommandMessage, CommandMessage, CommandMessage];
+  ) as [
+    AnyCommandMessage,
+    AnyCommandMessage,
+    AnyCommandMessage,
+    AnyCommandMessage,
+    AnyCommandMessage,
+    AnyCommandMessage,
+  ];
   await store.takeInMessages([ours, ourMessage], []);
   await old.takeInMessages([theirs, ourEvent]);
   await store.takeInEvents(
@@ -89,9 +96,9 @@ it("then new commands go to their month, and those of the old table stay one row
   ).map((row) => row.month);
   await testDatabase.sql("update command_placement set monthly_from = now()");
   const [open, openToo, begun] = [...earlier.slice(0, 2), anyCommand()] as [
-    CommandMessage,
-    CommandMessage,
-    CommandMessage,
+    AnyCommandMessage,
+    AnyCommandMessage,
+    AnyCommandMessage,
   ];
   await store.takeInEvents([eventOf(open)], []);
   await isOneRowOf(open, OLD_MONTH);
@@ -127,7 +134,7 @@ it("and the release before can store no command that this release would not find
   for (const one of [unknown, started]) expect(await rowsOf(one)).toEqual([]);
   expect(await rowsOf(placed)).toHaveLength(1);
 
-  const [known] = earlier as [CommandMessage];
+  const [known] = earlier as [AnyCommandMessage];
   await old.takeInEvents([eventOf(known)]);
   await isOneRowOf(known, OLD_MONTH);
   await store.takeInMessages([unknown], []);

@@ -1,4 +1,11 @@
-import { accountKey, CommandEvent, type CommandMessage, directoryKey, type ServerEntry, TOPICS } from "@kapi/contracts";
+import {
+  accountKey,
+  CommandEvent,
+  type AnyCommandMessage,
+  directoryKey,
+  type ServerEntry,
+  TOPICS,
+} from "@kapi/contracts";
 import type { InternalClient } from "@kapi/http";
 import { createKafka, createLogReader, createProducer, type Producer } from "@kapi/kafka";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
@@ -84,7 +91,7 @@ export class Harness {
   }
 
   /** An export of a new account, as the gateway publishes it. */
-  command(overrides: Partial<CommandMessage> = {}): CommandMessage & { readonly accountNumber: string } {
+  command(overrides: Partial<AnyCommandMessage> = {}): AnyCommandMessage & { readonly accountNumber: string } {
     const { serverId, organizationId } = this.server;
     const accountNumber = overrides.accountNumber ?? anyAccountNumber();
     const operation = "account.history_export" as const;
@@ -99,7 +106,7 @@ export class Harness {
     return { ...message, accountNumber };
   }
 
-  async publish(...messages: readonly CommandMessage[]): Promise<void> {
+  async publish(...messages: readonly AnyCommandMessage[]): Promise<void> {
     await Promise.all(
       messages.map((message) =>
         this.#producer.send(TOPICS.commandsExport, {

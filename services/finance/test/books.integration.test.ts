@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { createNoopMeter, metrics } from "@opentelemetry/api";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import type { CommandMessage } from "@kapi/contracts";
+import type { AnyCommandMessage } from "@kapi/contracts";
 import { statement } from "@kapi/postgres";
 import { accountCreated, anyAccountNumber, balanceChanged, commandMessage, eventually } from "@kapi/testkit";
 
@@ -58,7 +58,7 @@ describe("the books", () => {
     metrics.disable();
   });
 
-  function command(accountNumber: string, overrides: Partial<CommandMessage> = {}): CommandMessage {
+  function command(accountNumber: string, overrides: Partial<AnyCommandMessage> = {}): AnyCommandMessage {
     const { serverId, organizationId } = harness.server;
     return commandMessage({ serverId, organizationId, accountNumber, ...overrides });
   }

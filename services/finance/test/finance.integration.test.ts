@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import type { CommandMessage } from "@kapi/contracts";
+import type { AnyCommandMessage } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 import { accountCreated, anyAccountNumber, balanceChanged, commandMessage, eventually } from "@kapi/testkit";
 
@@ -18,7 +18,7 @@ describe("finance", () => {
     await harness.stop();
   });
 
-  function command(accountNumber: string, overrides: Partial<CommandMessage> = {}): CommandMessage {
+  function command(accountNumber: string, overrides: Partial<AnyCommandMessage> = {}): AnyCommandMessage {
     const { serverId, organizationId } = harness.server;
     return commandMessage({ serverId, organizationId, accountNumber, ...overrides });
   }

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import {
   accountKey,
   CommandEvent,
-  type CommandMessage,
+  type AnyCommandMessage,
   directoryKey,
   FinanceFact,
   type ServerEntry,
@@ -183,7 +183,7 @@ export class Harness {
   }
 
   /** Publishes commands as the gateway does. */
-  async publish(...messages: readonly CommandMessage[]): Promise<void> {
+  async publish(...messages: readonly AnyCommandMessage[]): Promise<void> {
     await Promise.all(
       messages.map((message) =>
         this.producer.send(TOPICS.commandsFinance, {

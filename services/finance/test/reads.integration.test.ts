@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 
-import { type CommandMessage, ExportRecord, type Transaction, TransactionsAnswer } from "@kapi/contracts";
+import { type AnyCommandMessage, ExportRecord, type Transaction, TransactionsAnswer } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 import { accountCreated, anyAccountNumber, balanceChanged, commandMessage, eventually } from "@kapi/testkit";
 
@@ -22,7 +22,7 @@ describe("the reads of the ledger", () => {
     await harness.stop();
   });
 
-  function command(accountNumber: string, overrides: Partial<CommandMessage> = {}): CommandMessage {
+  function command(accountNumber: string, overrides: Partial<AnyCommandMessage> = {}): AnyCommandMessage {
     const { serverId, organizationId } = harness.server;
     return commandMessage({ serverId, organizationId, accountNumber, ...overrides });
   }
@@ -250,7 +250,7 @@ describe("the reads of the ledger", () => {
       ]);
       expect(outcome?.status).toBe("applied");
     }
-    const both = (accountNumber: string): CommandMessage[] => [
+    const both = (accountNumber: string): AnyCommandMessage[] => [
       command(accountNumber, { payload: { amount: 10 } }),
       command(accountNumber, { operation: "finance.withdraw", payload: { amount: 1 } }),
     ];
@@ -300,7 +300,7 @@ describe("the reads of the ledger", () => {
       const available = Math.min(snapshot?.balanceMinor ?? 0, snapshot?.freeMarginMinor ?? 0);
       expect(available).toBeGreaterThan(0);
       expect(available).toBeLessThan(snapshot?.balanceMinor ?? 0);
-      const withdraw = (minor: number): CommandMessage =>
+      const withdraw = (minor: number): AnyCommandMessage =>
         command(accountNumber, { operation: "finance.withdraw", payload: { amount: minor / 100 } });
       const [tooMuch, all, more] = [withdraw(available + 1), withdraw(available), withdraw(1)];
       await harness.publish(tooMuch, all, more);

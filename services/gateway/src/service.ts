@@ -16,9 +16,7 @@ import { createOperations } from "./operations/operations.ts";
 import { createServerConfigurations } from "./operations/server-configurations.ts";
 import { createAccounts } from "./outbound/http/accounts.ts";
 import { createCommandStatus } from "./outbound/http/command-status.ts";
-import { createCreditUsage } from "./outbound/http/credit-usage.ts";
-import { createLedger } from "./outbound/http/ledger.ts";
-import { createSnapshots } from "./outbound/http/snapshots.ts";
+import { readCreditUsage, readSnapshots, readTransactions } from "./outbound/http/owner-reads.ts";
 import { createWebhooks } from "./outbound/http/webhooks.ts";
 import { createCommandLog } from "./outbound/kafka/command-log.ts";
 import { createWallets } from "./outbound/redis/wallets.ts";
@@ -152,12 +150,12 @@ export async function startService(
     settings: settings.claims ?? { ...ADMISSION_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
   });
   const operations = createOperations({
-    directory,
+    prices: directory.prices,
     admission,
     accounts,
-    ledger: createLedger(financeClient, organizationOf),
-    snapshots: createSnapshots(metricsClient),
-    creditUsage: createCreditUsage(organizationClient),
+    readTransactions: readTransactions(financeClient, organizationOf),
+    readSnapshots: readSnapshots(metricsClient),
+    readCreditUsage: readCreditUsage(organizationClient),
     webhooks: createWebhooks(webhooksClient),
     knownAccounts,
     configurations: createServerConfigurations(accounts.configuration, clock),

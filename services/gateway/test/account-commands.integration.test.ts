@@ -1,6 +1,6 @@
 import { hash, randomUUID } from "node:crypto";
 
-import { type Command, CommandEnvelope, type CommandMessage, type ErrorBody, ERRORS, TOPICS } from "@kapi/contracts";
+import { type Command, CommandEnvelope, type AnyCommandMessage, type ErrorBody, ERRORS, TOPICS } from "@kapi/contracts";
 import { endOffsets } from "@kapi/kafka";
 import { admit } from "@kapi/admission/redis";
 import { commandMessage, eventually, keyEntry } from "@kapi/testkit";
@@ -93,7 +93,7 @@ async function idOf(account: string): Promise<string> {
 }
 
 /** A command that only its claim holds: its request never published it. */
-async function claimedAlone(change: Partial<CommandMessage>): Promise<CommandMessage> {
+async function claimedAlone(change: Partial<AnyCommandMessage>): Promise<AnyCommandMessage> {
   const named = { organizationId: organization.id, serverId: organization.server.serverId };
   const message = commandMessage({ ...named, ...change });
   const { commandId, fingerprint, reservedCredits: credits } = message;

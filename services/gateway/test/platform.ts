@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 import {
-  CommandMessage,
+  AnyCommandMessage,
   type DirectoryEntry,
   directoryKey,
   type KeyEntry,
@@ -168,7 +168,7 @@ export async function backdateClaim(
   byMs: number,
 ): Promise<void> {
   const claim = recordKey(shardOf(organizationId), commandId);
-  const message = CommandMessage.parse(JSON.parse((await redis.commands.hget(claim, "message")) ?? "null"));
+  const message = AnyCommandMessage.parse(JSON.parse((await redis.commands.hget(claim, "message")) ?? "null"));
   const earlier = (time: string): string => toIso(Date.parse(time) - byMs);
   const backdated = { ...message, createdAt: earlier(message.createdAt), deadlineAt: earlier(message.deadlineAt) };
   await redis.commands.hset(claim, "message", JSON.stringify(backdated));

@@ -53,6 +53,7 @@ import { Rejections } from "./operations/rejections.ts";
 import { SampleLog } from "./operations/sample-log.ts";
 import { Sequencer } from "./operations/sequence-valuations.ts";
 import { Snapshots } from "./operations/store-snapshots.ts";
+import { UnreadableRecords } from "./operations/unreadable-records.ts";
 import type { TopicWatch } from "./operations/topic-watch.ts";
 import { Checkpoints } from "./operations/write-checkpoints.ts";
 import { createAccountExistence } from "./outbound/http/account-existence.ts";
@@ -116,6 +117,7 @@ export async function startMetrics(main: Context): Promise<void> {
   });
   // Samples carry the time of the machine that wrote them.
   const log = new SampleLog({ windows, clock: main.clock });
+  const unreadable = new UnreadableRecords({ clock: main.clock, logger });
   const fanOut = new FanOut({ log, clock });
   log.listen(fanOut);
   log.listen({ gone: (key) => existence.forget(key) });
@@ -136,7 +138,7 @@ export async function startMetrics(main: Context): Promise<void> {
   await scope.start("window expiry", () => every(EXPIRE_INTERVAL_MS, () => log.expire()));
 
   const sequencing = config.ROLES.includes("sequencer");
-  sequencer = sequencing ? await prepareSequencer(context, kafka, log, directory, existence, watch) : null;
+  sequencer = sequencing ? await prepareSequencer(context, kafka, log, directory, existence, watch, unreadable) : null;
   const checkpoints = sequencer?.checkpoints ?? null;
   const samples = await readSamples({
     kafka,
@@ -144,6 +146,7 @@ export async function startMetrics(main: Context): Promise<void> {
     log,
     checkpoints,
     watch,
+    unreadable,
     windowMs: WINDOW_MS,
     clock: main.clock,
     logger,
@@ -181,7 +184,7 @@ export async function startMetrics(main: Context): Promise<void> {
   if (config.ROLES.includes("stream")) live = await startStream(context, app.server, log, fanOut, directory, existence);
   // Joining the groups can take as long as a member that crashed is waited for; clients that come back need not wait too.
   if (sequencer !== null) await sequencer.start(samples.progress);
-  if (sequencing) await startSnapshots(context, kafka, log, stored.store, watch.positions.samples);
+  if (sequencing) await startSnapshots(context, kafka, log, stored.store, watch.positions.samples, unreadable);
 }
 
 interface PreparedSequencer {
@@ -202,6 +205,7 @@ async function prepareSequencer(
   directory: Directory,
   existence: AccountExistence,
   watch: TopicWatch,
+  unreadable: UnreadableRecords,
 ): Promise<PreparedSequencer> {
   const { config, scope, logger, health, fatal } = context;
   // The database's clock alone, minutes behind, would reject every valuation.
@@ -225,6 +229,7 @@ async function prepareSequencer(
       clock,
       logger,
     }),
+    unreadable,
     isServer: (serverId) => {
       const server = directory.server(serverId);
       return server !== undefined && server.status !== "removed";
@@ -298,10 +303,11 @@ async function startSnapshots(
   log: SampleLog,
   store: SnapshotStore,
   firstPosition: number,
+  unreadable: UnreadableRecords,
 ): Promise<void> {
   const { scope, logger, clock, fatal } = context;
   const ends = async () => positionsOf(await endOffsets(kafka, TOPICS.metricsSamples), firstPosition);
-  const snapshots = new Snapshots({ store, log, ends, clock, logger });
+  const snapshots = new Snapshots({ store, log, ends, unreadable, clock, logger });
   log.listen(snapshots);
   await snapshots.keepDays();
   // Neither is part of the liveness: a database that is away must not end the live stream.

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 
 import { configSchema } from "../src/config.ts";
 import { type Kept, openCursor, replayText, resumeCursor } from "../src/domain/cursor.ts";
-import { frameOf } from "../src/domain/sample.ts";
+import { encodeLiveFrame } from "../src/domain/codec/live-frame.ts";
 import { messageFromWire } from "../src/inbound/ws/client-messages.ts";
 
 const [{ payload: known }] = LIVE_MESSAGES.replay.examples;
@@ -45,7 +45,7 @@ describe("the documents of the live stream", () => {
           measuredAt: payload.intervalMinimumMeasuredAt,
         },
       };
-      expect(frameOf(payload, sample).toString()).toBe(JSON.stringify(payload));
+      expect(encodeLiveFrame(payload, sample).toString()).toBe(JSON.stringify(payload));
     },
   );
 

@@ -1,11 +1,10 @@
 /** The part of the composition root that lets be looked at what waits: usage in Redis for the ledger, messages for Kafka. */
 import type { Clock } from "@kapi/kernel";
+import { outboxAge } from "@kapi/outbox";
 import type { Database } from "@kapi/postgres";
 import { ALL_SHARDS, readUsage, usageBacklog } from "@kapi/admission/redis";
 import type { RedisConnection } from "@kapi/redis";
 import { observed } from "@kapi/runtime";
-
-import { outboxAge } from "./outbound/postgres/outbox.ts";
 
 const MS_PER_SECOND = 1_000;
 

@@ -10,6 +10,8 @@ import {
   serviceCredentials,
 } from "@kapi/http";
 import { beginOffsets, createConsumer, createKafka, createProducer, endOffsets, kafkaOptions } from "@kapi/kafka";
+import { repeat } from "@kapi/kernel";
+import { ROW_PER_MESSAGE, startOutbox } from "@kapi/outbox";
 import {
   createPool,
   isTransient,
@@ -31,7 +33,6 @@ import { installListRoutes } from "./inbound/http/list-routes.ts";
 import { installPeopleRoutes } from "./inbound/http/people-routes.ts";
 import { installRoutes } from "./inbound/http/routes.ts";
 import { takeCommandEvents } from "./inbound/kafka/command-events.ts";
-import { startLoop } from "./inbound/loop.ts";
 import { measureAuditAge, measureWaiting } from "./measures.ts";
 import { applyPending } from "./operations/apply-pending.ts";
 import { checkDrift } from "./operations/check-drift.ts";
@@ -52,7 +53,6 @@ import { commandStatusOver } from "./outbound/http/command-status.ts";
 import { commandsOver } from "./outbound/http/commands.ts";
 import { samplesOver } from "./outbound/http/samples.ts";
 import { webhooksOver } from "./outbound/http/webhooks.ts";
-import { publishOutbox } from "./outbound/kafka/outbox-publisher.ts";
 import { createAuditLog } from "./outbound/postgres/audit-log.ts";
 import { createCreditMonths } from "./outbound/postgres/credit-months.ts";
 import { createStore } from "./outbound/postgres/store.ts";
@@ -79,7 +79,6 @@ const SETTLEMENT_INTERVAL_MS = 500;
 /** How soon a closed tag is noticed. */
 const OPENING_PAUSE_MS = 250;
 const PENDING_PAUSE_MS = 500;
-const OUTBOX_PAUSE_MS = 500;
 const ORPHANS_PAUSE_MS = 60_000;
 const DRIFT_PAUSE_MS = 60_000;
 /** How long an entry of the audit log waits in another service, at most, while all is well. */
@@ -145,7 +144,11 @@ export async function start(context: MainContext<Config>): Promise<void> {
     }),
   );
   const commandStatus = commandStatusOver(commandStatusClient);
-  const store = createStore(database);
+  const outbox = await scope.start("outbox", () =>
+    startOutbox({ service: SERVICE, database, rows: ROW_PER_MESSAGE, producer, logger }),
+  );
+  health.readiness("outbox", () => outbox.check());
+  const store = createStore(database, outbox);
   await startCreditMonths(main, createCreditMonths(database));
   const ledger: LedgerContext = { store, redis, clock, logger };
   logger.info({ entries: await publishDirectory(store, producer) }, "directory published");
@@ -169,7 +172,7 @@ export async function start(context: MainContext<Config>): Promise<void> {
   };
   let openings: string | null = "the wallets have not been looked at yet";
   await scope.start("opening of tags", () =>
-    startLoop({
+    repeat({
       name: "opening of tags",
       logger,
       pauseMs: OPENING_PAUSE_MS,
@@ -182,7 +185,6 @@ export async function start(context: MainContext<Config>): Promise<void> {
         // A tag that nobody answers for is no reason to take this process out: it works for all others.
         openings = before.unreachable.length === ALL_SHARDS.length ? "Redis does not answer for any tag" : null;
         tagsClosed.record(closed.length);
-        return false;
       },
     }),
   );
@@ -190,7 +192,7 @@ export async function start(context: MainContext<Config>): Promise<void> {
   for (let lane = 0; lane < USAGE_LANES; lane += 1) {
     const tags = ALL_SHARDS.filter((tag) => tag % USAGE_LANES === lane);
     await scope.start(`usage ${lane}`, () =>
-      startLoop({
+      repeat({
         name: "usage",
         logger,
         pauseMs: USAGE_PAUSE_MS,
@@ -200,23 +202,15 @@ export async function start(context: MainContext<Config>): Promise<void> {
     );
   }
   await scope.start("pending wallet changes", () =>
-    startLoop({
+    repeat({
       name: "pending wallet changes",
       logger,
       pauseMs: PENDING_PAUSE_MS,
       round: async () => (await applyPending(ledger)) > 0,
     }),
   );
-  const publish = (): Promise<void> => publishOutbox(database, producer);
-  // What Kafka does not take at once, the loop sends later: the change itself is committed.
-  const publishNow = (): Promise<void> =>
-    publish().catch((error: unknown) => logger.warn({ err: error }, "committed changes wait for Kafka"));
-  const outbox = await scope.start("outbox", () =>
-    startLoop({ name: "outbox", logger, pauseMs: OUTBOX_PAUSE_MS, round: () => publish().then(() => false) }),
-  );
-  health.readiness("outbox", () => outbox.failing());
   await scope.start("orphaned reservations", () =>
-    startLoop({
+    repeat({
       name: "orphaned reservations",
       logger,
       pauseMs: ORPHANS_PAUSE_MS,
@@ -226,11 +220,13 @@ export async function start(context: MainContext<Config>): Promise<void> {
 
   measureWaiting({ redis, database, clock });
   await scope.start("drift check", () =>
-    startLoop({
+    repeat({
       name: "drift check",
       logger,
       pauseMs: DRIFT_PAUSE_MS,
-      round: () => checkDrift({ ...ledger, checks: createWalletChecks(database) }).then(() => false),
+      round: async () => {
+        await checkDrift({ ...ledger, checks: createWalletChecks(database) });
+      },
     }),
   );
 
@@ -241,7 +237,7 @@ export async function start(context: MainContext<Config>): Promise<void> {
   };
   const people: PeopleContext = {
     ...ledger,
-    publish: publishNow,
+    publish: () => outbox.published(),
     users: createUsers(database),
     passwords,
     sessions: createConsoleSessions(redis),
@@ -276,11 +272,11 @@ async function startCreditMonths(
   const keep = (): Promise<void> => keepCreditMonths({ months, clock, logger }, config.CREDIT_ENTRIES_KEPT_MONTHS);
   await keep();
   await scope.start("credit months", () =>
-    startLoop({
+    repeat({
       name: "credit months",
       logger,
       pauseMs: CREDIT_MONTHS_PAUSE_MS,
-      round: () => keep().then(() => false),
+      round: keep,
     }),
   );
 }
@@ -308,7 +304,7 @@ async function startFetchingAudit(main: MainContext<Config>, store: Store): Prom
       return recorded === MAX_AUDIT_EVENTS;
     };
     await scope.start(`audit entries of ${name}`, () =>
-      startLoop({ name: `audit entries of ${name}`, logger, pauseMs: AUDIT_PAUSE_MS, round }),
+      repeat({ name: `audit entries of ${name}`, logger, pauseMs: AUDIT_PAUSE_MS, round }),
     );
   }
 }
@@ -321,11 +317,11 @@ async function startFailedSignIns(
   const failed = createFailedSignIns({ store, clock, logger });
   const recorder = await scope.start("failed sign-ins", () => ({ value: failed, stop: () => failed.flush("all") }));
   await scope.start("failed sign-ins, counted", () =>
-    startLoop({
+    repeat({
       name: "failed sign-ins",
       logger,
       pauseMs: FAILED_SIGN_INS_PAUSE_MS,
-      round: () => failed.flush().then(() => false),
+      round: () => failed.flush(),
     }),
   );
   return recorder;
@@ -346,12 +342,10 @@ async function startConsole(
   const webhooks = webhooksOver(await clientOf("webhooks", settings.webhooksUrl));
   const context: ConsoleContext = { ...people, accounts, samples, webhooks };
   const live = new LiveAccounts(context);
-  const repeat = (name: string, round: () => Promise<void>): Promise<unknown> =>
-    scope.start(name, () =>
-      startLoop({ name, logger, pauseMs: LIVE_PAUSE_MS, round: () => round().then(() => false) }),
-    );
-  await repeat("live samples", () => live.takeSamples());
-  await repeat("ends of live streams", () => live.endClosedSessions());
+  const keepLive = (name: string, round: () => Promise<void>): Promise<unknown> =>
+    scope.start(name, () => repeat({ name, logger, pauseMs: LIVE_PAUSE_MS, round }));
+  await keepLive("live samples", () => live.takeSamples());
+  await keepLive("ends of live streams", () => live.endClosedSessions());
   const assets = readAssets(settings.assets);
   if (assets.size === 0) logger.warn({ folder: settings.assets }, "the console's page is not built");
   const app = createHttpServer({

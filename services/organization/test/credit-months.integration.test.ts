@@ -3,6 +3,7 @@
  */
 import { randomUUID } from "node:crypto";
 
+import { transactionWithOutbox } from "@kapi/outbox";
 import { createPool, statement } from "@kapi/postgres";
 import { ALL_SHARDS, settledKey, type Shard, shardOf } from "@kapi/admission/redis";
 import { eventually, measurements } from "@kapi/testkit";
@@ -307,7 +308,7 @@ test("dropping a month that somebody reads holds up nobody who records, and is m
   const options = { connectionString: environment.postgresUrl, schema: "organization", applicationName: "recorder" };
   const { value: recorder, stop } = await createPool({ ...options, max: 1, logger });
   const record = (): Promise<unknown> =>
-    recorder.transaction(async (tx) => {
+    transactionWithOutbox(recorder, { publish: () => Promise.resolve(false) }, async (tx) => {
       // Whoever would wait behind the drop fails here.
       await tx.query(statement("test_wait_for_nobody", `set local lock_timeout = '1ms'`), []);
       const legs = [legOf(organizationId, "consume"), ...someLegs(organizationId)];

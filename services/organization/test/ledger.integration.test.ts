@@ -16,7 +16,6 @@ import {
 import { eventually, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { readOutbox } from "../src/outbound/postgres/outbox.ts";
 import { applyChanges, applyPending } from "../src/operations/apply-pending.ts";
 import { openClosedTags } from "../src/operations/open-tags.ts";
 import { purchaseCredits, recordPurchase } from "../src/operations/purchase-credits.ts";
@@ -88,8 +87,8 @@ test("a wallet that comes down to its threshold is told of once", async () => {
     await read(context, organizationId, price);
     await recordAllUsage(context, ALL_SHARDS);
   }
-  const facts = (await readOutbox(world.database, 1_000)).filter((row) => row.key === organizationId);
-  expect(facts.map((row) => JSON.parse(row.value) as object)).toMatchObject([
+  const facts = world.kafka.taken.filter(({ key }) => key === organizationId);
+  expect(facts.map(({ value }) => JSON.parse(String(value)) as object)).toMatchObject([
     { type: "credits.low_balance", availableCredits: 10, lowBalanceThreshold: 10 },
   ]);
 });

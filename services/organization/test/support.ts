@@ -4,7 +4,9 @@ import { fileURLToPath } from "node:url";
 import { ADMISSION_LIBRARY, type AdmitReply, admit, recordKey, shardOf } from "@kapi/admission/redis";
 import { createRedis } from "@kapi/redis";
 import { type CommandEvent, type Settlement } from "@kapi/contracts";
+import type { OutgoingMessage } from "@kapi/kafka";
 import { systemClock, toIso } from "@kapi/kernel";
+import { ROW_PER_MESSAGE, startOutbox } from "@kapi/outbox";
 import { createPool, type Database, migrate, statement } from "@kapi/postgres";
 import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
@@ -27,11 +29,18 @@ export interface KnownCommands {
   final: Set<string>;
 }
 
+/** Takes what the outbox publishes, unless it is away. */
+export interface KafkaStandIn {
+  readonly taken: (OutgoingMessage & { readonly topic: string })[];
+  isAway: boolean;
+}
+
 export interface World {
   readonly environment: TestEnvironment;
   readonly context: OpeningContext;
   readonly database: Database;
   readonly commands: KnownCommands;
+  readonly kafka: KafkaStandIn;
   stop(): Promise<void>;
 }
 
@@ -59,16 +68,27 @@ export async function startWorld(before?: (connectionString: string) => Promise<
     }),
   );
   const commands: KnownCommands = { open: [], known: new Set(), final: new Set() };
+  const kafka: KafkaStandIn = { taken: [], isAway: false };
+  const producer = {
+    send: (topic: { name: string }, message: OutgoingMessage) => {
+      if (kafka.isAway) return Promise.reject(new Error("Kafka is away"));
+      kafka.taken.push({ ...message, topic: topic.name });
+      return Promise.resolve({ partition: 0, offset: 0n });
+    },
+  };
+  const outbox = await scope.start("outbox", () =>
+    startOutbox({ service: "organization", database, rows: ROW_PER_MESSAGE, producer, logger }),
+  );
   const nothing = (): Promise<Map<number, bigint>> => Promise.resolve(new Map());
   const context: OpeningContext = {
-    store: createStore(database),
+    store: createStore(database, outbox),
     redis,
     clock: systemClock,
     logger,
     commandStatus: commandStatusOf(commands),
     eventLog: { begins: nothing, ends: nothing },
   };
-  return { environment, context, database, commands, stop: () => scope.stop() };
+  return { environment, context, database, commands, kafka, stop: () => scope.stop() };
 }
 
 function commandStatusOf(commands: KnownCommands): CommandStatus {

@@ -1,15 +1,14 @@
 /** A charge, and a change of the directory, are found under the trace of the request that made them. */
 import { SCOPES, TOPICS } from "@kapi/contracts";
-import type { OutgoingMessage, Producer } from "@kapi/kafka";
+import { outboxAge } from "@kapi/outbox";
 import { ALL_SHARDS, readUsage } from "@kapi/admission/redis";
 import { startRequestSpan } from "@kapi/runtime";
 import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/runtime/testing";
+import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { createKey } from "../src/operations/create-key.ts";
 import { recordAllUsage } from "../src/operations/record-usage.ts";
-import { publishOutbox } from "../src/outbound/kafka/outbox-publisher.ts";
-import { outboxAge } from "../src/outbound/postgres/outbox.ts";
 import { finish, NOBODY, organizationWith, read, reserve, startWorld, type World } from "./support.ts";
 
 const REQUEST_SPAN = "b7ad6b7169203331";
@@ -36,18 +35,8 @@ function requestSpan(): { traceId: string; traceparent: string } {
 
 const ofTrace = (traceId: string): readonly KeptSpan[] => recorder.spans.filter((span) => span.traceId === traceId);
 
-/** What leaves the outbox for Kafka, by key. */
-async function published(): Promise<Map<string, OutgoingMessage & { topic: string }>> {
-  const sent = new Map<string, OutgoingMessage & { topic: string }>();
-  const producer: Pick<Producer, "send"> = {
-    send: (topic, message) => {
-      sent.set(message.key, { ...message, topic: topic.name });
-      return Promise.resolve({ partition: 0, offset: 0n });
-    },
-  };
-  await publishOutbox(world.database, producer);
-  return sent;
-}
+/** What Kafka was given under a key, last. */
+const publishedAs = (key: string) => world.kafka.taken.findLast((message) => message.key === key);
 
 test("a charge goes into the ledger beneath its request, and so does what it makes known; one that is not traced beside it does not", async () => {
   const { context } = world;
@@ -61,7 +50,7 @@ test("a charge goes into the ledger beneath its request, and so does what it mak
   expect(taken).toMatchObject({ name: "process usage", parentId: REQUEST_SPAN, ended: true });
   expect(taken?.attributes).toMatchObject({ "kapi.operation": "getCommand", "kapi.request.id": "request" });
   expect(recorder.spans).toHaveLength(before + 1);
-  expect((await published()).get(organizationId)).toMatchObject({
+  expect(publishedAs(organizationId)).toMatchObject({
     topic: TOPICS.creditsEvents.name,
     traceparent: `00-${traceId}-${taken?.spanId}-01`,
   });
@@ -89,19 +78,20 @@ test("a reservation that the end of its command takes along stands beneath its r
 });
 
 test("a change of the directory is published beneath its request, however late, and its wait is known", async () => {
-  const { context, database } = world;
+  const { context, database, kafka } = world;
   const organizationId = await organizationWith(world, 0);
-  await published();
-  expect(await outboxAge(database)).toBe(0);
+  await eventually(async () => expect(await outboxAge(database)).toBe(0));
   const { traceId, traceparent } = requestSpan();
   const request = startRequestSpan("POST /keys", traceparent, "r-1");
   const wanted = { name: "", organizationId, scopes: [...SCOPES], serverIds: null, expiresAt: null, rateLimit: null };
-  // Kafka takes nothing for now.
-  const kafkaAway = { ...context, publish: () => Promise.resolve() };
-  const made = await request?.run(() => createKey(kafkaAway, wanted, NOBODY));
+  kafka.isAway = true;
+  const operator = { ...context, publish: () => Promise.resolve() };
+  const made = await request?.run(() => createKey(operator, wanted, NOBODY));
   expect(await outboxAge(database)).toBeGreaterThan(0);
   const [asked] = ofTrace(traceId);
-  expect((await published()).get(`key/${made?.key.keyId}`)).toMatchObject({
+  kafka.isAway = false;
+  const message = await eventually(() => publishedAs(`key/${made?.key.keyId}`) ?? false, { timeoutMs: 15_000 });
+  expect(message).toMatchObject({
     topic: TOPICS.organizationDirectory.name,
     traceparent: `00-${traceId}-${asked?.spanId}-01`,
   });

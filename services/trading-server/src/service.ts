@@ -86,7 +86,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const engine = new Engine({ clock, feed, committer, references, servers: restored.servers });
   const warn = (error: unknown): void => logger.warn({ err: error }, "work in the background failed");
   await scope.start("housekeeping", () =>
-    startHousekeeping({ engine, journal, events, intervalMs: config.SNAPSHOT_INTERVAL_MS, warn }),
+    startHousekeeping({ engine, journal, events, intervalMs: config.SNAPSHOT_INTERVAL_MS, logger }),
   );
   const late = await scope.start("late changes", () => LateChanges.start(engine, warn));
 

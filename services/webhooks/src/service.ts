@@ -1,10 +1,10 @@
 import { fileURLToPath } from "node:url";
 
-import { admitCallers, createHttpServer, installAuditOutbox, listen } from "@kapi/http";
+import { admitCallers, createHttpServer, listen } from "@kapi/http";
 import { createKafka, kafkaOptions } from "@kapi/kafka";
-import { type Clock, OrganizationSlots } from "@kapi/kernel";
+import { type Clock, OrganizationSlots, repeat } from "@kapi/kernel";
+import { installAuditOutbox } from "@kapi/outbox";
 import {
-  createAuditOutbox,
   createPool,
   isTransient,
   migrate,
@@ -133,22 +133,22 @@ export async function startService(context: MainContext<Config>, outside: Outsid
 
   const takeIn = eventIntake({ events, deliverer, due, leaseMs, clock, logger });
   await scope.start("overdue events", () =>
-    every(
-      OVERDUE_INTERVAL_MS,
-      async () => {
-        for (let isFull = true; isFull;) {
-          const overdue = await events.overdue(OVERDUE_BATCH);
-          if (overdue.length > 0) await takeIn(overdue);
-          isFull = overdue.length === OVERDUE_BATCH;
-        }
+    repeat({
+      name: "overdue events",
+      round: async () => {
+        const overdue = await events.overdue(OVERDUE_BATCH);
+        if (overdue.length > 0) await takeIn(overdue);
+        return overdue.length === OVERDUE_BATCH;
       },
+      pauseMs: OVERDUE_INTERVAL_MS,
+      firstPauseMs: OVERDUE_INTERVAL_MS,
+      backOff: { firstMs: OVERDUE_INTERVAL_MS },
       logger,
-      "overdue events were not recorded",
-    ),
+    }),
   );
   const app = createHttpServer({ logger, health, clock, isDependencyFailure: isTransient });
   admitCallers(app, "webhooks", config);
-  installAuditOutbox(app, createAuditOutbox(database));
+  installAuditOutbox(app, database);
   registerRoutes(app, {
     endpoints,
     events,
@@ -181,44 +181,32 @@ export async function startService(context: MainContext<Config>, outside: Outsid
 async function startDays({ scope, clock, logger }: MainContext<Config>, days: DayStore): Promise<void> {
   const keep = (): Promise<void> => keepDays({ days, clock, logger });
   await keep();
-  await scope.start("days", () => every(KEEP_DAYS_INTERVAL_MS, keep, logger, "days of events were not looked after"));
+  await scope.start("days", () =>
+    repeat({
+      name: "days of events",
+      round: keep,
+      pauseMs: KEEP_DAYS_INTERVAL_MS,
+      firstPauseMs: KEEP_DAYS_INTERVAL_MS,
+      backOff: { firstMs: KEEP_DAYS_INTERVAL_MS },
+      logger,
+    }),
+  );
 }
 
 function startLooking({ logger }: MainContext<Config>, due: DueDeliveries): Started<null> {
-  const looking = every(LOOK_INTERVAL_MS, () => due.look(), logger, "due deliveries were not looked for");
+  const looking = repeat({
+    name: "due deliveries",
+    round: () => due.look(),
+    pauseMs: LOOK_INTERVAL_MS,
+    firstPauseMs: LOOK_INTERVAL_MS,
+    // Deliveries wait for it.
+    backOff: { firstMs: LOOK_INTERVAL_MS },
+    logger,
+  });
   return {
     value: null,
     stop: async () => {
       await Promise.all([looking.stop(), due.stop()]);
-    },
-  };
-}
-
-/** Does `work` again and again, so long after it ended; what fails is left to the next turn. */
-function every(
-  restMs: number,
-  work: () => Promise<void>,
-  logger: MainContext<Config>["logger"],
-  failure: string,
-): Started<null> {
-  let timer: NodeJS.Timeout | null = null;
-  let running: Promise<void> = Promise.resolve();
-  let stopped = false;
-  const schedule = (): void => {
-    if (!stopped) timer = setTimeout(turn, restMs);
-  };
-  const turn = (): void => {
-    running = work()
-      .catch((error: unknown) => logger.warn({ err: error }, `${failure}; the next turn does it`))
-      .then(schedule);
-  };
-  schedule();
-  return {
-    value: null,
-    stop: async () => {
-      stopped = true;
-      if (timer !== null) clearTimeout(timer);
-      await running;
     },
   };
 }

@@ -1,5 +1,7 @@
 import { hash } from "node:crypto";
 
+import { LRUCache } from "lru-cache";
+
 /**
  * How many wallet shards the organizations are spread over; fixed, for it is part of every key
  * name. All keys of a shard have one Redis hash tag. Functions of Redis, and tables, call a shard
@@ -13,25 +15,20 @@ export type Shard = number;
 /** Every wallet shard, in order. */
 export const ALL_SHARDS: readonly Shard[] = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
-/**
- * Most organizations whose shards are remembered; above it they are worked out anew. About 100
- * bytes each.
- */
+/** Most organizations whose shards are remembered. About 150 bytes each. */
 const MAX_KNOWN_SHARDS = 10_000;
 /** Every call needs the shard, and the hash would be most of what making its key names costs. */
-const knownShards = new Map<string, Shard>();
+const knownShards = new LRUCache<string, Shard>({
+  max: MAX_KNOWN_SHARDS,
+  memoMethod: (organizationId) => hash("sha256", organizationId, "buffer").readUInt8(0) % SHARD_COUNT,
+});
 
 /**
  * The wallet shard that holds everything of an organization: the first byte of the SHA-256 of its
  * id, modulo {@link SHARD_COUNT}.
  */
 export function shardOf(organizationId: string): Shard {
-  const known = knownShards.get(organizationId);
-  if (known !== undefined) return known;
-  const shard = hash("sha256", organizationId, "buffer").readUInt8(0) % SHARD_COUNT;
-  if (knownShards.size >= MAX_KNOWN_SHARDS) knownShards.clear();
-  knownShards.set(organizationId, shard);
-  return shard;
+  return knownShards.memo(organizationId);
 }
 
 /** `{bNN}`: what decides on which node of a cluster a key lies. */

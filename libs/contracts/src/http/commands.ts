@@ -1,25 +1,14 @@
 import { z } from "zod";
 
 import { CreatedBy } from "../actor.ts";
+import { COMMANDS, type CommandOperation as OperationName } from "../commands.ts";
 import { DateTime } from "../values.ts";
 import { PageQuery, Pagination } from "./pagination.ts";
 
-/** Every queued operation (interface, "Command"). */
-export const COMMAND_OPERATIONS = [
-  "account.create",
-  "account.update",
-  "account.enable",
-  "account.disable",
-  "account.archive",
-  "account.delete",
-  "account.password_reset",
-  "account.investor_password_reset",
-  "account.history_export",
-  "finance.deposit",
-  "finance.withdraw",
-] as const;
+/** Every queued operation, in the order of {@link COMMANDS}. */
+export const COMMAND_OPERATIONS = Object.keys(COMMANDS) as readonly OperationName[];
 export const CommandOperation = z.enum(COMMAND_OPERATIONS);
-export type CommandOperation = z.infer<typeof CommandOperation>;
+export type CommandOperation = OperationName;
 
 /** States of a command (interface, "States and transitions"). */
 export const COMMAND_STATUSES = ["queued", "leased", "succeeded", "failed", "expired"] as const;

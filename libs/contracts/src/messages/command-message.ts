@@ -1,17 +1,17 @@
+import { minorFromAmount } from "@kapi/kernel";
 import { z } from "zod";
 
 import { CallerAddress, MessageCreatedBy } from "../actor.ts";
+import { COMMANDS } from "../commands.ts";
 import { type Command, CommandOperation } from "../http/commands.ts";
+import { Minor } from "../values.ts";
 
 /** A secret under AES-256-GCM; `keyId` names the sealing key (decisions, 5.2). All parts base64url. */
 export const Sealed = z.object({ keyId: z.string(), iv: z.string(), ciphertext: z.string(), tag: z.string() });
 export type Sealed = z.infer<typeof Sealed>;
 
-/**
- * What `commands.*` carry: one accepted command, whole. Written by the gateway, once per acceptance or more often
- * (consumers drop repeats by `commandId`).
- */
-export const CommandMessage = z.object({
+/** What every command message carries, whatever it asks for. */
+export const CommandHeader = z.object({
   commandId: z.uuid(),
   organizationId: z.uuid(),
   serverId: z.guid(),
@@ -26,8 +26,6 @@ export const CommandMessage = z.object({
    * also of the management key's id (decisions, 2.3).
    */
   fingerprint: z.string().regex(/^[0-9a-f]{64}$/),
-  /** The body without `requestId` and without passwords; money as the caller gave it, in units of currency. */
-  payload: z.record(z.string(), z.unknown()),
   /** A password that the caller supplied. */
   sealedPassword: Sealed.nullable(),
   /**
@@ -50,14 +48,104 @@ export const CommandMessage = z.object({
   /** The W3C name of the span that it was taken up in. Never on the topic, whose header `traceparent` tells it. */
   traceparent: z.string().optional(),
 });
-export type CommandMessage = z.infer<typeof CommandMessage>;
+export type CommandHeader = z.infer<typeof CommandHeader>;
 
-/** Time from acceptance to expiry (decisions, 3.1). */
-export const COMMAND_DEADLINE_MS = 15 * 60_000;
-export const EXPORT_DEADLINE_MS = 60 * 60_000;
+/**
+ * A command message as those see it who show it or pass it on: `payload` is the body without
+ * `requestId` and passwords, with money as the caller gave it, in units of currency.
+ */
+export const AnyCommandMessage = CommandHeader.extend({
+  payload: z.record(z.string(), z.unknown()),
+  /** The money that the command moves, in minor units. */
+  amountMinor: Minor.optional(),
+});
+export type AnyCommandMessage = z.infer<typeof AnyCommandMessage>;
+
+/** What a command without money asks for. */
+function asks<O extends CommandOperation>(operation: O) {
+  const payload: (typeof COMMANDS)[O]["payload"] = COMMANDS[operation].payload;
+  return z.object({ operation: z.literal(operation), payload });
+}
+
+/** What a command with money asks for. */
+function asksForMoney<O extends CommandOperation>(operation: O) {
+  const payload: (typeof COMMANDS)[O]["payload"] = COMMANDS[operation].payload;
+  return z.object({ operation: z.literal(operation), payload, amountMinor: Minor });
+}
+
+/**
+ * What a command asks for, by its operation. Workers take money from `amountMinor` alone; the
+ * payload repeats it in units of currency, as the API shows it and as release 0.1.0 reads it.
+ */
+export const CommandRequest = z.preprocess(
+  withMinorUnits,
+  z
+    .discriminatedUnion("operation", [
+      asksForMoney("account.create"),
+      asks("account.update"),
+      asks("account.enable"),
+      asks("account.disable"),
+      asks("account.archive"),
+      asks("account.delete"),
+      asks("account.password_reset"),
+      asks("account.investor_password_reset"),
+      asks("account.history_export"),
+      asksForMoney("finance.deposit"),
+      asksForMoney("finance.withdraw"),
+    ])
+    // Two amounts that differ are no command: nobody knows which one was asked for.
+    .refine((asked) => !("amountMinor" in asked) || moneyOf(asked.operation, asked.payload) === asked.amountMinor, {
+      path: ["amountMinor"],
+      error: "must be the money of the payload",
+    }),
+);
+export type CommandRequest = z.infer<typeof CommandRequest>;
+
+/**
+ * What `commands.*` carry: one accepted command, whole, for who carries it out. Written by the
+ * gateway, once per acceptance or more often (consumers drop repeats by `commandId`).
+ */
+export const CommandMessage = CommandHeader.and(CommandRequest);
+export type CommandMessage = CommandHeader & CommandRequest;
+
+const FormerMessage = z.looseObject({ operation: CommandOperation, payload: z.record(z.string(), z.unknown()) });
+
+/**
+ * Messages of release 0.1.0 have money in units of currency alone. This is the only place that
+ * reads that form (upgrades, "From 0.1.0: money in commands").
+ */
+function withMinorUnits(json: unknown): unknown {
+  if (typeof json !== "object" || json === null || "amountMinor" in json) return json;
+  const former = FormerMessage.safeParse(json);
+  if (!former.success) return json;
+  const amountMinor = moneyOf(former.data.operation, former.data.payload);
+  return amountMinor === null ? json : { ...former.data, amountMinor };
+}
+
+/**
+ * The money of a payload in minor units; null where the operation moves none, or the payload does
+ * not say it as a whole number of cents.
+ */
+export function moneyOf(operation: CommandOperation, payload: Readonly<Record<string, unknown>>): number | null {
+  const { money } = COMMANDS[operation];
+  const amount = money === null ? undefined : payload[money];
+  return typeof amount === "number" ? minorFromAmount(amount) : null;
+}
+
+/**
+ * A message that names its command and could not be read beyond that. The command is settled and
+ * fails; it is never carried out (decisions, 3.1).
+ */
+export interface UnreadableCommandMessage extends CommandHeader {
+  readonly payload: Readonly<Record<string, never>>;
+  readonly unreadable: true;
+}
+
+/** What the inbox of a worker holds. */
+export type StoredCommandMessage = CommandMessage | UnreadableCommandMessage;
 
 /** The command that a message names, as it is before any work was done on it. */
-export function queuedCommand(message: CommandMessage): Command {
+export function queuedCommand(message: AnyCommandMessage): Command {
   return {
     id: message.commandId,
     operation: message.operation,

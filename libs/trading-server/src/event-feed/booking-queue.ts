@@ -6,6 +6,7 @@
 import { accountKey, type TradingEvent } from "@kapi/contracts";
 import { type Deferred, deferred } from "@kapi/kernel";
 import { inBatchSpan, type Span, startSpan } from "@kapi/runtime";
+import { LRUCache } from "lru-cache";
 
 import type { AccountName, Booking, BookingReport, EventBook } from "./account-feed.ts";
 
@@ -40,7 +41,7 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
   readonly #options: BookingQueueOptions<Report>;
   readonly #waiting = new Map<string, AccountEvents>();
   readonly #underWay = new Map<string, AccountEvents>();
-  readonly #booked = new Map<string, number>();
+  readonly #booked = new LRUCache<string, number>({ max: MAX_REMEMBERED_ACCOUNTS });
   #units = 0;
   #scheduled = false;
 
@@ -174,14 +175,7 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
   }
 
   #remember(key: string, sequence: number): void {
-    const known = this.#booked.get(key) ?? 0;
-    this.#booked.delete(key);
-    this.#booked.set(key, Math.max(known, sequence));
-    if (this.#booked.size <= MAX_REMEMBERED_ACCOUNTS) return;
-    for (const oldest of this.#booked.keys()) {
-      this.#booked.delete(oldest);
-      break;
-    }
+    this.#booked.set(key, Math.max(this.#booked.get(key) ?? 0, sequence));
   }
 }
 

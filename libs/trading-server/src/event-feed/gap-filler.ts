@@ -5,6 +5,7 @@
  */
 import { type Logger, observed, type Started } from "@kapi/runtime";
 import { accountKey } from "@kapi/contracts";
+import { backOffMs, repeat, type StartedRepetition } from "@kapi/kernel";
 
 import type { AccountName, EventHistory, GapBook } from "./account-feed.ts";
 import type { BookingQueue } from "./booking-queue.ts";
@@ -15,8 +16,6 @@ const MAX_FILLS = 8;
 const PAGE_EVENTS = 500;
 /** How often the rows are looked at for gaps that are due. */
 const POLL_INTERVAL_MS = 1_000;
-const FIRST_RETRY_MS = 1_000;
-const MAX_RETRY_MS = 16_000;
 /** Gaps are counted up to here. */
 const MAX_COUNTED = 100_000;
 
@@ -41,8 +40,7 @@ export function startGapFiller(options: GapFillerOptions): Started<GapFiller> {
 class Filler implements GapFiller {
   readonly #options: GapFillerOptions;
   readonly #underWay = new Map<string, Promise<void>>();
-  #timer: NodeJS.Timeout;
-  #polling: Promise<void> = Promise.resolve();
+  readonly #polling: StartedRepetition;
   /** The last look at the rows found as many as there was room for. */
   #moreMayBeDue = false;
   #stopped = false;
@@ -56,7 +54,15 @@ class Filler implements GapFiller {
       "{account}",
       async () => [{ value: await options.gaps.count(MAX_COUNTED) }],
     );
-    this.#timer = setTimeout(() => this.#poll(), POLL_INTERVAL_MS);
+    this.#polling = repeat({
+      name: "gaps of the event feed",
+      round: () => this.#fillDue(),
+      pauseMs: POLL_INTERVAL_MS,
+      firstPauseMs: POLL_INTERVAL_MS,
+      // Accounts wait for it.
+      backOff: { firstMs: POLL_INTERVAL_MS },
+      logger: options.logger,
+    });
   }
 
   fill(accounts: readonly AccountName[]): void {
@@ -75,29 +81,16 @@ class Filler implements GapFiller {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#endCount();
-    clearTimeout(this.#timer);
-    await this.#polling;
+    await this.#polling.stop();
     await Promise.all(this.#underWay.values());
   }
 
-  #poll(): void {
-    clearTimeout(this.#timer);
-    this.#polling = this.#fillDue().finally(() => {
-      clearTimeout(this.#timer);
-      if (!this.#stopped) this.#timer = setTimeout(() => this.#poll(), POLL_INTERVAL_MS);
-    });
-  }
-
   async #fillDue(): Promise<void> {
-    try {
-      const free = MAX_FILLS - this.#underWay.size;
-      if (free <= 0) return;
-      const due = await this.#options.gaps.due(free);
-      this.#moreMayBeDue = due.length === free;
-      this.fill(due);
-    } catch (error) {
-      this.#options.logger.warn({ err: error }, "gaps of the event feed could not be read");
-    }
+    const free = MAX_FILLS - this.#underWay.size;
+    if (free <= 0) return;
+    const due = await this.#options.gaps.due(free);
+    this.#moreMayBeDue = due.length === free;
+    this.fill(due);
   }
 
   /** After many gaps at once, the next ones do not wait for the next interval. */
@@ -105,7 +98,7 @@ class Filler implements GapFiller {
     this.#underWay.delete(key);
     if (!this.#moreMayBeDue || this.#stopped || this.#underWay.size > 0) return;
     this.#moreMayBeDue = false;
-    this.#poll();
+    this.#polling.value.wake();
   }
 
   async #fillOne(account: AccountName): Promise<void> {
@@ -121,7 +114,7 @@ class Filler implements GapFiller {
         // The database tells whether the last page brought the account further, not what became of single events.
         if (gap.bookedSequence === bookedBefore) {
           logger.warn({ ...gap }, "a gap in the events of an account cannot be filled yet");
-          return await gaps.postpone(account, pauseMs(gap.attempts));
+          return await gaps.postpone(account, backOffMs(gap.attempts + 1, Math.random));
         }
         bookedBefore = gap.bookedSequence;
         await bookNextPage(this.#options, account, gap.bookedSequence);
@@ -136,7 +129,7 @@ class Filler implements GapFiller {
     const { gaps, logger } = this.#options;
     try {
       const gap = await gaps.find(account);
-      if (gap !== null) await gaps.postpone(account, pauseMs(gap.attempts));
+      if (gap !== null) await gaps.postpone(account, backOffMs(gap.attempts + 1, Math.random));
     } catch (error) {
       logger.warn({ err: error, ...account }, "the next try of a gap could not be put off");
     }
@@ -152,8 +145,4 @@ export async function bookNextPage(
   const events = await history.since(account, bookedSequence, PAGE_EVENTS);
   queue.forget(account);
   await Promise.all(events.map((event) => queue.book(event)));
-}
-
-function pauseMs(attempts: number): number {
-  return Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(attempts, 10));
 }

@@ -1,5 +1,12 @@
 /** Changes of existing accounts, between a command, the trading server and the account's row. */
-import type { Actor, CommandErrorCode, CommandMessage, CommandOperation, TradingEvent } from "@kapi/contracts";
+import type {
+  Actor,
+  CommandErrorCode,
+  CommandMessage,
+  CommandOperation,
+  StoredCommandMessage,
+  TradingEvent,
+} from "@kapi/contracts";
 import type { TradingStatus } from "@kapi/trading-server";
 
 import type { Account, ServerConfiguration } from "./account.ts";
@@ -79,7 +86,7 @@ export interface QueuedOperation {
   readonly changesHistory: boolean;
   plan(message: CommandMessage, account: Account, server: ServerConfiguration): ChangePlan;
   /** The effect of the applied change; `nowIso` where the trading server made no event. */
-  effect(message: CommandMessage, event: TradingEvent | null, nowIso: string): AccountEffect;
+  effect(message: StoredCommandMessage, event: TradingEvent | null, nowIso: string): AccountEffect;
   /** The command's result (decisions, 3.5). */
   result(after: ChangedAccount, at: string): Record<string, unknown>;
 }

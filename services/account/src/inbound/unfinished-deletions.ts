@@ -2,7 +2,7 @@
  * Looks at deletions that were begun and not ended: by a request that failed, or a process that was killed. What fails
  * again is due later each time; a failure of the database only makes the round wait.
  */
-import { delay } from "@kapi/kernel";
+import { repeat, type Repetition } from "@kapi/kernel";
 import { counter, type Logger, type Started } from "@kapi/runtime";
 
 import type { DeletionReports } from "../operations/delete-trading-account-immediately.ts";
@@ -22,8 +22,7 @@ export interface UnfinishedDeletionsOptions {
 }
 
 /** Starts looking; `stop` waits for the round that is under way. */
-export function followUnfinishedDeletions({ resume, logger }: UnfinishedDeletionsOptions): Started<void> {
-  const stopping = new AbortController();
+export function followUnfinishedDeletions({ resume, logger }: UnfinishedDeletionsOptions): Started<Repetition> {
   const reports: DeletionReports = {
     failed: ({ serverId, accountNumber }, error) => {
       logger.warn({ serverId, accountNumber, err: error }, "a deletion that was begun could not be ended yet");
@@ -34,21 +33,7 @@ export function followUnfinishedDeletions({ resume, logger }: UnfinishedDeletion
       logger.error({ serverId, accountNumber, err: error }, text);
     },
   };
-  const loop = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      await delay(LOOK_INTERVAL_MS, stopping.signal);
-      if (stopping.signal.aborted) return;
-      await resume(reports).catch((error: unknown) => {
-        logger.warn({ err: error }, "unfinished deletions could not be looked at; trying again");
-      });
-    }
-  };
-  const running = loop();
-  return {
-    value: undefined,
-    stop: async () => {
-      stopping.abort();
-      await running;
-    },
-  };
+  const round = (): Promise<void> => resume(reports);
+  const pauses = { pauseMs: LOOK_INTERVAL_MS, firstPauseMs: LOOK_INTERVAL_MS };
+  return repeat({ name: "unfinished deletions", round, ...pauses, logger });
 }

@@ -3,7 +3,7 @@
  * configuration, sends what may be done in one batch by reference, and says what became of each. Running a command again
  * sends the same reference, and so gives the same outcome.
  */
-import type { CommandMessage } from "@kapi/contracts";
+import type { CommandHeader, CommandMessage, StoredCommandMessage } from "@kapi/contracts";
 import { assertDefined, type Clock, toIso } from "@kapi/kernel";
 
 import type {
@@ -48,7 +48,7 @@ export interface ChangePorts {
 }
 
 interface Planned {
-  readonly message: CommandMessage;
+  readonly message: StoredCommandMessage;
   readonly operation: QueuedOperation;
   readonly account: Account;
   readonly sent: ReferencedChange;
@@ -85,7 +85,7 @@ export async function changeTradingAccounts(
 export async function settleTradingAccounts(
   ports: ChangePorts,
   serverId: string,
-  messages: readonly CommandMessage[],
+  messages: readonly StoredCommandMessage[],
 ): Promise<ChangeRun[]> {
   const outcomes = await ports.changer.settle(
     serverId,
@@ -199,6 +199,6 @@ function goneOutcome({ operation }: QueuedOperation, outcome: ChangeOutcome): Ch
   return gone && operation === "account.delete" ? { kind: "applied", event: null } : outcome;
 }
 
-function operationOf({ operations }: ChangePorts, { operation }: CommandMessage): QueuedOperation {
+function operationOf({ operations }: ChangePorts, { operation }: CommandHeader): QueuedOperation {
   return assertDefined(operations.get(operation), `the operation ${operation}`);
 }

@@ -1,12 +1,9 @@
-import { UpdateTradingAccountBody } from "@kapi/contracts";
-import { z } from "zod";
+import type { StoredCommandMessage } from "@kapi/contracts";
+import { assert } from "@kapi/kernel";
 
 import type { ChangePlan, QueuedOperation } from "../domain/account-change.ts";
 import { CHANGE_REFUSALS } from "../domain/account-status.ts";
 import { refusal } from "../domain/refusals.ts";
-
-/** The payload: the request's body without request id. A schema with a refinement has no `omit` of its own. */
-const Payload = z.object(UpdateTradingAccountBody.shape).omit({ requestId: true });
 
 /**
  * Changes name, leverage or both. The leverage is checked against the server's list as it is now: the list may have
@@ -19,7 +16,7 @@ export const updateTradingAccount: QueuedOperation = {
   plan(message, account, server): ChangePlan {
     const refused = CHANGE_REFUSALS[account.status];
     if (refused !== null) return refusal(refused);
-    const { accountName, leverage } = Payload.parse(message.payload);
+    const { accountName, leverage } = wantedBy(message);
     if (leverage !== undefined && !server.supportedLeverage.includes(leverage)) {
       return refusal("LEVERAGE_NOT_SUPPORTED");
     }
@@ -37,7 +34,7 @@ export const updateTradingAccount: QueuedOperation = {
       const { accountName, leverage, occurredAt } = event;
       return { made: true, at: occurredAt, accountName, leverage };
     }
-    const { accountName, leverage } = Payload.parse(message.payload);
+    const { accountName, leverage } = wantedBy(message);
     return {
       made: false,
       at: nowIso,
@@ -49,3 +46,9 @@ export const updateTradingAccount: QueuedOperation = {
     return { accountName: account.accountName, leverage: account.leverage, version: account.version };
   },
 };
+
+/** The new name and leverage; neither of a message that could not be read. */
+function wantedBy(message: StoredCommandMessage): { accountName?: string | undefined; leverage?: number | undefined } {
+  assert(message.operation === "account.update", "an update is asked for");
+  return message.payload;
+}

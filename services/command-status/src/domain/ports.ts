@@ -1,4 +1,4 @@
-import type { CommandEvent, CommandMessage } from "@kapi/contracts";
+import type { CommandEvent, AnyCommandMessage } from "@kapi/contracts";
 
 import type { CommandListQuery } from "./command-list.ts";
 
@@ -49,7 +49,10 @@ export interface TakenIn {
 /** The commands that this service owns. */
 export interface CommandStore {
   /** Takes messages in, one per command at most, and raises the positions, all or nothing. */
-  takeInMessages(messages: readonly CommandMessage[], positions: readonly LogPosition[]): Promise<readonly TakenIn[]>;
+  takeInMessages(
+    messages: readonly AnyCommandMessage[],
+    positions: readonly LogPosition[],
+  ): Promise<readonly TakenIn[]>;
   /** Takes events in, one per command at most, and raises the positions, all or nothing. */
   takeInEvents(events: readonly CommandEvent[], positions: readonly LogPosition[]): Promise<readonly TakenIn[]>;
   /**

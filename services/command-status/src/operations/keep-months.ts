@@ -1,4 +1,4 @@
-import { delay } from "@kapi/kernel";
+import { delay, repeat, type Repetition } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
 
 import type { MonthDrop, MonthStore } from "../domain/ports.ts";
@@ -57,22 +57,12 @@ async function dropMonth(months: MonthStore, month: string, signal: AbortSignal)
 }
 
 /** Keeps months until it is stopped. */
-export function startKeepingMonths(needs: Omit<KeepMonthsNeeds, "signal">): Started<null> {
-  const stopped = new AbortController();
-  const { signal } = stopped;
-  const running = (async () => {
-    while (!signal.aborted) {
-      await keepMonths({ ...needs, signal }).catch((error: unknown) =>
-        needs.logger.warn({ err: error }, "months of commands were not looked after"),
-      );
-      await delay(KEEP_MONTHS_INTERVAL_MS, signal);
-    }
-  })();
-  return {
-    value: null,
-    stop: async () => {
-      stopped.abort();
-      await running;
-    },
-  };
+export function startKeepingMonths(needs: Omit<KeepMonthsNeeds, "signal">): Started<Repetition> {
+  return repeat({
+    name: "months of commands",
+    round: (signal) => keepMonths({ ...needs, signal }),
+    pauseMs: KEEP_MONTHS_INTERVAL_MS,
+    backOff: { firstMs: KEEP_MONTHS_INTERVAL_MS },
+    logger: needs.logger,
+  });
 }

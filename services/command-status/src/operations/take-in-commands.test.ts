@@ -1,4 +1,4 @@
-import type { CommandEvent, CommandMessage } from "@kapi/contracts";
+import type { CommandEvent, AnyCommandMessage } from "@kapi/contracts";
 import { commandMessage } from "@kapi/testkit";
 import { expect, it } from "vitest";
 
@@ -10,7 +10,7 @@ const POSITIONS: readonly LogPosition[] = [{ topic: "commands.finance", partitio
 
 /** An intake whose store answers `taken`; `written` is what one statement was given. */
 function intakeOf(taken: readonly TakenIn[]) {
-  const written: (readonly [readonly (CommandMessage | CommandEvent)[], readonly LogPosition[]])[] = [];
+  const written: (readonly [readonly (AnyCommandMessage | CommandEvent)[], readonly LogPosition[]])[] = [];
   const forgotten: CommandRead[] = [];
   const write = async (...given: (typeof written)[number]): Promise<readonly TakenIn[]> => {
     written.push(given);

@@ -1,4 +1,4 @@
-import type { CommandEvent, CommandMessage } from "@kapi/contracts";
+import type { CommandEvent, AnyCommandMessage } from "@kapi/contracts";
 
 import { collapseEvents, dropRepeats } from "../domain/command-state.ts";
 import type { IdempotencyRecords, CommandStore, LogPosition, TakenIn } from "../domain/ports.ts";
@@ -10,7 +10,7 @@ export interface IntakeNeeds {
 
 /** Writes what was read of some partitions, with how far they are read by then. Both functions may be repeated. */
 export interface CommandIntake {
-  readonly takeMessages: (messages: readonly CommandMessage[], positions: readonly LogPosition[]) => Promise<void>;
+  readonly takeMessages: (messages: readonly AnyCommandMessage[], positions: readonly LogPosition[]) => Promise<void>;
   readonly takeEvents: (events: readonly CommandEvent[], positions: readonly LogPosition[]) => Promise<void>;
 }
 

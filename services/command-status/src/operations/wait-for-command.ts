@@ -1,4 +1,4 @@
-import { assert, type Clock, delay, OrganizationSlots } from "@kapi/kernel";
+import { assert, type Clock, delay, OrganizationSlots, repeat, type Repetition } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
 
 import type { CommandEnds, CommandRead, CommandStore, TakenIn } from "../domain/ports.ts";
@@ -62,21 +62,16 @@ export class CommandWaiters {
 }
 
 /** Polls until it is stopped. While PostgreSQL is away nobody is woken, and every request ends at its deadline. */
-export function startPolling(waiters: CommandWaiters, ends: CommandEnds, logger: Logger): Started<null> {
-  const stopped = new AbortController();
-  const running = (async () => {
-    while (!stopped.signal.aborted) {
-      await delay(POLL_INTERVAL_MS, stopped.signal);
-      await waiters.poll(ends).catch((error: unknown) => logger.warn({ err: error }, "waiters were not looked after"));
-    }
-  })();
-  return {
-    value: null,
-    stop: async () => {
-      stopped.abort();
-      await running;
-    },
-  };
+export function startPolling(waiters: CommandWaiters, ends: CommandEnds, logger: Logger): Started<Repetition> {
+  return repeat({
+    name: "waiters for commands",
+    round: () => waiters.poll(ends),
+    pauseMs: POLL_INTERVAL_MS,
+    firstPauseMs: POLL_INTERVAL_MS,
+    // Callers wait for it.
+    backOff: { firstMs: POLL_INTERVAL_MS },
+    logger,
+  });
 }
 
 /** The store, with every batch that was taken in told to the waiters. */

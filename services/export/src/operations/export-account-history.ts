@@ -3,8 +3,7 @@
  * result of them. It changes nothing anywhere, so there is nothing to settle: what was not answered is asked again.
  */
 import type { CommandExecutor, CommandOutcome, LeasedCommand } from "@kapi/commands";
-import { DateTime, MAX_EXPORT_RECORDS, type ServerEntry } from "@kapi/contracts";
-import { z } from "zod";
+import type { ServerEntry } from "@kapi/contracts";
 
 import { type ExportQuery, mergeHistory } from "../domain/history-export.ts";
 import { type HistoryOwner, OwnerUnavailable } from "../domain/ports.ts";
@@ -16,12 +15,6 @@ export interface ExportOptions {
   readonly owners: readonly HistoryOwner[];
   readonly serverOf: (serverId: string) => ServerEntry | undefined;
 }
-
-const Payload = z.object({
-  from: DateTime.nullish().transform((from) => from ?? null),
-  to: DateTime.nullish().transform((to) => to ?? null),
-  limit: z.int().min(1).max(MAX_EXPORT_RECORDS).default(MAX_EXPORT_RECORDS),
-});
 
 /** Makes the executor of export commands. */
 export function createExportExecutor(options: ExportOptions): CommandExecutor<null> {
@@ -39,10 +32,10 @@ export function createExportExecutor(options: ExportOptions): CommandExecutor<nu
 }
 
 async function exportOne({ owners }: ExportOptions, { message }: LeasedCommand): Promise<ExportOutcome> {
-  const { serverId, accountNumber, payload } = message;
-  const parsed = Payload.safeParse(payload);
-  if (!parsed.success || accountNumber === null) return MALFORMED;
-  const query: ExportQuery = parsed.data;
+  const { serverId, accountNumber } = message;
+  if (message.operation !== "account.history_export" || accountNumber === null) return MALFORMED;
+  const { from, to, limit } = message.payload;
+  const query: ExportQuery = { from: from ?? null, to: to ?? null, limit };
   try {
     // One more than asked for tells whether there are more.
     const oneMore = { ...query, limit: query.limit + 1 };

@@ -2,9 +2,8 @@
  * depositAccountFunds and withdrawAccountFunds: sent to the trading server by reference; the event in its answer is
  * booked at once, and booking it ends the command. A refusal ends it too. Nothing is ever guessed.
  */
-import type { CommandExecutor, CommandOutcome, LeasedCommand } from "@kapi/commands";
-import { FundsBody, type ServerEntry, type TradingEvent } from "@kapi/contracts";
-import { minorFromAmount } from "@kapi/kernel";
+import type { CommandExecutor, CommandOutcome, LeasedCommand, UnsettledCommand } from "@kapi/commands";
+import type { ServerEntry, TradingEvent } from "@kapi/contracts";
 import { faultPoint } from "@kapi/runtime";
 import type { Change, Outcome, TradingServerClient } from "@kapi/trading-server";
 import type { Booking } from "@kapi/trading-server/event-feed";
@@ -21,8 +20,6 @@ export interface MoveFundsOptions {
   readonly serverOf: (serverId: string) => ServerEntry | undefined;
   readonly isUnreachable: (error: unknown) => boolean;
 }
-
-const Payload = FundsBody.omit({ requestId: true });
 
 /** Makes the executor of finance commands. */
 export function createFundsExecutor(options: MoveFundsOptions): CommandExecutor<null> {
@@ -77,21 +74,20 @@ function serverProblem(server: ServerEntry | undefined): FundsOutcome | null {
   return { kind: "refuse", errorCode: "SERVER_UNAVAILABLE", errorMessage: "The server was removed" };
 }
 
-/** The change that a message asks for; null where it makes no sense. */
+/** The change that a message asks for; null where it asks for none of finance. */
 function changeOf(message: LeasedCommand["message"]): Change | null {
-  const { commandId, accountNumber, operation, payload, traceparent } = message;
-  const parsed = Payload.safeParse(payload);
-  const kind = operation === "finance.deposit" ? "deposit" : operation === "finance.withdraw" ? "withdrawal" : null;
-  const amountMinor = parsed.success ? minorFromAmount(parsed.data.amount) : null;
-  if (!parsed.success || amountMinor === null || kind === null || accountNumber === null) return null;
-  const description = parsed.data.description ?? null;
+  if (message.operation !== "finance.deposit" && message.operation !== "finance.withdraw") return null;
+  const { commandId, accountNumber, operation, payload, amountMinor, traceparent } = message;
+  if (accountNumber === null) return null;
+  const kind = operation === "finance.deposit" ? "deposit" : "withdrawal";
+  const description = payload.description ?? null;
   return { reference: commandId, accountNumber, type: "balance", kind, amountMinor, description, traceparent };
 }
 
 /** Books what applied and translates what did not. */
 async function conclude(
   options: MoveFundsOptions,
-  commands: readonly LeasedCommand[],
+  commands: readonly UnsettledCommand[],
   answers: readonly Outcome[],
 ): Promise<readonly FundsOutcome[]> {
   const bookings = await Promise.all(
@@ -125,7 +121,7 @@ async function conclude(
 /** Ids of the commands whose account the trading server does not know but the ledger does. */
 async function knownAccounts(
   { ledger }: MoveFundsOptions,
-  commands: readonly LeasedCommand[],
+  commands: readonly UnsettledCommand[],
   answers: readonly Outcome[],
 ): Promise<ReadonlySet<string>> {
   const unknown = commands.flatMap(({ message }, index) => {

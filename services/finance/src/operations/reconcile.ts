@@ -6,7 +6,7 @@
  * key, a batch at a time; an account that is not booked up to the server's sequence is looked at again at the end of the
  * pass, against the same snapshot.
  */
-import { delay } from "@kapi/kernel";
+import { delay, repeat, type Repetition } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
 import type { TradingServerClient } from "@kapi/trading-server";
 
@@ -51,28 +51,17 @@ export interface ReconcilerOptions {
 }
 
 /** Starts the passes; `stop` waits for the calls under way. */
-export function startReconciler(options: ReconcilerOptions): Started<null> {
-  const end = new AbortController();
-  const running = repeat(options, end.signal);
-  return {
-    value: null,
-    stop: async () => {
-      end.abort();
-      await running;
-    },
-  };
-}
-
-async function repeat(options: ReconcilerOptions, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await delay(options.intervalMs, signal);
-    if (signal.aborted) return;
-    try {
-      await new Pass(options, signal).run();
-    } catch (error) {
-      options.logger.warn({ err: error }, "a pass of reconciliation broke off");
-    }
-  }
+export function startReconciler(options: ReconcilerOptions): Started<Repetition> {
+  const { intervalMs, logger } = options;
+  return repeat({
+    name: "reconciliation",
+    round: (signal) => new Pass(options, signal).run(),
+    pauseMs: intervalMs,
+    firstPauseMs: intervalMs,
+    // A pass is much work: one that broke off is not repeated sooner.
+    backOff: { firstMs: intervalMs },
+    logger,
+  });
 }
 
 /** An account and what its trading server says; null: it never had the account. */

@@ -10,6 +10,7 @@ const KEYS: PasswordKeys = { sealingKeys: SEALING, derivationKeys: DERIVING };
 const ORGANIZATION_ID = "0b0f4f0e-5a4e-4c39-8a39-1d8f0a8f0a01";
 const NOW_MS = Date.UTC(2026, 0, 1);
 const MINUTE_MS = 60_000;
+const CREATION = { accountName: "Ada", initialBalance: 10.5, leverage: 100 } as const;
 
 function draft(change: Partial<CommandDraft> = {}): CommandDraft {
   return {
@@ -22,7 +23,7 @@ function draft(change: Partial<CommandDraft> = {}): CommandDraft {
     operation: "account.create",
     idempotencyKey: "key-1",
     fingerprint: "f".repeat(64),
-    body: { accountName: "Ada", initialBalance: 10.5, leverage: 100, password: "correct horse", requestId: "r-1" },
+    body: { ...CREATION, password: "correct horse", requestId: "r-1" },
     price: 10,
     nowMs: NOW_MS,
     ...change,
@@ -33,7 +34,8 @@ describe("the message of a command", () => {
   it("carries the body without requestId and password, and the password only sealed for this command", () => {
     const message = commandMessageOf(draft(), KEYS);
     expect(CommandMessage.parse(message)).toEqual(message);
-    expect(message.payload).toEqual({ accountName: "Ada", initialBalance: 10.5, leverage: 100 });
+    expect(message.payload).toEqual(CREATION);
+    expect(message).toMatchObject({ amountMinor: 1_050 });
     expect(message).toMatchObject({ requestId: "r-1", reservedCredits: 10, createdAt: "2026-01-01T00:00:00.000Z" });
     expect(JSON.stringify(message)).not.toContain("correct horse");
     const { sealedPassword } = message;
@@ -52,32 +54,37 @@ describe("the message of a command", () => {
 
   it("names the account that a creation will make, and that only", () => {
     expect(commandMessageOf(draft(), KEYS).managedAccountId).toBe(managedAccountIdOf(draft().commandId));
-    const deposit = draft({ operation: "finance.deposit", accountNumber: "10000001", body: { requestId: "r" } });
+    const deposit = draft({
+      operation: "finance.deposit",
+      accountNumber: "10000001",
+      body: { requestId: "r", amount: 0.3 },
+    });
     expect(commandMessageOf(deposit, KEYS)).toMatchObject({
       managedAccountId: null,
       sealedPassword: null,
-      payload: {},
+      payload: { amount: 0.3 },
+      amountMinor: 30,
     });
   });
 
   it.each([
-    ["account.create", {}, "d2"],
-    ["account.create", { password: "correct horse" }, "d2"],
+    ["account.create", CREATION, "d2"],
+    ["account.create", { ...CREATION, password: "correct horse" }, "d2"],
     ["account.password_reset", {}, "d2"],
     ["account.password_reset", { password: "correct horse" }, null],
     ["account.investor_password_reset", {}, "d2"],
-    ["finance.deposit", {}, null],
+    ["finance.deposit", { amount: 1 }, null],
   ] as const)("of %s with %j is derived with the key %j", (operation, supplied, keyId) => {
     const message = commandMessageOf(draft({ operation, body: { requestId: "r", ...supplied } }), KEYS);
     expect(message.derivationKeyId).toBe(keyId);
   });
 
   it.each([
-    ["account.create", 15],
-    ["finance.withdraw", 15],
-    ["account.history_export", 60],
-  ] as const)("gives %s %i minutes", (operation, minutes) => {
-    const message = commandMessageOf(draft({ operation }), KEYS);
+    ["account.create", CREATION, 15],
+    ["finance.withdraw", { amount: 1 }, 15],
+    ["account.history_export", { limit: 10 }, 60],
+  ] as const)("gives %s with %j %i minutes", (operation, payload, minutes) => {
+    const message = commandMessageOf(draft({ operation, body: { requestId: "r", ...payload } }), KEYS);
     expect(Date.parse(message.deadlineAt) - NOW_MS).toBe(minutes * MINUTE_MS);
   });
 });

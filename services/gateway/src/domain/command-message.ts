@@ -1,4 +1,12 @@
-import { type CommandMessage, type CommandOperation, COMMAND_DEADLINE_MS, EXPORT_DEADLINE_MS } from "@kapi/contracts";
+import {
+  type CommandHeader,
+  type CommandMessage,
+  type CommandOperation,
+  CommandRequest,
+  COMMANDS,
+  isPasswordReset,
+  moneyOf,
+} from "@kapi/contracts";
 import { type Keyring, managedAccountIdOf, sealPassword, toIso } from "@kapi/kernel";
 
 /** A validated mutation, before it is a command. */
@@ -27,8 +35,6 @@ export interface PasswordKeys {
   readonly derivationKeys: Keyring;
 }
 
-const RESETS: ReadonlySet<CommandOperation> = new Set(["account.password_reset", "account.investor_password_reset"]);
-
 /**
  * The message that names the command: the body without `requestId`, a supplied password sealed, and the key that is in
  * use now where a password is generated (decisions, 5.2).
@@ -37,19 +43,19 @@ export function commandMessageOf(draft: CommandDraft, keys: PasswordKeys): Comma
   const { requestId, password, ...payload } = draft.body;
   const supplied = typeof password === "string";
   // The investor's password of a creation is always a generated one.
-  const isReset = RESETS.has(draft.operation);
-  const derives = draft.operation === "account.create" || (isReset && !supplied);
+  const isReset = isPasswordReset(draft.operation);
+  const isCreation = COMMANDS[draft.operation].password === "creation";
+  const derives = isCreation || (isReset && !supplied);
   return {
     commandId: draft.commandId,
     organizationId: draft.organizationId,
     serverId: draft.serverId,
     accountNumber: draft.accountNumber,
-    managedAccountId: draft.operation === "account.create" ? managedAccountIdOf(draft.commandId) : null,
-    operation: draft.operation,
+    managedAccountId: isCreation ? managedAccountIdOf(draft.commandId) : null,
     requestId,
     idempotencyKey: draft.idempotencyKey,
     fingerprint: draft.fingerprint,
-    payload,
+    ...commandRequestOf(draft.operation, payload),
     sealedPassword: supplied ? sealPassword(keys.sealingKeys, draft.commandId, password) : null,
     derivationKeyId: derives ? keys.derivationKeys.currentKeyId : null,
     reservedCredits: draft.price,
@@ -60,11 +66,16 @@ export function commandMessageOf(draft: CommandDraft, keys: PasswordKeys): Comma
   };
 }
 
+/** What a command asks for, with its money in minor units: from here on they are what counts. */
+function commandRequestOf(operation: CommandOperation, payload: Readonly<Record<string, unknown>>): CommandRequest {
+  const amountMinor = moneyOf(operation, payload);
+  return CommandRequest.parse({ operation, payload, ...(amountMinor === null ? {} : { amountMinor }) });
+}
+
 /** When a command that is queued now was made, and by when it must begin. */
 export function commandTimes(
   operation: CommandOperation,
   nowMs: number,
-): Pick<CommandMessage, "createdAt" | "deadlineAt"> {
-  const deadlineMs = operation === "account.history_export" ? EXPORT_DEADLINE_MS : COMMAND_DEADLINE_MS;
-  return { createdAt: toIso(nowMs), deadlineAt: toIso(nowMs + deadlineMs) };
+): Pick<CommandHeader, "createdAt" | "deadlineAt"> {
+  return { createdAt: toIso(nowMs), deadlineAt: toIso(nowMs + COMMANDS[operation].deadlineMs) };
 }

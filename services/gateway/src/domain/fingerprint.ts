@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 
-import type { CommandOperation } from "@kapi/contracts";
+import { type CommandOperation, isPasswordReset } from "@kapi/contracts";
 import { canonicalJson, passwordFingerprint } from "@kapi/kernel";
 
 /** What makes two requests the same request. */
@@ -14,25 +14,19 @@ export interface FingerprintInput {
   readonly keyId: string;
 }
 
-/** Operations whose repeat shows a password: only the key that made the request may repeat it. */
-const OPERATIONS_OF_KEY: ReadonlySet<CommandOperation> = new Set([
-  "account.password_reset",
-  "account.investor_password_reset",
-]);
-
 /**
  * SHA-256, in hex, of operation, path and canonical body without `requestId`; a supplied password
  * enters as a keyed hash, so that the fingerprint does not help to guess it. Password resets by two
- * management keys are different requests (decisions, 2.3).
+ * management keys are different requests (decisions, 2.3): a repeat shows the password.
  */
 export function fingerprintOf(input: FingerprintInput, key: Buffer): string {
   const text = canonicalTextOf(input, key);
-  return hash("sha256", OPERATIONS_OF_KEY.has(input.operation) ? `${text}\n${input.keyId}` : text, "hex");
+  return hash("sha256", isPasswordReset(input.operation) ? `${text}\n${input.keyId}` : text, "hex");
 }
 
 /** The fingerprint that release 0.1.0 gave the request; null where it is the same as today. */
 export function earlierFingerprintOf(input: FingerprintInput, key: Buffer): string | null {
-  return OPERATIONS_OF_KEY.has(input.operation) ? hash("sha256", canonicalTextOf(input, key), "hex") : null;
+  return isPasswordReset(input.operation) ? hash("sha256", canonicalTextOf(input, key), "hex") : null;
 }
 
 function canonicalTextOf({ operation, path, body }: FingerprintInput, key: Buffer): string {

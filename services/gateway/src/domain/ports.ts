@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 
 import type {
   Command,
-  CommandMessage,
+  AnyCommandMessage,
   InternalRoute,
   Issue,
   ListAccountMetricsQuery,
@@ -84,23 +84,22 @@ export interface Accounts {
   readonly deleteNow: (serverId: string, accountNumber: string, caller: Caller) => Promise<Buffer | null>;
 }
 
-/** The service that owns the ledger. Throws DependencyError where it is away. */
-export interface Ledger {
-  /** Null only for an account that was deleted: one that it has not heard of has an empty page. */
-  readonly transactions: ReadRecords<PageQuery>;
-}
+/**
+ * The exact body of the answer to listTradingAccountTransactions. Null only for an account that was
+ * deleted: one that finance has not heard of has an empty page. Throws DependencyError where finance
+ * is down.
+ */
+export type ReadTransactions = ReadRecords<PageQuery>;
 
-/** The service that owns stored metrics. Throws DependencyError where it is away. */
-export interface Snapshots {
-  /** The exact body of the answer to listAccountMetrics. */
-  readonly list: (organizationId: string, serverId: string, query: ListAccountMetricsQuery) => Promise<Buffer>;
-}
+/** The exact body of the answer to listAccountMetrics. Throws DependencyError where metrics is down. */
+export type ReadSnapshots = (
+  organizationId: string,
+  serverId: string,
+  query: ListAccountMetricsQuery,
+) => Promise<Buffer>;
 
-/** The service that owns the credit ledger. Throws DependencyError where it is away. */
-export interface CreditUsage {
-  /** The exact body of the answer to listCreditUsage. */
-  readonly list: (organizationId: string, query: PageQuery) => Promise<Buffer>;
-}
+/** The exact body of the answer to listCreditUsage. Throws DependencyError where organization is down. */
+export type ReadCreditUsage = (organizationId: string, query: PageQuery) => Promise<Buffer>;
 
 /** A request to the webhooks service for an organization. */
 export interface WebhooksRequest {
@@ -133,7 +132,7 @@ export interface CommandLog {
    * Publishes a message, as the text `value`, to the log of its operation. Where it was not acknowledged it throws
    * {@link NotPublished} if it is certainly not in the log, else ApiError DEPENDENCY_UNAVAILABLE: nobody knows whether it is.
    */
-  readonly publish: (message: CommandMessage, value: string) => Promise<void>;
+  readonly publish: (message: AnyCommandMessage, value: string) => Promise<void>;
 }
 
 /** What an organization has available, in credits; for answers that no admission gave a number to. */

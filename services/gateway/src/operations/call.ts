@@ -1,8 +1,9 @@
 import type { Readable } from "node:stream";
 
-import type { Admitted } from "@kapi/admission";
 import type { KeyEntry, OperationContract, OperationId, ServerEntry } from "@kapi/contracts";
 import type { Caller } from "@kapi/http";
+
+import type { RequestCharge } from "./request-charge.ts";
 
 /** What tells whether the caller is still there. */
 export interface CallerConnection {
@@ -22,8 +23,8 @@ export interface Call {
   readonly requestId: string;
   /** The network address that it came from; null where the connection is gone. */
   readonly address: string | null;
-  /** By which everything that this request is charged is charged once. */
-  readonly chargeId: string;
+  /** What the request is charged; each operation charges by itself, in the order of checks. */
+  readonly charge: RequestCharge;
   /** As they stand in the path, percent-decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: unknown;
@@ -32,13 +33,6 @@ export interface Call {
   readonly connection: CallerConnection;
   /** The JSON value; undefined where there is none, an ApiError where it cannot be read. */
   readonly body: unknown;
-  /** What admission said last; null before it. For the credit headers, and for the refund of a failure. */
-  admitted: Pick<Admitted, "charged" | "remaining"> | null;
-  /**
-   * By command id, in the order in which the request claims them: whether the message may be published. Set before the claim is made, so
-   * that a failure at any later moment finds what is to be given back.
-   */
-  readonly claims: Map<string, { mayBePublished: boolean }>;
 }
 
 /** What an operation answers; errors are thrown. */
@@ -67,3 +61,6 @@ export function goneSignal({ connection }: Pick<Call, "connection">): AbortSigna
 
 /** One operation of the interface. Charges by itself, in the order of checks (decisions, 1.1). */
 export type Operation = (call: Call) => Promise<Answer>;
+
+/** Operations by their names in the contract. */
+export type OperationTable<Ids extends OperationId> = Readonly<Record<Ids, Operation>>;

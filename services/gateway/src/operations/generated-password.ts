@@ -1,13 +1,13 @@
 import { assertDefined, derivePassword, type PasswordPurpose } from "@kapi/kernel";
 
-import type { Needs } from "./needs.ts";
+import type { Dependencies } from "./dependencies.ts";
 
 /**
  * The password that the account service derives too: with the key that the command's message names (decisions, 5.2).
  * Throws where that key is no longer in the keyring: another password than the one that was set is never shown.
  */
 export function generatedPassword(
-  { derivationKeys }: Pick<Needs, "derivationKeys">,
+  { derivationKeys }: Pick<Dependencies, "derivationKeys">,
   commandId: string,
   keyId: string | null,
   purpose: PasswordPurpose,

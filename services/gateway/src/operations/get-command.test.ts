@@ -1,10 +1,12 @@
-import { OPERATIONS, queuedCommand } from "@kapi/contracts";
+import type { Admission } from "@kapi/admission";
+import { DEFAULT_PRICES, OPERATIONS, type Prices, queuedCommand } from "@kapi/contracts";
+import { systemClock } from "@kapi/kernel";
 import { commandMessage, keyEntry } from "@kapi/testkit";
 import { expect, it, vi } from "vitest";
 
 import type { Call } from "./call.ts";
 import { getCommand } from "./get-command.ts";
-import type { Needs } from "./needs.ts";
+import { RequestCharge } from "./request-charge.ts";
 
 const MESSAGE = commandMessage({ operation: "account.history_export" });
 const ANOTHER_SERVER = "0b0f4f0e-5a4e-4c39-8a39-1d8f0a8f0a02";
@@ -15,11 +17,10 @@ const wait = vi.fn<() => Promise<Buffer | null>>();
 const admit = vi.fn(() => Promise.resolve({ charged: 1, remaining: 9 }));
 const operation = getCommand({
   commandStatus: { read, wait },
-  admission: { admit, recordedMessage: () => Promise.resolve(MESSAGE) },
-  directory: { prices: () => ({ read: 1 }) },
+  admission: { recordedMessage: () => Promise.resolve(MESSAGE) },
   clock: { nowMs: () => Date.now() },
   isStopping: () => false,
-} as unknown as Needs);
+} as unknown as Parameters<typeof getCommand>[0]);
 
 function callOf(serverIds: readonly string[] | null, query: object = {}): Call {
   const { entry: key } = keyEntry({
@@ -28,7 +29,11 @@ function callOf(serverIds: readonly string[] | null, query: object = {}): Call {
   });
   const params = { commandId: MESSAGE.commandId };
   const contract = OPERATIONS.getCommand;
-  return { operation: "getCommand", contract, key, params, query, admitted: null } as unknown as Call;
+  const request = { operation: "getCommand", contract, key, requestId: "r", address: null } as const;
+  const prices = (): Prices => DEFAULT_PRICES;
+  const admission = { admit, refund: vi.fn<() => never>() } as unknown as Pick<Admission, "admit" | "refund">;
+  const charge = new RequestCharge({ admission, prices, clock: systemClock }, request);
+  return { ...request, charge, params, query } as unknown as Call;
 }
 
 it.each([
@@ -43,7 +48,7 @@ it.each([
     const call = callOf(serverIds);
     await expect(operation(call)).rejects.toMatchObject({ status: 404, code: "COMMAND_NOT_FOUND" });
     // It costs what a command that does not exist costs.
-    expect(call.admitted).toEqual({ charged: 1, remaining: 9 });
+    expect(call.charge.admitted).toEqual({ charged: 1, remaining: 9 });
   }
 });
 

@@ -4,8 +4,7 @@ import { delay } from "@kapi/kernel";
 import { z } from "zod";
 
 import { type Call, goneSignal, type Operation } from "./call.ts";
-import { chargeBeside, refuse } from "./charge-read.ts";
-import type { Needs } from "./needs.ts";
+import type { Dependencies } from "./dependencies.ts";
 
 /** Longest time that `?wait=` may ask for (decisions, 3.7). */
 const MAX_WAIT_S = 30;
@@ -22,6 +21,8 @@ const STATUS_MEMBER = Buffer.from('"status":"');
 /** First letters of `queued` and `leased`; no final state begins with them. */
 const OPEN_STATES: ReadonlySet<number | undefined> = new Set(Buffer.from("ql"));
 
+type GetCommandDependencies = Pick<Dependencies, "admission" | "clock" | "commandStatus" | "isStopping" | "waits">;
+
 /**
  * GET a command: command-status's bytes. What it does not have yet is answered from the claim, so
  * that a read right after the 202 always finds the command (decisions, 3.7). Where Redis has lost its
@@ -29,22 +30,22 @@ const OPEN_STATES: ReadonlySet<number | undefined> = new Set(Buffer.from("ql"));
  * for the operation has no 400. A command of a server that the key does not reach is 404
  * (decisions, 3.3).
  */
-export function getCommand(needs: Needs): Operation {
+export function getCommand(dependencies: GetCommandDependencies): Operation {
   return async (call) => {
     const id = Guid.safeParse(call.params["commandId"]);
-    if (!id.success) return refuse(needs, call, new ApiError("COMMAND_NOT_FOUND"));
-    let body = await chargeBeside(needs, call, () => findCommand(needs, call.key.organizationId, id.data));
+    if (!id.success) return call.charge.refuse(new ApiError("COMMAND_NOT_FOUND"));
+    let body = await call.charge.readWhileCharging(() => findCommand(dependencies, call.key.organizationId, id.data));
     // Before any wait. The server of a command never changes.
     if (body !== null && !reachesCommand(call.key, body)) body = null;
     const waitMs = waitOf(call);
-    if (waitMs > 0) body = await waitUntilFinal(needs, call, id.data, body, waitMs);
+    if (waitMs > 0) body = await waitUntilFinal(dependencies, call, id.data, body, waitMs);
     if (body === null) throw new ApiError("COMMAND_NOT_FOUND");
     return { status: 200, body };
   };
 }
 
 async function findCommand(
-  { commandStatus, admission }: Needs,
+  { commandStatus, admission }: Pick<Dependencies, "admission" | "commandStatus">,
   organizationId: string,
   commandId: string,
 ): Promise<Buffer | null> {
@@ -71,24 +72,24 @@ function reachesCommand({ serverIds }: KeyEntry, body: Buffer): boolean {
  * it is now (decisions, 1.7).
  */
 async function waitUntilFinal(
-  needs: Needs,
+  dependencies: GetCommandDependencies,
   call: Call,
   commandId: string,
   found: Buffer | null,
   waitMs: number,
 ): Promise<Buffer | null> {
   if (found === null || !isOpen(found)) return found;
-  const release = needs.waits.take(call.key.organizationId);
+  const release = dependencies.waits.take(call.key.organizationId);
   if (release === null) return found;
   try {
-    return await waitInSlices(needs, call, commandId, found, needs.clock.nowMs() + waitMs);
+    return await waitInSlices(dependencies, call, commandId, found, dependencies.clock.nowMs() + waitMs);
   } finally {
     release();
   }
 }
 
 async function waitInSlices(
-  { commandStatus, clock, isStopping }: Needs,
+  { commandStatus, clock, isStopping }: GetCommandDependencies,
   call: Call,
   commandId: string,
   found: Buffer,

@@ -1,7 +1,7 @@
 import type { CompletedRecords, NewRecord, RecordOutcome } from "@kapi/admission";
 import {
   type Command,
-  type CommandMessage,
+  type AnyCommandMessage,
   type CommandOperation,
   type OperationContract,
   queuedCommand,
@@ -14,9 +14,9 @@ import { type CommandDraft, commandMessageOf, commandTimes } from "../domain/com
 import { earlierFingerprintOf, fingerprintOf } from "../domain/fingerprint.ts";
 import { type KnownCommand, NotPublished } from "../domain/ports.ts";
 import type { Answer, Call } from "./call.ts";
-import { refuse } from "./charge-read.ts";
+import type { RequestCharge } from "./request-charge.ts";
 import { countClaims, countLateClaims, countUnconfirmedClaims } from "./claim-counts.ts";
-import type { Needs } from "./needs.ts";
+import type { Dependencies } from "./dependencies.ts";
 
 /** How often a request looks again whether the equal request before it was answered. */
 const OPEN_CLAIM_POLL_MS = 50;
@@ -31,6 +31,19 @@ const OPEN_CLAIM_WAIT_MS = 8_000;
 export const EARLIER_RESET_REPEATABLE_MS = 3_600_000;
 
 const RETRY_AFTER_HEADERS = { "retry-after": "1" };
+
+/** What queueing a command takes. */
+export type QueueDependencies = Pick<
+  Dependencies,
+  | "admission"
+  | "clock"
+  | "commandLog"
+  | "commandStatus"
+  | "derivationKeys"
+  | "fingerprintKey"
+  | "prices"
+  | "sealingKeys"
+>;
 
 /** A mutation whose path, header and body are in order. */
 export interface QueueRequest {
@@ -58,7 +71,7 @@ export interface RequestState {
 
 /** The command that a request asks for, before earlier requests are looked up. */
 export interface CommandWish {
-  readonly message: CommandMessage;
+  readonly message: AnyCommandMessage;
   /** The fingerprint of the same request in release 0.1.0; null: the same. */
   readonly earlierFingerprint: string | null;
 }
@@ -80,22 +93,26 @@ export interface AnsweredCommand {
  * with the claim → publish → answered → 202. An equal request before it makes it a 200 with that
  * command; a different one is refused.
  */
-export async function queueCommand(needs: Needs, call: Call, request: QueueRequest): Promise<Answer> {
-  const wish = wishOf(needs, call, request, call.contract);
-  const { known, finding, message } = await findEarlier(needs, request, wish);
-  if (finding !== null) return refuse(needs, call, finding);
+export async function queueCommand(
+  dependencies: QueueDependencies,
+  call: Call,
+  request: QueueRequest,
+): Promise<Answer> {
+  const wish = wishOf(dependencies, call, request, call.contract);
+  const { known, finding, message } = await findEarlier(dependencies, request, wish);
+  if (finding !== null) return call.charge.refuse(finding);
   const claim = claimOf(message);
-  const [outcome] = await claimOrWait(needs, call, [claim], [known !== null]);
+  const [outcome] = await claimOrWait(dependencies, call, [claim], [known !== null]);
   assert(outcome !== undefined, "one claim has one outcome");
   switch (outcome.kind) {
     case "created":
       faultPoint("gateway.claimed");
-      await publishClaimed(needs, call, message, claim.message, outcome.chargeId);
-      return accepted(needs, call, request, queuedAnswer(message), outcome.recordToken);
+      await publishClaimed(dependencies, call, message, claim.message, outcome.chargeId);
+      return accepted(dependencies, call, request, queuedAnswer(message), outcome.recordToken);
     case "reclaimed":
-      return takeOver(needs, call, request, outcome.message, outcome.recordToken);
+      return takeOver(dependencies, call, request, outcome.message, outcome.recordToken);
     case "duplicate":
-      return duplicate(request, await commandAsItIs(needs, message.commandId, known, outcome.message));
+      return duplicate(request, await commandAsItIs(dependencies, message.commandId, known, outcome.message));
     case "mismatch":
       throw keyReused(request);
     case "open":
@@ -106,7 +123,7 @@ export async function queueCommand(needs: Needs, call: Call, request: QueueReque
 
 /** The command that a request asks for. `contract` says its path and what it costs. */
 export function wishOf(
-  needs: Needs,
+  dependencies: QueueDependencies,
   call: Call,
   request: QueueRequest,
   contract: Pick<OperationContract, "path" | "price">,
@@ -116,9 +133,9 @@ export function wishOf(
   const commandId = commandIdOf(organizationId, idempotencyKey);
   const path = contract.path.replace(":serverId", serverId).replace(":accountNumber", accountNumber ?? "");
   const judged = { operation, path, body, keyId };
-  const fingerprint = fingerprintOf(judged, needs.fingerprintKey);
-  const price = needs.directory.prices()[contract.price];
-  const nowMs = needs.clock.nowMs();
+  const fingerprint = fingerprintOf(judged, dependencies.fingerprintKey);
+  const price = dependencies.prices()[contract.price];
+  const nowMs = dependencies.clock.nowMs();
   const asked = {
     organizationId,
     keyId,
@@ -129,12 +146,12 @@ export function wishOf(
     idempotencyKey,
     body,
   };
-  const message = commandMessageOf({ ...asked, commandId, fingerprint, price, nowMs }, needs);
-  return { message, earlierFingerprint: earlierFingerprintOf(judged, needs.fingerprintKey) };
+  const message = commandMessageOf({ ...asked, commandId, fingerprint, price, nowMs }, dependencies);
+  return { message, earlierFingerprint: earlierFingerprintOf(judged, dependencies.fingerprintKey) };
 }
 
 /** The claim on the command that a message names. */
-export function claimOf(message: CommandMessage): NewRecord {
+export function claimOf(message: AnyCommandMessage): NewRecord {
   const { commandId, fingerprint, reservedCredits } = message;
   return { commandId, fingerprint, message: JSON.stringify(message), credits: reservedCredits };
 }
@@ -144,7 +161,7 @@ export interface Earlier {
   /** The command of an equal request, where command-status has it. */
   readonly known: KnownCommand | null;
   readonly finding: ApiError | null;
-  readonly message: CommandMessage;
+  readonly message: AnyCommandMessage;
 }
 
 /**
@@ -152,21 +169,28 @@ export interface Earlier {
  * things the first in the order 400, 404, 409. What state says does not stand against the repeat of a request that was
  * accepted before the state changed.
  */
-export async function findEarlier(needs: Needs, request: QueueRequest, wish: CommandWish): Promise<Earlier> {
+export async function findEarlier(
+  dependencies: QueueDependencies,
+  request: QueueRequest,
+  wish: CommandWish,
+): Promise<Earlier> {
   const { commandId, organizationId } = wish.message;
-  const [known, { finding, accountId }] = await Promise.all([needs.commandStatus.lookUp(commandId), request.state()]);
+  const [known, { finding, accountId }] = await Promise.all([
+    dependencies.commandStatus.lookUp(commandId),
+    request.state(),
+  ]);
   const message = { ...wish.message, managedAccountId: wish.message.managedAccountId ?? accountId };
   if (known !== null) {
     assert(known.organizationId === organizationId, "a command id belongs to one organization");
-    const fingerprint = equalFingerprint(wish, known.fingerprint, known.command.createdAt, needs.clock.nowMs());
+    const fingerprint = equalFingerprint(wish, known.fingerprint, known.command.createdAt, dependencies.clock.nowMs());
     if (fingerprint !== null) return { known, finding: null, message: { ...message, fingerprint } };
     return { known: null, finding: firstFinding([finding, keyReused(request)]), message };
   }
   // Admission compares with the claim, but not by the fingerprint of release 0.1.0.
   if (finding === null && wish.earlierFingerprint === null) return { known, finding, message };
-  const claimed = await needs.admission.recordedMessage(organizationId, commandId);
+  const claimed = await dependencies.admission.recordedMessage(organizationId, commandId);
   if (claimed === null) return { known, finding, message };
-  const fingerprint = equalFingerprint(wish, claimed.fingerprint, claimed.createdAt, needs.clock.nowMs());
+  const fingerprint = equalFingerprint(wish, claimed.fingerprint, claimed.createdAt, dependencies.clock.nowMs());
   if (fingerprint !== null) return { known, finding: null, message: { ...message, fingerprint } };
   return { known, finding: firstFinding([finding, keyReused(request)]), message };
 }
@@ -196,27 +220,14 @@ export function firstFinding(findings: readonly (ApiError | null)[]): ApiError |
 
 /** Admits the request with all its claims; while an equal one is at work on any of them, waits for it. */
 export async function claimOrWait(
-  { admission, directory, clock }: Needs,
+  { clock }: Pick<Dependencies, "clock">,
   call: Call,
   claims: readonly NewRecord[],
   knownDuplicates: readonly boolean[],
 ): Promise<readonly RecordOutcome[]> {
   const giveUpAtMs = clock.nowMs() + OPEN_CLAIM_WAIT_MS;
-  for (const { commandId } of claims) call.claims.set(commandId, { mayBePublished: false });
   for (;;) {
-    const admitted = await admission.admit({
-      key: call.key,
-      operation: call.operation,
-      requestId: call.requestId,
-      address: call.address,
-      chargeId: call.chargeId,
-      mode: "reserve",
-      price: 0,
-      readPrice: directory.prices().read,
-      records: claims,
-      knownDuplicates,
-    });
-    call.admitted = admitted;
+    const admitted = await call.charge.reserve(claims, knownDuplicates);
     const isOpen = admitted.records.some((outcome) => outcome.kind === "open");
     if (!isOpen || clock.nowMs() >= giveUpAtMs) {
       countClaims(admitted.records);
@@ -228,18 +239,18 @@ export async function claimOrWait(
 
 /** Publishes what the request holds. Until it is certain that it is not in the log, its reservation stays. */
 export async function publish(
-  { commandLog }: Pick<Needs, "commandLog">,
-  call: Pick<Call, "claims">,
-  message: CommandMessage,
+  { commandLog }: Pick<Dependencies, "commandLog">,
+  { charge }: { readonly charge: Pick<RequestCharge, "mayBePublished" | "notPublished"> },
+  message: AnyCommandMessage,
   value: string,
 ): Promise<void> {
   const { commandId } = message;
-  call.claims.set(commandId, { mayBePublished: true });
+  charge.mayBePublished(commandId);
   try {
     await commandLog.publish(message, value);
   } catch (error) {
     if (!(error instanceof NotPublished)) throw error;
-    call.claims.set(commandId, { mayBePublished: false });
+    charge.notPublished(commandId);
     throw new ApiError("DEPENDENCY_UNAVAILABLE", { headers: RETRY_AFTER_HEADERS, cause: error });
   }
 }
@@ -249,45 +260,45 @@ export async function publish(
  * command's id.
  */
 export function publishClaimed(
-  needs: Pick<Needs, "commandLog">,
+  dependencies: Pick<Dependencies, "commandLog">,
   call: Call,
-  message: CommandMessage,
+  message: AnyCommandMessage,
   value: string,
   chargeId: string | null,
 ): Promise<void> {
-  if (chargeId === null) return publish(needs, call, message, value);
+  if (chargeId === null) return publish(dependencies, call, message, value);
   const named = { ...message, chargeId };
-  return publish(needs, call, named, JSON.stringify(named));
+  return publish(dependencies, call, named, JSON.stringify(named));
 }
 
 /**
  * The message of a claim that is taken over, with the times of now: the first request may have made it long ago, and the command would
  * expire at once. All else stays, for it may have been published; of two copies the one that comes first counts, by its id.
  */
-export function takenOverNow(message: CommandMessage, nowMs: number): CommandMessage {
+export function takenOverNow(message: AnyCommandMessage, nowMs: number): AnyCommandMessage {
   return { ...message, ...commandTimes(message.operation, nowMs) };
 }
 
 /** Does what a request that claimed the command never came to do. Without a message the command is final already. */
 async function takeOver(
-  needs: Needs,
+  dependencies: QueueDependencies,
   call: Call,
   request: QueueRequest,
-  message: CommandMessage | null,
+  message: AnyCommandMessage | null,
   recordToken: string,
 ): Promise<Answer> {
   if (message !== null) {
-    const now = takenOverNow(message, needs.clock.nowMs());
-    await publish(needs, call, now, JSON.stringify(now));
-    return accepted(needs, call, request, queuedAnswer(now), recordToken);
+    const now = takenOverNow(message, dependencies.clock.nowMs());
+    await publish(dependencies, call, now, JSON.stringify(now));
+    return accepted(dependencies, call, request, queuedAnswer(now), recordToken);
   }
   const commandId = commandIdOf(call.key.organizationId, request.idempotencyKey);
-  return accepted(needs, call, request, await commandAsItIs(needs, commandId, null, null), recordToken);
+  return accepted(dependencies, call, request, await commandAsItIs(dependencies, commandId, null, null), recordToken);
 }
 
 /** The 202, unless it would come too late: then another request may be answering in this one's place. */
 async function accepted(
-  { admission }: Needs,
+  { admission }: Pick<Dependencies, "admission">,
   call: Call,
   request: QueueRequest,
   { command, derivationKeyId }: AnsweredCommand,
@@ -308,7 +319,7 @@ async function accepted(
 
 /** Marks what was published as answered, all or none. Throws where the 202 would come too late. */
 export async function answerClaims(
-  admission: Pick<Needs["admission"], "markCompleted" | "confirmCompleted">,
+  admission: Dependencies["admission"],
   call: Call,
   answered: CompletedRecords,
 ): Promise<void> {
@@ -336,10 +347,10 @@ function duplicate(request: QueueRequest, { command, derivationKeyId }: Answered
 
 /** What command-status said before the claim, or says now; what the claim holds where it does not have it yet. */
 export async function commandAsItIs(
-  { commandStatus }: Needs,
+  { commandStatus }: Pick<Dependencies, "commandStatus">,
   commandId: string,
   known: KnownCommand | null,
-  claimed: CommandMessage | null,
+  claimed: AnyCommandMessage | null,
 ): Promise<AnsweredCommand> {
   const now = known ?? (await commandStatus.lookUp(commandId));
   if (now !== null) return now;
@@ -351,7 +362,7 @@ export async function commandAsItIs(
 }
 
 /** The answer's part of a command that was just published. */
-export function queuedAnswer(message: CommandMessage): AnsweredCommand {
+export function queuedAnswer(message: AnyCommandMessage): AnsweredCommand {
   return { command: queuedCommand(message), derivationKeyId: message.derivationKeyId };
 }
 

@@ -1,11 +1,12 @@
 import type { Server } from "@kapi/contracts";
 import type { Clock } from "@kapi/kernel";
+import { LRUCache } from "lru-cache";
 
 /** How old a remembered configuration may be when it is used. */
 export const CONFIGURATION_TTL_MS = 1_000;
 /** From this age on, its use starts a refresh in the background. */
 const REFRESH_AFTER_MS = CONFIGURATION_TTL_MS / 2;
-/** Most servers remembered; the one known longest gives way. */
+/** Most servers remembered; the one asked for longest ago gives way. */
 const MAX_SERVERS = 10_000;
 
 /** What servers support, for checks before a command is queued; the worker that carries it out checks again. */
@@ -31,22 +32,14 @@ export function createServerConfigurations(
   load: (serverId: string) => Promise<Server>,
   clock: Clock,
 ): ServerConfigurations {
-  const remembered = new Map<string, Remembered>();
+  const remembered = new LRUCache<string, Remembered>({ max: MAX_SERVERS });
   const underWay = new Map<string, Question>();
 
-  const keep = (serverId: string, fresh: Remembered): void => {
-    remembered.delete(serverId);
-    remembered.set(serverId, fresh);
-    for (const oldest of remembered.keys()) {
-      if (remembered.size <= MAX_SERVERS) break;
-      remembered.delete(oldest);
-    }
-  };
   const loadNow = async (serverId: string, question: Question): Promise<Remembered> => {
     const atMs = clock.nowMs();
     try {
       const fresh = { supported: new Set((await load(serverId)).supportedLeverage), atMs };
-      if (underWay.get(serverId) === question) keep(serverId, fresh);
+      if (underWay.get(serverId) === question) remembered.set(serverId, fresh);
       return fresh;
     } finally {
       if (underWay.get(serverId) === question) underWay.delete(serverId);

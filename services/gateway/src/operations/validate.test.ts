@@ -1,35 +1,15 @@
-import { BulkCreateTradingAccountsBody, type KeyEntry, OPERATIONS } from "@kapi/contracts";
-import { keyEntry } from "@kapi/testkit";
+import { BulkCreateTradingAccountsBody } from "@kapi/contracts";
 import { describe, expect, it } from "vitest";
 
-import type { Call } from "./call.ts";
 import { Findings } from "./validate.ts";
 
-const KEY: KeyEntry = keyEntry().entry;
 const ITEM = { accountName: "Ada", initialBalance: 1, leverage: 100, requestId: "r" };
 
-function call(body: unknown): Call {
-  return {
-    operation: "bulkCreateTradingAccounts",
-    contract: OPERATIONS.bulkCreateTradingAccounts,
-    key: KEY,
-    server: undefined,
-    requestId: "request",
-    address: null,
-    chargeId: "charge",
-    params: {},
-    query: {},
-    idempotencyKey: undefined,
-    connection: { destroyed: false, once: () => undefined },
-    body,
-    admitted: null,
-    claims: new Map(),
-  };
-}
+const requestOf = (body: unknown) => ({ server: undefined, params: {}, query: {}, idempotencyKey: undefined, body });
 
 function issuesOf(body: unknown): unknown {
   const findings = new Findings();
-  expect(findings.body(call(body), BulkCreateTradingAccountsBody)).toBeNull();
+  expect(findings.body(requestOf(body), BulkCreateTradingAccountsBody)).toBeNull();
   return findings.error()?.issues?.map(({ path }) => path);
 }
 
@@ -53,7 +33,9 @@ describe("a body", () => {
     expect(issuesOf({ accounts: deep })).toEqual([["accounts", 0]]);
     expect(issuesOf({ accounts: [{ ...ITEM, accountName: deep }] })).toEqual([["accounts", 0, "accountName"]]);
     const findings = new Findings();
-    expect(findings.body(call({ accounts: [{ ...ITEM, nonsense: deep }] }), BulkCreateTradingAccountsBody)).toEqual({
+    expect(
+      findings.body(requestOf({ accounts: [{ ...ITEM, nonsense: deep }] }), BulkCreateTradingAccountsBody),
+    ).toEqual({
       accounts: [ITEM],
     });
   });

@@ -4,29 +4,32 @@ import type { z } from "zod";
 
 import type { Call } from "./call.ts";
 
+/** What of a request is checked. */
+type Checked = Pick<Call, "body" | "idempotencyKey" | "params" | "query" | "server">;
+
 /** Gathers everything that is wrong with a request, to be answered at once. */
 export class Findings {
   readonly #issues: Issue[] = [];
   #unreadable: ApiError | null = null;
 
   /** The server that the path names, in lower case. Call only where the path names one. */
-  serverId(call: Call): string {
+  serverId(call: Checked): string {
     return call.server?.serverId ?? this.#checked(Guid, call.params["serverId"], ["serverId"]) ?? "";
   }
 
-  accountNumber(call: Call): string {
+  accountNumber(call: Checked): string {
     return this.#checked(AccountNumber, call.params["accountNumber"], ["accountNumber"]) ?? "";
   }
 
-  idempotencyKey(call: Call): string {
+  idempotencyKey(call: Checked): string {
     return this.#checked(IdempotencyKey, call.idempotencyKey, ["Idempotency-Key"]) ?? "";
   }
 
-  query<S extends z.ZodType>(call: Call, schema: S): z.output<S> | null {
+  query<S extends z.ZodType>(call: Checked, schema: S): z.output<S> | null {
     return this.#text(this.#checked(schema, call.query, []));
   }
 
-  body<S extends z.ZodType>(call: Call, schema: S): z.output<S> | null {
+  body<S extends z.ZodType>(call: Checked, schema: S): z.output<S> | null {
     if (call.body instanceof ApiError) {
       this.#unreadable = call.body;
       return null;
@@ -66,6 +69,6 @@ function unfitTextIn(value: unknown, path: readonly (string | number)[]): (reado
 }
 
 /** 404 for an own server that was removed, where the operation lists that status (decisions, 1.1). */
-export function removedServer(call: Call): ApiError | null {
+export function removedServer(call: Pick<Call, "server">): ApiError | null {
   return call.server?.status === "removed" ? new ApiError("SERVER_NOT_FOUND") : null;
 }

@@ -1,6 +1,4 @@
-import { AccountMetricsFrame } from "@kapi/contracts";
-import { assertDefined, minorFromAmount } from "@kapi/kernel";
-
+import type { FrameContent } from "./codec/live-frame.ts";
 import { dailyDrawdown, type DrawdownState, observe, totalDrawdown } from "./drawdown.ts";
 import { BEFORE_FIRST, counts, type LogState, type Span } from "./judge.ts";
 import type { AccountId } from "./sample.ts";
@@ -39,7 +37,7 @@ export interface ClosedMinute {
 /** A sample on its way into the book. */
 export interface BookRecord {
   readonly span: Span;
-  readonly frame: Buffer;
+  readonly frameBytes: number;
   /** In `metrics.samples`. */
   readonly offset: number;
 }
@@ -67,7 +65,7 @@ export class AccountBook {
 
   /** Whether this is the account's next sample. */
   isNext(record: BookRecord): boolean {
-    return counts(this.#log, record.span, record.frame.length);
+    return counts(this.#log, record.span, record.frameBytes);
   }
 
   /** From where the log would have to be read again for the minute that is not over; null if there is none. */
@@ -75,21 +73,18 @@ export class AccountBook {
     return this.#open?.fromOffset ?? null;
   }
 
-  /** Takes a sample in that counts; the answer is the minute that it ends. */
-  take(record: BookRecord): ClosedMinute | null {
-    const { span, frame, offset } = record;
+  /** Takes a sample in that counts and says `content`; the answer is the minute that it ends. */
+  take(record: BookRecord, { values, minimum }: FrameContent): ClosedMinute | null {
+    const { span, offset } = record;
+    const { equityMinor, measuredAtMs } = values;
     this.#log = { sequence: span.sequence, to: span.to };
-    const sample = sampleFromFrame(frame);
-    if (sample === null) return null;
-    const measuredAtMs = Date.parse(sample.measuredAt);
     const minuteMs = Math.floor(measuredAtMs / MINUTE_MS) * MINUTE_MS;
     const ended = this.#open !== null && this.#open.snapshot.measuredAtMs < minuteMs ? this.#close() : null;
-    const equityMinor = minor(sample.equity);
     const drawdown = observe(this.#drawdown, {
       equityMinor,
       measuredAtMs,
-      minimumMinor: minor(sample.intervalMinimumEquity),
-      minimumAtMs: Date.parse(sample.intervalMinimumMeasuredAt),
+      minimumMinor: minimum.equityMinor,
+      minimumAtMs: Date.parse(minimum.measuredAt),
     });
     this.#drawdown = drawdown;
     this.#open = {
@@ -97,11 +92,11 @@ export class AccountBook {
         account: this.#account,
         measuredAtMs: minuteMs,
         sequence: span.sequence,
-        balanceMinor: minor(sample.balance),
+        balanceMinor: values.balanceMinor,
         equityMinor,
-        marginMinor: minor(sample.margin),
-        freeMarginMinor: minor(sample.freeMargin),
-        marginLevel: sample.marginLevel,
+        marginMinor: values.marginMinor,
+        freeMarginMinor: values.freeMarginMinor,
+        marginLevel: values.marginLevel,
         dailyDrawdown: dailyDrawdown(drawdown),
         totalDrawdown: totalDrawdown(drawdown),
       },
@@ -109,6 +104,11 @@ export class AccountBook {
       fromOffset: this.#open?.fromOffset ?? offset,
     };
     return ended;
+  }
+
+  /** Passes over a sample that counts and cannot be read. */
+  skip({ span }: BookRecord): void {
+    this.#log = { sequence: span.sequence, to: span.to };
   }
 
   /** The minute that is open, if it had ended at `horizonMs`. */
@@ -122,51 +122,4 @@ export class AccountBook {
     this.#open = null;
     return closed;
   }
-}
-
-type FrameValues = Pick<
-  AccountMetricsFrame,
-  | "measuredAt"
-  | "balance"
-  | "equity"
-  | "margin"
-  | "freeMargin"
-  | "marginLevel"
-  | "intervalMinimumEquity"
-  | "intervalMinimumMeasuredAt"
->;
-
-/** The end of a frame as `frameOf` writes it: taking it apart costs a tenth of parsing and checking it as JSON. */
-const FRAME_END =
-  /"measuredAt":"([^"]+)","balance":(-?[0-9.]+),"equity":(-?[0-9.]+),"margin":(-?[0-9.]+),"freeMargin":(-?[0-9.]+),"marginLevel":(-?[0-9.]+),"openPositionCount":[0-9]+,"intervalMinimumEquity":(-?[0-9.]+),"intervalMinimumMeasuredAt":"([^"]+)"\}$/;
-
-function sampleFromFrame(frame: Buffer): FrameValues | null {
-  const found = FRAME_END.exec(frame.toString("latin1"));
-  if (found === null) return sampleFromJson(frame);
-  return {
-    measuredAt: found[1] ?? "",
-    balance: Number(found[2]),
-    equity: Number(found[3]),
-    margin: Number(found[4]),
-    freeMargin: Number(found[5]),
-    marginLevel: Number(found[6]),
-    intervalMinimumEquity: Number(found[7]),
-    intervalMinimumMeasuredAt: found[8] ?? "",
-  };
-}
-
-/** A frame of another form, such as one of another version. */
-function sampleFromJson(frame: Buffer): FrameValues | null {
-  let json: unknown;
-  try {
-    json = JSON.parse(frame.toString("utf8"));
-  } catch {
-    return null;
-  }
-  const parsed = AccountMetricsFrame.safeParse(json);
-  return parsed.success ? parsed.data : null;
-}
-
-function minor(amount: number): number {
-  return assertDefined(minorFromAmount(amount), "an amount of whole cents in a sample");
 }

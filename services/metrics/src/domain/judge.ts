@@ -8,8 +8,6 @@
  * show their clients different streams.
  */
 
-import { SAMPLE_HEADERS } from "@kapi/contracts";
-
 /** Largest value of a sample that counts. A frame of the longest account number and numbers takes under 700 bytes. */
 export const MAX_FRAME_BYTES = 4_096;
 
@@ -43,41 +41,4 @@ export function counts(state: LogState, span: Span, frameBytes: number): boolean
 /** Whether both name the same sample of an account. */
 export function sameSpan(left: Span, right: Span): boolean {
   return left.sequence === right.sequence && left.from === right.from && left.to === right.to;
-}
-
-/** The headers of a record of `metrics.samples` as a {@link Span}; null where one is missing or no whole number. */
-export function spanFromWire(headers: Readonly<Record<string, string>>): Span | null {
-  const sequence = wholeNumber(headers[SAMPLE_HEADERS.sequence]);
-  const from = headers[SAMPLE_HEADERS.from] === "-1" ? -1 : wholeNumber(headers[SAMPLE_HEADERS.from]);
-  const to = wholeNumber(headers[SAMPLE_HEADERS.to]);
-  return sequence === null || from === null || to === null ? null : { sequence, from, to };
-}
-
-/** Whether the record is no sample but tells that its account is gone: from then on nothing of it counts. */
-export function isDeletion(headers: Readonly<Record<string, string>>): boolean {
-  return headers[SAMPLE_HEADERS.deleted] !== undefined;
-}
-
-/** A {@link Span} as the headers of a record of `metrics.samples`. */
-export function spanToWire(span: Span): Record<string, string> {
-  return {
-    [SAMPLE_HEADERS.sequence]: String(span.sequence),
-    [SAMPLE_HEADERS.from]: String(span.from),
-    [SAMPLE_HEADERS.to]: String(span.to),
-  };
-}
-
-const MAX_DIGITS = 16;
-const ZERO = 48;
-
-/** A whole number from 0 to 2^53 - 1 in decimal digits, without leading zeros; null for any other text. */
-function wholeNumber(text: string | undefined): number | null {
-  if (text === undefined || text.length === 0 || text.length > MAX_DIGITS) return null;
-  let value = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const digit = text.charCodeAt(at) - ZERO;
-    if (digit < 0 || digit > 9 || (at === 1 && value === 0)) return null;
-    value = value * 10 + digit;
-  }
-  return Number.isSafeInteger(value) ? value : null;
 }

@@ -1,6 +1,6 @@
 import { assert, assertDefined } from "@kapi/kernel";
 
-import { frameHeaderBytes, writeFrameHeader } from "./live-frame.ts";
+import { frameHeaderBytes, writeFrameHeader } from "./websocket-frame.ts";
 
 /**
  * The last samples of every account, in memory (decisions, 10.2): at most so many, at most so old, all together within

@@ -1,12 +1,14 @@
-import { delay } from "@kapi/kernel";
+import { retry } from "@kapi/kernel";
 import { RetryableError } from "@kapi/kafka";
 
 import { AccountWriter } from "../domain/account-writer.ts";
 import type { AccountStream } from "../domain/account-stream.ts";
 import { BEFORE_FIRST, type Span } from "../domain/judge.ts";
-import { type Reading, valuesFromFrame } from "../domain/reading.ts";
+import { copyOf } from "../domain/codec/fields.ts";
+import { decodeLiveFrame, encodeLiveFrame } from "../domain/codec/live-frame.ts";
+import type { MeasuredValues, Reading } from "../domain/reading.ts";
 import { DELETED_ACCOUNT, type Rejection, UNKNOWN_ACCOUNT } from "../domain/rejection.ts";
-import { type AccountId, frameOf } from "../domain/sample.ts";
+import type { AccountId } from "../domain/sample.ts";
 import { type ParkedAccount, ParkedAccounts } from "./parked-accounts.ts";
 import type { SequencerContext } from "./sequencer-context.ts";
 
@@ -87,7 +89,7 @@ export class PartitionSequencer {
   /** Takes an account in from its stream. */
   add(key: string, stream: AccountStream): void {
     const { serverId, accountNumber, sequence, to } = stream;
-    const newest = valuesFromFrame(this.#context.log.newest(stream));
+    const newest = this.#newestOf(stream);
     this.#accounts.set(key, new AccountWriter({ key, serverId, accountNumber }, { sequence, to }, newest));
   }
 
@@ -156,7 +158,7 @@ export class PartitionSequencer {
   counted(stream: AccountStream, span: Span): void {
     const writer = this.#accounts.get(stream.key);
     if (writer === undefined) return;
-    const whose = writer.judged(span, () => valuesFromFrame(this.#context.log.newest(stream)));
+    const whose = writer.judged(span, () => this.#newestOf(stream));
     const parked = this.#parked.find(stream.key);
     if (parked?.exists === false) void this.#unpark(parked);
     if (whose === "another's") this.#context.takenByAnother();
@@ -214,7 +216,13 @@ export class PartitionSequencer {
     if (!this.#mayWrite() || this.#parked.find(writer.key)?.exists === false) return;
     const sample = writer.cut(nowMs);
     if (this.#context.coalesceMs > 0) this.#cuts.push({ writer, atMs: nowMs });
-    this.#context.send(this.number, writer.key, sample.span, frameOf(writer, sample), () => void this.#recover());
+    this.#context.send(
+      this.number,
+      writer.key,
+      sample.span,
+      encodeLiveFrame(writer, sample),
+      () => void this.#recover(),
+    );
   }
 
   /**
@@ -224,31 +232,34 @@ export class PartitionSequencer {
   async #recover(): Promise<void> {
     if (this.#recovering || this.#closed) return;
     this.#recovering = true;
-    while (!this.#closed) {
-      try {
-        await this.#reachEnd();
-        break;
-      } catch (error) {
-        this.#context.logger.warn({ err: error, partition: this.number }, "the outcome of samples is not known yet");
-        await delay(RECOVERY_RETRY_MS);
-      }
-    }
+    await retry(() => this.#reachEnd(), {
+      backOff: { firstMs: RECOVERY_RETRY_MS },
+      onFailure: (error) =>
+        this.#context.logger.warn({ err: error, partition: this.number }, "the outcome of samples is not known yet"),
+    });
     this.#recovering = false;
     if (this.#closed) return;
     const nowMs = this.#context.clock.nowMs();
     for (const writer of this.#open) {
-      writer.abandon(() => this.#newestOf(writer.key));
+      writer.abandon(() => {
+        const stream = this.#context.log.find(writer.key);
+        return stream === undefined ? null : this.#newestOf(stream);
+      });
       if (writer.isDue(nowMs, this.#context.coalesceMs)) this.#publish(writer, nowMs);
       else if (writer.firstOpenOffset === null) this.#open.delete(writer);
     }
   }
 
-  #newestOf(key: string): ReturnType<typeof valuesFromFrame> {
-    const stream = this.#context.log.find(key);
-    return stream === undefined ? null : valuesFromFrame(this.#context.log.newest(stream));
+  /** What the newest sample of an account says, for a writer that takes the account over; null if it cannot be read. */
+  #newestOf(stream: AccountStream): MeasuredValues | null {
+    const content = decodeLiveFrame(this.#context.log.newest(stream));
+    if (!("fault" in content)) return { ...content.values, measuredAt: copyOf(content.values.measuredAt) };
+    this.#context.unreadable.report("sample", stream.key, content);
+    return null;
   }
 
   async #reachEnd(): Promise<void> {
+    if (this.#closed) return;
     await this.#context.settled(this.number);
     const end = await this.#context.sink.endOf(this.number);
     await this.#context.progress.reached(this.number, end, REACH_END_TIMEOUT_MS);

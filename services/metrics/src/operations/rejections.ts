@@ -2,9 +2,8 @@ import type { Clock } from "@kapi/kernel";
 import { counter, type Logger } from "@kapi/runtime";
 
 import type { RejectedValuationSink } from "../domain/ports.ts";
-import { REPEATED, type Rejection, type RejectionReason } from "../domain/rejection.ts";
-
-const MINUTE_MS = 60_000;
+import { REPEATED, type Rejection } from "../domain/rejection.ts";
+import { ReportLimit } from "./report-limit.ts";
 
 const rejected = counter("metrics.valuations.rejected", "Valuations that are not used, by `reason`", "{valuation}");
 
@@ -19,11 +18,11 @@ export interface RejectionsOptions {
 /** Counts rejected valuations, and reports a few of each reason: a faulty trading server sends them at full rate. */
 export class Rejections {
   readonly #options: RejectionsOptions;
-  readonly #reported = new Map<RejectionReason, number>();
-  #minuteMs = 0;
+  readonly #limit: ReportLimit;
 
   constructor(options: RejectionsOptions) {
     this.#options = options;
+    this.#limit = new ReportLimit(options.samplesPerMinute, options.clock);
   }
 
   /** `valuations` of a key are not used; `record` is the first of them. */
@@ -35,22 +34,12 @@ export class Rejections {
   ): void {
     const { reason, fault } = rejection;
     rejected.add(valuations, { reason });
-    if (reason === REPEATED.reason || !this.#mayReport(reason)) return;
+    if (reason === REPEATED.reason || !this.#limit.allows(reason)) return;
     const { sink, logger } = this.#options;
     const { key, offset } = record;
     logger.warn({ reason, fault, key, partition, offset: offset.toString() }, "a valuation was rejected");
     sink.write(partition, record, fault).catch((error: unknown) => {
       logger.warn({ err: error }, "the dead letter of a rejected valuation was not published");
     });
-  }
-
-  #mayReport(reason: RejectionReason): boolean {
-    const { clock, samplesPerMinute } = this.#options;
-    const minuteMs = Math.floor(clock.nowMs() / MINUTE_MS) * MINUTE_MS;
-    if (minuteMs !== this.#minuteMs) this.#reported.clear();
-    this.#minuteMs = minuteMs;
-    const reported = this.#reported.get(reason) ?? 0;
-    this.#reported.set(reason, reported + 1);
-    return reported < samplesPerMinute;
   }
 }

@@ -1,8 +1,9 @@
-import { PartitionCheckpoint, type SampleCheckpoint } from "@kapi/contracts";
-import type { Logger } from "@kapi/runtime";
+import type { PartitionCheckpoint, SampleCheckpoint } from "@kapi/contracts";
 
+import { decodeCheckpoint, decodeMarker, sequenceOfCheckpoint } from "../domain/codec/checkpoint.ts";
 import { type Found, markerKey, type PartitionFinding, readStart, startingPoint } from "../domain/restore.ts";
 import type { SampleLog } from "./sample-log.ts";
+import type { UnreadableRecords } from "./unreadable-records.ts";
 
 /** A record of `metrics.latest`. */
 export interface CheckpointRecord {
@@ -23,19 +24,16 @@ interface Finding {
   readonly gone: Set<string>;
 }
 
-/** How the text of a checkpoint begins. */
-const SEQUENCE_FIRST = '{"sequence":';
-
 /**
  * Reads `metrics.latest` to its end and takes every account up from it. A record that is no checkpoint is passed over as
  * if it were missing: that costs reading, never a sample.
  */
 export class Restoration {
-  readonly #logger: Logger;
+  readonly #unreadable: UnreadableRecords;
   readonly #findings = new Map<number, Finding>();
 
-  constructor(logger: Logger) {
-    this.#logger = logger;
+  constructor(unreadable: UnreadableRecords) {
+    this.#unreadable = unreadable;
   }
 
   /** Takes in records of one partition of `metrics.latest`, in log order. */
@@ -50,9 +48,9 @@ export class Restoration {
     for (const record of records) {
       const at = Number(record.offset);
       if (record.key === markerKey(partition)) {
-        const marker = readMarker(record.value);
-        if (marker === null) this.#warn(record.key);
-        finding.marker = marker === null ? null : { value: marker, at };
+        const marker = decodeMarker(record.value.toString("utf8"));
+        if ("fault" in marker) this.#unreadable.report("marker", record.key, marker);
+        finding.marker = "fault" in marker ? null : { value: marker, at };
       } else if (record.value.length === 0) {
         finding.accounts.delete(record.key);
         finding.stale.delete(record.key);
@@ -96,18 +94,14 @@ export class Restoration {
     if (finding === undefined) return { marker: null, accounts, gone: new Set() };
     let { marker } = finding;
     for (const [key, { value, at }] of finding.accounts) {
-      const checkpoint = readCheckpoint(value);
-      if (checkpoint !== null) accounts.set(key, { value: checkpoint, at });
+      const checkpoint = decodeCheckpoint(value);
+      if (!("fault" in checkpoint)) accounts.set(key, { value: checkpoint, at });
       else {
-        this.#warn(key);
+        this.#unreadable.report("checkpoint", key, checkpoint);
         marker = null;
       }
     }
     return { marker, accounts, gone: finding.gone };
-  }
-
-  #warn(key: string): void {
-    this.#logger.warn({ key }, "a record of metrics.latest is not a checkpoint");
   }
 }
 
@@ -117,59 +111,10 @@ export class Restoration {
  */
 function takeCheckpoint(finding: Finding, key: string, record: Found<string>): void {
   const highest = finding.accounts.get(key);
-  if (highest !== undefined && sequenceOf(record.value) < sequenceOf(highest.value)) {
+  if (highest !== undefined && sequenceOfCheckpoint(record.value) < sequenceOfCheckpoint(highest.value)) {
     finding.stale.set(key, record.value);
     return;
   }
   finding.accounts.set(key, record);
   finding.stale.delete(key);
-}
-
-/** The sequence at the begin of a checkpoint's text; NaN for any other text. */
-function sequenceOf(text: string): number {
-  return text.startsWith(SEQUENCE_FIRST) ? Number.parseInt(text.slice(SEQUENCE_FIRST.length), 10) : Number.NaN;
-}
-
-/**
- * The value of an account's record in `metrics.latest`; null if it is not of the shape of {@link SampleCheckpoint}. Looked
- * through by hand: a restart reads one of every account, and the schema takes several times as long.
- */
-export function readCheckpoint(text: string): SampleCheckpoint | null {
-  const json = objectOf(text);
-  if (json === null) return null;
-  const { sequence, to, offset, window, frame } = json as Partial<SampleCheckpoint>;
-  const isWhole =
-    isFrom(1, sequence) &&
-    isFrom(0, to) &&
-    isFrom(0, offset) &&
-    typeof frame === "string" &&
-    isObject(window) &&
-    isFrom(1, window.sequence) &&
-    isFrom(-1, window.from) &&
-    isFrom(0, window.offset);
-  return isWhole ? (json as SampleCheckpoint) : null;
-}
-
-function readMarker(value: Buffer): PartitionCheckpoint | null {
-  return PartitionCheckpoint.safeParse(objectOf(value.toString("utf8"))).data ?? null;
-}
-
-/** The object that the text is in JSON; null for any other text. */
-function objectOf(text: string): object | null {
-  try {
-    const json: unknown = JSON.parse(text);
-    return isObject(json) ? json : null;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Whether it is a whole number, at least `lowest`. */
-function isFrom(lowest: number, value: unknown): boolean {
-  return Number.isSafeInteger(value) && Number(value) >= lowest;
 }

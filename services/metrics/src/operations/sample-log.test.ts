@@ -1,7 +1,7 @@
 import { TestClock } from "@kapi/testkit";
 import { describe, expect, it } from "vitest";
 
-import { spanToWire } from "../domain/judge.ts";
+import { encodeSampleHeaders } from "../domain/codec/sample-headers.ts";
 import { SampleWindows } from "../domain/sample-windows.ts";
 import { DELETED_KEPT_MS, SampleLog, type SampleRecord } from "./sample-log.ts";
 
@@ -21,7 +21,7 @@ function newLog(clock = new TestClock(0)): { log: SampleLog; counted: number[] }
 }
 
 function record(offset: number, sequence: number, from: number, to: number): SampleRecord {
-  const headers = spanToWire({ sequence, from, to });
+  const headers = encodeSampleHeaders({ sequence, from, to });
   return { key: KEY, value: Buffer.from(`{"at":${offset}}`), headers, offset: BigInt(offset), timestampMs: 0 };
 }
 

@@ -3,7 +3,8 @@ import type { Clock } from "@kapi/kernel";
 import { counter } from "@kapi/runtime";
 
 import { type AccountStream, FROM_UNKNOWN } from "../domain/account-stream.ts";
-import { counts, isDeletion, type LogState, type Span, spanFromWire } from "../domain/judge.ts";
+import { decodeSampleHeaders, isDeletion } from "../domain/codec/sample-headers.ts";
+import { counts, type LogState, type Span } from "../domain/judge.ts";
 import { WITHOUT_CHECKPOINT, type StartingPoint } from "../domain/restore.ts";
 import { accountOfKey } from "../domain/sample.ts";
 import type { SampleWindows } from "../domain/sample-windows.ts";
@@ -186,7 +187,7 @@ export class SampleLog {
   #judge(partition: number, record: SampleRecord, nowMs: number): void {
     if (isDeletion(record.headers)) return this.remove(record.key);
     const offset = Number(record.offset);
-    const span = spanFromWire(record.headers);
+    const span = decodeSampleHeaders(record.headers);
     const known = this.#streams.get(record.key);
     if (known !== undefined && (offset < known.judgeFrom || known.partition !== partition)) return;
     const state: LogState = known ?? WITHOUT_CHECKPOINT.state;

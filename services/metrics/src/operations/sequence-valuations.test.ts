@@ -3,7 +3,7 @@ import { eventually, TestClock, valuation } from "@kapi/testkit";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { spanToWire } from "../domain/judge.ts";
+import { encodeSampleHeaders } from "../domain/codec/sample-headers.ts";
 import type { SampleSink } from "../domain/ports.ts";
 import { WRONG_PARTITION } from "../domain/rejection.ts";
 import { SampleWindows } from "../domain/sample-windows.ts";
@@ -11,6 +11,7 @@ import { MAX_PARKED_ACCOUNTS, MAX_PARKED_VALUATIONS } from "./parked-accounts.ts
 import { Rejections } from "./rejections.ts";
 import { SampleLog, type SampleRecord } from "./sample-log.ts";
 import { Sequencer, type ValuationRecord } from "./sequence-valuations.ts";
+import { UnreadableRecords } from "./unreadable-records.ts";
 
 const SERVER = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f";
 const ACCOUNTS = ["10000001", "10000002", "10000003"];
@@ -49,7 +50,7 @@ class Partition {
         const fate = this.#fates.shift() ?? "acknowledged";
         await Promise.resolve();
         if (fate !== "lost") {
-          const headers = spanToWire(span);
+          const headers = encodeSampleHeaders(span);
           this.records.push({ key, value: frame, headers, offset: BigInt(this.records.length), timestampMs: 0 });
           setImmediate(() => this.read());
         }
@@ -80,6 +81,7 @@ class Partition {
         clock,
         logger,
       }),
+      unreadable: new UnreadableRecords({ clock, logger }),
       isServer: () => true,
       partitionOf: (key) => (this.elsewhere.has(key) ? PARTITION + 1 : PARTITION),
       coalesceMs,

@@ -3,8 +3,8 @@ import { RetryableError } from "@kapi/kafka";
 import { counter } from "@kapi/runtime";
 
 import type { AccountStream } from "../domain/account-stream.ts";
+import { decodeValuation } from "../domain/codec/valuation.ts";
 import type { Span } from "../domain/judge.ts";
-import { readingFromWire } from "../domain/reading.ts";
 import { DELETED_ACCOUNT, type Rejection, UNKNOWN_SERVER, WRONG_PARTITION } from "../domain/rejection.ts";
 import type { AccountId } from "../domain/sample.ts";
 import { PartitionSequencer } from "./partition-sequencer.ts";
@@ -117,7 +117,7 @@ export class Sequencer implements SampleListener {
   }
 
   #takeOne(partition: PartitionSequencer, message: ValuationRecord): Rejection | null {
-    const found = readingFromWire(message.key, message.value, Number(message.offset));
+    const found = decodeValuation(message.key, message.value, Number(message.offset));
     if ("fault" in found) return found;
     return (
       this.#admit(partition, message.key, found) ??

@@ -5,6 +5,7 @@ import type { Span } from "../domain/judge.ts";
 import type { AccountExistence, SampleProgress, SampleSink } from "../domain/ports.ts";
 import type { Rejections } from "./rejections.ts";
 import type { SampleLog } from "./sample-log.ts";
+import type { UnreadableRecords } from "./unreadable-records.ts";
 
 /** What the sequencer needs. */
 export interface SequencerOptions {
@@ -13,6 +14,7 @@ export interface SequencerOptions {
   readonly progress: SampleProgress;
   readonly existence: AccountExistence;
   readonly rejections: Rejections;
+  readonly unreadable: UnreadableRecords;
   readonly isServer: (serverId: string) => boolean;
   /** The partition of `trading.valuations` on which everything of an account is. */
   readonly partitionOf: (key: string) => number;

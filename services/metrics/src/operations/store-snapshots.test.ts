@@ -1,19 +1,21 @@
 import { createLogger } from "@kapi/runtime";
-import { TestClock } from "@kapi/testkit";
+import { measurements, TestClock } from "@kapi/testkit";
 import { accountKey } from "@kapi/contracts";
 import { expect, test } from "vitest";
 
 import type { BookState, ClosedMinute } from "../domain/account-book.ts";
-import { spanToWire } from "../domain/judge.ts";
+import { encodeSampleHeaders } from "../domain/codec/sample-headers.ts";
 import type { SnapshotStore } from "../domain/ports.ts";
-import { frameOf } from "../domain/sample.ts";
+import { encodeLiveFrame } from "../domain/codec/live-frame.ts";
 import { SampleWindows } from "../domain/sample-windows.ts";
 import { SampleLog, type SampleRecord } from "./sample-log.ts";
 import { MINUTE_GRACE_MS, Snapshots } from "./store-snapshots.ts";
+import { UnreadableRecords } from "./unreadable-records.ts";
 
 const account = { serverId: "0b0f4f0e-5a4e-4c39-8a39-1d8f0a8f0a01", accountNumber: "10000001" };
 const firstMs = Date.parse("2026-03-01T10:00:00.000Z");
 const MINUTE_MS = 60_000;
+const measured = measurements();
 
 /** The sample of a sequence, at offset 10 times its sequence, written when it was measured. */
 function record(sequence: number, seconds: number): SampleRecord {
@@ -22,9 +24,9 @@ function record(sequence: number, seconds: number): SampleRecord {
   const measuredAt = new Date(atMs).toISOString();
   const numbers = { balanceMinor: 1, equityMinor: sequence, marginMinor: 0, freeMarginMinor: 1 };
   const values = { ...numbers, marginLevel: 0, openPositionCount: 0 };
-  const frame = frameOf(account, { span, values, measuredAt, minimum: { equityMinor: sequence, measuredAt } });
+  const frame = encodeLiveFrame(account, { span, values, measuredAt, minimum: { equityMinor: sequence, measuredAt } });
   const key = accountKey(account.serverId, account.accountNumber);
-  return { key, value: frame, headers: spanToWire(span), offset: BigInt(sequence * 10), timestampMs: atMs };
+  return { key, value: frame, headers: encodeSampleHeaders(span), offset: BigInt(sequence * 10), timestampMs: atMs };
 }
 
 function start(stored: BookState | null, clock = new TestClock(firstMs)) {
@@ -42,10 +44,13 @@ function start(stored: BookState | null, clock = new TestClock(firstMs)) {
   const windows = new SampleWindows({ maxSamples: 10, maxAgeMs: 300_000, budgetBytes: 1 << 20, slabBytes: 1 << 16 });
   const log = new SampleLog({ windows, clock });
   const ends = new Map([[0, 0n]]);
-  const logger = createLogger({ service: "test", level: "silent" });
-  const snapshots = new Snapshots({ store, log, ends: () => Promise.resolve(ends), clock, logger });
+  const warnings: string[] = [];
+  const destination = { write: (line: string) => void warnings.push(line) };
+  const logger = createLogger({ service: "test", level: "warn", destination });
+  const unreadable = new UnreadableRecords({ clock, logger });
+  const snapshots = new Snapshots({ store, log, ends: () => Promise.resolve(ends), unreadable, clock, logger });
   snapshots.assign([0]);
-  return { snapshots, log, written, clock, ends };
+  return { snapshots, log, written, warnings, clock, ends };
 }
 
 const shown = (written: readonly ClosedMinute[]) => written.map(({ snapshot }) => snapshot.sequence);
@@ -93,4 +98,16 @@ test("an account whose stored state does not reach up to the log goes on from th
   ends.set(0, 41n);
   await snapshots.write();
   expect(written).toMatchObject([{ snapshot: { sequence: 4 }, fromOffset: 30 }]);
+});
+
+test("a sample that cannot be decoded is counted, reported a few times a minute, and the next one goes on", async () => {
+  const { snapshots, written, warnings, clock, ends } = start(null);
+  const damaged = Array.from({ length: 30 }, (_, index) => ({ ...record(index + 1, 1), value: Buffer.from("{") }));
+  await snapshots.take(0, [...damaged, record(31, 2)]);
+  clock.advance(10 * MINUTE_MS);
+  ends.set(0, 311n);
+  await snapshots.write();
+  expect(shown(written)).toEqual([31]);
+  expect(measured.total("metrics.records.unreadable", { record: "sample", reason: "not_json" })).toBe(30);
+  expect(warnings.filter((line) => line.includes("cannot be decoded"))).toHaveLength(10);
 });

@@ -5,10 +5,12 @@ import type { Clock } from "@kapi/kernel";
 import { counter, type Logger } from "@kapi/runtime";
 
 import { AccountBook, type ClosedMinute } from "../domain/account-book.ts";
-import { spanFromWire } from "../domain/judge.ts";
+import { decodeLiveFrame } from "../domain/codec/live-frame.ts";
+import { decodeSampleHeaders } from "../domain/codec/sample-headers.ts";
 import type { SnapshotStore } from "../domain/ports.ts";
 import { accountOfKey } from "../domain/sample.ts";
 import type { SampleListener, SampleLog, SampleRecord } from "./sample-log.ts";
+import type { UnreadableRecords } from "./unreadable-records.ts";
 
 /** Records taken in before the live stream gets its turn again. */
 const RECORDS_PER_TURN = 50;
@@ -31,6 +33,7 @@ export interface SnapshotsOptions {
   readonly log: SampleLog;
   /** The end of each partition of `metrics.samples` now. */
   readonly ends: () => Promise<ReadonlyMap<number, bigint>>;
+  readonly unreadable: UnreadableRecords;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -128,11 +131,17 @@ export class Snapshots implements SampleListener {
 
   #record(partition: Partition, record: SampleRecord): void {
     const book = partition.books.get(record.key);
-    const span = spanFromWire(record.headers);
+    const span = decodeSampleHeaders(record.headers);
     if (book === undefined || span === null) return;
-    const sample = { span, frame: record.value, offset: Number(record.offset) };
-    const counts = book.isNext(sample) || this.#isBeyondGap(book, record.key, span.sequence, sample.offset);
-    const closed = counts ? book.take(sample) : null;
+    const sample = { span, frameBytes: record.value.length, offset: Number(record.offset) };
+    if (!book.isNext(sample) && !this.#isBeyondGap(book, record.key, span.sequence, sample.offset)) return;
+    const content = decodeLiveFrame(record.value);
+    if ("fault" in content) {
+      this.#options.unreadable.report("sample", record.key, content);
+      book.skip(sample);
+      return;
+    }
+    const closed = book.take(sample, content);
     if (closed !== null) partition.closed.push(closed);
   }
 

@@ -1,4 +1,4 @@
-import { batcher, delay } from "@kapi/kernel";
+import { batcher, delay, retry } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 
 import type { TopicGenerationStore } from "../domain/ports.ts";
@@ -102,20 +102,15 @@ export class TopicWatch {
    */
   async recreated(timeoutMs: number): Promise<readonly WatchedTopic[]> {
     const over = new AbortController();
-    const late = delay(timeoutMs, over.signal).then((): readonly WatchedTopic[] => {
-      over.abort();
-      return [];
-    });
+    const late = delay(timeoutMs, over.signal).then((): readonly WatchedTopic[] => []);
     try {
-      while (!over.signal.aborted) {
-        const answer = await Promise.race([this.#ask(null), late]).catch((error: unknown) => {
-          this.#options.logger.warn({ err: error }, "it is not known yet whether a topic was made again");
-          return null;
-        });
-        if (answer !== null) return answer;
-        await delay(RECREATED_POLL_MS, over.signal);
-      }
-      return [];
+      const answer = retry(() => this.#ask(null), {
+        backOff: { firstMs: RECREATED_POLL_MS },
+        signal: over.signal,
+        onFailure: (error) =>
+          this.#options.logger.warn({ err: error }, "it is not known yet whether a topic was made again"),
+      });
+      return await Promise.race([answer, late]);
     } finally {
       over.abort();
     }

@@ -2,7 +2,7 @@ import { PartitionCheckpoint, SampleCheckpoint } from "@kapi/contracts";
 import { createLogger } from "@kapi/runtime";
 import { expect, it } from "vitest";
 
-import { spanToWire } from "../domain/judge.ts";
+import { encodeSampleHeaders } from "../domain/codec/sample-headers.ts";
 import { markerKey } from "../domain/restore.ts";
 import { SampleWindows } from "../domain/sample-windows.ts";
 import { SampleLog, type SampleRecord } from "./sample-log.ts";
@@ -13,7 +13,7 @@ const PARTITION = 0;
 
 /** The sample of a sequence, at the offset of the same number. */
 function record(sequence: number): SampleRecord {
-  const headers = spanToWire({ sequence, from: sequence - 2, to: sequence - 1 });
+  const headers = encodeSampleHeaders({ sequence, from: sequence - 2, to: sequence - 1 });
   return { key: KEY, value: Buffer.from("{}"), headers, offset: BigInt(sequence), timestampMs: 0 };
 }
 

@@ -1,7 +1,8 @@
-import type { PartitionCheckpoint, SampleCheckpoint } from "@kapi/contracts";
+import type { SampleCheckpoint } from "@kapi/contracts";
 import type { Logger } from "@kapi/runtime";
 
 import type { AccountStream } from "../domain/account-stream.ts";
+import { encodeCheckpoint, encodeMarker } from "../domain/codec/checkpoint.ts";
 import type { CheckpointSink } from "../domain/ports.ts";
 import { markerKey } from "../domain/restore.ts";
 import type { SampleListener, SampleLog } from "./sample-log.ts";
@@ -119,14 +120,13 @@ export class Checkpoints implements SampleListener {
       let batch: Promise<void>[] = [];
       for (const stream of changed.values()) {
         if (log.find(stream.key) !== stream) continue;
-        batch.push(sink.write(partition, stream.key, JSON.stringify(this.#checkpointOf(stream))));
+        batch.push(sink.write(partition, stream.key, encodeCheckpoint(this.#checkpointOf(stream))));
         if (batch.length < MAX_WRITES_AT_ONCE) continue;
         await Promise.all(batch);
         batch = [];
       }
       await Promise.all(batch);
-      const marker: PartitionCheckpoint = { samplesOffset, latestOffset };
-      await sink.write(partition, markerKey(partition), JSON.stringify(marker));
+      await sink.write(partition, markerKey(partition), encodeMarker({ samplesOffset, latestOffset }));
       this.#marked.set(partition, samplesOffset);
     } catch (error) {
       logger.warn({ err: error, partition }, "checkpoints were not written; the next turn writes them");

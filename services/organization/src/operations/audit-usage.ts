@@ -1,15 +1,10 @@
 /** What the credit ledger takes in and the audit log records too, in the same transaction. */
-import { type Actor, type AuditAction, type CommandEvent, type CommandOperation, isFinal } from "@kapi/contracts";
+import { type Actor, type CommandEvent, isFinal, isPasswordReset } from "@kapi/contracts";
 import { uuidV5 } from "@kapi/kernel";
 import type { UsageEntry } from "@kapi/admission/redis";
 
 import type { AuditRecord } from "../domain/audit.ts";
 import type { KeyUse } from "../domain/ports.ts";
-
-const AUDITED: Readonly<Partial<Record<CommandOperation, AuditAction>>> = {
-  "account.password_reset": "account.password_reset",
-  "account.investor_password_reset": "account.investor_password_reset",
-};
 
 /** The oldest request of each key among usage entries. What came back is no use. */
 export function keyUsesOf(entries: readonly UsageEntry[]): KeyUse[] {
@@ -33,15 +28,15 @@ export function resetsOf(events: readonly CommandEvent[]): AuditRecord[] {
 
 function resetOf(event: CommandEvent): AuditRecord[] {
   const { commandId, organizationId, operation, status, serverId, accountNumber, errorCode } = event;
-  const action = AUDITED[operation];
-  if (action === undefined || accountNumber === null || !isFinal(status)) return [];
+  if (!isPasswordReset(operation) || accountNumber === null || !isFinal(status)) return [];
   const actor: Actor | null = event.createdBy ?? null;
   return [
     {
       actor,
       address: event.callerAddress ?? null,
       organizationId,
-      action,
+      // The audit log names a reset as the command does.
+      action: operation,
       subject: { type: "account", id: `${serverId}/${accountNumber}` },
       details: { commandId, status, errorCode },
       atMs: Date.parse(event.occurredAt),

@@ -1,5 +1,5 @@
-import { delay } from "@kapi/kernel";
-import type { Started } from "@kapi/runtime";
+import { repeat, type StartedRepetition } from "@kapi/kernel";
+import type { Logger, Started } from "@kapi/runtime";
 
 import type { Journal } from "../domain/ports.ts";
 import type { Engine } from "./engine.ts";
@@ -16,7 +16,7 @@ export interface HousekeepingOptions {
   readonly events: { readonly published: number };
   /** From one storing of the states that the journal is ahead of to the next. */
   readonly intervalMs: number;
-  readonly warn: (error: unknown) => void;
+  readonly logger: Logger;
 }
 
 /**
@@ -24,8 +24,7 @@ export interface HousekeepingOptions {
  * published. `stop` does it a last time.
  */
 export function startHousekeeping(options: HousekeepingOptions): Started<undefined> {
-  const { engine, journal, events } = options;
-  const stop = new AbortController();
+  const { engine, journal, events, logger } = options;
   let checkpoint = 0;
   /** Up to which tick the state of each market is stored. */
   const storedTicks = new WeakMap<TradingServer, number>();
@@ -38,16 +37,6 @@ export function startHousekeeping(options: HousekeepingOptions): Started<undefin
     }
     checkpoint = await engine.committer.storeAccounts(CHUNK_ACCOUNTS);
   };
-  const every = async (intervalMs: number, work: () => Promise<void>): Promise<void> => {
-    while (!stop.signal.aborted) {
-      await delay(intervalMs, stop.signal);
-      try {
-        await work();
-      } catch (error) {
-        options.warn(error);
-      }
-    }
-  };
   let kept = { checkpoint: 0, published: 0 };
   const saveProgress = async (): Promise<void> => {
     const now = { checkpoint, published: events.published };
@@ -55,14 +44,16 @@ export function startHousekeeping(options: HousekeepingOptions): Started<undefin
     await journal.saveProgress(now);
     kept = now;
   };
-  // Each loop does its work once more after the stop began: the states first, then the progress that rests on them.
-  const storing = every(options.intervalMs, storeStates);
-  const saving = every(PROGRESS_INTERVAL_MS, saveProgress);
+  const every = (name: string, pauseMs: number, round: () => Promise<void>): StartedRepetition =>
+    repeat({ name, round, pauseMs, firstPauseMs: pauseMs, logger });
+  const storing = every("states of accounts and markets", options.intervalMs, storeStates);
+  const saving = every("published position", PROGRESS_INTERVAL_MS, saveProgress);
   return {
     value: undefined,
     stop: async () => {
-      stop.abort();
-      await Promise.all([storing, saving]);
+      await Promise.all([storing.stop(), saving.stop()]);
+      // The states first, then the progress that rests on them.
+      await storeStates().catch((error: unknown) => logger.warn({ err: error }, "the last states were not stored"));
       await saveProgress();
     },
   };

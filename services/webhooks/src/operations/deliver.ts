@@ -1,5 +1,5 @@
 import { WEBHOOK_HEADERS } from "@kapi/contracts";
-import { batcher, type Clock, delay, toIso } from "@kapi/kernel";
+import { batcher, type Clock, delay, retry, toIso } from "@kapi/kernel";
 import { faultPoint, inBatchSpan, type Logger, TRACEPARENT_HEADER, type Traceparent } from "@kapi/runtime";
 
 import { judge, type Reply, type Verdict } from "../domain/attempt.ts";
@@ -216,15 +216,12 @@ export class Deliverer {
   /** A lost record means a repeated delivery, so it is tried as long as it makes sense. */
   async #recordWithinLease(attempt: Recorded): Promise<void> {
     const { clock, logger } = this.#options;
-    for (;;) {
-      try {
-        return await this.#record(attempt);
-      } catch (error) {
-        if (this.#stopping || clock.nowMs() + RECORD_AGAIN_MS >= attempt.delivery.leaseUntilMs) throw error;
-        logger.warn({ err: error, delivery: attempt.delivery.id }, "an attempt was not recorded; it is tried again");
-        await delay(RECORD_AGAIN_MS);
-      }
-    }
+    const { id, leaseUntilMs } = attempt.delivery;
+    await retry(() => this.#record(attempt), {
+      backOff: { firstMs: RECORD_AGAIN_MS },
+      isRetryable: () => !this.#stopping && clock.nowMs() + RECORD_AGAIN_MS < leaseUntilMs,
+      onFailure: (error) => logger.warn({ err: error, delivery: id }, "an attempt was not recorded; it is tried again"),
+    });
   }
 
   /** 410, or nothing but failures for five days (decisions, 11). */

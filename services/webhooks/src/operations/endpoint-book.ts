@@ -1,6 +1,7 @@
 import type { KeyObject } from "node:crypto";
 
 import { batcher, type Clock, type Keyring, openPassword, type SealedPassword } from "@kapi/kernel";
+import { LRUCache } from "lru-cache";
 
 import type { Endpoint } from "../domain/endpoint.ts";
 import type { EndpointStore } from "../domain/ports.ts";
@@ -9,7 +10,7 @@ import { signingKey } from "../domain/signature.ts";
 /** How long what was read of an endpoint holds, in milliseconds: a change in another process is heeded after that. */
 const MAX_AGE_MS = 1_000;
 const MAX_BATCH = 500;
-/** Endpoints in memory; above it all are forgotten. */
+/** Endpoints in memory; above it the one asked for longest ago is forgotten. */
 const MAX_KNOWN = 10_000;
 
 /** An endpoint with its secrets opened. */
@@ -20,14 +21,9 @@ export interface OpenEndpoint {
   readonly previousKey: KeyObject | null;
 }
 
-interface Known {
-  readonly found: Promise<OpenEndpoint | null>;
-  readonly readAtMs: number;
-}
-
 /** Endpoints as deliveries need them, a second old at most. */
 export class EndpointBook {
-  readonly #known = new Map<string, Known>();
+  readonly #known = new LRUCache<string, Promise<OpenEndpoint | null>>({ max: MAX_KNOWN, ttl: MAX_AGE_MS });
   readonly #read: (endpointId: string) => Promise<OpenEndpoint | null>;
   readonly #clock: Clock;
 
@@ -45,13 +41,10 @@ export class EndpointBook {
 
   /** Null where there is none (any more). Rejects where the database cannot be asked. */
   get(endpointId: string): Promise<OpenEndpoint | null> {
-    // The machine's own time: how old a reading is has nothing to do with the time that deliveries are due by.
-    const nowMs = performance.now();
     const known = this.#known.get(endpointId);
-    if (known !== undefined && nowMs - known.readAtMs < MAX_AGE_MS) return known.found;
-    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
+    if (known !== undefined) return known;
     const found = this.#read(endpointId);
-    this.#known.set(endpointId, { found, readAtMs: nowMs });
+    this.#known.set(endpointId, found);
     found.catch(() => this.forget(endpointId));
     return found;
   }

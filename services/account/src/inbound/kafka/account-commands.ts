@@ -1,6 +1,6 @@
 /** The executor of commands.account: creations one way, operations on existing accounts the other, side by side. */
-import type { AppliedOutcome, CommandExecutor, CommandOutcome, LeasedCommand } from "@kapi/commands";
-import type { CommandMessage } from "@kapi/contracts";
+import type { AppliedOutcome, CommandExecutor, CommandOutcome, LeasedCommand, UnsettledCommand } from "@kapi/commands";
+import type { CommandHeader } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
 
 import {
@@ -31,7 +31,7 @@ type Way = "creation" | "change" | "unknown";
 /** The executor of commands.account. */
 export function createAccountCommands(options: AccountCommandsOptions): CommandExecutor<Effect> {
   const { creations, changes, isUnreachable } = options;
-  const wayOf = ({ operation }: CommandMessage): Way => {
+  const wayOf = ({ operation }: CommandHeader): Way => {
     if (operation === "account.create") return "creation";
     return changes.operations.has(operation) ? "change" : "unknown";
   };
@@ -73,12 +73,12 @@ function accountIdOf({ message, outcome }: AppliedOutcome<Effect>): string[] {
 type Outcomes = Promise<CommandOutcome<Effect>[]>;
 
 /** Hands each command to what handles it; one outcome each, in the order of the commands. */
-async function eachItsWay(
-  commands: readonly LeasedCommand[],
-  wayOf: (message: CommandMessage) => Way,
-  ways: Readonly<Record<Way, (commands: readonly LeasedCommand[]) => Outcomes>>,
+async function eachItsWay<C extends UnsettledCommand>(
+  commands: readonly C[],
+  wayOf: (message: CommandHeader) => Way,
+  ways: Readonly<Record<Way, (commands: readonly C[]) => Outcomes>>,
 ): Outcomes {
-  const outcomes = new Map<LeasedCommand, CommandOutcome<Effect>>();
+  const outcomes = new Map<C, CommandOutcome<Effect>>();
   const byWay = Map.groupBy(commands, ({ message }) => wayOf(message));
   await Promise.all(
     [...byWay].map(async ([way, some]) => {

@@ -1,6 +1,6 @@
 /** Translates commands on existing accounts: their runs into outcomes, and those into rows, results and facts. */
-import type { AppliedOutcome, CommandOutcome, LeasedCommand, WorkTransaction } from "@kapi/commands";
-import { accountKey, type CommandMessage } from "@kapi/contracts";
+import type { AppliedOutcome, CommandOutcome, LeasedCommand, UnsettledCommand, WorkTransaction } from "@kapi/commands";
+import { accountKey, type CommandHeader, type CommandMessage, type StoredCommandMessage } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
 
 import type { AccountEffect, ChangedAccount, QueuedOperation } from "../../domain/account-change.ts";
@@ -10,11 +10,11 @@ import type { AccountBook, DeletionBook } from "../../domain/ports.ts";
 import type { ChangeRun } from "../../operations/change-trading-accounts.ts";
 import type { QueuedOperations } from "../../operations/queued-operations.ts";
 
-type Run = (serverId: string, messages: readonly CommandMessage[]) => Promise<ChangeRun[]>;
+type Run<M> = (serverId: string, messages: readonly M[]) => Promise<ChangeRun[]>;
 
 export interface ChangeCommandsOptions {
-  readonly changeTradingAccounts: Run;
-  readonly settleTradingAccounts: Run;
+  readonly changeTradingAccounts: Run<CommandMessage>;
+  readonly settleTradingAccounts: Run<StoredCommandMessage>;
   readonly operations: QueuedOperations;
   readonly book: AccountBook;
   readonly deletions: DeletionBook;
@@ -42,7 +42,7 @@ export function executeChanges(
 export function settleChanges(
   options: ChangeCommandsOptions,
   serverId: string,
-  commands: readonly LeasedCommand[],
+  commands: readonly UnsettledCommand[],
 ): Promise<Outcome[]> {
   return outcomesOf(options, options.settleTradingAccounts, serverId, commands);
 }
@@ -87,11 +87,11 @@ export async function applyChanges(
   return results;
 }
 
-async function outcomesOf(
+async function outcomesOf<M extends StoredCommandMessage>(
   options: ChangeCommandsOptions,
-  run: Run,
+  run: Run<M>,
   serverId: string,
-  commands: readonly LeasedCommand[],
+  commands: readonly { readonly message: M }[],
 ): Promise<Outcome[]> {
   const runs = await run(
     serverId,
@@ -147,6 +147,6 @@ function toFact({ fact }: QueuedOperation, account: Account, effect: AccountEffe
   return [{ ...record, type: fact, passwordKind: assertDefined(effect.passwordKind, "the kind of a password") }];
 }
 
-function operationOf({ operations }: ChangeCommandsOptions, { operation }: CommandMessage): QueuedOperation {
+function operationOf({ operations }: ChangeCommandsOptions, { operation }: CommandHeader): QueuedOperation {
   return assertDefined(operations.get(operation), `the operation ${operation}`);
 }

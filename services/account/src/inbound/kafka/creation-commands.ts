@@ -1,16 +1,13 @@
 /** Translates creations: messages into requests, their outcomes into the account's row, the result and the fact. */
-import type { AppliedOutcome, CommandOutcome, LeasedCommand, WorkTransaction } from "@kapi/commands";
-import { accountKey, type CommandMessage, CreateTradingAccountBody } from "@kapi/contracts";
-import { assertDefined, type Clock, minorFromAmount, toIso } from "@kapi/kernel";
+import type { AppliedOutcome, CommandOutcome, LeasedCommand, UnsettledCommand, WorkTransaction } from "@kapi/commands";
+import { accountKey, type CommandMessage } from "@kapi/contracts";
+import { assertDefined, type Clock, toIso } from "@kapi/kernel";
 
 import type { PasswordKind } from "../../domain/account-change.ts";
 import { CREATED_PLACE, type FactDraft, type RecordFacts } from "../../domain/account-fact.ts";
 import type { Account, AccountCreation } from "../../domain/account.ts";
 import type { AccountOpener, CreationBook, CreationEnd, OpeningOutcome } from "../../domain/ports.ts";
 import type { CreationRun, RequestedCreation } from "../../operations/create-trading-account.ts";
-
-/** The payload of account.create: the request's body without request id and password. */
-const CreatePayload = CreateTradingAccountBody.omit({ requestId: true, password: true });
 
 export interface CreationCommandsOptions {
   readonly createTradingAccounts: (serverId: string, requested: readonly RequestedCreation[]) => Promise<CreationRun[]>;
@@ -54,7 +51,7 @@ export async function executeCreations(
 export async function settleCreations(
   options: CreationCommandsOptions,
   serverId: string,
-  commands: readonly LeasedCommand[],
+  commands: readonly UnsettledCommand[],
 ): Promise<Outcome[]> {
   const outcomes = await options.opener.settle(
     serverId,
@@ -86,17 +83,15 @@ export async function applyCreations(
 }
 
 function toRequest(options: CreationCommandsOptions, message: CommandMessage): RequestedCreation | null {
-  const payload = CreatePayload.safeParse(message.payload);
-  const initialBalanceMinor = payload.success ? minorFromAmount(payload.data.initialBalance) : null;
-  if (!payload.success || initialBalanceMinor === null || message.managedAccountId === null) return null;
+  if (message.operation !== "account.create" || message.managedAccountId === null) return null;
   const creation: AccountCreation = {
     commandId: message.commandId,
     managedAccountId: message.managedAccountId,
     organizationId: message.organizationId,
     serverId: message.serverId,
-    accountName: payload.data.accountName,
-    leverage: payload.data.leverage,
-    initialBalanceMinor,
+    accountName: message.payload.accountName,
+    leverage: message.payload.leverage,
+    initialBalanceMinor: message.amountMinor,
     createdAt: message.createdAt,
   };
   return {
@@ -119,7 +114,12 @@ function fromRun({ outcome, account }: CreationRun, command: LeasedCommand, cloc
   }
 }
 
-function fromOpening(outcome: OpeningOutcome, account: Account | null, command: LeasedCommand, clock: Clock): Outcome {
+function fromOpening(
+  outcome: OpeningOutcome,
+  account: Account | null,
+  command: UnsettledCommand,
+  clock: Clock,
+): Outcome {
   switch (outcome.kind) {
     case "opened": {
       const accountId = assertDefined(command.message.managedAccountId, "the account of a creation");

@@ -3,7 +3,7 @@
  * What fails (database or trading server away) is tried again every second; entries wait in memory, newest per server.
  */
 import type { DirectoryEntry, ServerEntry } from "@kapi/contracts";
-import { delay } from "@kapi/kernel";
+import { repeat } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
 
 import type { ConfigureServer, ServerRegister } from "../../domain/ports.ts";
@@ -23,7 +23,6 @@ export interface ServerDirectoryOptions {
 export async function followServers(options: ServerDirectoryOptions): Promise<Started<void>> {
   const { register, logger } = options;
   const waiting = new Map<string, ServerEntry>();
-  const stopping = new AbortController();
   let wake = (): void => undefined;
   const unsubscribe = options.onChange((entry) => {
     if (entry.kind !== "server") return;
@@ -42,24 +41,14 @@ export async function followServers(options: ServerDirectoryOptions): Promise<St
     }
     await configureServers(register, options.configure, onFailure);
   };
-  const loop = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      const woken = new Promise<void>((resolve) => (wake = resolve));
-      try {
-        await round();
-      } catch (error) {
-        logger.error({ err: error }, "servers of the directory could not be saved; trying again");
-      }
-      await Promise.race([woken, delay(RETRY_INTERVAL_MS, stopping.signal)]);
-    }
-  };
-  const running = loop();
+  const pauses = { pauseMs: RETRY_INTERVAL_MS, backOff: { firstMs: RETRY_INTERVAL_MS } };
+  const saving = repeat({ name: "servers of the directory", round, ...pauses, logger });
+  wake = saving.value.wake;
   return {
     value: undefined,
-    stop: async () => {
+    stop: () => {
       unsubscribe();
-      stopping.abort();
-      await running;
+      return saving.stop();
     },
   };
 }

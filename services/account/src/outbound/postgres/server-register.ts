@@ -1,7 +1,8 @@
 import type { AuditEvent, Currency, ServerEntry } from "@kapi/contracts";
 import type { Caller } from "@kapi/http";
 import { canonicalJson, type Clock, toIso, uuidV7 } from "@kapi/kernel";
-import { type Database, type Queryable, recordForAudit, statement } from "@kapi/postgres";
+import { recordForAudit } from "@kapi/outbox";
+import { type Database, type Queryable, statement } from "@kapi/postgres";
 
 import type { ServerConfiguration } from "../../domain/account.ts";
 import type { ConfigureServer, ServerRegister } from "../../domain/ports.ts";

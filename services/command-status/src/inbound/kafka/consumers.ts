@@ -1,4 +1,4 @@
-import { CommandEvent, CommandMessage, TOPICS, type TopicContract } from "@kapi/contracts";
+import { CommandEvent, AnyCommandMessage, TOPICS, type TopicContract } from "@kapi/contracts";
 import {
   type Batch,
   type Consumer,
@@ -37,7 +37,7 @@ export function createMessageConsumer({ intake, ...options }: ConsumerNeeds): Pr
   return createIntakeConsumer(options, {
     groupId: "command-status.commands",
     topics: COMMAND_TOPICS,
-    schema: CommandMessage,
+    schema: AnyCommandMessage,
     // It may hold a sealed password.
     includeValue: false,
     take: intake.takeMessages,

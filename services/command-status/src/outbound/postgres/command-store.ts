@@ -1,4 +1,4 @@
-import { actorToText, type CommandEvent, type CommandMessage, isFinal } from "@kapi/contracts";
+import { actorToText, type CommandEvent, type AnyCommandMessage, isFinal } from "@kapi/contracts";
 import { isMissingPartition, type Queryable, type Statement, statement } from "@kapi/postgres";
 
 import type { CommandStore, LogPosition, OpenCommand, TakenIn } from "../../domain/ports.ts";
@@ -124,7 +124,7 @@ function toTakenIn(row: TakenInRow): TakenIn {
   };
 }
 
-function messageColumns(messages: readonly CommandMessage[]): unknown[] {
+function messageColumns(messages: readonly AnyCommandMessage[]): unknown[] {
   return [
     messages.map((message) => message.commandId),
     messages.map((message) => message.organizationId),

@@ -1,3 +1,4 @@
+import { repeat } from "@kapi/kernel";
 import { type CommandRef, forget, type Shard, shardOf } from "@kapi/admission/redis";
 import type { RedisConnection } from "@kapi/redis";
 import type { Logger, Started } from "@kapi/runtime";
@@ -21,8 +22,6 @@ const MAX_WAITING = 100_000;
 export function createIdempotencyRecords(redis: RedisConnection, logger: Logger): Started<IdempotencyRecords> {
   const waiting = new Map<string, CommandRef>();
   const unreachableShards = new Set<Shard>();
-  let timer: NodeJS.Timeout | null = null;
-  let isStopped = false;
 
   const keep = (commands: readonly CommandRef[]): void => {
     for (const command of commands) waiting.set(command.commandId, command);
@@ -34,7 +33,6 @@ export function createIdempotencyRecords(redis: RedisConnection, logger: Logger)
     }
     if (givenUp > 0)
       logger.warn({ givenUp }, "too many idempotency records wait for Redis: the oldest are left to expire");
-    if (timer === null && waiting.size > 0 && !isStopped) timer = setTimeout(() => void retry(), RETRY_PAUSE_MS);
   };
   const isUnreachable = ({ organizationId }: CommandRef): boolean => unreachableShards.has(shardOf(organizationId));
   const tell = async (commands: readonly CommandRef[]): Promise<CommandRef[]> => {
@@ -44,12 +42,10 @@ export function createIdempotencyRecords(redis: RedisConnection, logger: Logger)
     if (unreachable.length > 0) logger.warn({ err: error, shards: unreachable }, "idempotency records wait for Redis");
     return commands.filter(isUnreachable);
   };
-  const retry = async (): Promise<void> => {
+  const round = async (): Promise<void> => {
     const commands = [...waiting.values()].slice(0, MAX_COMMANDS_PER_TRY);
     for (const { commandId } of commands) waiting.delete(commandId);
-    const left = await tell(commands);
-    timer = null;
-    keep(left);
+    if (commands.length > 0) keep(await tell(commands));
   };
   const value: IdempotencyRecords = {
     forget: async (commands) => {
@@ -59,11 +55,6 @@ export function createIdempotencyRecords(redis: RedisConnection, logger: Logger)
       keep([...later, ...(await tell(now))]);
     },
   };
-  return {
-    value,
-    stop: async () => {
-      isStopped = true;
-      if (timer !== null) clearTimeout(timer);
-    },
-  };
+  const retries = repeat({ name: "idempotency records", round, pauseMs: RETRY_PAUSE_MS, logger });
+  return { value, stop: retries.stop };
 }

@@ -1,13 +1,13 @@
-import type { OutboxMessage } from "@kapi/commands";
 import {
   accountKey,
   type Actor,
-  type CommandMessage,
+  type CommandHeader,
   type FinanceFact,
   TOPICS,
   type Transaction,
 } from "@kapi/contracts";
 import { amountFromMinor } from "@kapi/kernel";
+import type { OutboxMessage } from "@kapi/outbox";
 
 import type { LedgerAccount, LedgerTransaction } from "../../domain/ledger.ts";
 
@@ -15,7 +15,7 @@ import type { LedgerAccount, LedgerTransaction } from "../../domain/ledger.ts";
 export function toFactMessage(
   account: LedgerAccount,
   transaction: LedgerTransaction,
-  command: CommandMessage | undefined,
+  command: CommandHeader | undefined,
   createdAt: string,
 ): OutboxMessage {
   const { serverId, accountNumber } = transaction;
@@ -37,7 +37,7 @@ export function toFactMessage(
 function toWire(
   account: LedgerAccount,
   transaction: LedgerTransaction,
-  command: CommandMessage | undefined,
+  command: CommandHeader | undefined,
   createdAt: string,
 ): Transaction {
   return {
@@ -63,6 +63,6 @@ function toWire(
 }
 
 /** Who asked for a transaction: the command tells, else the trading server's event. */
-export function creatorOf(transaction: LedgerTransaction, command: CommandMessage | undefined): Actor | null {
+export function creatorOf(transaction: LedgerTransaction, command: CommandHeader | undefined): Actor | null {
   return command?.createdBy ?? transaction.createdBy;
 }

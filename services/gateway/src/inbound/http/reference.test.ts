@@ -23,8 +23,8 @@ function gateway(onRoute: (method: string, url: string) => void) {
     throw new Error("no request comes here");
   };
   const needs: RouteNeeds = {
-    directory: { key: () => undefined, server: () => undefined },
-    admission: { refund: unused },
+    directory: { key: () => undefined, server: () => undefined, prices: unused },
+    admission: { admit: unused, refund: unused },
     refunds: { add: unused },
     wallets: { available: unused },
     clock: systemClock,

@@ -6,7 +6,6 @@ import {
   authorize,
   ChargeUnknown,
   type Directory,
-  type RefundRequest,
   type RepeatedRefunds,
 } from "@kapi/admission";
 import {
@@ -18,11 +17,12 @@ import {
   type ServerEntry,
 } from "@kapi/contracts";
 import { addressOf, ApiError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "@kapi/http";
-import { type Clock, isUuid, uuidV7 } from "@kapi/kernel";
+import { type Clock, isUuid } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 
 import type { Wallets } from "../../domain/ports.ts";
 import type { Answer, Call, Operation } from "../../operations/call.ts";
+import { RequestCharge } from "../../operations/request-charge.ts";
 
 const CALLER = "caller";
 const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
@@ -39,8 +39,8 @@ interface Caller {
 }
 
 export interface RouteNeeds {
-  readonly directory: Pick<Directory, "key" | "server">;
-  readonly admission: Pick<Admission, "refund">;
+  readonly directory: Pick<Directory, "key" | "server" | "prices">;
+  readonly admission: Pick<Admission, "admit" | "refund">;
   readonly refunds: RepeatedRefunds;
   readonly wallets: Wallets;
   readonly clock: Clock;
@@ -82,7 +82,7 @@ function registerRoute(
     // Before the body is read: a caller who is not known is not listened to.
     onRequest: (request, reply) => admitCaller(needs, contract, request, reply),
     handler: async (request, reply) => {
-      const call = fromRequest(operation, contract, request, reply, needs.clock.nowMs());
+      const call = fromRequest(needs, operation, contract, request, reply);
       let answer: Answer;
       try {
         answer = await work(call);
@@ -122,38 +122,33 @@ async function admitCaller(
 }
 
 function fromRequest(
+  { admission, directory, clock }: RouteNeeds,
   operation: OperationId,
   contract: OperationContract,
   request: FastifyRequest,
   reply: FastifyReply,
-  nowMs: number,
 ): Call {
   const { key, server } = request.getDecorator<Caller>(CALLER);
+  const charged = { operation, contract, key, requestId: request.id, address: addressOf(request) };
   const idempotencyKey = request.headers[HEADERS.idempotencyKey];
   return {
-    operation,
-    contract,
-    key,
+    ...charged,
     server,
-    requestId: request.id,
-    address: addressOf(request),
-    // By time, so that the ledger appends to its index and does not scatter over it.
-    chargeId: uuidV7(nowMs),
+    charge: new RequestCharge({ admission, prices: directory.prices, clock }, charged),
     params: paramsOf(request),
     query: request.query,
     idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined,
     connection: reply.raw,
     body: request.body,
-    admitted: null,
-    claims: new Map(),
   };
 }
 
 function toReply(call: Call, { status, body, replayed }: Answer, reply: FastifyReply): FastifyReply {
-  if (call.admitted !== null) {
+  const { admitted } = call.charge;
+  if (admitted !== null) {
     reply
-      .header(HEADERS.creditsCharged, String(call.admitted.charged))
-      .header(HEADERS.creditsRemaining, String(call.admitted.remaining));
+      .header(HEADERS.creditsCharged, String(admitted.charged))
+      .header(HEADERS.creditsRemaining, String(admitted.remaining));
   }
   if (replayed === true) reply.header(HEADERS.idempotentReplayed, "true");
   return reply.code(status).header("content-type", JSON_CONTENT_TYPE).send(body);
@@ -165,14 +160,13 @@ function toReply(call: Call, { status, body, replayed }: Answer, reply: FastifyR
  */
 async function settleFailure(needs: RouteNeeds, call: Call, error: unknown, reply: FastifyReply): Promise<void> {
   const status = error instanceof ApiError ? error.status : 500;
-  let charged = call.admitted?.charged ?? 0;
-  let remaining: number | null = call.admitted?.remaining ?? null;
+  const { admitted } = call.charge;
+  let charged = admitted?.charged ?? 0;
+  let remaining: number | null = admitted?.remaining ?? null;
   if (status >= 500 || status === TOO_MANY_REQUESTS) {
     // Redis did not answer just now: nobody waits for it a second time.
-    if (error instanceof ChargeUnknown) needs.refunds.add(refundOf(call));
-    else if (charged > 0 || (call.admitted !== null && call.claims.size > 0)) {
-      remaining = (await refund(needs, call)) ?? remaining;
-    }
+    if (error instanceof ChargeUnknown) needs.refunds.add(call.charge.refundRequest());
+    else if (call.charge.isRefundable) remaining = (await refund(needs, call)) ?? remaining;
     charged = 0;
   }
   // A key that was revoked just now is answered as an unknown one (decisions, 12).
@@ -188,7 +182,7 @@ function showRemaining(reply: FastifyReply, credits: number | null): void {
 
 /** What is available after it; null where that is not known. A refund that fails is made again in the background. */
 async function refund({ admission, refunds, logger }: RouteNeeds, call: Call): Promise<number | null> {
-  const wanted = refundOf(call);
+  const wanted = call.charge.refundRequest();
   try {
     return (await admission.refund(wanted)).remaining;
   } catch (error) {
@@ -197,11 +191,6 @@ async function refund({ admission, refunds, logger }: RouteNeeds, call: Call): P
     refunds.add(wanted);
     return null;
   }
-}
-
-function refundOf({ key, operation, requestId, chargeId, claims }: Call): RefundRequest {
-  const records = Array.from(claims, ([commandId, { mayBePublished }]) => ({ commandId, mayBePublished }));
-  return { key, operation, requestId, chargeId, records };
 }
 
 /**

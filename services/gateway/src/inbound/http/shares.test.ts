@@ -18,7 +18,7 @@ import { keyEntry, serverEntry } from "@kapi/testkit";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { createOperations } from "../../operations/operations.ts";
-import type { Needs } from "../../operations/needs.ts";
+import type { Dependencies } from "../../operations/dependencies.ts";
 import { createAccounts } from "../../outbound/http/accounts.ts";
 import { createCommandStatus } from "../../outbound/http/command-status.ts";
 import { registerRoutes } from "./routes.ts";
@@ -112,9 +112,9 @@ async function startGateway(): Promise<string> {
     waitingClient: await client(),
     lookUpTimeoutMs: 1_000,
   });
-  const needs = {
-    directory,
-    admission: { admit, recordedMessage: () => Promise.resolve(null) },
+  const dependencies = {
+    prices: directory.prices,
+    admission: { recordedMessage: () => Promise.resolve(null) },
     accounts: createAccounts(await client({ connections: SHARE, waitingCalls: SHARE }), {
       checkTimeoutMs: 1_000,
       deleteTimeoutMs: 1_000,
@@ -126,12 +126,12 @@ async function startGateway(): Promise<string> {
     streams: new OrganizationSlots({ perOrganization: SHARE }),
     searches: new OrganizationSlots({ perOrganization: SHARE }),
     waits: new OrganizationSlots({ perOrganization: SHARE, total: 3 }),
-  } as unknown as Needs;
+  } as unknown as Dependencies;
   const app = createHttpServer({ logger, health: new Health(), bodyErrors: "when-parsed" });
   const wallets = { available: () => Promise.resolve(100) };
   const routeNeeds = {
     directory,
-    admission: { refund },
+    admission: { admit, refund },
     refunds: { add: () => undefined },
     wallets,
     clock: systemClock,
@@ -139,7 +139,7 @@ async function startGateway(): Promise<string> {
     isStopping: () => false,
     maxStreamMs: MAX_STREAM_MS,
   } as unknown as Parameters<typeof registerRoutes>[1];
-  registerRoutes(app, routeNeeds, createOperations(needs));
+  registerRoutes(app, routeNeeds, createOperations(dependencies));
   return (await scope.start("http", () => listen(app, { host: "127.0.0.1", port: 0 }))).url;
 }
 

@@ -1,4 +1,4 @@
-import { accountKey, type CommandMessage, TOPICS, type TopicContract } from "@kapi/contracts";
+import { accountKey, type AnyCommandMessage, COMMANDS } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { ProduceError, type Producer } from "@kapi/kafka";
 import { assertDefined } from "@kapi/kernel";
@@ -11,7 +11,7 @@ export function createCommandLog(producer: Pick<Producer, "send">): CommandLog {
   return {
     publish: async (message, value) => {
       try {
-        await producer.send(topicOf(message), {
+        await producer.send(COMMANDS[message.operation].topic, {
           key: recordKeyOf(message),
           value,
           traceparent: activeTraceparent(),
@@ -28,17 +28,11 @@ function unavailable(cause: ProduceError): ApiError {
   return new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": "1" }, cause });
 }
 
-/** The log whose worker carries the operation out (architecture, 1). */
-export function topicOf({ operation }: Pick<CommandMessage, "operation">): TopicContract {
-  if (operation.startsWith("finance.")) return TOPICS.commandsFinance;
-  return operation === "account.history_export" ? TOPICS.commandsExport : TOPICS.commandsAccount;
-}
-
 /**
  * The record key: the account; of a creation, which has no number yet, the account to be
  * (architecture, 2).
  */
-export function recordKeyOf(message: CommandMessage): string {
+export function recordKeyOf(message: AnyCommandMessage): string {
   if (message.accountNumber !== null) return accountKey(message.serverId, message.accountNumber);
   return assertDefined(message.managedAccountId, "the account of a creation");
 }

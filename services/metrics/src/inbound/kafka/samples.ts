@@ -12,11 +12,14 @@ import {
 import type { Clock } from "@kapi/kernel";
 import type { Logger, Scope } from "@kapi/runtime";
 
+import { decodeCheckpoint } from "../../domain/codec/checkpoint.ts";
 import type { SampleProgress } from "../../domain/ports.ts";
+import { markerKey } from "../../domain/restore.ts";
 import { positionsOf } from "../../domain/topic-position.ts";
-import { readCheckpoint, Restoration } from "../../operations/restore-samples.ts";
+import { Restoration } from "../../operations/restore-samples.ts";
 import type { SampleLog, SampleRecord } from "../../operations/sample-log.ts";
 import type { TopicWatch } from "../../operations/topic-watch.ts";
+import type { UnreadableRecords } from "../../operations/unreadable-records.ts";
 import type { Checkpoints } from "../../operations/write-checkpoints.ts";
 
 const RECORDS_PER_TURN = 300;
@@ -30,6 +33,7 @@ export interface SamplesOptions {
   /** Null where this process writes no checkpoints. */
   readonly checkpoints: Checkpoints | null;
   readonly watch: TopicWatch;
+  readonly unreadable: UnreadableRecords;
   readonly windowMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -50,7 +54,7 @@ export async function readSamples(options: SamplesOptions): Promise<{ reader: Lo
     offsetsForTime(kafka, TOPICS.metricsSamples, startedMs - options.windowMs),
   ]);
   const { starts, stale } = restoration.finish(log, positionsOf(begins, first), positionsOf(windowOffsets, first));
-  for (const [key, value] of stale) readBack(options.checkpoints, key, Buffer.from(value));
+  for (const [key, value] of stale) readBack(options, key, Buffer.from(value));
   const from = positionsOf(starts, -first);
   const reader = await scope.start("samples", () =>
     createLogReader(kafka, {
@@ -98,9 +102,9 @@ export function sampleRecord({ key, value, headers, offset, timestampMs }: Messa
 
 /** Reads `metrics.latest` to its end; a process that writes checkpoints goes on reading, to mend what stale writers leave. */
 async function readCheckpoints(options: SamplesOptions): Promise<Restoration> {
-  const { kafka, scope, checkpoints, watch, logger, fatal } = options;
+  const { kafka, scope, checkpoints, watch, unreadable, logger, fatal } = options;
   const first = BigInt(watch.positions.latest);
-  const restoration = new Restoration(logger);
+  const restoration = new Restoration(unreadable);
   let restored = false;
   const start = () =>
     createLogReader(kafka, {
@@ -109,7 +113,9 @@ async function readCheckpoints(options: SamplesOptions): Promise<Restoration> {
       onBatch: (partition, records) => {
         const placed = records.map(({ key, value, offset }) => ({ key, value, offset: offset + first }));
         if (!restored) restoration.take(partition, placed);
-        else for (const record of placed) readBack(checkpoints, record.key, record.value);
+        else
+          for (const record of placed)
+            if (record.key !== markerKey(partition)) readBack(options, record.key, record.value);
         const last = placed.at(-1);
         if (last !== undefined) checkpoints?.readUpTo(partition, Number(last.offset) + 1);
       },
@@ -131,8 +137,9 @@ async function readCheckpoints(options: SamplesOptions): Promise<Restoration> {
   return restoration;
 }
 
-function readBack(checkpoints: Checkpoints | null, key: string, value: Buffer): void {
-  if (value.length === 0) return;
-  const checkpoint = readCheckpoint(value.toString("utf8"));
-  if (checkpoint !== null) checkpoints?.readBack(key, checkpoint);
+function readBack({ checkpoints, unreadable }: SamplesOptions, key: string, value: Buffer): void {
+  if (value.length === 0 || checkpoints === null) return;
+  const checkpoint = decodeCheckpoint(value.toString("utf8"));
+  if ("fault" in checkpoint) unreadable.report("checkpoint", key, checkpoint);
+  else checkpoints.readBack(key, checkpoint);
 }

@@ -1,6 +1,6 @@
 import { AccountNumber, ClientMessage, type LiveErrorFrame } from "@kapi/contracts";
 
-import { textFrame } from "../../domain/live-frame.ts";
+import { textFrame } from "../../domain/websocket-frame.ts";
 
 /** Longest piece of a client's text that an error message repeats. */
 const MAX_ECHOED_CHARACTERS = 64;

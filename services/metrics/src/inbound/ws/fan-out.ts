@@ -4,7 +4,7 @@ import { counter } from "@kapi/runtime";
 
 import type { AccountStream } from "../../domain/account-stream.ts";
 import { type Kept, openCursor, replayText, resumeCursor } from "../../domain/cursor.ts";
-import { textFrame } from "../../domain/live-frame.ts";
+import { textFrame } from "../../domain/websocket-frame.ts";
 import type { AccountId } from "../../domain/sample.ts";
 import type { SampleListener, SampleLog } from "../../operations/sample-log.ts";
 import type { Outlet } from "./outlet.ts";

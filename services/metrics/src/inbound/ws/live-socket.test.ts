@@ -7,7 +7,7 @@ import { keyEntry, serverEntry, TestClock } from "@kapi/testkit";
 import type { WebSocket } from "ws";
 import { expect, it } from "vitest";
 
-import { spanToWire } from "../../domain/judge.ts";
+import { encodeSampleHeaders } from "../../domain/codec/sample-headers.ts";
 import { SampleWindows } from "../../domain/sample-windows.ts";
 import { SampleLog } from "../../operations/sample-log.ts";
 import { FanOut } from "./fan-out.ts";
@@ -101,7 +101,7 @@ it("a client whose network never takes everything gets something of every accoun
     for (const accountNumber of ACCOUNTS) {
       for (let next = sequence + 1; next <= sequence + SAMPLES_A_TURN; next += 1) {
         const value = Buffer.from(`sample ${next} of ${accountNumber}, long enough to fill the buffer with its like`);
-        const headers = spanToWire({ sequence: next, from: next - 2, to: next - 1 });
+        const headers = encodeSampleHeaders({ sequence: next, from: next - 2, to: next - 1 });
         log.apply(0, [
           { key: `${serverId}/${accountNumber}`, value, headers, offset: BigInt(next), timestampMs: clock.nowMs() },
         ]);

@@ -15,7 +15,7 @@ import { type Clock, delay, monotonicClock } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 import type { WebSocket } from "ws";
 
-import { pongFrame, textFrame } from "../../domain/live-frame.ts";
+import { pongFrame, textFrame } from "../../domain/websocket-frame.ts";
 import type { AccountExistence } from "../../domain/ports.ts";
 import type { SampleLog } from "../../operations/sample-log.ts";
 import { errorFrame, messageFromWire, PONG } from "./client-messages.ts";

@@ -5,7 +5,7 @@ import { callRoute, DependencyError, type InternalClient } from "@kapi/http";
 import type { AccountExistence } from "../../domain/ports.ts";
 import { accountOfKey } from "../../domain/sample.ts";
 
-/** About 60 bytes each. */
+/** About 120 bytes each. */
 const MAX_REMEMBERED = 500_000;
 
 /** Whether accounts exist, as the account service says; remembered once it said yes. */

@@ -1,15 +1,15 @@
-import { SAMPLE_HEADERS, TOPICS } from "@kapi/contracts";
+import { TOPICS } from "@kapi/contracts";
 import { endOffsets, type KafkaConnection, type Producer } from "@kapi/kafka";
 import { assertDefined } from "@kapi/kernel";
 
-import { spanToWire } from "../../domain/judge.ts";
+import { DELETION_HEADERS, encodeSampleHeaders } from "../../domain/codec/sample-headers.ts";
 import type { CheckpointSink, DeletionSink, SampleSink } from "../../domain/ports.ts";
 
 /** Samples as records of `metrics.samples`, on the partition number of their valuations. */
 export function createSampleSink(kafka: KafkaConnection, producer: Producer): SampleSink {
   return {
     write: async (partition, key, span, frame) => {
-      await producer.send(TOPICS.metricsSamples, { key, value: frame, headers: spanToWire(span), partition });
+      await producer.send(TOPICS.metricsSamples, { key, value: frame, headers: encodeSampleHeaders(span), partition });
     },
     endOf: async (partition) => {
       const ends = await endOffsets(kafka, TOPICS.metricsSamples);
@@ -23,8 +23,8 @@ export function createDeletionSink(producer: Producer): DeletionSink {
   return {
     tell: async (key) => {
       const partition = producer.partitionOf(TOPICS.tradingValuations, key);
-      const headers = { [SAMPLE_HEADERS.deleted]: "1" };
-      const { offset } = await producer.send(TOPICS.metricsSamples, { key, value: "", headers, partition });
+      const deletion = { key, value: "", headers: DELETION_HEADERS, partition };
+      const { offset } = await producer.send(TOPICS.metricsSamples, deletion);
       return { partition, end: offset + 1n };
     },
   };

@@ -8,7 +8,8 @@ import {
   directoryKey,
 } from "@kapi/contracts";
 import { assertDefined, type SealedPassword, toIso } from "@kapi/kernel";
-import { type Database, type Queryable, statement, type Transaction } from "@kapi/postgres";
+import type { OutboxTransaction } from "@kapi/outbox";
+import { type Database, type Queryable, statement } from "@kapi/postgres";
 
 import type { ManagementKey } from "../../domain/management-key.ts";
 import type { NewKey, NewServer, RegisteredServer } from "../../domain/ports.ts";
@@ -138,7 +139,7 @@ const selectPricesRows = statement<PricesRow>("directory_select_prices", `select
  * Until the transaction ends nobody else adds one.
  */
 export async function lockAndCountKeys(
-  tx: Transaction,
+  tx: OutboxTransaction,
   organizationId: string,
   nowMs: number,
 ): Promise<{ readonly active: number; readonly total: number }> {
@@ -148,7 +149,7 @@ export async function lockAndCountKeys(
 }
 
 /** Adds a key and the record that tells of it. */
-export async function insertKey(tx: Transaction, key: NewKey, nowMs: number): Promise<ManagementKey> {
+export async function insertKey(tx: OutboxTransaction, key: NewKey, nowMs: number): Promise<ManagementKey> {
   const [row] = await tx.query(insertKeyRow, [
     key.keyId,
     key.organizationId,
@@ -170,7 +171,7 @@ export async function insertKey(tx: Transaction, key: NewKey, nowMs: number): Pr
  * or not in the organization named.
  */
 export async function revokeKey(
-  tx: Transaction,
+  tx: OutboxTransaction,
   keyId: string,
   organizationId: string | null,
   nowMs: number,
@@ -215,7 +216,7 @@ export async function readServer(
 
 /** Sets the status of an organization's server and tells of it; false: it has it already, or there is none. */
 export async function setServerStatus(
-  tx: Transaction,
+  tx: OutboxTransaction,
   organizationId: string,
   serverId: string,
   status: "active" | "disabled",
@@ -227,7 +228,7 @@ export async function setServerStatus(
 
 /** Adds a server, or changes where it is reached, and tells of it. Null: the id is another organization's. */
 export async function upsertServer(
-  tx: Transaction,
+  tx: OutboxTransaction,
   server: NewServer,
   nowMs: number,
 ): Promise<RegisteredServer | null> {
@@ -242,7 +243,7 @@ export async function upsertServer(
 }
 
 /** Sets the operator's prices and tells of them. */
-export async function setPrices(tx: Transaction, prices: Prices): Promise<void> {
+export async function setPrices(tx: OutboxTransaction, prices: Prices): Promise<void> {
   const [row] = await tx.query(upsertPricesRow, [JSON.stringify(prices)]);
   if (row) tell(tx, pricesFromRow(row));
 }
@@ -255,7 +256,7 @@ export async function* readDirectory(database: Database): AsyncGenerator<Directo
   for await (const rows of database.stream(selectKeyRows, [], ROWS_PER_READ)) yield rows.map(keyFromRow);
 }
 
-function tell(tx: Transaction, entry: DirectoryEntry): void {
+function tell(tx: OutboxTransaction, entry: DirectoryEntry): void {
   enqueue(tx, TOPICS.organizationDirectory, directoryKey(entry), JSON.stringify(entry));
 }
 

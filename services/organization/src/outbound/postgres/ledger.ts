@@ -1,4 +1,5 @@
 import { type CreditsFact, TOPICS } from "@kapi/contracts";
+import type { OutboxTransaction } from "@kapi/outbox";
 import { type Queryable, statement, type Transaction } from "@kapi/postgres";
 import { type Shard, shardOf } from "@kapi/admission/redis";
 import { assertDefined, toIso, uuidV5 } from "@kapi/kernel";
@@ -113,7 +114,7 @@ export async function shareTagLocks(tx: Queryable, tags: readonly Shard[]): Prom
  * without a wallet are left out, and those that are put aside as too old.
  */
 export async function recordLegs(
-  tx: Transaction,
+  tx: OutboxTransaction,
   positions: ReadonlyMap<Shard, LedgerPosition>,
   told: Iterable<Leg>,
   nowMs: number,
@@ -216,7 +217,7 @@ function chargesOf(legs: readonly Leg[], kind: LegKind): Set<string> {
   return new Set(legs.filter((leg) => leg.kind === kind).map((leg) => leg.chargeId));
 }
 
-async function keepWallets(tx: Transaction, fresh: readonly Leg[], nowMs: number): Promise<void> {
+async function keepWallets(tx: OutboxTransaction, fresh: readonly Leg[], nowMs: number): Promise<void> {
   const deltas = deltasByOrganization(fresh);
   if (deltas.size === 0) return;
   const lines = Map.groupBy(fresh.filter(isUsageLine), (leg) => leg.organizationId);
@@ -234,7 +235,7 @@ async function keepWallets(tx: Transaction, fresh: readonly Leg[], nowMs: number
   for (const wallet of changed) tellLowBalance(tx, wallet, nowMs, cause ? legName(cause) : "");
 }
 
-function tellLowBalance(tx: Transaction, wallet: ChangedWallet, nowMs: number, cause: string): void {
+function tellLowBalance(tx: OutboxTransaction, wallet: ChangedWallet, nowMs: number, cause: string): void {
   const { available: after, low_balance_threshold: threshold, organization_id: organizationId } = wallet;
   if (!crossedThreshold({ before: after - wallet.change, after, threshold })) return;
   const fact: CreditsFact = {

@@ -1,4 +1,5 @@
-import type { Database, Transaction } from "@kapi/postgres";
+import { type Outbox, type OutboxTransaction, transactionWithOutbox } from "@kapi/outbox";
+import type { Database } from "@kapi/postgres";
 
 import type { LedgerPosition, Store, StoreTransaction } from "../../domain/ports.ts";
 import { insertAudit, insertFirstKeyUses } from "./audit-log.ts";
@@ -32,10 +33,10 @@ import {
   walletsOf,
 } from "./wallets.ts";
 
-/** The store on PostgreSQL. */
-export function createStore(database: Database): Store {
+/** The store on PostgreSQL; what its transactions enqueue is published by `outbox` after their commit. */
+export function createStore(database: Database, outbox: Pick<Outbox, "publish">): Store {
   return {
-    transaction: (work) => database.transaction((tx) => work(transactionOn(tx))),
+    transaction: (work) => transactionWithOutbox(database, outbox, (tx) => work(transactionOn(tx))),
     organizationExists: (id) => organizationExists(database, id),
     readOrganizations: (range) => readOrganizations(database, range),
     countOrganizations: () => countOrganizations(database),
@@ -56,7 +57,7 @@ export function createStore(database: Database): Store {
   };
 }
 
-function transactionOn(tx: Transaction): StoreTransaction {
+function transactionOn(tx: OutboxTransaction): StoreTransaction {
   const shared: LedgerPosition[] = [];
   return {
     shareTagLocks: async (tags) => {

@@ -1,5 +1,5 @@
 /** The journal and the stored states in PostgreSQL. */
-import { delay } from "@kapi/kernel";
+import { retry } from "@kapi/kernel";
 import { type Database, isTransient, isUniqueViolation, statement } from "@kapi/postgres";
 
 import type { CommitBatch, Journal, Progress, PublishableEvent } from "../../domain/ports.ts";
@@ -105,17 +105,16 @@ export function createJournal(database: Database, outcomeOf: (reference: string,
  */
 async function write(database: Database, batch: CommitBatch): Promise<void> {
   const values = valuesOf(batch);
-  for (let isRetry = false; ; isRetry = true) {
-    try {
-      if (isRetry && (await isStored(database, batch))) return;
-      await database.query(WRITE_TURN, values);
-      return;
-    } catch (error) {
-      const isUnclear = isTransient(error) || (isRetry && isUniqueViolation(error));
-      if (!isUnclear) throw error;
-      await delay(RETRY_DELAY_MS);
-    }
-  }
+  let isRepeated = false;
+  const attempt = async (): Promise<void> => {
+    if (isRepeated && (await isStored(database, batch))) return;
+    await database.query(WRITE_TURN, values);
+  };
+  await retry(attempt, {
+    backOff: { firstMs: RETRY_DELAY_MS },
+    isRetryable: (error) => isTransient(error) || (isRepeated && isUniqueViolation(error)),
+    onFailure: () => (isRepeated = true),
+  });
 }
 
 /** Whether the turn's last row is in the journal. Throws where another one is in its place. */

@@ -1,4 +1,4 @@
-import { delay } from "@kapi/kernel";
+import { retry } from "@kapi/kernel";
 import { type Database, isTransient, statement } from "@kapi/postgres";
 
 import type { JournalTail, Progress, StoredAccount, StoredServer, StoredState } from "../../domain/ports.ts";
@@ -55,15 +55,10 @@ export function createStoredState(database: Database): StoredState {
 }
 
 async function settled(database: Database): Promise<void> {
-  for (;;) {
-    try {
-      await database.transaction((tx) => tx.query(UNTIL_WRITTEN, []));
-      return;
-    } catch (error) {
-      if (!isTransient(error)) throw error;
-      await delay(SETTLED_RETRY_MS);
-    }
-  }
+  await retry(() => database.transaction((tx) => tx.query(UNTIL_WRITTEN, [])), {
+    backOff: { firstMs: SETTLED_RETRY_MS },
+    isRetryable: isTransient,
+  });
 }
 
 function serverFromRow(row: { server_id: string; state: string }): StoredServer {

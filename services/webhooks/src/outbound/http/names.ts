@@ -9,6 +9,8 @@ import { type LookupAddress, promises as dns } from "node:dns";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 
+import { LRUCache } from "lru-cache";
+
 /** The addresses of a name, at least one. Rejects without any, also with {@link NotResolvedNow}. */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
@@ -26,7 +28,7 @@ const QUERY_TRIES = 5;
 const IPV6_WAIT_MS = 500;
 /** How long a failure holds, in milliseconds: shorter than the first rest of a delivery, so that each attempt asks anew. */
 export const FAILURE_TTL_MS = 3_000;
-/** Names in memory that are being looked up or have failed; above it the oldest is forgotten. */
+/** Names in memory that are being looked up or have failed; above it the one asked for longest ago is forgotten. */
 const MAX_KNOWN = 10_000;
 const HOSTS_FILE = "/etc/hosts";
 /** This machine (RFC 6761), unless the hosts file says otherwise. */
@@ -65,17 +67,17 @@ export async function openNames(nameServers?: readonly string[]): Promise<Resolv
 
 /** Look-ups of one name at the same time are one, and a failure holds for {@link FAILURE_TTL_MS}. Addresses are not kept. */
 export function shareLookups(resolve: Resolve): Resolve {
-  const known = new Map<string, ReturnType<Resolve>>();
+  const known = new LRUCache<string, ReturnType<Resolve>>({ max: MAX_KNOWN });
   return (name) => {
     const earlier = known.get(name);
     if (earlier !== undefined) return earlier;
-    if (known.size >= MAX_KNOWN) forgetOldest(known);
     const found = resolve(name);
     known.set(name, found);
-    const forget = (): void => {
-      if (known.get(name) === found) known.delete(name);
-    };
-    found.then(forget, () => setTimeout(forget, FAILURE_TTL_MS).unref());
+    const isKnown = (): boolean => known.peek(name) === found;
+    found.then(
+      () => isKnown() && known.delete(name),
+      () => isKnown() && known.set(name, found, { ttl: FAILURE_TTL_MS }),
+    );
     return found;
   };
 }
@@ -117,11 +119,6 @@ export function parseHosts(text: string): ReadonlyMap<string, readonly LookupAdd
     }
   }
   return new Map<string, readonly LookupAddress[]>([[LOCALHOST, LOOPBACK], ...hosts]);
-}
-
-function forgetOldest(known: Map<string, unknown>): void {
-  const [oldest] = known.keys();
-  if (oldest !== undefined) known.delete(oldest);
 }
 
 function codeOf(error: unknown): string {

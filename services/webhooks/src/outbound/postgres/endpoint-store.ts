@@ -1,5 +1,6 @@
 import { toIso } from "@kapi/kernel";
-import { type Database, recordForAudit, statement } from "@kapi/postgres";
+import { recordForAudit } from "@kapi/outbox";
+import { type Database, statement } from "@kapi/postgres";
 
 import { auditEventOf, changeDetails, originOf, THIS_SERVICE } from "../../domain/audit.ts";
 import type { Endpoint } from "../../domain/endpoint.ts";

@@ -1,0 +1,86 @@
+import { z } from "zod";
+
+import { CreateTradingAccountBody, UpdateTradingAccountBody } from "./http/accounts.ts";
+import { MAX_EXPORT_RECORDS } from "./http/exports.ts";
+import { FundsBody } from "./http/finance.ts";
+import { TOPICS, type TopicContract } from "./topics.ts";
+import { DateTime } from "./values.ts";
+
+/** Time from acceptance to expiry, in milliseconds (decisions, 3.1). */
+export const COMMAND_DEADLINE_MS = 15 * 60_000;
+export const EXPORT_DEADLINE_MS = 60 * 60_000;
+
+/** What kapi says of one command; the table {@link COMMANDS} has a row for each. */
+export interface CommandContract {
+  /** Where the command is published. One worker reads it: account, finance or export. */
+  readonly topic: TopicContract;
+  /** Time from acceptance to expiry, in milliseconds. */
+  readonly deadlineMs: number;
+  /** The request's body without `requestId` and passwords: what the API shows, and what the worker reads. */
+  readonly payload: z.ZodType<Record<string, unknown>>;
+  /** The member of the payload that is money, in units of currency; null where no money is moved. */
+  readonly money: "amount" | "initialBalance" | null;
+  /** Whose passwords the command sets: those of a new account, or the one that is reset; null for none. */
+  readonly password: "creation" | "trading" | "investor" | null;
+}
+
+const NO_PAYLOAD = z.object({});
+
+const ON_ACCOUNT = {
+  topic: TOPICS.commandsAccount,
+  deadlineMs: COMMAND_DEADLINE_MS,
+  payload: NO_PAYLOAD,
+  money: null,
+  password: null,
+} as const;
+
+const MONEY = {
+  topic: TOPICS.commandsFinance,
+  deadlineMs: COMMAND_DEADLINE_MS,
+  payload: FundsBody.omit({ requestId: true }),
+  money: "amount",
+  password: null,
+} as const;
+
+/** Every queued operation (interface, "Command"), declared once. */
+export const COMMANDS = {
+  "account.create": {
+    ...ON_ACCOUNT,
+    payload: CreateTradingAccountBody.omit({ requestId: true, password: true }),
+    money: "initialBalance",
+    password: "creation",
+  },
+  // A schema with a refinement has no `omit` of its own.
+  "account.update": { ...ON_ACCOUNT, payload: z.object(UpdateTradingAccountBody.shape).omit({ requestId: true }) },
+  "account.enable": ON_ACCOUNT,
+  "account.disable": ON_ACCOUNT,
+  "account.archive": ON_ACCOUNT,
+  "account.delete": ON_ACCOUNT,
+  "account.password_reset": { ...ON_ACCOUNT, password: "trading" },
+  "account.investor_password_reset": { ...ON_ACCOUNT, password: "investor" },
+  "account.history_export": {
+    topic: TOPICS.commandsExport,
+    deadlineMs: EXPORT_DEADLINE_MS,
+    payload: z.object({
+      from: DateTime.nullish(),
+      to: DateTime.nullish(),
+      limit: z.int().min(1).max(MAX_EXPORT_RECORDS).default(MAX_EXPORT_RECORDS),
+    }),
+    money: null,
+    password: null,
+  },
+  "finance.deposit": MONEY,
+  "finance.withdraw": MONEY,
+} as const satisfies Readonly<Record<string, CommandContract>>;
+
+/** A queued operation. */
+export type CommandOperation = keyof typeof COMMANDS;
+
+/** The operations that set the password of an account that exists. */
+export type PasswordReset = "account.password_reset" | "account.investor_password_reset";
+
+/** Whether `operation` is a {@link PasswordReset}. */
+export function isPasswordReset(operation: CommandOperation): operation is PasswordReset {
+  const { password } = COMMANDS[operation];
+  return password === "trading" || password === "investor";
+}

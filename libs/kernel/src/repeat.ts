@@ -1,0 +1,81 @@
+import { type BackOff, backOffMs } from "./back-off.ts";
+import { delay } from "./clock.ts";
+
+/** Longest pause after a round that failed, in milliseconds. */
+const MAX_FAILURE_PAUSE_MS = 5_000;
+
+export interface RepeatOptions {
+  /** Names the work in the log and in {@link Repetition.failing}. */
+  readonly name: string;
+  /**
+   * One round; true: there is more, go on at once. It must be safe to repeat. `signal` is aborted when the repetition
+   * is stopped.
+   */
+  readonly round: (signal: AbortSignal) => Promise<boolean | void>;
+  /** Pause after a round that left nothing to do, in milliseconds. */
+  readonly pauseMs: number;
+  /** Pause before the first round, in milliseconds. Absent: it begins at once. */
+  readonly firstPauseMs?: number;
+  /** Pauses after rounds that failed. Absent: from `pauseMs` up to 5 s, and never longer than that. */
+  readonly backOff?: BackOff;
+  readonly logger: { readonly warn: (fields: object, text: string) => void };
+  readonly random?: () => number;
+}
+
+export interface Repetition {
+  /** Why the last round failed, for a readiness check; null where it succeeded. */
+  readonly failing: () => string | null;
+  /** Ends the pause: the next round begins at once, or right after the one that is running. */
+  readonly wake: () => void;
+}
+
+/** As `Scope.start` of `@kapi/runtime` takes it. */
+export interface StartedRepetition {
+  readonly value: Repetition;
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * Repeats a round until `stop`, which waits for the running one. A round that fails is logged, and repeated after a
+ * pause ({@link backOffMs}).
+ */
+export function repeat(options: RepeatOptions): StartedRepetition {
+  const { name, pauseMs, firstPauseMs = 0, logger, random = Math.random } = options;
+  const backOff = options.backOff ?? { firstMs: pauseMs, maxMs: MAX_FAILURE_PAUSE_MS };
+  const stopped = new AbortController();
+  let pause = new AbortController();
+  let failures = 0;
+  let failing: string | null = null;
+
+  const runOnce = async (): Promise<number> => {
+    try {
+      const hasMore = await options.round(stopped.signal);
+      failures = 0;
+      failing = null;
+      return hasMore === true ? 0 : pauseMs;
+    } catch (error) {
+      failures += 1;
+      failing = `${name}: ${error instanceof Error ? error.message : String(error)}`;
+      logger.warn({ err: error, loop: name, failures }, "a round failed; trying again");
+      return backOffMs(failures, random, backOff);
+    }
+  };
+  const run = async (): Promise<void> => {
+    if (firstPauseMs > 0) await delay(firstPauseMs, pause.signal);
+    while (!stopped.signal.aborted) {
+      // Made before the round: a wake-up during the round ends the pause after it.
+      pause = new AbortController();
+      const nextMs = await runOnce();
+      if (nextMs > 0) await delay(nextMs, pause.signal);
+    }
+  };
+  const running = run();
+  return {
+    value: { failing: () => failing, wake: () => pause.abort() },
+    stop: async () => {
+      stopped.abort();
+      pause.abort();
+      await running;
+    },
+  };
+}

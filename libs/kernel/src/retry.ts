@@ -1,0 +1,41 @@
+import { type BackOff, backOffMs } from "./back-off.ts";
+import { delay, monotonicClock } from "./clock.ts";
+
+export interface RetryOptions {
+  readonly backOff: BackOff;
+  /** Whether a later attempt may succeed. Absent: after every error. */
+  readonly isRetryable?: (error: unknown) => boolean;
+  /** Attempts in all. Absent: without a limit. */
+  readonly maxAttempts?: number;
+  /** No attempt begins later than so many milliseconds after the first one. Absent: without a limit. */
+  readonly timeoutMs?: number;
+  /** Aborted: no further attempt begins, and a pause ends at once. */
+  readonly signal?: AbortSignal;
+  /** Called after each failure that is followed by another attempt; `failures` counts from 1. */
+  readonly onFailure?: (error: unknown, failures: number) => void;
+  readonly random?: () => number;
+}
+
+/**
+ * Calls `attempt` until it succeeds, with a pause after each failure ({@link backOffMs}). Every attempt must be safe to
+ * repeat: a failed one may have been carried out.
+ * @throws the error of the last attempt; the reason of `signal` where it was aborted before the first one.
+ */
+export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
+  const { backOff, signal, maxAttempts = Number.POSITIVE_INFINITY, timeoutMs, random = Math.random } = options;
+  const untilMs = timeoutMs === undefined ? Number.POSITIVE_INFINITY : monotonicClock.nowMs() + timeoutMs;
+  const isAborted = (): boolean => signal?.aborted === true;
+  signal?.throwIfAborted();
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const pauseMs = backOffMs(failures, random, backOff);
+      const isLast = failures >= maxAttempts || monotonicClock.nowMs() + pauseMs > untilMs;
+      if (isLast || isAborted() || options.isRetryable?.(error) === false) throw error;
+      options.onFailure?.(error, failures);
+      await delay(pauseMs, signal);
+      if (isAborted()) throw error;
+    }
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * Publishing of committed messages. The process that committed publishes at once, and deletes the rows in bulk a little
+ * later; a poller publishes what a dead process, or a Kafka that was away, left behind. So a message is published at
+ * least once after its commit, and never without it. Invariant: a row is deleted only after Kafka has acknowledged every
+ * message of its transaction. A message that is larger than its topic takes can never be published: it goes to the dead
+ * letters, and counts as acknowledged then.
+ */
+import { DEAD_LETTER_HEADERS, MAX_COMMAND_EVENT_BYTES, TOPICS } from "@kapi/contracts";
+import { countDeadLetters, MessageTooLarge, type Producer } from "@kapi/kafka";
+import { repeat, type StartedRepetition } from "@kapi/kernel";
+import type { Database } from "@kapi/postgres";
+import type { Logger, Started } from "@kapi/runtime";
+
+import {
+  DELETE_BATCH,
+  DELETE_INTERVAL_MS,
+  LEFTOVER_AGE_MS,
+  POLL_BATCH,
+  POLL_INTERVAL_MS,
+  POLL_MAX_BYTES,
+} from "./limits.ts";
+import { fromLines } from "./lines.ts";
+import type { OutboxMessage } from "./message.ts";
+import { DELETE_ROWS, type OutboxRows } from "./rows.ts";
+
+export interface OutboxOptions {
+  /** Name of the service, for the dead letters. */
+  readonly service: string;
+  /** The schema of the service, with its table `outbox`. */
+  readonly database: Database;
+  readonly rows: OutboxRows;
+  readonly producer: Pick<Producer, "send">;
+  readonly logger: Logger;
+}
+
+/** Starts the poller. `stop` publishes and deletes what is under way; leftovers stay for the next process. */
+export function startOutbox(options: OutboxOptions): Started<Outbox> {
+  const outbox = new Outbox(options);
+  return { value: outbox, stop: () => outbox.stop() };
+}
+
+export class Outbox {
+  readonly #options: OutboxOptions;
+  /** Rows that this process is publishing, or has published and not yet deleted; the poller leaves them alone. */
+  readonly #mine = new Set<number>();
+  readonly #deletable: number[] = [];
+  readonly #publishing = new Set<Promise<boolean>>();
+  #deleteTimer: NodeJS.Timeout | null = null;
+  readonly #polling: StartedRepetition;
+  /** What the last round of the poller left behind; null if nothing. */
+  #waiting: string | null = null;
+  #stopped = false;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    this.#polling = repeat({
+      name: "leftovers of the outbox",
+      round: () => this.#publishLeftovers(),
+      pauseMs: POLL_INTERVAL_MS,
+      firstPauseMs: POLL_INTERVAL_MS,
+      // Callers wait for the messages.
+      backOff: { firstMs: POLL_INTERVAL_MS },
+      logger: options.logger,
+    });
+  }
+
+  /**
+   * Publishes the messages of one committed transaction, which are in the rows `ids`. Resolves with whether Kafka has
+   * all of them; if not, the poller publishes them later. Never rejects.
+   */
+  publish(ids: readonly number[], messages: readonly OutboxMessage[]): Promise<boolean> {
+    for (const id of ids) this.#mine.add(id);
+    const work = this.#publishRows(ids, messages).finally(() => this.#publishing.delete(work));
+    this.#publishing.add(work);
+    return work;
+  }
+
+  /** Resolves when each transaction given to `publish` so far is published, or left to the poller. */
+  async published(): Promise<void> {
+    await Promise.all(this.#publishing);
+  }
+
+  /** Why leftovers cannot be published now; null if they can. */
+  check(): string | null {
+    return this.#polling.value.failing() ?? this.#waiting;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#polling.stop();
+    await this.published();
+    if (this.#deleteTimer !== null) clearTimeout(this.#deleteTimer);
+    while (this.#deletable.length > 0) {
+      if (!(await this.#deleteSome())) return;
+    }
+  }
+
+  async #publishRows(ids: readonly number[], messages: readonly OutboxMessage[]): Promise<boolean> {
+    if (!(await this.#sendAll(messages))) {
+      for (const id of ids) this.#mine.delete(id);
+      return false;
+    }
+    this.#deletable.push(...ids);
+    this.#deleteTimer ??= setTimeout(() => void this.#deleteLater(), DELETE_INTERVAL_MS);
+    return true;
+  }
+
+  /** Sends messages that belong together; whether Kafka has all of them. */
+  async #sendAll(messages: readonly OutboxMessage[]): Promise<boolean> {
+    const sent = await Promise.allSettled(messages.map((message) => this.#send(message)));
+    const failure = sent.find((result) => result.status === "rejected");
+    if (failure === undefined) return true;
+    const { logger } = this.#options;
+    logger.warn({ err: failure.reason, messages: messages.length }, "messages stay in the outbox for now");
+    return false;
+  }
+
+  async #send(message: OutboxMessage): Promise<void> {
+    const { topic, key, value, traceparent } = message;
+    try {
+      await this.#options.producer.send(topic, { key, value, traceparent });
+    } catch (error) {
+      if (!(error instanceof MessageTooLarge)) throw error;
+      await this.#bury(message, error);
+    }
+  }
+
+  /** Sends to the dead letters, with the value if they take it: the message would otherwise be tried forever. */
+  async #bury({ topic, key, value, traceparent }: OutboxMessage, error: MessageTooLarge): Promise<void> {
+    const { producer, service, logger } = this.#options;
+    logger.error(
+      { err: error, topic: topic.name, key },
+      "a message can never be published and goes to the dead letters",
+    );
+    await producer.send(TOPICS.deadLetter, {
+      key,
+      value: Buffer.byteLength(value) <= MAX_COMMAND_EVENT_BYTES ? value : "",
+      headers: {
+        [DEAD_LETTER_HEADERS.reason]: error.message,
+        [DEAD_LETTER_HEADERS.topic]: topic.name,
+        [DEAD_LETTER_HEADERS.group]: service,
+      },
+      traceparent,
+    });
+    countDeadLetters(service, topic.name, 1);
+  }
+
+  async #deleteLater(): Promise<void> {
+    const ok = await this.#deleteSome();
+    this.#deleteTimer = null;
+    if (this.#deletable.length === 0 || this.#stopped) return;
+    const delayMs = ok ? DELETE_INTERVAL_MS : POLL_INTERVAL_MS;
+    this.#deleteTimer = setTimeout(() => void this.#deleteLater(), delayMs);
+  }
+
+  /** Deletes one batch of published rows; false if the database did not take it. */
+  async #deleteSome(): Promise<boolean> {
+    const ids = this.#deletable.splice(0, DELETE_BATCH);
+    try {
+      await this.#options.database.query(DELETE_ROWS, [ids]);
+      for (const id of ids) this.#mine.delete(id);
+      return true;
+    } catch (error) {
+      this.#options.logger.warn({ err: error, rows: ids.length }, "published rows could not be deleted yet");
+      this.#deletable.push(...ids);
+      return false;
+    }
+  }
+
+  /**
+   * Publishes one batch, each row on its own, so that a row that stays does not make the others repeat. Row locks keep
+   * two pollers from publishing a row twice. True if there may be more.
+   */
+  #publishLeftovers(): Promise<boolean> {
+    const { database, rows, logger } = this.#options;
+    return database.transaction(async (transaction) => {
+      const values = [LEFTOVER_AGE_MS, POLL_BATCH, POLL_MAX_BYTES];
+      const found = (await transaction.query(rows.leftovers, values)).filter(({ id }) => !this.#mine.has(id));
+      const sent = await Promise.all(found.map(({ messages }) => this.#sendAll(fromLines(messages))));
+      const published = found.filter((_row, index) => sent[index] === true).map(({ id }) => id);
+      const kept = found.length - published.length;
+      this.#waiting = kept === 0 ? null : `${kept} of ${found.length} rows wait for Kafka`;
+      if (published.length === 0) return false;
+      await transaction.query(DELETE_ROWS, [published]);
+      logger.info({ rows: published.length }, "published leftovers of the outbox");
+      return published.length === found.length;
+    });
+  }
+}

@@ -1,0 +1,47 @@
+import { type Database, statement } from "@kapi/postgres";
+
+import type { OutboxMessage, OutboxTransaction } from "./message.ts";
+import type { Outbox } from "./outbox.ts";
+
+const INSERT = statement<{ id: number }>(
+  "outbox_insert",
+  `insert into outbox (topic, key, value, traceparent)
+   select * from unnest($1::text[], $2::text[], $3::text[], $4::text[]) returning id`,
+);
+
+/**
+ * Runs `work` in a transaction of `database`. The messages that it enqueues are committed with it, in a row each
+ * (`ROW_PER_MESSAGE`), and published after the commit, which is not waited for.
+ */
+export async function transactionWithOutbox<T>(
+  database: Database,
+  outbox: Pick<Outbox, "publish">,
+  work: (tx: OutboxTransaction) => Promise<T>,
+): Promise<T> {
+  const messages: OutboxMessage[] = [];
+  const { value, written } = await database.transaction(async (transaction) => {
+    const done = await work({
+      query: (sql, values) => transaction.query(sql, values),
+      execute: (sql, values) => transaction.execute(sql, values),
+      enqueue: (more) => {
+        messages.push(...more);
+      },
+    });
+    const rows = messages.length === 0 ? Promise.resolve([]) : transaction.query(INSERT, columnsOf(messages));
+    // Not waited for: the commit goes out right behind it, and reports its failure.
+    rows.catch(() => undefined);
+    return { value: done, written: rows };
+  });
+  const ids = (await written).map(({ id }) => id);
+  if (ids.length > 0) void outbox.publish(ids, messages);
+  return value;
+}
+
+function columnsOf(messages: readonly OutboxMessage[]): unknown[] {
+  return [
+    messages.map(({ topic }) => topic.name),
+    messages.map(({ key }) => key),
+    messages.map(({ value }) => value),
+    messages.map(({ traceparent }) => traceparent ?? null),
+  ];
+}

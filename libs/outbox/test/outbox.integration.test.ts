@@ -1,0 +1,173 @@
+import { fileURLToPath } from "node:url";
+
+import { DEAD_LETTER_HEADERS, TOPICS } from "@kapi/contracts";
+import { createKafka, createLogReader, createProducer, type Message, type Producer } from "@kapi/kafka";
+import { createPool, type Database, migrate, statement } from "@kapi/postgres";
+import { createLogger, Scope, type Started } from "@kapi/runtime";
+import { createTestEnvironment, eventually } from "@kapi/testkit";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+
+import { type Outbox, type OutboxMessage, outboxAge, ROW_PER_TRANSACTION, startOutbox, toLines } from "../src/index.ts";
+import { POLL_BATCH, POLL_INTERVAL_MS, POLL_MAX_BYTES } from "../src/limits.ts";
+
+const SCHEMA = "outbox_test";
+const MIGRATIONS = fileURLToPath(new URL("../../commands/migrations", import.meta.url));
+/** More than `finance.events` takes, and less than the dead letters do. */
+const TOO_LARGE = JSON.stringify("x".repeat(1_000_000));
+const INSERT = statement<{ id: number }>("test_insert", "insert into outbox (messages) values ($1) returning id");
+const INSERT_LEFTOVER = statement<never>(
+  "test_insert_leftover",
+  `insert into outbox (messages, created_at) values ($1, now() - interval '1 minute')`,
+);
+const ROWS = statement<{ rows: number }>("test_outbox_rows", "select count(*)::integer as rows from outbox");
+const DELETE_ONE = statement<never>("test_delete_one", "delete from outbox where id = $1");
+
+const scope = new Scope({ stopDeadlineMs: 30_000 });
+const facts: Message[] = [];
+const deadLetters: Message[] = [];
+const errors: string[] = [];
+const logger = createLogger({ service: "test", level: "error", destination: { write: (line) => errors.push(line) } });
+let database: Database;
+let producer: Producer;
+let outbox: Started<Outbox> | null = null;
+
+beforeAll(async () => {
+  const environment = await createTestEnvironment({ needs: ["kafka", "postgres"], partitions: 2 });
+  await scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
+  const { kafkaBrokers, topicPrefix, postgresUrl: connectionString } = environment;
+  const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
+  await migrate({ connectionString, schema: SCHEMA, directories: [{ name: "commands", path: MIGRATIONS }], logger });
+  database = await scope.start("postgres", () =>
+    createPool({ connectionString, schema: SCHEMA, applicationName: "test", logger }),
+  );
+  producer = await scope.start("producer", () => createProducer(kafka));
+  const readers = [
+    { topic: TOPICS.financeEvents, seen: facts },
+    { topic: TOPICS.deadLetter, seen: deadLetters },
+  ];
+  for (const { topic, seen } of readers) {
+    await scope.start(topic.name, () =>
+      createLogReader(kafka, {
+        topic,
+        from: "beginning",
+        onBatch: (_partition, messages) => {
+          seen.push(...messages);
+        },
+        logger,
+        fatal: (error) => {
+          throw error;
+        },
+      }),
+    );
+  }
+});
+afterEach(async () => {
+  await outbox?.stop();
+  outbox = null;
+});
+afterAll(() => scope.stop());
+
+function start(over: Pick<Producer, "send"> = producer): Outbox {
+  outbox = startOutbox({ service: "test", database, rows: ROW_PER_TRANSACTION, producer: over, logger });
+  return outbox.value;
+}
+
+const fact = (key: string, value = '"fact"'): OutboxMessage => ({ topic: TOPICS.financeEvents, key, value });
+
+/** What a process writes that commits `messages` and publishes nothing. */
+async function leave(...messages: OutboxMessage[]): Promise<void> {
+  await database.query(INSERT_LEFTOVER, [toLines(messages)]);
+}
+
+async function commit(messages: readonly OutboxMessage[]): Promise<number> {
+  return (await database.query(INSERT, [toLines(messages)]))[0]?.id ?? 0;
+}
+
+async function rows(): Promise<number | undefined> {
+  return (await database.query(ROWS, []))[0]?.rows;
+}
+
+const factsOf = (key: string): number => facts.filter((one) => one.key === key).length;
+
+/** What the dead letters have of a message. */
+function buried(key: string) {
+  return deadLetters
+    .filter((letter) => letter.key === key)
+    .map(({ headers, value }) => ({
+      reason: headers[DEAD_LETTER_HEADERS.reason]?.toString(),
+      topic: headers[DEAD_LETTER_HEADERS.topic]?.toString(),
+      group: headers[DEAD_LETTER_HEADERS.group]?.toString(),
+      bytes: value.length,
+    }));
+}
+
+describe("committed messages", () => {
+  it("are published at once, and their row is deleted", async () => {
+    const messages = [fact("now-a"), fact("now-b")];
+    const published = start();
+    expect(await published.publish([await commit(messages)], messages)).toBe(true);
+    await eventually(() => expect([factsOf("now-a"), factsOf("now-b")]).toEqual([1, 1]));
+    await eventually(async () => expect([await rows(), await outboxAge(database)]).toEqual([0, 0]));
+  });
+
+  it("stay while Kafka does not take one of them, and are published by the process that comes after", async () => {
+    const messages = [fact("later-a"), fact("later-b")];
+    const refusing: Pick<Producer, "send"> = {
+      send: (topic, message) =>
+        message.key === "later-b" ? Promise.reject(new Error("away")) : producer.send(topic, message),
+    };
+    await leave(...messages);
+    const away = start(refusing);
+    expect(await away.publish([await commit(messages)], messages)).toBe(false);
+    await eventually(() => expect(away.check()).toContain("1 of 1"), { timeoutMs: 5 * POLL_INTERVAL_MS });
+    expect([await rows(), factsOf("later-b")]).toEqual([2, 0]);
+    expect(await outboxAge(database)).toBeGreaterThan(50);
+    await outbox?.stop();
+    const back = start();
+    await eventually(async () => expect([await rows(), factsOf("later-b")]).toEqual([0, 2]), { timeoutMs: 15_000 });
+    await eventually(() => expect(back.check()).toBeNull());
+  });
+});
+
+describe("a message that is larger than its topic takes", () => {
+  it("goes to the dead letters with its reason, loudly; the others of its row are published, and the row is deleted", async () => {
+    const messages = [fact("a"), fact("large-a", TOO_LARGE), fact("b")];
+    await start().publish([await commit(messages)], messages);
+    await eventually(() => expect([factsOf("a"), factsOf("b"), buried("large-a").length]).toEqual([1, 1, 1]));
+    expect(buried("large-a")[0]).toMatchObject({ topic: "finance.events", group: "test", bytes: TOO_LARGE.length });
+    expect(buried("large-a")[0]?.reason).toMatch("larger than");
+    expect(errors.join("")).toContain("large-a");
+    await eventually(async () => expect(await rows()).toBe(0));
+  });
+
+  it("that a process left behind makes none of the other leftovers repeat: each comes once", async () => {
+    for (let index = 0; index < POLL_BATCH + 5; index += 1) await leave(fact(`left-${index}`));
+    await leave(fact("large-b", TOO_LARGE), fact("beside"));
+    await leave({ topic: TOPICS.commandEvents, key: "huge", value: JSON.stringify("x".repeat(5_000_000)) });
+    await leave(fact("behind"));
+    start();
+    await eventually(async () => expect(await rows()).toBe(0));
+    await eventually(() => expect([buried("large-b").length, buried("huge")[0]?.bytes]).toEqual([1, 0]));
+    const before = facts.length;
+    await leave(fact("later"));
+    await eventually(() => expect(factsOf("later")).toBe(1), { timeoutMs: 5 * POLL_INTERVAL_MS });
+    expect(facts.length).toBe(before + 1);
+    const keys = Array.from({ length: POLL_BATCH + 5 }, (_, index) => `left-${index}`);
+    expect([...keys, "beside", "behind"].map(factsOf)).toEqual([...keys, "", ""].map(() => 1));
+  });
+});
+
+describe("a batch of leftovers", () => {
+  it("holds at most so many bytes; a row that is larger by itself comes alone", async () => {
+    const row = (bytes: number): OutboxMessage => fact("row", "x".repeat(bytes));
+    const sizes = [POLL_MAX_BYTES + 1, POLL_MAX_BYTES / 4, POLL_MAX_BYTES / 4, 3_000, 5_000];
+    for (const bytes of sizes) await leave(row(bytes));
+    const found: number[][] = [];
+    for (let left = sizes.length; left > 0; left -= found.at(-1)?.length ?? left) {
+      const batch = await database.query(ROW_PER_TRANSACTION.leftovers, [0, POLL_BATCH, POLL_MAX_BYTES]);
+      found.push(batch.map(({ messages }) => messages.length));
+      for (const { id } of batch) await database.query(DELETE_ONE, [id]);
+    }
+    expect(found.map((batch) => batch.length)).toEqual([1, 4]);
+  });
+});

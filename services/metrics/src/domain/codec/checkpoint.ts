@@ -1,0 +1,56 @@
+/** The values of records of `metrics.latest`: checkpoints of accounts, markers of partitions. */
+import { PartitionCheckpoint, type SampleCheckpoint } from "@kapi/contracts";
+
+import { type DecodeFailure, jsonOf } from "./fields.ts";
+
+/** How the text of a checkpoint begins. */
+const SEQUENCE_FIRST = '{"sequence":';
+const NO_CHECKPOINT: DecodeFailure = { reason: "malformed", fault: "not a checkpoint" };
+const NO_MARKER: DecodeFailure = { reason: "malformed", fault: "not a marker" };
+
+/** The sequence comes first, for {@link sequenceOfCheckpoint}. */
+export function encodeCheckpoint({ sequence, to, offset, window, frame }: SampleCheckpoint): string {
+  return JSON.stringify({ sequence, to, offset, window, frame });
+}
+
+/** Checked by hand: a restart reads a checkpoint of every account, and the schema takes several times as long. */
+export function decodeCheckpoint(text: string): SampleCheckpoint | DecodeFailure {
+  const found = jsonOf(text);
+  if ("fault" in found) return found;
+  if (!isObject(found.json)) return NO_CHECKPOINT;
+  const { sequence, to, offset, window, frame } = found.json as Partial<SampleCheckpoint>;
+  const isWhole =
+    isFrom(1, sequence) &&
+    isFrom(0, to) &&
+    isFrom(0, offset) &&
+    typeof frame === "string" &&
+    isObject(window) &&
+    isFrom(1, window.sequence) &&
+    isFrom(-1, window.from) &&
+    isFrom(0, window.offset);
+  return isWhole ? (found.json as SampleCheckpoint) : NO_CHECKPOINT;
+}
+
+/** The sequence at the beginning of a checkpoint's text, without decoding the rest; NaN for any other text. */
+export function sequenceOfCheckpoint(text: string): number {
+  return text.startsWith(SEQUENCE_FIRST) ? Number.parseInt(text.slice(SEQUENCE_FIRST.length), 10) : Number.NaN;
+}
+
+export function encodeMarker({ samplesOffset, latestOffset }: PartitionCheckpoint): string {
+  return JSON.stringify({ samplesOffset, latestOffset });
+}
+
+export function decodeMarker(text: string): PartitionCheckpoint | DecodeFailure {
+  const found = jsonOf(text);
+  if ("fault" in found) return found;
+  return PartitionCheckpoint.safeParse(found.json).data ?? NO_MARKER;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether it is a whole number, at least `lowest`. */
+function isFrom(lowest: number, value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= lowest;
+}

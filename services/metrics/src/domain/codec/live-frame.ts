@@ -1,0 +1,143 @@
+/**
+ * The frame `account.metrics` (interface, "Live-metrics WebSocket"): the value of a record of `metrics.samples`, and
+ * byte for byte what a socket gets.
+ */
+import { AccountMetricsFrame } from "@kapi/contracts";
+import { amountFromMinor, minorFromAmount } from "@kapi/kernel";
+
+import type { MeasuredValues } from "../reading.ts";
+import { type AccountId, eventIdOf, type Minimum, type Sample } from "../sample.ts";
+import {
+  AMOUNT,
+  COUNT,
+  type DecodeFailure,
+  expressionOf,
+  groupsOf,
+  jsonOf,
+  MAX_MOMENT_CHARACTERS,
+  MOMENT,
+  PERCENT,
+  patternsOf,
+} from "./fields.ts";
+
+/** The JSON text of a field. All inserted text is free of characters that JSON escapes: valuations are checked. */
+type Encode = (account: AccountId, sample: Sample) => string;
+interface Field {
+  readonly pattern: string;
+  readonly encode: Encode;
+}
+
+/** The first fields of a frame, in the order of the wire: which sample it is. The record's key and headers say it too. */
+const FIRST_FIELDS = {
+  type: () => '"account.metrics"',
+  eventId: (account, { span }) => `"${eventIdOf(account, span.sequence)}"`,
+  serverId: ({ serverId }) => `"${serverId}"`,
+  accountNumber: ({ accountNumber }) => `"${accountNumber}"`,
+  sequence: (_account, { span }) => `${span.sequence}`,
+} as const satisfies Partial<Record<keyof AccountMetricsFrame, Encode>>;
+
+/** The fields after them, in the order of the wire: what the sample says. */
+const CONTENT_FIELDS: Readonly<Record<Exclude<keyof AccountMetricsFrame, keyof typeof FIRST_FIELDS>, Field>> = {
+  measuredAt: { pattern: MOMENT, encode: (_account, { measuredAt }) => `"${measuredAt}"` },
+  balance: { pattern: AMOUNT, encode: (_account, { values }) => amount(values.balanceMinor) },
+  equity: { pattern: AMOUNT, encode: (_account, { values }) => amount(values.equityMinor) },
+  margin: { pattern: AMOUNT, encode: (_account, { values }) => amount(values.marginMinor) },
+  freeMargin: { pattern: AMOUNT, encode: (_account, { values }) => amount(values.freeMarginMinor) },
+  marginLevel: { pattern: PERCENT, encode: (_account, { values }) => JSON.stringify(values.marginLevel) },
+  openPositionCount: { pattern: COUNT, encode: (_account, { values }) => `${values.openPositionCount}` },
+  intervalMinimumEquity: { pattern: AMOUNT, encode: (_account, { minimum }) => amount(minimum.equityMinor) },
+  intervalMinimumMeasuredAt: { pattern: MOMENT, encode: (_account, { minimum }) => `"${minimum.measuredAt}"` },
+};
+
+const MEMBERS: readonly { readonly before: string; readonly encode: Encode }[] = [
+  ...Object.entries(FIRST_FIELDS),
+  ...Object.entries(CONTENT_FIELDS).map(([name, { encode }]) => [name, encode] as const),
+].map(([name, encode], index) => ({ before: `${index === 0 ? "{" : ","}"${name}":`, encode }));
+const CONTENT = patternsOf(CONTENT_FIELDS);
+const CONTENT_NAMES = Object.keys(CONTENT_FIELDS) as (keyof typeof CONTENT_FIELDS)[];
+const USUAL_END = expressionOf(CONTENT, ",");
+const AT = groupsOf(CONTENT);
+
+/** The bytes of a sample. */
+export function encodeLiveFrame(account: AccountId, sample: Sample): Buffer {
+  let text = "";
+  for (const { before, encode } of MEMBERS) text += before + encode(account, sample);
+  return Buffer.from(`${text}}`);
+}
+
+/** What a frame says of its account; money in minor units. */
+export interface FrameContent {
+  readonly values: MeasuredValues;
+  readonly minimum: Minimum;
+}
+
+/**
+ * Decodes what a frame says, of this release or of one that writes the fields in another form. The moments may be parts
+ * of the frame's text: whoever keeps one copies it ({@link copyOf}).
+ */
+export function decodeLiveFrame(frame: Buffer): FrameContent | DecodeFailure {
+  const found = USUAL_END.exec(frame.toString("latin1"));
+  return found === null ? decodeAnyFrame(frame) : contentOf(found);
+}
+
+function decodeAnyFrame(frame: Buffer): FrameContent | DecodeFailure {
+  const found = jsonOf(frame.toString("utf8"));
+  if ("fault" in found) return found;
+  const parsed = AccountMetricsFrame.safeParse(found.json);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    return malformed(`${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`);
+  }
+  const { data } = parsed;
+  if (data.measuredAt.length > MAX_MOMENT_CHARACTERS) return malformed("measuredAt: too long");
+  // As the expression gives them: the first group is the second element.
+  return contentOf([undefined, ...CONTENT_NAMES.map((name) => data[name])]);
+}
+
+function contentOf(fields: ArrayLike<string | number | undefined>): FrameContent | DecodeFailure {
+  const measuredAt = String(fields[AT.measuredAt]);
+  const balanceMinor = minorFromAmount(Number(fields[AT.balance]));
+  const equityMinor = minorFromAmount(Number(fields[AT.equity]));
+  const marginMinor = minorFromAmount(Number(fields[AT.margin]));
+  const freeMarginMinor = minorFromAmount(Number(fields[AT.freeMargin]));
+  const minimumMinor = minorFromAmount(Number(fields[AT.intervalMinimumEquity]));
+  if (
+    balanceMinor === null ||
+    equityMinor === null ||
+    marginMinor === null ||
+    freeMarginMinor === null ||
+    minimumMinor === null
+  ) {
+    return { reason: "not_cents", fault: "an amount is no whole number of cents" };
+  }
+  return {
+    values: {
+      measuredAt,
+      measuredAtMs: Date.parse(measuredAt),
+      balanceMinor,
+      equityMinor,
+      marginMinor,
+      freeMarginMinor,
+      marginLevel: Number(fields[AT.marginLevel]),
+      openPositionCount: Number(fields[AT.openPositionCount]),
+    },
+    minimum: { equityMinor: minimumMinor, measuredAt: String(fields[AT.intervalMinimumMeasuredAt]) },
+  };
+}
+
+/** Minor units that have few enough digits to be exact, in units of currency too. */
+const EXACT_MINOR = 1e15;
+
+/** What `JSON.stringify` writes for the amount in units of currency, for less: a sample has five amounts. */
+function amount(minor: number): string {
+  const magnitude = Math.abs(minor);
+  if (!Number.isInteger(minor) || magnitude >= EXACT_MINOR) return JSON.stringify(amountFromMinor(minor));
+  const units = `${minor < 0 ? "-" : ""}${Math.floor(magnitude / 100)}`;
+  const cents = magnitude % 100;
+  if (cents === 0) return units;
+  return cents % 10 === 0 ? `${units}.${cents / 10}` : `${units}.${cents < 10 ? "0" : ""}${cents}`;
+}
+
+function malformed(fault: string): DecodeFailure {
+  return { reason: "malformed", fault };
+}

@@ -1,0 +1,43 @@
+import { SAMPLE_HEADERS } from "@kapi/contracts";
+
+import type { Span } from "../judge.ts";
+
+const MAX_DIGITS = 16;
+const ZERO = 48;
+
+/** The headers of the record that reports the deletion of its account. It has no value. */
+export const DELETION_HEADERS: Readonly<Record<string, string>> = { [SAMPLE_HEADERS.deleted]: "1" };
+
+/** The headers of a record of `metrics.samples`. */
+export function encodeSampleHeaders(span: Span): Record<string, string> {
+  return {
+    [SAMPLE_HEADERS.sequence]: String(span.sequence),
+    [SAMPLE_HEADERS.from]: String(span.from),
+    [SAMPLE_HEADERS.to]: String(span.to),
+  };
+}
+
+/** The {@link Span} of a record of `metrics.samples`; null if a header is missing or no whole number. */
+export function decodeSampleHeaders(headers: Readonly<Record<string, string>>): Span | null {
+  const sequence = wholeNumber(headers[SAMPLE_HEADERS.sequence]);
+  const from = headers[SAMPLE_HEADERS.from] === "-1" ? -1 : wholeNumber(headers[SAMPLE_HEADERS.from]);
+  const to = wholeNumber(headers[SAMPLE_HEADERS.to]);
+  return sequence === null || from === null || to === null ? null : { sequence, from, to };
+}
+
+/** Whether the record is no sample but reports that its account is deleted: from then on nothing of it counts. */
+export function isDeletion(headers: Readonly<Record<string, string>>): boolean {
+  return headers[SAMPLE_HEADERS.deleted] !== undefined;
+}
+
+/** A whole number from 0 to 2^53 - 1 in decimal digits, without leading zeros; null for any other text. */
+function wholeNumber(text: string | undefined): number | null {
+  if (text === undefined || text.length === 0 || text.length > MAX_DIGITS) return null;
+  let value = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const digit = text.charCodeAt(at) - ZERO;
+    if (digit < 0 || digit > 9 || (at === 1 && value === 0)) return null;
+    value = value * 10 + digit;
+  }
+  return Number.isSafeInteger(value) ? value : null;
+}

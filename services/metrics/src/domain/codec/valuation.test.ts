@@ -1,0 +1,119 @@
+import { Valuation } from "@kapi/contracts";
+import { valuation } from "@kapi/testkit";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+import { MAX_FRAME_BYTES } from "../judge.ts";
+import { encodeLiveFrame } from "./live-frame.ts";
+import { decodeValuation } from "./valuation.ts";
+
+const SERVER = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f";
+const LONGEST = "a".repeat(32);
+
+function read(change: object): ReturnType<typeof decodeValuation> {
+  const value = { ...valuation({ serverId: SERVER, accountNumber: LONGEST }), ...change };
+  return decodeValuation(`${SERVER}/${LONGEST}`, Buffer.from(JSON.stringify(value)), 7);
+}
+
+/** The sample that `change` comes to, as a frame. */
+function frame(change: object): Buffer {
+  const found = read(change);
+  if ("fault" in found) throw new Error(found.fault);
+  const { reading } = found;
+  const span = { sequence: Number.MAX_SAFE_INTEGER, from: 1, to: 2 };
+  const minimum = { equityMinor: reading.equityMinor, measuredAt: reading.measuredAt };
+  return encodeLiveFrame(found, { span, values: reading, measuredAt: reading.measuredAt, minimum });
+}
+
+describe("a valuation that is taken in", () => {
+  it("never becomes a frame so large that it would not count", () => {
+    const most = Number.MIN_SAFE_INTEGER;
+    const amounts = { balanceMinor: most, equityMinor: most, marginMinor: most, freeMarginMinor: most };
+    const change = { ...amounts, marginLevel: -Number.MAX_VALUE, openPositionCount: Number.MAX_SAFE_INTEGER };
+    expect(frame({ ...change, measuredAt: `2026-01-01T00:00:00.${"1".repeat(18)}Z` }).length).toBeLessThan(
+      MAX_FRAME_BYTES,
+    );
+    const refused = read({ ...change, measuredAt: `2026-01-01T00:00:00.${"1".repeat(2_000)}Z` });
+    expect(refused).toEqual({ reason: "malformed", fault: "the valuation is malformed: measuredAt: too long" });
+  });
+});
+
+/** The same valuation with a space behind every comma, which is read the long way. */
+function spaced(text: string): string {
+  return text.replaceAll(',"', ', "');
+}
+
+/** A record that the trading-server simulator of the release before this codec wrote. */
+const RECORDED =
+  '{"serverId":"5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f","accountNumber":"10000001","measuredAt":"2026-03-01T10:00:00.123Z"' +
+  ',"balanceMinor":1000000,"equityMinor":-1012345,"marginMinor":20050,"freeMarginMinor":0,"marginLevel":-5049.1' +
+  ',"unrealizedProfitMinor":-2012345,"openPositionCount":3}';
+
+describe("a valuation in the form that trading servers write", () => {
+  it("has the fields of the contract", () => {
+    expect(JSON.stringify(Valuation.parse(JSON.parse(RECORDED)))).toBe(RECORDED);
+    const measuredAt = "2026-03-01T10:00:00.123Z";
+    const reading = {
+      offset: 7,
+      measuredAt,
+      measuredAtMs: Date.parse(measuredAt),
+      balanceMinor: 1_000_000,
+      equityMinor: -1_012_345,
+      marginMinor: 20_050,
+      freeMarginMinor: 0,
+      marginLevel: -5_049.1,
+      openPositionCount: 3,
+    };
+    const account = { serverId: SERVER, accountNumber: "10000001" };
+    for (const text of [RECORDED, spaced(RECORDED)]) {
+      expect(decodeValuation(`${SERVER}/10000001`, Buffer.from(text), 7)).toEqual({ ...account, reading });
+    }
+  });
+
+  const both = (text: string): [unknown, unknown] => {
+    const key = `${SERVER}/${LONGEST}`;
+    return [decodeValuation(key, Buffer.from(text), 7), decodeValuation(key, Buffer.from(spaced(text)), 7)];
+  };
+  const valid = JSON.stringify(
+    valuation({ serverId: SERVER, accountNumber: LONGEST, marginMinor: 300, equityMinor: 7 }),
+  );
+
+  it("is read as one in any other form is", () => {
+    const minor = fc.maxSafeInteger();
+    const moment = fc.date({ min: new Date("0000-01-01"), max: new Date("9999-12-31"), noInvalidDate: true });
+    fc.assert(
+      fc.property(moment, minor, minor, fc.double(), (at, equityMinor, balanceMinor, marginLevel) => {
+        const change = { measuredAt: at.toISOString(), equityMinor, balanceMinor, marginLevel };
+        const [usual, other] = both(JSON.stringify({ ...(JSON.parse(valid) as object), ...change }));
+        expect(usual).toEqual(other);
+      }),
+    );
+  });
+
+  it("is refused where any other form of it is", () => {
+    const [usual, other] = both(valid);
+    expect(usual).toHaveProperty("reading");
+    expect(usual).toEqual(other);
+    const character = fc.constantFrom(...'0123456789-+.eTZ"{}[],: aZé\\\u0000'.split(""));
+    fc.assert(
+      fc.property(fc.nat(valid.length - 1), fc.nat(2), character, (at, removed, added) => {
+        const [damaged, spacedOut] = both(valid.slice(0, at) + added + valid.slice(at + removed));
+        expect("fault" in (damaged as object)).toBe("fault" in (spacedOut as object));
+        if (!("fault" in (damaged as object))) expect(damaged).toEqual(spacedOut);
+      }),
+      { numRuns: 2_000 },
+    );
+    for (const day of [
+      "2026-02-29",
+      "2028-02-29",
+      "2026-02-30",
+      "2026-04-31",
+      "2026-13-01",
+      "2026-00-10",
+      "2026-01-00",
+    ]) {
+      const [damaged, spacedOut] = both(valid.replace(/\d{4}-\d\d-\d\d/, day));
+      expect(damaged).toEqual(spacedOut);
+    }
+  });
+});

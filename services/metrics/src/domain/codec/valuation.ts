@@ -1,0 +1,110 @@
+import { AccountNumber, accountKey, Valuation } from "@kapi/contracts";
+
+import type { Reading } from "../reading.ts";
+import { type Rejection, WRONG_KEY } from "../rejection.ts";
+import {
+  ACCOUNT_NUMBER,
+  COUNT,
+  expressionOf,
+  type FieldPatterns,
+  groupsOf,
+  GUID,
+  jsonOf,
+  MAX_MOMENT_CHARACTERS,
+  MINOR,
+  MOMENT,
+  PERCENT,
+} from "./fields.ts";
+
+/** The fields of a record of `trading.valuations`, in the order in which trading servers write them. */
+const FIELDS: FieldPatterns<keyof Valuation> = {
+  serverId: GUID,
+  accountNumber: ACCOUNT_NUMBER,
+  measuredAt: MOMENT,
+  balanceMinor: MINOR,
+  equityMinor: MINOR,
+  marginMinor: MINOR,
+  freeMarginMinor: MINOR,
+  marginLevel: PERCENT,
+  unrealizedProfitMinor: MINOR,
+  openPositionCount: COUNT,
+};
+const NAMES = Object.keys(FIELDS) as (keyof Valuation)[];
+const USUAL = expressionOf(FIELDS, "{");
+const AT = groupsOf(FIELDS);
+/** Characters before the moment of such a valuation, without the texts of the two fields before. */
+const BEFORE_MEASURED_AT = `{"${NAMES.slice(0, AT.measuredAt).join('":"","')}":"`.length;
+
+/** A record of `trading.valuations`, decoded; or why it cannot be used. */
+export type DecodedValuation =
+  | { readonly serverId: string; readonly accountNumber: string; readonly reading: Reading }
+  | Rejection;
+
+/**
+ * Decodes a record of `trading.valuations`. Rejected: what is no JSON or not of the contract's shape, and what has
+ * another key than its own account's, since it would be on another partition than the account's stream.
+ */
+export function decodeValuation(key: string, value: Buffer, offset: number): DecodedValuation {
+  const decoded = usualValuation(value, offset) ?? anyValuation(value, offset);
+  if ("fault" in decoded || key === accountKey(decoded.serverId, decoded.accountNumber)) return decoded;
+  return WRONG_KEY;
+}
+
+function usualValuation(value: Buffer, offset: number): DecodedValuation | null {
+  const found = USUAL.exec(value.toString("latin1"));
+  if (found === null) return null;
+  const start = BEFORE_MEASURED_AT + lengthOf(found[AT.serverId]) + lengthOf(found[AT.accountNumber]);
+  // Read anew: a part of the text would keep all of it in memory until the account's next valuation.
+  const measuredAt = value.toString("latin1", start, start + lengthOf(found[AT.measuredAt]));
+  return decodedOf(found, measuredAt, offset);
+}
+
+function anyValuation(value: Buffer, offset: number): DecodedValuation {
+  const found = jsonOf(value.toString("utf8"));
+  if ("fault" in found) return malformed(`the valuation is ${found.fault}`);
+  const parsed = Valuation.safeParse(found.json);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    return malformed(`the valuation is malformed: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`);
+  }
+  const valuation = { ...parsed.data, serverId: parsed.data.serverId.toLowerCase() };
+  if (!AccountNumber.safeParse(valuation.accountNumber).success) {
+    return malformed("the valuation is malformed: accountNumber: not an account number");
+  }
+  if (valuation.measuredAt.length > MAX_MOMENT_CHARACTERS) {
+    return malformed("the valuation is malformed: measuredAt: too long");
+  }
+  // As the expression gives them: the first group is the second element.
+  const fields = [undefined, ...NAMES.map((name) => valuation[name])];
+  return decodedOf(fields, valuation.measuredAt, offset);
+}
+
+function decodedOf(
+  fields: ArrayLike<string | number | undefined>,
+  measuredAt: string,
+  offset: number,
+): DecodedValuation {
+  return {
+    serverId: String(fields[AT.serverId]),
+    accountNumber: String(fields[AT.accountNumber]),
+    reading: {
+      offset,
+      measuredAt,
+      measuredAtMs: Date.parse(measuredAt),
+      balanceMinor: Number(fields[AT.balanceMinor]),
+      equityMinor: Number(fields[AT.equityMinor]),
+      marginMinor: Number(fields[AT.marginMinor]),
+      freeMarginMinor: Number(fields[AT.freeMarginMinor]),
+      marginLevel: Number(fields[AT.marginLevel]),
+      openPositionCount: Number(fields[AT.openPositionCount]),
+    },
+  };
+}
+
+function malformed(fault: string): Rejection {
+  return { reason: "malformed", fault };
+}
+
+function lengthOf(text = ""): number {
+  return text.length;
+}

@@ -1,0 +1,32 @@
+import type { Clock } from "@kapi/kernel";
+import { counter, type Logger } from "@kapi/runtime";
+
+import type { DecodeFailure } from "../domain/codec/fields.ts";
+import { ReportLimit } from "./report-limit.ts";
+
+/** Reports of each record and reason that go to the log; the others are only counted. */
+const REPORTS_PER_MINUTE = 10;
+
+const unreadable = counter(
+  "metrics.records.unreadable",
+  "Records of `metrics.samples` and `metrics.latest` whose value could not be decoded, by `record` (sample, checkpoint, marker) and `reason` (not_json, malformed, not_cents)",
+  "{record}",
+);
+
+/** Counts records of the service's own topics that it cannot decode, and reports a few. What then happens is the caller's. */
+export class UnreadableRecords {
+  readonly #limit: ReportLimit;
+  readonly #logger: Logger;
+
+  constructor({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
+    this.#limit = new ReportLimit(REPORTS_PER_MINUTE, clock);
+    this.#logger = logger;
+  }
+
+  report(record: "sample" | "checkpoint" | "marker", key: string, { reason, fault }: DecodeFailure): void {
+    unreadable.add(1, { record, reason });
+    if (this.#limit.allows(`${record} ${reason}`)) {
+      this.#logger.warn({ record, key, reason, fault }, "a record cannot be decoded");
+    }
+  }
+}
