@@ -21,6 +21,17 @@ function onlyIn(packageName, place) {
   };
 }
 
+/** An I/O library, and the libraries that it may import. */
+function ioLibrary(name, ...libraries) {
+  return {
+    name: `${name}-has-no-domain`,
+    comment: `libs/${name} does I/O: of the libraries it imports ${libraries.join(", ")} only`,
+    severity: "error",
+    from: { path: `(^|/)libs/${name}/src/`, pathNot: "\\.test\\.ts$" },
+    to: { path: "(^|/)libs/", pathNot: `(^|/)libs/(${[name, ...libraries].join("|")})/src/` },
+  };
+}
+
 /** Inside a service, layer `from` must not import the layers `to`. */
 function layerRule(from, to) {
   return {
@@ -115,6 +126,10 @@ export default {
       from: { path: `${SERVICE}src/` },
       to: { path: "(^|/)services/[^/]+/page/" },
     },
+    ioLibrary("http", "kernel", "runtime", "contracts"),
+    ioLibrary("kafka", "kernel", "runtime", "contracts"),
+    ioLibrary("postgres", "kernel", "runtime"),
+    ioLibrary("redis", "kernel", "runtime"),
     onlyIn("pg", "libs/postgres"),
     onlyIn("kafkajs", "libs/kafka"),
     onlyIn("fastify", "libs/http"),

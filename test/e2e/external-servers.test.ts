@@ -196,7 +196,12 @@ describe("PostgreSQL", () => {
 
 describe("Redis", () => {
   async function connect(changes: Changes = {}): Promise<string | null> {
-    const { value: redis, stop } = await createRedis({ ...redisOptions(config(changes)), clientName: "test", logger });
+    const { value: redis, stop } = await createRedis({
+      ...redisOptions(config(changes)),
+      clientName: "test",
+      functionLibraries: [],
+      logger,
+    });
     const problem = redis.check();
     await stop();
     return problem;

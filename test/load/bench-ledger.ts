@@ -11,7 +11,7 @@ import path from "node:path";
 import { uuidV7 } from "@kapi/kernel";
 import { createOrganization, type Stack, startStack } from "@kapi/local";
 import { printedReport, stopRecorded } from "@kapi/servers";
-import { TAG_COUNT, tagOf, usageKey, walletKey } from "@kapi/redis";
+import { SHARD_COUNT, shardOf, usageKey, walletKey } from "@kapi/admission/redis";
 import { Redis } from "ioredis";
 import pg from "pg";
 
@@ -21,7 +21,7 @@ const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench-ledger")
 const PER_SECOND = Number(process.env["BENCH_LEDGER_PER_SECOND"] ?? 10_000);
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 60_000);
 /** As many organizations as it takes for each stream to have one. */
-const STREAMS = TAG_COUNT;
+const STREAMS = SHARD_COUNT;
 const CREDITS = 1_000_000_000;
 const TICK_MS = 20;
 const SAMPLE_MS = 100;
@@ -91,9 +91,9 @@ async function write({ redis, organizationIds }: Bench): Promise<number> {
     const each = Math.ceil(due / organizationIds.length) || 1;
     for (let left = due; left > 0; left -= each) {
       const organizationId = organizationIds[(turn += 1) % organizationIds.length] ?? "";
-      const tag = tagOf(organizationId);
+      const shard = shardOf(organizationId);
       const ids = Array.from({ length: Math.min(each, left) }, () => uuidV7(Date.now()));
-      const keys = [walletKey(tag, organizationId), usageKey(tag)];
+      const keys = [walletKey(shard, organizationId), usageKey(shard)];
       calls.push(redis.fcall("kapi_bench_charge", keys.length, ...keys, organizationId, ...ids));
     }
     await Promise.all(calls);
@@ -172,7 +172,7 @@ try {
   while (streams.size < STREAMS) {
     const { organizationId } = await createOrganization(stack, { name: "Bench", credits: CREDITS });
     organizationIds.push(organizationId);
-    streams.add(usageKey(tagOf(organizationId)));
+    streams.add(usageKey(shardOf(organizationId)));
   }
   await measure({ stack, redis, database, organizationIds, streams: [...streams] });
   redis.disconnect();

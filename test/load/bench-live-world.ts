@@ -13,7 +13,8 @@ import { setTimeout } from "node:timers/promises";
 import { type DirectoryEntry, directoryKey, LIVE_METRICS_PATH, TOPICS } from "@kapi/contracts";
 import { createKafka, createProducer, endOffsets, type KafkaConnection } from "@kapi/kafka";
 import { freePort } from "@kapi/servers";
-import { createRedis, openTag, purchase, tagOf } from "@kapi/redis";
+import { ADMISSION_LIBRARY, syncShard, purchase, shardOf } from "@kapi/admission/redis";
+import { createRedis } from "@kapi/redis";
 import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, keyEntry, serverEntry, type TestEnvironment } from "@kapi/testkit";
 
@@ -165,8 +166,13 @@ export class LiveWorld {
   async #fillWallet(): Promise<void> {
     const { organizationId } = this.#key.entry;
     const logger = createLogger({ service: "bench", level: "error" });
-    const redis = await createRedis({ url: this.environment.redisUrl, clientName: "bench", logger });
-    await openTag(redis.value, tagOf(organizationId), EPOCH, []);
+    const redis = await createRedis({
+      url: this.environment.redisUrl,
+      clientName: "bench",
+      functionLibraries: [ADMISSION_LIBRARY],
+      logger,
+    });
+    await syncShard(redis.value, shardOf(organizationId), EPOCH, []);
     await purchase(redis.value, {
       organizationId,
       purchaseId: randomUUID(),

@@ -9,7 +9,8 @@
 import { fileURLToPath } from "node:url";
 
 import { createPool, migrate, statement } from "@kapi/postgres";
-import { createRedis, openTag, type RedisConnection } from "@kapi/redis";
+import { ADMISSION_LIBRARY, syncShard } from "@kapi/admission/redis";
+import { createRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger } from "@kapi/runtime";
 import { createTestEnvironment } from "@kapi/testkit";
 import { Redis } from "ioredis";
@@ -50,6 +51,7 @@ const { value: database, stop: stopDatabase } = await createPool({
 const { value: redis, stop: stopRedis } = await createRedis({
   url: environment.redisUrl,
   clientName: "bench-opening",
+  functionLibraries: [ADMISSION_LIBRARY],
   logger,
 });
 const inspector = new Redis(environment.redisUrl);
@@ -73,7 +75,7 @@ try {
   const lockedMs: number[] = [];
   const outcome = await readForOpening(database, TAG, (epoch, wallets) => {
     lockedMs.push(performance.now() - beganMs);
-    return openTag(measuring, TAG, epoch, wallets);
+    return syncShard(measuring, TAG, epoch, wallets);
   });
   const tookMs = performance.now() - beganMs;
   const entries = (await inspector.slowlog("GET", "100000")) as [number, number, number, string[]][];

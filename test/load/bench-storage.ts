@@ -22,7 +22,7 @@ const FINAL_DEADLINE_MS = 60_000;
 /** Usage, settlements and webhooks' events are written a moment after a command is final. */
 const SETTLE_MS = 5_000;
 const PARTITION_FOLDER = /^(?<topic>.+)-\d+$/;
-/** `{b07}:claim:<id>` and `{b07}:usage`: the kind is the word after the tag. */
+/** `{b07}:claim:<id>` and `{b07}:usage`: the kind is the word after the hash tag. */
 const KEY_KIND = /^\{b\d\d\}:(?<kind>[a-z]+)/;
 const SCAN_COUNT = 1_000;
 

@@ -8,7 +8,7 @@ import path from "node:path";
 
 import { Redis } from "ioredis";
 
-const LIBRARY = path.resolve(import.meta.dirname, "../../libs/redis/src/kapi.lua");
+const LIBRARY = path.resolve(import.meta.dirname, "../../libs/admission/src/redis/kapi.lua");
 const WRITES_ENTRY = /^ *redis\.call\('XADD', usage.*$/m;
 
 export interface UsageStream {

@@ -20,7 +20,12 @@ const BRIDGES = new Set(["trading-simulator"]);
 const CREATED = /^\s*create table (?:if not exists )?(\w+)/gim;
 const DROPPED = /^\s*drop table (?:if exists )?(\w+)/gim;
 /** The kind of a key: after the shard, or the first two words of the console's. */
-const KEY_NAMES = [/\(tag\)\}:([a-z]+)/g, /`\{?(console:session|sign-in\}?:[a-z]+)/g];
+const KEY_NAMES = [/\(shard\)\}:([a-z]+)/g, /`\{?(console:session|sign-in\}?:[a-z]+)/g];
+const REDIS_KEYS = [
+  "libs/admission/src/redis/keys.ts",
+  "services/console/src/outbound/redis/console-sessions.ts",
+  "services/console/src/outbound/redis/sign-in-attempts.ts",
+];
 const LIMIT = /^`(?<text>(?<name>[A-Z_]+) = [^`]+)` in `(?<file>[^`]+)`$/;
 /** A limit that is a setting of a process. */
 const SETTING = /^`(?<name>[A-Z_]+)`$/;
@@ -30,13 +35,13 @@ const WITHOUT_LIMIT = /^none: `(?<name>#?\w+)` in `(?<file>[^`]+)`$/;
 const COMMAND_MONTHS = "services/command-status/src/config.ts DEFAULT_KEPT_MONTHS";
 const CREDIT_MONTHS = "services/organization/src/config.ts DEFAULT_KEPT_MONTHS";
 const WEBHOOK_DAYS = "services/webhooks/src/operations/keep-days.ts KEPT_DAYS";
-const PURCHASE_TTL = "libs/redis/src/wallet-functions.ts PURCHASED_TTL_MS";
+const PURCHASE_TTL = "libs/admission/src/redis/wallet-functions.ts PURCHASED_TTL_MS";
 /** The constants behind the numbers of a row's "kept", in the order of the page. */
 const NUMBERS: Readonly<Record<string, readonly string[]>> = {
   "command_status.commands_by_month": [COMMAND_MONTHS],
   "metrics.account_metric_snapshots": ["services/metrics/src/operations/store-snapshots.ts KEPT_DAYS"],
   "organization.credit_entries": [CREDIT_MONTHS],
-  "organization.tags": ["libs/redis/src/keys.ts TAG_COUNT"],
+  "organization.tags": ["libs/admission/src/redis/keys.ts SHARD_COUNT"],
   "webhooks.events": [WEBHOOK_DAYS],
   "webhooks.deliveries": [WEBHOOK_DAYS, "services/webhooks/src/outbound/postgres/delivery-store.ts KEPT_ATTEMPTS"],
   "webhooks.waiting_events": [
@@ -44,18 +49,21 @@ const NUMBERS: Readonly<Record<string, readonly string[]>> = {
     "services/webhooks/src/domain/source-order.ts MAX_OTHER_SOURCE_WAIT_MS",
     "services/webhooks/src/domain/source-order.ts MAX_WAITING",
   ],
-  meta: ["libs/redis/src/keys.ts TAG_COUNT"],
-  usage: ["libs/redis/src/usage-stream.ts USAGE_STREAM_LIMIT"],
-  bucket: ["libs/redis/src/kapi.lua BUCKET_SPARE_MS"],
-  charge: ["libs/redis/src/claim-functions.ts CHARGE_TTL_MS"],
-  claim: ["libs/redis/src/claim-functions.ts CLAIM_TTL_MS", "libs/redis/src/claim-functions.ts FINAL_CLAIM_TTL_MS"],
-  settled: ["libs/redis/src/wallet-functions.ts SETTLED_TTL_MS", PURCHASE_TTL],
-  "console:session": [
-    "libs/redis/src/console-functions.ts SESSION_IDLE_MS",
-    "libs/redis/src/console-functions.ts SESSION_ABSOLUTE_MS",
+  meta: ["libs/admission/src/redis/keys.ts SHARD_COUNT"],
+  usage: ["libs/admission/src/redis/usage-stream.ts USAGE_STREAM_LIMIT"],
+  bucket: ["libs/admission/src/redis/kapi.lua BUCKET_SPARE_MS"],
+  charge: ["libs/admission/src/redis/admission-functions.ts CHARGE_TTL_MS"],
+  claim: [
+    "libs/admission/src/redis/admission-functions.ts RECORD_TTL_MS",
+    "libs/admission/src/redis/admission-functions.ts FINAL_RECORD_TTL_MS",
   ],
-  "sign-in:email": ["libs/redis/src/console-functions.ts SIGN_IN_WINDOW_MS"],
-  "sign-in:known": ["libs/redis/src/console-functions.ts KNOWN_NETWORK_MS"],
+  settled: ["libs/admission/src/redis/wallet-functions.ts SETTLED_TTL_MS", PURCHASE_TTL],
+  "console:session": [
+    "services/console/src/domain/session-life.ts SESSION_IDLE_MS",
+    "services/console/src/domain/session-life.ts SESSION_ABSOLUTE_MS",
+  ],
+  "sign-in:email": ["services/console/src/outbound/redis/sign-in-attempts.ts SIGN_IN_WINDOW_MS"],
+  "sign-in:known": ["services/console/src/outbound/redis/sign-in-attempts.ts KNOWN_NETWORK_MS"],
 };
 const NUMBER = /(?<count>\d[\d,]*)(?: (?<unit>second|minute|hour|day|month)s?\b)?/g;
 /** A size, which the last cell of a row begins with. */
@@ -167,7 +175,7 @@ describe("the page of bounds", () => {
   });
 
   it("has every kind of Redis key", () => {
-    const source = read("libs/redis/src/keys.ts");
+    const source = REDIS_KEYS.map((file) => read(file)).join("");
     const kinds = KEY_NAMES.flatMap((form) =>
       Array.from(source.matchAll(form), ([, kind = ""]) => kind.replace("}", "")),
     );

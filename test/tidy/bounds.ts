@@ -32,7 +32,7 @@ const RETENTION = /(?:^|_)(?:TTL|KEPT)(?:_|$)/;
 /** Further limits that bound nothing stored or held, as `<file> <name>`. */
 const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
   "the size of one request, answer or call": [
-    "libs/admission/src/admission.ts MAX_CLAIMS",
+    "libs/admission/src/admission.ts MAX_RECORDS",
     "libs/http/src/body.ts MAX_DRAINED_BYTES",
     "libs/http/src/parse.ts MAX_ISSUES",
     "libs/outbox/src/limits.ts POLL_MAX_BYTES",

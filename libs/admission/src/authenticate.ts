@@ -7,8 +7,8 @@ import type { Clock } from "@kapi/kernel";
 import type { Directory } from "./directory.ts";
 
 /**
- * `Management <KEY>` with the key `kapi.<key_id>.<secret>`: 16 characters base32, 32 bytes base64url (decisions, 12). The
- * scheme's letter case is free (RFC 9110, 11.1), the key's is not.
+ * `Management <KEY>` with the key `kapi.<key_id>.<secret>`: 16 characters base32, 32 bytes
+ * base64url (decisions, 12). The scheme's letter case is free (RFC 9110, 11.1), the key's is not.
  */
 const AUTHORIZATION = /^(?i:management) +kapi\.([a-z2-7]{16})\.([A-Za-z0-9_-]{43})$/;
 const SHA256_BYTES = 32;
@@ -21,8 +21,8 @@ export function secretHashOf(secret: string): string {
 }
 
 /**
- * The key that the header `Authorization` proves. Missing, malformed, unknown, wrong, revoked and expired are the same 401
- * (AUTHENTICATION_REQUIRED); the secret is compared in constant time.
+ * The key that the header `Authorization` proves. Missing, malformed, unknown, wrong, revoked and
+ * expired are the same 401 (AUTHENTICATION_REQUIRED); the secret is compared in constant time.
  */
 export function authenticate(
   directory: Pick<Directory, "key">,
@@ -40,7 +40,10 @@ export function authenticate(
   return entry;
 }
 
-/** Whether a key is neither revoked nor expired at `nowMs`; live sockets ask again while they are open. */
+/**
+ * Whether a key is neither revoked nor expired at `nowMs`; live sockets ask again while they are
+ * open.
+ */
 export function isInForce(key: KeyEntry, nowMs: number): boolean {
   return key.status === "active" && (key.expiresAt === null || Date.parse(key.expiresAt) > nowMs);
 }

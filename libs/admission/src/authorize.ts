@@ -5,15 +5,16 @@ import type { Directory } from "./directory.ts";
 
 export interface AuthorizeOptions {
   /**
-   * Give a removed server of the organization back instead of 403, for operations that list 404: they answer it as 404
-   * after admission (decisions, 1.1).
+   * Give a removed server of the organization back instead of 403, for operations that list 404:
+   * they answer it as 404 after admission (decisions, 1.1).
    */
   readonly allowRemoved?: boolean;
 }
 
 /**
- * Checks that `key` may do what needs `scope`, on `serverId` where one is named (lower case). Throws 403 MISSING_SCOPE, then
- * 403 MISSING_SERVER_ACCESS: unknown, another organization's, not in the key's list, or removed. Returns the server.
+ * Checks that `key` may do what needs `scope`, on `serverId` where one is named (lower case).
+ * Throws 403 MISSING_SCOPE, then 403 MISSING_SERVER_ACCESS: unknown, another organization's, not in
+ * the key's list, or removed. Returns the server.
  */
 export function authorize(
   key: KeyEntry,

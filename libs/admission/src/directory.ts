@@ -18,24 +18,33 @@ const CATCH_UP_DEADLINE_MS = 60_000;
 export interface DirectoryOptions {
   readonly kafka: KafkaConnection;
   readonly logger: Logger;
-  /** Called once if the topic can no longer be read: what is in memory would grow stale unnoticed. */
+  /**
+   * Called once if the topic can no longer be read: what is in memory would grow stale unnoticed.
+   */
   readonly fatal: (error: Error) => void;
 }
 
-/** The keys, servers and prices in force, in memory, kept up to date from `organization.directory`. */
+/**
+ * The keys, servers and prices in force, in memory, kept up to date from `organization.directory`.
+ */
 export interface Directory {
   readonly key: (keyId: string) => KeyEntry | undefined;
   readonly server: (serverId: string) => ServerEntry | undefined;
   readonly servers: () => Iterable<ServerEntry>;
   /** The operator's prices, or the defaults of the contracts. */
   readonly prices: () => Prices;
-  /** Calls `listener` with every entry that comes into force from now on; returns how to end that. */
+  /**
+   * Calls `listener` with every entry that comes into force from now on; returns how to end that.
+   */
   readonly onChange: (listener: (entry: DirectoryEntry) => void) => () => void;
   /** Null, or why the directory may be stale; for health checks. */
   readonly check: () => string | null;
 }
 
-/** Reads the directory; the value is there only once everything that the topic held at the start was taken in. */
+/**
+ * Reads the directory; the value is there only once everything that the topic held at the start was
+ * taken in.
+ */
 export async function createDirectory(options: DirectoryOptions): Promise<Started<Directory>> {
   const state = createDirectoryState(options.logger);
   const reader: Started<LogReader> = await createLogReader(options.kafka, {
@@ -60,7 +69,10 @@ export interface DirectoryState {
   readonly take: (record: Pick<Message, "key" | "value">) => void;
 }
 
-/** An empty directory. Of several records of an entity the highest version wins, in whatever order they come. */
+/**
+ * An empty directory. Of several records of an entity the highest version wins, in whatever order
+ * they come.
+ */
 export function createDirectoryState(logger: Logger): DirectoryState {
   const keys = new Map<string, KeyEntry>();
   const servers = new Map<string, ServerEntry>();
@@ -79,7 +91,8 @@ export function createDirectoryState(logger: Logger): DirectoryState {
   const take: DirectoryState["take"] = (record) => {
     const entry = entryFromWire(record.value);
     if (!entry || directoryKey(entry) !== record.key) {
-      // What cannot be understood may be a revocation: the entity is refused until a record that can be.
+      // What cannot be understood may be a revocation: the entity is refused until a record that
+      // can be.
       logger.error({ key: record.key }, "unreadable directory record: its entity is refused");
       keys.delete(record.key.slice("key/".length));
       servers.delete(record.key.slice("server/".length));

@@ -28,7 +28,10 @@ export interface KnownAccountsOptions<A> {
 export interface KnownAccounts<A> {
   /** Null where there is no such account. */
   readonly find: (serverId: string, accountNumber: string) => Promise<A | null>;
-  /** Makes the memory forget an account, after its deletion; an answer that is under way is not remembered either. */
+  /**
+   * Makes the memory forget an account, after its deletion; an answer that is under way is not
+   * remembered either.
+   */
   readonly forget: (serverId: string, accountNumber: string) => void;
 }
 
@@ -51,7 +54,8 @@ export function createKnownAccounts<A extends object | string | true>(
       if (remembered !== undefined) return remembered;
       const forgottenBefore = forgotten;
       const found = await load({ serverId, accountNumber });
-      // The answer may be older than a deletion that was heard of meanwhile; one that is not remembered is asked for again.
+      // The answer may be older than a deletion that was heard of meanwhile; one that is not
+      // remembered is asked for again.
       if (found !== null && forgotten === forgottenBefore && isLasting(found)) known.set(key, found);
       return found;
     },

@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto";
 import { type AnyCommandMessage, DEFAULT_PRICES, type KeyEntry, TOPICS, Wallet, directoryKey } from "@kapi/contracts";
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
-import { createRedis, metaKey, openTag, purchase, type RedisConnection, revokeKey, tagOf } from "@kapi/redis";
+import { createRedis, type RedisConnection } from "@kapi/redis";
+import { ADMISSION_LIBRARY, metaKey, syncShard, purchase, revokeKey, shardOf } from "../src/redis/index.ts";
 import { createLogger, Scope } from "@kapi/runtime";
 import { commandMessage, createTestEnvironment, eventually, keyEntry, type TestEnvironment } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -39,7 +40,9 @@ beforeAll(async () => {
     throw error;
   };
   directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
-  redis = await scope.start("redis", () => createRedis({ url: environment.redisUrl, clientName: "test", logger }));
+  redis = await scope.start("redis", () =>
+    createRedis({ url: environment.redisUrl, clientName: "test", functionLibraries: [ADMISSION_LIBRARY], logger }),
+  );
   admission = createAdmission({ redis, directory, clock: systemClock });
 });
 afterAll(() => scope.stop());
@@ -47,7 +50,7 @@ afterAll(() => scope.stop());
 async function keyWith(credits: number | null, changes: Partial<KeyEntry> = {}): Promise<KeyEntry> {
   const { entry } = keyEntry(changes);
   const { organizationId } = entry;
-  await openTag(redis, tagOf(organizationId), EPOCH, []);
+  await syncShard(redis, shardOf(organizationId), EPOCH, []);
   if (credits !== null) {
     const wallet = { walletId: randomUUID(), lowBalanceThreshold: 10, createdAtMs: 1_800_000_000_000, epoch: EPOCH };
     await purchase(redis, { organizationId, purchaseId: randomUUID(), credits, ...wallet });
@@ -70,8 +73,8 @@ function read(key: KeyEntry, changes: Partial<AdmissionRequest> = {}): Admission
 
 function deposit(key: KeyEntry, message: AnyCommandMessage): AdmissionRequest {
   const { commandId, fingerprint, reservedCredits: credits } = message;
-  const claims = [{ commandId, fingerprint, message: JSON.stringify(message), credits }];
-  return read(key, { mode: "reserve", operation: "depositAccountFunds", claims });
+  const records = [{ commandId, fingerprint, message: JSON.stringify(message), credits }];
+  return read(key, { mode: "reserve", operation: "depositAccountFunds", records });
 }
 
 test("a key is known from the moment the directory tells of it", async () => {
@@ -84,7 +87,7 @@ test("a key is known from the moment the directory tells of it", async () => {
 test("an admitted read tells what it cost, what is left, and the wallet as the interface has it", async () => {
   const key = await keyWith(12);
   const admitted = await admission.admit(read(key, { price: 2 }));
-  expect(admitted).toMatchObject({ charged: 2, remaining: 10, claims: [] });
+  expect(admitted).toMatchObject({ charged: 2, remaining: 10, records: [] });
   expect(Wallet.parse(walletToWire(admitted.wallet))).toMatchObject({
     organizationId: key.organizationId,
     availableCredits: 10,
@@ -121,7 +124,7 @@ test("credits without an admission: those of the wallet, 0 without one, unknown 
   expect(await availableCredits(rich.organizationId)).toBe(12);
   const { organizationId } = await keyWith(null);
   expect(await availableCredits(organizationId)).toBe(0);
-  await redis.commands.del(metaKey(tagOf(organizationId)));
+  await redis.commands.del(metaKey(shardOf(organizationId)));
   expect(await availableCredits(organizationId)).toBeNull();
 });
 
@@ -129,35 +132,35 @@ test("a request that ended 5xx gets its credits back once", async () => {
   const key = await keyWith(10);
   const call = read(key, { price: 4 });
   await admission.admit(call);
-  const { claims: _none, ...failed } = call;
+  const { records: _none, ...failed } = call;
   expect(await admission.refund(failed)).toEqual({ credits: 4, remaining: 10 });
   expect(await admission.refund(failed)).toMatchObject({ credits: 0 });
 });
 
-test("a queued command is claimed, answered, and then a duplicate with its message", async () => {
+test("a queued command is recorded, completed, and then a duplicate with its message", async () => {
   const key = await keyWith(100);
   const message = commandMessage({ organizationId: key.organizationId });
   const call = deposit(key, message);
   const admitted = await admission.admit(call);
-  expect(admitted).toMatchObject({ charged: 5, remaining: 95, claims: [{ kind: "claimed" }] });
-  expect(await admission.claimedMessage(key.organizationId, message.commandId)).toEqual(message);
-  const [claim] = admitted.claims;
-  const token = claim?.kind === "claimed" ? claim.claimToken : "";
-  expect(await admission.markAnswered(key.organizationId, { commandIds: [message.commandId], claimToken: token })).toBe(
-    true,
-  );
+  expect(admitted).toMatchObject({ charged: 5, remaining: 95, records: [{ kind: "created" }] });
+  expect(await admission.recordedMessage(key.organizationId, message.commandId)).toEqual(message);
+  const [record] = admitted.records;
+  const token = record?.kind === "created" ? record.recordToken : "";
+  expect(
+    await admission.markCompleted(key.organizationId, { commandIds: [message.commandId], recordToken: token }),
+  ).toBe(true);
   const again = await admission.admit(deposit(key, message));
-  expect(again).toMatchObject({ charged: 1, remaining: 94, claims: [{ kind: "duplicate", message }] });
+  expect(again).toMatchObject({ charged: 1, remaining: 94, records: [{ kind: "duplicate", message }] });
 });
 
-test("the message of a claim is its own organization's alone, also where another one shares its tag", async () => {
+test("the message of a record is its own organization's alone, also where another one shares its shard", async () => {
   const key = await keyWith(100);
   const message = commandMessage({ organizationId: key.organizationId });
   await admission.admit(deposit(key, message));
   let other = randomUUID();
-  while (tagOf(other) !== tagOf(key.organizationId)) other = randomUUID();
-  expect(await admission.claimedMessage(other, message.commandId)).toBeNull();
-  expect(await admission.claimedMessage(key.organizationId, message.commandId)).toEqual(message);
+  while (shardOf(other) !== shardOf(key.organizationId)) other = randomUUID();
+  expect(await admission.recordedMessage(other, message.commandId)).toBeNull();
+  expect(await admission.recordedMessage(key.organizationId, message.commandId)).toEqual(message);
 });
 
 test("with Redis away, or another one in its place, the answer is 500 with Retry-After, soon, and later all is well", async () => {
@@ -170,9 +173,9 @@ test("with Redis away, or another one in its place, the answer is 500 with Retry
   await eventually(() => redis.check() === null);
   await expect(admission.admit(read(key))).rejects.toMatchObject(unavailable);
   const { organizationId } = key;
-  await expect(admission.claimedMessage(organizationId, randomUUID())).rejects.toMatchObject(unavailable);
+  await expect(admission.recordedMessage(organizationId, randomUUID())).rejects.toMatchObject(unavailable);
   const wallet = { id: randomUUID(), organizationId, available: 9, reserved: 0, consumed: 1, purchased: 10 };
   const times = { lowBalanceThreshold: 0, createdAtMs: 1, updatedAtMs: 1 };
-  await openTag(redis, tagOf(organizationId), EPOCH + 1, [{ ...wallet, ...times, reservations: [] }]);
+  await syncShard(redis, shardOf(organizationId), EPOCH + 1, [{ ...wallet, ...times, reservations: [] }]);
   expect(await admission.admit(read(key))).toMatchObject({ remaining: 8 });
 });

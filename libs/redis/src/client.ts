@@ -18,9 +18,10 @@ import {
 export type { RedisConnection, RedisOptions } from "./connection.ts";
 
 /**
- * Connects and loads the function libraries. Nothing is ever sent twice behind the caller's back, and nothing waits in a
- * queue for a connection that is away (a debit whose reply was lost would run again); every call has a deadline. Throws
- * one line that tells the address and the reason where this Redis cannot be used.
+ * Connects and loads the function libraries. Nothing is ever sent twice behind the caller's back,
+ * and nothing waits in a queue for a connection that is away (a debit whose reply was lost would
+ * run again); every call has a deadline. Throws one line that tells the address and the reason
+ * where this Redis cannot be used.
  */
 export function createRedis(options: RedisOptions): Promise<Started<RedisConnection>> {
   return options.cluster === true ? connectCluster(options) : connectOne(options);
@@ -34,7 +35,7 @@ async function connectOne(options: RedisOptions): Promise<Started<RedisConnectio
     await connect(redis, url);
     if (await isClusterNode(redis)) throw unusable(url, "it is a node of a cluster, which REDIS_CLUSTER=on tells");
     await assertNothingIsEvicted(redis);
-    await loadLibraries(redis);
+    await loadLibraries(redis, options);
   } catch (error) {
     redis.disconnect();
     throw error;
@@ -43,7 +44,7 @@ async function connectOne(options: RedisOptions): Promise<Started<RedisConnectio
   const value: RedisConnection = {
     commands: redis,
     masters: () => [redis],
-    call: (name, keys, args) => callFunction(redis, send, name, keys, args),
+    call: (name, keys, args) => callFunction(() => loadLibraries(redis, options), send, name, keys, args),
     check: () => (redis.status === "ready" ? null : `redis connection is ${redis.status}`),
   };
   const pings = keepPinging(() => [redis]);
@@ -55,8 +56,8 @@ async function connectOne(options: RedisOptions): Promise<Started<RedisConnectio
 }
 
 /**
- * Sends calls as they come, and all of one turn of the event loop in one write. ioredis' own way to share requests costs
- * half as much again as the call, and has one request under way at a time.
+ * Sends calls as they come, and all of one turn of the event loop in one write. ioredis' own way to
+ * share requests costs half as much again as the call, and has one request under way at a time.
  */
 function sharingWrites(redis: Redis): (call: (string | number)[]) => Promise<unknown> {
   let held: Redis["stream"] | null = null;
@@ -75,7 +76,7 @@ function sharingWrites(redis: Redis): (call: (string | number)[]) => Promise<unk
 }
 
 async function callFunction(
-  redis: Redis,
+  load: () => Promise<void>,
   send: (call: (string | number)[]) => Promise<unknown>,
   name: string,
   keys: readonly string[],
@@ -87,7 +88,7 @@ async function callFunction(
   } catch (error) {
     if (!isMissingFunction(error)) throw error;
   }
-  await loadLibraries(redis);
+  await load();
   return send(call);
 }
 

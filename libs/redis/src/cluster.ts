@@ -1,7 +1,7 @@
 /**
- * A Redis Cluster as one connection. Everything of an organization lies under one hash tag, so a call stays on one node.
- * A node that is lost takes its tags along until its replica has taken over; the other nodes go on. A promotion changes the
- * replication id, so the tags of the replica are closed until the ledger has opened them again, as after every loss.
+ * A Redis Cluster as one connection. All keys of a call have one hash tag, so the call runs on one
+ * node. The keys of a node that is lost are unavailable until its replica has taken over; the other
+ * nodes go on.
  */
 import { delay } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
@@ -24,18 +24,24 @@ import {
 
 /** Until every slot has a node that answers. */
 const READY_DEADLINE_MS = 10_000;
-/** How often the map of slots is read anew by itself; a node that says that a slot has moved makes it be read at once. */
+/**
+ * How often the map of slots is read anew by itself; a node that says that a slot has moved makes
+ * it be read at once.
+ */
 const SLOTS_REFRESH_INTERVAL_MS = 5_000;
 const SLOTS_REFRESH_TIMEOUT_MS = 2_000;
 /** How often one command is sent elsewhere because a node did not take it. */
 const MAX_REDIRECTIONS = 5;
 const DEFAULT_PORT = 6379;
 /**
- * What was certainly not carried out: a node answers so to what is not its own, and ioredis to a request whose calls, since
- * they were put together, have come to belong to several nodes.
+ * What was certainly not carried out: a node answers so to what is not its own, and ioredis to a
+ * request whose calls, since they were put together, have come to belong to several nodes.
  */
 const NOT_CARRIED_OUT = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN) |^All keys in the pipeline should belong to the same slots/;
-/** Sent by themselves: ioredis then follows their slots by itself. Only calls of functions are many enough to share requests. */
+/**
+ * Sent by themselves: ioredis then follows their slots by itself. Only calls of functions are many
+ * enough to share requests.
+ */
 const UNSHARED_COMMANDS = ["del", "exists", "hdel", "hget", "hset", "xdel", "xlen", "xrange"];
 
 /** As `createRedis`, for a cluster: through whichever of the nodes given answers first. */
@@ -60,7 +66,7 @@ export async function connectCluster(options: RedisOptions): Promise<Started<Red
   const value: RedisConnection = {
     commands: cluster,
     masters: () => cluster.nodes("master"),
-    call: (name, keys, args) => callFunction(cluster, name, keys, args),
+    call: (name, keys, args) => callFunction(cluster, options, name, keys, args),
     check: () => (cluster.status === "ready" ? pings.check() : `redis cluster is ${cluster.status}`),
   };
   const stop = (): Promise<void> => {
@@ -70,7 +76,9 @@ export async function connectCluster(options: RedisOptions): Promise<Started<Red
   return { value, stop };
 }
 
-/** A cluster client tells little of why it cannot connect, so each node is tried by itself before. */
+/**
+ * A cluster client tells little of why it cannot connect, so each node is tried by itself before.
+ */
 async function firstThatAnswers(urls: readonly string[], options: RedisOptions): Promise<string> {
   let failure: unknown = new Error("no address of a Redis Cluster is given");
   for (const url of urls) {
@@ -105,7 +113,8 @@ function createCluster(url: string, urls: readonly string[], options: RedisOptio
     slotsRefreshInterval: SLOTS_REFRESH_INTERVAL_MS,
     slotsRefreshTimeout: SLOTS_REFRESH_TIMEOUT_MS,
     maxRedirections: MAX_REDIRECTIONS,
-    // A command whose connection was lost may have been carried out: whoever made it decides about another try.
+    // A command whose connection was lost may have been carried out: whoever made it decides about
+    // another try.
     retryDelayOnFailover: 0,
     // Names stay names: a certificate is for them.
     dnsLookup: (name, callback) => callback(null, name),
@@ -125,7 +134,8 @@ async function ready(cluster: Cluster, url: string): Promise<void> {
     throw unusable(url, `its cluster is not ready after ${READY_DEADLINE_MS} ms`);
   });
   late.catch(() => undefined);
-  // Not the promise of connect(): it never settles where the first node that is asked is down, although a later try succeeds.
+  // Not the promise of connect(): it never settles where the first node that is asked is down,
+  // although a later try succeeds.
   const isReady = new Promise<void>((resolve) => cluster.once("ready", resolve));
   cluster.connect().catch(() => undefined);
   try {
@@ -136,30 +146,32 @@ async function ready(cluster: Cluster, url: string): Promise<void> {
 }
 
 /**
- * Makes a master ready for calls; false where it does not answer. A master that is down concerns its own tags only: it gets the
- * libraries with the first call that finds them missing.
+ * Makes a master ready for calls; false where it does not answer. A master that is down concerns
+ * its own keys only: it gets the libraries with the first call that finds them missing.
  */
-async function prepare(master: Redis, { logger }: RedisOptions): Promise<boolean> {
+async function prepare(master: Redis, options: RedisOptions): Promise<boolean> {
   try {
     await master.ping();
   } catch (error) {
-    logger.warn(
+    options.logger.warn(
       { err: error, node: `${master.options.host}:${master.options.port}` },
       "a redis master does not answer",
     );
     return false;
   }
   await assertNothingIsEvicted(master);
-  await loadLibraries(master);
+  await loadLibraries(master, options);
   return true;
 }
 
 /**
- * Calls share a request by node. Where a node did not carry out some of the calls of a request (their slots have moved,
- * or are about to), ioredis hands that back; such a call is made again by itself, and follows its slot then.
+ * Calls share a request by node. Where a node did not carry out some of the calls of a request
+ * (their slots have moved, or are about to), ioredis hands that back; such a call is made again by
+ * itself, and follows its slot then.
  */
 async function callFunction(
   cluster: Cluster,
+  options: RedisOptions,
   name: string,
   keys: readonly string[],
   args: readonly (string | number)[],
@@ -172,7 +184,7 @@ async function callFunction(
     if (!isMissingFunction(error)) throw error;
   }
   // A master that has joined, or was made anew, may lack the libraries.
-  await Promise.allSettled(cluster.nodes("master").map(loadLibraries));
+  await Promise.allSettled(cluster.nodes("master").map((master) => loadLibraries(master, options)));
   return alone(cluster, call);
 }
 

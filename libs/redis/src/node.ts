@@ -1,5 +1,7 @@
-/** One Redis: how it is connected to, and what it must have before it is used. A cluster's nodes are such, too. */
-import { readFileSync } from "node:fs";
+/**
+ * One Redis: how it is connected to, and what it must have before it is used. A cluster's nodes are
+ * such, too.
+ */
 import net from "node:net";
 import type { ConnectionOptions } from "node:tls";
 
@@ -7,15 +9,17 @@ import { Redis, type RedisOptions as ClientOptions } from "ioredis";
 
 import type { RedisOptions } from "./connection.ts";
 
-/** The sources of the function libraries; loaded into every Redis that this process meets. */
-const LIBRARIES = ["kapi.lua", "console.lua"].map((file) => readFileSync(new URL(file, import.meta.url), "utf8"));
-
-/** Longest wait for one reply. Above it the outcome is unknown, and the call must be safe to repeat. */
+/**
+ * Longest wait for one reply. Above it the outcome is unknown, and the call must be safe to repeat.
+ */
 const DEFAULT_COMMAND_TIMEOUT_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 2_500;
 /** A connection with an open call that brings nothing for so long is dropped, and made anew. */
 const SOCKET_TIMEOUT_MS = 2_500;
-/** How often a connection is asked for a sign of life: one that fell silent without a word is dropped within 4.5 s. */
+/**
+ * How often a connection is asked for a sign of life: one that fell silent without a word is
+ * dropped within 4.5 s.
+ */
 const PING_INTERVAL_MS = 2_000;
 /** Two pings without an answer, of whichever connection. */
 const SILENT_AFTER_MS = 4_500;
@@ -37,7 +41,9 @@ type CommonOptions =
   | "connectTimeout"
   | "socketTimeout";
 
-/** What the connections of a process have in common. Nothing is sent twice behind the caller's back. */
+/**
+ * What the connections of a process have in common. Nothing is sent twice behind the caller's back.
+ */
 export function clientOptions(options: RedisOptions): Required<Pick<ClientOptions, CommonOptions>> {
   return {
     connectionName: options.clientName,
@@ -49,7 +55,10 @@ export function clientOptions(options: RedisOptions): Required<Pick<ClientOption
   };
 }
 
-/** A client of the Redis at `url`, not connected yet; it tries again for as long as `retryStrategy` says. */
+/**
+ * A client of the Redis at `url`, not connected yet; it tries again for as long as `retryStrategy`
+ * says.
+ */
 export function createClient(
   url: string,
   options: RedisOptions,
@@ -76,8 +85,9 @@ export function tlsOptions(url: string, { ca }: RedisOptions): ConnectionOptions
 }
 
 /**
- * Connects `client`. Throws one line that tells the address and why: where nobody answers, a certificate is not trusted
- * or a password is wrong. ioredis itself says only that the connection is closed.
+ * Connects `client`. Throws one line that tells the address and why: where nobody answers, a
+ * certificate is not trusted or a password is wrong. ioredis itself says only that the connection
+ * is closed.
  */
 export async function connect(client: Redis, url: string): Promise<void> {
   let told: unknown;
@@ -134,17 +144,21 @@ export async function isClusterNode(client: Redis): Promise<boolean> {
   return /redis_mode:cluster/.test(await client.info("server"));
 }
 
-/** A Redis that may throw keys away when memory is short would throw wallets away. */
+/** A Redis that evicts keys when memory is short would lose what is stored nowhere else. */
 export async function assertNothingIsEvicted(client: Redis): Promise<void> {
   const policy = /maxmemory_policy:(\S+)/.exec(await client.info("memory"))?.[1];
   if (policy === "noeviction") return;
   throw new Error(
-    `Redis must run with maxmemory-policy noeviction, not ${policy ?? "an unknown one"}: it holds wallets`,
+    `Redis must run with maxmemory-policy noeviction, not ${policy ?? "an unknown one"}: its keys must not be evicted`,
   );
 }
 
-export async function loadLibraries(client: Redis): Promise<void> {
-  for (const library of LIBRARIES) await client.function("LOAD", "REPLACE", library);
+/** Loads the function libraries of a connection into this Redis. */
+export async function loadLibraries(
+  client: Redis,
+  { functionLibraries }: Pick<RedisOptions, "functionLibraries">,
+): Promise<void> {
+  for (const library of functionLibraries) await client.function("LOAD", "REPLACE", library);
 }
 
 /**

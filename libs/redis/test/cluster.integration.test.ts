@@ -1,239 +1,82 @@
-/** The same guarantees in a Redis Cluster of three masters, and what holds when a node of it is lost or slots move. */
-import { randomUUID } from "node:crypto";
-
+/** A Redis Cluster of three masters as one connection. */
 import { createLogger } from "@kapi/runtime";
-import { eventually, startTestRedisCluster, type TestRedisCluster, type TestRedisNode } from "@kapi/testkit";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { eventually, moveSlot, startTestRedisCluster, type TestRedisCluster } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, it } from "vitest";
 
-import {
-  admit,
-  ALL_TAGS,
-  closedTags,
-  createRedis,
-  metaKey,
-  openTag,
-  type OpeningWallet,
-  type RedisConnection,
-  type RedisOptions,
-  type Tag,
-  tagOf,
-  usageBacklog,
-} from "../src/index.ts";
-import { EPOCH, openAll, organizationWith, request, runInCluster } from "./support.ts";
+import { createRedis, type RedisConnection, type RedisOptions } from "../src/index.ts";
+import { exists, KEYS, TEST_LIBRARY, unreachableOf } from "./test-library.ts";
 
-/** Signals a Redis by the process id that it tells itself. */
-async function signal(node: TestRedisNode, name: "SIGSTOP" | "SIGCONT", processId?: number): Promise<void> {
-  const id = processId ?? Number(/process_id:(\d+)/.exec(await node.ask("INFO server"))?.[1]);
-  processIds.set(node, id);
-  process.kill(id, name);
-}
-
-const processIds = new Map<TestRedisNode, number>();
-const pause = (node: TestRedisNode): Promise<void> => signal(node, "SIGSTOP");
-const resume = (node: TestRedisNode): Promise<void> => signal(node, "SIGCONT", processIds.get(node));
-
-async function runIdOf(node: TestRedisNode): Promise<string | undefined> {
-  return /run_id:(\w+)/.exec(await node.ask("INFO server"))?.[1];
-}
-
-/** Whether every write of the master is at its replica. */
-async function replicated(master: TestRedisNode): Promise<boolean> {
-  const offset = /master_repl_offset:(\d+)/.exec(await master.ask("INFO replication"))?.[1];
-  const replica = await cluster.replica.ask("INFO replication");
-  return replica.includes("master_link_status:up") && replica.includes(`slave_repl_offset:${offset}\r`);
-}
-
-/** A wallet that was bought `credits` for. */
-function walletWith(organizationId: string, credits: number): OpeningWallet {
-  return {
-    id: randomUUID(),
-    organizationId,
-    available: credits,
-    reserved: 0,
-    consumed: 0,
-    purchased: credits,
-    lowBalanceThreshold: 0,
-    createdAtMs: 1_800_000_000_000,
-    updatedAtMs: 1_800_000_000_000,
-    reservations: [],
-  };
-}
-
-/** Of a line of CLUSTER NODES. */
-const FIRST_SLOTS_FIELD = 8;
-const logger = createLogger({ service: "redis-test", level: "silent" });
+/** The second master has the slots from a third to two thirds. */
+const SLOTS = 16_384;
 
 let cluster: TestRedisCluster;
+let redis: RedisConnection;
+let stop: () => Promise<void>;
 beforeAll(async () => {
   cluster = await startTestRedisCluster();
-  runInCluster(cluster);
+  ({ value: redis, stop } = await createRedis(options()));
 });
-afterAll(() => cluster.stop());
-
-/** Opens closed tags for the tests that follow, without wallets and with the first epoch again. */
-async function openEmpty(redis: RedisConnection, tags: readonly Tag[]): Promise<void> {
-  await Promise.all(tags.map((tag) => redis.commands.del(metaKey(tag))));
-  await Promise.all(tags.map((tag) => openTag(redis, tag, EPOCH, [])));
-}
-
-describe("in a cluster", async () => {
-  await import("./admit.integration.test.ts");
-});
-describe("in a cluster", async () => {
-  await import("./claims.integration.test.ts");
-});
-describe("in a cluster", async () => {
-  await import("./answers.integration.test.ts");
-});
-describe("in a cluster", async () => {
-  await import("./console.integration.test.ts");
-});
-describe("in a cluster", async () => {
-  await import("./together.integration.test.ts");
-});
-describe("in a cluster", async () => {
-  await import("./wallets.integration.test.ts");
+afterAll(async () => {
+  await stop();
+  await cluster.stop();
 });
 
-async function organizationOn(redis: RedisConnection, tags: readonly Tag[]): Promise<string> {
-  for (;;) {
-    const organizationId = await organizationWith(redis, 100);
-    if (tags.includes(tagOf(organizationId))) return organizationId;
-  }
-}
-
-describe("a cluster", () => {
-  let redis: RedisConnection;
-  let stop: () => Promise<void>;
-  let slots: readonly number[];
-  const options = (changes: Partial<RedisOptions> = {}): RedisOptions => ({
+function options(changes: Partial<RedisOptions> = {}): RedisOptions {
+  return {
     url: cluster.masters.map(({ url }) => url),
     cluster: true,
     clientName: "redis-test",
-    logger,
+    functionLibraries: [TEST_LIBRARY],
+    logger: createLogger({ service: "redis-test", level: "silent" }),
     ...changes,
-  });
+  };
+}
 
-  beforeAll(async () => {
-    // The tests before may have left a tag closed under a later epoch.
-    for (const master of cluster.masters) await master.ask("FLUSHALL");
-    ({ value: redis, stop } = await createRedis(options()));
-    await openAll(redis);
-    slots = await Promise.all(ALL_TAGS.map((tag) => redis.commands.cluster("KEYSLOT", metaKey(tag))));
-  });
-  afterAll(() => stop());
-
-  /** The tags that lie on a node. */
-  async function tagsOf(node: TestRedisNode): Promise<Tag[]> {
-    const itself = (await node.ask("CLUSTER NODES")).split("\n").find((line) => line.includes("myself")) ?? "";
-    const ranges = itself.trim().split(" ").slice(FIRST_SLOTS_FIELD);
-    return ALL_TAGS.filter((tag) =>
-      ranges.some((range) => {
-        const [from = "", to = from] = range.split("-");
-        return Number(from) <= slotOf(tag) && slotOf(tag) <= Number(to);
-      }),
-    );
+it("is found through any of its nodes, over TLS too, and must be named as one", async () => {
+  const { masters, replica, authority } = cluster;
+  const secure = { url: masters[1]?.secureUrl ?? "", ca: authority.certificate };
+  for (const way of [{ url: replica.url }, { url: ["redis://localhost:1", masters[2]?.url ?? ""] }, secure]) {
+    const other = await createRedis(options(way));
+    expect(await unreachableOf(other.value, KEYS)).toEqual([]);
+    await other.stop();
   }
+  await expect(createRedis(options({ url: replica.url, cluster: false }))).rejects.toThrow(
+    /^Redis at localhost:\d+ cannot be used: it is a node of a cluster, which REDIS_CLUSTER=on tells$/,
+  );
+  await expect(createRedis(options({ ...secure, ca: "" }))).rejects.toThrow(/cannot be used: .*certificate/);
+});
 
-  function slotOf(tag: Tag): number {
-    return slots[tag] ?? -1;
-  }
+it("is refused where any of its masters may evict keys", async () => {
+  await cluster.masters[2]?.ask("CONFIG SET maxmemory-policy allkeys-lru");
+  await expect(createRedis(options())).rejects.toThrow("noeviction");
+  await cluster.masters[2]?.ask("CONFIG SET maxmemory-policy noeviction");
+});
 
-  it("is found through any of its nodes, over TLS too, and must be named as one", async () => {
-    const { masters, replica, authority } = cluster;
-    const secure = { url: masters[1]?.secureUrl ?? "", ca: authority.certificate };
-    for (const way of [{ url: replica.url }, { url: ["redis://localhost:1", masters[2]?.url ?? ""] }, secure]) {
-      const other = await createRedis(options(way));
-      expect(await closedTags(other.value, ALL_TAGS)).toEqual([]);
-      await other.stop();
+it("has a library loaded again where one of its masters has lost it", async () => {
+  await cluster.masters[1]?.ask("FUNCTION FLUSH SYNC");
+  expect(await unreachableOf(redis, KEYS)).toEqual([]);
+});
+
+it("moves a slot to another node while calls go on, of which none is lost", async () => {
+  const [, from, to] = cluster.masters;
+  if (from === undefined || to === undefined) throw new Error("the cluster has masters");
+  const slots = await Promise.all(KEYS.map((key) => redis.commands.cluster("KEYSLOT", key)));
+  const at = slots.findIndex((slot) => slot > SLOTS / 3 && slot < (2 * SLOTS) / 3);
+  const key = KEYS[at] ?? "";
+  await redis.commands.set(key, "1");
+  let calls = 0;
+  const moved = new AbortController();
+  const calling = (async () => {
+    for (; !moved.signal.aborted; calls += 1) {
+      const found = await Promise.all(KEYS.map((each) => exists(redis, each)));
+      expect(found.filter(Boolean)).toHaveLength(1);
+      expect(await Promise.all(KEYS.map((each) => redis.commands.exists(each)))).toContain(1);
     }
-    await expect(createRedis(options({ url: replica.url, cluster: false }))).rejects.toThrow(
-      /^Redis at localhost:\d+ cannot be used: it is a node of a cluster, which REDIS_CLUSTER=on tells$/,
-    );
-    await expect(createRedis(options({ ...secure, ca: "" }))).rejects.toThrow(/cannot be used: .*certificate/);
-  });
-
-  it("is refused where any of its masters may throw keys away", async () => {
-    await cluster.masters[2]?.ask("CONFIG SET maxmemory-policy allkeys-lru");
-    await expect(createRedis(options())).rejects.toThrow("noeviction");
-    await cluster.masters[2]?.ask("CONFIG SET maxmemory-policy noeviction");
-  });
-
-  it("moves slots to another node while calls go on, of which none is lost", async () => {
-    const [from, to] = [cluster.masters[1], cluster.masters[2]];
-    const [tag = 0] = from === undefined ? [] : await tagsOf(from);
-    const slot = slotOf(tag);
-    let calls = 0;
-    const moved = new AbortController();
-    const calling = (async () => {
-      for (; !moved.signal.aborted; calls += 1)
-        await Promise.all([closedTags(redis, ALL_TAGS), usageBacklog(redis, ALL_TAGS)]);
-    })();
-    calling.catch(() => undefined);
-    await to?.ask(`CLUSTER SETSLOT ${slot} IMPORTING ${from?.id}`);
-    await from?.ask(`CLUSTER SETSLOT ${slot} MIGRATING ${to?.id}`);
-    const keys = (await from?.ask(`CLUSTER GETKEYSINSLOT ${slot} 1000`))?.match(/\{b\d\d\}:\S+/g) ?? [];
-    for (const key of keys) {
-      await from?.ask(`MIGRATE 127.0.0.1 ${new URL(to?.secureUrl ?? "").port} ${key} 0 1000`);
-    }
-    for (const node of [to, from]) await node?.ask(`CLUSTER SETSLOT ${slot} NODE ${to?.id}`);
-    const seen = calls;
-    await Promise.race([calling, eventually(() => calls > seen + 1)]);
-    moved.abort();
-    await calling;
-    expect(keys).toContain(metaKey(tag));
-    // It lies in another Redis now: what its wallets are there, the ledger says.
-    expect(await closedTags(redis, ALL_TAGS)).toEqual([tag]);
-    await openEmpty(redis, [tag]);
-  });
-
-  it("closes the tags of a node that was demoted and promoted again, and lost what its replica had taken in", async () => {
-    const [master] = cluster.masters;
-    if (master === undefined) throw new Error("the cluster has masters");
-    const tags = await tagsOf(master);
-    const organizationId = await organizationOn(redis, tags);
-    const tag = tagOf(organizationId);
-    const runBefore = await runIdOf(master);
-    // A replica that comes back gets everything at once.
-    for (const node of [master, cluster.replica]) await node.ask("CONFIG SET repl-diskless-sync-delay 0");
-    await eventually(async () => expect(await replicated(master)).toBe(true));
-
-    await pause(master);
-    await cluster.replica.ask("CLUSTER FAILOVER TAKEOVER");
-    await eventually(async () => expect(await closedTags(redis, tags)).toEqual(tags));
-    await openTag(redis, tag, EPOCH + 1, [walletWith(organizationId, 50)]);
-    expect(await admit(redis, request(organizationId))).toMatchObject({ wallet: { available: 49 } });
-    // The replica that took over is away before the old master has heard anything of it.
-    await pause(cluster.replica);
-    await resume(master);
-    await eventually(async () => expect(await master.ask("INFO replication")).toContain("role:slave"));
-    await master.ask("CLUSTER FAILOVER TAKEOVER");
-    await eventually(async () => expect(await closedTags(redis, tags)).toEqual(tags));
-
-    expect(await runIdOf(master)).toBe(runBefore);
-    expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
-    await openTag(redis, tag, EPOCH + 2, [walletWith(organizationId, 49)]);
-    expect(await admit(redis, request(organizationId))).toMatchObject({ wallet: { available: 48 } });
-    await resume(cluster.replica);
-    await eventually(async () => expect(await replicated(master)).toBe(true));
-    await openEmpty(redis, tags);
-  });
-
-  it("loses a node: its tags are closed once the replica has taken over, and all others go on meanwhile", async () => {
-    const [lost, ...others] = cluster.masters;
-    const lostTags = lost === undefined ? [] : await tagsOf(lost);
-    const otherTags = (await Promise.all(others.map(tagsOf))).flat();
-    const organizationId = await organizationOn(redis, otherTags);
-    await cluster.replica.ask("FUNCTION LIST");
-    await lost?.crash();
-    expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted" });
-    await eventually(async () => expect(await closedTags(redis, ALL_TAGS)).toEqual(lostTags));
-    // A master that has joined anew may have lost its libraries, too.
-    await cluster.replica.ask("FUNCTION FLUSH SYNC");
-    await openEmpty(redis, lostTags);
-    expect(await closedTags(redis, ALL_TAGS)).toEqual([]);
-    const there = await organizationOn(redis, lostTags);
-    expect(await admit(redis, request(there, { chargeId: randomUUID() }))).toMatchObject({ kind: "admitted" });
-    expect(await cluster.replica.ask("FUNCTION LIST")).toContain("kapi_admit");
-  });
+  })();
+  calling.catch(() => undefined);
+  expect(await moveSlot(slots[at] ?? 0, from, to)).toEqual([key]);
+  const seen = calls;
+  await Promise.race([calling, eventually(() => calls > seen + 1)]);
+  moved.abort();
+  await calling;
 });

@@ -1,4 +1,7 @@
-/** Connections whose other end fell silent without a word: nothing is refused or reset, and nothing comes back. */
+/**
+ * Connections whose other end fell silent without a word: nothing is refused or reset, and nothing
+ * comes back.
+ */
 import net from "node:net";
 
 import { createLogger } from "@kapi/runtime";
@@ -12,16 +15,26 @@ import {
 } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { ALL_TAGS, createRedis, tagStates, usageKey } from "../src/index.ts";
+import { createRedis } from "../src/index.ts";
+import { KEYS, TEST_LIBRARY, unreachableOf } from "./test-library.ts";
 
+/** Any key. */
+const KEY = "test:0";
 const HOST = "127.0.0.1";
 /** By when a client must have found out. */
 const NOTICED_WITHIN_MS = 5_000;
 /** Longest time to recover; it includes reading the slot map anew. */
 const BACK_WITHIN_MS = 20_000;
-const CLIENT = { clientName: "redis-test", logger: createLogger({ service: "redis-test", level: "silent" }) };
+const CLIENT = {
+  clientName: "redis-test",
+  functionLibraries: [TEST_LIBRARY],
+  logger: createLogger({ service: "redis-test", level: "silent" }),
+};
 
-/** A TCP proxy whose connections can be frozen: those that are open stay frozen for ever, new ones until `thaw`. */
+/**
+ * A TCP proxy whose connections can be frozen: those that are open stay frozen for ever, new ones
+ * until `thaw`.
+ */
 class FreezingProxy {
   readonly port: number;
   readonly #server: net.Server;
@@ -82,15 +95,15 @@ test("a frozen connection is noticed by an idle client, shown, and replaced", as
   url.hostname = HOST;
   url.port = String(proxy.port);
   const { value: redis, stop } = await createRedis({ ...CLIENT, url: url.href });
-  expect((await tagStates(redis, [0])).unreachable).toEqual([]);
+  expect(await unreachableOf(redis, [KEY])).toEqual([]);
 
   proxy.freeze();
   const frozenAtMs = performance.now();
   await eventually(() => expect(redis.check()).not.toBeNull(), { timeoutMs: NOTICED_WITHIN_MS });
   expect(performance.now() - frozenAtMs).toBeLessThan(NOTICED_WITHIN_MS);
-  expect((await tagStates(redis, [0])).unreachable).toEqual([0]);
+  expect(await unreachableOf(redis, [KEY])).toEqual([KEY]);
   proxy.thaw();
-  await eventually(async () => expect((await tagStates(redis, [0])).unreachable).toEqual([]));
+  await eventually(async () => expect(await unreachableOf(redis, [KEY])).toEqual([]));
   expect(redis.check()).toBeNull();
   await stop();
   proxy.close();
@@ -109,23 +122,23 @@ async function proxyOf(master: TestRedisNode): Promise<FreezingProxy> {
   return proxy;
 }
 
-test("a frozen connection to one node of a cluster is replaced, and the tags of the others are served all the time", async () => {
+test("a frozen connection to one node of a cluster is replaced, and the other nodes answer all the time", async () => {
   const [first, node, third] = cluster.masters;
   if (first === undefined || node === undefined || third === undefined) throw new Error("the cluster has masters");
   const proxy = await proxyOf(node);
   const urls = [first.url, third.url];
   const { value: redis, stop } = await createRedis({ ...CLIENT, url: urls, cluster: true });
-  expect((await tagStates(redis, ALL_TAGS)).unreachable).toEqual([]);
+  expect(await unreachableOf(redis, KEYS)).toEqual([]);
 
   proxy.freeze();
-  const { unreachable } = await tagStates(redis, ALL_TAGS);
+  const unreachable = await unreachableOf(redis, KEYS);
   expect(unreachable.length).toBeGreaterThan(0);
-  expect(unreachable.length).toBeLessThan(ALL_TAGS.length);
+  expect(unreachable.length).toBeLessThan(KEYS.length);
   expect(redis.check()).toBeNull();
-  const other = ALL_TAGS.find((tag) => !unreachable.includes(tag)) ?? 0;
-  expect(await redis.commands.xlen(usageKey(other))).toBe(0);
+  const other = KEYS.find((key) => !unreachable.includes(key)) ?? "";
+  expect(await redis.commands.exists(other)).toBe(0);
   proxy.thaw();
-  await eventually(async () => expect((await tagStates(redis, ALL_TAGS)).unreachable).toEqual([]));
+  await eventually(async () => expect(await unreachableOf(redis, KEYS)).toEqual([]));
   await stop();
   proxy.close();
 });
@@ -133,17 +146,17 @@ test("a frozen connection to one node of a cluster is replaced, and the tags of 
 test("where the connections to all masters of a cluster are frozen, an idle client shows it, and is well again afterwards", async () => {
   const proxies = await Promise.all(cluster.masters.map(proxyOf));
   const { value: redis, stop } = await createRedis({ ...CLIENT, url: cluster.replica.url, cluster: true });
-  expect((await tagStates(redis, ALL_TAGS)).unreachable).toEqual([]);
+  expect(await unreachableOf(redis, KEYS)).toEqual([]);
 
   for (const proxy of proxies) proxy.freeze();
   const frozenAtMs = performance.now();
   await eventually(() => expect(redis.check()).not.toBeNull(), { timeoutMs: NOTICED_WITHIN_MS });
   expect(performance.now() - frozenAtMs).toBeLessThan(NOTICED_WITHIN_MS);
-  expect((await tagStates(redis, ALL_TAGS)).unreachable).toHaveLength(ALL_TAGS.length);
+  expect(await unreachableOf(redis, KEYS)).toHaveLength(KEYS.length);
   for (const proxy of proxies) proxy.thaw();
   // Also where nobody calls: a process that is not ready is asked for nothing.
   await eventually(() => expect(redis.check()).toBeNull(), { timeoutMs: BACK_WITHIN_MS });
-  await eventually(async () => expect((await tagStates(redis, ALL_TAGS)).unreachable).toEqual([]));
+  await eventually(async () => expect(await unreachableOf(redis, KEYS)).toEqual([]));
   await stop();
   for (const proxy of proxies) proxy.close();
 });

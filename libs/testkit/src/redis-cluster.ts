@@ -61,6 +61,20 @@ export async function startTestRedisCluster(): Promise<TestRedisCluster> {
   });
 }
 
+/** Of the reply to CLUSTER GETKEYSINSLOT: its lines but lengths, and the end of the connection. */
+const KEYS = /^(?![*$+])\S+/gm;
+const MAX_KEYS = 1_000;
+
+/** Moves a slot with at most 1,000 keys to another master, while clients go on. Returns its keys. */
+export async function moveSlot(slot: number, from: TestRedisNode, to: TestRedisNode): Promise<string[]> {
+  await to.ask(`CLUSTER SETSLOT ${slot} IMPORTING ${from.id}`);
+  await from.ask(`CLUSTER SETSLOT ${slot} MIGRATING ${to.id}`);
+  const keys = (await from.ask(`CLUSTER GETKEYSINSLOT ${slot} ${MAX_KEYS}`)).match(KEYS) ?? [];
+  for (const key of keys) await from.ask(`MIGRATE 127.0.0.1 ${new URL(to.secureUrl).port} ${key} 0 1000`);
+  for (const node of [to, from]) await node.ask(`CLUSTER SETSLOT ${slot} NODE ${to.id}`);
+  return keys;
+}
+
 interface Node extends TestRedisNode {
   /** Where the other nodes find it: address, port and port of the cluster's own connections. */
   readonly place: string;

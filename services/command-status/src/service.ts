@@ -2,6 +2,7 @@ import { admitCallers, createHttpServer, listen } from "@kapi/http";
 import { createKafka, kafkaOptions } from "@kapi/kafka";
 import { monotonicClock } from "@kapi/kernel";
 import { createPool, migrate, migrationOptions, postgresOptions } from "@kapi/postgres";
+import { ADMISSION_LIBRARY } from "@kapi/admission/redis";
 import { createRedis, redisOptions } from "@kapi/redis";
 import { type MainContext, type MigrationContext, observed } from "@kapi/runtime";
 import { fileURLToPath } from "node:url";
@@ -20,7 +21,7 @@ import { createCommandStore } from "./outbound/postgres/command-store.ts";
 import { createKnownTopics } from "./outbound/postgres/known-topics.ts";
 import { rememberingFinal } from "./outbound/postgres/final-commands.ts";
 import { createMonthStore } from "./outbound/postgres/months.ts";
-import { createClaimKeeper } from "./outbound/redis/claims.ts";
+import { createIdempotencyRecords } from "./outbound/redis/idempotency-records.ts";
 
 const SERVICE = "command-status";
 const SCHEMA = "command_status";
@@ -51,7 +52,9 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   await scope.start("months", () =>
     Promise.resolve(startKeepingMonths({ months, keptMonths: config.COMMANDS_KEPT_MONTHS, logger })),
   );
-  const redis = await scope.start("redis", () => createRedis({ ...redisOptions(config), clientName: SERVICE, logger }));
+  const redis = await scope.start("redis", () =>
+    createRedis({ ...redisOptions(config), clientName: SERVICE, functionLibraries: [ADMISSION_LIBRARY], logger }),
+  );
 
   const kafka = createKafka({
     ...kafkaOptions(config),
@@ -64,8 +67,8 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   const ends = createCommandEnds(database);
   const store = tellingWaiters(rememberingFinal(createCommandStore(database)), waiters);
   await scope.start("waiters", () => startPolling(waiters, ends, logger));
-  const claims = await scope.start("claims", () => createClaimKeeper(redis, logger));
-  const intake = createIntake({ store, claims });
+  const records = await scope.start("idempotency records", () => createIdempotencyRecords(redis, logger));
+  const intake = createIntake({ store, records });
   const openStates = createCommandAges(database, () => monotonicClock.nowMs());
   observed("command_status.commands.open", "Commands that are not final, by `status`", "{command}", async () =>
     (await openStates()).map(({ status, commands }) => ({ value: commands, attributes: { status } })),

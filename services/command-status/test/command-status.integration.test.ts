@@ -6,7 +6,8 @@ import {
   queuedCommand,
   TOPICS,
 } from "@kapi/contracts";
-import { createRedis, type RedisConnection, claimKey, tagOf } from "@kapi/redis";
+import { ADMISSION_LIBRARY, recordKey, shardOf } from "@kapi/admission/redis";
+import { createRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, type Started } from "@kapi/runtime";
 import { commandMessage, createTestEnvironment, eventually, TcpProxy, type TestEnvironment } from "@kapi/testkit";
 import { randomUUID } from "node:crypto";
@@ -31,7 +32,12 @@ beforeAll(async () => {
   proxies = { postgres: postgresFront.proxy, redis: redisFront.proxy };
   running = await startRunning(environment, { POSTGRES_URL: postgresFront.url, REDIS_URL: redisFront.url });
   const logger = createLogger({ service: "test", level: "error" });
-  redis = await createRedis({ url: running.environment.redisUrl, clientName: "test", logger });
+  redis = await createRedis({
+    url: running.environment.redisUrl,
+    clientName: "test",
+    functionLibraries: [ADMISSION_LIBRARY],
+    logger,
+  });
 });
 afterAll(async () => {
   await redis.stop();
@@ -202,7 +208,7 @@ describe("the look-up", () => {
 });
 
 describe("the claim of a command", () => {
-  const claimOf = (message: AnyCommandMessage): string => claimKey(tagOf(message.organizationId), message.commandId);
+  const claimOf = (message: AnyCommandMessage): string => recordKey(shardOf(message.organizationId), message.commandId);
 
   async function claim(message: AnyCommandMessage): Promise<void> {
     const fields = { fingerprint: message.fingerprint, message: JSON.stringify(message), answered: "1" };

@@ -19,7 +19,7 @@ import {
   postgresOptions,
   startDatabaseClock,
 } from "@kapi/postgres";
-import { createRedis, redisOptions } from "@kapi/redis";
+import { createRedis, type RedisConnection, redisOptions } from "@kapi/redis";
 import type { MainContext, MigrationContext } from "@kapi/runtime";
 
 import { type Config, type ConsoleConfig, consoleConfig } from "./config.ts";
@@ -44,6 +44,9 @@ import { createPasswords } from "./outbound/passwords.ts";
 import { createAuditLog } from "./outbound/postgres/audit-log.ts";
 import { createPeopleStore } from "./outbound/postgres/people-store.ts";
 import { createUsers } from "./outbound/postgres/users.ts";
+import { CONSOLE_LIBRARY } from "./outbound/redis/console-library.ts";
+import { createConsoleSessions } from "./outbound/redis/console-sessions.ts";
+import { createSignInAttempts } from "./outbound/redis/sign-in-attempts.ts";
 
 const SERVICE = "console";
 /** Nobody but the owner of the schema could change an entry. */
@@ -97,7 +100,9 @@ export async function start(context: MainContext<Config>): Promise<void> {
   );
   const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
   const main = { ...context, clock };
-  const redis = await scope.start("redis", () => createRedis({ ...redisOptions(config), clientName: SERVICE, logger }));
+  const redis = await scope.start("redis", () =>
+    createRedis({ ...redisOptions(config), clientName: SERVICE, functionLibraries: [CONSOLE_LIBRARY], logger }),
+  );
   health.readiness("redis", () => redis.check());
   const clients = await startClients(main);
   const store = createPeopleStore(database);
@@ -109,7 +114,8 @@ export async function start(context: MainContext<Config>): Promise<void> {
     passwords: await createPasswords(),
     failedSignIns: await startFailedSignIns(main, store),
     directory: directoryOver(clients.organization),
-    redis,
+    sessions: createConsoleSessions(redis),
+    signInAttempts: createSignInAttempts(redis),
     clock,
   };
   const app = createHttpServer({ logger, health, clock, isDependencyFailure: isTransient });
@@ -119,7 +125,7 @@ export async function start(context: MainContext<Config>): Promise<void> {
   logger.info({ url }, "listening");
   await startFetchingAudit(main, clients, store);
   const settings = consoleConfig(config);
-  if (settings !== null) await startConsole(main, settings, clients, people);
+  if (settings !== null) await startConsole(main, settings, clients, redis, people);
 }
 
 async function startClients({ config, scope }: MainContext<Config>): Promise<Clients> {
@@ -199,6 +205,7 @@ async function startConsole(
   { scope, logger, health, clock }: MainContext<Config>,
   settings: ConsoleConfig,
   clients: Clients,
+  redis: RedisConnection,
   people: People,
 ): Promise<void> {
   const accounts = accountsOver(clients.account);
@@ -218,7 +225,7 @@ async function startConsole(
     probes: "liveness",
     callers: "world",
     trustedProxies: settings.trustedProxies,
-    isDependencyFailure: (error) => isTransient(error) || people.redis.check() !== null,
+    isDependencyFailure: (error) => isTransient(error) || redis.check() !== null,
   });
   installConsole(app, {
     ...people,

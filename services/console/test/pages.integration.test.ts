@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { authenticate } from "@kapi/admission";
 import { type ConsoleKey, CreatedConsoleKeyAnswer, SCOPES } from "@kapi/contracts";
 import { systemClock } from "@kapi/kernel";
-import { admit, readWallet } from "@kapi/redis";
+import { admit, readWallet } from "@kapi/admission/redis";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -31,7 +31,7 @@ function charge(organizationId: string, keyId: string, price: number) {
     operation: "getCommand",
     requestId: "<script>request</script>",
     rateLimit: null,
-    claims: [],
+    records: [],
   });
 }
 

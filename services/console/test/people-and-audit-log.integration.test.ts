@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 
 import { AuditAnswer, type AuditEntry } from "@kapi/contracts";
 import { createPool, type Database, statement, type Transaction } from "@kapi/postgres";
-import { admit } from "@kapi/redis";
+import { admit } from "@kapi/admission/redis";
 import { createLogger, type Started } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
@@ -208,7 +208,7 @@ describe("the audit log", () => {
         operation: "getCommand",
         requestId: "request",
         rateLimit: null,
-        claims: [],
+        records: [],
         address: ADDRESS,
       });
     await use();

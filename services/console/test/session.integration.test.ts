@@ -2,9 +2,9 @@
 import { createHash, randomUUID } from "node:crypto";
 
 import { ConsoleSession } from "@kapi/contracts";
-import { signInEmailKey } from "@kapi/redis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
+import { signInEmailKey } from "../src/outbound/redis/sign-in-attempts.ts";
 import { type Answer, type ConsoleWorld, PASSWORD, startConsoleWorld } from "./world.ts";
 
 const NEW_PASSWORD = "staple battery horse";

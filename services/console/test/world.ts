@@ -6,6 +6,7 @@ import { createDirectory, type Directory } from "@kapi/admission";
 import { ConsoleSession, CSRF_HEADER, SECURE_SESSION_COOKIE } from "@kapi/contracts";
 import type { InternalClient } from "@kapi/http";
 import { createKafka } from "@kapi/kafka";
+import { ADMISSION_LIBRARY } from "@kapi/admission/redis";
 import { assertDefined } from "@kapi/kernel";
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { createRedis, type RedisConnection } from "@kapi/redis";
@@ -102,7 +103,12 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
     json: (method, path, ...more) => clientFor(path).json(method, path, ...more),
   };
   const redis = await scope.start("redis", () =>
-    createRedis({ url: environment.redisUrl, clientName: "test", logger }),
+    createRedis({
+      url: environment.redisUrl,
+      clientName: "test",
+      functionLibraries: [ADMISSION_LIBRARY],
+      logger,
+    }),
   );
   const { kafkaBrokers, topicPrefix } = environment;
   const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });

@@ -1,4 +1,4 @@
-import { USAGE_STREAM_LIMIT } from "@kapi/redis";
+import { USAGE_STREAM_LIMIT } from "@kapi/admission/redis";
 import { configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 

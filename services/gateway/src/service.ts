@@ -2,7 +2,8 @@ import { createAdmission, createDirectory, createKnownAccounts, startRepeatedRef
 import { createHttpServer, createInternalClient, type InternalClient, listen, serviceCredentials } from "@kapi/http";
 import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
 import { OrganizationSlots } from "@kapi/kernel";
-import { CLAIM_SETTINGS, type ClaimSettings, createRedis, redisOptions, startRedisClock } from "@kapi/redis";
+import { ADMISSION_LIBRARY, ADMISSION_SETTINGS, type AdmissionSettings } from "@kapi/admission/redis";
+import { createRedis, redisOptions, startRedisClock } from "@kapi/redis";
 import type { MainContext } from "@kapi/runtime";
 
 import { type Config, OWNER_CONNECTIONS } from "./config.ts";
@@ -53,7 +54,7 @@ const MAX_KNOWN_ACCOUNTS = 500_000;
 
 /** What only tests set otherwise. */
 export interface ServiceSettings {
-  readonly claims?: ClaimSettings;
+  readonly claims?: AdmissionSettings;
 }
 
 /** Starts the gateway; ready once the directory has been read to its end. */
@@ -63,7 +64,13 @@ export async function startService(
 ): Promise<{ url: string }> {
   const { config, scope, logger, health } = context;
   const redis = await scope.start("redis", () =>
-    createRedis({ ...redisOptions(config), clientName: SERVICE, commandTimeoutMs: REDIS_TIMEOUT_MS, logger }),
+    createRedis({
+      ...redisOptions(config),
+      clientName: SERVICE,
+      commandTimeoutMs: REDIS_TIMEOUT_MS,
+      functionLibraries: [ADMISSION_LIBRARY],
+      logger,
+    }),
   );
   health.readiness("redis", () => redis.check());
   // A command's times are those of its claim, whatever the clock of this machine says.
@@ -140,7 +147,7 @@ export async function startService(
     redis,
     directory,
     clock,
-    settings: settings.claims ?? { ...CLAIM_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
+    settings: settings.claims ?? { ...ADMISSION_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
   });
   const operations = createOperations({
     prices: directory.prices,

@@ -2,7 +2,7 @@ import { hash, randomUUID } from "node:crypto";
 
 import { type Command, CommandEnvelope, type AnyCommandMessage, type ErrorBody, ERRORS, TOPICS } from "@kapi/contracts";
 import { endOffsets } from "@kapi/kafka";
-import { admit } from "@kapi/redis";
+import { admit } from "@kapi/admission/redis";
 import { commandMessage, eventually, keyEntry } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -107,9 +107,9 @@ async function claimedAlone(change: Partial<AnyCommandMessage>): Promise<AnyComm
     operation: "test",
     requestId: "r",
     rateLimit: null,
-    claims: [{ commandId, fingerprint, message: JSON.stringify(message), credits }],
+    records: [{ commandId, fingerprint, message: JSON.stringify(message), credits }],
   });
-  expect(reply).toMatchObject({ kind: "admitted", claims: [{ kind: "claimed" }] });
+  expect(reply).toMatchObject({ kind: "admitted", records: [{ kind: "created" }] });
   return message;
 }
 

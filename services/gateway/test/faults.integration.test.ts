@@ -5,7 +5,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { COMMAND_DEADLINE_MS, TOPICS, type TopicContract } from "@kapi/contracts";
 import { createLogReader } from "@kapi/kafka";
 import { assert, commandIdOf } from "@kapi/kernel";
-import { claimKey, settle, tagOf, walletKey } from "@kapi/redis";
+import { recordKey, settle, shardOf, walletKey } from "@kapi/admission/redis";
 import { createLogger } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -124,7 +124,7 @@ describe("a gateway killed in the middle of a creation", () => {
     const after = await getWallet(platform.url, organization);
     expect(after.reservedCredits - before.reservedCredits).toBe(10);
     expect((await getCommand(platform.url, organization, commandId, 20)).body.command.status).toBe("succeeded");
-    const chargeId = await platform.redis.commands.hget(claimKey(tagOf(organization.id), commandId), "charge");
+    const chargeId = await platform.redis.commands.hget(recordKey(shardOf(organization.id), commandId), "charge");
     expect(await settlements(commandId)).toEqual([{ chargeId, credits: 10, action: "consume" }]);
     expect(chargeId).not.toBe(commandId);
   });
@@ -304,7 +304,7 @@ async function acceptedButLost(own: Organization): Promise<{ commandId: string; 
 }
 
 async function availableNow({ id }: Organization): Promise<number> {
-  return Number(await platform.redis.commands.hget(walletKey(tagOf(id), id), "available"));
+  return Number(await platform.redis.commands.hget(walletKey(shardOf(id), id), "available"));
 }
 
 it("Redis, gone and back without its data: 500 until the wallets are set up again, and no credit of it is spent", async () => {

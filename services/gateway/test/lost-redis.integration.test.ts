@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 
 import type { CommandEnvelope, ErrorBody } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
+import { ADMISSION_LIBRARY } from "@kapi/admission/redis";
 import { createRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, type Started } from "@kapi/runtime";
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";
@@ -44,7 +45,12 @@ beforeAll(async () => {
   stack = await startTestStack({ services: SERVICES });
   demo = await stack.makeDemo();
   const logger = createLogger({ service: "test", level: "error" });
-  redis = await createRedis({ url: stack.environment.redisUrl, clientName: "test", logger });
+  redis = await createRedis({
+    url: stack.environment.redisUrl,
+    clientName: "test",
+    functionLibraries: [ADMISSION_LIBRARY],
+    logger,
+  });
 });
 afterAll(async () => {
   await redis.stop();

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 
 import type { Wallet } from "@kapi/contracts";
 import { commandIdOf, delay } from "@kapi/kernel";
-import { claimKey, tagOf, walletKey } from "@kapi/redis";
+import { recordKey, shardOf, walletKey } from "@kapi/admission/redis";
 import { eventually, type TcpProxy } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
@@ -72,7 +72,7 @@ async function changeOfWallet(before: Wallet): Promise<{ available: number; rese
 
 /** Waits for the refund of a creation that may be published. An equal request then reclaims it. */
 async function untilGivenUp(key: string): Promise<void> {
-  const claim = claimKey(tagOf(organization.id), commandIdOf(organization.id, key));
+  const claim = recordKey(shardOf(organization.id), commandIdOf(organization.id, key));
   await eventually(async () => expect(await platform.redis.commands.hget(claim, "at")).toBe("0"));
 }
 
@@ -111,7 +111,7 @@ it("a disk that is full when a read is refunded: it is refunded later; meanwhile
   proxy.before(REFUND_OF_READ, () => platform.environment.redis.refuseWrites());
   const read = await getCommand(withoutStatus, organization, randomUUID());
   expect(read).toMatchObject({ status: 500, charged: 0 });
-  const wallet = walletKey(tagOf(organization.id), organization.id);
+  const wallet = walletKey(shardOf(organization.id), organization.id);
   expect(await platform.redis.commands.hget(wallet, "available")).toBe(String(before.availableCredits - 1));
   const [key, body] = [randomUUID(), accountBody()];
   const refused = await Promise.all([

@@ -11,15 +11,15 @@ import {
 import { createKafka, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
 import { type Clock, systemClock, toIso } from "@kapi/kernel";
 import {
-  CLAIM_SETTINGS,
-  claimKey,
-  closedTags,
-  createRedis,
-  openTag,
+  ADMISSION_LIBRARY,
+  ADMISSION_SETTINGS,
+  recordKey,
+  unsyncedShards,
+  syncShard,
   purchase,
-  type RedisConnection,
-  tagOf,
-} from "@kapi/redis";
+  shardOf,
+} from "@kapi/admission/redis";
+import { createRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import { createTestEnvironment, eventually, keyEntry, serverEntry, type TestEnvironment } from "@kapi/testkit";
 
@@ -98,7 +98,7 @@ async function assemble(
   });
   const producer = await scope.start("producer", () => createProducer(kafka));
   const redis = await scope.start("redis", () =>
-    createRedis({ url: environment.redisUrl, clientName: "test", logger }),
+    createRedis({ url: environment.redisUrl, clientName: "test", functionLibraries: [ADMISSION_LIBRARY], logger }),
   );
   const child = (name: string, env: Readonly<Record<string, string>>, port: number): Promise<ChildService> =>
     scope.start(name, async () => {
@@ -132,7 +132,7 @@ async function assemble(
       throw error;
     };
     const context = { config, scope, logger, health: new Health(), clock, fatal };
-    return (await startService(context, { claims: { ...CLAIM_SETTINGS, claimOpenMs: CLAIM_OPEN_MS } })).url;
+    return (await startService(context, { claims: { ...ADMISSION_SETTINGS, recordOpenMs: CLAIM_OPEN_MS } })).url;
   };
   const url = await gateway({});
   const publish = (...entries: DirectoryEntry[]): Promise<void> => publishEntries(producer, entries);
@@ -167,7 +167,7 @@ export async function backdateClaim(
   commandId: string,
   byMs: number,
 ): Promise<void> {
-  const claim = claimKey(tagOf(organizationId), commandId);
+  const claim = recordKey(shardOf(organizationId), commandId);
   const message = AnyCommandMessage.parse(JSON.parse((await redis.commands.hget(claim, "message")) ?? "null"));
   const earlier = (time: string): string => toIso(Date.parse(time) - byMs);
   const backdated = { ...message, createdAt: earlier(message.createdAt), deadlineAt: earlier(message.deadlineAt) };
@@ -183,8 +183,8 @@ async function publishEntries(producer: Producer, entries: readonly DirectoryEnt
 }
 
 async function openTagOf(redis: RedisConnection, organizationId: string): Promise<void> {
-  const tag = tagOf(organizationId);
-  if ((await closedTags(redis, [tag])).length > 0) await openTag(redis, tag, 1, []);
+  const tag = shardOf(organizationId);
+  if ((await unsyncedShards(redis, [tag])).length > 0) await syncShard(redis, tag, 1, []);
 }
 
 async function giveWallet(redis: RedisConnection, organizationId: string, credits: number): Promise<void> {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-import { revokeKey } from "@kapi/redis";
+import { revokeKey } from "@kapi/admission/redis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { accountBody, type Answer, call, create, createdAccount, deposit, getWallet } from "./client.ts";

@@ -1,4 +1,4 @@
-import { USAGE_STREAM_LIMIT } from "@kapi/redis";
+import { USAGE_STREAM_LIMIT } from "@kapi/admission/redis";
 import { configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
@@ -30,7 +30,7 @@ export const configSchema = z.object({
   ...connectionFields.postgres,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
   ...connectionFields.redis,
-  /** Most usage entries of a tag that wait in Redis while the ledger is away; beyond them its requests are answered 500. */
+  /** Most usage entries of a wallet shard that wait in Redis while the ledger is away; beyond them its requests are answered 500. */
   USAGE_STREAM_LIMIT: configFields.integer(100, 100_000_000).default(USAGE_STREAM_LIMIT),
   /** Proves this service to those that it calls. */
   SERVICE_TOKEN: configFields.serviceToken,

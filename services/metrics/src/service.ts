@@ -27,7 +27,8 @@ import {
   postgresOptions,
   startDatabaseClock,
 } from "@kapi/postgres";
-import { CLAIM_SETTINGS, createRedis, redisOptions } from "@kapi/redis";
+import { ADMISSION_LIBRARY, ADMISSION_SETTINGS } from "@kapi/admission/redis";
+import { createRedis, redisOptions } from "@kapi/redis";
 import { type MainContext, type MigrationContext, observed, type Started } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
@@ -338,14 +339,14 @@ async function startStream(
 ): Promise<LiveServer> {
   const { config, scope, logger, health, clock } = context;
   const redis = await scope.start("redis", () =>
-    createRedis({ ...redisOptions(config), clientName: "metrics", logger }),
+    createRedis({ ...redisOptions(config), clientName: "metrics", functionLibraries: [ADMISSION_LIBRARY], logger }),
   );
   health.readiness("redis", () => redis.check());
   const admission = createAdmission({
     redis,
     directory,
     clock,
-    settings: { ...CLAIM_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
+    settings: { ...ADMISSION_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
   });
   const refunds = await scope.start("refunds", () => startRepeatedRefunds({ admission, clock, logger }));
   const livePort = config.LIVE_PORT;

@@ -1,5 +1,5 @@
 import { LIVE_METRICS_PATH } from "@kapi/contracts";
-import { openTag, revokeKey, tagOf } from "@kapi/redis";
+import { syncShard, revokeKey, shardOf } from "@kapi/admission/redis";
 import { eventually, keyEntry } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -133,7 +133,7 @@ describe("a handshake", () => {
     const [poor, walletless] = [keyEntry(), keyEntry()];
     for (const { entry } of [poor, walletless]) await world.putDirectory(entry);
     await world.buy(poor.entry.organizationId, 1);
-    await openTag(world.redis, tagOf(walletless.entry.organizationId), 1, []);
+    await syncShard(world.redis, shardOf(walletless.entry.organizationId), 1, []);
     for (const { managementKey } of [poor, walletless]) {
       await eventually(async () => expect((await shake({ method: "POST" }, managementKey)).status).toBe(400));
     }

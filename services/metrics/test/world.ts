@@ -20,7 +20,8 @@ import {
   type Message,
   type Producer,
 } from "@kapi/kafka";
-import { createRedis, openTag, purchase, type RedisConnection, tagOf } from "@kapi/redis";
+import { ADMISSION_LIBRARY, syncShard, purchase, shardOf } from "@kapi/admission/redis";
+import { createRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, Health, Scope, type Started } from "@kapi/runtime";
 import {
   createTestEnvironment,
@@ -95,7 +96,12 @@ export class World {
       logger,
     });
     const producer = await createProducer(kafka);
-    const redis = await createRedis({ url: environment.redisUrl, clientName: "metrics-test", logger });
+    const redis = await createRedis({
+      url: environment.redisUrl,
+      clientName: "metrics-test",
+      functionLibraries: [ADMISSION_LIBRARY],
+      logger,
+    });
     const world = new World(environment, kafka, producer.value, redis.value);
     await world.scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
     await world.scope.start("producer", () => producer);
@@ -220,7 +226,7 @@ export class World {
   async buy(organizationId: string, credits: number): Promise<void> {
     // Above that of every opening before, as the ledger's are.
     this.#epoch += 1;
-    await openTag(this.redis, tagOf(organizationId), this.#epoch, []);
+    await syncShard(this.redis, shardOf(organizationId), this.#epoch, []);
     await purchase(this.redis, {
       organizationId,
       purchaseId: randomUUID(),

@@ -2,7 +2,8 @@
 import type { Clock } from "@kapi/kernel";
 import { outboxAge } from "@kapi/outbox";
 import type { Database } from "@kapi/postgres";
-import { ALL_TAGS, readUsage, type RedisConnection, usageBacklog } from "@kapi/redis";
+import { ALL_SHARDS, readUsage, usageBacklog } from "@kapi/admission/redis";
+import type { RedisConnection } from "@kapi/redis";
 import { observed } from "@kapi/runtime";
 
 const MS_PER_SECOND = 1_000;
@@ -44,8 +45,8 @@ export function measureWaiting(needs: { redis: RedisConnection; database: Databa
 }
 
 async function waitingUsage(redis: RedisConnection): Promise<WaitingUsage> {
-  const backlog = (await usageBacklog(redis, ALL_TAGS)).replies;
-  const waiting = ALL_TAGS.filter((tag) => (backlog.get(tag) ?? 0) > 0);
+  const backlog = (await usageBacklog(redis, ALL_SHARDS)).replies;
+  const waiting = ALL_SHARDS.filter((tag) => (backlog.get(tag) ?? 0) > 0);
   const heads = [...(await readUsage(redis, waiting, 1)).replies.values()].flat();
   return {
     entries: [...backlog.values()].reduce((total, entries) => total + entries, 0),

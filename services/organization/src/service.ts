@@ -6,7 +6,8 @@ import { beginOffsets, createConsumer, createKafka, createProducer, endOffsets, 
 import { repeat } from "@kapi/kernel";
 import { installAuditOutbox, ROW_PER_MESSAGE, startOutbox } from "@kapi/outbox";
 import { createPool, migrate, migrationOptions, postgresOptions, startDatabaseClock } from "@kapi/postgres";
-import { ALL_TAGS, createRedis, redisOptions, tagStates } from "@kapi/redis";
+import { ADMISSION_LIBRARY, ALL_SHARDS, shardStates } from "@kapi/admission/redis";
+import { createRedis, redisOptions } from "@kapi/redis";
 import { gauge, type MainContext, type MigrationContext } from "@kapi/runtime";
 
 import type { Config } from "./config.ts";
@@ -83,7 +84,14 @@ export async function start(context: MainContext<Config>): Promise<void> {
   );
   const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
   const main = { ...context, clock };
-  const redis = await scope.start("redis", () => createRedis({ ...redisOptions(config), clientName: SERVICE, logger }));
+  const redis = await scope.start("redis", () =>
+    createRedis({
+      ...redisOptions(config),
+      clientName: SERVICE,
+      functionLibraries: [ADMISSION_LIBRARY],
+      logger,
+    }),
+  );
   const kafka = createKafka({
     ...kafkaOptions(config),
     clientId: SERVICE,
@@ -132,20 +140,20 @@ export async function start(context: MainContext<Config>): Promise<void> {
       logger,
       pauseMs: OPENING_PAUSE_MS,
       round: async () => {
-        const before = await tagStates(redis, ALL_TAGS);
-        tagsClosed.record(before.closed.length);
+        const before = await shardStates(redis, ALL_SHARDS);
+        tagsClosed.record(before.unsynced.length);
         tagsUnreachable.record(before.unreachable.length);
-        if (before.closed.length > 0) openings = `${before.closed.length} of ${ALL_TAGS.length} tags are closed`;
-        const { closed } = await openClosedTags({ ...ledger, commandStatus, eventLog }, before.closed);
+        if (before.unsynced.length > 0) openings = `${before.unsynced.length} of ${ALL_SHARDS.length} tags are closed`;
+        const { closed } = await openClosedTags({ ...ledger, commandStatus, eventLog }, before.unsynced);
         // A tag that nobody answers for is no reason to take this process out: it works for all others.
-        openings = before.unreachable.length === ALL_TAGS.length ? "Redis does not answer for any tag" : null;
+        openings = before.unreachable.length === ALL_SHARDS.length ? "Redis does not answer for any tag" : null;
         tagsClosed.record(closed.length);
       },
     }),
   );
   health.readiness("wallets", () => openings ?? redis.check());
   for (let lane = 0; lane < USAGE_LANES; lane += 1) {
-    const tags = ALL_TAGS.filter((tag) => tag % USAGE_LANES === lane);
+    const tags = ALL_SHARDS.filter((tag) => tag % USAGE_LANES === lane);
     await scope.start(`usage ${lane}`, () =>
       repeat({
         name: "usage",

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { createPool, type Database, migrate, statement } from "@kapi/postgres";
-import { ALL_TAGS, type Tag, tagOf } from "@kapi/redis";
+import { ALL_SHARDS, type Shard, shardOf } from "@kapi/admission/redis";
 import { createLogger } from "@kapi/runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -47,7 +47,7 @@ const addToWallet = statement<object>(
 );
 
 const organizationId = randomUUID();
-const tag = tagOf(organizationId);
+const tag = shardOf(organizationId);
 const bought = { organizationId, credits: 100, purchaseId: randomUUID() };
 const reservation = { chargeId: randomUUID(), credits: 5 };
 const OLD_ROWS = [
@@ -120,7 +120,7 @@ function legOf(kind: Leg["kind"], more: Partial<Leg> = {}): Leg {
   };
 }
 
-async function raiseTo(database: Database, tags: readonly Tag[], epoch: number): Promise<void> {
+async function raiseTo(database: Database, tags: readonly Shard[], epoch: number): Promise<void> {
   const raise = statement<object>("test_raise_to", `update tags set epoch = $2 where tag = any($1::smallint[])`);
   await database.query(raise, [tags, epoch]);
 }
@@ -140,7 +140,7 @@ test("both releases record side by side until the months begin, then the older o
   const [ledger] = await database.query(monthsFrom, []);
   const from = ledger?.months_from ?? 0;
   expect(from - (ledger?.now ?? 0)).toBeGreaterThanOrEqual(7 * DAY_SECONDS);
-  await openClosedTags(context, ALL_TAGS);
+  await openClosedTags(context, ALL_SHARDS);
 
   const [byOld, byNew] = [legOf("consume"), legOf("consume")];
   expect([await tellOld(byOld), await tell(byOld)]).toEqual([true, false]);
@@ -158,7 +158,7 @@ test("both releases record side by side until the months begin, then the older o
   await expectSums({ purchased: 110, consumed: 4, reserved: 5 });
 
   // The months begin, though a process of the release before still runs, and even raises the epoch.
-  await raiseTo(database, ALL_TAGS, from - 1);
+  await raiseTo(database, ALL_SHARDS, from - 1);
   await database.query(oldRaise, [tag]);
   for (const leg of [byOld, byNew, both, reserve]) expect(await tell(leg)).toBe(false);
   const fresh = legOf("consume");
@@ -170,7 +170,7 @@ test("both releases record side by side until the months begin, then the older o
   await expectSums({ purchased: 110, consumed: 5, reserved: 5 });
 
   // The time before the months is dropped like a month.
-  for (let month = 1; month <= 2; month += 1) await raiseTo(database, ALL_TAGS, from + month * 32 * DAY_SECONDS);
+  for (let month = 1; month <= 2; month += 1) await raiseTo(database, ALL_SHARDS, from + month * 32 * DAY_SECONDS);
   expect(await createCreditMonths(database).dropOldest("9999-01-01")).toBe(true);
   expect(await tell({ ...reserve, kind: "settle", action: "consume", credits: 50 })).toBe(true);
   await purchaseCredits(context, bought);

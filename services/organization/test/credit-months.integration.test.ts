@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 
 import { transactionWithOutbox } from "@kapi/outbox";
 import { createPool, statement } from "@kapi/postgres";
-import { ALL_TAGS, settledKey, type Tag, tagOf } from "@kapi/redis";
+import { ALL_SHARDS, settledKey, type Shard, shardOf } from "@kapi/admission/redis";
 import { eventually, measurements } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -48,7 +48,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 /** Takes these shards into the month that is so many after the newest that any shard is in. */
-async function nextMonth(tags: readonly Tag[] = ALL_TAGS, months = 1): Promise<void> {
+async function nextMonth(tags: readonly Shard[] = ALL_SHARDS, months = 1): Promise<void> {
   await world.database.transaction(async (tx) => {
     await tx.query(lockTags, [tags]);
     await tx.query(endMonths, [tags, months]);
@@ -63,7 +63,7 @@ async function dropMonths(): Promise<number> {
 }
 
 function tell(legs: readonly Leg[], nowMs = Date.now(), { context } = world): Promise<unknown> {
-  const tags = [...new Set(legs.map((leg) => tagOf(leg.organizationId)))];
+  const tags = [...new Set(legs.map((leg) => shardOf(leg.organizationId)))];
   return context.store.transaction(async (tx) => tx.recordLegs(await tx.shareTagLocks(tags), legs, nowMs));
 }
 
@@ -105,7 +105,7 @@ test("a leg counts once, whoever tells it while the month of its shard ends", as
   const ROUNDS = 8;
   for (let round = 0; round < ROUNDS; round += 1) {
     const legs = organizations.flatMap(someLegs);
-    const tags = round % 2 === 0 ? ALL_TAGS : [tagOf(organizations[0] ?? "")];
+    const tags = round % 2 === 0 ? ALL_SHARDS : [shardOf(organizations[0] ?? "")];
     await Promise.all([tell(legs), nextMonth(tags), tell(legs.toReversed()), tell(legs)]);
   }
   for (const organizationId of organizations) {
@@ -117,7 +117,7 @@ test("a reservation that is told of again months later is not set aside a second
   const organizationId = await organizationWith(world, 100);
   const reservation = legOf(organizationId, "reserve", { credits: 9 });
   await tell([reservation]);
-  await nextMonth(ALL_TAGS, 2);
+  await nextMonth(ALL_SHARDS, 2);
   await nextMonth();
   await tell([{ ...reservation, operation: "command", requestId: null }]);
   await expectSums(organizationId, { reserved: 9, available: 91 });
@@ -150,7 +150,7 @@ test.each([
 /** When the shard's month began or its epoch was raised in it, in ms. */
 async function epochMs(organizationId: string): Promise<number> {
   const select = statement<{ epoch: number }>("test_epoch", `select epoch from tags where tag = $1`);
-  const [row] = await world.database.query(select, [tagOf(organizationId)]);
+  const [row] = await world.database.query(select, [shardOf(organizationId)]);
   return (row?.epoch ?? 0) * 1_000;
 }
 
@@ -188,7 +188,7 @@ test("a settlement takes the price and the operation of a reservation whose mont
   const { context } = world;
   const organizationId = await organizationWith(world, 100);
   const [kept, released] = [await reserve(context, organizationId, 5), await reserve(context, organizationId, 7)];
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   for (let month = 0; month < 3; month += 1) await nextMonth();
   expect(await dropMonths()).toBeGreaterThan(0);
   expect((await ledgerSums(world, organizationId)).derived.reserved).toBe(0);
@@ -211,7 +211,7 @@ test("a purchase id is known for good", async () => {
   for (let month = 0; month < 3; month += 1) await nextMonth();
   expect(await dropMonths()).toBeGreaterThan(0);
   // Redis remembers a purchase for days.
-  await context.redis.commands.del(settledKey(tagOf(organizationId), bought.purchaseId));
+  await context.redis.commands.del(settledKey(shardOf(organizationId), bought.purchaseId));
   await purchaseCredits(context, bought);
   await expect(purchaseCredits(context, { ...bought, credits: 26 })).rejects.toMatchObject({ status: 400 });
   const { kept } = await ledgerSums(world, organizationId);
@@ -225,12 +225,12 @@ test("wallets are still what their entries give after months were dropped, and t
   const old = await organizationWith(world, 100);
   await read(context, old, 3);
   await reserve(context, old, 5);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   await nextMonth();
   const young = await organizationWith(world, 50);
   for (let month = 0; month < 2; month += 1) {
     for (const organizationId of [old, young]) await read(context, organizationId, 2);
-    await recordAllUsage(context, ALL_TAGS);
+    await recordAllUsage(context, ALL_SHARDS);
     await nextMonth();
   }
   expect(await dropMonths()).toBeGreaterThan(0);
@@ -264,7 +264,7 @@ test("the pages of the list over many months neither repeat nor skip a line, and
   for (let month = 0; month < MONTHS; month += 1) {
     // Some are told a month late.
     await tell(legs.filter((_, index) => Math.floor((index + (index % 3)) / 2.5) === month));
-    await nextMonth([tagOf(organizationId)]);
+    await nextMonth([shardOf(organizationId)]);
   }
   const lines = createUsageLines(world.database);
   const pages = [];
@@ -312,7 +312,7 @@ test("dropping a month that somebody reads holds up nobody who records, and is m
       // Whoever would wait behind the drop fails here.
       await tx.query(statement("test_wait_for_nobody", `set local lock_timeout = '1ms'`), []);
       const legs = [legOf(organizationId, "consume"), ...someLegs(organizationId)];
-      return recordLegs(tx, await shareTagLocks(tx, [tagOf(organizationId)]), legs, Date.now());
+      return recordLegs(tx, await shareTagLocks(tx, [shardOf(organizationId)]), legs, Date.now());
     });
   // A connection reads the bounds of a partition from its parent once.
   await record();

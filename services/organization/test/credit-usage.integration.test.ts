@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 import { CreditUsageAnswer, DEFAULT_PAGE_LIMIT } from "@kapi/contracts";
-import { admit, ALL_TAGS, refund } from "@kapi/redis";
+import { admit, ALL_SHARDS, refund } from "@kapi/admission/redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { purchaseCredits } from "../src/operations/credits/purchase-credits.ts";
@@ -38,11 +38,11 @@ test("every billed request and reservation is a line, newest first; what came ba
   const { context } = world;
   const organizationId = await organizationWith(world, 1_000);
   await read(context, organizationId, 3);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   await expectSum(organizationId);
   const kept = await reserve(context, organizationId, 5);
   const released = await reserve(context, organizationId, 7);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   await expectSum(organizationId);
   await finish(context, organizationId, kept, 5);
   await finish(context, organizationId, released, 7, "release");
@@ -70,7 +70,7 @@ test("a refunded request has a second line that takes the first one back", async
   const { context } = world;
   const organizationId = await organizationWith(world, 100);
   await recordRefund(organizationId);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   await expectSum(organizationId);
   const { usage: lines } = await usage(organizationId);
   expect(lines.map(({ credits, createdBy }) => [credits, createdBy])).toEqual([
@@ -89,7 +89,7 @@ async function recordRefund(organizationId: string): Promise<void> {
     price: 4,
     readPrice: 1,
     rateLimit: null,
-    claims: [],
+    records: [],
   });
   await refund(context.redis, request);
 }
@@ -100,7 +100,7 @@ test("a reservation that is heard of by its end first is in the list once, and i
   const commandId = await reserve(context, organizationId, 9);
   await finish(context, organizationId, commandId, 9);
   await expectSum(organizationId);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   expect((await usage(organizationId)).usage).toMatchObject([{ createdBy: KEY }]);
   await finish(context, organizationId, commandId, 9);
   await expectSum(organizationId);
@@ -111,7 +111,7 @@ test("the pages part the list, and free requests are no lines", async () => {
   const { context } = world;
   const organizationId = await organizationWith(world, 1_000);
   for (let price = 0; price < 12; price += 1) await read(context, organizationId, price);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   const pages = await Promise.all([1, 2, 3, 4].map((page) => usage(organizationId, page, 5)));
   expect(pages.flatMap((page) => page.usage.map(({ credits }) => credits)).toSorted((a, b) => a - b)).toEqual(
     Array.from({ length: 11 }, (_, index) => index + 1),

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 import { statement } from "@kapi/postgres";
-import { ALL_TAGS, metaKey, tagOf, walletKey } from "@kapi/redis";
+import { ALL_SHARDS, metaKey, shardOf, walletKey } from "@kapi/admission/redis";
 import { createLogger } from "@kapi/runtime";
 import { eventually, measurements, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -51,7 +51,7 @@ async function usedWallet(): Promise<string> {
   const consumed = await reserve(context, organizationId, 5);
   const released = await reserve(context, organizationId, 7);
   await reserve(context, organizationId, 9);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   await finish(context, organizationId, consumed, 5);
   await finish(context, organizationId, released, 7, "release");
   await read(context, organizationId, 1);
@@ -59,7 +59,7 @@ async function usedWallet(): Promise<string> {
 }
 
 async function inRedis(organizationId: string, change: number): Promise<void> {
-  await context.redis.commands.hincrby(walletKey(tagOf(organizationId), organizationId), "available", change);
+  await context.redis.commands.hincrby(walletKey(shardOf(organizationId), organizationId), "available", change);
 }
 
 function expectMeasured(wallets: number, credits: number): void {
@@ -93,7 +93,7 @@ test("a settlement that the ledger has and Redis gets a moment later is no drift
   let looks = 0;
   const call: DriftContext["redis"]["call"] = async (name, keys, args) => {
     if (name === "kapi_settle") await secondLook;
-    if (name === "kapi_read_tag" && keys[0] === metaKey(tagOf(organizationId)) && (looks += 1) === 2) resolve();
+    if (name === "kapi_read_tag" && keys[0] === metaKey(shardOf(organizationId)) && (looks += 1) === 2) resolve();
     return world.context.redis.call(name, keys, args);
   };
   const slow = { ...context, redis: { ...context.redis, call } };
@@ -135,7 +135,7 @@ test("a wallet of the ledger that its legs do not give is a drift, whenever it c
   expect(await checkDrift(context)).toEqual([]);
   // From here on only what is new is summed up.
   await read(context, organizationId, 2);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   expect(await checkDrift(context)).toEqual([]);
   await world.database.query(changeWallet, [organizationId, 1]);
   expect(await checkDrift(context)).toMatchObject([

@@ -4,15 +4,15 @@ import { COMMAND_DEADLINE_MS, EXPORT_DEADLINE_MS } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
 import {
   admit,
-  ALL_TAGS,
+  ALL_SHARDS,
   metaKey,
   purchase,
   readUsage,
   SETTLED_TTL_MS,
   settledKey,
-  tagOf,
+  shardOf,
   walletKey,
-} from "@kapi/redis";
+} from "@kapi/admission/redis";
 import { eventually, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -48,9 +48,9 @@ test("every charge is in the ledger once, also when the streams are read by two 
   const { context } = world;
   const organizationId = await organizationWith(world, 1_000);
   await Promise.all(Array.from({ length: 40 }, () => read(context, organizationId, 3)));
-  await Promise.all([recordAllUsage(context, ALL_TAGS), recordAllUsage(context, ALL_TAGS)]);
+  await Promise.all([recordAllUsage(context, ALL_SHARDS), recordAllUsage(context, ALL_SHARDS)]);
   await expectWallet(world, organizationId, { purchased: 1_000, consumed: 120, available: 880, reserved: 0 });
-  const { replies } = await readUsage(context.redis, ALL_TAGS, 10);
+  const { replies } = await readUsage(context.redis, ALL_SHARDS, 10);
   expect([...replies.values()].flat()).toEqual([]);
 });
 
@@ -60,12 +60,12 @@ test("a command's legs make the same wallet in whatever order they come, and how
   const early = await reserve(context, organizationId, 5);
   await finish(context, organizationId, early, 5);
   await finish(context, organizationId, early, 5);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   const late = await reserve(context, organizationId, 7);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   await finish(context, organizationId, late, 7, "release");
   await reserve(context, organizationId, 9);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   await expectWallet(world, organizationId, { purchased: 100, consumed: 5, reserved: 9, available: 86 });
 });
 
@@ -85,7 +85,7 @@ test("a wallet that comes down to its threshold is told of once", async () => {
   const organizationId = await organizationWith(world, 20, 10);
   for (const price of [9, 1, 1]) {
     await read(context, organizationId, price);
-    await recordAllUsage(context, ALL_TAGS);
+    await recordAllUsage(context, ALL_SHARDS);
   }
   const facts = world.kafka.taken.filter(({ key }) => key === organizationId);
   expect(facts.map(({ value }) => JSON.parse(String(value)) as object)).toMatchObject([
@@ -96,15 +96,15 @@ test("a wallet that comes down to its threshold is told of once", async () => {
 test("a Redis that comes back empty opens with the same wallets, and nothing is charged twice", async () => {
   const { context, commands } = world;
   const organizationId = await organizationWith(world, 100);
-  const tag = tagOf(organizationId);
+  const tag = shardOf(organizationId);
   await read(context, organizationId, 11);
   const kept = await reserve(context, organizationId, 5);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   const lost = await reserve(context, organizationId, 7);
   const before = await redisSums(context, organizationId);
 
   await context.redis.commands.flushall();
-  expect(await read(context, organizationId, 1)).toEqual({ kind: "closed" });
+  expect(await read(context, organizationId, 1)).toEqual({ kind: "unsynced" });
   commands.open = [{ commandId: lost, organizationId, reservedCredits: 7 }];
   expect(await openClosedTags(context, [tag])).toEqual({ opened: [tag], closed: [], unreachable: [] });
   expect(await redisSums(context, organizationId)).toEqual(before);
@@ -113,7 +113,7 @@ test("a Redis that comes back empty opens with the same wallets, and nothing is 
   await reserve(context, organizationId, 5, kept);
   await finish(context, organizationId, kept, 5);
   await finish(context, organizationId, lost, 7);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   await expectWallet(world, organizationId, { purchased: 100, consumed: 23, reserved: 0, available: 77 });
 });
 
@@ -125,7 +125,7 @@ test("what the ledger heard while the tag was closed is in the opened wallet onc
   await finish(context, organizationId, commandId, 5);
   await purchaseCredits(context, { organizationId, credits: 50, purchaseId: randomUUID() });
   commands.open = [];
-  await openClosedTags(context, ALL_TAGS);
+  await openClosedTags(context, ALL_SHARDS);
   await applyPending(context);
   await finish(context, organizationId, commandId, 5);
   await expectWallet(world, organizationId, { purchased: 150, consumed: 5, reserved: 0, available: 145 });
@@ -137,7 +137,7 @@ test("a settlement that is recorded after an opening read the ledger is applied 
   const commandId = await reserve(context, organizationId, 5);
   await context.redis.commands.flushall();
   // Nobody knows of the reservation when the tag opens: its event comes later.
-  await openClosedTags(context, ALL_TAGS);
+  await openClosedTags(context, ALL_SHARDS);
   expect(await redisSums(context, organizationId)).toMatchObject({ available: 100, reserved: 0 });
   await finish(context, organizationId, commandId, 5);
   await expectWallet(world, organizationId, { purchased: 100, consumed: 5, reserved: 0, available: 95 });
@@ -150,8 +150,8 @@ test("two openings at once set the wallets once", async () => {
   const consume = async (): Promise<void> => {
     await eventually(async () => (await read(context, organizationId, 2)).kind === "admitted");
   };
-  await Promise.all([openClosedTags(context, ALL_TAGS), openClosedTags(context, ALL_TAGS), consume()]);
-  await recordAllUsage(context, ALL_TAGS);
+  await Promise.all([openClosedTags(context, ALL_SHARDS), openClosedTags(context, ALL_SHARDS), consume()]);
+  await recordAllUsage(context, ALL_SHARDS);
   await finish(context, organizationId, randomUUID(), 3);
   await expectWallet(world, organizationId, { purchased: 100, consumed: 5, available: 95 });
 });
@@ -161,11 +161,11 @@ test("credits of a command that was never published come back minutes after its 
   const organizationId = await organizationWith(world, 100);
   const orphan = await reserve(context, organizationId, 5);
   const published = await reserve(context, organizationId, 7);
-  const claims = [{ commandId: randomUUID(), fingerprint: "print", message: "{}", credits: 20 }];
+  const records = [{ commandId: randomUUID(), fingerprint: "print", message: "{}", credits: 20 }];
   const request = requestOf(organizationId, randomUUID());
-  await admit(context.redis, { ...request, operation: "exportAccountHistory", mode: "reserve", claims });
+  await admit(context.redis, { ...request, operation: "exportAccountHistory", mode: "reserve", records });
   commands.known = new Set([published]);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   expect(await releaseOrphans(context, context.commandStatus)).toBe(0);
   const releaseAfter = async (ms: number): Promise<void> => {
     const clock = new TestClock(context.clock.nowMs() + ms);
@@ -186,7 +186,7 @@ test("credits that are given back come back also where the process that found th
   const { context, commands } = world;
   const organizationId = await organizationWith(world, 100);
   await reserve(context, organizationId, 5);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   commands.known = new Set();
   const later = new TestClock(context.clock.nowMs() + COMMAND_DEADLINE_MS + WAITED_FOR_MS);
   expect(await releaseOrphans({ ...context, clock: later }, context.commandStatus)).toBeGreaterThan(0);
@@ -199,7 +199,7 @@ test("what was reserved is what settles, whatever the command's end says, and wh
   const { context } = world;
   const organizationId = await organizationWith(world, 100);
   const recorded = await reserve(context, organizationId, 5);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   await finish(context, organizationId, recorded, 7);
   await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
   const unread = await reserve(context, organizationId, 5);
@@ -218,12 +218,12 @@ test("a command asked for again, after Redis lost it and the ledger heard of its
   await context.redis.commands.flushall();
   await finish(context, organizationId, commandId, 5);
   commands.open = [];
-  await openClosedTags(context, ALL_TAGS);
+  await openClosedTags(context, ALL_SHARDS);
   await applyPending(context);
   // The request came before command-status had the command, and its claim is lost.
   await reserve(context, organizationId, 5, commandId);
   expect(await redisSums(context, organizationId)).toMatchObject({ reserved: 5 });
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
@@ -231,7 +231,7 @@ test("what was given back and is asked for again long after is not reserved for 
   const { context, commands } = world;
   const organizationId = await organizationWith(world, 100);
   const commandId = await reserve(context, organizationId, 5);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   commands.known = new Set();
   const later = new TestClock(context.clock.nowMs() + COMMAND_DEADLINE_MS + WAITED_FOR_MS);
   await releaseOrphans({ ...context, clock: later }, context.commandStatus);
@@ -240,7 +240,7 @@ test("what was given back and is asked for again long after is not reserved for 
   const forgotten = await context.redis.commands.keys(`*:${commandId}`);
   await context.redis.commands.del(...forgotten);
   await reserve(context, organizationId, 5, commandId);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   await expectWallet(world, organizationId, { available: 100, reserved: 0, consumed: 0 });
 });
 
@@ -248,7 +248,7 @@ test("a command that is carried out after its reservation came back as an orphan
   const { context, commands } = world;
   const organizationId = await organizationWith(world, 100);
   const commandId = await reserve(context, organizationId, 5);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   commands.known = new Set();
   const beforeDeadline = new TestClock(context.clock.nowMs() + COMMAND_DEADLINE_MS);
   await releaseOrphans({ ...context, clock: beforeDeadline }, context.commandStatus);
@@ -267,12 +267,12 @@ test("an end that is heard again when Redis has forgotten it is applied once, an
   const { context } = world;
   const organizationId = await organizationWith(world, 100);
   const [settled, missed] = [await reserve(context, organizationId, 5), await reserve(context, organizationId, 7)];
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   await finish(context, organizationId, settled, 5);
   const dying = { ...context, store: { ...context.store, insertPending: () => Promise.resolve() } };
   const down = { ...context.redis, call: () => Promise.reject(new Error("no Redis")) };
   await finish({ ...dying, redis: down }, organizationId, missed, 7);
-  const tag = tagOf(organizationId);
+  const tag = shardOf(organizationId);
   await context.redis.commands.del(settledKey(tag, settled));
   const later = new TestClock(context.clock.nowMs() + SETTLED_TTL_MS);
   await recordSettlements(
@@ -302,16 +302,16 @@ test("a purchase whose process dies before Redis has it, or before it knows that
 test("a replica that takes over with old wallets is not believed: it is set from the ledger before it charges", async () => {
   const { context } = world;
   const organizationId = await organizationWith(world, 100);
-  const tag = tagOf(organizationId);
+  const tag = shardOf(organizationId);
   const before = await context.redis.commands.hgetall(walletKey(tag, organizationId));
   await read(context, organizationId, 30);
   const commandId = await reserve(context, organizationId, 5);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   await read(context, organizationId, 2);
   // The replica has everything but the wallet's last changes, and a run id of its own.
   await context.redis.commands.hset(walletKey(tag, organizationId), before);
   await context.redis.commands.hset(metaKey(tag), "replication", "0".repeat(40));
-  expect(await read(context, organizationId, 1)).toEqual({ kind: "closed" });
+  expect(await read(context, organizationId, 1)).toEqual({ kind: "unsynced" });
   expect(await openClosedTags(context, [tag])).toEqual({ opened: [tag], closed: [], unreachable: [] });
   await expectWallet(world, organizationId, { purchased: 100, consumed: 32, reserved: 5, available: 63 });
   await finish(context, organizationId, commandId, 5);
@@ -322,19 +322,19 @@ test("legs of organizations that the ledger does not know hold up nobody", async
   const { context } = world;
   const unknown = randomUUID();
   const wallet = { walletId: randomUUID(), lowBalanceThreshold: 0, createdAtMs: 1, epoch: Number.MAX_SAFE_INTEGER };
-  await openClosedTags(context, ALL_TAGS);
+  await openClosedTags(context, ALL_SHARDS);
   await purchase(context.redis, { organizationId: unknown, purchaseId: randomUUID(), credits: 5, ...wallet });
   await read(context, unknown, 1);
   const organizationId = await organizationWith(world, 10);
   await read(context, organizationId, 1);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   await expectWallet(world, organizationId, { available: 9 });
 });
 
 test("a leg keeps the epoch under which it was recorded first", async () => {
   const { context } = world;
   const organizationId = await organizationWith(world, 10);
-  const tag = tagOf(organizationId);
+  const tag = shardOf(organizationId);
   const leg = {
     chargeId: randomUUID(),
     kind: "settle",

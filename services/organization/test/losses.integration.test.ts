@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 import { delay } from "@kapi/kernel";
-import { ALL_TAGS } from "@kapi/redis";
+import { ALL_SHARDS } from "@kapi/admission/redis";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -49,7 +49,7 @@ async function take(kind: string, organizationId: string, at: number): Promise<v
       await command(organizationId, at % 3 === 0 ? "release" : "consume");
       break;
     case "record":
-      await recordAllUsage(context, ALL_TAGS);
+      await recordAllUsage(context, ALL_SHARDS);
       break;
     case "buy":
       await purchaseCredits(context, { organizationId, credits: 11, purchaseId: randomUUID() });
@@ -58,7 +58,7 @@ async function take(kind: string, organizationId: string, at: number): Promise<v
       await context.redis.commands.flushall();
       break;
     case "open":
-      await openClosedTags(context, ALL_TAGS);
+      await openClosedTags(context, ALL_SHARDS);
       break;
     default:
       await applyPending(context);
@@ -76,8 +76,8 @@ test("whenever Redis loses everything, once it is opened again it agrees with th
           await take(kind, organizationId, at);
         }),
       );
-      await openClosedTags(context, ALL_TAGS);
-      await recordAllUsage(context, ALL_TAGS);
+      await openClosedTags(context, ALL_SHARDS);
+      await recordAllUsage(context, ALL_SHARDS);
       while ((await applyPending(context)) > 0);
       const { kept, derived } = await ledgerSums(world, organizationId);
       expect(derived).toEqual(kept);

@@ -1,6 +1,6 @@
 /** The change of a wallet shard into the next month. */
 import { createPool, statement } from "@kapi/postgres";
-import { tagOf } from "@kapi/redis";
+import { shardOf } from "@kapi/admission/redis";
 import { expect, test } from "vitest";
 
 import { raiseEpochAlone } from "../src/outbound/postgres/credits/wallets.ts";
@@ -16,7 +16,7 @@ test("a shard whose wallets take longer to copy than a statement may comes into 
     statementTimeoutMs: 200,
   });
   try {
-    const tag = tagOf(await organizationWith(fresh, 100));
+    const tag = shardOf(await organizationWith(fresh, 100));
     // Longer than a statement of this pool may take, and than its client waits for an answer after
     // that.
     const copySlowly = [

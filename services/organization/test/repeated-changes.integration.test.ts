@@ -6,7 +6,17 @@ import { randomUUID } from "node:crypto";
 
 import { EXPORT_DEADLINE_MS } from "@kapi/contracts";
 import { statement } from "@kapi/postgres";
-import { admit, ALL_TAGS, chargeKey, metaKey, refund, SETTLED_TTL_MS, settledKey, tagOf, usageKey } from "@kapi/redis";
+import {
+  admit,
+  ALL_SHARDS,
+  chargeKey,
+  metaKey,
+  refund,
+  SETTLED_TTL_MS,
+  settledKey,
+  shardOf,
+  usageKey,
+} from "@kapi/admission/redis";
 import { TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
@@ -45,14 +55,14 @@ test.each(["at once", "apart", "with the end"])(
     for (let tries = 0; tries < 2; tries += 1) {
       const chargeId = await reserveAs(context, organizationId, commandId, 5);
       const call = { organizationId, chargeId, operation: "depositAccountFunds", requestId: "request" };
-      const claims = [{ commandId, mayBePublished: false }];
-      expect(await refund(context.redis, { ...call, claims })).toMatchObject({ credits: 5 });
-      if (read === "apart") await recordAllUsage(context, ALL_TAGS);
+      const records = [{ commandId, mayBePublished: false }];
+      expect(await refund(context.redis, { ...call, records })).toMatchObject({ credits: 5 });
+      if (read === "apart") await recordAllUsage(context, ALL_SHARDS);
     }
     await reserve(context, organizationId, 5, commandId);
     expect(await redisSums(context, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
     if (read !== "with the end") {
-      await recordAllUsage(context, ALL_TAGS);
+      await recordAllUsage(context, ALL_SHARDS);
       await expectWallet(world, organizationId, { available: 95, reserved: 5, consumed: 0 });
     }
     const reservation = await reservationOf(context, organizationId, commandId);
@@ -60,8 +70,8 @@ test.each(["at once", "apart", "with the end"])(
     await end();
     await end();
     await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
-    await context.redis.commands.hdel(metaKey(tagOf(organizationId)), "replication", "run");
-    await openClosedTags(context, ALL_TAGS);
+    await context.redis.commands.hdel(metaKey(shardOf(organizationId)), "replication", "run");
+    await openClosedTags(context, ALL_SHARDS);
     await end();
     await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
   },
@@ -73,14 +83,14 @@ test("a reservation after a give-back that only command-status knew of at an ope
   const commandId = randomUUID();
   const chargeId = await reserveAs(context, organizationId, commandId, 5);
   const call = { organizationId, chargeId, operation: "depositAccountFunds", requestId: "request" };
-  await refund(context.redis, { ...call, claims: [{ commandId, mayBePublished: false }] });
+  await refund(context.redis, { ...call, records: [{ commandId, mayBePublished: false }] });
   await reserve(context, organizationId, 5, commandId);
   const reservation = await reservationOf(context, organizationId, commandId);
   expect(reservation).not.toBe(commandId);
   await context.redis.commands.flushall();
   commands.open = [{ commandId, organizationId, reservedCredits: 5 }];
   commands.known = new Set([commandId]);
-  await openClosedTags(context, ALL_TAGS);
+  await openClosedTags(context, ALL_SHARDS);
   await expectWallet(world, organizationId, { available: 95, reserved: 5, consumed: 0 });
   commands.open = [];
   await recordSettlements(context, [finalEvent(context, organizationId, commandId, 5, "consume", reservation)], []);
@@ -96,9 +106,9 @@ async function reservedAgain(organizationId: string): Promise<{ commandId: strin
   const commandId = randomUUID();
   const chargeId = await reserveAs(context, organizationId, commandId, 5);
   const call = { organizationId, chargeId, operation: "depositAccountFunds", requestId: "request" };
-  await refund(context.redis, { ...call, claims: [{ commandId, mayBePublished: false }] });
+  await refund(context.redis, { ...call, records: [{ commandId, mayBePublished: false }] });
   await reserve(context, organizationId, 5, commandId);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   const reservation = await reservationOf(context, organizationId, commandId);
   expect(reservation).not.toBe(commandId);
   return { commandId, reservation };
@@ -136,7 +146,7 @@ test("a reservation after a give-back comes back where its command ended with th
   const organizationId = await organizationWith(world, 100);
   const { commandId } = await reservedAgain(organizationId);
   const first = await reserve(context, organizationId, 7);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   await world.database.query(forgetCommand, [first]);
   commands.known = new Set([commandId, first]);
   // The message that names the first reservation was published all the same.
@@ -173,9 +183,9 @@ test.each([
 ])("a change whose reply was lost is applied once; it is repeated when %s it", async (_what, minutes, isForgotten) => {
   const { context } = world;
   const organizationId = await organizationWith(world, 100);
-  const tag = tagOf(organizationId);
+  const tag = shardOf(organizationId);
   const commandId = await reserve(context, organizationId, 5);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   const deaf = { ...context, redis: deafRedis() };
   await finish(deaf, organizationId, commandId, 5);
   const purchaseId = randomUUID();
@@ -197,9 +207,9 @@ test.each([
 test("a settlement that is heard again long after, and whose reply is lost once more, is applied once", async () => {
   const { context } = world;
   const organizationId = await organizationWith(world, 100);
-  const tag = tagOf(organizationId);
+  const tag = shardOf(organizationId);
   const commandId = await reserve(context, organizationId, 5);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   const event = finalEvent(context, organizationId, commandId, 5);
   // The process ends before it settles in Redis, and before it notes that.
   const dying = { ...context.store, insertPending: () => Promise.resolve() };
@@ -255,7 +265,7 @@ test("commands that were carried out after their reservations came back are cons
     [await endOf(one, false), await endOf(other, true)],
     [await endOf(other, false), await endOf(one, true)],
   ];
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   const first = Promise.withResolvers<void>();
   const second = Promise.withResolvers<void>();
   await Promise.all([
@@ -268,14 +278,14 @@ test("commands that were carried out after their reservations came back are cons
 test("a reservation that is read again long after its end changes nothing", async () => {
   const { context } = world;
   const organizationId = await organizationWith(world, 100);
-  const tag = tagOf(organizationId);
+  const tag = shardOf(organizationId);
   const commandId = await reserve(context, organizationId, 5);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   await finish(context, organizationId, commandId, 5);
   await context.redis.commands.del(settledKey(tag, commandId));
   const entry = `reserve 5 ${commandId} ${organizationId} depositAccountFunds request`;
   await context.redis.commands.xadd(usageKey(tag), "*", "entry", entry);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
@@ -285,7 +295,7 @@ test("a reservation that is read again long after its end changes nothing", asyn
  */
 async function failOver(organizationId: string, change: () => Promise<unknown>): Promise<void> {
   const { context } = world;
-  const tag = tagOf(organizationId);
+  const tag = shardOf(organizationId);
   await change();
   await context.redis.commands.hset(metaKey(tag), "replication", "0".repeat(40));
   expect(await openClosedTags(context, [tag])).toMatchObject({ opened: [tag] });
@@ -296,18 +306,18 @@ async function chargedRead(organizationId: string) {
   const { context } = world;
   const chargeId = randomUUID();
   await admit(context.redis, { ...requestOf(organizationId, chargeId), mode: "consume", price: 3 });
-  await recordAllUsage(context, ALL_TAGS);
-  const key = chargeKey(tagOf(organizationId), chargeId);
-  const call = { organizationId, chargeId, operation: "getCommand", requestId: "request", claims: [] };
+  await recordAllUsage(context, ALL_SHARDS);
+  const key = chargeKey(shardOf(organizationId), chargeId);
+  const call = { organizationId, chargeId, operation: "getCommand", requestId: "request", records: [] };
   return { key, giveBack: () => refund(context.redis, call) };
 }
 
 /** What the processes of the service do in turn. */
 async function allRounds(organizationId: string): Promise<void> {
   const { context } = world;
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   await applyPending(context);
-  await openClosedTags(context, [tagOf(organizationId)]);
+  await openClosedTags(context, [shardOf(organizationId)]);
   await applyPending(context);
 }
 
@@ -318,7 +328,7 @@ test("a charge whose refund the replica has, or lacks while the ledger has it, i
     const { key, giveBack } = await chargedRead(organizationId);
     const record = await context.redis.commands.getBuffer(key);
     await giveBack();
-    await recordAllUsage(context, ALL_TAGS);
+    await recordAllUsage(context, ALL_SHARDS);
     await failOver(organizationId, async () => {
       if (isRefundLost) await context.redis.commands.set(key, record ?? "");
     });

@@ -5,7 +5,8 @@ import { type CommandEvent, CreditUsageAnswer, SCOPES, TOPICS } from "@kapi/cont
 import type { InternalClient } from "@kapi/http";
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
 import { openPassword, systemClock, toIso } from "@kapi/kernel";
-import { admit, createRedis, type RedisConnection, type WalletState } from "@kapi/redis";
+import { ADMISSION_LIBRARY, admit, type WalletState } from "@kapi/admission/redis";
+import { createRedis, type RedisConnection } from "@kapi/redis";
 import { configFields, createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import {
   createOwnerClient,
@@ -66,7 +67,9 @@ beforeAll(async () => {
   client = await scope.start("client", () =>
     createOwnerClient({ secrets, owner: "organization", baseUrl, timeoutMs: 5_000 }),
   );
-  redis = await scope.start("redis", () => createRedis({ url: environment.redisUrl, clientName: "test", logger }));
+  redis = await scope.start("redis", () =>
+    createRedis({ url: environment.redisUrl, clientName: "test", functionLibraries: [ADMISSION_LIBRARY], logger }),
+  );
   const { kafkaBrokers, topicPrefix } = environment;
   const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
   producer = await scope.start("producer", () => createProducer(kafka));
@@ -96,7 +99,7 @@ function call(organizationId: string, keyId: string, price: number) {
     operation: "getCommand",
     requestId: "request",
     rateLimit: null,
-    claims: [],
+    records: [],
   });
 }
 
@@ -219,7 +222,7 @@ test("a Redis that is killed and comes back without its data serves the same wal
     operation: "depositAccountFunds",
     requestId: "request",
     rateLimit: null,
-    claims: [{ commandId, fingerprint: "print", message: "{}", credits: 5 }],
+    records: [{ commandId, fingerprint: "print", message: "{}", credits: 5 }],
   });
   commandStatus.open = [{ commandId, organizationId, reservedCredits: 5 }];
   await eventually(() => usageIsEmpty());

@@ -3,18 +3,18 @@ import { randomUUID } from "node:crypto";
 
 import { createLogger } from "@kapi/runtime";
 import {
+  ADMISSION_LIBRARY,
   admit,
-  ALL_TAGS,
-  claimKey,
-  createRedis,
+  ALL_SHARDS,
+  recordKey,
   forget,
   metaKey,
   refund,
-  type RedisConnection,
-  type Tag,
-  tagOf,
-  tagStates,
-} from "@kapi/redis";
+  type Shard,
+  shardOf,
+  shardStates,
+} from "@kapi/admission/redis";
+import { createRedis, type RedisConnection } from "@kapi/redis";
 import { eventually, startTestRedisCluster, type TestRedisCluster } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -42,18 +42,24 @@ let world: World;
 let redis: RedisConnection;
 let stop: () => Promise<void>;
 /** Tags of the master that is lost. */
-let lostTags: readonly Tag[];
+let lostTags: readonly Shard[];
 /** Tags of the master that has a replica. */
-let replicatedTags: readonly Tag[];
+let replicatedTags: readonly Shard[];
 
 beforeAll(async () => {
   [cluster, world] = await Promise.all([startTestRedisCluster(), startWorld()]);
   const url = cluster.masters.map((master) => master.url);
-  ({ value: redis, stop } = await createRedis({ url, cluster: true, clientName: "organization-test", logger }));
+  ({ value: redis, stop } = await createRedis({
+    url,
+    cluster: true,
+    clientName: "organization-test",
+    functionLibraries: [ADMISSION_LIBRARY],
+    logger,
+  }));
   world = { ...world, context: { ...world.context, redis } };
-  const slots = await Promise.all(ALL_TAGS.map((tag) => redis.commands.cluster("KEYSLOT", metaKey(tag))));
-  replicatedTags = ALL_TAGS.filter((tag) => (slots[tag] ?? SLOTS) < Math.floor(SLOTS / 3));
-  lostTags = ALL_TAGS.filter((tag) => (slots[tag] ?? 0) >= Math.floor((2 * SLOTS) / 3));
+  const slots = await Promise.all(ALL_SHARDS.map((tag) => redis.commands.cluster("KEYSLOT", metaKey(tag))));
+  replicatedTags = ALL_SHARDS.filter((tag) => (slots[tag] ?? SLOTS) < Math.floor(SLOTS / 3));
+  lostTags = ALL_SHARDS.filter((tag) => (slots[tag] ?? 0) >= Math.floor((2 * SLOTS) / 3));
 });
 afterAll(async () => {
   await stop();
@@ -64,26 +70,26 @@ async function organizationIn(isLost: boolean): Promise<string> {
   return organizationOf((tag) => lostTags.includes(tag) === isLost);
 }
 
-async function organizationOf(isWanted: (tag: Tag) => boolean): Promise<string> {
+async function organizationOf(isWanted: (tag: Shard) => boolean): Promise<string> {
   for (;;) {
     const organizationId = await organizationWith(world, 100);
-    if (isWanted(tagOf(organizationId))) return organizationId;
+    if (isWanted(shardOf(organizationId))) return organizationId;
   }
 }
 
 test("usage, settlements, purchases, openings and claims of the other nodes go on", async () => {
   const { context } = world;
-  await openClosedTags(context, ALL_TAGS);
+  await openClosedTags(context, ALL_SHARDS);
   const [lost, other] = [await organizationIn(true), await organizationIn(false)];
   const [lostCommand, otherCommand] = [await reserve(context, lost, 5), await reserve(context, other, 5)];
   await read(context, lost, 3);
-  await recordUsage(context, ALL_TAGS);
+  await recordUsage(context, ALL_SHARDS);
 
   await cluster.masters[2]?.crash();
-  await eventually(async () => expect((await tagStates(redis, ALL_TAGS)).unreachable).toEqual(lostTags));
+  await eventually(async () => expect((await shardStates(redis, ALL_SHARDS)).unreachable).toEqual(lostTags));
 
   expect(await read(context, other, 3)).toMatchObject({ kind: "admitted", charged: 3 });
-  expect((await recordUsage(context, ALL_TAGS)).moved).toBeGreaterThan(0);
+  expect((await recordUsage(context, ALL_SHARDS)).moved).toBeGreaterThan(0);
   await finish(context, other, otherCommand, 5);
   // More changes wait for the lost node than are looked at together.
   for (let at = 0; at < 3; at += 1)
@@ -97,7 +103,7 @@ test("usage, settlements, purchases, openings and claims of the other nodes go o
   }));
   await context.store.insertPending(waiting);
   const bought = { organizationId: other, credits: 25, purchaseId: randomUUID() };
-  const epoch = await context.store.readForOpening(tagOf(other), (raised) => Promise.resolve(raised));
+  const epoch = await context.store.readForOpening(shardOf(other), (raised) => Promise.resolve(raised));
   await context.store.insertPending([
     { chargeId: randomUUID(), organizationId: other, kind: "release", credits: 0, epoch },
   ]);
@@ -110,28 +116,34 @@ test("usage, settlements, purchases, openings and claims of the other nodes go o
   expect((await ledgerSums(world, lost)).kept).toMatchObject({ purchased: 130, consumed: 8, reserved: 0 });
 
   // A tag of another node that lost its data is opened, whatever the lost one holds.
-  await redis.commands.del(metaKey(tagOf(other)));
-  const opening = await openClosedTags(context, ALL_TAGS);
-  expect(opening).toMatchObject({ opened: [tagOf(other)], closed: [] });
+  await redis.commands.del(metaKey(shardOf(other)));
+  const opening = await openClosedTags(context, ALL_SHARDS);
+  expect(opening).toMatchObject({ opened: [shardOf(other)], closed: [] });
   expect([...opening.unreachable].sort((a, b) => a - b)).toEqual(lostTags);
   expect(await redisSums(context, other)).toEqual(sums);
 
   const commands = [lost, other].map((organizationId) => ({ organizationId, commandId: randomUUID() }));
   await redis.commands.hset(
-    claimKey(tagOf(other), commands[1]?.commandId ?? ""),
+    recordKey(shardOf(other), commands[1]?.commandId ?? ""),
     "message",
     "{}",
     "fingerprint",
     "print",
   );
-  expect((await forget(redis, commands)).unreachable).toEqual([tagOf(lost)]);
-  expect(await redis.commands.hget(claimKey(tagOf(other), commands[1]?.commandId ?? ""), "message")).toBeNull();
+  expect((await forget(redis, commands)).unreachable).toEqual([shardOf(lost)]);
+  expect(await redis.commands.hget(recordKey(shardOf(other), commands[1]?.commandId ?? ""), "message")).toBeNull();
 });
 
 test("a process starts while the node is lost", async () => {
   const url = cluster.masters.map((master) => master.url);
-  const other = await createRedis({ url, cluster: true, clientName: "organization-test", logger });
-  expect((await tagStates(other.value, ALL_TAGS)).unreachable).toHaveLength(lostTags.length);
+  const other = await createRedis({
+    url,
+    cluster: true,
+    clientName: "organization-test",
+    functionLibraries: [ADMISSION_LIBRARY],
+    logger,
+  });
+  expect((await shardStates(other.value, ALL_SHARDS)).unreachable).toHaveLength(lostTags.length);
   await other.stop();
   const organizationId = await organizationIn(false);
   const request = {
@@ -144,7 +156,7 @@ test("a process starts while the node is lost", async () => {
     operation: "getCommand",
     requestId: "request",
     rateLimit: null,
-    claims: [],
+    records: [],
   };
   expect(await admit(redis, request)).toMatchObject({ kind: "admitted" });
 });
@@ -153,11 +165,11 @@ test("a charge is given back once where its master is lost, with what the ledger
   const { context } = world;
   const [master] = cluster.masters;
   const organizationId = await organizationOf((tag) => replicatedTags.includes(tag));
-  const tag = tagOf(organizationId);
+  const tag = shardOf(organizationId);
   const charge = async () => {
     const call = { ...requestOf(organizationId, randomUUID()), price: 3 };
     expect(await admit(redis, call)).toMatchObject({ kind: "admitted", charged: 3 });
-    await recordUsage(context, ALL_TAGS);
+    await recordUsage(context, ALL_SHARDS);
     return () =>
       refund(redis, { organizationId, chargeId: call.chargeId, operation: "getCommand", requestId: "request" });
   };
@@ -175,14 +187,14 @@ test("a charge is given back once where its master is lost, with what the ledger
   );
   const giveBackLater = await charge();
   expect(await giveBack()).toMatchObject({ credits: 3 });
-  await recordUsage(context, ALL_TAGS);
+  await recordUsage(context, ALL_SHARDS);
   expect((await ledgerSums(world, organizationId)).kept).toMatchObject({ available: 97, consumed: 3 });
 
   await master?.crash();
   await cluster.replica.ask("CLUSTER FAILOVER TAKEOVER");
   await eventually(async () => expect((await openClosedTags(context, [tag])).opened).toEqual([tag]));
   for (const again of [giveBack, giveBackLater, giveBack, giveBackLater]) await again();
-  await recordUsage(context, ALL_TAGS);
+  await recordUsage(context, ALL_SHARDS);
   await applyPending(context);
   await openClosedTags(context, [tag]);
   await applyPending(context);

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
-import { type AdmitReply, admit, claimKey, createRedis, tagOf } from "@kapi/redis";
+import { ADMISSION_LIBRARY, type AdmitReply, admit, recordKey, shardOf } from "@kapi/admission/redis";
+import { createRedis } from "@kapi/redis";
 import { type CommandEvent, type Settlement } from "@kapi/contracts";
 import type { OutgoingMessage } from "@kapi/kafka";
 import { systemClock, toIso } from "@kapi/kernel";
@@ -60,7 +61,12 @@ export async function startWorld(before?: (connectionString: string) => Promise<
     createPool({ connectionString, schema: "organization", applicationName: "organization-test", logger }),
   );
   const redis = await scope.start("redis", () =>
-    createRedis({ url: environment.redisUrl, clientName: "organization-test", logger }),
+    createRedis({
+      url: environment.redisUrl,
+      clientName: "organization-test",
+      functionLibraries: [ADMISSION_LIBRARY],
+      logger,
+    }),
   );
   const commands: KnownCommands = { open: [], known: new Set(), final: new Set() };
   const kafka: KafkaStandIn = { taken: [], isAway: false };
@@ -108,7 +114,7 @@ export const NOBODY = { actor: null, address: null };
 export async function organizationWith(world: World, credits: number, lowBalanceThreshold = 0): Promise<string> {
   const wanted = { name: "Test", credits, lowBalanceThreshold };
   const { organizationId } = await createOrganization(world.context, wanted, NOBODY);
-  await openClosedTags(world.context, [tagOf(organizationId)]);
+  await openClosedTags(world.context, [shardOf(organizationId)]);
   return organizationId;
 }
 
@@ -146,7 +152,7 @@ export async function reserveAs(
   await admit(context.redis, {
     ...call,
     mode: "reserve",
-    claims: [{ commandId, fingerprint: "print", message: "{}", credits }],
+    records: [{ commandId, fingerprint: "print", message: "{}", credits }],
     traceparent,
   });
   return call.chargeId;
@@ -168,7 +174,7 @@ export function requestOf(organizationId: string, chargeId: string) {
     operation: "getCommand",
     requestId: "request",
     rateLimit: null,
-    claims: [],
+    records: [],
   };
 }
 
@@ -181,7 +187,7 @@ export async function reservationOf(
   organizationId: string,
   commandId: string,
 ): Promise<string> {
-  return (await redis.commands.hget(claimKey(tagOf(organizationId), commandId), "charge")) ?? commandId;
+  return (await redis.commands.hget(recordKey(shardOf(organizationId), commandId), "charge")) ?? commandId;
 }
 
 /** The final event of a command arrives. */

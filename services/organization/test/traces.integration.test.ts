@@ -1,7 +1,7 @@
 /** A charge, and a change of the directory, are found under the trace of the request that made them. */
 import { SCOPES, TOPICS } from "@kapi/contracts";
 import { outboxAge } from "@kapi/outbox";
-import { ALL_TAGS, readUsage } from "@kapi/redis";
+import { ALL_SHARDS, readUsage } from "@kapi/admission/redis";
 import { startRequestSpan } from "@kapi/runtime";
 import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/testkit/spans";
 import { eventually } from "@kapi/testkit";
@@ -43,9 +43,9 @@ test("a charge goes into the ledger beneath its request, and so does what it mak
   const [organizationId, other] = [await organizationWith(world, 10, 9), await organizationWith(world, 10, 9)];
   const { traceId, traceparent } = requestSpan();
   await Promise.all([read(context, organizationId, 1, traceparent), read(context, other, 1)]);
-  expect([...(await readUsage(context.redis, ALL_TAGS, 10)).replies.values()].flat()).toHaveLength(2);
+  expect([...(await readUsage(context.redis, ALL_SHARDS, 10)).replies.values()].flat()).toHaveLength(2);
   const before = recorder.spans.length;
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   const [taken] = ofTrace(traceId);
   expect(taken).toMatchObject({ name: "process usage", parentId: REQUEST_SPAN, ended: true });
   expect(taken?.attributes).toMatchObject({ "kapi.operation": "getCommand", "kapi.request.id": "request" });
@@ -61,7 +61,7 @@ test("charges of several requests go into the ledger together, each beneath its 
   const organizationId = await organizationWith(world, 10);
   const requests = [requestSpan(), requestSpan()];
   for (const { traceparent } of requests) await read(context, organizationId, 1, traceparent);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   const taken = requests.map(({ traceId }) => ofTrace(traceId).find(({ name }) => name === "process usage"));
   expect(taken.map((span) => span?.parentId)).toEqual([REQUEST_SPAN, REQUEST_SPAN]);
   const together = ofTrace(requests[0]?.traceId ?? "").find(({ name }) => name === "record usage");

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 
 import { systemClock } from "@kapi/kernel";
 import { statement } from "@kapi/postgres";
-import { admit, ALL_TAGS, refund, tagOf } from "@kapi/redis";
+import { admit, ALL_SHARDS, refund, shardOf } from "@kapi/admission/redis";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -100,14 +100,14 @@ async function carryOut(organizationId: string, steps: readonly Step[]): Promise
   for (const one of steps) {
     if (one.kind === "read") await read(context, organizationId, one.price);
     else if (one.kind === "refunded") await refunded(organizationId, one.price);
-    else if (one.kind === "record") await recordAllUsage(context, ALL_TAGS);
+    else if (one.kind === "record") await recordAllUsage(context, ALL_SHARDS);
     else await carryOutCommand(organizationId, one);
   }
 }
 
 async function refunded(organizationId: string, credits: number): Promise<void> {
   const request = { organizationId, chargeId: randomUUID(), operation: "listCommands", requestId: "request" };
-  const rest = { keyId: "aaaaaaaaaaaaaaaa", mode: "consume" as const, readPrice: 1, rateLimit: null, claims: [] };
+  const rest = { keyId: "aaaaaaaaaaaaaaaa", mode: "consume" as const, readPrice: 1, rateLimit: null, records: [] };
   await admit(world.context.redis, { ...request, ...rest, price: credits });
   await refund(world.context.redis, request);
 }
@@ -116,7 +116,7 @@ async function carryOutCommand(organizationId: string, step: Step & { readonly k
   const { context } = world;
   const commandId = await reserve(context, organizationId, step.credits);
   const told = { organizationId, commandId, credits: step.credits, atMs: systemClock.nowMs() };
-  if (step.before === "request") await recordAllUsage(context, ALL_TAGS);
+  if (step.before === "request") await recordAllUsage(context, ALL_SHARDS);
   if (step.before === "open") await tellBlindly({ ...told, action: null });
   if (step.end === null) return;
   const { action, daysAgo, times, blind } = step.end;
@@ -143,7 +143,7 @@ async function tellBlindly(command: {
   const reserved: Leg = { ...leg, kind: "reserve", action: null };
   const legs: Leg[] = action === null ? [reserved] : [reserved, { ...leg, kind: "settle", action }];
   await world.context.store.transaction(async (tx) => {
-    const epochs = await tx.shareTagLocks([tagOf(command.organizationId)]);
+    const epochs = await tx.shareTagLocks([shardOf(command.organizationId)]);
     await tx.recordLegs(epochs, legs, command.atMs);
   });
 }
@@ -154,7 +154,7 @@ test("whatever is used, given back, told twice, late or in another order: each d
       const organizationId = await organizationWith(world, 1_000);
       await carryOut(organizationId, steps);
       expect(await kept(organizationId)).toEqual(await ofLines(organizationId));
-      await recordAllUsage(world.context, ALL_TAGS);
+      await recordAllUsage(world.context, ALL_SHARDS);
       expect(await kept(organizationId)).toEqual(await ofLines(organizationId));
     }),
     { numRuns: 12 },
@@ -168,7 +168,7 @@ test("a release that is heard of before its reservation's request moves to the o
   const atMs = systemClock.nowMs() - DAY_MS;
   await tellBlindly({ organizationId, commandId, credits: 7, action: "release", atMs });
   expect(await kept(organizationId)).toMatchObject([{ operation: "finance.deposit", requests: 1, credits: 0 }]);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   const days = await kept(organizationId);
   expect(days).toEqual(await ofLines(organizationId));
   expect(days).toMatchObject([
@@ -214,7 +214,7 @@ test("every day asked for is there, oldest first, each with its operations, the 
   await read(context, organizationId, 3);
   await refunded(organizationId, 9);
   await read(context, other, 50);
-  await recordAllUsage(context, ALL_TAGS);
+  await recordAllUsage(context, ALL_SHARDS);
   const usageLines = createUsageLines(world.database);
   const { days } = await listUsageByDay({ usageLines, clock: systemClock }, organizationId, 3);
   expect(days).toHaveLength(3);

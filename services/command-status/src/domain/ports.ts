@@ -114,10 +114,10 @@ export interface CommandEnds {
   finalAmong(commandIds: readonly string[]): Promise<readonly string[]>;
 }
 
-/** The claims in Redis that stand in for a command until it can be read here (decisions, 2.6 and 3.7). */
-export interface ClaimKeeper {
+/** The idempotency records in Redis that stand in for a command until it can be read here (decisions, 2.6 and 3.7). */
+export interface IdempotencyRecords {
   /**
-   * These are final and can be read here: the stored messages, with what was sealed in them, are wiped; the claims may expire. Where
+   * These are final and can be read here: the stored messages, with what was sealed in them, are wiped; the records may expire. Where
    * Redis does not answer, this is done later: the call never rejects, and waits for no node for longer than a call may take.
    */
   forget(commands: readonly CommandRead[]): Promise<void>;

@@ -18,7 +18,7 @@ function intakeOf(taken: readonly TakenIn[]) {
   };
   const intake = createIntake({
     store: { takeInMessages: write, takeInEvents: write },
-    claims: { forget: async (commands) => void forgotten.push(...commands) },
+    records: { forget: async (commands) => void forgotten.push(...commands) },
   });
   return { intake, written, forgotten };
 }
@@ -38,7 +38,7 @@ it("of several events of a command the one that wins is written", async () => {
   expect(written).toEqual([[[ended], POSITIONS]]);
 });
 
-it("only claims of commands that are final and can be read here are told, of messages and of events", async () => {
+it("only records of commands that are final and can be read here are told, of messages and of events", async () => {
   const row = (commandId: string, final: boolean, readable: boolean): TakenIn => ({
     commandId,
     organizationId: "organization",

@@ -1,11 +1,11 @@
 import type { CommandEvent, AnyCommandMessage } from "@kapi/contracts";
 
 import { collapseEvents, dropRepeats } from "../domain/command-state.ts";
-import type { ClaimKeeper, CommandStore, LogPosition, TakenIn } from "../domain/ports.ts";
+import type { IdempotencyRecords, CommandStore, LogPosition, TakenIn } from "../domain/ports.ts";
 
 export interface IntakeNeeds {
   readonly store: Pick<CommandStore, "takeInMessages" | "takeInEvents">;
-  readonly claims: ClaimKeeper;
+  readonly records: IdempotencyRecords;
 }
 
 /** Writes what was read of some partitions, with how far they are read by then. Both functions may be repeated. */
@@ -15,20 +15,20 @@ export interface CommandIntake {
 }
 
 /** Makes the intake of `commands.*` and `command.events`. */
-export function createIntake({ store, claims }: IntakeNeeds): CommandIntake {
+export function createIntake({ store, records }: IntakeNeeds): CommandIntake {
   return {
     takeMessages: async (messages, positions) => {
-      await tellClaims(claims, await store.takeInMessages(dropRepeats(messages), positions));
+      await forgetRecords(records, await store.takeInMessages(dropRepeats(messages), positions));
     },
     // Of each command the highest version wins, and a final state stays.
     takeEvents: async (events, positions) => {
-      await tellClaims(claims, await store.takeInEvents(collapseEvents(events), positions));
+      await forgetRecords(records, await store.takeInEvents(collapseEvents(events), positions));
     },
   };
 }
 
-/** Tells the claims what is final and can be read here now; always after the commit. */
-async function tellClaims(claims: ClaimKeeper, taken: readonly TakenIn[]): Promise<void> {
+/** Forgets the records of commands that are final and can be read here now; always after the commit. */
+async function forgetRecords(records: IdempotencyRecords, taken: readonly TakenIn[]): Promise<void> {
   const over = taken.filter((row) => row.final && row.readable);
-  if (over.length > 0) await claims.forget(over);
+  if (over.length > 0) await records.forget(over);
 }

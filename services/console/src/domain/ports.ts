@@ -138,6 +138,54 @@ export interface Credits {
   usageByDay(organizationId: string, days: number): Promise<Buffer>;
 }
 
+/** A console session as it is stored, under the hash of its id. */
+export interface ConsoleSessionState {
+  readonly userId: string;
+  /** The version of the user's sessions that it was opened under; another one means that it is over. */
+  readonly version: number;
+  readonly csrfToken: string;
+  readonly createdAtMs: number;
+}
+
+/**
+ * The sessions of the console. `sessionHash` is the SHA-256 of a session's id in hex: the id itself
+ * is stored nowhere but in its cookie.
+ */
+export interface ConsoleSessions {
+  open(sessionHash: string, session: Omit<ConsoleSessionState, "createdAtMs">): Promise<void>;
+  /** The session under a hash, which lives on from now; null where there is none (any more). */
+  use(sessionHash: string): Promise<ConsoleSessionState | null>;
+  /**
+   * Whether each session exists, in order, without keeping it alive. True also where its node of a
+   * cluster does not answer.
+   */
+  exist(sessionHashes: readonly string[]): Promise<boolean[]>;
+  close(sessionHash: string): Promise<void>;
+}
+
+/** Who tries to sign in: both parts are counted. */
+export interface SignInSubject {
+  /** SHA-256 of the e-mail address in lower case, in hex. */
+  readonly emailHash: string;
+  /** Network address; of IPv6 the part that names the network. */
+  readonly address: string;
+}
+
+/** Failed attempts to sign in. */
+export interface SignInAttempts {
+  /**
+   * Counts an attempt as a failure until it is taken back. Returns 0, or the milliseconds that it
+   * has to wait after too many failures: then it is not counted.
+   */
+  begin(subject: SignInSubject): Promise<number>;
+  /**
+   * Takes an attempt back. `succeeded`: the e-mail address begins anew, the network address has this
+   * one less (one good password must not clear what was failed with others). `undecided`: nobody
+   * said whether the password was right.
+   */
+  takeBack(subject: SignInSubject, outcome: "succeeded" | "undecided"): Promise<void>;
+}
+
 /** Hashes of passwords; made slow on purpose, and only some at once. */
 export interface Passwords {
   hash(password: string): Promise<string>;

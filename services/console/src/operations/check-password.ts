@@ -1,9 +1,15 @@
 import { createHash } from "node:crypto";
 
 import { ApiError } from "@kapi/http";
-import { beginSignIn, type RedisConnection, type SignInSubject, takeBackSignIn } from "@kapi/redis";
 
-import { type ActiveUser, type Passwords, PasswordsBusy, type Users } from "../domain/ports.ts";
+import {
+  type ActiveUser,
+  type Passwords,
+  PasswordsBusy,
+  type SignInAttempts,
+  type SignInSubject,
+  type Users,
+} from "../domain/ports.ts";
 import type { AttemptPlace } from "../domain/failed-sign-ins.ts";
 import { networkOf } from "../domain/network-address.ts";
 import type { FailedSignInRecorder } from "./record-failed-sign-ins.ts";
@@ -12,7 +18,7 @@ import type { FailedSignInRecorder } from "./record-failed-sign-ins.ts";
 const BUSY_WAIT_MS = 1_000;
 
 export interface PasswordCheckDependencies {
-  readonly redis: RedisConnection;
+  readonly signInAttempts: SignInAttempts;
   readonly users: Users;
   readonly passwords: Passwords;
   readonly failedSignIns: FailedSignInRecorder;
@@ -35,9 +41,9 @@ export async function checkPassword(
   context: PasswordCheckDependencies,
   claim: PasswordClaim,
 ): Promise<ActiveUser | null> {
-  const { redis, users, passwords } = context;
+  const { signInAttempts, users, passwords } = context;
   const subject = subjectOf(claim);
-  const waitMs = await beginSignIn(redis, subject);
+  const waitMs = await signInAttempts.begin(subject);
   const attempt = { ...placeOf(subject), address: claim.address };
   if (waitMs > 0) {
     context.failedSignIns.addThrottled(attempt, () => users.byEmail(claim.email));
@@ -49,14 +55,14 @@ export async function checkPassword(
     user = await users.byEmail(claim.email);
     matches = await passwords.matches(claim.password, user?.passwordHash ?? null);
   } catch (error) {
-    await takeBackSignIn(redis, subject, "undecided");
+    await signInAttempts.takeBack(subject, "undecided");
     throw error instanceof PasswordsBusy ? tooMany(BUSY_WAIT_MS) : error;
   }
   if (!matches) {
     context.failedSignIns.add(attempt, user);
     return null;
   }
-  await takeBackSignIn(redis, subject, "succeeded");
+  await signInAttempts.takeBack(subject, "succeeded");
   return user;
 }
 

@@ -1,13 +1,14 @@
 import { ApiError } from "@kapi/http";
 import type { Clock } from "@kapi/kernel";
 
-import type { PeopleStore } from "../domain/ports.ts";
+import type { ConsoleSessions, PeopleStore } from "../domain/ports.ts";
 import { checkPassword, type PasswordCheckDependencies, type PasswordClaim } from "./check-password.ts";
 import { type OpenedSession, openSession } from "./use-session.ts";
 
 /** What a sign-in and a change of the password work with. */
 export interface SignInDependencies extends PasswordCheckDependencies {
   readonly store: PeopleStore;
+  readonly sessions: ConsoleSessions;
   readonly clock: Clock;
 }
 

@@ -2,15 +2,8 @@ import { createHash, randomBytes } from "node:crypto";
 
 import type { ConsoleSession } from "@kapi/contracts";
 import { ApiError, type Caller } from "@kapi/http";
-import {
-  closeConsoleSession,
-  consoleSessionsExist,
-  openConsoleSession,
-  type RedisConnection,
-  useConsoleSession,
-} from "@kapi/redis";
 
-import type { ActiveUser, Users } from "../domain/ports.ts";
+import type { ActiveUser, ConsoleSessions, Users } from "../domain/ports.ts";
 
 const SESSION_ID_BYTES = 32;
 const CSRF_TOKEN_BYTES = 32;
@@ -19,7 +12,7 @@ const SESSION_ID = /^[A-Za-z0-9_-]{43}$/;
 
 /** What tells who has a session. */
 export interface SessionDependencies {
-  readonly redis: RedisConnection;
+  readonly sessions: ConsoleSessions;
   readonly users: Users;
 }
 
@@ -51,15 +44,15 @@ export interface SessionMark {
 
 /** Opens a session for a user whose password was checked, and closes the one that the browser had, if it had one. */
 export async function openSession(
-  { redis }: Pick<SessionDependencies, "redis">,
+  { sessions }: Pick<SessionDependencies, "sessions">,
   user: ActiveUser,
   formerSessionId: string | null,
 ): Promise<OpenedSession> {
   const sessionId = randomBytes(SESSION_ID_BYTES).toString("base64url");
   const csrfToken = randomBytes(CSRF_TOKEN_BYTES).toString("base64url");
   const sessionHash = hashOf(sessionId);
-  await openConsoleSession(redis, sessionHash, { userId: user.userId, version: user.sessionVersion, csrfToken });
-  await closeSession({ redis }, formerSessionId);
+  await sessions.open(sessionHash, { userId: user.userId, version: user.sessionVersion, csrfToken });
+  await closeSession({ sessions }, formerSessionId);
   return { sessionId, signedIn: { sessionHash, csrfToken, user } };
 }
 
@@ -70,9 +63,9 @@ export async function useSession(context: SessionDependencies, sessionId: string
   return signedIn;
 }
 
-async function find({ redis, users }: SessionDependencies, sessionId: string): Promise<SignedIn | null> {
+async function find({ sessions, users }: SessionDependencies, sessionId: string): Promise<SignedIn | null> {
   const sessionHash = hashOf(sessionId);
-  const state = await useConsoleSession(redis, sessionHash);
+  const state = await sessions.use(sessionHash);
   const user = state === null ? null : await users.byId(state.userId);
   if (state === null || user === null || user.sessionVersion !== state.version) return null;
   return { sessionHash, csrfToken: state.csrfToken, user };
@@ -80,22 +73,19 @@ async function find({ redis, users }: SessionDependencies, sessionId: string): P
 
 /** Closes a session; null, or one that is closed already, is as well. */
 export async function closeSession(
-  { redis }: Pick<SessionDependencies, "redis">,
+  { sessions }: Pick<SessionDependencies, "sessions">,
   sessionId: string | null,
 ): Promise<void> {
-  if (sessionId !== null && SESSION_ID.test(sessionId)) await closeConsoleSession(redis, hashOf(sessionId));
+  if (sessionId !== null && SESSION_ID.test(sessionId)) await sessions.close(hashOf(sessionId));
 }
 
 /** Whether each session is still open, in order; asking keeps none alive. */
 export async function areSessionsOpen(
-  { redis, users }: SessionDependencies,
+  { sessions, users }: SessionDependencies,
   marks: readonly SessionMark[],
 ): Promise<boolean[]> {
   const [existing, versions] = await Promise.all([
-    consoleSessionsExist(
-      redis,
-      marks.map((mark) => mark.sessionHash),
-    ),
+    sessions.exist(marks.map((mark) => mark.sessionHash)),
     users.sessionVersions([...new Set(marks.map((mark) => mark.userId))]),
   ]);
   return marks.map((mark, index) => existing[index] === true && versions.get(mark.userId) === mark.sessionVersion);

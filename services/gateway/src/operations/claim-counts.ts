@@ -1,5 +1,5 @@
 /** What becomes of the claims of requests, counted once each. */
-import type { ClaimOutcome } from "@kapi/admission";
+import type { RecordOutcome } from "@kapi/admission";
 import { counter } from "@kapi/runtime";
 
 const claims = counter(
@@ -8,8 +8,15 @@ const claims = counter(
   "{claim}",
 );
 
-export function countClaims(outcomes: readonly ClaimOutcome[]): void {
-  for (const { kind: outcome } of outcomes) claims.add(1, { outcome });
+/** Names that the metric has for outcomes, where they differ: dashboards and alerts go by them. */
+const LABELS: Partial<Record<RecordOutcome["kind"], string>> = {
+  created: "claimed",
+  reclaimed: "taken_over",
+  skipped: "untouched",
+};
+
+export function countClaims(outcomes: readonly RecordOutcome[]): void {
+  for (const { kind } of outcomes) claims.add(1, { outcome: LABELS[kind] ?? kind });
 }
 
 /** Claims whose passwords are being sent while Redis cannot be reached to confirm it. */

@@ -16,7 +16,7 @@ import type { ServerConfigurations } from "./server-configurations.ts";
 export interface Dependencies {
   /** The prices in force. */
   readonly prices: Directory["prices"];
-  readonly admission: Pick<Admission, "claimedMessage" | "confirmAnswered" | "markAnswered">;
+  readonly admission: Pick<Admission, "recordedMessage" | "confirmCompleted" | "markCompleted">;
   /** The ids of accounts that exist, as `Accounts.ids` tells them. */
   readonly knownAccounts: KnownAccounts<string>;
   readonly accounts: Accounts;

@@ -17,7 +17,7 @@ const wait = vi.fn<() => Promise<Buffer | null>>();
 const admit = vi.fn(() => Promise.resolve({ charged: 1, remaining: 9 }));
 const operation = getCommand({
   commandStatus: { read, wait },
-  admission: { claimedMessage: () => Promise.resolve(MESSAGE) },
+  admission: { recordedMessage: () => Promise.resolve(MESSAGE) },
   clock: { nowMs: () => Date.now() },
   isStopping: () => false,
 } as unknown as Parameters<typeof getCommand>[0]);

@@ -51,7 +51,7 @@ async function findCommand(
 ): Promise<Buffer | null> {
   const read = await commandStatus.read(organizationId, commandId);
   if (read !== null) return read;
-  const claimed = await admission.claimedMessage(organizationId, commandId);
+  const claimed = await admission.recordedMessage(organizationId, commandId);
   if (claimed !== null) return Buffer.from(JSON.stringify({ command: queuedCommand(claimed) }));
   // The claim may have given way to command-status between the two questions. What is in neither now was never accepted.
   return commandStatus.read(organizationId, commandId);

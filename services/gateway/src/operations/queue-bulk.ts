@@ -1,4 +1,4 @@
-import type { Claim, ClaimOutcome } from "@kapi/admission";
+import type { NewRecord, RecordOutcome } from "@kapi/admission";
 import { type AnyCommandMessage, ERRORS, type Issue } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { assertDefined } from "@kapi/kernel";
@@ -31,12 +31,12 @@ const BAD_REQUEST = 400;
 interface Item {
   readonly request: QueueRequest;
   readonly message: AnyCommandMessage;
-  readonly claim: Claim;
+  readonly claim: NewRecord;
   readonly known: KnownCommand | null;
 }
 
 /** An outcome that makes the command this request's to publish and to answer. */
-type Held = Extract<ClaimOutcome, { claimToken: string }>;
+type Held = Extract<RecordOutcome, { recordToken: string }>;
 
 /**
  * Queues the creations of a bulk: the way of `queueCommand`, each step taken once for all (decisions, 2.3 and 4.9). One
@@ -72,7 +72,7 @@ export async function queueBulk(
     items.map(({ request }, index) => (outcomes[index]?.kind === "mismatch" ? keyReused(request) : null)),
   );
   if (reused !== null) throw reused;
-  if (outcomes.some(({ kind }) => kind === "open" || kind === "untouched")) throw stillOpen();
+  if (outcomes.some(({ kind }) => kind === "open" || kind === "skipped")) throw stillOpen();
   const nowMs = dependencies.clock.nowMs();
   return answerAll(
     dependencies,
@@ -115,8 +115,8 @@ export function unsupportedLeverage(index: number): Issue {
 }
 
 /** A claim that is taken over, with the times of now. */
-function timedNow(outcome: ClaimOutcome, nowMs: number): ClaimOutcome {
-  if (outcome.kind !== "taken_over" || outcome.message === null) return outcome;
+function timedNow(outcome: RecordOutcome, nowMs: number): RecordOutcome {
+  if (outcome.kind !== "reclaimed" || outcome.message === null) return outcome;
   return { ...outcome, message: takenOverNow(outcome.message, nowMs) };
 }
 
@@ -125,12 +125,12 @@ async function answerAll(
   dependencies: QueueDependencies,
   call: Call,
   items: readonly Item[],
-  outcomes: readonly ClaimOutcome[],
+  outcomes: readonly RecordOutcome[],
 ): Promise<Answer> {
   const done = items.map((item, index) => ({ item, outcome: assertDefined(outcomes[index], "an outcome per claim") }));
   const commandIds = done.filter(({ outcome }) => isHeld(outcome)).map(({ item }) => item.message.commandId);
-  const claimToken = outcomes.find(isHeld)?.claimToken;
-  if (claimToken !== undefined) faultPoint("gateway.claimed");
+  const recordToken = outcomes.find(isHeld)?.recordToken;
+  if (recordToken !== undefined) faultPoint("gateway.claimed");
   // All are sent in one turn of the event loop: the producer puts them into one request. All have ended before any failure is told,
   // for what may be published decides what is given back.
   const sent = await Promise.allSettled(
@@ -139,13 +139,13 @@ async function answerAll(
   for (const result of sent) if (result.status === "rejected") throw result.reason;
   const results = await Promise.all(done.map(({ item, outcome }) => envelopeOf(dependencies, item, outcome)));
   const hasPasswords = true;
-  if (claimToken !== undefined)
-    await answerClaims(dependencies.admission, call, { commandIds, claimToken, hasPasswords });
-  return { status: 202, body: JSON.stringify({ results }), replayed: claimToken === undefined };
+  if (recordToken !== undefined)
+    await answerClaims(dependencies.admission, call, { commandIds, recordToken, hasPasswords });
+  return { status: 202, body: JSON.stringify({ results }), replayed: recordToken === undefined };
 }
 
-function isHeld(outcome: ClaimOutcome): outcome is Held {
-  return outcome.kind === "claimed" || outcome.kind === "taken_over";
+function isHeld(outcome: RecordOutcome): outcome is Held {
+  return outcome.kind === "created" || outcome.kind === "reclaimed";
 }
 
 /** Of a claim that was taken over the first request's message is published, unless the command is final already. */
@@ -153,10 +153,10 @@ async function publishHeld(
   dependencies: QueueDependencies,
   call: Call,
   { message, claim }: Item,
-  outcome: ClaimOutcome,
+  outcome: RecordOutcome,
 ): Promise<void> {
-  if (outcome.kind === "claimed") await publishClaimed(dependencies, call, message, claim.message, outcome.chargeId);
-  else if (outcome.kind === "taken_over" && outcome.message !== null) {
+  if (outcome.kind === "created") await publishClaimed(dependencies, call, message, claim.message, outcome.chargeId);
+  else if (outcome.kind === "reclaimed" && outcome.message !== null) {
     await publish(dependencies, call, outcome.message, JSON.stringify(outcome.message));
   }
 }
@@ -165,11 +165,11 @@ async function publishHeld(
 async function envelopeOf(
   dependencies: QueueDependencies,
   { request, message, known }: Item,
-  outcome: ClaimOutcome,
+  outcome: RecordOutcome,
 ): Promise<Readonly<Record<string, unknown>>> {
   const { commandId } = message;
   if (isHeld(outcome)) {
-    const first = outcome.kind === "claimed" ? message : outcome.message;
+    const first = outcome.kind === "created" ? message : outcome.message;
     const answered = first === null ? await commandAsItIs(dependencies, commandId, known, null) : queuedAnswer(first);
     const { command, derivationKeyId } = answered;
     return { command, duplicate: false, ...request.oneTime?.(commandId, derivationKeyId) };

@@ -1,4 +1,4 @@
-import type { AnsweredClaims, Claim, ClaimOutcome } from "@kapi/admission";
+import type { CompletedRecords, NewRecord, RecordOutcome } from "@kapi/admission";
 import {
   type Command,
   type AnyCommandMessage,
@@ -105,18 +105,18 @@ export async function queueCommand(
   const [outcome] = await claimOrWait(dependencies, call, [claim], [known !== null]);
   assert(outcome !== undefined, "one claim has one outcome");
   switch (outcome.kind) {
-    case "claimed":
+    case "created":
       faultPoint("gateway.claimed");
       await publishClaimed(dependencies, call, message, claim.message, outcome.chargeId);
-      return accepted(dependencies, call, request, queuedAnswer(message), outcome.claimToken);
-    case "taken_over":
-      return takeOver(dependencies, call, request, outcome.message, outcome.claimToken);
+      return accepted(dependencies, call, request, queuedAnswer(message), outcome.recordToken);
+    case "reclaimed":
+      return takeOver(dependencies, call, request, outcome.message, outcome.recordToken);
     case "duplicate":
       return duplicate(request, await commandAsItIs(dependencies, message.commandId, known, outcome.message));
     case "mismatch":
       throw keyReused(request);
     case "open":
-    case "untouched":
+    case "skipped":
       throw stillOpen();
   }
 }
@@ -151,7 +151,7 @@ export function wishOf(
 }
 
 /** The claim on the command that a message names. */
-export function claimOf(message: AnyCommandMessage): Claim {
+export function claimOf(message: AnyCommandMessage): NewRecord {
   const { commandId, fingerprint, reservedCredits } = message;
   return { commandId, fingerprint, message: JSON.stringify(message), credits: reservedCredits };
 }
@@ -188,7 +188,7 @@ export async function findEarlier(
   }
   // Admission compares with the claim, but not by the fingerprint of release 0.1.0.
   if (finding === null && wish.earlierFingerprint === null) return { known, finding, message };
-  const claimed = await dependencies.admission.claimedMessage(organizationId, commandId);
+  const claimed = await dependencies.admission.recordedMessage(organizationId, commandId);
   if (claimed === null) return { known, finding, message };
   const fingerprint = equalFingerprint(wish, claimed.fingerprint, claimed.createdAt, dependencies.clock.nowMs());
   if (fingerprint !== null) return { known, finding: null, message: { ...message, fingerprint } };
@@ -222,16 +222,16 @@ export function firstFinding(findings: readonly (ApiError | null)[]): ApiError |
 export async function claimOrWait(
   { clock }: Pick<Dependencies, "clock">,
   call: Call,
-  claims: readonly Claim[],
+  claims: readonly NewRecord[],
   knownDuplicates: readonly boolean[],
-): Promise<readonly ClaimOutcome[]> {
+): Promise<readonly RecordOutcome[]> {
   const giveUpAtMs = clock.nowMs() + OPEN_CLAIM_WAIT_MS;
   for (;;) {
     const admitted = await call.charge.reserve(claims, knownDuplicates);
-    const isOpen = admitted.claims.some((outcome) => outcome.kind === "open");
+    const isOpen = admitted.records.some((outcome) => outcome.kind === "open");
     if (!isOpen || clock.nowMs() >= giveUpAtMs) {
-      countClaims(admitted.claims);
-      return admitted.claims;
+      countClaims(admitted.records);
+      return admitted.records;
     }
     await delay(OPEN_CLAIM_POLL_MS);
   }
@@ -285,15 +285,15 @@ async function takeOver(
   call: Call,
   request: QueueRequest,
   message: AnyCommandMessage | null,
-  claimToken: string,
+  recordToken: string,
 ): Promise<Answer> {
   if (message !== null) {
     const now = takenOverNow(message, dependencies.clock.nowMs());
     await publish(dependencies, call, now, JSON.stringify(now));
-    return accepted(dependencies, call, request, queuedAnswer(now), claimToken);
+    return accepted(dependencies, call, request, queuedAnswer(now), recordToken);
   }
   const commandId = commandIdOf(call.key.organizationId, request.idempotencyKey);
-  return accepted(dependencies, call, request, await commandAsItIs(dependencies, commandId, null, null), claimToken);
+  return accepted(dependencies, call, request, await commandAsItIs(dependencies, commandId, null, null), recordToken);
 }
 
 /** The 202, unless it would come too late: then another request may be answering in this one's place. */
@@ -302,10 +302,10 @@ async function accepted(
   call: Call,
   request: QueueRequest,
   { command, derivationKeyId }: AnsweredCommand,
-  claimToken: string,
+  recordToken: string,
 ): Promise<Answer> {
   const hasPasswords = request.oneTime !== undefined;
-  await answerClaims(admission, call, { commandIds: [command.id], claimToken, hasPasswords });
+  await answerClaims(admission, call, { commandIds: [command.id], recordToken, hasPasswords });
   return {
     status: 202,
     body: JSON.stringify({
@@ -321,12 +321,12 @@ async function accepted(
 export async function answerClaims(
   admission: Dependencies["admission"],
   call: Call,
-  answered: AnsweredClaims,
+  answered: CompletedRecords,
 ): Promise<void> {
   const { organizationId } = call.key;
   const { commandIds } = answered;
   faultPoint("gateway.published");
-  if (!(await admission.markAnswered(organizationId, answered))) {
+  if (!(await admission.markCompleted(organizationId, answered))) {
     countLateClaims(commandIds.length);
     throw new ApiError("DEPENDENCY_UNAVAILABLE", {
       headers: RETRY_AFTER_HEADERS,
@@ -336,7 +336,7 @@ export async function answerClaims(
   faultPoint("gateway.answered");
   // Where this fails, an equal request may answer the passwords too.
   if (answered.hasPasswords === true) {
-    admission.confirmAnswered(organizationId, answered).catch(() => countUnconfirmedClaims(commandIds.length));
+    admission.confirmCompleted(organizationId, answered).catch(() => countUnconfirmedClaims(commandIds.length));
   }
 }
 

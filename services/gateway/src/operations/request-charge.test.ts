@@ -71,7 +71,7 @@ it("a key that was refused costs no further look until it is accepted again", as
 });
 
 const CLAIM = { commandId: "a", fingerprint: "f", message: "{}", credits: 5 };
-const refundable = (charge: RequestCharge): unknown => [charge.isRefundable, charge.refundRequest().claims];
+const refundable = (charge: RequestCharge): unknown => [charge.isRefundable, charge.refundRequest().records];
 
 it("nothing is given back of a request that was never admitted, whatever it would have claimed", async () => {
   admit.mockRejectedValue(NO_CREDITS);

@@ -1,4 +1,4 @@
-import type { Admission, Admitted, Claim, Directory, RefundRequest } from "@kapi/admission";
+import type { Admission, Admitted, NewRecord, Directory, RefundRequest } from "@kapi/admission";
 import type { KeyEntry, OperationContract, OperationId } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { type Clock, uuidV7 } from "@kapi/kernel";
@@ -60,8 +60,8 @@ export class RequestCharge {
   /** What gives back all that the request was charged, and reserved for what was not published. */
   refundRequest(): RefundRequest {
     const { key, operation, requestId } = this.#request;
-    const claims = Array.from(this.#claims, ([commandId, { mayBePublished }]) => ({ commandId, mayBePublished }));
-    return { key, operation, requestId, chargeId: this.#chargeId, claims };
+    const records = Array.from(this.#claims, ([commandId, { mayBePublished }]) => ({ commandId, mayBePublished }));
+    return { key, operation, requestId, chargeId: this.#chargeId, records };
   }
 
   /** Charges the read price. Throws 401, 429, 402 or 500, and charges nothing then. */
@@ -141,14 +141,14 @@ export class RequestCharge {
    * Reserves what the commands of `claims` cost, each once; may be called again for the same claims.
    * They are noted before: a failure at any later moment finds what is to be given back.
    */
-  async reserve(claims: readonly Claim[], knownDuplicates: readonly boolean[]): Promise<Admitted> {
+  async reserve(claims: readonly NewRecord[], knownDuplicates: readonly boolean[]): Promise<Admitted> {
     for (const { commandId } of claims) if (!this.#claims.has(commandId)) this.notPublished(commandId);
     const admitted = await this.#dependencies.admission.admit({
       ...this.#named(),
       mode: "reserve",
       price: 0,
       readPrice: this.#dependencies.prices().read,
-      claims,
+      records: claims,
       knownDuplicates,
     });
     this.#admitted = admitted;

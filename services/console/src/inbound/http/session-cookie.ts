@@ -1,6 +1,7 @@
 import { SECURE_SESSION_COOKIE, SESSION_COOKIE } from "@kapi/contracts";
 import type { FastifyReply, FastifyRequest } from "@kapi/http";
-import { SESSION_ABSOLUTE_MS } from "@kapi/redis";
+
+import { SESSION_ABSOLUTE_MS } from "../../domain/session-life.ts";
 
 /** Only the console's own paths are told the session. */
 const COOKIE_PATH = "/console";

@@ -114,7 +114,7 @@ async function startGateway(): Promise<string> {
   });
   const dependencies = {
     prices: directory.prices,
-    admission: { claimedMessage: () => Promise.resolve(null) },
+    admission: { recordedMessage: () => Promise.resolve(null) },
     accounts: createAccounts(await client({ connections: SHARE, waitingCalls: SHARE }), {
       checkTimeoutMs: 1_000,
       deleteTimeoutMs: 1_000,

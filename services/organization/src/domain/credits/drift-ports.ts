@@ -1,4 +1,4 @@
-import type { Tag } from "@kapi/redis";
+import type { Shard } from "@kapi/admission/redis";
 
 import type { LedgerWallet } from "./drift.ts";
 import type { Leg, WalletDelta } from "./leg.ts";
@@ -42,12 +42,12 @@ export interface LegSums {
 /** What checks of wallets read and keep. */
 export interface WalletChecks {
   /** The tags that have wallets. */
-  tags(): Promise<Tag[]>;
+  tags(): Promise<Shard[]>;
   /** Runs `work` in a transaction; from its `look` on nothing is recorded in the tag. */
   alone<T>(
     work: (tx: {
       /** Wallets of a tag, at most `limit`, of organizations after `afterId`. */
-      look(tag: Tag, afterId: string, limit: number): Promise<WalletLook>;
+      look(tag: Shard, afterId: string, limit: number): Promise<WalletLook>;
       /** Those of `told` that the ledger does not have. */
       unrecorded(seen: WalletLook, told: readonly Leg[]): Promise<Leg[]>;
     }) => Promise<T>,

@@ -1,5 +1,5 @@
 /** What operations on credits need from outside. */
-import type { OpeningWallet, SettlementRequest, Tag } from "@kapi/redis";
+import type { SettlementRequest, Shard, SyncedWallet } from "@kapi/admission/redis";
 
 import type { AuditRecord } from "../audit.ts";
 import type { KeyUse } from "../directory/ports.ts";
@@ -44,7 +44,7 @@ export interface WalletRecord {
 
 /** Where a wallet is in the order of all. */
 export interface WalletPlace {
-  readonly tag: Tag;
+  readonly tag: Shard;
   readonly organizationId: string;
 }
 
@@ -130,7 +130,7 @@ export interface CreditTransaction {
    * before anything is read from Redis that the ledger shall record: no opening computes wallets in
    * between, and no month ends.
    */
-  shareTagLocks(tags: readonly Tag[]): Promise<ReadonlyMap<Tag, LedgerPosition>>;
+  shareTagLocks(tags: readonly Shard[]): Promise<ReadonlyMap<Shard, LedgerPosition>>;
   /**
    * Adds what the ledger does not have yet of `told`, in any order and however often it is told;
    * keeps the wallets' sums and the open reservations, and writes a fact where a wallet comes down
@@ -138,7 +138,7 @@ export interface CreditTransaction {
    * of organizations without a wallet are left out, and those that are so old that a dropped month
    * may have them: these are put aside.
    */
-  recordLegs(positions: ReadonlyMap<Tag, LedgerPosition>, told: Iterable<Leg>, nowMs: number): Promise<RecordedLeg[]>;
+  recordLegs(positions: ReadonlyMap<Shard, LedgerPosition>, told: Iterable<Leg>, nowMs: number): Promise<RecordedLeg[]>;
   /** Notes that the ledger has all command events of these partitions before `nextOffset`. */
   raiseConsumedOffsets(reached: readonly { partition: number; nextOffset: bigint }[]): void;
   /** How the reservations of these charges ended, with the epoch that it was recorded under; of those that have. */
@@ -165,15 +165,15 @@ export interface CreditStore {
   organizationExists(id: string): Promise<boolean>;
   readWallet(organizationId: string): Promise<WalletRecord | null>;
   /** The wallets of `tags` in their order, as many as `limit` of those that come after one. */
-  walletsOf(tags: readonly Tag[], after: WalletPlace | null, limit: number): Promise<WalletPlace[]>;
+  walletsOf(tags: readonly Shard[], after: WalletPlace | null, limit: number): Promise<WalletPlace[]>;
   /**
    * Raises the tag's epoch, and gives `open` the tag's wallets and open reservations in batches;
    * one that begins with the wallet that the batch before ended with has more of its reservations.
    * Every leg that they include is of an earlier epoch, every later one of this epoch or above.
    */
   readForOpening<T>(
-    tag: Tag,
-    open: (epoch: number, wallets: AsyncIterable<readonly OpeningWallet[]>) => Promise<T>,
+    tag: Shard,
+    open: (epoch: number, wallets: AsyncIterable<readonly SyncedWallet[]>) => Promise<T>,
   ): Promise<T>;
   /** Old reservations, the oldest first, as many as `limit` of those that come after one. */
   oldReservations(range: OldReservations, limit: number): Promise<Reservation[]>;
@@ -184,7 +184,7 @@ export interface CreditStore {
    * At most `limit` changes that wait for Redis, purchases first; none of `exceptTags`. Old: those
    * that wait for longer than `oldAfterMs`.
    */
-  readPending(limit: number, exceptTags: readonly Tag[], oldAfterMs: number): Promise<PendingWalletChange[]>;
+  readPending(limit: number, exceptTags: readonly Shard[], oldAfterMs: number): Promise<PendingWalletChange[]>;
   /** Removes changes that Redis has. */
   deletePending(chargeIds: readonly string[]): Promise<void>;
 }

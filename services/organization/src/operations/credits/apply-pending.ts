@@ -1,4 +1,12 @@
-import { SETTLED_TTL_MS, type SettlementReply, type Tag, closeTag, purchase, settle, tagOf } from "@kapi/redis";
+import {
+  SETTLED_TTL_MS,
+  type SettlementReply,
+  type Shard,
+  markUnsynced,
+  purchase,
+  settle,
+  shardOf,
+} from "@kapi/admission/redis";
 
 import type { PendingWalletChange } from "../../domain/credits/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
@@ -17,7 +25,7 @@ const REPEATED_WITHIN_MS = SETTLED_TTL_MS / 2;
  * is closed or unreachable hide none of another.
  */
 export async function applyPending(context: LedgerContext): Promise<number> {
-  const skipped = new Set<Tag>();
+  const skipped = new Set<Shard>();
   let taken = 0;
   for (;;) {
     const changes = await context.store.readPending(MAX_CHANGES_PER_BATCH, [...skipped], REPEATED_WITHIN_MS);
@@ -33,7 +41,7 @@ export async function applyPending(context: LedgerContext): Promise<number> {
 export interface AppliedChanges {
   readonly applied: number;
   /** Tags that cannot take theirs now: closed, or unreachable. */
-  readonly waiting: ReadonlySet<Tag>;
+  readonly waiting: ReadonlySet<Shard>;
 }
 
 /**
@@ -49,14 +57,14 @@ export async function applyChanges(
   const waiting = await closeTagsOfOld(context, changes);
   const take = ({ chargeId, organizationId }: Change, reply: SettlementReply | undefined): void => {
     if (isApplied(reply)) applied.push(chargeId);
-    if (reply === "closed" || reply === "unreachable") waiting.add(tagOf(organizationId));
+    if (reply === "unsynced" || reply === "unreachable") waiting.add(shardOf(organizationId));
   };
   for (const change of changes) {
-    if (change.kind !== "purchase" || waiting.has(tagOf(change.organizationId))) continue;
+    if (change.kind !== "purchase" || waiting.has(shardOf(change.organizationId))) continue;
     take(change, await applyPurchase(context, change));
   }
   const settlements = changes.flatMap(({ kind, ...change }) =>
-    kind === "purchase" || waiting.has(tagOf(change.organizationId)) ? [] : [{ ...change, action: kind }],
+    kind === "purchase" || waiting.has(shardOf(change.organizationId)) ? [] : [{ ...change, action: kind }],
   );
   const replies = await settle(context.redis, settlements, (error) => warnWaiting(context, error));
   for (const [index, settlement] of settlements.entries()) take(settlement, replies[index]);
@@ -68,18 +76,18 @@ export async function applyChanges(
  * Closes the tags that were not opened since an old change was recorded; returns them, and those
  * that cannot be asked.
  */
-async function closeTagsOfOld(context: LedgerContext, changes: readonly PendingWalletChange[]): Promise<Set<Tag>> {
-  const waiting = new Set<Tag>();
+async function closeTagsOfOld(context: LedgerContext, changes: readonly PendingWalletChange[]): Promise<Set<Shard>> {
+  const waiting = new Set<Shard>();
   const old = Map.groupBy(
     changes.filter(({ isOld }) => isOld),
-    ({ organizationId }) => tagOf(organizationId),
+    ({ organizationId }) => shardOf(organizationId),
   );
   for (const [tag, ofTag] of old) {
     try {
-      const closed = await closeTag(context.redis, tag, Math.max(...ofTag.map(({ epoch }) => epoch)));
-      if (closed === "opened_since") continue;
+      const marked = await markUnsynced(context.redis, tag, Math.max(...ofTag.map(({ epoch }) => epoch)));
+      if (marked === "synced_since") continue;
       // The loop comes by again and again until the tag is opened.
-      if (closed === "closed") {
+      if (marked === "unsynced") {
         context.logger.warn({ tag, changes: ofTag.length }, "a tag is opened anew: it may have these changes already");
       }
     } catch (error) {

@@ -1,5 +1,5 @@
 import type { CommandEvent } from "@kapi/contracts";
-import type { UsageEntry } from "@kapi/redis";
+import type { UsageEntry } from "@kapi/admission/redis";
 import { describe, expect, it } from "vitest";
 
 import { keyUsesOf, resetsOf } from "./audit-usage.ts";
@@ -8,9 +8,9 @@ const ID = "3b1f6a52-8c0d-5e77-b6a1-2f9d4c8e7a10";
 const ADDRESS = "203.0.113.7";
 const AT = "2026-03-02T10:05:00.000Z";
 
-function used(keyId: string | null, atMs: number, leg: UsageEntry["leg"] = "consume"): UsageEntry {
+function used(keyId: string | null, atMs: number, kind: UsageEntry["kind"] = "consume"): UsageEntry {
   const request = { operation: "getCommand", requestId: "r", credits: 1, commandId: null };
-  return { ...request, entryId: `${atMs}-0`, chargeId: ID, leg, organizationId: ID, atMs, keyId, address: ADDRESS };
+  return { ...request, entryId: `${atMs}-0`, chargeId: ID, kind, organizationId: ID, atMs, keyId, address: ADDRESS };
 }
 
 describe("the uses of keys among usage entries", () => {

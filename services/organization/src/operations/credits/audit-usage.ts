@@ -1,7 +1,7 @@
 /** What the credit ledger takes in and the audit log records too, in the same transaction. */
 import { type Actor, type CommandEvent, isFinal, isPasswordReset } from "@kapi/contracts";
 import { uuidV5 } from "@kapi/kernel";
-import type { UsageEntry } from "@kapi/redis";
+import type { UsageEntry } from "@kapi/admission/redis";
 
 import type { AuditRecord } from "../../domain/audit.ts";
 import type { KeyUse } from "../../domain/directory/ports.ts";
@@ -9,8 +9,8 @@ import type { KeyUse } from "../../domain/directory/ports.ts";
 /** The oldest request of each key among usage entries. What came back is no use. */
 export function keyUsesOf(entries: readonly UsageEntry[]): KeyUse[] {
   const first = new Map<string, KeyUse>();
-  for (const { keyId, leg, atMs, address } of entries) {
-    if (keyId === null || (leg !== "consume" && leg !== "reserve")) continue;
+  for (const { keyId, kind, atMs, address } of entries) {
+    if (keyId === null || (kind !== "consume" && kind !== "reserve")) continue;
     const known = first.get(keyId);
     if (known === undefined || atMs < known.atMs) first.set(keyId, { keyId, atMs, address });
   }

@@ -1,6 +1,6 @@
 import type { Wallet } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
-import { setLowBalanceThreshold, tagOf } from "@kapi/redis";
+import { setLowBalanceThreshold, shardOf } from "@kapi/admission/redis";
 
 import { walletOrError } from "./get-credit-balance.ts";
 import type { LedgerContext } from "./ledger-context.ts";
@@ -16,7 +16,7 @@ export function changeLowBalanceThreshold(
   credits: number,
 ): Promise<Wallet> {
   return store.transaction(async (tx) => {
-    await tx.shareTagLocks([tagOf(organizationId)]);
+    await tx.shareTagLocks([shardOf(organizationId)]);
     const isKnown = await tx.setLowBalanceThreshold(organizationId, credits, clock.nowMs());
     if (!isKnown) throw new ApiError("WALLET_NOT_FOUND");
     return walletOrError(await setLowBalanceThreshold(redis, organizationId, credits));

@@ -1,5 +1,5 @@
 import { delay } from "@kapi/kernel";
-import { type Tag, readTag } from "@kapi/redis";
+import { type Shard, readShard } from "@kapi/admission/redis";
 import { gauge } from "@kapi/runtime";
 
 import { type Drift, creditsOf, driftOfLegs, driftOfRedis, plus } from "../../domain/credits/drift.ts";
@@ -68,7 +68,7 @@ interface Look extends WalletLook {
 
 async function checkPage(
   context: DriftContext,
-  tag: Tag,
+  tag: Shard,
   afterId: string,
 ): Promise<{ drifts: Drift[]; nextAfterId: string | null }> {
   const first = await lookAt(context, tag, afterId);
@@ -87,15 +87,15 @@ async function checkPage(
 }
 
 /** Reads wallets in the ledger and in Redis while nothing is recorded in their tag. */
-function lookAt({ checks, redis, logger }: DriftContext, tag: Tag, afterId: string): Promise<Look> {
+function lookAt({ checks, redis, logger }: DriftContext, tag: Shard, afterId: string): Promise<Look> {
   return checks.alone(async (tx) => {
     const seen = await tx.look(tag, afterId, WALLETS_PER_LOOK);
     const ids = seen.wallets.map((wallet) => wallet.organizationId);
-    const snapshot = await readTag(redis, tag, ids, MAX_ENTRIES_PER_LOOK).catch((error: unknown) => {
+    const snapshot = await readShard(redis, tag, ids, MAX_ENTRIES_PER_LOOK).catch((error: unknown) => {
       logger.warn({ err: error, tag }, "the wallets of a tag are not compared with Redis");
-      return { kind: "closed" } as const;
+      return { kind: "unsynced" } as const;
     });
-    if (snapshot.kind !== "open") return { ...seen, driftsOfRedis: [] };
+    if (snapshot.kind !== "ready") return { ...seen, driftsOfRedis: [] };
     const unrecorded: readonly Leg[] = await tx.unrecorded(seen, snapshot.usage.map(legFromEntry));
     // A change that waits for Redis may be there already: nobody can tell.
     const comparable = seen.wallets.filter((wallet) => !wallet.waitsForRedis);

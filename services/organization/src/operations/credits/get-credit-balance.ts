@@ -1,7 +1,7 @@
 import { walletToWire } from "@kapi/admission";
 import type { Wallet } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
-import { readWallet, type WalletReply } from "@kapi/redis";
+import { readWallet, type WalletReply } from "@kapi/admission/redis";
 
 import type { LedgerContext } from "./ledger-context.ts";
 
@@ -23,7 +23,7 @@ export function walletOrError(reply: WalletReply): Wallet {
       return walletToWire(reply.wallet);
     case "no_wallet":
       throw new ApiError("WALLET_NOT_FOUND");
-    case "closed":
+    case "unsynced":
       throw new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": String(CLOSED_RETRY_AFTER_S) } });
   }
 }

@@ -1,5 +1,5 @@
 import { type Clock, delay } from "@kapi/kernel";
-import { type Tag, openTag, tagOf, tagStates } from "@kapi/redis";
+import { type Shard, syncShard, shardOf, shardStates } from "@kapi/admission/redis";
 
 import type { Leg } from "../../domain/credits/leg.ts";
 import type { CommandStatus, EventLog, OpenCommand, WalletPlace } from "../../domain/credits/ports.ts";
@@ -23,11 +23,11 @@ export interface OpeningContext extends LedgerContext {
 
 /** What a look at tags found, and did. */
 export interface Opening {
-  readonly opened: readonly Tag[];
+  readonly opened: readonly Shard[];
   /** Tags that are still closed, because Redis did not take their wallets. They are looked at again in the next round. */
-  readonly closed: readonly Tag[];
+  readonly closed: readonly Shard[];
   /** Tags that Redis does not answer for. They are looked at again in the next round. */
-  readonly unreachable: readonly Tag[];
+  readonly unreachable: readonly Shard[];
 }
 
 /**
@@ -37,13 +37,13 @@ export interface Opening {
  * ledger or command-status is away; the tags stay closed, and the call can be repeated at any time,
  * also by several processes.
  */
-export async function openClosedTags(context: OpeningContext, tags: readonly Tag[]): Promise<Opening> {
-  const { closed, unreachable } = await tagStates(context.redis, tags);
+export async function openClosedTags(context: OpeningContext, tags: readonly Shard[]): Promise<Opening> {
+  const { unsynced: closed, unreachable } = await shardStates(context.redis, tags);
   if (closed.length === 0) return { opened: [], closed, unreachable };
   const recorded = await recordAllUsage(context, closed);
   const organizations = await recordOpenReservations(context, recorded);
   if (organizations > 0) await waitForOwnConsumption(context);
-  const opened: Tag[] = [];
+  const opened: Shard[] = [];
   for (const tag of recorded) if (await openFromLedger(context, tag)) opened.push(tag);
   context.logger.info({ tags: opened.length, organizations }, "opened tags from the ledger");
   return { opened, closed: closed.filter((tag) => !opened.includes(tag)), unreachable };
@@ -53,7 +53,7 @@ export async function openClosedTags(context: OpeningContext, tags: readonly Tag
  * Reservations whose usage entry was lost with an earlier Redis: command-status knows their
  * commands. Returns how many organizations have a wallet in `tags`.
  */
-async function recordOpenReservations(context: OpeningContext, tags: readonly Tag[]): Promise<number> {
+async function recordOpenReservations(context: OpeningContext, tags: readonly Shard[]): Promise<number> {
   const { commandStatus, store } = context;
   let organizations = 0;
   let after: WalletPlace | null = null;
@@ -72,7 +72,7 @@ async function recordReservations({ store, clock }: LedgerContext, open: readonl
   for (let from = 0; from < legs.length; from += RESERVATIONS_PER_BATCH) {
     const batch = legs.slice(from, from + RESERVATIONS_PER_BATCH);
     await store.transaction(async (tx) => {
-      const tags = [...new Set(batch.map((leg) => tagOf(leg.organizationId)))];
+      const tags = [...new Set(batch.map((leg) => shardOf(leg.organizationId)))];
       await tx.recordLegs(await tx.shareTagLocks(tags), batch, clock.nowMs());
     });
   }
@@ -99,10 +99,10 @@ async function waitForOwnConsumption({ store, clock, eventLog, logger }: Opening
 }
 
 /** Whether the tag is open now. */
-async function openFromLedger({ store, redis, logger }: OpeningContext, tag: Tag): Promise<boolean> {
+async function openFromLedger({ store, redis, logger }: OpeningContext, tag: Shard): Promise<boolean> {
   return store.readForOpening(tag, async (epoch, wallets) => {
     try {
-      return (await openTag(redis, tag, epoch, wallets)) !== "overtaken";
+      return (await syncShard(redis, tag, epoch, wallets)) !== "overtaken";
     } catch (error) {
       logger.warn({ err: error, tag }, "a tag could not be opened, and is tried again");
       return false;

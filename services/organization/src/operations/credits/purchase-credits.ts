@@ -1,6 +1,6 @@
 import { ApiError } from "@kapi/http";
 import { uuidV7 } from "@kapi/kernel";
-import { tagOf } from "@kapi/redis";
+import { shardOf } from "@kapi/admission/redis";
 
 import type { Leg } from "../../domain/credits/leg.ts";
 import type { PendingWalletChange, CreditTransaction } from "../../domain/credits/ports.ts";
@@ -49,7 +49,7 @@ export async function recordPurchase(
     commandId: null,
     atMs: nowMs,
   };
-  const epochs = await tx.shareTagLocks([tagOf(organizationId)]);
+  const epochs = await tx.shareTagLocks([shardOf(organizationId)]);
   const [recorded] = await tx.recordLegs(epochs, [leg], nowMs);
   if (recorded?.isNew !== true) {
     await refuseOther(tx, wanted);

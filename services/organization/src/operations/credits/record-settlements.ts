@@ -4,12 +4,12 @@ import { uuidV5 } from "@kapi/kernel";
 import {
   SETTLED_TTL_MS,
   type SettlementRequest,
-  type Tag,
+  type Shard,
   type UsageEntry,
   deleteUsage,
   readUsage,
-  tagOf,
-} from "@kapi/redis";
+  shardOf,
+} from "@kapi/admission/redis";
 
 import type { Leg, RecordedLeg } from "../../domain/credits/leg.ts";
 import { keyUsesOf, resetsOf } from "./audit-usage.ts";
@@ -41,8 +41,8 @@ export async function recordSettlements(
   takenIn: readonly TakenIn[],
 ): Promise<void> {
   const legs = events.flatMap(legsOf);
-  const tags = [...new Set(legs.map((leg) => tagOf(leg.organizationId)))];
-  let usage: ReadonlyMap<Tag, readonly UsageEntry[]> = new Map();
+  const tags = [...new Set(legs.map((leg) => shardOf(leg.organizationId)))];
+  let usage: ReadonlyMap<Shard, readonly UsageEntry[]> = new Map();
   const { settlements, late } = await context.store.transaction(async (tx) => {
     if (legs.length === 0) {
       tx.raiseConsumedOffsets(takenIn);
@@ -82,7 +82,7 @@ async function recordLate(
   late: readonly Leg[],
   takenIn: readonly TakenIn[],
 ): Promise<SettlementRequest[]> {
-  const tags = [...new Set(late.map((leg) => tagOf(leg.organizationId)))];
+  const tags = [...new Set(late.map((leg) => shardOf(leg.organizationId)))];
   const recorded = await store.transaction(async (tx) => {
     const legs = await tx.recordLegs(await tx.shareTagLocks(tags), late, clock.nowMs());
     tx.raiseConsumedOffsets(takenIn);
@@ -123,8 +123,8 @@ function isPast({ atMs }: Leg, nowMs: number): boolean {
 /** The usage of the tags that can be read now; that of the others comes later. */
 async function readableUsage(
   { redis, logger }: LedgerContext,
-  tags: readonly Tag[],
-): Promise<ReadonlyMap<Tag, readonly UsageEntry[]>> {
+  tags: readonly Shard[],
+): Promise<ReadonlyMap<Shard, readonly UsageEntry[]>> {
   const { replies, unreachable, error } = await readUsage(redis, tags, MAX_USAGE_PER_TAG);
   if (unreachable.length > 0) logger.warn({ err: error, tags: unreachable }, "usage of these tags waits for Redis");
   return replies;

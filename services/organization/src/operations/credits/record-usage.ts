@@ -1,4 +1,4 @@
-import { type Tag, deleteUsage, readUsage, usageBacklog } from "@kapi/redis";
+import { type Shard, deleteUsage, readUsage, usageBacklog } from "@kapi/admission/redis";
 import { counter, inBatchSpan } from "@kapi/runtime";
 
 import { fairShare } from "../../domain/credits/fair-share.ts";
@@ -23,14 +23,14 @@ export interface RecordedUsage {
   /** Entries; 0 when the streams that could be read are empty. */
   readonly moved: number;
   /** Tags that Redis did not answer for; of these nothing is known, or their entries are still there. */
-  readonly unreachable: ReadonlySet<Tag>;
+  readonly unreachable: ReadonlySet<Shard>;
 }
 
 /**
  * Moves one batch of the usage streams of `tags` into the ledger. Entries are deleted once they are committed; one that is read
  * twice is the same leg. A tag whose node is down keeps none of the others waiting for longer than a call may take.
  */
-export async function recordUsage(context: LedgerContext, tags: readonly Tag[]): Promise<RecordedUsage> {
+export async function recordUsage(context: LedgerContext, tags: readonly Shard[]): Promise<RecordedUsage> {
   const { store, redis, clock, logger } = context;
   const backlog = await usageBacklog(redis, tags);
   const unreachable = new Set(backlog.unreachable);
@@ -73,7 +73,7 @@ export async function recordUsage(context: LedgerContext, tags: readonly Tag[]):
  * Moves everything that the streams hold; for closed tags, whose streams do not grow. Returns the tags of which it did: all but those
  * that Redis did not answer for.
  */
-export async function recordAllUsage(context: LedgerContext, tags: readonly Tag[]): Promise<Tag[]> {
+export async function recordAllUsage(context: LedgerContext, tags: readonly Shard[]): Promise<Shard[]> {
   let left = [...tags];
   for (;;) {
     const { moved, unreachable } = await recordUsage(context, left);

@@ -1,5 +1,5 @@
 import { COMMAND_DEADLINE_MS, EXPORT_DEADLINE_MS } from "@kapi/contracts";
-import { tagOf } from "@kapi/redis";
+import { shardOf } from "@kapi/admission/redis";
 import { counter } from "@kapi/runtime";
 
 import type { Leg } from "../../domain/credits/leg.ts";
@@ -64,7 +64,7 @@ async function releaseUnknown(
     atMs: clock.nowMs(),
   }));
   const count = await store.transaction(async (tx) => {
-    const tags = [...new Set(legs.map((leg) => tagOf(leg.organizationId)))];
+    const tags = [...new Set(legs.map((leg) => shardOf(leg.organizationId)))];
     const recorded = await tx.recordLegs(await tx.shareTagLocks(tags), legs, clock.nowMs());
     // With the legs: nothing else would tell Redis of them if this process ended now.
     const released = recorded.filter(({ isNew }) => isNew);

@@ -1,4 +1,4 @@
-import { type SettlementReply, type SettlementRequest, settle } from "@kapi/redis";
+import { type SettlementReply, type SettlementRequest, settle } from "@kapi/admission/redis";
 
 import type { Leg, RecordedLeg } from "../../domain/credits/leg.ts";
 import type { CreditTransaction } from "../../domain/credits/ports.ts";

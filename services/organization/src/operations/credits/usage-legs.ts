@@ -4,7 +4,7 @@
  * wallet was set from the ledger, which may have the charge, its refund, or neither. So Redis only
  * asks, and the ledger gives back what it has.
  */
-import type { UsageEntry } from "@kapi/redis";
+import type { UsageEntry } from "@kapi/admission/redis";
 
 import type { Leg, RecordedLeg } from "../../domain/credits/leg.ts";
 import type { CreditTransaction } from "../../domain/credits/ports.ts";
@@ -52,10 +52,10 @@ export async function keepAskedRefunds(
 export function legFromEntry(entry: UsageEntry): Leg {
   return {
     chargeId: entry.chargeId,
-    kind: entry.leg === "release" ? "settle" : entry.leg,
+    kind: entry.kind === "release" ? "settle" : entry.kind,
     organizationId: entry.organizationId,
     credits: entry.credits,
-    action: entry.leg === "release" ? "release" : null,
+    action: entry.kind === "release" ? "release" : null,
     operation: entry.operation,
     requestId: entry.requestId,
     commandId: entry.commandId,

@@ -1,5 +1,5 @@
 /** A span for each usage entry of a request that is traced: its charge on the way into the ledger. */
-import type { UsageEntry } from "@kapi/redis";
+import type { UsageEntry } from "@kapi/admission/redis";
 import { ATTRIBUTE, isTracing, MESSAGING, type Span, startSpan, type Traceparent } from "@kapi/runtime";
 
 const STREAM = "usage";

@@ -1,5 +1,6 @@
 import { ApiError } from "@kapi/http";
-import { type RedisConnection, revokeKey as refuseInRedis } from "@kapi/redis";
+import { revokeKey as refuseInRedis } from "@kapi/admission/redis";
+import type { RedisConnection } from "@kapi/redis";
 
 import type { AuditCaller } from "../../domain/audit.ts";
 import type { ManagementKey } from "../../domain/directory/management-key.ts";

@@ -1,5 +1,5 @@
 import { type Database, statement } from "@kapi/postgres";
-import type { Tag } from "@kapi/redis";
+import type { Shard } from "@kapi/admission/redis";
 
 import type { CreditMonths } from "../../../domain/credits/ports.ts";
 import { raiseEpochAlone } from "./wallets.ts";
@@ -11,7 +11,7 @@ const dropMonth = statement<{ dropped: boolean }>(
   "credit_months_drop",
   `select drop_credit_month($1::date) as dropped`,
 );
-const selectLagging = statement<{ tag: Tag }>(
+const selectLagging = statement<{ tag: Shard }>(
   "credit_months_select_lagging",
   `select tag from tags where epoch < extract(epoch from now()) - $1 order by tag`,
 );

@@ -5,7 +5,7 @@
 import { actorToText } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 import { type Queryable, type Statement, statement } from "@kapi/postgres";
-import type { SettlementRequest } from "@kapi/redis";
+import type { SettlementRequest } from "@kapi/admission/redis";
 
 import { type Leg, type LegKind, legName } from "../../../domain/credits/leg.ts";
 import type { LedgerPosition } from "../../../domain/credits/ports.ts";

@@ -1,7 +1,7 @@
 import { type CreditsFact, TOPICS } from "@kapi/contracts";
 import type { OutboxTransaction } from "@kapi/outbox";
 import { type Queryable, statement, type Transaction } from "@kapi/postgres";
-import { type Tag, tagOf } from "@kapi/redis";
+import { type Shard, shardOf } from "@kapi/admission/redis";
 import { assertDefined, toIso, uuidV5 } from "@kapi/kernel";
 
 import {
@@ -44,7 +44,7 @@ const shareTags = statement<Record<string, never>>(
    from (select tag from unnest($1::int[]) as tag order by tag) as ordered`,
 );
 
-const readPositions = statement<PositionRow & { tag: Tag; lag_seconds: number }>(
+const readPositions = statement<PositionRow & { tag: Shard; lag_seconds: number }>(
   "ledger_read_positions",
   `select tag, epoch, previous_epoch, months_from, extract(epoch from now())::bigint - epoch as lag_seconds
    from tags cross join credit_ledger where tag = any($1::smallint[])`,
@@ -95,7 +95,7 @@ const addToWallets = statement<ChangedWallet>(
  * before anything is read from Redis that the ledger shall record: no opening computes wallets in
  * between, and no month ends.
  */
-export async function shareTagLocks(tx: Queryable, tags: readonly Tag[]): Promise<Map<Tag, LedgerPosition>> {
+export async function shareTagLocks(tx: Queryable, tags: readonly Shard[]): Promise<Map<Shard, LedgerPosition>> {
   const [, rows] = await Promise.all([tx.query(shareTags, [tags]), tx.query(readPositions, [tags])]);
   for (const { tag, lag_seconds } of rows) {
     if (lag_seconds <= MAX_EPOCH_LAG_SECONDS) continue;
@@ -115,14 +115,14 @@ export async function shareTagLocks(tx: Queryable, tags: readonly Tag[]): Promis
  */
 export async function recordLegs(
   tx: OutboxTransaction,
-  positions: ReadonlyMap<Tag, LedgerPosition>,
+  positions: ReadonlyMap<Shard, LedgerPosition>,
   told: Iterable<Leg>,
   nowMs: number,
 ): Promise<RecordedLeg[]> {
   const { legs: distinct, past } = await withoutPast(tx, await ofKnownOrganizations(tx, distinctInOrder(told)), nowMs);
   if (distinct.length === 0) return [];
   const positionOf = (leg: Leg): LedgerPosition =>
-    assertDefined(positions.get(tagOf(leg.organizationId)), "the tag's lock");
+    assertDefined(positions.get(shardOf(leg.organizationId)), "the tag's lock");
   const tables = tablesOf(distinct.map(positionOf));
   const wanted = distinct.filter((leg) => !past.has(legName(leg)));
   const others = wanted.filter((leg) => leg.kind !== "settle");

@@ -1,5 +1,5 @@
 import { type Queryable, statement } from "@kapi/postgres";
-import type { Tag } from "@kapi/redis";
+import type { Shard } from "@kapi/admission/redis";
 
 import type { PendingWalletChange } from "../../../domain/credits/ports.ts";
 
@@ -56,7 +56,7 @@ export async function insertPending(database: Queryable, changes: readonly Pendi
 export async function readPending(
   database: Queryable,
   limit: number,
-  exceptTags: readonly Tag[],
+  exceptTags: readonly Shard[],
   oldAfterMs: number,
 ): Promise<PendingWalletChange[]> {
   const rows = await database.query(selectRows, [limit, exceptTags, oldAfterMs]);

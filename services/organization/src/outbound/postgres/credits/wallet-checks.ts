@@ -1,6 +1,6 @@
 import { toIso } from "@kapi/kernel";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
-import type { Tag } from "@kapi/redis";
+import type { Shard } from "@kapi/admission/redis";
 
 import { plus } from "../../../domain/credits/drift.ts";
 import type {
@@ -38,7 +38,7 @@ interface CheckableRow {
   readonly closed_consumed: number;
 }
 
-const selectTags = statement<{ tag: Tag }>(
+const selectTags = statement<{ tag: Shard }>(
   "wallet_checks_select_tags",
   `select tag from tags where exists (select from wallets where wallets.tag = tags.tag) order by tag`,
 );
@@ -129,7 +129,7 @@ export function createWalletChecks(database: Database): WalletChecks {
   };
 }
 
-async function look(tx: Queryable, tag: Tag, afterId: string, limit: number): Promise<WalletLook> {
+async function look(tx: Queryable, tag: Shard, afterId: string, limit: number): Promise<WalletLook> {
   const position = await raiseEpochAlone(tx, tag);
   const rows = await tx.query(selectWallets, [tag, afterId, limit]);
   return { throughEpoch: position.epoch - 1, wallets: rows.map(walletFromRow), position };

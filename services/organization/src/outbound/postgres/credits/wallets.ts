@@ -1,6 +1,6 @@
 import { assertDefined, toIso } from "@kapi/kernel";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
-import { type OpeningWallet, type Tag, tagOf } from "@kapi/redis";
+import { type SyncedWallet, type Shard, shardOf } from "@kapi/admission/redis";
 
 import type {
   LedgerPosition,
@@ -90,7 +90,7 @@ const selectForOpening = statement<OpeningRow>(
      where kept.organization_id = wallets.organization_id offset 0) as open on true
    where wallets.tag = $1 order by wallets.tag, wallets.organization_id`,
 );
-const selectOrganizationsOfTags = statement<{ tag: Tag; organization_id: string }>(
+const selectOrganizationsOfTags = statement<{ tag: Shard; organization_id: string }>(
   "wallets_select_organizations",
   `select tag, organization_id from wallets
    where tag = any($1::smallint[]) and (tag, organization_id) > ($2, $3)
@@ -109,7 +109,13 @@ const BEFORE_ALL = { at: "-infinity", chargeId: "00000000-0000-0000-0000-0000000
 /** Makes an organization's wallet, empty, unless it has one. */
 export async function insertWallet(tx: Queryable, wallet: WalletRecord): Promise<void> {
   const { organizationId, id, lowBalanceThreshold, createdAtMs } = wallet;
-  await tx.query(insertWalletRow, [organizationId, id, tagOf(organizationId), lowBalanceThreshold, toIso(createdAtMs)]);
+  await tx.query(insertWalletRow, [
+    organizationId,
+    id,
+    shardOf(organizationId),
+    lowBalanceThreshold,
+    toIso(createdAtMs),
+  ]);
 }
 
 /** Sets the threshold of an organization's wallet, in credits; false: it has none. */
@@ -131,7 +137,7 @@ export async function readWallet(database: Queryable, organizationId: string): P
 /** The wallets of `tags` in their order, as many as `limit` of those that come after one. */
 export async function walletsOf(
   database: Queryable,
-  tags: readonly Tag[],
+  tags: readonly Shard[],
   after: WalletPlace | null,
   limit: number,
 ): Promise<WalletPlace[]> {
@@ -145,7 +151,7 @@ export async function walletsOf(
  * tag's epoch. Returns where the tag records from then on: every leg recorded before is of an
  * earlier epoch.
  */
-export async function raiseEpochAlone(tx: Queryable, tag: Tag): Promise<LedgerPosition> {
+export async function raiseEpochAlone(tx: Queryable, tag: Shard): Promise<LedgerPosition> {
   await tx.query(lockTag, [tag]);
   await tx.query(allowRaise, []);
   const [raised] = await tx.query(raiseEpoch, [tag]);
@@ -161,8 +167,8 @@ export async function raiseEpochAlone(tx: Queryable, tag: Tag): Promise<LedgerPo
  */
 export async function readForOpening<T>(
   database: Database,
-  tag: Tag,
-  open: (epoch: number, wallets: AsyncIterable<readonly OpeningWallet[]>) => Promise<T>,
+  tag: Shard,
+  open: (epoch: number, wallets: AsyncIterable<readonly SyncedWallet[]>) => Promise<T>,
 ): Promise<T> {
   // A second connection: the first one's commit would end the cursor.
   const batches = database.stream(selectForOpening, [tag], ROWS_PER_OPENING_BATCH)[Symbol.asyncIterator]();
@@ -180,7 +186,7 @@ export async function readForOpening<T>(
 async function* openingWallets(
   first: IteratorResult<OpeningRow[]>,
   batches: AsyncIterator<OpeningRow[]>,
-): AsyncGenerator<OpeningWallet[], void, undefined> {
+): AsyncGenerator<SyncedWallet[], void, undefined> {
   for (let batch = first; batch.done !== true; batch = await batches.next()) {
     const rows = Map.groupBy(batch.value, (row) => row.organization_id);
     yield [...rows.values()].map((ofWallet) => openingWalletFromRows(ofWallet));
@@ -204,7 +210,7 @@ export async function oldReservations(
   }));
 }
 
-function openingWalletFromRows(rows: readonly OpeningRow[]): OpeningWallet {
+function openingWalletFromRows(rows: readonly OpeningRow[]): SyncedWallet {
   const row = assertDefined(rows[0], "a wallet's row");
   return {
     ...walletFromRow(row),

@@ -1,22 +1,22 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import type { RedisConnection } from "@kapi/redis";
 import {
-  CLAIM_TTL_MS,
-  FINAL_CLAIM_TTL_MS,
-  type RedisConnection,
+  RECORD_TTL_MS,
+  FINAL_RECORD_TTL_MS,
   admit,
-  claimKey,
-  claimedMessage,
+  recordKey,
+  recordedMessage,
   forget,
   refund,
   settle,
   settledKey,
-  tagOf,
-} from "../src/index.ts";
+  shardOf,
+} from "../src/redis/index.ts";
 import {
   EPOCH,
   answer,
-  claim,
+  record,
   connectEmpty,
   organizationWith,
   request,
@@ -35,71 +35,71 @@ beforeAll(async () => {
 });
 afterAll(() => stop());
 
-test("an equal request waits for an open claim, and is a duplicate once that is answered", async () => {
+test("an equal request waits for an open record, and is a duplicate once that is completed", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const wanted = claim();
+  const wanted = record();
   const first = reserve(organizationId, [wanted]);
   const second = reserve(organizationId, [wanted], { rateLimit: { perSecond: 0.001, burst: 1 } });
   await admit(redis, first);
   const waiting = await admit(redis, second);
-  expect(waiting).toMatchObject({ kind: "admitted", charged: 0, claims: [{ kind: "open" }] });
+  expect(waiting).toMatchObject({ kind: "admitted", charged: 0, records: [{ kind: "open" }] });
   expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId)).toBe(true);
   const answered = await admit(redis, second);
-  expect(answered).toMatchObject({ charged: 1, claims: [{ kind: "duplicate", message: wanted.message }] });
+  expect(answered).toMatchObject({ charged: 1, records: [{ kind: "duplicate", message: wanted.message }] });
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 94, reserved: 5, consumed: 1 });
 });
 
-test("one of many equal requests takes a claim over that stayed open, publishes the first's message and pays nothing more", async () => {
+test("one of many equal requests reclaims a record that stayed open, publishes the first's message and pays nothing more", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const wanted = claim();
+  const wanted = record();
   const first = reserve(organizationId, [wanted]);
   await admit(redis, first, QUICK);
   const equals = Array.from({ length: 5 }, () => reserve(organizationId, [{ ...wanted, message: "{}" }]));
   const firstPoll = await Promise.race(equals.map((equal) => whileOpen(redis, equal)));
-  expect(firstPoll).toMatchObject({ charged: 5, claims: [{ kind: "taken_over", message: wanted.message }] });
+  expect(firstPoll).toMatchObject({ charged: 5, records: [{ kind: "reclaimed", message: wanted.message }] });
   expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId, QUICK)).toBe(false);
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
   expect(await usageOf(redis, organizationId)).toHaveLength(1);
 });
 
-test("of many equal requests at once exactly one claims", async () => {
+test("of many equal requests at once exactly one creates the record", async () => {
   const organizationId = await organizationWith(redis, 1_000);
-  const wanted = claim();
+  const wanted = record();
   const calls = Array.from({ length: 30 }, () => reserve(organizationId, [wanted]));
   const replies = await Promise.all(calls.map((call) => admit(redis, call)));
-  const kinds = replies.map((reply) => (reply.kind === "admitted" ? reply.claims[0]?.kind : reply.kind));
-  expect(kinds.filter((kind) => kind === "claimed")).toHaveLength(1);
+  const kinds = replies.map((reply) => (reply.kind === "admitted" ? reply.records[0]?.kind : reply.kind));
+  expect(kinds.filter((kind) => kind === "created")).toHaveLength(1);
   expect(kinds.filter((kind) => kind === "open")).toHaveLength(29);
   expect((await walletOf(redis, organizationId)).reserved).toBe(5);
 });
 
-test("a different request under a used key claims nothing and pays the read price", async () => {
+test("a different request under a used key creates no record and pays the read price", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const wanted = claim();
+  const wanted = record();
   await admit(redis, reserve(organizationId, [wanted]));
-  const other = reserve(organizationId, [{ ...wanted, fingerprint: "other" }, claim()]);
+  const other = reserve(organizationId, [{ ...wanted, fingerprint: "other" }, record()]);
   const reply = await admit(redis, other);
-  expect(reply).toMatchObject({ charged: 1, claims: [{ kind: "mismatch" }, { kind: "untouched" }] });
+  expect(reply).toMatchObject({ charged: 1, records: [{ kind: "mismatch" }, { kind: "skipped" }] });
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 94, reserved: 5, consumed: 1 });
 });
 
 test("a bulk is priced by what is new in it", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const [known, used, fresh] = [claim(), claim(), claim({ credits: 10 })];
+  const [known, used, fresh] = [record(), record(), record({ credits: 10 })];
   const first = reserve(organizationId, [used]);
   await admit(redis, first);
   await answer(redis, organizationId, [used.commandId], first.chargeId);
   const reply = await admit(redis, reserve(organizationId, [known, used, fresh], { knownDuplicates: [true] }));
   expect(reply).toMatchObject({
     charged: 10,
-    claims: [{ kind: "duplicate", message: null }, { kind: "duplicate" }, { kind: "claimed" }],
+    records: [{ kind: "duplicate", message: null }, { kind: "duplicate" }, { kind: "created" }],
   });
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 85, reserved: 15 });
 });
 
-test("a bulk of a hundred that cannot be paid whole claims nothing", async () => {
+test("a bulk of a hundred that cannot be paid whole creates no record", async () => {
   const organizationId = await organizationWith(redis, 999);
-  const items = Array.from({ length: 100 }, () => claim({ credits: 10 }));
+  const items = Array.from({ length: 100 }, () => record({ credits: 10 }));
   expect(await admit(redis, reserve(organizationId, items))).toEqual({ kind: "unpaid" });
   expect(await admit(redis, reserve(organizationId, items.slice(1)))).toMatchObject({ charged: 990 });
   expect(await usageOf(redis, organizationId)).toHaveLength(99);
@@ -107,108 +107,108 @@ test("a bulk of a hundred that cannot be paid whole claims nothing", async () =>
 
 test("a duplicate is never refused for credits: what cannot be paid is not charged", async () => {
   const organizationId = await organizationWith(redis, 5);
-  const wanted = claim();
+  const wanted = record();
   const first = reserve(organizationId, [wanted]);
   await admit(redis, first);
   await answer(redis, organizationId, [wanted.commandId], first.chargeId);
   const reply = await admit(redis, reserve(organizationId, [wanted]));
-  expect(reply).toMatchObject({ kind: "admitted", charged: 0, claims: [{ kind: "duplicate" }] });
+  expect(reply).toMatchObject({ kind: "admitted", charged: 0, records: [{ kind: "duplicate" }] });
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "unpaid" });
 });
 
-test("an open claim counts before what command-status knows", async () => {
+test("an open record counts before what command-status knows", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const wanted = claim();
+  const wanted = record();
   await admit(redis, reserve(organizationId, [wanted]), QUICK);
   const retry = reserve(organizationId, [wanted], { knownDuplicates: [true] });
-  expect(await admit(redis, retry, QUICK)).toMatchObject({ claims: [{ kind: "open" }] });
-  expect(await whileOpen(redis, retry)).toMatchObject({ claims: [{ kind: "taken_over" }] });
+  expect(await admit(redis, retry, QUICK)).toMatchObject({ records: [{ kind: "open" }] });
+  expect(await whileOpen(redis, retry)).toMatchObject({ records: [{ kind: "reclaimed" }] });
 });
 
-test("a claim lasts a day, and when its command is final an hour more, without the message", async () => {
+test("a record lasts a day, and when its command is final an hour more, without the message", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const wanted = claim();
+  const wanted = record();
   const first = reserve(organizationId, [wanted]);
   await admit(redis, first);
   await answer(redis, organizationId, [wanted.commandId], first.chargeId);
-  const key = claimKey(tagOf(organizationId), wanted.commandId);
+  const key = recordKey(shardOf(organizationId), wanted.commandId);
   const command = { organizationId, commandId: wanted.commandId };
   const ttl = await redis.commands.pttl(key);
-  expect(ttl).toBeGreaterThan(CLAIM_TTL_MS - DEADLINE_MS);
-  expect(await claimedMessage(redis, organizationId, wanted.commandId)).toBe(wanted.message);
+  expect(ttl).toBeGreaterThan(RECORD_TTL_MS - DEADLINE_MS);
+  expect(await recordedMessage(redis, organizationId, wanted.commandId)).toBe(wanted.message);
   const late = reserve(organizationId, [wanted]);
-  expect(await admit(redis, late)).toMatchObject({ claims: [{ kind: "duplicate", message: wanted.message }] });
+  expect(await admit(redis, late)).toMatchObject({ records: [{ kind: "duplicate", message: wanted.message }] });
   await forget(redis, [command]);
-  expect(await redis.commands.pttl(key)).toBeLessThanOrEqual(FINAL_CLAIM_TTL_MS);
-  expect(await admit(redis, late)).toMatchObject({ charged: 1, claims: [{ kind: "duplicate", message: null }] });
-  expect(await claimedMessage(redis, organizationId, wanted.commandId)).toBeNull();
+  expect(await redis.commands.pttl(key)).toBeLessThanOrEqual(FINAL_RECORD_TTL_MS);
+  expect(await admit(redis, late)).toMatchObject({ charged: 1, records: [{ kind: "duplicate", message: null }] });
+  expect(await recordedMessage(redis, organizationId, wanted.commandId)).toBeNull();
   const reply = await admit(redis, reserve(organizationId, [wanted]));
-  expect(reply).toMatchObject({ claims: [{ kind: "duplicate", message: null }] });
+  expect(reply).toMatchObject({ records: [{ kind: "duplicate", message: null }] });
 });
 
 test("a command that was consumed under a reservation of a later request is not reserved for again", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const wanted = claim();
+  const wanted = record();
   const giveBack = (call: ReturnType<typeof reserve>, mayBePublished: boolean) =>
-    refund(redis, { ...call, organizationId, claims: [{ commandId: wanted.commandId, mayBePublished }] });
+    refund(redis, { ...call, organizationId, records: [{ commandId: wanted.commandId, mayBePublished }] });
   const unpublished = reserve(organizationId, [wanted]);
   await admit(redis, unpublished);
   await giveBack(unpublished, false);
   const published = reserve(organizationId, [wanted]);
   const reply = await admit(redis, published);
-  const [outcome] = reply.kind === "admitted" ? reply.claims : [];
-  const chargeId = (outcome?.kind === "claimed" && outcome.chargeId) || "";
+  const [outcome] = reply.kind === "admitted" ? reply.records : [];
+  const chargeId = (outcome?.kind === "created" && outcome.chargeId) || "";
   await settle(redis, [{ organizationId, credits: 5, epoch: EPOCH, chargeId, action: "consume" }]);
   // Command-status has not heard of it yet.
   await giveBack(published, true);
   const retry = await admit(redis, reserve(organizationId, [wanted]));
-  expect(retry).toMatchObject({ claims: [{ kind: "taken_over", chargeId }] });
+  expect(retry).toMatchObject({ records: [{ kind: "reclaimed", chargeId }] });
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 0, consumed: 5 });
 });
 
 test("what was never published gives its credits back at once, and is a new command for the next equal request", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const [one, other, known] = [claim(), claim(), claim()];
+  const [one, other, known] = [record(), record(), record()];
   const first = reserve(organizationId, [one, other, known], { knownDuplicates: [false, false, true] });
   await admit(redis, first);
-  const claims = [one, other, known].map(({ commandId }) => ({
+  const records = [one, other, known].map(({ commandId }) => ({
     commandId,
     mayBePublished: commandId === other.commandId,
   }));
-  expect(await refund(redis, { ...first, organizationId, claims })).toMatchObject({ credits: 5 });
-  expect(await refund(redis, { ...first, organizationId, claims })).toMatchObject({ credits: 0 });
+  expect(await refund(redis, { ...first, organizationId, records })).toMatchObject({ credits: 5 });
+  expect(await refund(redis, { ...first, organizationId, records })).toMatchObject({ credits: 0 });
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
-  const legs = (await usageOf(redis, organizationId)).map(({ leg, chargeId }) => [leg, chargeId]);
-  expect(legs).toEqual([
+  const entries = (await usageOf(redis, organizationId)).map(({ kind, chargeId }) => [kind, chargeId]);
+  expect(entries).toEqual([
     ["reserve", one.commandId],
     ["reserve", other.commandId],
     ["release", one.commandId],
   ]);
   const retry = await admit(redis, reserve(organizationId, [one, other]));
-  expect(retry).toMatchObject({ claims: [{ kind: "claimed" }, { kind: "taken_over" }] });
+  expect(retry).toMatchObject({ records: [{ kind: "created" }, { kind: "reclaimed" }] });
 });
 
 test("a request after a give-back reserves again under an id of its own, and is refused where it cannot pay", async () => {
   const organizationId = await organizationWith(redis, 5);
-  const wanted = claim();
-  const claims = [{ commandId: wanted.commandId, mayBePublished: false }];
+  const wanted = record();
+  const records = [{ commandId: wanted.commandId, mayBePublished: false }];
   const chargeIds: (string | null)[] = [];
   for (let tries = 0; tries < 3; tries += 1) {
     const call = reserve(organizationId, [wanted]);
     const reply = await admit(redis, call);
-    expect(reply).toMatchObject({ charged: 5, claims: [{ kind: "claimed" }] });
+    expect(reply).toMatchObject({ charged: 5, records: [{ kind: "created" }] });
     expect(await admit(redis, call)).toEqual(reply);
     expect(await walletOf(redis, organizationId)).toMatchObject({ available: 0, reserved: 5 });
-    const [outcome] = reply.kind === "admitted" ? reply.claims : [];
-    if (outcome?.kind === "claimed") chargeIds.push(outcome.chargeId);
-    expect(await refund(redis, { ...call, organizationId, claims })).toMatchObject({ credits: 5 });
-    expect(await claimedMessage(redis, organizationId, wanted.commandId)).toBeNull();
+    const [outcome] = reply.kind === "admitted" ? reply.records : [];
+    if (outcome?.kind === "created") chargeIds.push(outcome.chargeId);
+    expect(await refund(redis, { ...call, organizationId, records })).toMatchObject({ credits: 5 });
+    expect(await recordedMessage(redis, organizationId, wanted.commandId)).toBeNull();
   }
   const [first, second, third] = chargeIds;
   expect(first).toBeNull();
   expect(new Set([wanted.commandId, second, third]).size).toBe(3);
-  const legs = (await usageOf(redis, organizationId)).map((entry) => [entry.leg, entry.chargeId, entry.commandId]);
-  expect(legs).toEqual(
+  const entries = (await usageOf(redis, organizationId)).map((entry) => [entry.kind, entry.chargeId, entry.commandId]);
+  expect(entries).toEqual(
     [wanted.commandId, second, third].flatMap((chargeId) => [
       ["reserve", chargeId, wanted.commandId],
       ["release", chargeId, wanted.commandId],
@@ -219,9 +219,9 @@ test("a request after a give-back reserves again under an id of its own, and is 
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 4, reserved: 0, consumed: 1 });
 });
 
-test("a claim that is taken over after its reservation came back reserves again, unless the command is known or consumed", async () => {
+test("a record that is reclaimed after its reservation came back reserves again, unless the command is known or consumed", async () => {
   const organizationId = await organizationWith(redis, 10);
-  const [orphan, known, consumed, lost] = [claim(), claim(), claim(), claim()] as const;
+  const [orphan, known, consumed, lost] = [record(), record(), record(), record()] as const;
   const settlement = { organizationId, credits: 5, epoch: EPOCH };
   for (const [wanted, action] of [
     [orphan, "release"],
@@ -232,50 +232,50 @@ test("a claim that is taken over after its reservation came back reserves again,
     await admit(redis, reserve(organizationId, [wanted]), QUICK);
     await settle(redis, [{ ...settlement, chargeId: wanted.commandId, action }]);
   }
-  // Redis forgets how a settlement ended before it forgets the claim.
-  await redis.commands.del(settledKey(tagOf(organizationId), lost.commandId));
+  // Redis forgets how a settlement ended before it forgets the record.
+  await redis.commands.del(settledKey(shardOf(organizationId), lost.commandId));
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 5, reserved: 0, consumed: 5 });
   const ofKnown = await whileOpen(redis, reserve(organizationId, [known], { knownDuplicates: [true] }));
-  expect(ofKnown).toMatchObject({ charged: 5, claims: [{ kind: "taken_over", chargeId: null }] });
+  expect(ofKnown).toMatchObject({ charged: 5, records: [{ kind: "reclaimed", chargeId: null }] });
   const ofConsumed = await whileOpen(redis, reserve(organizationId, [consumed]));
-  expect(ofConsumed).toMatchObject({ charged: 5, claims: [{ kind: "taken_over", chargeId: null }] });
+  expect(ofConsumed).toMatchObject({ charged: 5, records: [{ kind: "reclaimed", chargeId: null }] });
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 5, reserved: 0, consumed: 5 });
 
   const both = reserve(organizationId, [orphan, lost]);
   expect(await whileOpen(redis, both)).toEqual({ kind: "unpaid" });
   const retry = reserve(organizationId, [orphan]);
   const reply = await whileOpen(redis, retry);
-  expect(reply).toMatchObject({ charged: 5, claims: [{ kind: "taken_over", message: orphan.message }] });
-  const [outcome] = reply.kind === "admitted" ? reply.claims : [];
-  const chargeId = (outcome?.kind === "taken_over" && outcome.chargeId) || "";
+  expect(reply).toMatchObject({ charged: 5, records: [{ kind: "reclaimed", message: orphan.message }] });
+  const [outcome] = reply.kind === "admitted" ? reply.records : [];
+  const chargeId = (outcome?.kind === "reclaimed" && outcome.chargeId) || "";
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 0, reserved: 5, consumed: 5 });
   // The next one takes the same reservation over.
   const next = await whileOpen(redis, reserve(organizationId, [orphan]));
-  expect(next).toMatchObject({ charged: 5, claims: [{ kind: "taken_over", chargeId }] });
+  expect(next).toMatchObject({ charged: 5, records: [{ kind: "reclaimed", chargeId }] });
   await settle(redis, [{ ...settlement, chargeId, action: "consume" }]);
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 0, reserved: 0, consumed: 10 });
   expect(await whileOpen(redis, reserve(organizationId, [lost]))).toEqual({ kind: "unpaid" });
 });
 
-test("what an earlier request reserved stays reserved where a later one, which found its claim lost, was never published", async () => {
+test("what an earlier request reserved stays reserved where a later one, which found its record lost, was never published", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const wanted = claim();
+  const wanted = record();
   await admit(redis, reserve(organizationId, [wanted]));
-  await redis.commands.del(claimKey(tagOf(organizationId), wanted.commandId));
+  await redis.commands.del(recordKey(shardOf(organizationId), wanted.commandId));
   const later = reserve(organizationId, [wanted]);
   await admit(redis, later);
-  const claims = [{ commandId: wanted.commandId, mayBePublished: false }];
-  expect(await refund(redis, { ...later, organizationId, claims })).toMatchObject({ credits: 0 });
+  const records = [{ commandId: wanted.commandId, mayBePublished: false }];
+  expect(await refund(redis, { ...later, organizationId, records })).toMatchObject({ credits: 0 });
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
 });
 
 test("an admission that comes after its refund charges nothing", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const [consuming, wanted] = [request(organizationId), claim()];
+  const [consuming, wanted] = [request(organizationId), record()];
   const reserving = reserve(organizationId, [wanted]);
-  expect(await refund(redis, { ...consuming, organizationId, claims: [] })).toMatchObject({ credits: 0 });
-  const claims = [{ commandId: wanted.commandId, mayBePublished: false }];
-  expect(await refund(redis, { ...reserving, organizationId, claims })).toMatchObject({ credits: 0 });
+  expect(await refund(redis, { ...consuming, organizationId, records: [] })).toMatchObject({ credits: 0 });
+  const records = [{ commandId: wanted.commandId, mayBePublished: false }];
+  expect(await refund(redis, { ...reserving, organizationId, records })).toMatchObject({ credits: 0 });
   expect(await admit(redis, consuming)).toEqual({ kind: "refunded" });
   expect(await admit(redis, reserving)).toEqual({ kind: "refunded" });
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 100, reserved: 0, consumed: 0 });

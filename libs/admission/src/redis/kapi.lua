@@ -1,17 +1,23 @@
 #!lua name=kapi
 
--- Admission, claims and wallets, as one Redis function library. All keys of a call carry one hash
--- tag, so that it runs on a Redis Cluster; every key but one is declared (see marker_of). What each
--- function takes and gives is documented beside its typed wrapper (claim-functions.ts,
--- wallet-functions.ts), and the rules it keeps in README.md.
+-- Admission, idempotency records and wallets, as one Redis function library. All keys of a call
+-- have one hash tag, so that it runs on a Redis Cluster; every key but one is declared (see
+-- marker_of). What each function takes and gives is documented beside its typed wrapper
+-- (admission-functions.ts, wallet-functions.ts), and the rules it keeps in README.md.
+--
+-- Processes of the release before run beside this one, so names of functions, keys, fields and
+-- replies stay as they were. There a wallet shard is a `tag`, a ready one OPEN, an unsynced one
+-- CLOSED, and a sync an `opening`. An idempotency record is a `claim`: `fresh` is created, `taken`
+-- reclaimed, `untouched` skipped, and `answered` completed.
 
 local WALLET_FIELDS = { 'id', 'available', 'reserved', 'consumed', 'purchased', 'threshold', 'created', 'updated' }
 local AVAILABLE, RESERVED, CONSUMED, UPDATED = 2, 3, 4, 8
 local CHARGE_OPEN = 'O'
 local CHARGE_REFUNDED = 'R'
 
--- Changes at every promotion of a replica and at every start of a Redis. The run id does not change at a promotion: a Redis that
--- was demoted and promoted again has the same one, and may have lost its last writes.
+-- Changes at every promotion of a replica and at every start of a Redis. The run id does not change
+-- at a promotion: a Redis that was demoted and promoted again has the same one, and may have lost
+-- its last writes.
 local function replication_id()
   return string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
 end
@@ -20,13 +26,13 @@ local function run_id()
   return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 end
 
--- A tag is open only under the replication id that it was opened under: under another one writes
+-- A shard is ready only under the replication id that it was synced under: under another one writes
 -- may be lost. It is asked for in every call, for it changes while this library stays loaded.
--- Returns false, or true with the tag's field `field` and its epoch.
-local function is_open(meta, field, id)
+-- Returns false, or true with the shard's field `field` and its epoch.
+local function is_ready(meta, field, id)
   local kept = redis.call('HMGET', meta, 'replication', field, 'run', 'epoch')
   if kept[1] then return kept[1] == (id or replication_id()), kept[2], kept[4] end
-  -- The release before opened the tag, under the run id alone; see tag_state.
+  -- The release before synced the shard, under the run id alone; see shard_state.
   return kept[3] == run_id(), kept[2], kept[4]
 end
 
@@ -35,7 +41,8 @@ local function now_ms()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
--- A bucket may outlast its being full by this much, so that not every request has to say how long it is kept.
+-- A bucket may outlast its being full by this much, so that not every request has to say how long
+-- it is kept.
 local BUCKET_SPARE_MS = 60000
 
 -- Milliseconds until a token is there, or 0 with one taken.
@@ -69,11 +76,12 @@ local function write_wallet(key, wallet, now)
     'updated', now)
 end
 
--- One text in one field: what is copied on its way to the ledger is copied once. The request id is last, for it may hold
--- spaces. A second field names the span of a request that is traced; a third one the management key and, behind a space, the
--- network address of its caller. Entries that have the same fields share their names in the memory of Redis.
-local function write_usage(usage, charge_id, leg, organization, operation, request_id, credits, trace, caller)
-  local entry = table.concat({ leg, credits, charge_id, organization, operation, request_id }, ' ')
+-- One text in one field: what is copied on its way to the ledger is copied once. The request id is
+-- last, for it may hold spaces. A second field names the span of a request that is traced; a third
+-- one the management key and, behind a space, the network address of its caller. Entries that have
+-- the same fields share their names in the memory of Redis.
+local function write_usage(usage, charge_id, kind, organization, operation, request_id, credits, trace, caller)
+  local entry = table.concat({ kind, credits, charge_id, organization, operation, request_id }, ' ')
   redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'key', caller or '')
 end
 
@@ -87,7 +95,8 @@ local function write_reserved(usage, charge_id, command_id, organization, operat
   redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'key', caller, 'command', command_id)
 end
 
--- Tells that a reservation came back. To a reader of the release before it is the reservation told once more, which changes nothing.
+-- Tells that a reservation came back. To a reader of the release before it is the reservation told
+-- once more, which changes nothing.
 local function write_given_back(usage, charge_id, command_id, organization, operation, request_id, credits, trace, key_id)
   local entry = table.concat({ 'reserve', credits, charge_id, organization, operation, request_id }, ' ')
   redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'given_back', '1', 'command', command_id, 'key', key_id)
@@ -109,9 +118,9 @@ local function next_reservation_id(request, command_id)
     .. '-' .. string.sub(hex, 19, 30)
 end
 
--- How many entries a stream has room for. Only these functions add entries, and each counts its own here, so that the stream itself
--- is asked once in so many entries; a Redis that gave its place to another and has it again may go beyond the limit by that many.
--- By stream and limit, which differs in tests alone.
+-- How many entries a stream has room for. Only these functions add entries, and each counts its own
+-- here, so that the stream itself is asked once in so many entries. After failover and failback a
+-- stream may exceed the limit by that many. By stream and limit, which differs in tests alone.
 local ROOM = {}
 local MAX_ROOM = 1000
 
@@ -129,13 +138,14 @@ local function has_room(usage, entries, limit)
   return true
 end
 
--- An answer with passwords that was marked, and whose sending was not confirmed. For this time after
--- the claim, an equal request may answer in place of the first one, which may not have answered.
+-- An answer with passwords that was marked, and whose sending was not confirmed. For this time
+-- after the record was made, an equal request may answer in place of the first one, which may not
+-- have answered.
 local UNCONFIRMED_MS = 120000
 
--- What each claim of the call is, with nothing written yet. An outcome is { kind, message, charge
+-- What each record of the call is, with nothing written yet. An outcome is { kind, message, charge
 -- id }; the charge id is there where the reservation has another one than the command's id.
-local function judge_claims(keys, args, first_key, first_arg, count, request, now, open_ms)
+local function record_outcomes(keys, args, first_key, first_arg, count, request, now, open_ms)
   local outcomes, seen = {}, { mismatch = 0, open = 0, fresh = 0, taken = 0, duplicate = 0 }
   for i = 1, count do
     local at = first_arg + (i - 1) * 5
@@ -168,13 +178,14 @@ end
 -- How a settled reservation ended. A marker of the release before, '1', does not tell.
 local SETTLED_BY_RELEASE = 'release'
 
--- The marker of how a later reservation of the command was settled. Only the claim knows the charge
--- id of that, so the key cannot be declared. It has the tag of `settled`, the command's own marker.
+-- The marker of how a later reservation of the command was settled. Only the record knows the
+-- charge id of that, so the key cannot be declared. It has the hash tag of `settled`, the command's
+-- own marker.
 local function marker_of(settled, command_id, charge_id)
   return string.sub(settled, 1, -#command_id - 1) .. charge_id
 end
 
--- Credits to reserve for a claim that is new, 0 where they are reserved or settled already.
+-- Credits to reserve for a record that is new, 0 where they are reserved or settled already.
 local function credits_of_fresh(outcome, command_id, price, settled, reserved)
   local charge_id = outcome[3] or command_id
   if redis.call('HEXISTS', reserved, charge_id) == 1 then return 0 end
@@ -182,10 +193,10 @@ local function credits_of_fresh(outcome, command_id, price, settled, reserved)
   return price
 end
 
--- Credits to reserve again for a claim that is taken over, 0 where its reservation is there. It is
+-- Credits to reserve again for a record that is reclaimed, 0 where its reservation is there. It is
 -- gone where it came back: nobody heard of the command for long. A command that is known, or final,
 -- or consumed, needs none.
-local function credits_of_taken(outcome, command_id, price, settled, reserved, is_known)
+local function credits_of_reclaimed(outcome, command_id, price, settled, reserved, is_known)
   if is_known or not outcome[2] then return 0 end
   local charge_id = outcome[3] or command_id
   if redis.call('HEXISTS', reserved, charge_id) == 1 then return 0 end
@@ -194,9 +205,9 @@ local function credits_of_taken(outcome, command_id, price, settled, reserved, i
   return outcome.kept > 0 and outcome.kept or price
 end
 
--- Sets `credits` of each outcome that is to be reserved for. Returns their sum, and what the claims
--- that are taken over cost their first request.
-local function price_claims(keys, args, first_key, first_arg, outcomes, reserved, request)
+-- Sets `credits` of each outcome that is to be reserved for. Returns their sum, and what the
+-- records that are reclaimed cost their first request.
+local function price_records(keys, args, first_key, first_arg, outcomes, reserved, request)
   local total, earlier = 0, 0
   for i, outcome in ipairs(outcomes) do
     local at, settled = first_arg + (i - 1) * 5, keys[first_key + (i - 1) * 2 + 1]
@@ -205,7 +216,7 @@ local function price_claims(keys, args, first_key, first_arg, outcomes, reserved
       outcome.credits = credits_of_fresh(outcome, command_id, price, settled, reserved)
       total = total + outcome.credits
     elseif outcome[1] == 'taken' then
-      outcome.credits = credits_of_taken(outcome, command_id, price, settled, reserved, args[at + 4] == '1')
+      outcome.credits = credits_of_reclaimed(outcome, command_id, price, settled, reserved, args[at + 4] == '1')
       if outcome.credits > 0 then
         outcome[3] = next_reservation_id(request, command_id)
         total = total + outcome.credits
@@ -217,7 +228,7 @@ local function price_claims(keys, args, first_key, first_arg, outcomes, reserved
   return total, earlier
 end
 
-local function untouched(outcomes, kept_kind)
+local function skip(outcomes, kept_kind)
   for _, outcome in ipairs(outcomes) do
     if outcome[1] ~= kept_kind then
       outcome[1] = 'untouched'
@@ -226,7 +237,8 @@ local function untouched(outcomes, kept_kind)
   end
 end
 
--- A wallet's fields in one text: what is answered with every request is one value to write and to read.
+-- A wallet's fields in one text: what is answered with every request is one value to write and to
+-- read.
 local function wallet_text(wallet)
   local fields = {}
   for i, value in ipairs(wallet) do
@@ -235,34 +247,35 @@ local function wallet_text(wallet)
   return table.concat(fields, ' ')
 end
 
--- The answer kept for a repeat of the call holds no message: those may hold a sealed password, and only claims are wiped.
--- The epoch says which opening of the tag had the wallet that was charged.
+-- The answer kept for a repeat of the call holds no message: those may hold a sealed password, and
+-- only records are wiped. The epoch says which sync of the shard had the wallet that was charged.
 local function pack_answer(answer, epoch)
   local kinds = {}
   for i, outcome in ipairs(answer[4]) do kinds[i] = outcome[1] end
   return cmsgpack.pack({ answer[2], answer[3], kinds, epoch })
 end
 
-local function unpack_answer(record, keys, first_key)
-  local kept = cmsgpack.unpack(record)
+local function unpack_answer(kept_answer, keys, first_key)
+  local kept = cmsgpack.unpack(kept_answer)
   local outcomes = {}
   for i, kind in ipairs(kept[3]) do
     local has_message = kind == 'taken' or kind == 'duplicate'
-    local claim = redis.call('HMGET', keys[first_key + (i - 1) * 2], 'message', 'charge')
-    outcomes[i] = { kind, has_message and claim[1], kind ~= 'duplicate' and claim[2] or nil }
+    local record = redis.call('HMGET', keys[first_key + (i - 1) * 2], 'message', 'charge')
+    outcomes[i] = { kind, has_message and record[1], kind ~= 'duplicate' and record[2] or nil }
   end
   -- The version before kept the wallet as a list.
   local wallet = type(kept[2]) == 'table' and wallet_text(kept[2]) or kept[2]
   return { 'ADMITTED', kept[1], wallet, outcomes }
 end
 
--- What the requests of one call share is read at the first one that needs it, and written once at the end.
+-- What the requests of one call share is read at the first one that needs it, and written once at
+-- the end.
 local function revocation_in(call, key_id)
   local known = call.keys_known[key_id]
   if not known then
     call.replication_id = call.replication_id or replication_id()
-    local open, revoked, epoch = is_open(call.meta, 'revoked:' .. key_id, call.replication_id)
-    known = { open, revoked }
+    local ready, revoked, epoch = is_ready(call.meta, 'revoked:' .. key_id, call.replication_id)
+    known = { ready, revoked }
     call.epoch = epoch
     call.keys_known[key_id] = known
   end
@@ -294,20 +307,20 @@ local REQUEST_KEYS, REQUEST_ARGS = 4, 13
 local function admit_one(call, keys, args, first_key, first_arg)
   local wallet_key, bucket_key, charge, reserved = unpack(keys, first_key, first_key + REQUEST_KEYS - 1)
   local key_id, organization, charge_id, mode, asked_price, read_price, operation, request_id, per_second, burst, trace, address,
-    claim_count = unpack(args, first_arg, first_arg + REQUEST_ARGS - 1)
-  local first_claim, claim_arg, count = first_key + REQUEST_KEYS, first_arg + REQUEST_ARGS, tonumber(claim_count)
+    record_count = unpack(args, first_arg, first_arg + REQUEST_ARGS - 1)
+  local first_record, record_arg, count = first_key + REQUEST_KEYS, first_arg + REQUEST_ARGS, tonumber(record_count)
   local caller = address == '' and key_id or key_id .. ' ' .. address
   if trace == '' then trace = nil end
   local now = call.now
 
-  local open, revoked = revocation_in(call, key_id)
-  if not open then return { 'CLOSED' } end
+  local ready, revoked = revocation_in(call, key_id)
+  if not ready then return { 'CLOSED' } end
   if revoked then return { 'REVOKED' } end
-  local record = redis.call('GET', charge)
-  if record == CHARGE_REFUNDED then return { 'REFUNDED' } end
-  if record and record ~= CHARGE_OPEN then return unpack_answer(record, keys, first_claim) end
+  local kept_answer = redis.call('GET', charge)
+  if kept_answer == CHARGE_REFUNDED then return { 'REFUNDED' } end
+  if kept_answer and kept_answer ~= CHARGE_OPEN then return unpack_answer(kept_answer, keys, first_record) end
 
-  if per_second ~= '' and not record then
+  if per_second ~= '' and not kept_answer then
     local wait = take_token(bucket_in(call, bucket_key), tonumber(per_second), tonumber(burst), now)
     if wait > 0 then return { 'LIMITED', wait } end
   end
@@ -321,18 +334,18 @@ local function admit_one(call, keys, args, first_key, first_arg)
   if mode == 'free' then
     price = 0
   elseif mode == 'reserve' then
-    outcomes, seen = judge_claims(keys, args, first_claim, claim_arg, count, charge_id, now, call.open_ms)
+    outcomes, seen = record_outcomes(keys, args, first_record, record_arg, count, charge_id, now, call.open_ms)
     price = tonumber(read_price)
     if seen.mismatch > 0 then
-      untouched(outcomes, 'mismatch')
+      skip(outcomes, 'mismatch')
     elseif seen.open > 0 then
-      untouched(outcomes, 'open')
+      skip(outcomes, 'open')
       redis.call('SET', charge, CHARGE_OPEN, 'PX', call.charge_ttl_ms)
       return { 'ADMITTED', 0, wallet_text(wallet), outcomes }
     elseif seen.fresh + seen.taken > 0 then
       local earlier
       price = 0
-      fresh_price, earlier = price_claims(keys, args, first_claim, claim_arg, outcomes, reserved, charge_id)
+      fresh_price, earlier = price_records(keys, args, first_record, record_arg, outcomes, reserved, charge_id)
       charged = fresh_price + earlier
     else
       must_pay = false
@@ -361,21 +374,21 @@ local function admit_one(call, keys, args, first_key, first_arg)
     call.changed_wallets[wallet_key] = wallet
   end
   for i, outcome in ipairs(outcomes) do
-    local at, claim = claim_arg + (i - 1) * 5, keys[first_claim + (i - 1) * 2]
+    local at, record = record_arg + (i - 1) * 5, keys[first_record + (i - 1) * 2]
     local credits = outcome.credits or 0
-    -- A duplicate stays a duplicate: the request that marked the claim can no longer give it up.
-    if outcome[1] == 'duplicate' and outcome.has_token then redis.call('HDEL', claim, 'token') end
+    -- A duplicate stays a duplicate: the request that marked the record can no longer give it up.
+    if outcome[1] == 'duplicate' and outcome.has_token then redis.call('HDEL', record, 'token') end
     if outcome[1] == 'taken' then
-      redis.call('HSET', claim, 'token', charge_id, 'at', now, 'answered', '0')
-      if credits > 0 then redis.call('HSET', claim, 'credits', credits) end
+      redis.call('HSET', record, 'token', charge_id, 'at', now, 'answered', '0')
+      if credits > 0 then redis.call('HSET', record, 'credits', credits) end
     elseif outcome[1] == 'fresh' then
-      redis.call('HSET', claim, 'fingerprint', args[at + 1], 'message', args[at + 2], 'credits', credits, 'token', charge_id,
+      redis.call('HSET', record, 'fingerprint', args[at + 1], 'message', args[at + 2], 'credits', credits, 'token', charge_id,
         'at', now, 'answered', '0')
-      redis.call('PEXPIRE', claim, call.claim_ttl_ms)
+      redis.call('PEXPIRE', record, call.record_ttl_ms)
     end
     if credits > 0 then
       local reservation = outcome[3] or args[at]
-      if outcome[3] then redis.call('HSET', claim, 'charge', reservation) end
+      if outcome[3] then redis.call('HSET', record, 'charge', reservation) end
       redis.call('HSET', reserved, reservation, credits)
       write_reserved(call.usage, reservation, args[at], organization, operation, request_id, credits, trace, caller)
     end
@@ -387,14 +400,16 @@ local function admit_one(call, keys, args, first_key, first_arg)
   return answer
 end
 
--- ADMIT ALL: requests of one tag, one after the other. keys: meta usage, then per request: wallet bucket charge reserved, then
--- per claim of it: claim settled. args: openMs claimTtlMs chargeTtlMs streamLimit, then per request: keyId organizationId
--- chargeId mode price readPrice operation requestId perSecond burst, its span or nothing, its network address or nothing, how many
--- claims it has, then per claim of it: commandId fingerprint message credits knownDuplicate. One answer per request.
+-- ADMIT ALL: requests of one shard, one after the other. keys: meta usage, then per request: wallet
+-- bucket charge reserved, then per record of it: record settled. args: openMs recordTtlMs
+-- chargeTtlMs streamLimit, then per request: keyId organizationId chargeId mode price readPrice
+-- operation requestId perSecond burst, its span or nothing, its network address or nothing, how
+-- many records it has, then per record of it: commandId fingerprint message credits knownDuplicate.
+-- One answer per request.
 local function admit_all(keys, args)
   local call = {
     meta = keys[1], usage = keys[2], now = now_ms(),
-    open_ms = tonumber(args[1]), claim_ttl_ms = args[2], charge_ttl_ms = args[3], stream_limit = args[4],
+    open_ms = tonumber(args[1]), record_ttl_ms = args[2], charge_ttl_ms = args[3], stream_limit = args[4],
     keys_known = {}, buckets = {}, wallets = {}, changed_wallets = {},
   }
   local answers, first_key, first_arg = {}, 3, 5
@@ -412,9 +427,10 @@ local function admit_all(keys, args)
 end
 
 -- The same as processes of the version before ask for it: one request, and its wallet as a list.
--- keys: meta wallet bucket charge usage reserved, then per claim: claim settled. args: keyId organizationId chargeId mode price
--- readPrice operation requestId perSecond burst openMs claimTtlMs chargeTtlMs streamLimit, then per claim as above; then, of a
--- request that is traced, its span.
+-- keys: meta wallet bucket charge usage reserved, then per record: record settled. args: keyId
+-- organizationId chargeId mode price readPrice operation requestId perSecond burst openMs
+-- recordTtlMs chargeTtlMs streamLimit, then per record as above; then, of a request that is traced,
+-- its span.
 local function admit(keys, args)
   local count = (#keys - 6) / 2
   local all_keys = { keys[1], keys[5], keys[2], keys[3], keys[4], keys[6], unpack(keys, 7) }
@@ -432,12 +448,12 @@ local function admit(keys, args)
   return answer
 end
 
--- MARK ANSWERED. keys: the claims of one request, then those of the next. args: openMs, then per
--- request: claimToken, how many claims it has, 1 where its answer has passwords. Of each request
+-- MARK COMPLETED. keys: the records of one request, then those of the next. args: openMs, then per
+-- request: recordToken, how many records it has, 1 where its answer has passwords. Of each request
 -- all of them, or none; 1 or 0 per request. Once they are marked under its token they are the
--- request's for good, however late it asks again: nobody takes over what is answered. An answer with
+-- request's for good, however late it asks again: nobody reclaims what is completed. An answer with
 -- passwords is unconfirmed until the request confirms that it sends it.
-local function mark_all_answered(keys, args)
+local function mark_all_completed(keys, args)
   local now, open_ms, outcomes, first = now_ms(), tonumber(args[1]), {}, 1
   for i = 1, (#args - 1) / 3 do
     local at_request = i * 3 - 1
@@ -458,75 +474,75 @@ local function mark_all_answered(keys, args)
   return outcomes
 end
 
--- The same as processes of the version before ask for it: one request. args: claimToken openMs
-local function mark_answered(keys, args)
-  return mark_all_answered(keys, { args[2], args[1], #keys, '0' })[1]
+-- The same as processes of the version before ask for it: one request. args: recordToken openMs
+local function mark_completed(keys, args)
+  return mark_all_completed(keys, { args[2], args[1], #keys, '0' })[1]
 end
 
--- CONFIRM ANSWERED. keys: the claims of one request. args: claimToken. The answer is being sent.
-local function confirm_answered(keys, args)
-  for _, claim in ipairs(keys) do
-    if redis.call('HGET', claim, 'token') == args[1] then redis.call('HDEL', claim, 'unconfirmed') end
+-- CONFIRM COMPLETED. keys: the records of one request. args: recordToken. The answer is being sent.
+local function confirm_completed(keys, args)
+  for _, record in ipairs(keys) do
+    if redis.call('HGET', record, 'token') == args[1] then redis.call('HDEL', record, 'unconfirmed') end
   end
   return 'OK'
 end
 
--- The credits of a claim that its request never published come back, and of the claim only a mark
--- stays: the next equal request begins anew, with a reservation of its own. A claim whose message
--- may be published, now or by an earlier request, stays: the next equal request takes it over at
+-- The credits of a record that its request never published come back, and of the record only a mark
+-- stays: the next equal request begins anew, with a reservation of its own. A record whose message
+-- may be published, now or by an earlier request, stays: the next equal request reclaims it at
 -- once. Returns the credits that came back, and their charge id.
-local function give_up_claim(keys, at, command_id, may_be_published)
-  local claim, reserved = keys[at], keys[5]
+local function give_up_record(keys, at, command_id, may_be_published)
+  local record, reserved = keys[at], keys[5]
   if may_be_published then
-    redis.call('HSET', claim, 'answered', '0', 'at', '0')
+    redis.call('HSET', record, 'answered', '0', 'at', '0')
     return 0
   end
-  local kept = redis.call('HMGET', claim, 'credits', 'charge')
-  -- A claim without credits found those of an earlier request reserved, whose command may be under
+  local kept = redis.call('HMGET', record, 'credits', 'charge')
+  -- A record without credits found those of an earlier request reserved, whose command may be under
   -- way.
   if tonumber(kept[1] or 0) == 0 then
-    redis.call('DEL', claim)
+    redis.call('DEL', record)
     return 0
   end
   local charge_id = kept[2] or command_id
-  redis.call('HDEL', claim, 'fingerprint', 'message', 'credits', 'token', 'at', 'answered', 'charge')
-  redis.call('HSET', claim, 'given_back', '1')
+  redis.call('HDEL', record, 'fingerprint', 'message', 'credits', 'token', 'at', 'answered', 'charge')
+  redis.call('HSET', record, 'given_back', '1')
   local credits = tonumber(redis.call('HGET', reserved, charge_id) or 0)
   redis.call('HDEL', reserved, charge_id)
   return credits, charge_id
 end
 
 -- GIVE BACK: what a request was charged that is answered 5xx, once; also where nobody knows whether
--- it was charged. Where the tag was opened since the charge, or nothing is known of the charge, the
--- ledger decides: the wallet that was set from it may have the charge, its refund, or neither.
--- keys: meta wallet charge usage reserved, then per claim of the request: claim. args:
--- organizationId chargeId operation requestId ttlMs streamLimit span-or-nothing keyId, then per claim:
--- commandId, 1 where its message may be published.
+-- it was charged. Where the shard was synced since the charge, or nothing is known of the charge,
+-- the ledger decides: the wallet that was set from it may have the charge, its refund, or neither.
+-- keys: meta wallet charge usage reserved, then per record of the request: record. args:
+-- organizationId chargeId operation requestId ttlMs streamLimit span-or-nothing keyId, then per
+-- record: commandId, 1 where its message may be published.
 local function give_back(keys, args)
-  local open, epoch = is_open(keys[1], 'epoch')
-  if not open then return { 'CLOSED' } end
-  local charge_id, claims, trace, key_id = args[2], #keys - 5, args[7], args[8]
+  local ready, epoch = is_ready(keys[1], 'epoch')
+  if not ready then return { 'CLOSED' } end
+  local charge_id, record_count, trace, key_id = args[2], #keys - 5, args[7], args[8]
   if trace == '' then trace = nil end
-  local record = redis.call('GET', keys[3])
-  if record == CHARGE_REFUNDED then return { 'REFUNDED', 0 } end
+  local kept_answer = redis.call('GET', keys[3])
+  if kept_answer == CHARGE_REFUNDED then return { 'REFUNDED', 0 } end
   local wallet = redis.call('HMGET', keys[2], unpack(WALLET_FIELDS))
-  if wallet[1] and not has_room(keys[4], claims + 1, args[6]) then return { 'CLOSED' } end
+  if wallet[1] and not has_room(keys[4], record_count + 1, args[6]) then return { 'CLOSED' } end
   -- A call of the same charge that is still under way finds this, and charges nothing.
   redis.call('SET', keys[3], CHARGE_REFUNDED, 'PX', args[5])
-  local answer = record and record ~= CHARGE_OPEN and cmsgpack.unpack(record) or { 0, '', {} }
+  local answer = kept_answer and kept_answer ~= CHARGE_OPEN and cmsgpack.unpack(kept_answer) or { 0, '', {} }
   local consumed, released = answer[1], 0
   for _, kind in ipairs(answer[3]) do
     if kind == 'fresh' or kind == 'taken' then consumed = 0 end
   end
-  if wallet[1] and (not record or (consumed > 0 and answer[4] and answer[4] ~= epoch)) then
+  if wallet[1] and (not kept_answer or (consumed > 0 and answer[4] and answer[4] ~= epoch)) then
     consumed = 0
     write_asked(keys[4], charge_id, args[1], args[3], args[4], trace, key_id)
   end
-  for i = 1, claims do
+  for i = 1, record_count do
     local kind = answer[3][i]
     if redis.call('HGET', keys[5 + i], 'token') == charge_id then
       local command_id = args[7 + i * 2]
-      local credits, came_back = give_up_claim(keys, 5 + i, command_id, kind ~= 'fresh' or args[8 + i * 2] == '1')
+      local credits, came_back = give_up_record(keys, 5 + i, command_id, kind ~= 'fresh' or args[8 + i * 2] == '1')
       if credits > 0 then
         write_given_back(keys[4], came_back, command_id, args[1], args[3], args[4], credits, trace, key_id)
         released = released + credits
@@ -542,15 +558,17 @@ local function give_back(keys, args)
   return { 'REFUNDED', consumed + released, wallet }
 end
 
--- REFUND, as processes of the release before ask for it. keys: meta wallet charge usage. args: organizationId chargeId operation requestId ttlMs streamLimit, and of a request
--- that is traced its span.
+-- REFUND, as processes of the release before ask for it. keys: meta wallet charge usage. args:
+-- organizationId chargeId operation requestId ttlMs streamLimit, and of a request that is traced
+-- its span.
 local function refund(keys, args)
-  if not is_open(keys[1], 'epoch') then return { 'CLOSED' } end
-  local record = redis.call('GET', keys[3])
-  if not record or record == CHARGE_OPEN or record == CHARGE_REFUNDED then return { 'REFUNDED', 0 } end
-  local answer = cmsgpack.unpack(record)
+  if not is_ready(keys[1], 'epoch') then return { 'CLOSED' } end
+  local kept_answer = redis.call('GET', keys[3])
+  if not kept_answer or kept_answer == CHARGE_OPEN or kept_answer == CHARGE_REFUNDED then return { 'REFUNDED', 0 } end
+  local answer = cmsgpack.unpack(kept_answer)
   for _, kind in ipairs(answer[3]) do
-    -- A reservation is not refunded: its command may have been published, and its final event settles it.
+    -- A reservation is not refunded: its command may have been published, and its final event
+    -- settles it.
     if kind == 'fresh' or kind == 'taken' then return { 'REFUNDED', 0 } end
   end
   local credits = answer[1]
@@ -565,17 +583,17 @@ local function refund(keys, args)
   return { 'REFUNDED', credits, wallet }
 end
 
--- FORGET. keys: claims. args: ttlMs
+-- FORGET. keys: records. args: ttlMs
 local function forget(keys, args)
-  for _, claim in ipairs(keys) do
-    redis.call('HDEL', claim, 'message')
-    redis.call('PEXPIRE', claim, args[1], 'LT')
+  for _, record in ipairs(keys) do
+    redis.call('HDEL', record, 'message')
+    redis.call('PEXPIRE', record, args[1], 'LT')
   end
   return #keys
 end
 
--- The wallets that the settlements are about, by key: each is read once in a call, with what is reserved in it for the
--- call, and written once at the end.
+-- The wallets that the settlements are about, by key: each is read once in a call, with what is
+-- reserved in it for the call, and written once at the end.
 local function read_wallets(keys, args)
   local wallets = {}
   for i = 1, (#keys - 1) / 3 do
@@ -605,17 +623,19 @@ local function apply_settlement(found, charge_id, told_credits, action)
   found.changed = true
 end
 
--- SETTLE. keys: meta, then per settlement: wallet reserved settled. args: ttlMs, then per settlement: chargeId credits
--- action epoch. One word each: done (now or before), included (in the opening's wallets), no_wallet.
+-- SETTLE. keys: meta, then per settlement: wallet reserved settled. args: ttlMs, then per
+-- settlement: chargeId credits action epoch. One word each: done (now or before), included (in the
+-- sync's wallets), no_wallet.
 local function settle_where(keys, args, only_known)
-  local open, epoch = is_open(keys[1], 'epoch')
-  if not open then return { 'CLOSED' } end
+  local ready, epoch = is_ready(keys[1], 'epoch')
+  if not ready then return { 'CLOSED' } end
   local opened_at = tonumber(epoch)
   local wallets, outcomes = read_wallets(keys, args), {}
   for i = 1, (#keys - 1) / 3 do
     local found, at = wallets[keys[i * 3 - 1]], i * 4 - 2
     if tonumber(args[at + 3]) < opened_at then
-      -- The opening had it as settled: what is reserved all the same was reserved again since, and is given back.
+      -- The sync had it as settled: what is reserved all the same was reserved again since, and is
+      -- given back.
       if found.known[args[at]] and found.wallet[1] then apply_settlement(found, args[at], args[at + 1], 'release') end
       outcomes[i] = 'included'
     elseif not found.wallet[1] then
@@ -640,16 +660,16 @@ local function settle(keys, args)
   return settle_where(keys, args, false)
 end
 
--- SETTLE AGAIN: of settlements that may have been applied longer ago than Redis remembers. They are applied only where their
--- reservation is still there.
+-- SETTLE AGAIN: of settlements that may have been applied longer ago than Redis remembers. They are
+-- applied only where their reservation is still there.
 local function settle_again(keys, args)
   return settle_where(keys, args, true)
 end
 
 -- PURCHASE. keys: meta wallet settled. args: credits epoch ttlMs walletId threshold createdMs
 local function purchase(keys, args)
-  local open, epoch = is_open(keys[1], 'epoch')
-  if not open then return 'CLOSED' end
+  local ready, epoch = is_ready(keys[1], 'epoch')
+  if not ready then return 'CLOSED' end
   if tonumber(args[2]) < tonumber(epoch) then return 'included' end
   if not redis.call('SET', keys[3], '1', 'NX', 'PX', args[3]) then return 'done' end
   if redis.call('EXISTS', keys[2]) == 0 then
@@ -662,7 +682,8 @@ local function purchase(keys, args)
   return 'done'
 end
 
--- Sets what a call of an opening tells of. An entry without a wallet id goes on with the reservations of the wallet before it.
+-- Sets what a call of a sync tells of. An entry without a wallet id goes on with the reservations
+-- of the wallet before it.
 local function fill_wallets(keys, args, first_arg)
   local at = first_arg
   for i = 2, #keys, 2 do
@@ -684,27 +705,27 @@ local function fill_wallets(keys, args, first_arg)
   end
 end
 
--- OPEN TAG PART: an opening in as many calls as it takes, so that none holds Redis for long. keys:
+-- SYNC SHARD PART: a sync in as many calls as it takes, so that none holds Redis for long. keys:
 -- meta, then per entry: wallet reserved. args: epoch, 1 in the first call, 1 in the last one, then
 -- per entry: id available reserved consumed purchased threshold created updated, the number n of
--- reservations, and n times: chargeId credits. `opening` in the meta names the one opening that may
+-- reservations, and n times: chargeId credits. `opening` in the meta names the one sync that may
 -- go on: an older one would set wallets that lack what the newer one has, and one of another
--- replication id has lost parts. Nor may an opening begin that read the ledger before the last one
+-- replication id has lost parts. Nor may a sync begin that read the ledger before the last one
 -- that was completed: what was applied since would be missing.
-local function open_tag_part(keys, args)
+local function sync_shard_part(keys, args)
   local meta, epoch, is_first, is_last, id = keys[1], args[1], args[2] == '1', args[3] == '1', replication_id()
-  if is_open(meta, 'epoch', id) then return 'already' end
-  local opening, kept = epoch .. ' ' .. id, redis.call('HGET', meta, 'opening') or ''
+  if is_ready(meta, 'epoch', id) then return 'already' end
+  local sync, kept = epoch .. ' ' .. id, redis.call('HGET', meta, 'opening') or ''
   if is_first then
     local kept_epoch, kept_id = string.match(kept, '^(%d+) (%x+)$')
     if kept_id == id and tonumber(kept_epoch) > tonumber(epoch) then return 'overtaken' end
     if tonumber(redis.call('HGET', meta, 'epoch') or 0) >= tonumber(epoch) then return 'overtaken' end
-  elseif kept ~= opening then
+  elseif kept ~= sync then
     return 'overtaken'
   end
   fill_wallets(keys, args, 4)
   if not is_last then
-    redis.call('HSET', meta, 'opening', opening)
+    redis.call('HSET', meta, 'opening', sync)
     return 'filled'
   end
   -- The run id is for processes of the release before.
@@ -713,34 +734,36 @@ local function open_tag_part(keys, args)
   return 'opened'
 end
 
--- The same as processes of the release before ask for it: all in one call. args: epoch, then the entries.
-local function open_tag(keys, args)
+-- The same as processes of the release before ask for it: all in one call. args: epoch, then the
+-- entries.
+local function sync_shard(keys, args)
   local all_args = { args[1], '1', '1' }
   for i = 2, #args do all_args[i + 2] = args[i] end
-  return open_tag_part(keys, all_args)
+  return sync_shard_part(keys, all_args)
 end
 
--- TAG STATE. keys: meta. A tag that the release before opened on this very run of Redis gets the replication id of now.
-local function tag_state(keys)
-  local open = is_open(keys[1], 'epoch')
-  if open and redis.call('HEXISTS', keys[1], 'replication') == 0 then
+-- SHARD STATE. keys: meta. A shard that the release before synced on this very run of Redis gets
+-- the replication id of now.
+local function shard_state(keys)
+  local ready = is_ready(keys[1], 'epoch')
+  if ready and redis.call('HEXISTS', keys[1], 'replication') == 0 then
     redis.call('HSET', keys[1], 'replication', replication_id())
   end
-  return open and 1 or 0
+  return ready and 1 or 0
 end
 
 -- WALLET. keys: meta wallet. args: none, or the threshold to set
 local function wallet_of(keys, args)
-  if not is_open(keys[1], 'epoch') then return { 'CLOSED' } end
+  if not is_ready(keys[1], 'epoch') then return { 'CLOSED' } end
   if redis.call('EXISTS', keys[2]) == 0 then return { 'NO_WALLET' } end
   if args[1] then redis.call('HSET', keys[2], 'threshold', args[1], 'updated', now_ms()) end
   return { 'WALLET', redis.call('HMGET', keys[2], unpack(WALLET_FIELDS)) }
 end
 
--- READ TAG. keys: meta usage, then wallets. args: maxEntries. The wallets and the entries that the ledger may not have yet, of
--- one moment; without them where there are too many entries.
-local function read_tag(keys, args)
-  if not is_open(keys[1], 'epoch') then return { 'CLOSED' } end
+-- READ SHARD. keys: meta usage, then wallets. args: maxEntries. The wallets and the entries that
+-- the ledger may not have yet, of one moment; without them where there are too many entries.
+local function read_shard(keys, args)
+  if not is_ready(keys[1], 'epoch') then return { 'CLOSED' } end
   if redis.call('XLEN', keys[2]) > tonumber(args[1]) then return { 'BUSY' } end
   local wallets = {}
   for i = 3, #keys do
@@ -751,20 +774,20 @@ end
 
 redis.register_function('kapi_admit_all', admit_all)
 redis.register_function('kapi_admit', admit)
-redis.register_function('kapi_mark_all_answered', mark_all_answered)
-redis.register_function('kapi_mark_answered', mark_answered)
-redis.register_function('kapi_confirm_answered', confirm_answered)
+redis.register_function('kapi_mark_all_answered', mark_all_completed)
+redis.register_function('kapi_mark_answered', mark_completed)
+redis.register_function('kapi_confirm_answered', confirm_completed)
 redis.register_function('kapi_refund', refund)
 redis.register_function('kapi_give_back', give_back)
 redis.register_function('kapi_forget', forget)
 redis.register_function('kapi_settle', settle)
 redis.register_function('kapi_settle_again', settle_again)
 redis.register_function('kapi_purchase', purchase)
-redis.register_function('kapi_open_tag_part', open_tag_part)
-redis.register_function('kapi_open_tag', open_tag)
-redis.register_function('kapi_look_at_tag', tag_state)
+redis.register_function('kapi_open_tag_part', sync_shard_part)
+redis.register_function('kapi_open_tag', sync_shard)
+redis.register_function('kapi_look_at_tag', shard_state)
 -- For processes of the release before. This release asks by a name that only its own library has:
 -- where an older one was loaded last, that call has this one loaded again.
-redis.register_function('kapi_tag_state', tag_state)
+redis.register_function('kapi_tag_state', shard_state)
 redis.register_function('kapi_wallet', wallet_of)
-redis.register_function { function_name = 'kapi_read_tag', callback = read_tag, flags = { 'no-writes' } }
+redis.register_function { function_name = 'kapi_read_tag', callback = read_shard, flags = { 'no-writes' } }

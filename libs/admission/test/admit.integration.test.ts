@@ -1,26 +1,12 @@
 import { randomUUID } from "node:crypto";
 
-import { createLogger } from "@kapi/runtime";
-import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import {
-  type RedisConnection,
-  type RedisOptions,
-  admit,
-  bucketKey,
-  createRedis,
-  metaKey,
-  purchase,
-  refund,
-  revokeKey,
-  settle,
-  startRedisClock,
-  tagOf,
-} from "../src/index.ts";
+import type { RedisConnection } from "@kapi/redis";
+import { admit, bucketKey, metaKey, purchase, refund, revokeKey, settle, shardOf } from "../src/redis/index.ts";
 import {
   EPOCH,
-  claim,
+  record,
   connectEmpty,
   dropWallet,
   organizationWith,
@@ -31,11 +17,10 @@ import {
 } from "./support.ts";
 
 let redis: RedisConnection;
-let options: RedisOptions;
 let everywhere: (command: string) => Promise<void>;
 let stop: () => Promise<void>;
 beforeAll(async () => {
-  ({ redis, options, everywhere, stop } = await connectEmpty());
+  ({ redis, everywhere, stop } = await connectEmpty());
 });
 afterAll(() => stop());
 
@@ -48,18 +33,18 @@ test("a call repeated with the same charge id charges once and answers the same"
   expect(await usageOf(redis, organizationId)).toHaveLength(1);
 });
 
-test("a reservation repeated with the same charge id reserves once and keeps its claim", async () => {
+test("a reservation repeated with the same charge id reserves once and keeps its record", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const call = reserve(organizationId, [claim()]);
+  const call = reserve(organizationId, [record()]);
   const first = await admit(redis, call);
   expect(await admit(redis, call)).toEqual(first);
-  expect(first).toMatchObject({ charged: 5, wallet: { available: 95, reserved: 5 }, claims: [{ kind: "claimed" }] });
+  expect(first).toMatchObject({ charged: 5, wallet: { available: 95, reserved: 5 }, records: [{ kind: "created" }] });
 });
 
 test("a price that is not there is refused, and the wallet never falls below zero", async () => {
   const organizationId = await organizationWith(redis, 10);
   const calls = Array.from({ length: 50 }, (_, at) =>
-    at % 2 ? request(organizationId, { price: 3 }) : reserve(organizationId, [claim({ credits: 3 })]),
+    at % 2 ? request(organizationId, { price: 3 }) : reserve(organizationId, [record({ credits: 3 })]),
   );
   const replies = await Promise.all(calls.map((call) => admit(redis, call)));
   expect(replies.filter((reply) => reply.kind === "admitted")).toHaveLength(3);
@@ -95,42 +80,42 @@ test("over the rate limit nothing is billed, and the answer says when to come ag
   expect((await walletOf(redis, organizationId)).available).toBe(97);
 });
 
-test("a tag opened on another run of Redis answers as closed", async () => {
+test("a shard synced on another run of Redis answers as unsynced", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const meta = metaKey(tagOf(organizationId));
+  const meta = metaKey(shardOf(organizationId));
   const run = (await redis.commands.hget(meta, "replication")) ?? "";
   await redis.commands.hset(meta, "replication", "0123456789abcdef");
   const settlement = { organizationId, chargeId: randomUUID(), credits: 1, action: "consume", epoch: EPOCH } as const;
   try {
-    expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
-    expect(await settle(redis, [settlement])).toEqual(["closed"]);
+    expect(await admit(redis, request(organizationId))).toEqual({ kind: "unsynced" });
+    expect(await settle(redis, [settlement])).toEqual(["unsynced"]);
   } finally {
     await redis.commands.hset(meta, "replication", run);
   }
   expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted" });
 });
 
-test("at the stream's limit the tag answers as closed rather than lose an entry", async () => {
+test("at the stream's limit the shard answers as unsynced rather than lose an entry", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const settings = { claimOpenMs: 5_000, usageStreamLimit: 2 };
+  const settings = { recordOpenMs: 5_000, usageStreamLimit: 2 };
   const entries = (): Promise<number> => usageOf(redis, organizationId).then((found) => found.length);
-  await redis.commands.xtrim(`{b${String(tagOf(organizationId)).padStart(2, "0")}}:usage`, "MAXLEN", 0);
+  await redis.commands.xtrim(`{b${String(shardOf(organizationId)).padStart(2, "0")}}:usage`, "MAXLEN", 0);
   expect(await admit(redis, request(organizationId), settings)).toMatchObject({ kind: "admitted" });
-  const bulk = reserve(organizationId, [claim(), claim()]);
-  expect(await admit(redis, bulk, settings)).toEqual({ kind: "closed" });
+  const bulk = reserve(organizationId, [record(), record()]);
+  expect(await admit(redis, bulk, settings)).toEqual({ kind: "unsynced" });
   expect(await admit(redis, request(organizationId), settings)).toMatchObject({ kind: "admitted" });
-  expect(await admit(redis, request(organizationId), settings)).toEqual({ kind: "closed" });
+  expect(await admit(redis, request(organizationId), settings)).toEqual({ kind: "unsynced" });
   expect(await entries()).toBe(2);
   expect((await walletOf(redis, organizationId)).available).toBe(98);
   // The ledger takes what is there; then there is room again.
-  await redis.commands.xtrim(`{b${String(tagOf(organizationId)).padStart(2, "0")}}:usage`, "MAXLEN", 0);
+  await redis.commands.xtrim(`{b${String(shardOf(organizationId)).padStart(2, "0")}}:usage`, "MAXLEN", 0);
   expect(await admit(redis, request(organizationId), settings)).toMatchObject({ kind: "admitted" });
 });
 
 test("a bucket is kept until it is full again, and not for good", async () => {
   const organizationId = await organizationWith(redis, 100);
   const keyId = randomUUID();
-  const bucket = bucketKey(tagOf(organizationId), keyId);
+  const bucket = bucketKey(shardOf(organizationId), keyId);
   const slow = { perSecond: 0.01, burst: 3 };
   for (const rateLimit of [{ perSecond: 10, burst: 10 }, slow, slow]) {
     await admit(redis, request(organizationId, { keyId, rateLimit }));
@@ -149,7 +134,7 @@ test("a consumed charge is given back once, with a refund entry", async () => {
   const again = { organizationId, chargeId, keyId, operation, requestId };
   expect(await refund(redis, again)).toMatchObject({ credits: 4, wallet: { available: 100, consumed: 0 } });
   expect(await refund(redis, again)).toMatchObject({ credits: 0 });
-  expect((await usageOf(redis, organizationId)).map((entry) => [entry.leg, entry.keyId])).toEqual([
+  expect((await usageOf(redis, organizationId)).map((entry) => [entry.kind, entry.keyId])).toEqual([
     ["consume", keyId],
     ["refund", keyId],
   ]);
@@ -157,7 +142,7 @@ test("a consumed charge is given back once, with a refund entry", async () => {
 
 test("what a command reserved is not refunded: its final event settles it", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const call = reserve(organizationId, [claim()]);
+  const call = reserve(organizationId, [record()]);
   await admit(redis, call);
   const again = { organizationId, chargeId: call.chargeId, operation: call.operation, requestId: call.requestId };
   expect(await refund(redis, again)).toMatchObject({ credits: 0 });
@@ -166,7 +151,7 @@ test("what a command reserved is not refunded: its final event settles it", asyn
 
 test("a reservation is settled once: consumed, or available again", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const [kept, released] = [claim(), claim()];
+  const [kept, released] = [record(), record()];
   await admit(redis, reserve(organizationId, [kept, released]));
   const both = [
     { organizationId, chargeId: kept.commandId, credits: 5, action: "consume", epoch: EPOCH },
@@ -198,21 +183,21 @@ test("a settlement of a reservation that Redis lost is consumed from the availab
 
 test("what costs nothing is admitted also where a lost reservation brought the wallet below zero", async () => {
   const organizationId = await organizationWith(redis, 5);
-  const wanted = claim();
+  const wanted = record();
   await admit(redis, reserve(organizationId, [wanted]));
   await settle(redis, [{ organizationId, chargeId: randomUUID(), credits: 3, action: "consume", epoch: EPOCH }]);
   expect((await walletOf(redis, organizationId)).available).toBe(-3);
   const takeOver = reserve(organizationId, [wanted]);
-  const atOnce = { claimOpenMs: 0, usageStreamLimit: 1_000 };
-  expect(await admit(redis, takeOver, atOnce)).toMatchObject({ kind: "admitted", claims: [{ kind: "taken_over" }] });
+  const atOnce = { recordOpenMs: 0, usageStreamLimit: 1_000 };
+  expect(await admit(redis, takeOver, atOnce)).toMatchObject({ kind: "admitted", records: [{ kind: "reclaimed" }] });
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "unpaid" });
 });
 
-test("what the opening's wallets include is not applied again; what was reserved for it once more is given back", async () => {
+test("what the sync's wallets include is not applied again; what was reserved for it once more is given back", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const call = reserve(organizationId, [claim()]);
+  const call = reserve(organizationId, [record()]);
   await admit(redis, call);
-  const chargeId = call.claims[0]?.commandId ?? "";
+  const chargeId = call.records[0]?.commandId ?? "";
   const older = { organizationId, chargeId, credits: 5, action: "consume", epoch: EPOCH - 1 } as const;
   expect(await settle(redis, [older])).toEqual(["included"]);
   const wallet = { walletId: randomUUID(), lowBalanceThreshold: 0, createdAtMs: 1 };
@@ -228,35 +213,4 @@ test("a library that Redis has lost is loaded again, and the call goes through",
   const organizationId = await organizationWith(redis, 2);
   await everywhere("FUNCTION DELETE kapi");
   expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted", charged: 1 });
-});
-
-test("a Redis that may throw keys away is refused", async () => {
-  await everywhere("CONFIG SET maxmemory-policy allkeys-lru");
-  try {
-    await expect(createRedis(options)).rejects.toThrow("noeviction");
-  } finally {
-    await everywhere("CONFIG SET maxmemory-policy noeviction");
-  }
-});
-
-test("the clock of Redis says its time, goes on while it cannot be asked, and is put right where it changed", async () => {
-  let apartMs = 0;
-  const [master] = redis.masters();
-  const time = async (byMs: number): Promise<number[]> => {
-    if (Number.isNaN(byMs)) throw new Error("no Redis");
-    const [seconds, microseconds] = (await master?.time()) ?? [];
-    return [Number(seconds) + byMs / 1_000, Number(microseconds)];
-  };
-  // One of three masters is always wrong.
-  const masters = [{ time: () => time(-3_600_000) }, { time: () => time(apartMs) }, { time: () => time(apartMs) }];
-  const shifted = { masters: () => masters } as unknown as Pick<RedisConnection, "masters">;
-  const logger = createLogger({ service: "redis-test", level: "silent" });
-  const apart = (): number => Math.round((clock.nowMs() - Date.now()) / 1_000);
-  const { value: clock, stop: stopClock } = await startRedisClock(shifted, { logger, intervalMs: 20 });
-  expect(Math.abs(apart())).toBe(0);
-  apartMs = 600_000;
-  await eventually(() => expect(apart()).toBe(600));
-  apartMs = Number.NaN;
-  await stopClock();
-  expect(apart()).toBe(600);
 });

@@ -2,25 +2,25 @@ import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import type { RedisConnection } from "@kapi/redis";
 import {
   type AdmitReply,
   type AdmitRequest,
-  type RedisConnection,
   admit,
   admitAll,
   bucketKey,
-  CLAIM_SETTINGS,
+  ADMISSION_SETTINGS,
   chargeKey,
-  claimKey,
+  recordKey,
   metaKey,
   reservedKey,
   revokeKey,
   settledKey,
-  tagOf,
+  shardOf,
   usageKey,
   walletKey,
-} from "../src/index.ts";
-import { claim, connectEmpty, organizationWith, request, reserve, usageOf, walletOf } from "./support.ts";
+} from "../src/redis/index.ts";
+import { record, connectEmpty, organizationWith, request, reserve, usageOf, walletOf } from "./support.ts";
 
 const CREDITS = 30;
 /** The same requests each time, so that all outcomes are known to be among them. */
@@ -36,12 +36,12 @@ beforeAll(async () => {
 });
 afterAll(() => stop());
 
-/** Organizations that share a tag, each with credits. */
-async function ofOneTag(count: number): Promise<string[]> {
+/** Organizations that share a shard, each with credits. */
+async function ofOneShard(count: number): Promise<string[]> {
   const ids = [randomUUID()];
   while (ids.length < count) {
     const id = randomUUID();
-    if (tagOf(id) === tagOf(ids[0] ?? "")) ids.push(id);
+    if (shardOf(id) === shardOf(ids[0] ?? "")) ids.push(id);
   }
   return Promise.all(ids.map((id) => organizationWith(redis, CREDITS, id)));
 }
@@ -69,10 +69,10 @@ const draft: fc.Arbitrary<Draft> = fc.record({
 });
 
 const drafts = fc.array(draft, { minLength: 1, maxLength: MAX_REQUESTS, size: "max" });
-/** A claim stays open during a test, or is taken over by the next equal request. */
-const claimOpenMs = fc.constantFrom(CLAIM_SETTINGS.claimOpenMs, 0);
+/** A record stays open during a test, or is reclaimed by the next equal request. */
+const recordOpenMs = fc.constantFrom(ADMISSION_SETTINGS.recordOpenMs, 0);
 
-/** Two organizations of one tag, with keys of which one is revoked and one limited. */
+/** Two organizations of one shard, with keys of which one is revoked and one limited. */
 class World {
   readonly #organizations: readonly string[];
   readonly #keys = ["a", "b", "limited", "revoked"].map((name) => `${name}-${randomUUID()}`);
@@ -98,8 +98,8 @@ class World {
   }
 
   #requestOf({ organization, key, price, commands, otherBody, isKnown }: Draft, chargeId: string): AdmitRequest {
-    const claims = commands.map((command) =>
-      claim({
+    const records = commands.map((command) =>
+      record({
         commandId: this.#commands[organization * 10 + command] ?? "",
         fingerprint: otherBody ? "other" : "print",
         message: `message ${command}`,
@@ -110,10 +110,10 @@ class World {
       chargeId,
       price,
       rateLimit: key === 2 ? RATE_LIMIT : null,
-      knownDuplicates: claims.map(() => isKnown),
+      knownDuplicates: records.map(() => isKnown),
     };
     const organizationId = this.#organizations[organization] ?? "";
-    return claims.length === 0 ? request(organizationId, changes) : reserve(organizationId, claims, changes);
+    return records.length === 0 ? request(organizationId, changes) : reserve(organizationId, records, changes);
   }
 
   /** What is left behind, without what names this world or its time. */
@@ -123,7 +123,7 @@ class World {
         const { available, reserved, consumed, purchased } = await walletOf(redis, organizationId);
         const usage = await usageOf(redis, organizationId);
         const places: string[] = [...this.#charges, ...this.#commands];
-        const entries = usage.map(({ leg, credits, chargeId }) => [leg, credits, places.indexOf(chargeId)]);
+        const entries = usage.map(({ kind, credits, chargeId }) => [kind, credits, places.indexOf(chargeId)]);
         return { available, reserved, consumed, purchased, entries };
       }),
     );
@@ -135,69 +135,74 @@ function told(reply: AdmitReply | undefined): unknown {
   if (reply?.kind === "limited") return reply.kind;
   if (reply?.kind !== "admitted") return reply;
   const { available, reserved, consumed, purchased } = reply.wallet;
-  const claims = reply.claims.map((outcome) => (outcome.kind === "open" ? outcome.kind : outcome));
-  return { charged: reply.charged, available, reserved, consumed, purchased, claims };
+  const records = reply.records.map((outcome) => (outcome.kind === "open" ? outcome.kind : outcome));
+  return { charged: reply.charged, available, reserved, consumed, purchased, records };
 }
 
 test("requests in one call are answered, charged and recorded as if each had come by itself", async () => {
   const kinds = new Set<string>();
   await fc.assert(
-    fc.asyncProperty(drafts, claimOpenMs, async (wanted, openMs) => {
-      const settings = { ...CLAIM_SETTINGS, claimOpenMs: openMs };
-      const organizations = await ofOneTag(4);
-      const [together, alone] = [new World(organizations.slice(0, 2)), new World(organizations.slice(2))];
-      await Promise.all([together.revoke(), alone.revoke()]);
-      const replies = await admitAll(redis, tagOf(organizations[0] ?? ""), together.requestsOf(wanted), settings);
+    fc.asyncProperty(drafts, recordOpenMs, async (wanted, openMs) => {
+      const settings = { ...ADMISSION_SETTINGS, recordOpenMs: openMs };
+      const organizations = await ofOneShard(4);
+      const [batched, alone] = [new World(organizations.slice(0, 2)), new World(organizations.slice(2))];
+      await Promise.all([batched.revoke(), alone.revoke()]);
+      const replies = await admitAll(redis, shardOf(organizations[0] ?? ""), batched.requestsOf(wanted), settings);
       for (const [index, one] of alone.requestsOf(wanted).entries()) {
         const reply = await admit(redis, one, settings);
         expect(told(replies[index])).toEqual(told(reply));
         if (reply.kind !== "admitted") kinds.add(reply.kind);
-        else for (const outcome of reply.claims) kinds.add(outcome.kind);
+        else for (const outcome of reply.records) kinds.add(outcome.kind);
       }
-      expect(await together.state()).toEqual(await alone.state());
+      expect(await batched.state()).toEqual(await alone.state());
     }),
     { numRuns: 60, seed: SEED },
   );
   // What the requests above met, so that it is known to have been compared.
   expect(kinds).toEqual(
-    new Set(["unpaid", "revoked", "limited", "claimed", "taken_over", "duplicate", "open", "mismatch", "untouched"]),
+    new Set(["unpaid", "revoked", "limited", "created", "reclaimed", "duplicate", "open", "mismatch", "skipped"]),
   );
 });
 
-test("of requests in one call, those that the stream has no room for are closed, and cost nothing", async () => {
+test("of requests in one call, those that the stream has no room for are answered as unsynced, and cost nothing", async () => {
   const organizationId = await organizationWith(redis, CREDITS);
-  await redis.commands.xtrim(usageKey(tagOf(organizationId)), "MAXLEN", 0);
-  const settings = { ...CLAIM_SETTINGS, usageStreamLimit: 3 };
+  await redis.commands.xtrim(usageKey(shardOf(organizationId)), "MAXLEN", 0);
+  const settings = { ...ADMISSION_SETTINGS, usageStreamLimit: 3 };
   const calls = Array.from({ length: 5 }, () => request(organizationId));
-  const replies = await admitAll(redis, tagOf(organizationId), calls, settings);
-  expect(replies.map(({ kind }) => kind)).toEqual(["admitted", "admitted", "admitted", "closed", "closed"]);
+  const replies = await admitAll(redis, shardOf(organizationId), calls, settings);
+  expect(replies.map(({ kind }) => kind)).toEqual(["admitted", "admitted", "admitted", "unsynced", "unsynced"]);
   expect((await walletOf(redis, organizationId)).available).toBe(CREDITS - 3);
 });
 
-test("an organization of another tag has no place in a call", async () => {
+test("an organization of another shard has no place in a call", async () => {
   const organizationId = await organizationWith(redis, CREDITS);
-  const otherTag = (tagOf(organizationId) + 1) % 64;
-  await expect(admitAll(redis, otherTag, [request(organizationId)])).rejects.toThrow("one tag");
+  const otherShard = (shardOf(organizationId) + 1) % 64;
+  await expect(admitAll(redis, otherShard, [request(organizationId)])).rejects.toThrow("one shard");
 });
 
 test("a process of the version before is admitted as it was", async () => {
   const organizationId = await organizationWith(redis, CREDITS);
-  const tag = tagOf(organizationId);
+  const shard = shardOf(organizationId);
   const [keyId, commandId] = [randomUUID(), randomUUID()];
   const call = (chargeId: string, mode: string, price: number): Promise<unknown> => {
-    const keys = [metaKey(tag), walletKey(tag, organizationId), bucketKey(tag, keyId), chargeKey(tag, chargeId)];
+    const keys = [
+      metaKey(shard),
+      walletKey(shard, organizationId),
+      bucketKey(shard, keyId),
+      chargeKey(shard, chargeId),
+    ];
     const args = [keyId, organizationId, chargeId, mode, price, 1, "operation", "request", 1, 10];
-    const limits = [CLAIM_SETTINGS.claimOpenMs, 60_000, 60_000, CLAIM_SETTINGS.usageStreamLimit];
-    const claims = mode === "reserve" ? [commandId, "print", "message", 5, "0"] : [];
+    const limits = [ADMISSION_SETTINGS.recordOpenMs, 60_000, 60_000, ADMISSION_SETTINGS.usageStreamLimit];
+    const records = mode === "reserve" ? [commandId, "print", "message", 5, "0"] : [];
     return redis.call(
       "kapi_admit",
       [
         ...keys,
-        usageKey(tag),
-        reservedKey(tag, organizationId),
-        ...(claims.length > 0 ? [claimKey(tag, commandId), settledKey(tag, commandId)] : []),
+        usageKey(shard),
+        reservedKey(shard, organizationId),
+        ...(records.length > 0 ? [recordKey(shard, commandId), settledKey(shard, commandId)] : []),
       ],
-      [...args, ...limits, ...claims, "00-trace"],
+      [...args, ...limits, ...records, "00-trace"],
     );
   };
   const before = await walletOf(redis, organizationId);
@@ -212,7 +217,7 @@ test("a process of the version before is admitted as it was", async () => {
     wallet(CREDITS - 7, 5, 2),
     [["open", expect.any(Number)]],
   ]);
-  expect((await usageOf(redis, organizationId)).map(({ leg, traceparent }) => [leg, traceparent])).toEqual([
+  expect((await usageOf(redis, organizationId)).map(({ kind, traceparent }) => [kind, traceparent])).toEqual([
     ["consume", "00-trace"],
     ["reserve", "00-trace"],
   ]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { together } from "./together.ts";
+import { batchByShard } from "./batch-by-shard.ts";
 
 const MAX = 20;
 
@@ -9,23 +9,23 @@ interface Asked {
   readonly size: number;
 }
 
-function recording(call: (tag: number) => Promise<void> = () => Promise.resolve()) {
-  const calls: [tag: number, names: string[]][] = [];
-  const ask = together<Asked, string>({
-    call: async (tag, requests) => {
-      calls.push([tag, requests.map(({ name }) => name)]);
-      await call(tag);
-      return requests.map(({ name }) => `${name} of ${tag}`);
+function recording(call: (shard: number) => Promise<void> = () => Promise.resolve()) {
+  const calls: [shard: number, names: string[]][] = [];
+  const ask = batchByShard<Asked, string>({
+    call: async (shard, requests) => {
+      calls.push([shard, requests.map(({ name }) => name)]);
+      await call(shard);
+      return requests.map(({ name }) => `${name} of ${shard}`);
     },
     sizeOf: ({ size }) => size,
     maxSize: MAX,
   });
-  return { calls, ask: (tag: number, name: string, size = 1) => ask(tag, { name, size }) };
+  return { calls, ask: (shard: number, name: string, size = 1) => ask(shard, { name, size }) };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("requests of one turn share a call with those of their tag, and each gets its own answer", async () => {
+test("requests of one turn share a call with those of their shard, and each gets its own answer", async () => {
   const { calls, ask } = recording();
   const answers = await Promise.all([ask(1, "a"), ask(2, "b"), ask(1, "c")]);
   expect(answers).toEqual(["a of 1", "b of 2", "c of 1"]);
@@ -54,8 +54,8 @@ test("a call is no larger than it may be, and one request that is has a call of 
   expect(calls.map(([, names]) => names)).toEqual([["0", "1"], ["2"], ["3"], ["4", "5"]]);
 });
 
-test("a call that fails rejects its own requests, not those of another tag", async () => {
-  const { ask } = recording((tag) => (tag === 1 ? Promise.reject(new Error("away")) : Promise.resolve()));
+test("a call that fails rejects its own requests, not those of another shard", async () => {
+  const { ask } = recording((shard) => (shard === 1 ? Promise.reject(new Error("away")) : Promise.resolve()));
   const answers = await Promise.allSettled([ask(1, "a"), ask(1, "b"), ask(2, "c")]);
   expect(answers).toMatchObject([
     { status: "rejected", reason: { message: "away" } },

@@ -1,19 +1,29 @@
 /**
- * What the admission function costs. `REDIS_URL=redis://… node libs/redis/bench/admit.ts`: a Redis of its own, which it empties
- * (database 15). Per kind of request, each in a call of its own and ten of an organization in a call: requests/s from this one process; the
- * processor time of Redis per request, of the function and with reading and answering, whose inverse is what one core of Redis can do.
- * The clock of the function counts waits for a processor.
+ * What the admission function costs. `REDIS_URL=redis://… node libs/admission/bench/admit.ts`: a
+ * Redis of its own, which it empties (database 15). Per kind of request, each in a call of its own
+ * and ten of an organization in a call: requests/s from this one process; the processor time of
+ * Redis per request, of the function and with reading and answering, whose inverse is what one core
+ * of Redis can do. The clock of the function counts waits for a processor.
  */
 import { randomUUID } from "node:crypto";
 
 import { createLogger } from "@kapi/runtime";
 
-import { ALL_TAGS, type AdmitRequest, admitAll, createRedis, openTag, purchase, tagOf } from "../src/index.ts";
+import { createRedis } from "@kapi/redis";
+import {
+  ADMISSION_LIBRARY,
+  ALL_SHARDS,
+  type AdmitRequest,
+  admitAll,
+  syncShard,
+  purchase,
+  shardOf,
+} from "../src/redis/index.ts";
 
 const REQUESTS = 40_000;
 const IN_FLIGHT = 200;
-/** About what one turn of a busy gateway gathers. */
-const TOGETHER = 10;
+/** About the batch of one turn of a busy gateway. */
+const BATCH_SIZE = 10;
 const MICROSECONDS_PER_SECOND = 1_000_000;
 const ORGANIZATIONS = 50;
 /** About what a deposit's command message has. */
@@ -25,11 +35,12 @@ url.pathname = "/15";
 const { value: redis, stop } = await createRedis({
   url: url.href,
   clientName: "bench",
+  functionLibraries: [ADMISSION_LIBRARY],
   logger,
   commandTimeoutMs: 60_000,
 });
 await redis.commands.flushdb();
-await Promise.all(ALL_TAGS.map((tag) => openTag(redis, tag, 1, [])));
+await Promise.all(ALL_SHARDS.map((shard) => syncShard(redis, shard, 1, [])));
 const organizationIds = Array.from({ length: ORGANIZATIONS }, () => randomUUID());
 const wallet = { credits: 1_000_000_000, epoch: 1, lowBalanceThreshold: 0, createdAtMs: 1 };
 for (const organizationId of organizationIds) {
@@ -47,16 +58,16 @@ function read(at: number): AdmitRequest {
     operation: "getCommand",
     requestId: randomUUID(),
     rateLimit: null,
-    claims: [],
+    records: [],
   };
 }
 
 function mutation(at: number): AdmitRequest {
-  const claims = [{ commandId: randomUUID(), fingerprint: "f".repeat(64), message: MESSAGE, credits: 5 }];
-  return { ...read(at), mode: "reserve", operation: "depositAccountFunds", claims };
+  const records = [{ commandId: randomUUID(), fingerprint: "f".repeat(64), message: MESSAGE, credits: 5 }];
+  return { ...read(at), mode: "reserve", operation: "depositAccountFunds", records };
 }
 
-async function measure(name: string, together: number, request: (at: number) => AdmitRequest): Promise<void> {
+async function measure(name: string, batchSize: number, request: (at: number) => AdmitRequest): Promise<void> {
   await redis.commands.config("RESETSTAT");
   const cpuBefore = await processorSeconds();
   const startedMs = performance.now();
@@ -64,22 +75,22 @@ async function measure(name: string, together: number, request: (at: number) => 
   const worker = async (): Promise<void> => {
     while (next < REQUESTS) {
       const at = next;
-      next += together;
-      const requests = Array.from({ length: together }, () => request(at));
-      const settings = { claimOpenMs: 5_000, usageStreamLimit: 10_000_000 };
-      for (const { kind } of await admitAll(redis, tagOf(requests[0]?.organizationId ?? ""), requests, settings)) {
+      next += batchSize;
+      const requests = Array.from({ length: batchSize }, () => request(at));
+      const settings = { recordOpenMs: 5_000, usageStreamLimit: 10_000_000 };
+      for (const { kind } of await admitAll(redis, shardOf(requests[0]?.organizationId ?? ""), requests, settings)) {
         if (kind !== "admitted") throw new Error(`not admitted: ${kind}`);
       }
     }
   };
-  await Promise.all(Array.from({ length: IN_FLIGHT / together }, worker));
+  await Promise.all(Array.from({ length: IN_FLIGHT / batchSize }, worker));
   const seconds = (performance.now() - startedMs) / 1_000;
   const cpuMicroseconds = (((await processorSeconds()) - cpuBefore) * MICROSECONDS_PER_SECOND) / REQUESTS;
   const stats = await redis.commands.info("commandstats");
   const inFunction = Number(/cmdstat_fcall:[^\r]*usec=(\d+)/.exec(stats)?.[1]) / REQUESTS;
   const capacity = Math.round(MICROSECONDS_PER_SECOND / cpuMicroseconds);
   console.log(
-    `${name}, ${together} in a call: ${Math.round(REQUESTS / seconds)}/s from one process; ${inFunction.toFixed(1)} us in the function, ` +
+    `${name}, ${batchSize} in a call: ${Math.round(REQUESTS / seconds)}/s from one process; ${inFunction.toFixed(1)} us in the function, ` +
       `${cpuMicroseconds.toFixed(1)} us of processor in all: ${capacity}/s on one core`,
   );
 }
@@ -90,12 +101,12 @@ async function processorSeconds(): Promise<number> {
   return of("used_cpu_user") + of("used_cpu_sys");
 }
 
-for (const together of [1, TOGETHER]) {
-  await measure("read", together, read);
-  await measure("read with rate limit", together, (at) => ({
+for (const batchSize of [1, BATCH_SIZE]) {
+  await measure("read", batchSize, read);
+  await measure("read with rate limit", batchSize, (at) => ({
     ...read(at),
     rateLimit: { perSecond: 1_000_000, burst: 1_000_000 },
   }));
-  await measure("mutation, one claim", together, mutation);
+  await measure("mutation, one record", batchSize, mutation);
 }
 await stop();

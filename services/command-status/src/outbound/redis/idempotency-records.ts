@@ -1,23 +1,27 @@
 import { repeat } from "@kapi/kernel";
-import { type CommandRef, forget, type RedisConnection, type Tag, tagOf } from "@kapi/redis";
+import { type CommandRef, forget, type Shard, shardOf } from "@kapi/admission/redis";
+import type { RedisConnection } from "@kapi/redis";
 import type { Logger, Started } from "@kapi/runtime";
 
-import type { ClaimKeeper } from "../../domain/ports.ts";
+import type { IdempotencyRecords } from "../../domain/ports.ts";
 
 /** Pause between two tries to tell a Redis node that did not answer. */
 const RETRY_PAUSE_MS = 1_000;
 /** Commands told in one try. */
 const MAX_COMMANDS_PER_TRY = 5_000;
-/** Commands that wait for their node, about 150 bytes each. Above it the oldest is given up: its claim ends by itself after 24 h. */
+/**
+ * Commands that wait for their node, about 150 bytes each. Above it the oldest is given up: its
+ * record expires after 24 h.
+ */
 const MAX_WAITING = 100_000;
 
 /**
- * The claims in Redis. A node that does not answer holds up nothing: what it is to be told waits here, and is told once it answers. With
- * the process it is lost; the claim then ends by itself.
+ * The idempotency records in Redis. Commands whose node does not answer wait here, and hold up no
+ * others. What waits is lost with the process: its records then expire.
  */
-export function createClaimKeeper(redis: RedisConnection, logger: Logger): Started<ClaimKeeper> {
+export function createIdempotencyRecords(redis: RedisConnection, logger: Logger): Started<IdempotencyRecords> {
   const waiting = new Map<string, CommandRef>();
-  const unreachableTags = new Set<Tag>();
+  const unreachableShards = new Set<Shard>();
 
   const keep = (commands: readonly CommandRef[]): void => {
     for (const command of commands) waiting.set(command.commandId, command);
@@ -27,14 +31,15 @@ export function createClaimKeeper(redis: RedisConnection, logger: Logger): Start
       waiting.delete(commandId);
       givenUp += 1;
     }
-    if (givenUp > 0) logger.warn({ givenUp }, "too many claims wait for Redis: the oldest end by themselves");
+    if (givenUp > 0)
+      logger.warn({ givenUp }, "too many idempotency records wait for Redis: the oldest are left to expire");
   };
-  const isUnreachable = ({ organizationId }: CommandRef): boolean => unreachableTags.has(tagOf(organizationId));
+  const isUnreachable = ({ organizationId }: CommandRef): boolean => unreachableShards.has(shardOf(organizationId));
   const tell = async (commands: readonly CommandRef[]): Promise<CommandRef[]> => {
     const { replies, unreachable, error } = await forget(redis, commands);
-    for (const tag of replies.keys()) unreachableTags.delete(tag);
-    for (const tag of unreachable) unreachableTags.add(tag);
-    if (unreachable.length > 0) logger.warn({ err: error, tags: unreachable }, "claims wait for Redis");
+    for (const shard of replies.keys()) unreachableShards.delete(shard);
+    for (const shard of unreachable) unreachableShards.add(shard);
+    if (unreachable.length > 0) logger.warn({ err: error, shards: unreachable }, "idempotency records wait for Redis");
     return commands.filter(isUnreachable);
   };
   const round = async (): Promise<void> => {
@@ -42,7 +47,7 @@ export function createClaimKeeper(redis: RedisConnection, logger: Logger): Start
     for (const { commandId } of commands) waiting.delete(commandId);
     if (commands.length > 0) keep(await tell(commands));
   };
-  const value: ClaimKeeper = {
+  const value: IdempotencyRecords = {
     forget: async (commands) => {
       const refs = commands.map(({ commandId, organizationId }) => ({ commandId, organizationId }));
       // A node that did not answer the last time is not waited for again.
@@ -50,6 +55,6 @@ export function createClaimKeeper(redis: RedisConnection, logger: Logger): Start
       keep([...later, ...(await tell(now))]);
     },
   };
-  const retries = repeat({ name: "claims", round, pauseMs: RETRY_PAUSE_MS, logger });
+  const retries = repeat({ name: "idempotency records", round, pauseMs: RETRY_PAUSE_MS, logger });
   return { value, stop: retries.stop };
 }

@@ -2,31 +2,31 @@ import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import type { RedisConnection } from "@kapi/redis";
 import {
   type AdmitRequest,
-  type RedisConnection,
   type UsageEntry,
   type WalletState,
   admit,
-  closedTags,
+  unsyncedShards,
   metaKey,
-  openTag,
-  type OpeningWallet,
+  syncShard,
+  type SyncedWallet,
   purchase,
   readWallet,
   refund,
   setLowBalanceThreshold,
   settle,
-  type Tag,
-  tagOf,
+  type Shard,
+  shardOf,
   walletKey,
-} from "../src/index.ts";
+} from "../src/redis/index.ts";
 import {
   EPOCH,
   answer,
-  claim,
+  record,
   connectEmpty,
-  openAll,
+  syncAll,
   organizationWith,
   request,
   reserve,
@@ -92,13 +92,13 @@ class World {
       case "read":
         return this.admit(request(organizationId, { price: step.price }));
       case "reserve": {
-        const claims = step.items.map((at) => claim({ commandId: this.items[at] ?? "", credits: step.credits }));
-        const call = reserve(organizationId, claims);
+        const records = step.items.map((at) => record({ commandId: this.items[at] ?? "", credits: step.credits }));
+        const call = reserve(organizationId, records);
         await this.admit(call);
         await answer(
           redis,
           organizationId,
-          claims.map((wanted) => wanted.commandId),
+          records.map((wanted) => wanted.commandId),
           call.chargeId,
         );
         return;
@@ -137,11 +137,11 @@ class World {
 
 /** The wallet that the ledger would derive from what was written. */
 function derived(world: World, entries: readonly UsageEntry[]): Record<string, number> {
-  const sum = (leg: string): number =>
-    entries.filter((entry) => entry.leg === leg).reduce((total, entry) => total + entry.credits, 0);
+  const sum = (kind: string): number =>
+    entries.filter((entry) => entry.kind === kind).reduce((total, entry) => total + entry.credits, 0);
   const settledAs = (action: string): number =>
     entries
-      .filter((entry) => entry.leg === "reserve" && world.settled.get(entry.chargeId) === action)
+      .filter((entry) => entry.kind === "reserve" && world.settled.get(entry.chargeId) === action)
       .reduce((total, entry) => total + entry.credits, 0);
   const consumed = sum("consume") - sum("refund") + settledAs("consume");
   const reserved = sum("reserve") - settledAs("consume") - settledAs("release");
@@ -161,32 +161,32 @@ test("under any calls at once, purchased = available + reserved + consumed, none
   );
 });
 
-test("a flushed Redis is closed, and opening it sets the wallets and reservations given", async () => {
+test("a flushed Redis is unsynced, and a sync sets the wallets and reservations given", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const wanted = claim();
+  const wanted = record();
   await admit(redis, reserve(organizationId, [wanted]));
   const before = await walletOf(redis, organizationId);
-  const tag = tagOf(organizationId);
+  const shard = shardOf(organizationId);
 
   await everywhere("FLUSHALL");
-  expect(await closedTags(redis, [tag])).toEqual([tag]);
-  expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
+  expect(await unsyncedShards(redis, [shard])).toEqual([shard]);
+  expect(await admit(redis, request(organizationId))).toEqual({ kind: "unsynced" });
 
   const reservations = [{ chargeId: wanted.commandId, credits: 5 }];
-  expect(await openTag(redis, tag, EPOCH + 1, [{ ...before, reservations }])).toBe("opened");
-  expect(await openTag(redis, tag, EPOCH + 2, [])).toBe("already");
-  await openAll(redis);
+  expect(await syncShard(redis, shard, EPOCH + 1, [{ ...before, reservations }])).toBe("synced");
+  expect(await syncShard(redis, shard, EPOCH + 2, [])).toBe("already");
+  await syncAll(redis);
   expect(await walletOf(redis, organizationId)).toEqual(before);
 
   const again = await admit(redis, reserve(organizationId, [wanted]));
-  expect(again).toMatchObject({ charged: 0, claims: [{ kind: "claimed" }], wallet: { reserved: 5 } });
+  expect(again).toMatchObject({ charged: 0, records: [{ kind: "created" }], wallet: { reserved: 5 } });
   await settle(redis, [
     { organizationId, chargeId: wanted.commandId, credits: 5, action: "consume", epoch: EPOCH + 1 },
   ]);
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 0, consumed: 5 });
 });
 
-test("an opening in parts sets what one call would, is open after the last alone, and gives way to a later one", async () => {
+test("a sync in parts sets what one call would, is ready after the last alone, and gives way to a later one", async () => {
   const [organizationId, calls] = [randomUUID(), { count: 0, longest: 0 }];
   const counting: RedisConnection = {
     ...redis,
@@ -196,13 +196,13 @@ test("an opening in parts sets what one call would, is open after the last alone
       return redis.call(name, keys, args);
     },
   };
-  const tag = tagOf(organizationId);
+  const shard = shardOf(organizationId);
   const reservations = Array.from({ length: 25 }, () => ({ chargeId: randomUUID(), credits: 2 }));
-  const wallet = openingWallet(organizationId, { available: 30, reserved: 50, reservations });
-  const others = sameTag(tag, 12).map((id) => openingWallet(id, { available: 7 }));
+  const wallet = syncedWallet(organizationId, { available: 30, reserved: 50, reservations });
+  const others = sameShard(shard, 12).map((id) => syncedWallet(id, { available: 7 }));
   await everywhere("FLUSHALL");
 
-  // An opening that stopped in the middle is no obstacle to the next, and cannot go on beside it.
+  // A sync that stopped in the middle is no obstacle to the next, and cannot go on beside it.
   let stopped = 0;
   const stopping: RedisConnection = {
     ...redis,
@@ -213,25 +213,25 @@ test("an opening in parts sets what one call would, is open after the last alone
       return "filled";
     },
   };
-  await expect(openTag(stopping, tag, EPOCH, [wallet], 10)).rejects.toThrow("ended");
-  expect(await closedTags(redis, [tag])).toEqual([tag]);
-  expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
+  await expect(syncShard(stopping, shard, EPOCH, [wallet], 10)).rejects.toThrow("ended");
+  expect(await unsyncedShards(redis, [shard])).toEqual([shard]);
+  expect(await admit(redis, request(organizationId))).toEqual({ kind: "unsynced" });
   let overtaken: string | undefined;
   const overtaking: RedisConnection = {
     ...redis,
     call: async (name, keys, args) => {
       const reply = await redis.call(name, keys, args);
-      if (args[0] === EPOCH + 1) overtaken ??= await openTag(redis, tag, EPOCH + 2, [wallet, ...others], 10);
+      if (args[0] === EPOCH + 1) overtaken ??= await syncShard(redis, shard, EPOCH + 2, [wallet, ...others], 10);
       return reply;
     },
   };
-  const stale = openingWallet(organizationId, { available: 999, reservations });
-  expect(await openTag(overtaking, tag, EPOCH + 1, [stale, ...others], 10)).toBe("already");
-  expect(overtaken).toBe("opened");
+  const stale = syncedWallet(organizationId, { available: 999, reservations });
+  expect(await syncShard(overtaking, shard, EPOCH + 1, [stale, ...others], 10)).toBe("already");
+  expect(overtaken).toBe("synced");
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 30, reserved: 50 });
 
   await everywhere("FLUSHALL");
-  expect(await openTag(counting, tag, EPOCH + 3, [...others, wallet], 10)).toBe("opened");
+  expect(await syncShard(counting, shard, EPOCH + 3, [...others, wallet], 10)).toBe("synced");
   expect(calls.count).toBeGreaterThanOrEqual(4);
   expect(calls.longest).toBeLessThanOrEqual(21);
   for (const each of others) expect(await walletOf(redis, each.organizationId)).toMatchObject({ available: 7 });
@@ -242,59 +242,59 @@ test("an opening in parts sets what one call would, is open after the last alone
   );
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 80, reserved: 0 });
   await everywhere("FLUSHALL");
-  await openAll(redis);
+  await syncAll(redis);
 });
 
-test("an opening that read the ledger before another one opened the tag sets nothing, also when the tag is closed again", async () => {
+test("a sync that read the ledger before another one synced the shard sets nothing, also when the shard is unsynced again", async () => {
   const [organizationId, other] = [randomUUID(), randomUUID()];
-  const tag = tagOf(organizationId);
-  const wallet = (available: number): OpeningWallet =>
-    openingWallet(organizationId, {
+  const shard = shardOf(organizationId);
+  const wallet = (available: number): SyncedWallet =>
+    syncedWallet(organizationId, {
       available,
       reservations: Array.from({ length: 25 }, () => ({ chargeId: other, credits: 0 })),
     });
   // What a fail-over does: the replication id is another one, and the data stays.
   const failOver = async (): Promise<void> => {
-    await redis.commands.hset(metaKey(tag), "replication", "0".repeat(40));
+    await redis.commands.hset(metaKey(shard), "replication", "0".repeat(40));
   };
   for (const parts of [1_000, 10]) {
     await everywhere("FLUSHALL");
-    await openTag(redis, tag, EPOCH, []);
+    await syncShard(redis, shard, EPOCH, []);
     await failOver();
-    expect(await openTag(redis, tag, EPOCH + 2, [wallet(30)])).toBe("opened");
+    expect(await syncShard(redis, shard, EPOCH + 2, [wallet(30)])).toBe("synced");
     await failOver();
-    expect(await openTag(redis, tag, EPOCH + 1, [wallet(999)], parts)).toBe("overtaken");
-    expect(await openTag(redis, tag, EPOCH + 2, [wallet(999)], parts)).toBe("overtaken");
-    expect(await closedTags(redis, [tag])).toEqual([tag]);
-    expect(await redis.commands.hget(walletKey(tag, organizationId), "available")).toBe("30");
+    expect(await syncShard(redis, shard, EPOCH + 1, [wallet(999)], parts)).toBe("overtaken");
+    expect(await syncShard(redis, shard, EPOCH + 2, [wallet(999)], parts)).toBe("overtaken");
+    expect(await unsyncedShards(redis, [shard])).toEqual([shard]);
+    expect(await redis.commands.hget(walletKey(shard, organizationId), "available")).toBe("30");
 
-    // Its first part was set before the other one opened; the rest comes when the tag is closed
+    // Its first part was set before the other one synced; the rest comes when the shard is unsynced
     // again.
     let calls = 0;
     const stalling: RedisConnection = {
       ...redis,
       call: async (name, keys, args) => {
         if (calls === 1) {
-          expect(await openTag(redis, tag, EPOCH + 4, [wallet(40)])).toBe("opened");
+          expect(await syncShard(redis, shard, EPOCH + 4, [wallet(40)])).toBe("synced");
           await failOver();
         }
         calls += 1;
         return redis.call(name, keys, args);
       },
     };
-    expect(await openTag(stalling, tag, EPOCH + 3, [wallet(999)], 10)).toBe("overtaken");
-    expect(await redis.commands.hget(walletKey(tag, organizationId), "available")).toBe("40");
-    expect(await openTag(redis, tag, EPOCH + 5, [wallet(50)], parts)).toBe("opened");
+    expect(await syncShard(stalling, shard, EPOCH + 3, [wallet(999)], 10)).toBe("overtaken");
+    expect(await redis.commands.hget(walletKey(shard, organizationId), "available")).toBe("40");
+    expect(await syncShard(redis, shard, EPOCH + 5, [wallet(50)], parts)).toBe("synced");
     expect(await walletOf(redis, organizationId)).toMatchObject({ available: 50 });
   }
   await everywhere("FLUSHALL");
-  await openAll(redis);
+  await syncAll(redis);
 });
 
-test("an opening does not go on with wallets of an older one", async () => {
+test("a sync does not go on with wallets of an older one", async () => {
   const [organizationId, late] = [randomUUID(), randomUUID()];
-  const tag = tagOf(organizationId);
-  const wallet = openingWallet(organizationId, {
+  const shard = shardOf(organizationId);
+  const wallet = syncedWallet(organizationId, {
     available: 30,
     reservations: Array.from({ length: 25 }, () => ({ chargeId: late, credits: 2 })),
   });
@@ -304,58 +304,58 @@ test("an opening does not go on with wallets of an older one", async () => {
     ...redis,
     call: async (name, keys, args) => {
       const reply = await redis.call(name, keys, args);
-      older ??= await openTag(redis, tag, EPOCH + 1, [openingWallet(organizationId, { available: 999 })]);
+      older ??= await syncShard(redis, shard, EPOCH + 1, [syncedWallet(organizationId, { available: 999 })]);
       return reply;
     },
   };
-  expect(await openTag(redisOfLater, tag, EPOCH + 2, [wallet], 10)).toBe("opened");
+  expect(await syncShard(redisOfLater, shard, EPOCH + 2, [wallet], 10)).toBe("synced");
   expect(older).toBe("overtaken");
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 30 });
   await everywhere("FLUSHALL");
-  await openAll(redis);
+  await syncAll(redis);
 });
 
-test("a tag that the release before opened on this run of Redis stays open, and is known by the replication id from then on", async () => {
+test("a shard that the release before synced on this run of Redis stays ready, and is known by the replication id from then on", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const tag = tagOf(organizationId);
-  await redis.commands.hdel(metaKey(tag), "replication");
+  const shard = shardOf(organizationId);
+  await redis.commands.hdel(metaKey(shard), "replication");
   expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted" });
-  expect(await closedTags(redis, [tag])).toEqual([]);
-  expect(await redis.commands.hget(metaKey(tag), "replication")).toMatch(/^[0-9a-f]{40}$/);
-  await redis.commands.hset(metaKey(tag), "replication", "0".repeat(40));
-  expect(await admit(redis, request(organizationId))).toEqual({ kind: "closed" });
-  expect(await closedTags(redis, [tag])).toEqual([tag]);
-  await openAll(redis);
+  expect(await unsyncedShards(redis, [shard])).toEqual([]);
+  expect(await redis.commands.hget(metaKey(shard), "replication")).toMatch(/^[0-9a-f]{40}$/);
+  await redis.commands.hset(metaKey(shard), "replication", "0".repeat(40));
+  expect(await admit(redis, request(organizationId))).toEqual({ kind: "unsynced" });
+  expect(await unsyncedShards(redis, [shard])).toEqual([shard]);
+  await syncAll(redis);
 });
 
-test("whoever looks after tags has the library of this release loaded, though a process of the release before loaded its own last", async () => {
+test("whoever looks after shards has the library of this release loaded, though a process of the release before loaded its own last", async () => {
   const organizationId = await organizationWith(redis, 100);
-  const tag = tagOf(organizationId);
-  // What 0.1.0 opened, and what it says of it.
-  await redis.commands.hdel(metaKey(tag), "replication");
+  const shard = shardOf(organizationId);
+  // What 0.1.0 synced, and what it says of it.
+  await redis.commands.hdel(metaKey(shard), "replication");
   const older = "#!lua name=kapi\\nredis.register_function('kapi_tag_state', function() return 1 end)";
   await everywhere(`FUNCTION LOAD REPLACE "${older}"`);
-  expect(await closedTags(redis, [tag])).toEqual([]);
-  expect(await redis.commands.hget(metaKey(tag), "replication")).toMatch(/^[0-9a-f]{40}$/);
-  await openAll(redis);
+  expect(await unsyncedShards(redis, [shard])).toEqual([]);
+  expect(await redis.commands.hget(metaKey(shard), "replication")).toMatch(/^[0-9a-f]{40}$/);
+  await syncAll(redis);
 });
 
-function openingWallet(organizationId: string, changes: Partial<OpeningWallet>): OpeningWallet {
+function syncedWallet(organizationId: string, changes: Partial<SyncedWallet>): SyncedWallet {
   const sums = { available: 0, reserved: 0, consumed: 0, purchased: 0, lowBalanceThreshold: 0 };
   const times = { createdAtMs: 1_800_000_000_000, updatedAtMs: 1_800_000_000_000 };
   return { id: randomUUID(), organizationId, ...sums, ...times, reservations: [], ...changes };
 }
 
-function sameTag(tag: Tag, count: number): string[] {
+function sameShard(shard: Shard, count: number): string[] {
   const found: string[] = [];
   while (found.length < count) {
     const id = randomUUID();
-    if (tagOf(id) === tag) found.push(id);
+    if (shardOf(id) === shard) found.push(id);
   }
   return found;
 }
 
-test("a wallet is read and its threshold set without a charge; nothing is told of it while its tag is closed", async () => {
+test("a wallet is read and its threshold set without a charge; nothing is told of it while its shard is unsynced", async () => {
   const organizationId = await organizationWith(redis, 50);
   const wallet = { organizationId, available: 50, lowBalanceThreshold: 0 };
   expect(await readWallet(redis, organizationId)).toMatchObject({ kind: "wallet", wallet });
@@ -363,13 +363,13 @@ test("a wallet is read and its threshold set without a charge; nothing is told o
   expect(await setLowBalanceThreshold(redis, organizationId, 60)).toMatchObject(changed);
   expect(await readWallet(redis, organizationId)).toMatchObject(changed);
   expect(await usageOf(redis, organizationId)).toEqual([]);
-  // Of the same tag, which is open: a test before this one may have left another closed, under a
-  // later epoch.
-  const [nobody = ""] = sameTag(tagOf(organizationId), 1);
+  // Of the same shard, which is ready: a test before this one may have left another unsynced, under
+  // a later epoch.
+  const [nobody = ""] = sameShard(shardOf(organizationId), 1);
   expect(await setLowBalanceThreshold(redis, nobody, 60)).toEqual({ kind: "no_wallet" });
-  expect(await redis.commands.exists(walletKey(tagOf(nobody), nobody))).toBe(0);
+  expect(await redis.commands.exists(walletKey(shardOf(nobody), nobody))).toBe(0);
   await everywhere("FLUSHALL");
-  expect(await readWallet(redis, organizationId)).toEqual({ kind: "closed" });
-  expect(await setLowBalanceThreshold(redis, organizationId, 70)).toEqual({ kind: "closed" });
-  await openAll(redis);
+  expect(await readWallet(redis, organizationId)).toEqual({ kind: "unsynced" });
+  expect(await setLowBalanceThreshold(redis, organizationId, 70)).toEqual({ kind: "unsynced" });
+  await syncAll(redis);
 });

@@ -1,7 +1,8 @@
 #!lua name=kapi_console
 
--- What the console keeps in Redis: sessions, and how often somebody failed to sign in. A library of its own beside kapi.lua: it
--- touches no wallet. What each function takes and gives is documented beside its typed wrapper (console-functions.ts).
+-- What the console keeps in Redis: sessions, and how often somebody failed to sign in. A library of
+-- its own beside that of admission: it touches no wallet. What each function takes and gives is
+-- documented beside its typed wrapper (console-sessions.ts, sign-in-attempts.ts).
 
 local SESSION_FIELDS = { 'user', 'version', 'csrf', 'created' }
 -- Above this the wait has long reached its greatest length, and 2^n would lose its exactness.
@@ -19,7 +20,8 @@ local function open_session(keys, args)
   return 1
 end
 
--- USE SESSION. keys: session. args: idleMs absoluteMs. Its fields, and it lives on for as long again; or false.
+-- USE SESSION. keys: session. args: idleMs absoluteMs. Its fields, and it lives on for as long
+-- again; or false.
 local function use_session(keys, args)
   local kept = redis.call('HMGET', keys[1], unpack(SESSION_FIELDS))
   if not kept[1] then return false end
@@ -32,15 +34,16 @@ local function use_session(keys, args)
   return kept
 end
 
--- Failures count under the e-mail address and under the network address; whoever has signed in under the e-mail address from
--- this network before is counted apart, so that nobody is kept out by what others try elsewhere.
+-- Failures count under the e-mail address and under the network address; whoever has signed in
+-- under the e-mail address from this network before is counted apart, so that nobody is kept out by
+-- what others try elsewhere.
 local function counters(keys)
   return { redis.call('EXISTS', keys[4]) == 1 and keys[3] or keys[1], keys[2] }
 end
 
--- BEGIN SIGN-IN. keys: email address both known. args: windowMs firstWaitMs maxWaitMs freePerEmail freePerAddress.
--- Milliseconds that are still to be waited, with nothing counted; or 0, and the attempt counts as a failure from now on, so
--- that many at once are no way around the count.
+-- BEGIN SIGN-IN. keys: email address both known. args: windowMs firstWaitMs maxWaitMs freePerEmail
+-- freePerAddress. Milliseconds that are still to be waited, with nothing counted; or 0, and the
+-- attempt counts as a failure from now on, so that many at once are no way around the count.
 local function begin_sign_in(keys, args)
   local now, wait = now_ms(), 0
   local counted = counters(keys)

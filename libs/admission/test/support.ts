@@ -4,37 +4,38 @@ import { delay, systemClock } from "@kapi/kernel";
 import { createLogger } from "@kapi/runtime";
 import { askRedis, createTestEnvironment, type TestRedisCluster } from "@kapi/testkit";
 
+import { type RedisConnection, type RedisOptions, createRedis } from "@kapi/redis";
 import {
-  ALL_TAGS,
+  ADMISSION_LIBRARY,
+  ALL_SHARDS,
   type AdmitReply,
   type AdmitRequest,
-  CLAIM_SETTINGS,
-  type ClaimRequest,
-  type ClaimSettings,
-  type RedisConnection,
-  type RedisOptions,
+  ADMISSION_SETTINGS,
+  type NewRecord,
+  type AdmissionSettings,
   type UsageEntry,
   type WalletState,
   admit,
-  createRedis,
-  markAnswered,
-  openTag,
+  markCompleted,
+  syncShard,
   purchase,
   readUsage,
-  tagOf,
+  shardOf,
   walletKey,
-} from "../src/index.ts";
+} from "../src/redis/index.ts";
 
-/** The epoch that the tests open tags with. */
+/** The epoch that the tests sync shards with. */
 export const EPOCH = 5;
 
-const CLIENT = { clientName: "redis-test", logger: createLogger({ service: "redis-test", level: "silent" }) };
+const CLIENT = {
+  clientName: "admission-test",
+  functionLibraries: [ADMISSION_LIBRARY],
+  logger: createLogger({ service: "admission-test", level: "silent" }),
+};
 
 /** A connection of one test file's own. */
 interface Connected {
   readonly redis: RedisConnection;
-  /** What it was made with, for another one. */
-  readonly options: RedisOptions;
   /** Has every Redis behind it carry out a command. */
   readonly everywhere: (command: string) => Promise<void>;
   readonly stop: () => Promise<void>;
@@ -47,7 +48,7 @@ export function runInCluster(running: TestRedisCluster): void {
   cluster = running;
 }
 
-/** A Redis of one test file's own, or its cluster, empty, with all tags open. */
+/** A Redis of one test file's own, or its cluster, empty, with all shards ready. */
 export async function connectEmpty(): Promise<Connected> {
   return cluster === null ? connectToOwn() : connectToCluster(cluster);
 }
@@ -74,13 +75,13 @@ async function connectTo(options: RedisOptions, urls: readonly string[]): Promis
   };
   await everywhere("FLUSHALL");
   const { value: redis, stop } = await createRedis(options);
-  await openAll(redis);
-  return { redis, options, everywhere, stop };
+  await syncAll(redis);
+  return { redis, everywhere, stop };
 }
 
-/** Opens every tag without wallets. */
-export async function openAll(redis: RedisConnection): Promise<void> {
-  await Promise.all(ALL_TAGS.map((tag) => openTag(redis, tag, EPOCH, [])));
+/** Syncs every shard without wallets. */
+export async function syncAll(redis: RedisConnection): Promise<void> {
+  await Promise.all(ALL_SHARDS.map((shard) => syncShard(redis, shard, EPOCH, [])));
 }
 
 /** A new organization with `credits` in its wallet. */
@@ -113,13 +114,13 @@ export function request(organizationId: string, changes: Partial<AdmitRequest> =
     operation: "getCommand",
     requestId: "test",
     rateLimit: null,
-    claims: [],
+    records: [],
     ...changes,
   };
 }
 
-/** A claim of 5 credits on a new command, unless told otherwise. */
-export function claim(changes: Partial<ClaimRequest> = {}): ClaimRequest {
+/** A record of 5 credits on a new command, unless told otherwise. */
+export function record(changes: Partial<NewRecord> = {}): NewRecord {
   const commandId = changes.commandId ?? randomUUID();
   return {
     commandId,
@@ -130,13 +131,13 @@ export function claim(changes: Partial<ClaimRequest> = {}): ClaimRequest {
   };
 }
 
-/** A reservation of `claims`. */
+/** A reservation of `records`. */
 export function reserve(
   organizationId: string,
-  claims: ClaimRequest[],
+  records: NewRecord[],
   changes: Partial<AdmitRequest> = {},
 ): AdmitRequest {
-  return request(organizationId, { mode: "reserve", claims, operation: "depositAccountFunds", ...changes });
+  return request(organizationId, { mode: "reserve", records, operation: "depositAccountFunds", ...changes });
 }
 
 /** The wallet as it is, by a call that changes nothing. */
@@ -148,38 +149,38 @@ export async function walletOf(redis: RedisConnection, organizationId: string): 
 
 /** The usage entries of an organization. */
 export async function usageOf(redis: RedisConnection, organizationId: string): Promise<UsageEntry[]> {
-  const tag = tagOf(organizationId);
-  const entries = (await readUsage(redis, [tag], 100_000)).replies.get(tag) ?? [];
+  const shard = shardOf(organizationId);
+  const entries = (await readUsage(redis, [shard], 100_000)).replies.get(shard) ?? [];
   return entries.filter((entry) => entry.organizationId === organizationId);
 }
 
 /** Makes Redis forget the wallet, as an organization that never bought anything. */
 export async function dropWallet(redis: RedisConnection, organizationId: string): Promise<void> {
-  await redis.commands.del(walletKey(tagOf(organizationId), organizationId));
+  await redis.commands.del(walletKey(shardOf(organizationId), organizationId));
 }
 
-/** Marks the claims of one request. */
+/** Marks the records of one request. */
 export async function answer(
   redis: RedisConnection,
   organizationId: string,
   commandIds: readonly string[],
-  claimToken: string,
-  settings: ClaimSettings = CLAIM_SETTINGS,
+  recordToken: string,
+  settings: AdmissionSettings = ADMISSION_SETTINGS,
 ): Promise<boolean | undefined> {
-  return (await markAnswered(redis, tagOf(organizationId), [{ commandIds, claimToken }], settings))[0];
+  return (await markCompleted(redis, shardOf(organizationId), [{ commandIds, recordToken }], settings))[0];
 }
 
 /** Stands for the 5 s, so that tests need not wait for them. */
-export const QUICK: ClaimSettings = { ...CLAIM_SETTINGS, claimOpenMs: 150 };
+export const QUICK: AdmissionSettings = { ...ADMISSION_SETTINGS, recordOpenMs: 150 };
 const POLL_MS = 10;
 export const DEADLINE_MS = 5_000;
 
-/** Calls again, as the gateway does, while the claim is open. */
+/** Calls again, as the gateway does, while the record is open. */
 export async function whileOpen(redis: RedisConnection, call: AdmitRequest): Promise<AdmitReply> {
   const until = systemClock.nowMs() + DEADLINE_MS;
   for (;;) {
     const reply = await admit(redis, call, QUICK);
-    const open = reply.kind === "admitted" && reply.claims.some((outcome) => outcome.kind === "open");
+    const open = reply.kind === "admitted" && reply.records.some((outcome) => outcome.kind === "open");
     if (!open || systemClock.nowMs() > until) return reply;
     await delay(POLL_MS);
   }

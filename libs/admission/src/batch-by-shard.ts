@@ -1,0 +1,79 @@
+import { assert, type Deferred, deferred } from "@kapi/kernel";
+import type { Shard } from "./redis/index.ts";
+
+/** What {@link batchByShard} needs. */
+export interface BatchOptions<Request, Answer> {
+  /** Carries out requests of one shard in one call of Redis: one answer per request, in order. */
+  readonly call: (shard: Shard, requests: readonly Request[]) => Promise<readonly Answer[]>;
+  /** How much a request is; in records, at least 1. */
+  readonly sizeOf: (request: Request) => number;
+  /**
+   * The largest sum of sizes in one batch, so that none holds Redis for long. A larger request has
+   * a call of its own.
+   */
+  readonly maxSize: number;
+}
+
+interface Waiting<Request, Answer> {
+  readonly request: Request;
+  readonly answer: Deferred<Answer>;
+}
+
+/**
+ * Returns a function that carries out one request. The requests of one shard in one turn of the
+ * event loop are one batch, and one call: what they share (is the shard ready, the wallet) is read
+ * and written once. One call per shard: another shard's node may be down. The calls of all shards
+ * go out in one turn, so that they share a write. No batch waits for a call under way. A call that
+ * fails rejects the requests of its batch.
+ */
+export function batchByShard<Request, Answer>(
+  options: BatchOptions<Request, Answer>,
+): (shard: Shard, request: Request) => Promise<Answer> {
+  let waiting = new Map<Shard, Waiting<Request, Answer>[]>();
+
+  const call = async (shard: Shard, batch: readonly Waiting<Request, Answer>[]): Promise<void> => {
+    try {
+      const answers = await options.call(
+        shard,
+        batch.map(({ request }) => request),
+      );
+      assert(answers.length === batch.length, "a call answers each of its requests");
+      for (const [index, { answer }] of batch.entries()) answer.resolve(answers[index] as Answer);
+    } catch (error) {
+      const reason = error instanceof Error ? error : new Error(String(error));
+      for (const { answer } of batch) answer.reject(reason);
+    }
+  };
+  const callAll = (): void => {
+    const turn = waiting;
+    waiting = new Map();
+    for (const [shard, members] of turn) for (const batch of batchesOf(members, options)) void call(shard, batch);
+  };
+  return (shard, request) => {
+    if (waiting.size === 0) setImmediate(callAll);
+    const answer = deferred<Answer>();
+    const members = waiting.get(shard);
+    if (members === undefined) waiting.set(shard, [{ request, answer }]);
+    else members.push({ request, answer });
+    return answer.promise;
+  };
+}
+
+/** In their order, each as large as it may be. */
+function batchesOf<Request, Answer>(
+  members: readonly Waiting<Request, Answer>[],
+  { sizeOf, maxSize }: BatchOptions<Request, Answer>,
+): Waiting<Request, Answer>[][] {
+  const batches: Waiting<Request, Answer>[][] = [];
+  let room = 0;
+  for (const member of members) {
+    const size = sizeOf(member.request);
+    if (size > room) {
+      batches.push([]);
+      room = maxSize;
+    }
+    batches.at(-1)?.push(member);
+    room -= size;
+  }
+  return batches;
+}

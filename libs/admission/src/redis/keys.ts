@@ -1,0 +1,60 @@
+import { hash } from "node:crypto";
+
+import { LRUCache } from "lru-cache";
+
+/**
+ * How many wallet shards the organizations are spread over; fixed, for it is part of every key
+ * name. All keys of a shard have one Redis hash tag. Functions of Redis, and tables, call a shard
+ * `tag`.
+ */
+export const SHARD_COUNT = 64;
+
+/** Number of a wallet shard, 0 to {@link SHARD_COUNT} - 1. */
+export type Shard = number;
+
+/** Every wallet shard, in order. */
+export const ALL_SHARDS: readonly Shard[] = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
+
+/** Most organizations whose shards are remembered. About 150 bytes each. */
+const MAX_KNOWN_SHARDS = 10_000;
+/** Every call needs the shard, and the hash would be most of what making its key names costs. */
+const knownShards = new LRUCache<string, Shard>({
+  max: MAX_KNOWN_SHARDS,
+  memoMethod: (organizationId) => hash("sha256", organizationId, "buffer").readUInt8(0) % SHARD_COUNT,
+});
+
+/**
+ * The wallet shard that holds everything of an organization: the first byte of the SHA-256 of its
+ * id, modulo {@link SHARD_COUNT}.
+ */
+export function shardOf(organizationId: string): Shard {
+  return knownShards.memo(organizationId);
+}
+
+/** `{bNN}`: what decides on which node of a cluster a key lies. */
+export function hashTag(shard: Shard): string {
+  return `{b${shard.toString().padStart(2, "0")}}`;
+}
+
+/** Hash: run id and epoch that a shard was synced with, and the revoked keys. */
+export const metaKey = (shard: Shard): string => `${hashTag(shard)}:meta`;
+/** Stream of usage entries on their way to the ledger. */
+export const usageKey = (shard: Shard): string => `${hashTag(shard)}:usage`;
+/**
+ * Field of {@link metaKey}: this key is revoked. There, so that one look tells both whether the
+ * shard is ready and this.
+ */
+export const revokedField = (keyId: string): string => `revoked:${keyId}`;
+/** Hash: the wallet of an organization. */
+export const walletKey = (shard: Shard, organizationId: string): string => `${hashTag(shard)}:wallet:${organizationId}`;
+/** Hash: charge id to credits, for each open reservation of an organization. */
+export const reservedKey = (shard: Shard, organizationId: string): string =>
+  `${hashTag(shard)}:reserved:${organizationId}`;
+/** Hash: token bucket of a management key. */
+export const bucketKey = (shard: Shard, keyId: string): string => `${hashTag(shard)}:bucket:${keyId}`;
+/** Answer of one admission, by which a repeated call is recognized. */
+export const chargeKey = (shard: Shard, chargeId: string): string => `${hashTag(shard)}:charge:${chargeId}`;
+/** Hash: the record on a command id. */
+export const recordKey = (shard: Shard, commandId: string): string => `${hashTag(shard)}:claim:${commandId}`;
+/** Marker: this reservation or purchase was applied to the wallet. */
+export const settledKey = (shard: Shard, chargeId: string): string => `${hashTag(shard)}:settled:${chargeId}`;

@@ -1,0 +1,122 @@
+import { assert } from "@kapi/kernel";
+
+import type { RedisConnection } from "@kapi/redis";
+import { type Shard, usageKey } from "./keys.ts";
+import { callPerShard, type ShardReplies } from "./shard-replies.ts";
+
+/**
+ * Most entries of a shard's usage stream, unless a service is told otherwise: what ten minutes
+ * without PostgreSQL bring at 1,000 requests/s of one shard's organizations. At the limit the shard
+ * answers as unsynced rather than lose an entry, and so does everything where Redis has no memory
+ * left. An entry takes 250 bytes: a full shard 150 MB, 10,000 requests/s of all shards for ten
+ * minutes 1.5 GB.
+ */
+export const USAGE_STREAM_LIMIT = 600_000;
+
+/**
+ * One entry of the credit ledger, as the admission function wrote it. The ledger's tables call its
+ * kind `leg`.
+ */
+export interface UsageEntry {
+  /** Id of the entry in its stream. */
+  readonly entryId: string;
+  readonly chargeId: string;
+  /**
+   * `release`: what was reserved under `chargeId` came back, for its command was never published.
+   */
+  readonly kind: "consume" | "reserve" | "refund" | "release";
+  readonly organizationId: string;
+  readonly operation: string;
+  readonly requestId: string;
+  readonly credits: number;
+  readonly commandId: string | null;
+  /** When it was written, ms since 1970, by the clock of Redis. */
+  readonly atMs: number;
+  /**
+   * Of a refund: its credits are not known here, and no wallet has it. The ledger gives back what
+   * it finds consumed and not given back.
+   */
+  readonly asksLedger?: boolean;
+  /** The span of the request that it bills (W3C), where that is recorded. */
+  readonly traceparent?: string;
+  /** The management key of the request; null in an entry of release 0.1.0. */
+  readonly keyId: string | null;
+  /** The network address that the request came from; null where it is not known. */
+  readonly address: string | null;
+}
+
+/**
+ * The oldest entries of each shard's stream, at most `maxEntries` per shard. There is no cursor:
+ * what is read stays until deleted.
+ */
+export function readUsage(
+  redis: RedisConnection,
+  shards: readonly Shard[],
+  maxEntries: number,
+): Promise<ShardReplies<UsageEntry[]>> {
+  return callPerShard(shards, async (shard) => {
+    const head = await redis.commands.xrange(usageKey(shard), "-", "+", "COUNT", maxEntries);
+    return head.map(usageFromWire);
+  });
+}
+
+/**
+ * Deletes entries that the ledger has. What a shard does not take now is read again, and is the
+ * same ledger entries.
+ */
+export function deleteUsage(
+  redis: RedisConnection,
+  entries: ReadonlyMap<Shard, readonly UsageEntry[]>,
+): Promise<ShardReplies<number>> {
+  const shards = [...entries.keys()].filter((shard) => (entries.get(shard)?.length ?? 0) > 0);
+  return callPerShard(shards, (shard) =>
+    redis.commands.xdel(usageKey(shard), ...(entries.get(shard) ?? []).map((entry) => entry.entryId)),
+  );
+}
+
+/** Entries waiting in each shard's stream. */
+export function usageBacklog(redis: RedisConnection, shards: readonly Shard[]): Promise<ShardReplies<number>> {
+  return callPerShard(shards, (shard) => redis.commands.xlen(usageKey(shard)));
+}
+
+/**
+ * kind, credits, charge, organization, operation and request id, as the library writes them; only
+ * the last may hold spaces.
+ */
+const ENTRY = /^(consume|reserve|refund) (\d+) (\S+) (\S+) (\S+) (.*)$/s;
+
+/** An entry from a stream's own form. */
+export function usageFromWire([entryId, fields]: [string, string[]]): UsageEntry {
+  const [, written, credits, chargeId = "", organizationId = "", operation = "", requestId = ""] =
+    ENTRY.exec(fields[1] ?? "") ?? [];
+  const kind = written === "reserve" && fieldOf(fields, "given_back") !== undefined ? "release" : written;
+  assert(isKind(kind), "a usage entry is of the library's form");
+  const [keyId, address] = (fieldOf(fields, "key") ?? "").split(" ");
+  // What is reserved is reserved for a command: under its id, unless the entry names it.
+  const isReserved = kind === "reserve" || kind === "release";
+  return {
+    entryId,
+    chargeId,
+    kind,
+    organizationId,
+    operation,
+    requestId,
+    credits: Number(credits),
+    commandId: isReserved ? (fieldOf(fields, "command") ?? chargeId) : null,
+    keyId: keyId || null,
+    address: address ?? null,
+    atMs: Number(entryId.split("-", 1)[0]),
+    ...(fieldOf(fields, "ask_ledger") === undefined ? {} : { asksLedger: true }),
+    ...(fields[3] === undefined || fields[3] === "" ? {} : { traceparent: fields[3] }),
+  };
+}
+
+/** The value of a field after the two that every entry may have. */
+function fieldOf(fields: readonly string[], name: string): string | undefined {
+  for (let at = 4; at < fields.length; at += 2) if (fields[at] === name) return fields[at + 1];
+  return undefined;
+}
+
+function isKind(kind: string | undefined): kind is UsageEntry["kind"] {
+  return kind === "consume" || kind === "reserve" || kind === "refund" || kind === "release";
+}

@@ -1,0 +1,153 @@
+/** Who answers a command that has a record: exactly one request, and its passwords too. */
+import { delay } from "@kapi/kernel";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import type { RedisConnection } from "@kapi/redis";
+import {
+  ADMISSION_SETTINGS,
+  admit,
+  recordKey,
+  markCompleted,
+  confirmCompleted,
+  refund,
+  shardOf,
+} from "../src/redis/index.ts";
+import { answer, record, connectEmpty, organizationWith, reserve, walletOf, whileOpen, QUICK } from "./support.ts";
+
+/** How long an answer with passwords may be unconfirmed. */
+const UNCONFIRMED_MS = 120_000;
+
+let redis: RedisConnection;
+let stop: () => Promise<void>;
+beforeAll(async () => {
+  ({ redis, stop } = await connectEmpty());
+});
+afterAll(() => stop());
+
+test("no answer is sent for a record that is older than its time", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = record();
+  const call = reserve(organizationId, [wanted]);
+  await admit(redis, call, QUICK);
+  expect(await answer(redis, organizationId, [wanted.commandId], call.chargeId, { ...QUICK, recordOpenMs: 0 })).toBe(
+    false,
+  );
+  expect(await answer(redis, organizationId, [wanted.commandId], "another", QUICK)).toBe(false);
+  expect(await answer(redis, organizationId, [wanted.commandId], call.chargeId)).toBe(true);
+});
+
+test("of several requests marked in one call each is completed by itself, all of its records or none", async () => {
+  const organizationId = await organizationWith(redis, 1_000);
+  const bulk = reserve(organizationId, [record(), record()]);
+  const torn = reserve(organizationId, [record(), record(), record()]);
+  const single = reserve(organizationId, [record()]);
+  for (const call of [bulk, torn, single]) await admit(redis, call, QUICK);
+  // Another request has reclaimed one of its three meanwhile.
+  const [, reclaimed] = torn.records;
+  if (reclaimed === undefined) throw new Error("torn has three records");
+  await whileOpen(redis, reserve(organizationId, [reclaimed]));
+  const marked = await markCompleted(
+    redis,
+    shardOf(organizationId),
+    [bulk, torn, single].map(({ records, chargeId }) => ({
+      commandIds: records.map(({ commandId }) => commandId),
+      recordToken: chargeId,
+    })),
+  );
+  expect(marked).toEqual([true, false, true]);
+  const answered = [bulk, torn, single].map(({ records }) =>
+    Promise.all(
+      records.map(({ commandId }) => redis.commands.hget(recordKey(shardOf(organizationId), commandId), "answered")),
+    ),
+  );
+  expect(await Promise.all(answered)).toEqual([["1", "1"], ["0", "0", "0"], ["1"]]);
+});
+
+test("a process of the version before marks its records as it did", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = record();
+  const call = reserve(organizationId, [wanted]);
+  await admit(redis, call);
+  const keys = [recordKey(shardOf(organizationId), wanted.commandId)];
+  expect(await redis.call("kapi_mark_answered", keys, ["another", ADMISSION_SETTINGS.recordOpenMs])).toBe(0);
+  expect(await redis.call("kapi_mark_answered", keys, [call.chargeId, ADMISSION_SETTINGS.recordOpenMs])).toBe(1);
+});
+
+test("a request that was marked completed learns so however late it asks again; nobody else does", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = record();
+  const first = reserve(organizationId, [wanted]);
+  await admit(redis, first, QUICK);
+  expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId, QUICK)).toBe(true);
+  await delay(QUICK.recordOpenMs);
+  expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId, QUICK)).toBe(true);
+  expect(await answer(redis, organizationId, [wanted.commandId], "another", QUICK)).toBe(false);
+});
+
+test("the next equal request reclaims at once what was published by one that failed, even if it was marked completed", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = record();
+  const first = reserve(organizationId, [wanted]);
+  await admit(redis, first);
+  expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId)).toBe(true);
+  const failed = {
+    ...first,
+    organizationId,
+    records: [{ commandId: wanted.commandId, mayBePublished: true }],
+  };
+  expect(await refund(redis, failed)).toMatchObject({ credits: 0 });
+  expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId)).toBe(false);
+  const retry = reserve(organizationId, [wanted]);
+  expect(await admit(redis, retry)).toMatchObject({ charged: 5, records: [{ kind: "reclaimed" }] });
+  // The failed request tells once more, late: the record is the retry's.
+  expect(await refund(redis, failed)).toMatchObject({ credits: 0 });
+  expect(await answer(redis, organizationId, [wanted.commandId], retry.chargeId)).toBe(true);
+  expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
+});
+
+test("passwords that were not confirmed to be sent are answered by an equal request, once the first can no longer answer", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = record();
+  const commandIds = [wanted.commandId];
+  const mark = async (recordToken: string): Promise<boolean | undefined> =>
+    (await markCompleted(redis, shardOf(organizationId), [{ commandIds, recordToken, hasPasswords: true }]))[0];
+  const first = reserve(organizationId, [wanted]);
+  await admit(redis, first);
+  expect(await mark(first.chargeId)).toBe(true);
+  const retry = reserve(organizationId, [wanted]);
+  expect(await admit(redis, retry)).toMatchObject({ records: [{ kind: "open" }] });
+  expect(await whileOpen(redis, retry)).toMatchObject({ records: [{ kind: "reclaimed", message: wanted.message }] });
+  // The first request is too late to confirm, and to answer.
+  await confirmCompleted(redis, organizationId, { commandIds, recordToken: first.chargeId });
+  expect(await mark(first.chargeId)).toBe(false);
+  expect(await mark(retry.chargeId)).toBe(true);
+  await confirmCompleted(redis, organizationId, { commandIds, recordToken: retry.chargeId });
+  expect(await whileOpen(redis, reserve(organizationId, [wanted]))).toMatchObject({ records: [{ kind: "duplicate" }] });
+  expect(await walletOf(redis, organizationId)).toMatchObject({ reserved: 5, consumed: 1 });
+});
+
+test("passwords count as sent two minutes after their record", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = record();
+  const first = reserve(organizationId, [wanted]);
+  await admit(redis, first);
+  const answered = { commandIds: [wanted.commandId], recordToken: first.chargeId, hasPasswords: true };
+  expect(await markCompleted(redis, shardOf(organizationId), [answered])).toEqual([true]);
+  const key = recordKey(shardOf(organizationId), wanted.commandId);
+  await redis.commands.hincrby(key, "at", -UNCONFIRMED_MS);
+  expect(await admit(redis, reserve(organizationId, [wanted]))).toMatchObject({ records: [{ kind: "duplicate" }] });
+});
+
+test("a duplicate stays a duplicate, however late its first request, answered 500, is given back", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = record();
+  const first = reserve(organizationId, [wanted]);
+  await admit(redis, first);
+  // It is marked, and the reply is lost: the caller is answered 500, and comes again.
+  expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId)).toBe(true);
+  const duplicate = { records: [{ kind: "duplicate", message: wanted.message }] };
+  expect(await admit(redis, reserve(organizationId, [wanted]))).toMatchObject(duplicate);
+  const records = [{ commandId: wanted.commandId, mayBePublished: true }];
+  expect(await refund(redis, { ...first, organizationId, records })).toMatchObject({ credits: 0 });
+  expect(await admit(redis, reserve(organizationId, [wanted]))).toMatchObject(duplicate);
+});

@@ -1,0 +1,61 @@
+import { randomUUID } from "node:crypto";
+
+import { createLogger } from "@kapi/runtime";
+import { askRedis, createTestEnvironment, eventually, type TestEnvironment } from "@kapi/testkit";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { createRedis, type RedisConnection, type RedisOptions, startRedisClock } from "../src/index.ts";
+import { exists, TEST_LIBRARY } from "./test-library.ts";
+
+const logger = createLogger({ service: "redis-test", level: "silent" });
+
+let environment: TestEnvironment;
+let options: RedisOptions;
+let redis: RedisConnection;
+let stop: () => Promise<void>;
+beforeAll(async () => {
+  environment = await createTestEnvironment({ needs: ["redis"] });
+  options = { url: environment.redisUrl, clientName: "redis-test", functionLibraries: [TEST_LIBRARY], logger };
+  ({ value: redis, stop } = await createRedis(options));
+});
+afterAll(async () => {
+  await stop();
+  await environment.stop();
+});
+
+test("a library that Redis has lost is loaded again, and the call goes through", async () => {
+  const key = randomUUID();
+  await redis.commands.set(key, "1");
+  await askRedis(environment.redisUrl, "FUNCTION DELETE kapi_test");
+  expect(await exists(redis, key)).toBe(true);
+});
+
+test("a Redis that may evict keys is refused", async () => {
+  await askRedis(environment.redisUrl, "CONFIG SET maxmemory-policy allkeys-lru");
+  try {
+    await expect(createRedis(options)).rejects.toThrow("noeviction");
+  } finally {
+    await askRedis(environment.redisUrl, "CONFIG SET maxmemory-policy noeviction");
+  }
+});
+
+test("the clock of Redis says its time, goes on while it cannot be asked, and is put right where it changed", async () => {
+  let apartMs = 0;
+  const [master] = redis.masters();
+  const time = async (byMs: number): Promise<number[]> => {
+    if (Number.isNaN(byMs)) throw new Error("no Redis");
+    const [seconds, microseconds] = (await master?.time()) ?? [];
+    return [Number(seconds) + byMs / 1_000, Number(microseconds)];
+  };
+  // One of three masters is always wrong.
+  const masters = [{ time: () => time(-3_600_000) }, { time: () => time(apartMs) }, { time: () => time(apartMs) }];
+  const shifted = { masters: () => masters } as unknown as Pick<RedisConnection, "masters">;
+  const apart = (): number => Math.round((clock.nowMs() - Date.now()) / 1_000);
+  const { value: clock, stop: stopClock } = await startRedisClock(shifted, { logger, intervalMs: 20 });
+  expect(Math.abs(apart())).toBe(0);
+  apartMs = 600_000;
+  await eventually(() => expect(apart()).toBe(600));
+  apartMs = Number.NaN;
+  await stopClock();
+  expect(apart()).toBe(600);
+});

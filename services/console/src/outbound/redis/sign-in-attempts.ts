@@ -1,0 +1,53 @@
+import { type RedisConnection, numberReply } from "@kapi/redis";
+
+import type { SignInAttempts, SignInSubject } from "../../domain/ports.ts";
+
+/** Failures are forgotten so long after the last one. */
+export const SIGN_IN_WINDOW_MS = 15 * 60_000;
+/** Failures for one e-mail address before the next attempt has to wait. */
+export const FREE_FAILURES_PER_EMAIL = 5;
+/** The same for one network address, behind which there may be a whole office. */
+export const FREE_FAILURES_PER_ADDRESS = 20;
+/** The first wait; each failure more doubles it. */
+export const FIRST_SIGN_IN_WAIT_MS = 1_000;
+export const MAX_SIGN_IN_WAIT_MS = 60_000;
+/** How long a network is known from which somebody has signed in. */
+export const KNOWN_NETWORK_MS = 90 * 24 * 3_600_000;
+
+/** Hash: failures to sign in under an e-mail address; all keys of `{sign-in}` are of one call. */
+export const signInEmailKey = (emailHash: string): string => `{sign-in}:email:${emailHash}`;
+/** Hash: failures to sign in from a network address. */
+export const signInAddressKey = (address: string): string => `{sign-in}:address:${address}`;
+/** Hash: failures under an e-mail address from a network it is known from. */
+export const signInBothKey = (emailHash: string, address: string): string => `{sign-in}:both:${emailHash}:${address}`;
+/** Marker: somebody has signed in under the e-mail address from this network. */
+export const signInKnownKey = (emailHash: string, address: string): string => `{sign-in}:known:${emailHash}:${address}`;
+
+/**
+ * Counts attempts in Redis. The connection needs the function library of the console. An attempt
+ * waits after {@link FREE_FAILURES_PER_EMAIL} or {@link FREE_FAILURES_PER_ADDRESS} failures: from
+ * the last one 1, 2, 4 … 60 s. Failures from a network from which somebody has signed in under the
+ * e-mail address count apart: failures elsewhere do not lock its users out.
+ */
+export function createSignInAttempts(redis: RedisConnection): SignInAttempts {
+  return {
+    begin: async (subject) => {
+      const reply = await redis.call("kapi_console_begin_sign_in", keysOf(subject), [
+        SIGN_IN_WINDOW_MS,
+        FIRST_SIGN_IN_WAIT_MS,
+        MAX_SIGN_IN_WAIT_MS,
+        FREE_FAILURES_PER_EMAIL,
+        FREE_FAILURES_PER_ADDRESS,
+      ]);
+      return numberReply(reply);
+    },
+    takeBack: async (subject, outcome) => {
+      await redis.call("kapi_console_take_back_sign_in", keysOf(subject), [outcome, KNOWN_NETWORK_MS]);
+    },
+  };
+}
+
+function keysOf({ emailHash, address }: SignInSubject): string[] {
+  const both = [signInBothKey(emailHash, address), signInKnownKey(emailHash, address)];
+  return [signInEmailKey(emailHash), signInAddressKey(address), ...both];
+}

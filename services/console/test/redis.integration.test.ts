@@ -1,0 +1,165 @@
+/** Sessions of the console, and the rate limiter of sign-ins. */
+import { randomUUID } from "node:crypto";
+
+import { createLogger } from "@kapi/runtime";
+import { createRedis, type RedisConnection } from "@kapi/redis";
+import { createTestEnvironment, eventually, startTestRedisCluster } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import type { ConsoleSessions, SignInAttempts, SignInSubject } from "../src/domain/ports.ts";
+import { CONSOLE_LIBRARY } from "../src/outbound/redis/console-library.ts";
+import { consoleSessionKey, createConsoleSessions } from "../src/outbound/redis/console-sessions.ts";
+import {
+  createSignInAttempts,
+  FREE_FAILURES_PER_ADDRESS,
+  FREE_FAILURES_PER_EMAIL,
+  SIGN_IN_WINDOW_MS,
+  signInAddressKey,
+  signInEmailKey,
+} from "../src/outbound/redis/sign-in-attempts.ts";
+
+const AHEAD_MS = 600_000;
+const STATE = { userId: randomUUID(), version: 3, csrfToken: "token" };
+
+function newSubject(changes: Partial<SignInSubject> = {}): SignInSubject {
+  return { emailHash: randomUUID(), address: randomUUID(), ...changes };
+}
+
+interface Server {
+  readonly url: string | readonly string[];
+  readonly cluster: boolean;
+  stop(): Promise<void>;
+}
+
+async function oneRedis(): Promise<Server> {
+  const environment = await createTestEnvironment({ needs: ["redis"] });
+  return { url: environment.redisUrl, cluster: false, stop: () => environment.stop() };
+}
+
+async function redisCluster(): Promise<Server> {
+  const cluster = await startTestRedisCluster();
+  return { url: cluster.masters.map(({ url }) => url), cluster: true, stop: () => cluster.stop() };
+}
+
+describe.each([
+  ["one Redis", oneRedis],
+  ["a cluster", redisCluster],
+])("in %s", (_, start) => {
+  let server: Server;
+  let redis: RedisConnection;
+  let stop: () => Promise<void>;
+  let sessions: ConsoleSessions;
+  let attempts: SignInAttempts;
+  beforeAll(async () => {
+    server = await start();
+    const logger = createLogger({ service: "organization-test", level: "silent" });
+    const { url, cluster } = server;
+    const options = { url, cluster, clientName: "organization-test", functionLibraries: [CONSOLE_LIBRARY], logger };
+    ({ value: redis, stop } = await createRedis(options));
+    sessions = createConsoleSessions(redis);
+    attempts = createSignInAttempts(redis);
+  });
+  afterAll(async () => {
+    await stop();
+    await server.stop();
+  });
+
+  /** As if so much time had passed since the last failure. */
+  async function passTime({ emailHash }: SignInSubject, ms: number): Promise<void> {
+    const key = signInEmailKey(emailHash);
+    await redis.commands.hset(key, "at", Number(await redis.commands.hget(key, "at")) - ms);
+  }
+
+  async function redisTime(): Promise<number> {
+    const [seconds, microseconds] = await redis.commands.time();
+    return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+  }
+
+  test("a session is there until it is closed, and each use keeps it for as long again", async () => {
+    const hash = randomUUID();
+    await sessions.open(hash, STATE);
+    expect(await sessions.use(hash)).toMatchObject(STATE);
+    await redis.commands.pexpire(consoleSessionKey(hash), 60_000);
+    await sessions.use(hash);
+    expect(await redis.commands.pttl(consoleSessionKey(hash))).toBeGreaterThan(60_000);
+    expect(await sessions.exist([hash, randomUUID()])).toEqual([true, false]);
+    await sessions.close(hash);
+    expect(await sessions.use(hash)).toBeNull();
+  });
+
+  test("a session ends when nobody used it for its idle time, and at its full age however much it is used", async () => {
+    const [idle, old] = [randomUUID(), randomUUID()];
+    await createConsoleSessions(redis, { idleMs: 30, absoluteMs: 60_000 }).open(idle, STATE);
+    await sessions.open(old, STATE);
+    await eventually(async () => (await sessions.exist([idle]))[0] === false);
+    await eventually(
+      async () => (await createConsoleSessions(redis, { idleMs: 60_000, absoluteMs: 200 }).use(old)) === null,
+    );
+    const young = randomUUID();
+    await sessions.open(young, STATE);
+    await createConsoleSessions(redis, { idleMs: 60_000, absoluteMs: 5_000 }).use(young);
+    expect(await redis.commands.pttl(consoleSessionKey(young))).toBeLessThanOrEqual(5_000);
+  });
+
+  test("after five failures each attempt waits 1, 2, 4 … 60 seconds from the last one, and one that waits is not counted", async () => {
+    const subject = newSubject();
+    for (let failure = 0; failure < FREE_FAILURES_PER_EMAIL; failure += 1)
+      expect(await attempts.begin(subject)).toBe(0);
+    for (const seconds of [1, 2, 4, 8, 16, 32, 60, 60]) {
+      // A while ahead, so that the wait is not over before it was asked for.
+      await passTime(subject, -AHEAD_MS);
+      const end = Number(await redis.commands.hget(signInEmailKey(subject.emailHash), "at")) + seconds * 1_000;
+      const before = await redisTime();
+      const wait = await attempts.begin(subject);
+      expect(wait).toBeLessThanOrEqual(end - before);
+      expect(wait).toBeGreaterThanOrEqual(end - (await redisTime()));
+      await passTime(subject, AHEAD_MS + seconds * 1_000);
+      expect(await attempts.begin({ ...subject, address: randomUUID() })).toBe(0);
+    }
+    expect(await redis.commands.pttl(signInEmailKey(subject.emailHash))).toBeGreaterThan(SIGN_IN_WINDOW_MS - 60_000);
+  });
+
+  test("attempts at once are counted one by one: no more than the free ones get through", async () => {
+    const subject = newSubject();
+    const waits = await Promise.all(Array.from({ length: 50 }, () => attempts.begin(subject)));
+    expect(waits.filter((wait) => wait === 0)).toHaveLength(FREE_FAILURES_PER_EMAIL);
+  });
+
+  test("a success clears the e-mail address and only its own attempt of the network address; what is undecided is not counted", async () => {
+    const address = randomUUID();
+    for (let failure = 0; failure < FREE_FAILURES_PER_ADDRESS - 1; failure += 1) {
+      await attempts.begin(newSubject({ address }));
+    }
+    const good = newSubject({ address });
+    expect(await attempts.begin(good)).toBe(0);
+    await attempts.takeBack(good, "succeeded");
+    expect(await redis.commands.exists(signInEmailKey(good.emailHash))).toBe(0);
+    expect(await redis.commands.hget(signInAddressKey(address), "failures")).toBe(
+      String(FREE_FAILURES_PER_ADDRESS - 1),
+    );
+    const undecided = newSubject({ address });
+    await attempts.begin(undecided);
+    await attempts.begin({ ...undecided, address: randomUUID() });
+    await attempts.takeBack(undecided, "undecided");
+    expect(await redis.commands.hget(signInEmailKey(undecided.emailHash), "failures")).toBe("1");
+    await attempts.begin(newSubject({ address }));
+    expect(await attempts.begin(newSubject({ address }))).toBeGreaterThan(0);
+  });
+
+  test("who fails elsewhere keeps nobody out of a network they have signed in from, and gets no more attempts by their success", async () => {
+    const home = newSubject();
+    await attempts.begin(home);
+    await attempts.takeBack(home, "succeeded");
+    const elsewhere = { ...home, address: randomUUID() };
+    for (let failure = 0; failure < FREE_FAILURES_PER_EMAIL; failure += 1) await attempts.begin(elsewhere);
+    expect(await attempts.begin(elsewhere)).toBeGreaterThan(0);
+    expect(await attempts.begin(home)).toBe(0);
+    await attempts.takeBack(home, "succeeded");
+    await passTime(home, -AHEAD_MS);
+    expect(await attempts.begin(elsewhere)).toBeGreaterThan(0);
+    for (let failure = 0; failure < FREE_FAILURES_PER_EMAIL; failure += 1) {
+      expect(await attempts.begin(home)).toBe(0);
+    }
+    expect(await attempts.begin(home)).toBeGreaterThan(0);
+  });
+});
